@@ -1,0 +1,151 @@
+//! One error type whose kind decides the exit code; consumers never match on text.
+//!
+//! Everything returns [`anyhow::Result`]; where a caller or the exit code depends on what went
+//! wrong, the source is an [`Error`]. Messages are lower-case without a final period and say
+//! what failed and why; what to do next is a hint on its own line.
+
+use std::fmt;
+
+/// What kind of failure it is, which decides the exit code (contract, section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The session failed: iterations exhausted, checks failing, aborted. Exit 1.
+    Failed,
+    /// The command line or the idea is wrong. Exit 2.
+    Usage,
+    /// A person is needed first. Exit 3.
+    Waiting,
+    /// Model, credentials, configuration or budget. Exit 4.
+    Model,
+    /// The repository is not in a state to do it. Exit 5.
+    Repository,
+    /// A signal asked us to stop. Exit 130.
+    Interrupted,
+}
+
+impl Kind {
+    /// The process exit code.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Waiting => 3,
+            Self::Model => 4,
+            Self::Repository => 5,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// A failure with a kind and the ways on.
+#[derive(Debug)]
+pub struct Error {
+    /// Decides the exit code.
+    pub kind: Kind,
+    /// What failed and why.
+    pub message: String,
+    /// What to do next, a line each.
+    pub hints: Vec<String>,
+}
+
+impl Error {
+    /// An error of this kind.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hints: Vec::new() }
+    }
+
+    /// The session failed (exit 1).
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(Kind::Failed, message)
+    }
+
+    /// The command line is wrong (exit 2).
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// A person is waited for (exit 3).
+    pub fn waiting(message: impl Into<String>) -> Self {
+        Self::new(Kind::Waiting, message)
+    }
+
+    /// Model or configuration trouble (exit 4).
+    pub fn model(message: impl Into<String>) -> Self {
+        Self::new(Kind::Model, message)
+    }
+
+    /// The repository is not in a state to do it (exit 5).
+    pub fn repository(message: impl Into<String>) -> Self {
+        Self::new(Kind::Repository, message)
+    }
+
+    /// Adds a line that says what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The kind of an error wherever it stands in the chain; what nobody classified is the
+/// environment's fault (an I/O error, a full disk), so exit 5.
+pub fn kind_of(error: &anyhow::Error) -> Kind {
+    error.downcast_ref::<Error>().map_or(Kind::Repository, |e| e.kind)
+}
+
+/// The hints of an error, if it has any.
+pub fn hints_of(error: &anyhow::Error) -> &[String] {
+    error.downcast_ref::<Error>().map_or(&[], |e| e.hints.as_slice())
+}
+
+/// Whether a full disk (or quota) is behind it: in a system call of ours, or in git's words.
+pub fn is_disk_full(error: &anyhow::Error) -> bool {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    let by_kind = error.chain().any(|cause| {
+        let io = cause.downcast_ref::<std::io::Error>();
+        io.is_some_and(|io| matches!(io.kind(), StorageFull | QuotaExceeded))
+    });
+    by_kind || says_disk_full(&format!("{error:#}"))
+}
+
+/// Whether words, git's or the system's, tell of a full disk (or quota).
+pub fn says_disk_full(text: &str) -> bool {
+    ["No space left on device", "Disk quota exceeded", "Out of diskspace"]
+        .iter()
+        .any(|words| text.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn a_full_disk_is_known_however_it_is_told() {
+        let io = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        assert!(is_disk_full(&anyhow::Error::from(io).context("writing a")));
+        for git in [
+            "git commit failed: unable to write a: No space left on device",
+            "git update-index failed: sha1 file 'i' write error. Out of diskspace",
+        ] {
+            assert!(is_disk_full(&Error::repository(git).into()), "{git}");
+        }
+        assert!(!is_disk_full(&Error::repository("git commit failed: exit 1").into()));
+    }
+
+    #[test]
+    fn the_kind_survives_context() {
+        let error: anyhow::Error = Error::waiting("a review").hint("answer it").into();
+        let error = Err::<(), _>(error).context("resuming").unwrap_err();
+        assert_eq!(kind_of(&error), Kind::Waiting);
+        assert_eq!(hints_of(&error), ["answer it"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! What happens in a run, as data: every room reports through [`Sink`], and only `ui` decides
+//! how a terminal or a JSON-lines reader sees it.
+
+use crate::stage::{Role, Stage};
+
+/// One thing that happened.
+///
+/// The names of the variants that also exist in `--json` output are the contract's (section 5).
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A session began or was taken up again.
+    SessionStarted {
+        /// Branch the session lives on, without `refs/heads/`.
+        branch: String,
+        /// True when it existed before.
+        resumed: bool,
+    },
+    /// A stage begins.
+    StageStarted {
+        /// Which.
+        stage: Stage,
+    },
+    /// A draft begins.
+    DraftStarted {
+        /// Which stage.
+        stage: Stage,
+        /// Counting from 1.
+        iteration: u32,
+        /// How many there may be.
+        limit: u32,
+        /// The task being worked on, with its title, in coding.
+        task: Option<String>,
+    },
+    /// A request was answered.
+    ModelRequest {
+        /// Stage it was for.
+        stage: Stage,
+        /// Role it was for.
+        role: Role,
+        /// Draft it belongs to.
+        iteration: u32,
+        /// Turn of the conversation, from 1.
+        turn: u32,
+        /// What the server counted.
+        usage: Usage,
+        /// Wall time in milliseconds.
+        millis: u64,
+    },
+    /// A request is sent: text that comes next is this role's.
+    Speaker {
+        /// Stage it is for.
+        stage: Stage,
+        /// Who speaks.
+        role: Role,
+    },
+    /// A piece of streamed answer text.
+    Text {
+        /// The piece, control characters not yet removed.
+        text: String,
+    },
+    /// A tool was called and answered.
+    ToolCall {
+        /// Tool name.
+        tool: String,
+        /// A short form of the arguments, for people.
+        brief: String,
+        /// Whether it did what was asked.
+        ok: bool,
+        /// First line of the answer.
+        answer: String,
+    },
+    /// Feedback was recorded.
+    Feedback {
+        /// Stage it is for.
+        stage: Stage,
+        /// Who said it (`critic`, `human`, `validator`, …).
+        from: String,
+        /// `critical`, `major` or `minor`.
+        severity: String,
+        /// What was said.
+        details: String,
+    },
+    /// A person is waited for.
+    ReviewRequested {
+        /// Stage that waits.
+        stage: Stage,
+        /// Draft number.
+        iteration: u32,
+        /// The commit that holds the draft, when it was left waiting.
+        commit: Option<String>,
+        /// What a model asks of the person, where it is more than a review.
+        reason: Option<String>,
+    },
+    /// A stage's commit exists.
+    StageCompleted {
+        /// Which.
+        stage: Stage,
+        /// Full commit id.
+        commit: String,
+        /// Short tag name, when tags are on.
+        tag: Option<String>,
+        /// Subject of the commit.
+        subject: String,
+    },
+    /// A task's commit exists.
+    TaskCompleted {
+        /// Task id.
+        task: String,
+        /// Full commit id.
+        commit: String,
+        /// Subject of the commit.
+        subject: String,
+        /// What came of the project's tests, as in the commit's trailer: `passed (cargo test)`;
+        /// empty or `none` when they were not run.
+        checks: String,
+    },
+    /// The last stage is done.
+    SessionCompleted {
+        /// Tip of the session.
+        commit: String,
+    },
+    /// Something a person should know that stops nothing.
+    Warning {
+        /// One line.
+        text: String,
+    },
+    /// The run cannot go on as it was: a person is asked, or it ends.
+    Alert {
+        /// What it is about, a few words.
+        title: String,
+        /// Why, a line or more.
+        text: String,
+    },
+    /// Something that helps a person follow along; not shown with `--quiet`.
+    Note {
+        /// One line.
+        text: String,
+    },
+}
+
+/// What a server counted, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Prompt tokens, cached ones included.
+    pub input: u64,
+    /// Generated tokens.
+    pub output: u64,
+    /// Prompt tokens the provider had cached.
+    pub cached: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    // Saturating: what is added may come from the trailers of somebody else's commits.
+    fn add_assign(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cached = self.cached.saturating_add(other.cached);
+    }
+}
+
+/// Whoever listens to a run.
+pub trait Sink {
+    /// Called for each event, in order.
+    fn emit(&self, event: Event);
+}
+
+/// Drops every event.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Sink for Silent {
+    fn emit(&self, _event: Event) {}
+}

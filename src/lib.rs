@@ -1,0 +1,25 @@
+//! git-cowork: language models build software inside git, under review.
+//!
+//! # Layout
+//!
+//! One direction, no circle (checked by `tests/it/tidy.rs`, drawn in `ARCHITECTURE.md`):
+//!
+//! ```text
+//! argv ─► cli ─► session (read history) ─► pipeline ─► agent ⇄ model
+//!                                             │           └─► tool ─► workspace, artifact
+//!                                             ├─► gate ⇄ person
+//!                                             └─► record (working tree ─► commit, tag, refs)
+//! ```
+//!
+//! [`stage`], [`error`], [`event`], [`interrupt`] and [`spent`] are the words everybody shares; they
+//! know nobody.
+
+pub mod clock;
+pub mod error;
+pub mod event;
+pub mod interrupt;
+pub mod spent;
+pub mod stage;
+
+mod markers;
+mod wrap;

@@ -1,0 +1,133 @@
+//! What models cost: one sum for the budget, trailers and everything people are shown.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Usage;
+
+/// What some requests took, failed ones included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    /// Tokens, as the server counted them.
+    pub usage: Usage,
+    /// Requests, retries included.
+    pub requests: u64,
+    /// Requests whose tokens nobody counted and we guessed.
+    pub guessed: u64,
+    /// Cost in millionths of a US dollar: the server's word, else the configured price.
+    pub micros: u64,
+    /// Answered requests whose cost is not known.
+    pub unpriced: u64,
+    /// Milliseconds the models and their tools worked; waiting for a person does not count.
+    pub millis: u64,
+}
+
+impl Spent {
+    /// Tokens in and out.
+    pub const fn tokens(&self) -> u64 {
+        self.usage.input.saturating_add(self.usage.output)
+    }
+
+    /// The larger of the two in every respect: two counts of the same work.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            usage: Usage {
+                input: self.usage.input.max(other.usage.input),
+                output: self.usage.output.max(other.usage.output),
+                cached: self.usage.cached.max(other.usage.cached),
+            },
+            requests: self.requests.max(other.requests),
+            guessed: self.guessed.max(other.guessed),
+            micros: self.micros.max(other.micros),
+            unpriced: self.unpriced.max(other.unpriced),
+            millis: self.millis.max(other.millis),
+        }
+    }
+
+    /// `182k tokens in (71% cached), 24k out`
+    pub fn words(&self) -> String {
+        let Usage { input, output, cached } = self.usage;
+        let share = cached.saturating_mul(100).checked_div(input).unwrap_or(0);
+        let about = if self.guessed > 0 { "about " } else { "" };
+        format!("{about}{} tokens in ({share}% cached), {} out", tokens(input), tokens(output))
+    }
+
+    /// `$0.31`, `at least $0.31` where some requests had no price, none where nothing is known.
+    pub fn cost(&self) -> Option<String> {
+        match (self.micros, self.unpriced) {
+            (0, _) => None,
+            (micros, 0) => Some(dollars(micros)),
+            (micros, _) => Some(format!("at least {}", dollars(micros))),
+        }
+    }
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, other: Self) {
+        self.usage += other.usage;
+        self.requests = self.requests.saturating_add(other.requests);
+        self.guessed = self.guessed.saturating_add(other.guessed);
+        self.micros = self.micros.saturating_add(other.micros);
+        self.unpriced = self.unpriced.saturating_add(other.unpriced);
+        self.millis = self.millis.saturating_add(other.millis);
+    }
+}
+
+/// `950`, `9.2k`, `182k`, `1.2M`.
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..10_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
+        10_000..1_000_000 => format!("{}k", count / 1_000),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+/// All digits a sum has, at least cents: `$0.0252`.
+pub fn exact_dollars(micros: u64) -> String {
+    let digits = format!("${}.{:06}", micros / 1_000_000, micros % 1_000_000);
+    let cents = digits.len() - 4;
+    let (whole, rest) = digits.split_at(cents);
+    format!("{whole}{}", rest.trim_end_matches('0'))
+}
+
+/// `$0.31`; below a cent as many digits as it takes.
+pub fn dollars(micros: u64) -> String {
+    if micros >= 10_000 || micros == 0 {
+        let cents = micros.saturating_add(5_000) / 10_000;
+        return format!("${}.{:02}", cents / 100, cents % 100);
+    }
+    let digits = format!("$0.{micros:06}");
+    digits.trim_end_matches('0').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let counts = [950, 9_249, 10_000, 182_999, 1_250_000].map(tokens);
+        assert_eq!(counts, ["950", "9.2k", "10k", "182k", "1.2M"]);
+        let sums = [0, 120, 310_000, 2_000_000, 12_345_678].map(dollars);
+        assert_eq!(sums, ["$0.00", "$0.00012", "$0.31", "$2.00", "$12.35"]);
+        let sums = [0, 25_200, 2_000_000, 12_345_678].map(exact_dollars);
+        assert_eq!(sums, ["$0.00", "$0.0252", "$2.00", "$12.345678"]);
+    }
+
+    #[test]
+    fn words_say_what_is_a_guess() {
+        let usage = Usage { input: 182_000, output: 24_000, cached: 129_220 };
+        let mut spent = Spent { usage, requests: 9, ..Spent::default() };
+        assert_eq!(spent.words(), "182k tokens in (71% cached), 24k out");
+        assert_eq!(spent.cost(), None);
+        (spent.micros, spent.guessed) = (310_000, 1);
+        assert_eq!(spent.cost().as_deref(), Some("$0.31"));
+        assert!(spent.words().starts_with("about 182k"));
+        spent.unpriced = 1;
+        assert_eq!(spent.cost().as_deref(), Some("at least $0.31"));
+    }
+}

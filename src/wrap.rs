@@ -1,0 +1,70 @@
+//! Lines broken at words, so that nothing runs over a narrow terminal's edge.
+
+use console::measure_text_width;
+
+/// Breaks a line at spaces into parts of at most `width` columns. A word wider than that is cut;
+/// white space at the beginning of the line stays, at a break it goes. Never empty.
+pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut parts = Vec::new();
+    let mut part = String::new();
+    let mut columns = 0;
+    // Where the part could end: the last space behind a word.
+    let mut space = None;
+    for c in line.chars() {
+        let wide = measure_text_width(c.encode_utf8(&mut [0; 4]));
+        if c == ' ' && part.is_empty() && !parts.is_empty() {
+            continue;
+        }
+        if columns + wide > width && !part.is_empty() {
+            let rest = match space.take() {
+                _ if c == ' ' => String::new(),
+                Some(at) => part.split_off(at).trim_start().to_owned(),
+                None => String::new(),
+            };
+            parts.push(std::mem::replace(&mut part, rest).trim_end().to_owned());
+            columns = measure_text_width(&part);
+            if c == ' ' {
+                continue;
+            }
+        }
+        if c == ' ' && !part.trim_start().is_empty() {
+            space = Some(part.len());
+        }
+        part.push(c);
+        columns += wide;
+    }
+    if !part.trim_end().is_empty() || parts.is_empty() {
+        parts.push(part.trim_end().to_owned());
+    }
+    parts
+}
+
+/// As [`wrap`], for a line whose first `indent` columns are taken; further parts begin there,
+/// too. The result is one text with line feeds in it, none at its end.
+pub(crate) fn hanging(line: &str, width: usize, indent: usize) -> String {
+    let room = width.saturating_sub(indent).max(10);
+    wrap(line, room).join(&format!("\n{}", " ".repeat(indent)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_words() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("one  two", 4), ["one", "two"]);
+        assert_eq!(wrap("  in dented", 6), ["  in", "dented"]);
+        assert_eq!(wrap("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
+        assert_eq!(wrap("漢字漢字", 4), ["漢字", "漢字"]);
+        assert_eq!(wrap("", 4), [""]);
+        assert_eq!(wrap("fits ", 4), ["fits"]);
+    }
+
+    #[test]
+    fn further_parts_stand_below_the_first() {
+        assert_eq!(hanging("one two three four", 14, 4), "one two\n    three four");
+    }
+}
