@@ -17,6 +17,7 @@
 pub mod clock;
 pub mod error;
 pub mod event;
+pub mod git;
 pub mod interrupt;
 pub mod spent;
 pub mod stage;

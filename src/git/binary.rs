@@ -1,0 +1,161 @@
+//! The reader through the git binary: knows every repository format, fetches what a partial clone
+//! lacks, and costs a process for each question.
+
+use anyhow::Result;
+
+use super::reader::{BlameHunk, Commit, Object, Reader, TreeChange, TreeChangeKind, joined};
+use super::spawn::lossy;
+use super::{Git, Oid};
+use crate::error::Error;
+
+pub(super) struct Binary {
+    git: Git,
+}
+
+impl Binary {
+    pub(super) fn new(git: Git) -> Self {
+        Self { git }
+    }
+}
+
+/// What `walk` asks for each commit, a line each; the message comes last.
+const COMMIT_FORMAT: &str = "--format=%H%n%T%n%P%n%an <%ae>%n%at%n%ct%n%B";
+
+impl Reader for Binary {
+    fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>> {
+        let name = match object {
+            Object::Id(oid) => oid.to_string(),
+            // Not a line of input any more.
+            Object::At(commit, path) if path.contains('\n') => {
+                match self.git.blob_id(commit, path)? {
+                    Some(oid) => oid.to_string(),
+                    None => return Ok(None),
+                }
+            }
+            Object::At(commit, path) => format!("{commit}:{path}"),
+        };
+        let cat = self.git.read(["cat-file", "--batch"]).stdin(format!("{name}\n"));
+        batch_answer(&cat.checked()?.stdout)
+    }
+
+    fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
+        if tips.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut revisions = String::new();
+        for tip in tips {
+            revisions.push_str(&format!("{tip}\n"));
+        }
+        for hidden in hide {
+            revisions.push_str(&format!("^{hidden}\n"));
+        }
+        let log = self.git.read(["log", "-z", "--date-order", "--no-show-signature"]);
+        let log = log.args(["--encoding=UTF-8", "--no-color", "--no-patch", "--no-notes"]);
+        let log = log.args([COMMIT_FORMAT, "--stdin"]);
+        let output = log.stdin(revisions).checked()?;
+        let records = output.stdout.split(|&b| b == 0).filter(|record| !record.is_empty());
+        records.map(|record| commit(&lossy(record))).collect()
+    }
+
+    fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {
+        let from = match from {
+            Some(oid) => oid.clone(),
+            None => self.git.empty_tree()?,
+        };
+        let diff = self.git.read(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"]);
+        let output = diff.args([from.as_str(), to.as_str()]).checked()?;
+        let fields: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();
+        fields.chunks_exact(2).map(|pair| tree_change(&lossy(pair[0]), lossy(pair[1]))).collect()
+    }
+
+    fn reference(&self, name: &str) -> Result<Option<Oid>> {
+        self.git.verified(&format!("{name}^{{commit}}"))
+    }
+
+    fn blame(
+        &self,
+        commit: &Oid,
+        path: &str,
+        lines: Option<(usize, usize)>,
+    ) -> Result<Vec<BlameHunk>> {
+        // The user's list of commits to skip would name commits that did not write the line.
+        let mut blame = self.git.read(["-c", "blame.ignoreRevsFile=", "blame", "--porcelain"]);
+        if let Some((first, last)) = lines {
+            blame = blame.arg(format!("-L{first},{last}"));
+        }
+        let output = blame.args([commit.as_str(), "--", path]).checked()?;
+        let mut hunks = Vec::new();
+        for line in output.stdout.split(|&b| b == b'\n') {
+            if let Some(hunk) = blame_header(&lossy(line)) {
+                hunks.push(hunk);
+            }
+        }
+        Ok(joined(hunks))
+    }
+}
+
+/// `<id> SP blob SP <size> LF <bytes> LF`, or `<name> SP missing LF`.
+fn batch_answer(answer: &[u8]) -> Result<Option<Vec<u8>>> {
+    let end = answer.iter().position(|&b| b == b'\n').unwrap_or(answer.len());
+    let header = lossy(&answer[..end]);
+    let mut fields = header.rsplit(' ');
+    let (last, kind) = (fields.next().unwrap_or_default(), fields.next());
+    match (kind, last.parse::<usize>()) {
+        (Some("blob"), Ok(size)) => {
+            let bytes = answer.get(end + 1..end + 1 + size);
+            Ok(Some(bytes.ok_or_else(|| unknown("cat-file", &header))?.to_vec()))
+        }
+        (Some("tree" | "commit" | "tag"), Ok(_)) => Ok(None),
+        _ if matches!(last, "missing" | "submodule") => Ok(None),
+        _ => Err(unknown("cat-file", &header).into()),
+    }
+}
+
+fn commit(record: &str) -> Result<Commit> {
+    let mut lines = record.splitn(7, '\n');
+    let mut next = || lines.next().ok_or_else(|| unknown("log", record));
+    let number = |text: &str| text.parse::<i64>().map_err(|_| unknown("log", record));
+    Ok(Commit {
+        id: next()?.parse()?,
+        tree: next()?.parse()?,
+        parents: next()?.split_whitespace().map(str::parse).collect::<Result<_, _>>()?,
+        author: next()?.to_owned(),
+        author_time: number(next()?)?,
+        committer_time: number(next()?)?,
+        message: next()?.trim_matches('\n').to_owned(),
+    })
+}
+
+/// `:<mode> SP <mode> SP <id> SP <id> SP <letter>` and the path.
+fn tree_change(meta: &str, path: String) -> Result<TreeChange> {
+    let fields: Vec<&str> = meta.split(' ').collect();
+    let &[_, _, old, new, letter] = fields.as_slice() else {
+        return Err(unknown("diff-tree", meta).into());
+    };
+    let kind = match letter {
+        "A" => TreeChangeKind::Added,
+        "D" => TreeChangeKind::Deleted,
+        "M" => TreeChangeKind::Modified,
+        "T" => TreeChangeKind::Type,
+        _ => return Err(unknown("diff-tree", meta).into()),
+    };
+    let id = |text: &str| -> Result<Option<Oid>> {
+        let oid: Oid = text.parse()?;
+        Ok(Some(oid).filter(|oid| !oid.is_zero()))
+    };
+    Ok(TreeChange { path, kind, old: id(old)?, new: id(new)? })
+}
+
+/// `<id> SP <original line> SP <line> SP <lines of this group>` begins a group; content lines
+/// begin with a tab, all others with a word.
+fn blame_header(line: &str) -> Option<BlameHunk> {
+    let fields: Vec<&str> = line.split(' ').collect();
+    let &[id, _, start, lines] = fields.as_slice() else { return None };
+    let commit = id.parse().ok()?;
+    Some(BlameHunk { start: start.parse().ok()?, lines: lines.parse().ok()?, commit })
+}
+
+fn unknown(command: &str, what: &str) -> Error {
+    let what: String = what.chars().take(80).collect();
+    Error::repository(format!("git {command} said something unknown: {what:?}"))
+}

@@ -1,0 +1,440 @@
+//! Commits made as the user would make them: `git commit --only` on exactly the given paths, with
+//! hooks, signing, filters and attributes. Which hook refused is read from trace2, not from prose.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+
+use super::spawn::{Output, nul_texts};
+use super::{Git, Oid};
+use crate::error::Error;
+
+/// Choices of one commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommitOptions {
+    /// Add `Signed-off-by` (the caller asks `format.signOff` too).
+    pub signoff: bool,
+    /// Refuse (as an error) to make a commit that changes nothing.
+    pub refuse_empty: bool,
+}
+
+/// How a commit went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommitOutcome {
+    /// HEAD is this commit.
+    Committed(Oid),
+    /// One of the user's hooks said no. Index and HEAD are as before.
+    HookRefused {
+        /// `pre-commit`, `commit-msg`, …
+        hook: String,
+        /// What it printed.
+        output: String,
+    },
+}
+
+impl Git {
+    /// Commits these paths of the working tree as they are now (new, changed or gone; ignored ones
+    /// too) on HEAD, and nothing else: what the user staged stays staged and is not taken.
+    /// Paths that are neither tracked nor there are left out; no path gives an empty commit.
+    /// The message is taken as it is, less trailing white space.
+    ///
+    /// # Errors
+    /// Anything but a hook's refusal: a failed signature, a merge under way, a full disk.
+    pub fn commit_only<S: AsRef<str>>(
+        &self,
+        paths: &[S],
+        message: &str,
+        options: CommitOptions,
+    ) -> Result<CommitOutcome> {
+        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+        let message_file = scratch.path().join("message");
+        let trace = scratch.path().join("trace");
+        std::fs::write(&message_file, message).context("writing the commit message")?;
+
+        let Selection { paths, new } = self.select(paths)?;
+        if !new.is_empty() {
+            // Only a promise to add them: a refusal can be taken back without a trace.
+            let add = self.write(["add", "--force", "--intent-to-add"]);
+            let add = add.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+            add.stdin_nul(&new).checked()?;
+        }
+        let mut commit = self
+            .hooked(["commit", "--only", "--quiet", "--cleanup=whitespace", "-F"])
+            .arg(&message_file)
+            .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
+            .stdin_nul(&paths.iter().map(|p| format!(":(top,literal){p}")).collect::<Vec<_>>())
+            .env("GIT_EDITOR", ":")
+            .env("GIT_TRACE2_EVENT", &trace);
+        if !options.refuse_empty {
+            commit = commit.arg("--allow-empty");
+        }
+        if options.signoff {
+            commit = commit.arg("--signoff");
+        }
+        // A hook that met a lock is not asked twice.
+        let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
+        let output = match commit.output_retrying(no_hook_ran) {
+            Ok(output) => output,
+            Err(error) => {
+                self.forget_uncommitted(&new)?;
+                return Err(error);
+            }
+        };
+        if output.success() {
+            let head = self.resolve("HEAD")?;
+            let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
+            if !no_hook_ran() {
+                self.index_what_hooks_changed(&head, paths)?;
+            }
+            return Ok(CommitOutcome::Committed(head));
+        }
+        self.forget(&new)?;
+        match Hooks::read(&trace)?.refusing() {
+            Some(hook) => Ok(CommitOutcome::HookRefused { hook, output: said(&output) }),
+            None => Err(self.explain(commit.failure(&output)).into()),
+        }
+    }
+
+    /// Gives an unborn branch an empty root commit, without touching index or working tree.
+    /// It is signed when commits are; no hook runs, for there is nothing to look at.
+    ///
+    /// # Errors
+    /// HEAD has a commit already, or git fails.
+    pub fn create_root_commit(&self, message: &str) -> Result<Oid> {
+        let tree = self.write(["hash-object", "-w", "-t", "tree", "--stdin"]).oid()?;
+        let mut commit = self.write(["commit-tree", "-F", "-"]).arg(tree.as_str());
+        if self.config_bool("commit.gpgSign")? {
+            commit = commit.arg("-S");
+        }
+        let commit = commit.stdin(message);
+        let output = commit.output()?;
+        if !output.success() {
+            return Err(self.explain(commit.failure(&output)).into());
+        }
+        let oid: Oid = output.text().trim_end().parse()?;
+        let reason = "commit (initial): root of a session";
+        let update = self.write(["update-ref", "--create-reflog", "-m", reason, "HEAD"]);
+        update.args([oid.as_str(), oid.zero_like().as_str()]).checked()?;
+        Ok(oid)
+    }
+
+    /// What can be committed of these paths, and which of them the index does not have yet.
+    fn select<S: AsRef<str>>(&self, paths: &[S]) -> Result<Selection> {
+        let mut wanted: Vec<String> = paths.iter().map(|p| p.as_ref().to_owned()).collect();
+        wanted.sort();
+        wanted.dedup();
+        if wanted.is_empty() {
+            return Ok(Selection { paths: wanted, new: Vec::new() });
+        }
+        let tracked = self.tracked(&wanted)?;
+        let is_file = |p: &String| self.lies_at(p).is_some_and(|meta| !meta.is_dir());
+        let (indexed, mut rest): (Vec<_>, Vec<_>) =
+            wanted.into_iter().partition(|path| tracked.contains(path));
+        let new: Vec<String> = rest.iter().filter(|path| is_file(path)).cloned().collect();
+        rest.retain(|path| !new.contains(path));
+        // Already `git rm`ed: only HEAD knows it.
+        let removed = self.in_head(&rest)?;
+        let paths = indexed.into_iter().chain(new.iter().cloned()).chain(removed).collect();
+        Ok(Selection { paths, new })
+    }
+
+    fn in_head(&self, paths: &[String]) -> Result<Vec<String>> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let Some(head) = self.resolve("HEAD")? else { return Ok(Vec::new()) };
+        Ok(self.entries(&head, paths)?.into_iter().map(|entry| entry.path).collect())
+    }
+
+    /// `--only` leaves the index with the bytes from before a hook changed them, also of paths that
+    /// only the hook added to the commit. What the user had staged of those stays.
+    fn index_what_hooks_changed(&self, head: &Oid, mut paths: Vec<String>) -> Result<()> {
+        if let Some(before) = self.resolve(&format!("{head}^1"))? {
+            let mut added = self.changed_paths(&before, head)?;
+            added.retain(|path| !paths.contains(path));
+            if !added.is_empty() {
+                let staged = self.read(["diff-index", "--cached", "-z", "--name-only"]);
+                let output = staged.args([before.as_str(), "--"]).checked()?;
+                let staged: Vec<String> = nul_texts(&output.stdout).collect();
+                added.retain(|path| !staged.contains(path));
+                paths.extend(added);
+            }
+        }
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let reset = self.write(["reset", "--quiet", "HEAD", "--pathspec-from-file=-"]);
+        reset.arg("--pathspec-file-nul").stdin_nul(&paths).checked().map(|_| ())
+    }
+
+    /// Takes the promise to add paths back.
+    fn forget(&self, new: &[String]) -> Result<()> {
+        if !new.is_empty() {
+            let forget = self.write(["update-index", "--force-remove", "-z", "--stdin"]);
+            forget.stdin_nul(new).checked()?;
+        }
+        Ok(())
+    }
+
+    /// The same after git was stopped: it may have committed them before.
+    fn forget_uncommitted(&self, new: &[String]) -> Result<()> {
+        let there = self.in_head(new)?;
+        let gone: Vec<String> = new.iter().filter(|path| !there.contains(path)).cloned().collect();
+        self.forget(&gone)
+    }
+
+    /// Adds what may help when no hook refused.
+    fn explain(&self, error: Error) -> Error {
+        match self.config_bool("commit.gpgSign") {
+            Ok(true) => error
+                .hint(
+                    "commits are signed here (commit.gpgSign): is the key there, the agent awake?",
+                )
+                .hint("try it by hand: git commit --allow-empty -S -m test"),
+            _ => error.hint("git status says what state the repository is in"),
+        }
+    }
+}
+
+struct Selection {
+    paths: Vec<String>,
+    new: Vec<String>,
+}
+
+/// The exit codes of the hooks one git process ran, in order.
+struct Hooks {
+    exits: Vec<(String, i64)>,
+}
+
+#[derive(Deserialize)]
+struct TraceEvent {
+    event: String,
+    sid: String,
+    child_id: Option<i64>,
+    child_class: Option<String>,
+    hook_name: Option<String>,
+    code: Option<i64>,
+}
+
+impl Hooks {
+    /// Reads a `GIT_TRACE2_EVENT` file. Processes that hooks start append to it too; only the
+    /// first one's own events count.
+    fn read(trace: &Path) -> Result<Self> {
+        let bytes = match std::fs::read(trace) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error).context("reading git's trace"),
+        };
+        let mut own_sid: Option<String> = None;
+        let mut names = HashMap::new();
+        let mut exits = Vec::new();
+        for line in bytes.split(|&b| b == b'\n') {
+            let Ok(event) = serde_json::from_slice::<TraceEvent>(line) else { continue };
+            if *own_sid.get_or_insert_with(|| event.sid.clone()) != event.sid {
+                continue;
+            }
+            let Some(id) = event.child_id else { continue };
+            match event.event.as_str() {
+                "child_start" if event.child_class.as_deref() == Some("hook") => {
+                    names.insert(id, event.hook_name.unwrap_or_else(|| "hook".to_owned()));
+                }
+                "child_exit" => {
+                    if let Some(name) = names.remove(&id) {
+                        exits.push((name, event.code.unwrap_or(-1)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { exits })
+    }
+
+    /// The last hook that did not exit with 0.
+    fn refusing(self) -> Option<String> {
+        self.exits.into_iter().rev().find(|(_, code)| *code != 0).map(|(name, _)| name)
+    }
+}
+
+/// What a hook printed: git sends it to standard error.
+fn said(output: &Output) -> String {
+    let mut text = output.text();
+    text.push_str(&output.stderr);
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+    use crate::error::hints_of;
+
+    fn commit(repo: &Repo, paths: &[&str]) -> CommitOutcome {
+        repo.git()
+            .commit_only(paths, "coding: x\n\nTrailer: y\n", CommitOptions::default())
+            .unwrap()
+    }
+
+    fn committed(repo: &Repo, paths: &[&str]) -> Oid {
+        match commit(repo, paths) {
+            CommitOutcome::Committed(oid) => oid,
+            CommitOutcome::HookRefused { hook, output } => panic!("{hook}: {output}"),
+        }
+    }
+
+    /// What the last commit changed.
+    fn changed(repo: &Repo) -> String {
+        repo.run(&["show", "--format=", "--name-status", "-z", "HEAD"]).replace('\0', " ")
+    }
+
+    #[test]
+    fn exactly_the_paths_and_the_users_staged_work_stays() {
+        let repo = Repo::with_commit();
+        repo.file("old", "old");
+        repo.file("gone", "gone");
+        repo.file("staged-away", "x");
+        repo.commit_all("second");
+        repo.file("users", "staged");
+        repo.run(&["add", "users"]);
+        repo.file("users", "and changed again");
+        repo.file("old", "new");
+        std::fs::remove_file(repo.path("gone")).unwrap();
+        repo.run(&["rm", "-q", "staged-away"]);
+        repo.file(".gitignore", "*.log\n");
+        repo.file("a b\nc é.log", "ignored, odd name");
+        repo.file("[o]ld", "a pathspec to those who glob");
+        repo.file("other", "untracked");
+        let paths = ["old", "gone", "staged-away", "a b\nc é.log", "[o]ld", "never/was", "old"];
+        committed(&repo, &paths);
+        assert_eq!(changed(&repo), "A [o]ld A a b\nc é.log D gone M old D staged-away ");
+        assert_eq!(repo.run(&["show", ":users"]), "staged");
+        assert_eq!(repo.run(&["status", "--short"]), "AM users\n?? .gitignore\n?? other");
+        assert_eq!(repo.run(&["log", "-1", "--format=%B"]), "coding: x\n\nTrailer: y");
+    }
+
+    #[test]
+    fn no_path_makes_an_empty_commit() {
+        let repo = Repo::with_commit();
+        repo.file("users", "staged");
+        repo.run(&["add", "users"]);
+        for paths in [&[][..], &["never/was"]] {
+            let before = repo.head();
+            let oid = committed(&repo, paths);
+            assert_eq!(repo.run(&["rev-parse", "HEAD^"]), before.to_string());
+            assert_eq!((changed(&repo), repo.head()), (String::new(), oid));
+        }
+        assert_eq!(repo.run(&["status", "--short"]), "A  users");
+        let options = CommitOptions { refuse_empty: true, signoff: true };
+        assert!(repo.git().commit_only::<&str>(&[], "x", options).is_err());
+    }
+
+    #[test]
+    fn a_refusing_hook_is_named_and_leaves_no_trace() {
+        let repo = Repo::with_commit();
+        repo.hook("pre-commit", "git status --short; echo 'fatal: lint' >&2; exit 3");
+        repo.file("users", "staged");
+        repo.run(&["add", "users"]);
+        repo.file("README.md", "changed");
+        repo.file("new", "new");
+        let before = repo.run(&["status", "--short"]);
+        let CommitOutcome::HookRefused { hook, output } = commit(&repo, &["README.md", "new"])
+        else {
+            panic!("not refused");
+        };
+        assert_eq!(hook, "pre-commit");
+        assert!(output.contains("fatal: lint") && output.contains("A  new"), "{output}");
+        assert_eq!(repo.run(&["status", "--short"]), before);
+
+        repo.hook("pre-commit", "git log -1 >/dev/null; false | true");
+        repo.hook("commit-msg", "grep -q '^feat' \"$1\" || { echo not conventional; exit 1; }");
+        let CommitOutcome::HookRefused { hook, output } = commit(&repo, &["README.md"]) else {
+            panic!("not refused");
+        };
+        assert_eq!((hook.as_str(), output.as_str()), ("commit-msg", "not conventional"));
+    }
+
+    #[test]
+    fn hooks_that_work_differently() {
+        let repo = Repo::with_commit();
+        // husky: hooks in the tree, by a relative core.hooksPath; a formatter adds its changes.
+        repo.script(".husky/_/pre-commit", "echo formatted > README.md; git add '*.md'");
+        repo.script(".husky/_/post-commit", "exit 1");
+        repo.run(&["config", "core.hooksPath", ".husky/_"]);
+        repo.file("README.md", "unformatted");
+        committed(&repo, &["README.md"]);
+        assert_eq!(repo.run(&["show", "HEAD:README.md"]), "formatted");
+        // A hook that leaves a process behind does not make us wait for it.
+        repo.script(".husky/_/pre-commit", "sleep 30 & echo $! > .git/left");
+        let begin = std::time::Instant::now();
+        committed(&repo, &[]);
+        assert!(begin.elapsed().as_secs() < 20);
+        std::process::Command::new("kill")
+            .arg(repo.text(".git/left").unwrap().trim())
+            .status()
+            .unwrap();
+    }
+
+    #[test]
+    fn other_failures_are_errors_with_a_way_on() {
+        let repo = Repo::with_commit();
+        repo.hook("pre-commit", "true");
+        repo.run(&["config", "commit.gpgSign", "true"]);
+        repo.run(&["config", "gpg.program", "/bin/false"]);
+        repo.file("new", "new");
+        let git = repo.git();
+        let error = git.commit_only(&["new"], "x", CommitOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("gpg"), "{error}");
+        assert!(hints_of(&error)[0].contains("commit.gpgSign"));
+        assert_eq!(repo.run(&["status", "--short"]), "?? new");
+        // Drafts are never signed.
+        git.commit_tree(&git.tree_of("HEAD").unwrap().unwrap(), &[], "draft").unwrap();
+    }
+
+    #[test]
+    fn filters_apply() {
+        let repo = Repo::with_commit();
+        repo.file(".gitattributes", "*.txt filter=loud\n");
+        repo.run(&["config", "filter.loud.clean", "tr a-z A-Z"]);
+        repo.run(&["config", "filter.loud.smudge", "cat"]);
+        repo.file("a.txt", "hello");
+        let git = repo.git();
+        let clean = git.hash_files(&["a.txt"], super::super::Store::No).unwrap();
+        let tree = git.snapshot_tree(&repo.head(), &["a.txt"]).unwrap();
+        assert_eq!(git.blob_id(&tree, "a.txt").unwrap(), clean[0]);
+        committed(&repo, &["a.txt"]);
+        assert_eq!(repo.run(&["show", "HEAD:a.txt"]), "HELLO");
+        assert_eq!(git.blob_id(&repo.head(), "a.txt").unwrap(), clean[0]);
+    }
+
+    #[test]
+    fn an_unborn_branch_gets_an_empty_root() {
+        let repo = Repo::init(&[]);
+        repo.file("users", "staged");
+        repo.run(&["add", "users"]);
+        let git = repo.git();
+        let root = git.create_root_commit("root\n").unwrap();
+        assert_eq!(git.head().unwrap().oid(), Some(&root));
+        assert_eq!(repo.run(&["symbolic-ref", "HEAD"]), "refs/heads/main");
+        assert_eq!(repo.run(&["ls-tree", "HEAD"]), "");
+        assert_eq!(repo.run(&["status", "--short"]), "A  users");
+        assert!(git.create_root_commit("again").is_err());
+    }
+
+    #[test]
+    fn in_a_linked_worktree_and_with_a_subdirectory_replaced_by_a_file() {
+        let repo = Repo::with_commit();
+        repo.file("dir/file", "x");
+        repo.commit_all("second");
+        let linked = repo.git().worktree_add(&repo.root().join("l"), "side", &repo.head()).unwrap();
+        std::fs::remove_dir_all(linked.top().join("dir")).unwrap();
+        std::fs::write(linked.top().join("dir"), "now a file").unwrap();
+        let tree = linked.snapshot_tree(&repo.head(), &["dir/file", "dir"]).unwrap();
+        let outcome =
+            linked.commit_only(&["dir/file", "dir"], "x", CommitOptions::default()).unwrap();
+        let CommitOutcome::Committed(oid) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(linked.tree_of(oid.as_str()).unwrap(), Some(tree));
+        assert_ne!(repo.head(), oid);
+        assert!(linked.status().unwrap().is_empty());
+    }
+}

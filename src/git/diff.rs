@@ -1,0 +1,116 @@
+//! Differences as text for people, and whether two blobs say the same but for white space.
+
+use anyhow::Result;
+
+use super::reader::Object;
+use super::spawn::chunks;
+use super::{Git, Oid};
+use crate::error::Error;
+
+/// How a difference is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffStyle {
+    /// One line for each file, with a sum.
+    Stat,
+    /// Hunks.
+    Patch,
+    /// A letter and a path for each file.
+    NameStatus,
+}
+
+impl DiffStyle {
+    const fn flag(self) -> &'static str {
+        match self {
+            Self::Stat => "--stat",
+            Self::Patch => "--patch",
+            Self::NameStatus => "--name-status",
+        }
+    }
+}
+
+impl Git {
+    /// The difference of two commits or trees; no path means all.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn diff_text<S: AsRef<str>>(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        paths: &[S],
+        style: DiffStyle,
+        color: bool,
+    ) -> Result<String> {
+        let color = if color { "--color=always" } else { "--color=never" };
+        let one = |paths: &[S]| -> Result<String> {
+            let diff = self.read(["diff", "--no-ext-diff", "--no-textconv", color, style.flag()]);
+            let diff = diff.args([from.as_str(), to.as_str(), "--"]);
+            Ok(diff.args(paths.iter().map(AsRef::as_ref)).checked()?.text())
+        };
+        if paths.is_empty() {
+            return one(&[]);
+        }
+        chunks(paths).into_iter().map(one).collect()
+    }
+
+    /// Whether two blobs differ in more than white space.
+    ///
+    /// # Errors
+    /// One of them is missing.
+    pub fn differs_beyond_whitespace(&self, a: &Oid, b: &Oid) -> Result<bool> {
+        if a == b {
+            return Ok(false);
+        }
+        let reader = self.reader();
+        let read = |oid: &Oid| -> Result<Vec<u8>> {
+            let blob = reader.blob(Object::Id(oid))?;
+            let mut bytes = blob.ok_or_else(|| Error::repository(format!("no blob {oid}")))?;
+            bytes.retain(|byte| !byte.is_ascii_whitespace());
+            Ok(bytes)
+        };
+        Ok(read(a)? != read(b)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::Store;
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    #[test]
+    fn people_see_new_files_too() {
+        let repo = Repo::with_commit();
+        repo.run(&["config", "diff.external", "false"]);
+        let git = repo.git();
+        let from = repo.head();
+        repo.file("README.md", "changed\n");
+        repo.file("a b", "new\n");
+        let show = |paths: &[&str], style, color| {
+            let tree = git.snapshot_tree(&from, paths).unwrap();
+            git.diff_text(&from, &tree, paths, style, color).unwrap()
+        };
+        let names = show(&["README.md", "a b"], DiffStyle::NameStatus, false);
+        assert_eq!(names, "M\tREADME.md\nA\ta b\n");
+        assert!(show(&["a b"], DiffStyle::Patch, false).ends_with("@@ -0,0 +1 @@\n+new\n"));
+        assert!(show(&["a b"], DiffStyle::Patch, true).contains("\u{1b}["));
+        assert!(show(&["a b"], DiffStyle::Stat, false).contains("1 file changed"));
+        let to = repo.commit_all("second");
+        let one = git.diff_text(&from, &to, &["a b"], DiffStyle::NameStatus, false).unwrap();
+        assert_eq!(one, "A\ta b\n");
+    }
+
+    #[test]
+    fn white_space_is_no_difference() {
+        let repo = Repo::with_commit();
+        repo.file("a", "fn main(){ }\n");
+        repo.file("b", "fn main()\r\n{}");
+        repo.file("c", "fn main(){1}");
+        let git = repo.git();
+        let ids = git.hash_files(&["a", "b", "c"], Store::Write).unwrap();
+        let [a, b, c] = [0, 1, 2].map(|n: usize| ids[n].clone().unwrap());
+        assert!(!git.differs_beyond_whitespace(&a, &b).unwrap());
+        assert!(git.differs_beyond_whitespace(&a, &c).unwrap());
+        assert!(git.differs_beyond_whitespace(&a, &a.zero_like()).is_err());
+    }
+}

@@ -1,0 +1,270 @@
+//! The choice between the two readers, and the tests both must pass: each is the other's oracle.
+
+use anyhow::Result;
+
+use super::binary::Binary;
+use super::libgit2::Libgit2;
+use super::reader::{BlameHunk, Commit, Object, Reader, TreeChange};
+use super::{Git, Oid};
+
+/// libgit2 where it can, git where it cannot: sha256, reftable, and objects a partial clone has
+/// not fetched yet.
+pub(super) struct Fallback {
+    fast: Option<Libgit2>,
+    sure: Binary,
+}
+
+impl Fallback {
+    pub(super) fn new(git: &Git) -> Self {
+        let fast = Libgit2::open(git)
+            .inspect_err(|error| tracing::debug!("libgit2 cannot read here: {error:#}"))
+            .ok();
+        Self { fast, sure: Binary::new(git.clone()) }
+    }
+
+    fn ask<T>(&self, question: impl Fn(&dyn Reader) -> Result<T>) -> Result<T> {
+        match self.fast.as_ref().map(|fast| question(fast)) {
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(error)) => {
+                tracing::debug!("libgit2 could not answer: {error:#}");
+                question(&self.sure)
+            }
+            None => question(&self.sure),
+        }
+    }
+}
+
+impl Reader for Fallback {
+    fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>> {
+        self.ask(|reader| reader.blob(object))
+    }
+
+    fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
+        self.ask(|reader| reader.walk(tips, hide))
+    }
+
+    fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {
+        self.ask(|reader| reader.diff(from, to))
+    }
+
+    fn reference(&self, name: &str) -> Result<Option<Oid>> {
+        self.ask(|reader| reader.reference(name))
+    }
+
+    fn blame(
+        &self,
+        commit: &Oid,
+        path: &str,
+        lines: Option<(usize, usize)>,
+    ) -> Result<Vec<BlameHunk>> {
+        self.ask(|reader| reader.blame(commit, path, lines))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reader::TreeChangeKind;
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    /// Every reader that can read a repository of this format, by name.
+    fn readers(repo: &Repo) -> Vec<(&'static str, Box<dyn Reader>)> {
+        let git = repo.git();
+        let mut readers: Vec<(&str, Box<dyn Reader>)> =
+            vec![("git", Box::new(Binary::new(git.clone()))), ("both", git.reader())];
+        if let Ok(fast) = Libgit2::open(&git) {
+            readers.push(("libgit2", Box::new(fast)));
+        }
+        readers
+    }
+
+    const FORMATS: [&[&str]; 3] = [&[], &["--object-format=sha256"], &["--ref-format=reftable"]];
+
+    #[test]
+    fn libgit2_reads_what_it_knows() {
+        let known = FORMATS.map(|options| {
+            let repo = Repo::with_commit_in(options);
+            let linked =
+                repo.git().worktree_add(&repo.root().join("l"), "side", &repo.head()).unwrap();
+            Libgit2::open(&linked).is_ok()
+        });
+        assert_eq!(known, [true, false, false]);
+    }
+
+    #[test]
+    fn blobs() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            repo.file("a/b c/ü\n", "odd\0bytes\n");
+            repo.file("a/empty", "");
+            let head = repo.commit_all("second");
+            let id = repo.git().blob_id(&head, "a/empty").unwrap().unwrap();
+            for (name, reader) in readers(&repo) {
+                let at = |path: &str| reader.blob(Object::At(&head, path)).unwrap();
+                assert_eq!(at("a/b c/ü\n").unwrap(), b"odd\0bytes\n", "{name}");
+                assert_eq!(at("README.md").unwrap(), b"read me\n", "{name}");
+                for nothing in ["a", "nope", "a/nope/x", "README.md/x"] {
+                    assert_eq!(at(nothing), None, "{name} {nothing}");
+                }
+                assert_eq!(reader.blob(Object::Id(&id)).unwrap().unwrap(), b"", "{name}");
+                if name != "libgit2" {
+                    assert_eq!(reader.blob(Object::Id(&head.zero_like())).unwrap(), None);
+                    assert_eq!(reader.blob(Object::Id(&head)).unwrap(), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn history() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let first = repo.head();
+            repo.run(&["checkout", "-q", "-b", "side"]);
+            let side = repo.commit_all("side\n\n# not a comment\n\nKey: välue\n");
+            repo.run(&["checkout", "-q", "main"]);
+            let main = repo.commit_all("main");
+            repo.run(&["merge", "-q", "--no-ff", "-m", "merge", "side"]);
+            let tip = repo.head();
+            for (name, reader) in readers(&repo) {
+                let all = reader.walk(std::slice::from_ref(&tip), &[]).unwrap();
+                let place = |oid: &Oid| all.iter().position(|commit| commit.id == *oid).unwrap();
+                assert_eq!((all.len(), place(&tip), place(&first)), (4, 0, 3), "{name}");
+                assert_eq!(all[0].parents, [main.clone(), side.clone()], "{name}");
+                let commit = &all[place(&side)];
+                assert_eq!(commit.author, "Ana <ana@example.com>");
+                assert_eq!(commit.message, "side\n\n# not a comment\n\nKey: välue", "{name}");
+                assert_eq!(Some(&commit.tree), repo.git().tree_of("side").unwrap().as_ref());
+                assert!(commit.author_time > 1_000_000_000 && commit.subject() == "side");
+                let some =
+                    reader.walk(&[tip.clone(), side.clone()], std::slice::from_ref(&main)).unwrap();
+                let ids: Vec<&Oid> = some.iter().map(|commit| &commit.id).collect();
+                assert_eq!(ids, [&tip, &side], "{name}");
+                assert!(reader.walk(&[], &[]).unwrap().is_empty(), "{name}");
+                assert!(reader.walk(&[tip.zero_like()], &[]).is_err(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn differences() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let first = repo.head();
+            repo.file("b/é\n", "x");
+            repo.file("link", "x");
+            repo.file("run", "x");
+            let second = repo.commit_all("second");
+            std::fs::remove_file(repo.path("README.md")).unwrap();
+            repo.run(&["update-index", "--chmod=+x", "run"]);
+            #[cfg(unix)]
+            {
+                std::fs::remove_file(repo.path("link")).unwrap();
+                std::os::unix::fs::symlink("b", repo.path("link")).unwrap();
+            }
+            repo.run(&["add", "README.md", "link"]);
+            repo.run(&["commit", "-q", "-m", "third"]);
+            let third = repo.head();
+            let id = |commit: &Oid, path: &str| repo.git().blob_id(commit, path).unwrap();
+            for (name, reader) in readers(&repo) {
+                let seen = |from, to| -> Vec<(String, TreeChangeKind)> {
+                    let changes = reader.diff(from, to).unwrap();
+                    for change in &changes {
+                        let old = from.and_then(|from| id(from, &change.path));
+                        assert_eq!((&change.old, &change.new), (&old, &id(to, &change.path)));
+                    }
+                    changes.into_iter().map(|change| (change.path, change.kind)).collect()
+                };
+                use TreeChangeKind::{Added, Deleted, Modified, Type};
+                let pairs = |list: &[(&str, TreeChangeKind)]| -> Vec<_> {
+                    list.iter().map(|(path, kind)| ((*path).to_owned(), *kind)).collect()
+                };
+                let added = pairs(&[("b/é\n", Added), ("link", Added), ("run", Added)]);
+                assert_eq!(seen(Some(&first), &second), added, "{name}");
+                let changed = pairs(&[("README.md", Deleted), ("link", Type), ("run", Modified)]);
+                assert_eq!(seen(Some(&second), &third), changed, "{name}");
+                assert_eq!(seen(None, &first), pairs(&[("README.md", Added)]), "{name}");
+                assert!(seen(Some(&third), &third).is_empty(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn references() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let head = repo.head();
+            repo.run(&["branch", "cowork/s"]);
+            repo.run(&["tag", "-a", "-m", "x", "cowork/s"]);
+            repo.run(&["tag", "tree", "HEAD^{tree}"]);
+            repo.run(&["symbolic-ref", "refs/heads/nowhere", "refs/heads/nope"]);
+            let check = || {
+                for (reader, ask) in readers(&repo) {
+                    for (name, there) in [
+                        ("refs/heads/cowork/s", true),
+                        ("refs/tags/cowork/s", true),
+                        ("refs/heads/cowork", false),
+                        ("refs/heads/cowork/s/prd", false),
+                        ("refs/heads/nowhere", false),
+                        ("refs/tags/tree", false),
+                        ("refs/heads/a b", false),
+                    ] {
+                        let found = match ask.reference(name) {
+                            // What it cannot say, the binary is asked.
+                            Err(_) if reader == "libgit2" => None,
+                            found => found.unwrap(),
+                        };
+                        assert_eq!(found, there.then(|| head.clone()), "{name}, {reader}");
+                    }
+                }
+            };
+            check();
+            repo.run(&["pack-refs", "--all"]);
+            check();
+        }
+    }
+
+    #[test]
+    fn blame() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            repo.file("a b", "1\n2\n3\n4\n");
+            let first = repo.commit_all("first");
+            repo.file("a b", "1\nnew\n3\n4\nlast\n");
+            let second = repo.commit_all("second");
+            let hunk =
+                |start, lines, commit: &Oid| BlameHunk { start, lines, commit: commit.clone() };
+            for (name, reader) in readers(&repo) {
+                let all = reader.blame(&second, "a b", None).unwrap();
+                let expected = [
+                    hunk(1, 1, &first),
+                    hunk(2, 1, &second),
+                    hunk(3, 2, &first),
+                    hunk(5, 1, &second),
+                ];
+                assert_eq!(all, expected, "{name}");
+                let some = reader.blame(&second, "a b", Some((2, 3))).unwrap();
+                assert_eq!(some, [hunk(2, 1, &second), hunk(3, 1, &first)], "{name}");
+                let old = reader.blame(&first, "a b", None).unwrap();
+                assert_eq!(old, [hunk(1, 4, &first)], "{name}");
+                assert!(reader.blame(&second, "nope", None).is_err(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_partial_clone_fetches_what_it_lacks() {
+        let repo = Repo::with_commit();
+        repo.file("README.md", "newer\n");
+        repo.commit_all("second");
+        repo.run(&["config", "uploadpack.allowFilter", "true"]);
+        repo.run(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+        let url = format!("file://{}", repo.path("").display());
+        repo.run(&["clone", "-q", "--filter=blob:none", &url, "../partial"]);
+        let git = Git::discover_with(&repo.root().join("partial"), repo.env()).unwrap();
+        let first = git.resolve("HEAD^").unwrap().unwrap();
+        assert!(Libgit2::open(&git).unwrap().blob(Object::At(&first, "README.md")).is_err());
+        let text = git.reader().blob(Object::At(&first, "README.md")).unwrap().unwrap();
+        assert_eq!(text, b"read me\n");
+    }
+}

@@ -1,0 +1,257 @@
+//! Git hooks of ours: put beside the user's own when asked for, and taken out again.
+//!
+//! Three ways, the first that can be (git-hook(1), githooks(5)): configured hooks, which stand in
+//! nobody's way, where git has them; a file or a marked block in the repository's own hooks
+//! directory; else the lines for the user to add. A hook whose program is missing does nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use super::{Git, locate};
+
+/// The events, and the files that answer them where no other hook is.
+const HOOKS: [(&str, &str); 3] = [
+    ("post-rewrite", include_str!("../../hooks/post-rewrite")),
+    ("prepare-commit-msg", include_str!("../../hooks/prepare-commit-msg")),
+    ("pre-push", include_str!("../../hooks/pre-push")),
+];
+/// The first git with `hook.<name>.command`.
+const CONFIGURED_SINCE: (u32, u32) = (2, 54);
+const BEGIN: &str = "# >>> git-cowork >>>\n";
+const END: &str = "# <<< git-cowork <<<\n";
+
+/// What became of one hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookChange {
+    /// It is in git's configuration now.
+    Configured,
+    /// A file of our own was written.
+    Written(PathBuf),
+    /// A block was put into a hook that was there.
+    Added(PathBuf),
+    /// It was there already, or there was nothing to remove.
+    Unchanged,
+    /// It is gone.
+    Removed,
+    /// Only a person can do it: put these lines at the beginning of that hook.
+    ByHand {
+        /// The hook's file.
+        path: PathBuf,
+        /// Shell lines.
+        lines: String,
+    },
+}
+
+impl Git {
+    /// Installs the hooks of this program; answers with each event and what became of it.
+    ///
+    /// # Errors
+    /// Git fails, or a file cannot be written.
+    pub fn install_hooks(&self) -> Result<Vec<(&'static str, HookChange)>> {
+        let configured = locate::git_version(&self.top, &self.env)?.0 >= Some(CONFIGURED_SINCE);
+        let folder = self.hooks_folder()?;
+        let ours = within(&folder, &self.common_dir);
+        HOOKS
+            .iter()
+            .map(|(event, script)| {
+                let path = folder.join(event);
+                let change = if configured {
+                    self.configure_hook(event)?
+                } else if ours {
+                    install(&path, event, script)?
+                } else {
+                    by_hand(path, event)
+                };
+                Ok((*event, change))
+            })
+            .collect()
+    }
+
+    /// Takes them out again, wherever they are.
+    ///
+    /// # Errors
+    /// Git fails, or a file cannot be written.
+    pub fn remove_hooks(&self) -> Result<Vec<(&'static str, HookChange)>> {
+        let folder = self.hooks_folder()?;
+        let ours = within(&folder, &self.common_dir);
+        HOOKS
+            .iter()
+            .map(|(event, script)| {
+                let path = folder.join(event);
+                let section = format!("hook.cowork-{event}");
+                let change = if self.config_get(&format!("{section}.command"))?.is_some() {
+                    self.write(["config", "--local", "--remove-section", &section]).checked()?;
+                    HookChange::Removed
+                } else if ours {
+                    remove(&path, script)?
+                } else {
+                    HookChange::Unchanged
+                };
+                Ok((*event, change))
+            })
+            .collect()
+    }
+
+    /// Where git looks for hooks; may lead anywhere.
+    fn hooks_folder(&self) -> Result<PathBuf> {
+        let ask = self.read(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
+        Ok(PathBuf::from(ask.capture()?))
+    }
+
+    fn configure_hook(&self, event: &str) -> Result<HookChange> {
+        let key = |what: &str| format!("hook.cowork-{event}.{what}");
+        // Git runs this with a shell and puts the arguments after it.
+        let command = format!("! command -v git-cowork >/dev/null 2>&1 || git-cowork hook {event}");
+        if self.config_get(&key("command"))?.as_deref() == Some(command.as_str()) {
+            return Ok(HookChange::Unchanged);
+        }
+        for (what, value) in [("command", command.as_str()), ("event", event)] {
+            self.write(["config", "--local", &key(what), value]).checked()?;
+        }
+        Ok(HookChange::Configured)
+    }
+}
+
+/// Whether `path` lies in `folder`, links resolved; it need not exist.
+fn within(path: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    real(path).starts_with(real(folder))
+}
+
+/// The lines that call us from another script. One that reads standard input gets it as well.
+fn block(event: &str) -> String {
+    let call = match event {
+        "prepare-commit-msg" => format!("  git-cowork hook {event} \"$@\" || exit $?\n"),
+        _ => format!(
+            "  cowork_input=$(cat)\n  printf '%s\\n' \"$cowork_input\" | git-cowork hook {event} \
+             \"$@\" || exit $?\n  exec <<COWORK_INPUT\n$cowork_input\nCOWORK_INPUT\n"
+        ),
+    };
+    format!("{BEGIN}if command -v git-cowork >/dev/null 2>&1; then\n{call}fi\n{END}")
+}
+
+fn by_hand(path: PathBuf, event: &str) -> HookChange {
+    HookChange::ByHand { path, lines: block(event) }
+}
+
+fn install(path: &Path, event: &str, script: &str) -> Result<HookChange> {
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        put(path, script)?;
+        return Ok(HookChange::Written(path.to_owned()));
+    };
+    let text = fs::read_to_string(path).unwrap_or_default();
+    if text == script || text.contains(BEGIN) {
+        return Ok(HookChange::Unchanged);
+    }
+    // What is generated, a link, switched off, or no shell script is not ours to write into.
+    if !metadata.is_file() || !is_executable(&metadata) || !is_shell(&text) {
+        return Ok(by_hand(path.to_owned(), event));
+    }
+    let (first, rest) = text.split_once('\n').unwrap_or((text.as_str(), ""));
+    put(path, &format!("{first}\n{}{rest}", block(event)))?;
+    Ok(HookChange::Added(path.to_owned()))
+}
+
+fn remove(path: &Path, script: &str) -> Result<HookChange> {
+    let Ok(text) = fs::read_to_string(path) else { return Ok(HookChange::Unchanged) };
+    if text == script {
+        fs::remove_file(path).with_context(|| format!("removing {}", path.display()))?;
+        return Ok(HookChange::Removed);
+    }
+    let Some((before, rest)) = text.split_once(BEGIN) else { return Ok(HookChange::Unchanged) };
+    let Some((_, after)) = rest.split_once(END) else { return Ok(HookChange::Unchanged) };
+    put(path, &format!("{before}{after}"))?;
+    Ok(HookChange::Removed)
+}
+
+/// Writes beside the file and renames over it: git may run it at any moment.
+fn put(path: &Path, text: &str) -> Result<()> {
+    let writing = || format!("writing {}", path.display());
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).with_context(writing)?;
+    let temporary = tempfile::Builder::new().prefix(".cowork-").tempfile_in(folder);
+    let temporary = temporary.with_context(writing)?;
+    fs::write(temporary.path(), text).with_context(writing)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(path).map_or(0o755, |old| old.permissions().mode());
+        let permissions = fs::Permissions::from_mode(mode | 0o100);
+        fs::set_permissions(temporary.path(), permissions).with_context(writing)?;
+    }
+    temporary.persist(path).with_context(writing)?;
+    Ok(())
+}
+
+fn is_shell(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    let program = first.strip_prefix("#!").unwrap_or_default().trim();
+    let name = program.rsplit(['/', ' ']).next().unwrap_or_default();
+    matches!(name, "sh" | "bash" | "dash" | "ksh" | "zsh")
+}
+
+fn is_executable(metadata: &fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        metadata.permissions().mode() & 0o111 != 0
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_in_comes_out_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hooks/pre-push");
+        let (event, script) = HOOKS[2];
+        assert_eq!(install(&path, event, script).unwrap(), HookChange::Written(path.clone()));
+        assert_eq!(install(&path, event, script).unwrap(), HookChange::Unchanged);
+        assert_eq!(remove(&path, script).unwrap(), HookChange::Removed);
+        assert!(!path.exists());
+
+        let theirs = "#!/usr/bin/env bash\nset -e\ncat >>seen\n";
+        put(&path, theirs).unwrap();
+        assert_eq!(install(&path, event, script).unwrap(), HookChange::Added(path.clone()));
+        let both = fs::read_to_string(&path).unwrap();
+        assert!(both.starts_with("#!/usr/bin/env bash\n# >>>") && both.ends_with("cat >>seen\n"));
+        assert_eq!(install(&path, event, script).unwrap(), HookChange::Unchanged);
+        assert_eq!(remove(&path, script).unwrap(), HookChange::Removed);
+        assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
+        assert_eq!(remove(&path, script).unwrap(), HookChange::Unchanged);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_shell_script_or_switched_off_is_left_to_a_person() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pre-push");
+        let (event, script) = HOOKS[2];
+        put(&path, "#!/usr/bin/env python3\nprint()\n").unwrap();
+        assert!(matches!(install(&path, event, script).unwrap(), HookChange::ByHand { .. }));
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "#!/bin/sh\nfalse\n").unwrap();
+        assert!(matches!(install(&path, event, script).unwrap(), HookChange::ByHand { .. }));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "#!/bin/sh\nfalse\n");
+    }
+
+    #[test]
+    fn the_committed_scripts_are_three_lines_and_need_no_program() {
+        for (event, script) in HOOKS {
+            let lines: Vec<_> = script.lines().collect();
+            assert_eq!(lines.len(), 3, "{event}");
+            assert_eq!(lines[0], "#!/bin/sh");
+            assert!(lines[1].ends_with("|| exit 0"));
+            assert!(lines[2].contains(&format!("hook {event} \"$@\"")));
+        }
+    }
+}

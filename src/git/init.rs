@@ -1,0 +1,38 @@
+//! A new repository, for the demo.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use super::Git;
+
+impl Git {
+    /// Makes a repository at `path` (created when missing) with the branch `main`, where commits
+    /// can be made whatever the user has configured.
+    ///
+    /// # Errors
+    /// Git fails, or the folder cannot be made.
+    pub fn init(path: &Path) -> Result<Self> {
+        std::fs::create_dir_all(path).with_context(|| format!("creating {}", path.display()))?;
+        let top = path.canonicalize().with_context(|| format!("finding {}", path.display()))?;
+        let git_dir = top.join(".git");
+        let future = Self {
+            common_dir: git_dir.clone(),
+            git_dir,
+            top,
+            explicit: false,
+            env: Vec::new(),
+            children: None,
+        };
+        future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;
+        let git = future.at(path)?;
+        for (key, value) in [("commit.gpgSign", "false"), ("core.hooksPath", "/dev/null")] {
+            git.write(["config", key, value]).checked()?;
+        }
+        if git.require_identity().is_err() {
+            git.write(["config", "user.name", "Demo User"]).checked()?;
+            git.write(["config", "user.email", "demo@git-cowork.invalid"]).checked()?;
+        }
+        Ok(git)
+    }
+}

@@ -1,0 +1,232 @@
+//! The only place that knows git2 or the git binary.
+//!
+//! [`Git`] is a repository with a working tree. Everything that writes, touches index, working
+//! tree, configuration or hooks, or depends on what the user configured, runs the `git` binary
+//! through [`spawn`]; what is already named by an object id is read through [`Reader`]. What a
+//! session, a stage or an artifact is, nobody knows here.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use crate::error::Error;
+
+mod binary;
+mod child;
+mod commit;
+mod diff;
+mod fallback;
+mod hooks;
+mod init;
+mod libgit2;
+mod locate;
+mod name;
+mod paths;
+mod reader;
+mod refs;
+mod settings;
+mod snapshot;
+mod spawn;
+mod state;
+mod status;
+#[cfg(test)]
+mod test_repo;
+mod tree;
+
+pub use commit::{CommitOptions, CommitOutcome};
+pub use diff::DiffStyle;
+pub use hooks::HookChange;
+pub use name::{Oid, RefName};
+pub use reader::{BlameHunk, Commit, Object, Reader, TreeChange, TreeChangeKind};
+pub use refs::{RefInfo, RefTransaction};
+pub use spawn::{Cmd, Output};
+pub use state::{Head, Store};
+pub use status::{Change, StatusEntry, StatusKind};
+
+/// The oldest git whose options we use (contract).
+const OLDEST_GIT: (u32, u32) = (2, 34);
+
+/// A repository and one of its working trees. Cheap to clone; holds no handle but the lock of
+/// [`Git::with_children_in`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Git {
+    top: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    /// `--git-dir` and `--work-tree` are passed on, because git would not find them from `top`.
+    explicit: bool,
+    env: Vec<(OsString, OsString)>,
+    children: Option<Arc<child::Children>>,
+}
+
+impl Git {
+    /// The repository `cwd` is in, as git itself finds it: the caller's `GIT_DIR` and
+    /// `GIT_WORK_TREE` count.
+    ///
+    /// # Errors
+    /// No repository, a bare one, one git refuses, or a git that is too old (exit 5).
+    pub fn discover(cwd: &Path) -> Result<Self> {
+        Self::discover_with(cwd, Vec::new())
+    }
+
+    /// [`Git::discover`] with variables added to the environment of every child.
+    ///
+    /// # Errors
+    /// As [`Git::discover`].
+    pub fn discover_with(cwd: &Path, env: Vec<(OsString, OsString)>) -> Result<Self> {
+        locate::require_git(cwd, &env, OLDEST_GIT)?;
+        let found = locate::locate(cwd, &env, locate::CallersGitDir::Honoured)?;
+        let explicit = !is_found_from(&found.top, &found.git_dir);
+        let locate::Located { top, git_dir, common_dir } = found;
+        Ok(Self { top, git_dir, common_dir, explicit, env, children: None })
+    }
+
+    /// The same repository seen from another of its working trees.
+    ///
+    /// # Errors
+    /// `other_worktree` is not in a working tree of this repository (exit 5).
+    pub fn at(&self, other_worktree: &Path) -> Result<Self> {
+        let found = locate::locate(other_worktree, &self.env, locate::CallersGitDir::Ignored)?;
+        if found.common_dir != self.common_dir {
+            return Err(Error::repository(format!(
+                "{} is not a working tree of {}",
+                other_worktree.display(),
+                self.common_dir.display()
+            ))
+            .into());
+        }
+        let locate::Located { top, git_dir, common_dir } = found;
+        let (env, children) = (self.env.clone(), self.children.clone());
+        Ok(Self { top, git_dir, common_dir, explicit: false, env, children })
+    }
+
+    /// Adds variables to the environment of every child.
+    #[must_use]
+    pub fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
+        self.env.extend(env);
+        self
+    }
+
+    /// The working tree, absolute.
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// The git directory of this working tree, absolute (in a linked one not the shared one).
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// The git directory all working trees share, absolute.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Where this program keeps what is never committed: `cowork` in the shared git directory.
+    pub fn state_dir(&self) -> PathBuf {
+        self.common_dir.join("cowork")
+    }
+
+    /// Reads objects: in process where libgit2 can, else through the binary.
+    pub fn reader(&self) -> Box<dyn Reader> {
+        Box::new(fallback::Fallback::new(self))
+    }
+
+    /// A command that only reads. It takes no optional lock.
+    pub fn read<I, S>(&self, args: I) -> Cmd<'_>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        Cmd::new(self, spawn::Role::Read, args)
+    }
+
+    /// A command that writes but whose output is still parsed by us and that runs no hook but
+    /// reference-transaction.
+    pub fn write<I, S>(&self, args: I) -> Cmd<'_>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        Cmd::new(self, spawn::Role::Write, args)
+    }
+
+    /// A command that runs the user's hooks: they get the user's locale and pathspec rules, so
+    /// pathspecs in its arguments must carry `:(top,literal)` themselves.
+    pub fn hooked<I, S>(&self, args: I) -> Cmd<'_>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        Cmd::new(self, spawn::Role::Hooked, args)
+    }
+}
+
+/// Whether git, started in `top` without any variable, finds `git_dir`.
+fn is_found_from(top: &Path, git_dir: &Path) -> bool {
+    let same = |path: &Path| match (path.canonicalize(), git_dir.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    };
+    let dot_git = top.join(".git");
+    match std::fs::read_to_string(&dot_git) {
+        Ok(text) => text
+            .strip_prefix("gitdir:")
+            .is_some_and(|target| same(&top.join(target.trim_matches([' ', '\n', '\r'])))),
+        Err(_) => same(&dot_git),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_repo::Repo;
+    use super::*;
+    use crate::error::{Kind, hints_of, kind_of};
+
+    #[test]
+    fn found_from_a_subdirectory_and_a_linked_worktree() {
+        let repo = Repo::with_commit();
+        std::fs::create_dir_all(repo.path("a/b")).unwrap();
+        let git = Git::discover_with(&repo.path("a/b"), repo.env()).unwrap();
+        assert_eq!(git.top(), repo.git().top());
+        assert_eq!(git.state_dir(), git.git_dir().join("cowork"));
+        assert!(!git.explicit);
+
+        let head = git.resolve("HEAD").unwrap().unwrap();
+        let linked = git.worktree_add(&repo.root().join("linked"), "side", &head).unwrap();
+        assert_eq!(linked.common_dir(), git.common_dir());
+        assert_ne!(linked.git_dir(), git.git_dir());
+        assert_eq!(Git::discover_with(linked.top(), repo.env()).unwrap(), linked);
+        assert!(git.at(repo.root()).is_err());
+    }
+
+    #[test]
+    fn an_explicit_git_dir_is_passed_on() {
+        let repo = Repo::with_commit();
+        let elsewhere = repo.root().join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        let mut env = repo.env();
+        env.push(("GIT_DIR".into(), repo.path(".git").into()));
+        env.push(("GIT_WORK_TREE".into(), elsewhere.clone().into()));
+        let git = Git::discover_with(&elsewhere, env).unwrap();
+        assert!(git.explicit);
+        assert_eq!(git.top(), elsewhere.canonicalize().unwrap());
+        assert_eq!(git.status().unwrap().len(), 1, "README.md is not there");
+    }
+
+    #[test]
+    fn no_repository_and_bare_are_said() {
+        let repo = Repo::with_commit();
+        let error = Git::discover_with(repo.root(), repo.env()).unwrap_err();
+        assert_eq!(kind_of(&error), Kind::Repository);
+        assert!(hints_of(&error).iter().any(|hint| hint.contains("git init")), "{error}");
+
+        repo.run(&["clone", "-q", "--bare", ".", "../bare.git"]);
+        let error = Git::discover_with(&repo.root().join("bare.git"), repo.env()).unwrap_err();
+        assert!(error.to_string().contains("bare"), "{error}");
+        let error = Git::discover_with(&repo.path(".git"), repo.env()).unwrap_err();
+        assert_eq!(kind_of(&error), Kind::Repository);
+    }
+}

@@ -1,0 +1,188 @@
+//! Names git gives: object ids and full reference names, checked where they come in.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// An object id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Oid(String);
+
+impl Oid {
+    /// All digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first 7 digits, as people see them.
+    pub fn short(&self) -> &str {
+        &self.0[..7]
+    }
+
+    /// The first 12 digits, for trailers and documents, which outlive what is unique today.
+    pub fn abbreviated(&self) -> &str {
+        &self.0[..12]
+    }
+
+    /// The id of no object, of the same length; git's way to say "must not exist".
+    pub fn zero_like(&self) -> Self {
+        Self("0".repeat(self.0.len()))
+    }
+
+    /// True for the id of no object.
+    pub fn is_zero(&self) -> bool {
+        self.0.bytes().all(|b| b == b'0')
+    }
+}
+
+impl FromStr for Oid {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        if (text.len() == 40 || text.len() == 64) && text.bytes().all(hex) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(Error::repository(format!("'{text}' is not an object id")))
+    }
+}
+
+impl TryFrom<String> for Oid {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self, Error> {
+        text.parse()
+    }
+}
+
+impl From<Oid> for String {
+    fn from(oid: Oid) -> Self {
+        oid.0
+    }
+}
+
+impl fmt::Display for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// A full reference name such as `refs/heads/main`, valid by `git check-ref-format`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RefName(String);
+
+impl RefName {
+    /// Checks a full name.
+    ///
+    /// # Errors
+    /// Git would not take it, or it does not begin with `refs/`.
+    pub fn new(name: impl Into<String>) -> Result<Self, Error> {
+        let name = name.into();
+        if name.starts_with("refs/") && is_valid(&name) {
+            return Ok(Self(name));
+        }
+        Err(Error::repository(format!("'{name}' is not a valid full reference name")))
+    }
+
+    /// A name put together from parts that are valid by construction, such as session names.
+    pub(crate) const fn trusted(name: String) -> Self {
+        Self(name)
+    }
+
+    /// `refs/heads/<short>`.
+    ///
+    /// # Errors
+    /// Git would not take it.
+    pub fn branch(short: &str) -> Result<Self, Error> {
+        if short.starts_with('-') || short == "HEAD" {
+            return Err(Error::repository(format!("'{short}' is not a valid branch name")));
+        }
+        Self::new(format!("refs/heads/{short}"))
+    }
+
+    /// `refs/tags/<short>`.
+    ///
+    /// # Errors
+    /// Git would not take it.
+    pub fn tag(short: &str) -> Result<Self, Error> {
+        Self::new(format!("refs/tags/{short}"))
+    }
+
+    /// The full name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Without `refs/heads/`, `refs/tags/` or `refs/remotes/`; other names stay whole.
+    pub fn short(&self) -> &str {
+        ["refs/heads/", "refs/tags/", "refs/remotes/"]
+            .iter()
+            .find_map(|prefix| self.0.strip_prefix(prefix))
+            .unwrap_or(&self.0)
+    }
+}
+
+impl fmt::Display for RefName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// The rules of `git check-ref-format`.
+fn is_valid(name: &str) -> bool {
+    let bad = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
+    !name.contains(bad)
+        && !name.contains("..")
+        && !name.contains("@{")
+        && !name.ends_with('.')
+        && name.split('/').count() > 1
+        && name
+            .split('/')
+            .all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn object_ids_of_both_formats() {
+        for len in [40, 64] {
+            let oid: Oid = "a1".repeat(len / 2).parse().unwrap();
+            assert_eq!((oid.abbreviated().len(), oid.zero_like().as_str().len()), (12, len));
+        }
+        for bad in ["", "HEAD", "abc", &"A".repeat(40), &"g".repeat(40), &"a".repeat(41)] {
+            assert!(bad.parse::<Oid>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn reference_names_as_git_takes_them() {
+        for good in ["refs/heads/main", "refs/heads/cowork/a--b", "refs/tags/ä", "refs/heads/@"] {
+            assert!(RefName::new(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "main",
+            "refs/",
+            "refs/heads/a b",
+            "refs/heads/a..b",
+            "refs/heads/.a",
+            "refs/heads/a.lock",
+            "refs/heads/a.lock/b",
+            "refs/heads/a@{1}",
+            "refs/heads//a",
+            "refs/heads/a.",
+            "refs/heads/a\n",
+            "refs/heads/a:b",
+            "refs/heads/a*",
+        ] {
+            assert!(RefName::new(bad).is_err(), "{bad}");
+        }
+        assert!(RefName::branch("-d").is_err());
+        assert_eq!(RefName::branch("cowork/x").unwrap().short(), "cowork/x");
+    }
+}

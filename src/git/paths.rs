@@ -1,0 +1,61 @@
+//! Lists of paths: what the index tracks, what two trees have differently, and bringing the
+//! content of a commit into the working tree alone.
+
+use anyhow::Result;
+
+use super::spawn::nul_texts;
+use super::{Git, Oid};
+
+impl Git {
+    /// The paths git tracks, sorted.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn ls_files(&self) -> Result<Vec<String>> {
+        let output = self.read(["ls-files", "-z", "--cached"]).checked()?;
+        let mut paths: Vec<String> = nul_texts(&output.stdout).collect();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// Untracked files that git ignores; a directory with nothing else in it is one entry, with a
+    /// slash at its end.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn ignored_files(&self) -> Result<Vec<String>> {
+        let list = self.read(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
+        let output = list.arg("--directory").checked()?;
+        Ok(nul_texts(&output.stdout).collect())
+    }
+
+    /// The paths that differ between two commits or trees; a rename is two of them.
+    ///
+    /// # Errors
+    /// One of them is missing.
+    pub fn changed_paths(&self, from: &Oid, to: &Oid) -> Result<Vec<String>> {
+        let diff = self.read(["diff-tree", "-r", "-z", "--no-renames", "--name-only"]);
+        let output = diff.args([from.as_str(), to.as_str()]).checked()?;
+        Ok(nul_texts(&output.stdout).collect())
+    }
+
+    /// Gives exactly these paths the content they have in a commit or tree, in the working tree
+    /// only; those it does not have are removed. The index stays as it is.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn restore_worktree(&self, from: &Oid, paths: &[String]) -> Result<()> {
+        let there: Vec<String> =
+            self.entries(from, paths)?.into_iter().map(|entry| entry.path).collect();
+        for path in paths.iter().filter(|path| !there.contains(path)) {
+            self.remove_file(path)?;
+        }
+        if !there.is_empty() {
+            let restore = self.write(["restore", "--worktree", "--quiet"]);
+            let restore = restore.arg(format!("--source={from}"));
+            let restore = restore.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+            restore.stdin_nul(&there).checked()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Reading objects that are already named by an id: the trait and what it speaks of. Nothing here
+//! writes or asks the working tree.
+
+use anyhow::Result;
+
+use super::Oid;
+
+/// Which blob is wanted.
+#[derive(Clone, Copy, Debug)]
+pub enum Object<'a> {
+    /// The blob of this id.
+    Id(&'a Oid),
+    /// The blob at a path of a commit.
+    At(&'a Oid, &'a str),
+}
+
+/// A commit. Undecodable bytes are replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// Its id.
+    pub id: Oid,
+    /// Its tree.
+    pub tree: Oid,
+    /// Its parents, the first being the branch it was made on.
+    pub parents: Vec<Oid>,
+    /// `Name <email>`.
+    pub author: String,
+    /// When it was written (Unix seconds).
+    pub author_time: i64,
+    /// When it was committed (Unix seconds).
+    pub committer_time: i64,
+    /// The whole message, without line breaks at its ends.
+    pub message: String,
+}
+
+impl Commit {
+    /// The first line of the message.
+    pub fn subject(&self) -> &str {
+        self.message.lines().next().unwrap_or_default()
+    }
+}
+
+/// How a path differs between two trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeChangeKind {
+    /// Only in the second.
+    Added,
+    /// Other content or mode.
+    Modified,
+    /// Only in the first.
+    Deleted,
+    /// A file became a link, a submodule, or the other way round.
+    Type,
+}
+
+/// A path that two trees have differently. Renames are a deletion and an addition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeChange {
+    /// From the top, with `/`.
+    pub path: String,
+    /// How it differs.
+    pub kind: TreeChangeKind,
+    /// The blob (or submodule commit) in the first.
+    pub old: Option<Oid>,
+    /// The blob (or submodule commit) in the second.
+    pub new: Option<Oid>,
+}
+
+/// Successive lines that came with one commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlameHunk {
+    /// First line, counted from 1.
+    pub start: usize,
+    /// How many lines.
+    pub lines: usize,
+    /// The commit they came with.
+    pub commit: Oid,
+}
+
+/// Reads a repository's objects.
+pub trait Reader: Send {
+    /// A blob's bytes; `None` when there is no blob.
+    ///
+    /// # Errors
+    /// The repository cannot be read.
+    fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>>;
+
+    /// The commits reachable from `tips` and not from `hide`, each before its parents and else
+    /// the newest first.
+    ///
+    /// # Errors
+    /// A commit is missing.
+    fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>>;
+
+    /// What differs from commit or tree `from` (`None`: the empty tree) to `to`, sorted by path.
+    ///
+    /// # Errors
+    /// One of them is missing.
+    fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>>;
+
+    /// The commit that a reference of this full name names, also through an annotated tag; `None`
+    /// when there is no such reference, or it names something else.
+    ///
+    /// # Errors
+    /// The repository cannot be read.
+    fn reference(&self, name: &str) -> Result<Option<Oid>>;
+
+    /// Which commits the lines of a file came with; `lines` (from 1, both inclusive) narrows it.
+    ///
+    /// # Errors
+    /// The commit has no such file or lines.
+    fn blame(
+        &self,
+        commit: &Oid,
+        path: &str,
+        lines: Option<(usize, usize)>,
+    ) -> Result<Vec<BlameHunk>>;
+}
+
+/// Joins neighbours of the same commit, so that both readers cut alike.
+pub(super) fn joined(hunks: impl IntoIterator<Item = BlameHunk>) -> Vec<BlameHunk> {
+    let mut joined: Vec<BlameHunk> = Vec::new();
+    for hunk in hunks {
+        match joined.last_mut() {
+            Some(last) if last.commit == hunk.commit && last.start + last.lines == hunk.start => {
+                last.lines += hunk.lines;
+            }
+            _ => joined.push(hunk),
+        }
+    }
+    joined
+}

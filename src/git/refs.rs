@@ -1,0 +1,281 @@
+//! References: resolving, listing, and moving several at once or none.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::spawn::{lossy, nul_texts, path_buf};
+use super::{Git, Oid, RefName};
+use crate::error::Error;
+
+/// A reference and the commit it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefInfo {
+    /// Full name.
+    pub name: RefName,
+    /// What it names; of an annotated tag the tagged object.
+    pub oid: Oid,
+    /// What it points to, which a transaction compares: of an annotated tag the tag itself.
+    pub object: Oid,
+    /// The working tree that has this branch checked out.
+    pub worktree: Option<PathBuf>,
+    /// When the commit was made (Unix seconds); 0 for what is no commit.
+    pub committer_time: i64,
+    /// First paragraph of the message in one line.
+    pub subject: String,
+    /// The whole message.
+    pub message: String,
+}
+
+/// Changes of references that happen together or not at all. A branch that is checked out
+/// somewhere is moved all the same: ask [`Git::list_refs`] first.
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before commit"]
+pub struct RefTransaction {
+    reflog_message: String,
+    commands: Vec<u8>,
+}
+
+impl RefTransaction {
+    /// A transaction whose changes are explained like this in the reflogs, which are created
+    /// where missing.
+    pub fn new(reflog_message: impl Into<String>) -> Self {
+        Self { reflog_message: reflog_message.into(), commands: Vec::new() }
+    }
+
+    /// `name` must not exist.
+    pub fn create(self, name: &RefName, new: &Oid) -> Self {
+        self.push("create", name, &[new])
+    }
+
+    /// `name` must be `old`.
+    pub fn update(self, name: &RefName, new: &Oid, old: &Oid) -> Self {
+        self.push("update", name, &[new, old])
+    }
+
+    /// `name` must be `old`. Its reflog goes with it.
+    pub fn delete(self, name: &RefName, old: &Oid) -> Self {
+        self.push("delete", name, &[old])
+    }
+
+    /// True when nothing would change.
+    pub fn is_empty(&self) -> bool {
+        self.commands.is_empty()
+    }
+
+    /// Does all of it.
+    ///
+    /// # Errors
+    /// An old value is not as expected, a name stands in another's way, a hook refuses: exit 5,
+    /// and nothing has changed.
+    pub fn commit(self, git: &Git) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let input = [b"start\0".as_slice(), &self.commands, b"prepare\0commit\0"].concat();
+        let update = git.write(["update-ref", "--create-reflog", "-m", &self.reflog_message]);
+        update.args(["-z", "--stdin"]).stdin(input).checked().map(|_| ())
+    }
+
+    fn push(mut self, command: &str, name: &RefName, oids: &[&Oid]) -> Self {
+        self.commands.extend_from_slice(format!("{command} {name}\0").as_bytes());
+        for oid in oids {
+            self.commands.extend_from_slice(oid.as_str().as_bytes());
+            self.commands.push(0);
+        }
+        self
+    }
+}
+
+/// What [`Git::list_refs`] asks for, in the order it is parsed.
+const FIELDS: [&str; 7] = [
+    "%(refname)",
+    "%(objectname)",
+    "%(*objectname)",
+    "%(worktreepath)",
+    "%(creatordate:unix)",
+    "%(contents:subject)",
+    "%(contents)",
+];
+
+impl Git {
+    /// The commit a revision names; `None` when there is none. Prefer full reference names: a
+    /// tag hides a branch of the same short name.
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn resolve(&self, rev: &str) -> Result<Option<Oid>> {
+        if rev.starts_with("refs/") && RefName::new(rev).is_ok() {
+            return self.reader().reference(rev);
+        }
+        self.verified(&format!("{rev}^{{commit}}"))
+    }
+
+    /// The object an abbreviated id names; `None` when there is none, or more than one.
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn object(&self, short: &str) -> Result<Option<Oid>> {
+        self.verified(short)
+    }
+
+    /// The references that match one of the patterns of `git for-each-ref`: a whole name, the
+    /// beginning of one up to a slash, or with `*` within one level. Sorted by name.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn list_refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<RefInfo>> {
+        let format: String = FIELDS.iter().flat_map(|field| [field, "%00"]).collect();
+        let list = self.read(["for-each-ref", &format!("--format={format}"), "--"]);
+        let output = list.args(patterns.iter().map(AsRef::as_ref)).checked()?;
+        let fields: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();
+        fields.chunks_exact(FIELDS.len()).map(ref_info).collect()
+    }
+
+    /// Whether there is a local branch of this short name.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn branch_exists(&self, short: &str) -> Result<bool> {
+        let Ok(name) = RefName::branch(short) else { return Ok(false) };
+        Ok(self.resolve(name.as_str())?.is_some())
+    }
+
+    /// The remote-tracking branches of this short name, one for each remote that has it.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn remote_branches(&self, short: &str) -> Result<Vec<RefName>> {
+        RefName::branch(short)?;
+        let list = self.read(["for-each-ref", "--format=%(refname)%00"]);
+        let output = list.arg(format!("refs/remotes/*/{short}")).checked()?;
+        nul_texts(&output.stdout)
+            .map(|name| name.trim_start_matches('\n').to_owned())
+            .filter(|name| !name.is_empty())
+            .map(|name| Ok(RefName::new(name)?))
+            .collect()
+    }
+
+    /// Whether `ancestor` is `of` or one of its ancestors.
+    ///
+    /// # Errors
+    /// One of them is missing.
+    pub fn is_ancestor(&self, ancestor: &Oid, of: &Oid) -> Result<bool> {
+        let ask = self.read(["merge-base", "--is-ancestor", ancestor.as_str(), of.as_str()]);
+        ask.yes_no()
+    }
+
+    /// How many commits `a` has that `b` has not, and the other way round.
+    ///
+    /// # Errors
+    /// One of them is missing.
+    pub fn ahead_behind(&self, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
+        let count = self.read(["rev-list", "--left-right", "--count", &format!("{a}...{b}"), "--"]);
+        let text = count.capture()?;
+        let mut numbers = text.split_whitespace().filter_map(|n| n.parse().ok());
+        match (numbers.next(), numbers.next()) {
+            (Some(ahead), Some(behind)) => Ok((ahead, behind)),
+            _ => Err(Error::repository(format!("git rev-list said {text:?}")).into()),
+        }
+    }
+
+    /// `rev-parse --verify` of one object.
+    pub(super) fn verified(&self, rev: &str) -> Result<Option<Oid>> {
+        let ask = self.read(["rev-parse", "--verify", "--quiet", "--end-of-options", rev]);
+        let output = ask.output()?;
+        Ok(if output.success() { Some(output.text().trim_end().parse()?) } else { None })
+    }
+}
+
+fn ref_info(fields: &[&[u8]]) -> Result<RefInfo> {
+    let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
+    let object: Oid = text(1).parse()?;
+    let oid = if text(2).is_empty() { object.clone() } else { text(2).parse()? };
+    let worktree = fields.get(3).filter(|path| !path.is_empty()).map(|path| path_buf(path));
+    Ok(RefInfo {
+        // The line break that ended the record before.
+        name: RefName::new(text(0).trim_start_matches('\n'))?,
+        oid,
+        object,
+        worktree,
+        committer_time: text(4).parse().unwrap_or(0),
+        subject: text(5),
+        message: text(6),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+    use crate::error::{Kind, kind_of};
+
+    fn name(name: &str) -> RefName {
+        RefName::new(name).unwrap()
+    }
+
+    #[test]
+    fn all_or_nothing() {
+        for options in [&[][..], &["--ref-format=reftable"], &["--object-format=sha256"]] {
+            let repo = Repo::with_commit_in(options);
+            let git = repo.git();
+            let first = repo.head();
+            let second = repo.commit_all("second");
+            let (a, b) = (name("refs/cowork/attempts/s/1"), name("refs/tags/cowork/s/prd"));
+            let create = || RefTransaction::new("cowork: keep").create(&a, &first);
+            create().create(&b, &second).commit(&git).unwrap();
+            assert_eq!(git.resolve(a.as_str()).unwrap(), Some(first.clone()));
+            assert!(repo.run(&["reflog", "show", a.as_str()]).contains("cowork: keep"));
+
+            let stale = RefTransaction::new("x").delete(&b, &second).update(&a, &second, &second);
+            let error = stale.commit(&git).unwrap_err();
+            assert_eq!(kind_of(&error), Kind::Repository);
+            assert_eq!(git.resolve(b.as_str()).unwrap(), Some(second.clone()), "nothing moved");
+            assert!(create().commit(&git).is_err(), "it is there");
+
+            let moved = RefTransaction::new("x").update(&a, &second, &first);
+            moved.commit(&git).unwrap();
+            assert_eq!(git.resolve(a.as_str()).unwrap(), Some(second.clone()));
+            RefTransaction::new("x").delete(&a, &second).delete(&b, &second).commit(&git).unwrap();
+            assert_eq!(git.resolve(a.as_str()).unwrap(), None);
+            RefTransaction::new("nothing").commit(&git).unwrap();
+        }
+    }
+
+    #[test]
+    fn references_are_listed_with_what_one_wants_to_know() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        assert!(git.list_refs(&["refs/heads/cowork/"]).unwrap().is_empty());
+        let first = repo.head();
+        repo.run(&["commit", "-q", "--allow-empty", "-m", "two\n\nbody\n\nKey: value"]);
+        let linked = git.worktree_add(&repo.root().join("l w"), "cowork/s", &first).unwrap();
+        repo.run(&["tag", "-a", "-m", "annotated", "t"]);
+        let refs = git.list_refs(&["refs/heads/", "refs/tags/t"]).unwrap();
+        let names: Vec<&str> = refs.iter().map(|r| r.name.as_str()).collect();
+        assert_eq!(names, ["refs/heads/cowork/s", "refs/heads/main", "refs/tags/t"]);
+        assert_eq!(refs[0].worktree.as_deref(), Some(linked.top()));
+        assert_eq!(refs[1].worktree.as_deref(), Some(git.top()));
+        assert_eq!((refs[1].subject.as_str(), &refs[2].oid), ("two", &refs[1].oid));
+        assert!(refs[1].message.contains("body\n\nKey: value"));
+        assert!(refs.iter().all(|r| r.committer_time > 1_000_000_000));
+    }
+
+    #[test]
+    fn relations_of_commits() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let base = repo.head();
+        let one = repo.commit_all("one");
+        repo.run(&["checkout", "-q", "-b", "side", base.as_str()]);
+        repo.commit_all("two");
+        let two = repo.commit_all("three");
+        assert!(git.is_ancestor(&base, &one).unwrap() && !git.is_ancestor(&one, &two).unwrap());
+        assert_eq!(git.ahead_behind(&one, &two).unwrap(), (1, 2));
+        assert!(git.is_ancestor(&base, &base.zero_like()).is_err());
+        assert!(git.branch_exists("side").unwrap() && !git.branch_exists("nope").unwrap());
+        assert!(!git.branch_exists("a b").unwrap());
+        assert_eq!(git.resolve("no such thing").unwrap(), None);
+        assert_eq!(git.resolve("--help").unwrap(), None);
+    }
+}

@@ -1,0 +1,144 @@
+//! What the user configured in git: our own keys, the editor, colours.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::Git;
+use super::spawn::lossy;
+
+impl Git {
+    /// Every `cowork.*` setting in the order git reads them, so the last of a key counts. Keys
+    /// as git normalises them: section and variable in lower case. A key without `=` is `true`.
+    ///
+    /// # Errors
+    /// A configuration file is broken.
+    pub fn config_values(&self) -> Result<Vec<(String, String)>> {
+        let config = self.read(["config", "--null", "--get-regexp", "^cowork\\."]);
+        let output = config.output()?;
+        match output.code {
+            Some(0 | 1) => Ok(parse(&output.stdout)),
+            _ => Err(config.failure(&output).into()),
+        }
+    }
+
+    /// Adds trailers to a message file, but for those it has already.
+    ///
+    /// # Errors
+    /// Git fails, or the file cannot be written.
+    pub fn add_trailers(&self, file: &Path, trailers: &[(&str, &str)]) -> Result<()> {
+        // To git a key that another one begins with is the same, so values count, too.
+        let mut add =
+            self.write(["interpret-trailers", "--in-place", "--if-exists=addIfDifferent"]);
+        for (key, value) in trailers {
+            add = add.arg(format!("--trailer={key}: {value}"));
+        }
+        add.arg(file).checked().map(|_| ())
+    }
+
+    /// The value of one key of git's configuration.
+    ///
+    /// # Errors
+    /// The key is no key, a configuration file is broken.
+    pub fn config_get(&self, key: &str) -> Result<Option<String>> {
+        let config = self.read(["config", "--null", "--get", key]);
+        let output = config.output()?;
+        match output.code {
+            Some(0) => Ok(Some(output.text().trim_end_matches('\0').to_owned())),
+            Some(1) if output.stderr.is_empty() => Ok(None),
+            _ => Err(config.failure(&output).into()),
+        }
+    }
+
+    /// The user's pager, a shell command; `cat` where there is to be none.
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn pager(&self) -> Result<String> {
+        let output = self.read(["var", "GIT_PAGER"]).output()?;
+        Ok(if output.success() { output.text().trim().to_owned() } else { "cat".to_owned() })
+    }
+
+    /// Whether the user signs off by default (`format.signOff`).
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn signs_off(&self) -> Result<bool> {
+        let value = self.config_get("format.signoff")?.unwrap_or_default();
+        Ok(matches!(value.to_lowercase().as_str(), "true" | "yes" | "on" | "1"))
+    }
+
+    /// The editor as a shell command, by git's own order; `None` when there is none (a dumb
+    /// terminal).
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn editor(&self) -> Result<Option<String>> {
+        let output = self.read(["var", "GIT_EDITOR"]).output()?;
+        let text = output.text().trim_end().to_owned();
+        Ok(Some(text).filter(|text| output.success() && !text.is_empty()))
+    }
+
+    /// Whether git would colour our output (`color.cowork`, else `color.ui`).
+    ///
+    /// # Errors
+    /// The setting is not a colour word.
+    pub fn color(&self, stdout_is_tty: bool) -> Result<bool> {
+        let tty = if stdout_is_tty { "true" } else { "false" };
+        Ok(self.read(["config", "--get-colorbool", "color.cowork", tty]).capture()? == "true")
+    }
+}
+
+fn parse(output: &[u8]) -> Vec<(String, String)> {
+    let entry = |item: &[u8]| {
+        let text = lossy(item);
+        match text.split_once('\n') {
+            Some((key, value)) => (key.to_owned(), value.to_owned()),
+            None => (text, "true".to_owned()),
+        }
+    };
+    output.split(|&b| b == 0).filter(|item| !item.is_empty()).map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+
+    #[test]
+    fn settings_of_every_origin() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        assert!(git.config_values().unwrap().is_empty());
+        repo.run(&["config", "cowork.llm.baseUrl", "a\nb"]);
+        repo.file(
+            ".git/config",
+            &format!("{}[cowork]\n\tflag\n", repo.text(".git/config").unwrap()),
+        );
+        let git = git.with_env(vec![("GIT_CONFIG_PARAMETERS".into(), "'cowork.model'='m'".into())]);
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(
+            git.config_values().unwrap(),
+            [
+                pair("cowork.llm.baseurl", "a\nb"),
+                pair("cowork.flag", "true"),
+                pair("cowork.model", "m")
+            ]
+        );
+        assert_eq!(git.config_get("cowork.model").unwrap().as_deref(), Some("m"));
+        assert_eq!(git.config_get("cowork.nope").unwrap(), None);
+        assert!(git.config_get("nonsense").is_err());
+    }
+
+    #[test]
+    fn editor_and_colour() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        repo.run(&["config", "core.editor", "my 'edi tor'"]);
+        let git = git.with_env(vec![("GIT_EDITOR".into(), "ed -x".into())]);
+        assert_eq!(git.editor().unwrap().as_deref(), Some("ed -x"));
+        repo.run(&["config", "color.ui", "always"]);
+        assert!(git.color(false).unwrap());
+        repo.run(&["config", "color.cowork", "never"]);
+        assert!(!git.color(true).unwrap());
+    }
+}

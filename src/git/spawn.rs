@@ -1,0 +1,501 @@
+//! The one spawner of git: which environment, flags and locale a child gets, how a busy lock is
+//! waited for, and how a failure is told. What the commands mean is for the other files.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+
+use super::{Git, Oid};
+use crate::error::{Error, Kind, says_disk_full};
+
+/// Variables that would point a child at another repository or index than ours. The
+/// configuration ones of `git rev-parse --local-env-vars` are kept: `git -c` must reach us.
+pub(super) const REPOSITORY_VARIABLES: [&str; 6] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_PREFIX",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+];
+
+/// They contradict `--literal-pathspecs`.
+const PATHSPEC_VARIABLES: [&str; 3] =
+    ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
+
+/// How long somebody else's lock is waited for. Locks are never removed.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Bytes of paths given as arguments to one child; far below any system's limit.
+const ARGUMENT_BYTES: usize = 64 * 1024;
+
+/// What a command does, which decides the environment it gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Read,
+    Write,
+    Hooked,
+}
+
+/// What a finished child left.
+#[derive(Debug)]
+pub struct Output {
+    /// Exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error, with the output of hooks.
+    pub stderr: String,
+}
+
+impl Output {
+    /// Exit code 0.
+    pub fn success(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// Standard output as text, undecodable bytes replaced.
+    pub fn text(&self) -> String {
+        lossy(&self.stdout)
+    }
+
+    /// What went wrong, in git's words: its own error lines without their label, or else the
+    /// last lines it said.
+    pub fn complaint(&self) -> String {
+        let label = |line: &str| {
+            ["fatal: ", "error: "].iter().find_map(|l| line.strip_prefix(l)).map(str::to_owned)
+        };
+        let mut lines: Vec<String> = self.stderr.lines().filter_map(label).collect();
+        if lines.is_empty() {
+            let all: Vec<&str> = self.stderr.lines().filter(|l| !l.trim().is_empty()).collect();
+            lines = all.iter().rev().take(3).rev().map(|l| l.trim().to_owned()).collect();
+        }
+        match (lines.is_empty(), self.code) {
+            (false, _) => lines.join("; "),
+            (true, Some(code)) => format!("exit {code}"),
+            (true, None) => "ended by a signal".to_owned(),
+        }
+    }
+}
+
+/// One git command about to run.
+#[derive(Debug)]
+pub struct Cmd<'a> {
+    git: &'a Git,
+    role: Role,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    stdin: Vec<u8>,
+    retry: bool,
+}
+
+impl<'a> Cmd<'a> {
+    pub(super) fn new<I, S>(git: &'a Git, role: Role, args: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+        Self { git, role, args, env: Vec::new(), stdin: Vec::new(), retry: true }
+    }
+
+    /// One more argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args<I, S>(mut self, args: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// A variable of this child only.
+    #[must_use]
+    pub fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((key.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// What it reads; without, an empty standard input.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// The items, each ended by a NUL, as standard input.
+    #[must_use]
+    pub fn stdin_nul<S: AsRef<str>>(self, items: &[S]) -> Self {
+        let mut bytes = Vec::new();
+        for item in items {
+            bytes.extend_from_slice(item.as_ref().as_bytes());
+            bytes.push(0);
+        }
+        self.stdin(bytes)
+    }
+
+    /// Do not try again when a lock is busy: a second try would not find what the first found.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.retry = false;
+        self
+    }
+
+    /// Runs it to its end, whatever its exit code.
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn output(&self) -> Result<Output> {
+        self.output_retrying(|| self.retry)
+    }
+
+    /// [`Cmd::output`], trying again on a busy lock only while `may_retry` says so.
+    pub(super) fn output_retrying(&self, may_retry: impl Fn() -> bool) -> Result<Output> {
+        let begin = Instant::now();
+        let mut pause = Duration::from_millis(20);
+        loop {
+            let output = self.run_once()?;
+            let busy = !output.success() && names_a_busy_lock(&output.stderr) && may_retry();
+            if !busy || begin.elapsed() + pause > LOCK_PATIENCE {
+                return Ok(output);
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(400));
+        }
+    }
+
+    /// Runs it; any exit code but 0 is an error with git's words.
+    ///
+    /// # Errors
+    /// It failed (exit 5).
+    pub fn checked(&self) -> Result<Output> {
+        let output = self.output()?;
+        if output.success() {
+            return Ok(output);
+        }
+        Err(self.failure(&output).into())
+    }
+
+    /// Runs it and gives its output without the final newline.
+    ///
+    /// # Errors
+    /// It failed (exit 5).
+    pub fn capture(&self) -> Result<String> {
+        Ok(self.checked()?.text().trim_end_matches('\n').to_owned())
+    }
+
+    /// Runs it and parses its output as an object id.
+    ///
+    /// # Errors
+    /// It failed, or said something else (exit 5).
+    pub fn oid(&self) -> Result<Oid> {
+        Ok(self.capture()?.parse()?)
+    }
+
+    /// A command that answers with its exit code: 0 yes, 1 no.
+    ///
+    /// # Errors
+    /// Any other exit code (exit 5).
+    pub fn yes_no(&self) -> Result<bool> {
+        let output = self.output()?;
+        match output.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(self.failure(&output).into()),
+        }
+    }
+
+    /// The error of a failed run.
+    pub fn failure(&self, output: &Output) -> Error {
+        let mut args = self.args.iter().map(|arg| arg.to_string_lossy());
+        let mut verb = args.next();
+        while let Some(flag) = verb.as_ref().filter(|arg| arg.starts_with('-')) {
+            verb = if flag == "-c" { args.nth(1) } else { args.next() };
+        }
+        let verb = verb.unwrap_or_default();
+        let error = Error::repository(format!("git {verb} failed: {}", output.complaint()));
+        if names_a_busy_lock(&output.stderr) {
+            return error.hint("another git process is at work here; try again when it has ended");
+        }
+        error
+    }
+
+    fn run_once(&self) -> Result<Output> {
+        let mut command = self.command();
+        command.stdin(input(&self.stdin)?);
+        // A hook may leave a process behind that keeps a pipe open; a file has an end.
+        let (mut out, mut err) = (scratch()?, scratch()?);
+        command.stdout(out.try_clone().context("preparing git's output")?);
+        command.stderr(err.try_clone().context("preparing git's output")?);
+        tracing::trace!(args = ?self.args, "git");
+        let status = self.wait_for(&mut command)?;
+        stopped_by_signal(status)?;
+        Ok(Output {
+            code: status.code(),
+            stdout: contents(&mut out)?,
+            stderr: lossy(&contents(&mut err)?),
+        })
+    }
+
+    /// Runs it to its end. What writes can be waited for by the next run, should we die first.
+    fn wait_for(&self, command: &mut Command) -> Result<ExitStatus> {
+        let children = self.git.children.as_deref().filter(|_| self.role != Role::Read);
+        let args: Vec<_> = self.args.iter().map(|arg| arg.to_string_lossy()).collect();
+        let inherited = children.map(|children| children.begin(&args.join(" ")));
+        let child = command.spawn();
+        drop(inherited);
+        let status = child.map_err(|error| cannot_start(&error)).and_then(|mut child| {
+            if let Some(children) = children {
+                children.started(child.id());
+            }
+            child.wait().map_err(|error| Error::repository(format!("waiting for git: {error}")))
+        });
+        if let Some(children) = children {
+            children.ended();
+        }
+        Ok(status?)
+    }
+
+    fn command(&self) -> Command {
+        let git = self.git;
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&git.top);
+        if git.explicit {
+            command.arg("--git-dir").arg(&git.git_dir).arg("--work-tree").arg(&git.top);
+        }
+        for variable in REPOSITORY_VARIABLES {
+            command.env_remove(variable);
+        }
+        for (key, value) in &git.env {
+            if !REPOSITORY_VARIABLES.iter().any(|variable| key == variable) {
+                command.env(key, value);
+            }
+        }
+        // A monitor may hang; nothing here recurses into submodules.
+        command.args(["-c", "core.fsmonitor=false", "-c", "submodule.recurse=false"]);
+        match self.role {
+            Role::Hooked => {
+                command.args(["-c", "advice.detachedHead=false"]);
+            }
+            Role::Read | Role::Write => parse_ready(&mut command),
+        }
+        match self.role {
+            Role::Read => {
+                command.env("GIT_OPTIONAL_LOCKS", "0");
+            }
+            // It would go on behind our back, with our lock.
+            Role::Write | Role::Hooked => {
+                command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
+            }
+        }
+        command.env("GIT_TERMINAL_PROMPT", "0");
+        command.args(&self.args);
+        for (key, value) in &self.env {
+            command.env(key, value);
+        }
+        command
+    }
+}
+
+/// A Ctrl-C reaches git, too. What it had no time to say is no answer.
+#[cfg(unix)]
+fn stopped_by_signal(status: std::process::ExitStatus) -> Result<()> {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use rustix::process::Signal;
+    let asks = [Signal::INT, Signal::TERM, Signal::HUP].map(Signal::as_raw);
+    match status.signal() {
+        Some(signal) if asks.contains(&signal) => {
+            Err(Error::new(Kind::Interrupted, "interrupted while git was at work").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "as where there are signals")]
+fn stopped_by_signal(_status: std::process::ExitStatus) -> Result<()> {
+    Ok(())
+}
+
+/// Paths as chunks that fit on a command line.
+pub(super) fn chunks<S: AsRef<str>>(paths: &[S]) -> Vec<&[S]> {
+    let mut chunks = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (index, path) in paths.iter().enumerate() {
+        let len = path.as_ref().len() + 1;
+        if bytes + len > ARGUMENT_BYTES && index > start {
+            chunks.push(&paths[start..index]);
+            (start, bytes) = (index, 0);
+        }
+        bytes += len;
+    }
+    if start < paths.len() {
+        chunks.push(&paths[start..]);
+    }
+    chunks
+}
+
+/// Bytes as text, undecodable ones replaced.
+pub(super) fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// NUL-separated output as texts.
+pub(super) fn nul_texts(bytes: &[u8]) -> impl Iterator<Item = String> {
+    bytes.split(|&b| b == 0).filter(|item| !item.is_empty()).map(lossy)
+}
+
+/// A path as git printed it.
+pub(super) fn path_buf(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStringExt as _;
+        OsString::from_vec(bytes.to_vec()).into()
+    }
+    #[cfg(not(unix))]
+    {
+        lossy(bytes).into()
+    }
+}
+
+/// Flags and locale that make output fit to be parsed.
+pub(super) fn parse_ready(command: &mut Command) {
+    command.args(["--no-pager", "--literal-pathspecs"]);
+    command.args(["-c", "log.showSignature=false", "-c", "core.quotePath=false"]);
+    command.env("LC_MESSAGES", "C").env_remove("LC_ALL").env_remove("LANGUAGE");
+    for variable in PATHSPEC_VARIABLES {
+        command.env_remove(variable);
+    }
+}
+
+pub(super) fn cannot_start(error: &std::io::Error) -> Error {
+    Error::repository(format!("git cannot be started: {error}"))
+        .hint("install git: https://git-scm.com/downloads, and see that it is in PATH")
+}
+
+/// Git's own complaint about a lock file, or about a linked working tree that is just being made
+/// (its `commondir` is empty for a moment); the name of the file is enough, since a command that
+/// runs hooks speaks the user's language.
+fn names_a_busy_lock(stderr: &str) -> bool {
+    let busy = |line: &str| line.contains(".lock'") && line.contains("File exists");
+    // Git reads a working tree that another git is just making.
+    let begun = |line: &str| line.contains("worktrees/") && line.contains("/commondir");
+    let locked = |line: &str| busy(line) || begun(line) || line.contains("/index.lock");
+    // A full disk names the lock, too, and no waiting helps.
+    !says_disk_full(stderr) && stderr.lines().any(locked)
+}
+
+fn input(bytes: &[u8]) -> Result<Stdio> {
+    if bytes.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let mut file = scratch()?;
+    file.write_all(bytes).context("writing git's input")?;
+    file.rewind().context("writing git's input")?;
+    Ok(file.into())
+}
+
+fn scratch() -> Result<File> {
+    tempfile::tempfile().context("creating a temporary file for git")
+}
+
+fn contents(file: &mut File) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind().context("reading git's output")?;
+    file.read_to_end(&mut bytes).context("reading git's output")?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    #[test]
+    fn variables_of_another_repository_do_not_reach_a_child() {
+        let repo = Repo::with_commit();
+        let git = repo.git().with_env(vec![
+            ("GIT_DIR".into(), "/nowhere".into()),
+            ("GIT_INDEX_FILE".into(), "/nowhere".into()),
+            ("GIT_CONFIG_COUNT".into(), "1".into()),
+            ("GIT_CONFIG_KEY_0".into(), "cowork.x".into()),
+            ("GIT_CONFIG_VALUE_0".into(), "kept".into()),
+        ]);
+        assert_eq!(git.read(["rev-parse", "--git-dir"]).capture().unwrap(), ".git");
+        assert_eq!(git.read(["config", "cowork.x"]).capture().unwrap(), "kept");
+    }
+
+    #[test]
+    fn a_full_disk_is_no_busy_lock() {
+        assert!(names_a_busy_lock("fatal: Unable to create '/r/.git/index.lock': File exists."));
+        let full = "fatal: sha1 file '/r/.git/index.lock' write error. Out of diskspace";
+        assert!(!names_a_busy_lock(full));
+    }
+
+    #[test]
+    fn a_lock_that_goes_away_is_waited_for_and_one_that_stays_is_left() {
+        let repo = Repo::with_commit();
+        let lock = repo.path(".git/index.lock");
+        std::fs::write(&lock, "").unwrap();
+        repo.file("a", "a");
+        // Another process holds it until our child has met it.
+        let note = repo.root().join("note");
+        let git = repo.git().with_children_in(&note, &[], &|_| ()).unwrap();
+        let other = lock.clone();
+        let owner = std::thread::spawn(move || {
+            let at_work = || !std::fs::read(&note).unwrap().is_empty();
+            while !at_work() {
+                std::thread::yield_now();
+            }
+            while at_work() {
+                std::thread::yield_now();
+            }
+            std::fs::remove_file(other).unwrap();
+        });
+        git.write(["add", "a"]).checked().unwrap();
+        owner.join().unwrap();
+
+        std::fs::write(&lock, "").unwrap();
+        let error = repo.git().write(["add", "a"]).once().checked().unwrap_err();
+        assert!(error.to_string().contains("index.lock"), "{error}");
+        assert!(!crate::error::hints_of(&error).is_empty());
+        assert!(lock.exists());
+    }
+
+    #[test]
+    fn a_writing_child_is_noted_while_it_runs() {
+        let repo = Repo::with_commit();
+        let note = repo.root().join("note");
+        let seen = repo.root().join("seen");
+        repo.hook("pre-commit", &format!("cp '{}' '{}'", note.display(), seen.display()));
+        let git = repo.git().with_children_in(&note, &[], &|_| ()).unwrap();
+        git.hooked(["commit", "-q", "--allow-empty", "-m", "x"]).checked().unwrap();
+        let text = std::fs::read_to_string(seen).unwrap();
+        let (pid, args) = text.split_once('\n').unwrap();
+        assert!(pid.trim().parse::<u32>().is_ok() && args.starts_with("commit -q"), "{text}");
+        assert_eq!(std::fs::read(note).unwrap(), b"");
+    }
+
+    #[test]
+    fn many_paths_are_split_and_none_is_lost() {
+        let paths: Vec<String> = (0..5000).map(|n| format!("some/long/path/number/{n}")).collect();
+        let split = chunks(&paths);
+        assert!(split.len() > 1);
+        assert_eq!(split.concat(), paths);
+        assert!(chunks::<String>(&[]).is_empty());
+    }
+}

@@ -1,0 +1,359 @@
+//! What is the case now: HEAD, an operation under way, sparse checkout, identity, blob ids.
+//! Nothing here changes anything, but for objects written by `hash_files` when asked to.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use super::{Git, Oid, RefName};
+use crate::error::Error;
+
+/// Where HEAD points.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// On a branch that has no commit yet.
+    Unborn {
+        /// The branch the first commit will make.
+        branch: RefName,
+    },
+    /// On a branch.
+    Branch {
+        /// Its full name.
+        name: RefName,
+        /// Its tip.
+        oid: Oid,
+    },
+    /// On a commit.
+    Detached {
+        /// The commit.
+        oid: Oid,
+    },
+}
+
+impl Head {
+    /// The commit, if there is one.
+    pub fn oid(&self) -> Option<&Oid> {
+        match self {
+            Self::Unborn { .. } => None,
+            Self::Branch { oid, .. } | Self::Detached { oid } => Some(oid),
+        }
+    }
+
+    /// The branch, born or not.
+    pub fn branch(&self) -> Option<&RefName> {
+        match self {
+            Self::Unborn { branch: name } | Self::Branch { name, .. } => Some(name),
+            Self::Detached { .. } => None,
+        }
+    }
+}
+
+impl Git {
+    /// Where HEAD points.
+    ///
+    /// # Errors
+    /// Git fails, or HEAD is neither a branch nor a commit.
+    pub fn head(&self) -> Result<Head> {
+        // A branch gives its name, no branch `HEAD`.
+        let both = self.read(["rev-parse", "--quiet", "HEAD^{commit}", "--symbolic-full-name"]);
+        let both = both.arg("HEAD").output()?;
+        let text = both.text();
+        if let (true, [oid, name]) = (both.success(), text.lines().collect::<Vec<_>>().as_slice()) {
+            let oid = oid.parse()?;
+            return Ok(match *name {
+                "HEAD" => Head::Detached { oid },
+                name => Head::Branch { name: RefName::new(name)?, oid },
+            });
+        }
+        let name = self.read(["symbolic-ref", "-q", "HEAD"]).output()?;
+        if !name.success() {
+            return Err(Error::repository("HEAD is broken").into());
+        }
+        Ok(Head::Unborn { branch: RefName::new(name.text().trim_end())? })
+    }
+
+    /// The operation of git that is half done here: `merge`, `rebase`, `am`, `cherry-pick`,
+    /// `revert` or `bisect`.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn operation_in_progress(&self) -> Result<Option<&'static str>> {
+        let has = |name: &str| self.git_dir.join(name).exists();
+        if has("rebase-merge") {
+            return Ok(Some("rebase"));
+        }
+        if has("rebase-apply") {
+            return Ok(Some(if has("rebase-apply/applying") { "am" } else { "rebase" }));
+        }
+        if has("MERGE_HEAD") {
+            return Ok(Some("merge"));
+        }
+        for (name, operation) in [("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")] {
+            // A reftable repository keeps these in the table.
+            let in_table = || -> Result<bool> {
+                Ok(self.common_dir.join("reftable").is_dir() && self.resolve(name)?.is_some())
+            };
+            if has(name) || in_table()? {
+                return Ok(Some(operation));
+            }
+        }
+        // Between two picks of a series there is only the list of what is left.
+        if let Ok(todo) = std::fs::read_to_string(self.git_dir.join("sequencer/todo")) {
+            let revert = todo.trim_start().starts_with("revert");
+            return Ok(Some(if revert { "revert" } else { "cherry-pick" }));
+        }
+        Ok(has("BISECT_LOG").then_some("bisect"))
+    }
+
+    /// Whether a sparse checkout keeps this path out of the working tree. Where git cannot say
+    /// (before 2.41, without cone mode), it is taken as kept out.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn sparse_excludes(&self, path: &str) -> Result<bool> {
+        if !self.config_bool("core.sparseCheckout")? {
+            return Ok(false);
+        }
+        let rules = self.read(["sparse-checkout", "check-rules", "-z"]).stdin_nul(&[path]);
+        let output = rules.output()?;
+        if output.success() {
+            return Ok(output.stdout.is_empty());
+        }
+        if !self.config_bool("core.sparseCheckoutCone")? {
+            return Ok(true);
+        }
+        let file = self.read(["rev-parse", "--path-format=absolute", "--git-path"]);
+        let file = file.arg("info/sparse-checkout").capture()?;
+        let rules = std::fs::read_to_string(&file).with_context(|| format!("reading {file}"))?;
+        Ok(!cone_includes(&rules, path))
+    }
+
+    /// The user's identity for authorship, `Name <email>`.
+    ///
+    /// # Errors
+    /// None is configured (exit 5 with the mend).
+    pub fn author(&self) -> Result<String> {
+        self.identity("GIT_AUTHOR_IDENT")
+    }
+
+    /// The user's identity as a committer, `Name <email>`.
+    ///
+    /// # Errors
+    /// None is configured (exit 5 with the mend).
+    pub fn committer(&self) -> Result<String> {
+        self.identity("GIT_COMMITTER_IDENT")
+    }
+
+    /// Fails unless commits can be made under the user's name.
+    ///
+    /// # Errors
+    /// No identity is configured (exit 5 with the mend).
+    pub fn require_identity(&self) -> Result<()> {
+        self.committer()?;
+        self.author().map(|_| ())
+    }
+
+    /// The blob ids these working tree files would have if they were added now, clean filters
+    /// applied; `None` for what is not a file or link. With `store`, the blobs are written.
+    ///
+    /// # Errors
+    /// Git fails, or a file cannot be read.
+    pub fn hash_files<S: AsRef<str>>(&self, paths: &[S], store: Store) -> Result<Vec<Option<Oid>>> {
+        let flag: &[&str] = if store == Store::Write { &["-w"] } else { &[] };
+        let mut ids: Vec<Option<Oid>> = vec![None; paths.len()];
+        let (mut files, mut input) = (Vec::new(), String::new());
+        for (index, path) in paths.iter().enumerate() {
+            let path = path.as_ref();
+            let full = self.top.join(path);
+            let Ok(meta) = full.symlink_metadata() else { continue };
+            if meta.is_file() {
+                files.push(index);
+                input.push_str(&quoted(path));
+                input.push('\n');
+            } else if meta.is_symlink() {
+                // `hash-object` would follow the link; git stores where it points.
+                let target =
+                    std::fs::read_link(&full).with_context(|| format!("reading {path}"))?;
+                let hash = self.write(["hash-object", "--stdin"]).args(flag);
+                let target = target.into_os_string().into_encoded_bytes();
+                ids[index] = Some(hash.stdin(target).oid()?);
+            }
+        }
+        if files.is_empty() {
+            return Ok(ids);
+        }
+        let hash = self.write(["hash-object", "--stdin-paths"]).args(flag).stdin(input);
+        let text = hash.capture()?;
+        for (index, line) in files.into_iter().zip(text.lines()) {
+            ids[index] = Some(line.parse()?);
+        }
+        Ok(ids)
+    }
+
+    pub(super) fn config_bool(&self, key: &str) -> Result<bool> {
+        Ok(self.read(["config", "--type=bool", "--get", key]).output()?.text().trim() == "true")
+    }
+
+    fn identity(&self, variable: &str) -> Result<String> {
+        let output = self.read(["var", variable]).output()?;
+        let text = output.text();
+        // `Name <email> 1700000000 +0100`
+        match text.rfind('>') {
+            Some(end) if output.success() => Ok(text[..=end].to_owned()),
+            _ => Err(Error::repository("git does not know who you are, so it cannot commit")
+                .hint("git config --global user.name \"Your Name\"")
+                .hint("git config --global user.email you@example.com")
+                .into()),
+        }
+    }
+
+    /// What lies at a path, without following it.
+    pub(super) fn lies_at(&self, path: &str) -> Option<std::fs::Metadata> {
+        self.top.join(Path::new(path)).symlink_metadata().ok()
+    }
+}
+
+/// Whether hashed content is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// Only the id is wanted.
+    No,
+    /// The blob is written to the object database.
+    Write,
+}
+
+/// Cone rules: files at the top and beside every named directory, all below a named one.
+fn cone_includes(rules: &str, path: &str) -> bool {
+    let Some((parent, _)) = path.rsplit_once('/') else { return true };
+    let parent_rule = format!("/{parent}/");
+    let rules: Vec<&str> = rules.lines().collect();
+    rules.iter().any(|rule| {
+        let only_its_files = || rules.contains(&format!("!{rule}*/").as_str());
+        *rule == parent_rule
+            || (rule.starts_with('/') && parent_rule.starts_with(rule) && !only_its_files())
+            || (*rule == "/*" && !rules.contains(&"!/*/"))
+    })
+}
+
+/// A path as `--stdin-paths` wants it: C-quoted when it must be.
+fn quoted(path: &str) -> String {
+    if !path.starts_with('"') && !path.contains(['\n', '\r']) {
+        return path.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for c in path.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            _ => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+    use crate::error::hints_of;
+
+    #[test]
+    fn head_in_all_its_states() {
+        let repo = Repo::init(&["--ref-format=reftable"]);
+        let branch = RefName::branch("main").unwrap();
+        let git = repo.git();
+        assert_eq!(git.head().unwrap(), Head::Unborn { branch: branch.clone() });
+        let oid = repo.commit_all("first");
+        assert_eq!(git.head().unwrap(), Head::Branch { name: branch, oid: oid.clone() });
+        repo.run(&["checkout", "-q", "--detach"]);
+        assert_eq!(git.head().unwrap(), Head::Detached { oid });
+    }
+
+    #[test]
+    fn operations_under_way() {
+        for format in ["files", "reftable"] {
+            let repo = Repo::with_commit_in(&[&format!("--ref-format={format}")]);
+            let git = repo.git();
+            repo.run(&["checkout", "-q", "-b", "side"]);
+            repo.file("README.md", "side");
+            repo.commit_all("side");
+            repo.run(&["checkout", "-q", "main"]);
+            repo.file("README.md", "main");
+            repo.commit_all("main");
+            assert_eq!(git.operation_in_progress().unwrap(), None);
+            let patch = repo.run(&["format-patch", "-1", "side", "-o", "../patches"]);
+            for (start, end, expected) in [
+                (&["merge", "side"][..], &["merge", "--abort"][..], "merge"),
+                (&["rebase", "side"], &["rebase", "--abort"], "rebase"),
+                (&["rebase", "--apply", "side"], &["rebase", "--abort"], "rebase"),
+                (&["am", &patch], &["am", "--abort"], "am"),
+                (&["cherry-pick", "side"], &["cherry-pick", "--abort"], "cherry-pick"),
+                (&["revert", "--no-edit", "HEAD^"], &["revert", "--abort"], "revert"),
+                (&["bisect", "start"], &["bisect", "reset"], "bisect"),
+            ] {
+                git.write(start).output().unwrap();
+                assert_eq!(git.operation_in_progress().unwrap(), Some(expected), "{format}");
+                repo.run(end);
+                assert_eq!(git.operation_in_progress().unwrap(), None, "{format} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn files_are_hashed_as_git_would() {
+        let repo = Repo::with_commit();
+        repo.file("\"q\"", "1");
+        repo.file("a\nb\\c", "2");
+        repo.file("dir/x", "3");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("no/where", repo.path("link")).unwrap();
+        let paths = ["\"q\"", "dir", "a\nb\\c", "nope", "link", "README.md"];
+        let ids = repo.git().hash_files(&paths, Store::Write).unwrap();
+        repo.commit_all("all");
+        let git = repo.git();
+        for (path, id) in paths.iter().zip(ids) {
+            assert_eq!(id, git.blob_id(&repo.head(), path).unwrap(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_sparse_checkout_keeps_paths_out() {
+        let repo = Repo::with_commit();
+        repo.file("in/x", "x");
+        repo.file("out/x", "x");
+        repo.commit_all("two");
+        let git = repo.git();
+        assert!(!git.sparse_excludes(".cowork/x").unwrap());
+        repo.run(&["sparse-checkout", "set", "--cone", "in"]);
+        assert!(git.sparse_excludes(".cowork/x").unwrap());
+        assert!(!git.sparse_excludes("in/deep/x").unwrap());
+        repo.run(&["sparse-checkout", "set", "--no-cone", "/*", "!/out/"]);
+        assert!(!git.sparse_excludes(".cowork/x").unwrap());
+        assert!(git.sparse_excludes("out/x").unwrap());
+    }
+
+    #[test]
+    fn cone_rules_without_the_help_of_git() {
+        let rules = "/*\n!/*/\n/a/\n!/a/*/\n/a/b/\n";
+        for (path, included) in
+            [("x", true), ("a/x", true), ("a/b/c/x", true), ("a/c/x", false), (".cowork/x", false)]
+        {
+            assert_eq!(cone_includes(rules, path), included, "{path}");
+        }
+    }
+
+    #[test]
+    fn identity_is_asked_for() {
+        let repo = Repo::with_commit();
+        assert_eq!(repo.git().author().unwrap(), "Ana <ana@example.com>");
+        repo.git().require_identity().unwrap();
+        repo.run(&["config", "user.useConfigOnly", "true"]);
+        let mut env = repo.env();
+        env.retain(|(key, _)| !key.to_string_lossy().ends_with("_EMAIL"));
+        let error =
+            Git::discover_with(&repo.path(""), env).unwrap().require_identity().unwrap_err();
+        assert!(hints_of(&error).iter().any(|hint| hint.contains("user.email")));
+    }
+}

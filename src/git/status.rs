@@ -1,0 +1,201 @@
+//! What `git status` says of paths: how they differ from HEAD, which are tracked, which ignored.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+
+use super::Git;
+use super::spawn::{chunks, nul_texts};
+use crate::error::Error;
+
+/// How a path differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It does not.
+    None,
+    /// New.
+    Added,
+    /// Other content or mode.
+    Modified,
+    /// Gone.
+    Deleted,
+    /// A file became a link or the other way round.
+    Type,
+}
+
+/// What a path's difference is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusKind {
+    /// Neither tracked nor ignored.
+    Untracked,
+    /// In conflict.
+    Unmerged,
+    /// Tracked and changed.
+    Tracked {
+        /// Index against HEAD.
+        staged: Change,
+        /// Working tree against index.
+        unstaged: Change,
+    },
+}
+
+/// A path that differs from HEAD.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusEntry {
+    /// From the top, with `/`. Undecodable bytes are replaced; a nested repository ends in `/`.
+    pub path: String,
+    /// How it differs.
+    pub kind: StatusKind,
+    /// It is a submodule.
+    pub submodule: bool,
+}
+
+impl Git {
+    /// Every path whose index or working tree differs from HEAD, and every untracked file that
+    /// is not ignored. Renames are a deletion and an addition.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn status(&self) -> Result<Vec<StatusEntry>> {
+        self.status_of::<&str>(&[])
+    }
+
+    /// [`Git::status`] of these paths, files or folders; its cost is theirs, not the repository's.
+    /// None given means all.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn status_of<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<StatusEntry>> {
+        let status = self.read(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
+        let mut status = status.args(["--no-renames", "--ignored=no", "--"]);
+        if let [paths] = chunks(paths).as_slice() {
+            status = status.args(paths.iter().map(AsRef::as_ref));
+        }
+        let output = status.checked()?;
+        nul_texts(&output.stdout).filter_map(|line| status_entry(&line).transpose()).collect()
+    }
+
+    /// Those of the paths that the index has. None given means every tracked path.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn tracked<S: AsRef<str>>(&self, paths: &[S]) -> Result<BTreeSet<String>> {
+        if paths.is_empty() {
+            return Ok(nul_texts(&self.read(["ls-files", "-z"]).checked()?.stdout).collect());
+        }
+        let wanted: BTreeSet<&str> = paths.iter().map(AsRef::as_ref).collect();
+        let mut tracked = BTreeSet::new();
+        for chunk in chunks(paths) {
+            let list = self.read(["ls-files", "-z", "--"]).args(chunk.iter().map(AsRef::as_ref));
+            let output = list.checked()?;
+            // A path that is a directory lists what is in it.
+            tracked.extend(nul_texts(&output.stdout).filter(|path| wanted.contains(path.as_str())));
+        }
+        Ok(tracked)
+    }
+
+    /// Whether [`Git::status`] names this path.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn is_uncommitted(&self, path: &str) -> Result<bool> {
+        Ok(!self.status_of(&[path])?.is_empty())
+    }
+
+    /// Whether anything below this folder is tracked.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn tracks_below(&self, folder: &str) -> Result<bool> {
+        let list = self.read(["ls-files", "-z", "--"]).arg(format!("{folder}/"));
+        Ok(!list.checked()?.stdout.is_empty())
+    }
+
+    /// Those of the paths that git ignores (untracked and matched by an ignore rule).
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn ignored<S: AsRef<str>>(&self, paths: &[S]) -> Result<BTreeSet<String>> {
+        if paths.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        // This command refuses literal pathspecs; `./` keeps a leading colon from being magic.
+        let dotted: Vec<String> = paths.iter().map(|path| format!("./{}", path.as_ref())).collect();
+        let check = self.read(["--no-literal-pathspecs", "check-ignore", "--stdin", "-z"]);
+        let check = check.stdin_nul(&dotted);
+        let output = check.output()?;
+        let path = |dotted: String| dotted.strip_prefix("./").unwrap_or(&dotted).to_owned();
+        match output.code {
+            Some(0 | 1) => Ok(nul_texts(&output.stdout).map(path).collect()),
+            _ => Err(check.failure(&output).into()),
+        }
+    }
+}
+
+fn status_entry(line: &str) -> Result<Option<StatusEntry>> {
+    let broken = || Error::repository(format!("git status said something unknown: {line:?}"));
+    let field = |count: usize| line.splitn(count, ' ').nth(count - 1).ok_or_else(broken);
+    let submodule = line.split(' ').nth(2).is_some_and(|sub| sub.starts_with('S'));
+    let (path, kind) = match line.as_bytes().first() {
+        Some(b'?') => (field(2)?, StatusKind::Untracked),
+        Some(b'u') => (field(11)?, StatusKind::Unmerged),
+        Some(b'1') => {
+            let mut letters = line.chars().skip(2);
+            let mut change = || letters.next().and_then(change_of).ok_or_else(broken);
+            (field(9)?, StatusKind::Tracked { staged: change()?, unstaged: change()? })
+        }
+        Some(b'!' | b'#') => return Ok(None),
+        _ => return Err(broken().into()),
+    };
+    let submodule = submodule && !matches!(kind, StatusKind::Untracked);
+    Ok(Some(StatusEntry { path: path.to_owned(), kind, submodule }))
+}
+
+fn change_of(letter: char) -> Option<Change> {
+    Some(match letter {
+        '.' => Change::None,
+        'A' => Change::Added,
+        'M' => Change::Modified,
+        'D' => Change::Deleted,
+        'T' => Change::Type,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    #[test]
+    fn status_tells_staged_unstaged_and_untracked() {
+        let repo = Repo::with_commit();
+        repo.file("gone", "x");
+        repo.file("moved", "some text that git would see as a rename\n");
+        repo.commit_all("second");
+        repo.file("README.md", "changed");
+        std::fs::remove_file(repo.path("gone")).unwrap();
+        repo.run(&["mv", "moved", "to here"]);
+        repo.file("new/é\n1", "x");
+        repo.file("new/x.log", "x");
+        repo.file(".git/info/exclude", "*.log");
+        let tracked = |staged, unstaged| StatusKind::Tracked { staged, unstaged };
+        let status = repo.git().status().unwrap();
+        let seen: Vec<_> = status.iter().map(|e| (e.path.as_str(), e.kind)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("README.md", tracked(Change::None, Change::Modified)),
+                ("gone", tracked(Change::None, Change::Deleted)),
+                ("moved", tracked(Change::Deleted, Change::None)),
+                ("to here", tracked(Change::Added, Change::None)),
+                ("new/é\n1", StatusKind::Untracked),
+            ]
+        );
+        let git = repo.git();
+        assert_eq!(git.ignored(&["new/x.log", "gone", ":[z]\n.log"]).unwrap().len(), 2);
+        assert!(git.ignored(&["gone"]).unwrap().is_empty());
+        let tracked = git.tracked(&["to here", "new", "README.md", "nope"]).unwrap();
+        assert_eq!(tracked.into_iter().collect::<Vec<_>>(), ["README.md", "to here"]);
+    }
+}

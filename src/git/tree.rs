@@ -1,0 +1,508 @@
+//! Moving: switching branches, resetting, putting paths back, linked working trees. Every move
+//! first looks for untracked and ignored files that git itself would overwrite without a word.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use super::snapshot::relative;
+use super::spawn::nul_texts;
+use super::{Cmd, Git, Oid, RefName};
+use crate::error::Error;
+
+/// How many paths an error names.
+const NAMED_PATHS: usize = 10;
+
+impl Git {
+    /// Checks out a local branch, keeping uncommitted changes it does not touch.
+    ///
+    /// # Errors
+    /// It is checked out elsewhere (the path is named), changes or untracked files stand in the
+    /// way, it does not exist: exit 5.
+    pub fn switch(&self, branch: &str) -> Result<()> {
+        let name = RefName::branch(branch)?;
+        let Some(info) = self.list_refs(&[name.as_str()])?.into_iter().find(|r| r.name == name)
+        else {
+            return Err(Error::repository(format!("there is no branch {branch}")).into());
+        };
+        if let Some(path) = info.worktree.filter(|path| !same_place(path, &self.top)) {
+            let path = path.display();
+            return Err(Error::repository(format!("{branch} is checked out in {path}"))
+                .hint(format!("work there: cd {path}"))
+                .into());
+        }
+        self.refuse_overwriting(&info.oid)?;
+        self.switched(self.hooked(["switch", "--quiet", "--no-guess", branch]), &name)
+    }
+
+    /// Checks out a commit without a branch, keeping uncommitted changes it does not touch.
+    ///
+    /// # Errors
+    /// Changes or untracked files stand in the way: exit 5.
+    pub fn detach(&self, at: &Oid) -> Result<()> {
+        self.refuse_overwriting(at)?;
+        let detach = self.hooked(["switch", "--quiet", "--detach", at.as_str()]);
+        let output = detach.output()?;
+        // A failing post-checkout hook sets the exit code although it is done.
+        if output.success() || matches!(self.head()?, super::Head::Detached { oid } if oid == *at) {
+            return Ok(());
+        }
+        Err(detach.failure(&output).into())
+    }
+
+    /// Makes a branch at `start` and checks it out, keeping uncommitted changes.
+    ///
+    /// # Errors
+    /// As [`Git::switch`]; the branch exists.
+    pub fn switch_new(&self, branch: &str, start: &Oid) -> Result<()> {
+        let name = RefName::branch(branch)?;
+        if self.branch_exists(branch)? {
+            return Err(Error::repository(format!("there is a branch {branch} already")).into());
+        }
+        self.refuse_overwriting(start)?;
+        let switch = self.hooked(["switch", "--quiet", "--no-track", "--create", branch]);
+        self.switched(switch.arg(start.as_str()), &name)
+    }
+
+    /// Makes a local branch that tracks the one remote branch of this name; checks nothing out.
+    ///
+    /// # Errors
+    /// No remote has it, or more than one has (they are named): exit 5.
+    pub fn track_remote(&self, branch: &str) -> Result<()> {
+        let remotes = self.remote_branches(branch)?;
+        match remotes.as_slice() {
+            [remote] => {
+                let track = self.write(["branch", "--quiet", "--track", branch, remote.as_str()]);
+                track.checked().map(|_| ())
+            }
+            [] => Err(Error::repository(format!("no remote has a branch {branch}"))
+                .hint("git fetch gets the newest branches")
+                .into()),
+            several => {
+                let names: Vec<&str> = several.iter().map(RefName::short).collect();
+                let first = names.first().copied().unwrap_or_default();
+                Err(Error::repository(format!("more than one: {}", names.join(", ")))
+                    .hint(format!("choose one: git branch --track {branch} {first}"))
+                    .into())
+            }
+        }
+    }
+
+    /// Makes a branch at `start` and a linked working tree for it at `path` (from the top when
+    /// relative).
+    ///
+    /// # Errors
+    /// Branch or path exists, git fails: exit 5.
+    pub fn worktree_add(&self, path: &Path, branch: &str, start: &Oid) -> Result<Self> {
+        let name = RefName::branch(branch)?;
+        let path = self.top.join(path);
+        let is_new = !path.exists();
+        let add = self.hooked(["worktree", "add", "--quiet", "--no-track", "-b", branch]);
+        let mut add = add.arg("--").arg(&path).arg(start.as_str());
+        // A second try would meet what the first one made.
+        let nothing_made = || !path.exists() && matches!(self.branch_exists(branch), Ok(false));
+        let had_branch = self.branch_exists(branch)?;
+        let mut output = add.output_retrying(nothing_made)?;
+        if !output.success()
+            && is_new
+            && !path.exists()
+            && !had_branch
+            && self.branch_exists(branch)?
+        {
+            // Only the branch was made, while somebody else was at it.
+            add = self.hooked(["worktree", "add", "--quiet", "--"]).arg(&path).arg(branch);
+            output = add.output_retrying(|| !path.exists())?;
+        }
+        match self.at(&path) {
+            Ok(linked) if output.success() => Ok(linked),
+            // Only the post-checkout hook was unhappy.
+            Ok(linked) if is_new && linked.head()?.branch() == Some(&name) => Ok(linked),
+            Err(error) if output.success() => Err(error),
+            _ => Err(add.failure(&output).into()),
+        }
+    }
+
+    /// Removes a linked working tree that is clean; git refuses any other.
+    ///
+    /// # Errors
+    /// It has changes, or is not one.
+    pub fn worktree_remove(&self, path: &Path) -> Result<()> {
+        self.hooked(["worktree", "remove"]).arg(path).checked().map(|_| ())
+    }
+
+    /// Untracked or ignored files that lie where `target` has other content than HEAD, so that
+    /// going there would overwrite them.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn overwritten_by(&self, target: &Oid) -> Result<Vec<String>> {
+        let from = match self.resolve("HEAD")? {
+            Some(head) => head,
+            None => self.empty_tree()?,
+        };
+        let diff = self.read(["diff-tree", "-r", "-z", "--no-renames", "--name-only"]);
+        let diff = diff.args(["--diff-filter=d", from.as_str(), target.as_str()]);
+        let written: Vec<String> = nul_texts(&diff.checked()?.stdout).collect();
+        self.in_the_way(&written)
+    }
+
+    /// Moves HEAD's branch, index and working tree to `target`, keeping uncommitted changes, what is
+    /// staged of them and the flags of the index. (`reset --keep` would unstage everything.)
+    ///
+    /// # Errors
+    /// A change or an untracked or ignored file would be lost, HEAD is on no branch: exit 5, named,
+    /// nothing moved.
+    pub fn move_branch(&self, target: &Oid) -> Result<()> {
+        let head = self.head()?;
+        let Some(branch) = head.branch() else {
+            return Err(Error::repository("HEAD is on no branch").into());
+        };
+        self.refuse_overwriting(target)?;
+        let switch = self.hooked(["switch", "--quiet", "--no-track", "--force-create"]);
+        let switch = switch.args([branch.short(), target.as_str()]);
+        let output = switch.output()?;
+        // A failing post-checkout hook sets its exit code although it is done.
+        if output.success() || self.head()?.oid() == Some(target) {
+            return Ok(());
+        }
+        Err(switch.failure(&output).into())
+    }
+
+    /// Puts exactly these paths back to what they are in `commit`, in index and working tree; those
+    /// it does not have are removed, with directories that get empty. Nothing else is touched.
+    ///
+    /// # Errors
+    /// Somebody's untracked file lies where a directory or file has to be: exit 5.
+    pub fn restore_paths<S: AsRef<str>>(&self, commit: &Oid, paths: &[S]) -> Result<()> {
+        for path in paths {
+            relative(path.as_ref())?;
+        }
+        let entries = self.entries(commit, paths)?;
+        let kept: BTreeSet<&str> =
+            entries.iter().filter(|e| e.kind == "blob").map(|e| e.path.as_str()).collect();
+        let trees: BTreeSet<&str> =
+            entries.iter().filter(|e| e.kind == "tree").map(|e| e.path.as_str()).collect();
+        let (back, gone): (Vec<&str>, Vec<&str>) =
+            paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
+        let obstacles = self.obstacles(&back, &gone)?;
+        if !obstacles.is_empty() {
+            return Err(overwriting(&obstacles).into());
+        }
+        if !gone.is_empty() {
+            let forget = self.write(["update-index", "--force-remove", "-z", "--stdin"]);
+            forget.stdin_nul(&gone).checked()?;
+        }
+        for path in gone.iter().filter(|path| !trees.contains(**path)) {
+            self.remove_file(path)?;
+        }
+        if !back.is_empty() {
+            let restore = self.write(["restore", "--staged", "--worktree", "--quiet"]);
+            let restore = restore.arg(format!("--source={commit}"));
+            let restore = restore.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+            restore.stdin_nul(&back).checked()?;
+        }
+        Ok(())
+    }
+
+    /// The id of the tree without entries.
+    pub(super) fn empty_tree(&self) -> Result<Oid> {
+        self.read(["hash-object", "-t", "tree", "--stdin"]).oid()
+    }
+
+    /// Runs a switch. A failing post-checkout hook sets its exit code although it is done.
+    fn switched(&self, switch: Cmd<'_>, name: &RefName) -> Result<()> {
+        let output = switch.output()?;
+        if output.success() || self.head()?.branch() == Some(name) {
+            return Ok(());
+        }
+        Err(switch.failure(&output).into())
+    }
+
+    fn refuse_overwriting(&self, target: &Oid) -> Result<()> {
+        let paths = self.overwritten_by(target)?;
+        if paths.is_empty() { Ok(()) } else { Err(overwriting(&paths).into()) }
+    }
+
+    /// Of the paths git is about to write: files in their place, or in the place of their
+    /// directories, that the index does not know.
+    fn in_the_way(&self, written: &[String]) -> Result<Vec<String>> {
+        let mut suspects = BTreeSet::new();
+        let mut found = BTreeSet::new();
+        let mut looked_at: BTreeSet<&str> = BTreeSet::new();
+        for path in written {
+            for (index, _) in path.match_indices('/') {
+                let parent = &path[..index];
+                if looked_at.insert(parent)
+                    && self.lies_at(parent).is_some_and(|meta| !meta.is_dir())
+                {
+                    suspects.insert(parent.to_owned());
+                }
+            }
+            match self.lies_at(path) {
+                Some(meta) if meta.is_dir() => found.extend(self.untracked_below(path)?),
+                Some(_) => {
+                    suspects.insert(path.clone());
+                }
+                None => {}
+            }
+        }
+        if !suspects.is_empty() {
+            let suspects: Vec<String> = suspects.into_iter().collect();
+            let tracked = self.tracked(&suspects)?;
+            found.extend(suspects.into_iter().filter(|path| !tracked.contains(path)));
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    /// As [`Git::in_the_way`] for paths whose own files may be overwritten.
+    fn obstacles(&self, back: &[&str], gone: &[&str]) -> Result<Vec<String>> {
+        let written: Vec<String> = back.iter().map(|&path| path.to_owned()).collect();
+        let mut found = self.in_the_way(&written)?;
+        found.retain(|path| !back.contains(&path.as_str()) && !gone.contains(&path.as_str()));
+        Ok(found)
+    }
+
+    /// Untracked files, ignored or not, in a directory.
+    fn untracked_below(&self, directory: &str) -> Result<Vec<String>> {
+        let list = self.read(["ls-files", "-z", "--others", "--", &format!("{directory}/")]);
+        Ok(nul_texts(&list.checked()?.stdout).collect())
+    }
+
+    /// What git does not track, ignored or not; a folder of such files is named once.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn unknown_files(&self) -> Result<Vec<String>> {
+        let list = ["ls-files", "-z", "--others", "--directory", "--no-empty-directory"];
+        Ok(nul_texts(&self.read(list).checked()?.stdout).collect())
+    }
+
+    /// Removes one file and then its empty directories, never through a symbolic link.
+    pub(super) fn remove_file(&self, path: &str) -> Result<()> {
+        let real_parents = path
+            .match_indices('/')
+            .all(|(index, _)| self.lies_at(&path[..index]).is_some_and(|meta| meta.is_dir()));
+        if !real_parents || self.lies_at(path).is_none_or(|meta| meta.is_dir()) {
+            return Ok(());
+        }
+        std::fs::remove_file(self.top.join(path)).with_context(|| format!("removing {path}"))?;
+        let mut parent = Path::new(path).parent();
+        while let Some(directory) = parent.filter(|p| !p.as_os_str().is_empty()) {
+            if std::fs::remove_dir(self.top.join(directory)).is_err() {
+                break;
+            }
+            parent = directory.parent();
+        }
+        Ok(())
+    }
+}
+
+fn overwriting(paths: &[String]) -> Error {
+    let named = paths.iter().take(NAMED_PATHS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = paths.len().saturating_sub(NAMED_PATHS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Error::repository(format!("untracked files would be overwritten: {named}{more}"))
+        .hint("move them away or commit them first")
+}
+
+fn same_place(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use crate::error::{Kind, hints_of, kind_of};
+
+    #[test]
+    fn nobodys_untracked_or_ignored_file_is_overwritten() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let first = repo.head();
+        repo.file("new.log", "ours");
+        repo.file("dir/deep/x", "ours");
+        repo.file("flat", "ours");
+        repo.file("README.md", "second");
+        let second = repo.commit_all("second");
+        git.move_branch(&first).unwrap();
+        assert!(git.overwritten_by(&second).unwrap().is_empty());
+
+        repo.file(".git/info/exclude", "*.log\nbuild/\nflat/\n");
+        repo.file("new.log", "ignored, the user's");
+        repo.file("dir", "a file where a directory comes");
+        repo.file("flat/build", "ignored, in a directory where a file comes");
+        let expected = ["dir", "flat/build", "new.log"];
+        assert_eq!(git.overwritten_by(&second).unwrap(), expected);
+        for result in [
+            git.move_branch(&second),
+            git.switch_new("other", &second),
+            git.restore_paths(&second, &["dir/deep/x"]),
+            git.restore_paths(&second, &["flat"]),
+        ] {
+            let error = result.unwrap_err();
+            assert_eq!(kind_of(&error), Kind::Repository);
+            assert!(error.to_string().contains("would be overwritten"), "{error}");
+        }
+        assert_eq!(repo.head(), first);
+        assert_eq!(repo.text("new.log").unwrap(), "ignored, the user's");
+        assert!(repo.text("dir").is_some() && repo.text("flat/build").is_some());
+
+        // What the user took out of the index is untracked, too.
+        for path in ["new.log", "dir", "flat/build"] {
+            std::fs::remove_file(repo.path(path)).unwrap();
+        }
+        std::fs::remove_dir(repo.path("flat")).unwrap();
+        repo.run(&["rm", "-q", "--cached", "README.md"]);
+        assert_eq!(git.overwritten_by(&second).unwrap(), ["README.md"]);
+    }
+
+    #[test]
+    fn a_branch_moves_with_edits_or_not_at_all() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        repo.file("a", "1");
+        let first = repo.commit_all("a");
+        repo.file("b", "1");
+        let second = repo.commit_all("b");
+        repo.file("a", "edited");
+        git.move_branch(&first).unwrap();
+        assert_eq!((repo.text("a").as_deref(), repo.text("b")), (Some("edited"), None));
+        git.move_branch(&second).unwrap();
+        repo.file("b", "edited");
+        assert!(git.move_branch(&first).is_err());
+        assert_eq!(repo.head(), second);
+    }
+
+    #[test]
+    fn what_is_staged_stays_staged_when_the_branch_moves() {
+        for options in [&[][..], &["--object-format=sha256"]] {
+            let repo = Repo::with_commit_in(options);
+            for name in ["edited", "gone", "kept-on-disk", "mode", "assumed", "skipped"] {
+                repo.file(name, "1\n");
+            }
+            let first = repo.commit_all("first");
+            repo.file("ours", "1\n");
+            repo.commit_all("second");
+            repo.file("edited", "2\n");
+            repo.file("new", "1\n");
+            repo.run(&["add", "edited", "new"]);
+            repo.file("edited", "3\n");
+            repo.file("promised", "1\n");
+            repo.run(&["add", "--intent-to-add", "promised"]);
+            repo.run(&["rm", "-q", "gone"]);
+            repo.run(&["rm", "-q", "--cached", "kept-on-disk"]);
+            repo.run(&["update-index", "--chmod=+x", "mode"]);
+            repo.run(&["update-index", "--assume-unchanged", "assumed"]);
+            repo.run(&["update-index", "--skip-worktree", "skipped"]);
+            let status = || repo.run(&["status", "--short"]);
+            let staged = || repo.run(&["diff", "--cached", "HEAD"]);
+            let flags = || repo.run(&["ls-files", "-v", "--", ":!ours"]);
+            let before = (status(), staged(), flags());
+            assert!(before.0.contains("MM edited") && before.0.contains(" A promised"));
+            repo.git().move_branch(&first).unwrap();
+            assert_eq!((status(), staged(), flags()), before);
+            assert_eq!((repo.head(), repo.text("ours")), (first, None));
+            assert_eq!(repo.run(&["branch", "--show-current"]), "main");
+        }
+    }
+
+    #[test]
+    fn switching() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let head = repo.head();
+        git.switch_new("cowork/s", &head).unwrap();
+        assert_eq!(repo.run(&["branch", "--show-current"]), "cowork/s");
+        repo.file("README.md", "an edit");
+        git.switch("main").unwrap();
+        assert_eq!(repo.text("README.md").unwrap(), "an edit");
+        assert!(git.switch_new("cowork/s", &head).is_err());
+        assert!(git.switch("nope").is_err());
+        assert!(git.switch("--detach").is_err());
+
+        let linked = git.worktree_add(&repo.root().join("linked"), "busy", &head).unwrap();
+        let error = git.switch("busy").unwrap_err();
+        let place = linked.top().display().to_string();
+        assert!(error.to_string().contains(&place) && hints_of(&error)[0].contains(&place));
+        linked.switch("busy").unwrap();
+
+        repo.hook("post-checkout", "exit 1");
+        git.switch_new("hooked", &head).unwrap();
+        git.move_branch(&head).unwrap();
+        git.switch("main").unwrap();
+        git.worktree_add(&repo.root().join("hooked"), "another", &head).unwrap();
+        assert!(git.worktree_add(&repo.root().join("hooked"), "third", &head).is_err());
+    }
+
+    #[test]
+    fn a_remote_branch_is_tracked() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        assert!(git.track_remote("cowork/s").is_err());
+        repo.run(&["branch", "cowork/s"]);
+        repo.run(&["clone", "-q", "--bare", ".", "../r.git"]);
+        repo.run(&["branch", "-D", "cowork/s"]);
+        repo.run(&["remote", "add", "origin", "../r.git"]);
+        repo.run(&["fetch", "-q", "origin"]);
+        git.track_remote("cowork/s").unwrap();
+        assert_eq!(repo.run(&["rev-parse", "--abbrev-ref", "cowork/s@{u}"]), "origin/cowork/s");
+        repo.run(&["remote", "add", "fork", "../r.git"]);
+        repo.run(&["fetch", "-q", "fork"]);
+        repo.run(&["branch", "-D", "cowork/s"]);
+        let error = git.track_remote("cowork/s").unwrap_err().to_string();
+        assert!(error.contains("fork/cowork/s, origin/cowork/s"), "{error}");
+    }
+
+    #[test]
+    fn paths_are_put_back_and_only_those() {
+        let repo = Repo::with_commit();
+        repo.file("s/a b", "1");
+        repo.file("s/\n[x]", "1");
+        repo.file("s/x", "1");
+        let base = repo.commit_all("s");
+        let git = repo.git();
+        repo.file("s/a b", "2");
+        repo.file("s/\n[x]", "2");
+        repo.file("s/x", "2");
+        repo.file("new/deep/er", "2");
+        repo.file("new/staged", "2");
+        repo.file("other/mine", "mine");
+        repo.file("other/theirs", "theirs");
+        repo.run(&["add", "new/staged", "s/a b"]);
+        let paths = ["s/a b", "s/\n[x]", "new/deep/er", "new/staged", "other/theirs", "never/was"];
+        git.restore_paths(&base, &paths).unwrap();
+        assert_eq!(repo.text("s/a b").unwrap() + &repo.text("s/\n[x]").unwrap(), "11");
+        assert!(!repo.path("new").exists());
+        assert_eq!(repo.run(&["status", "--short", "-uall"]), " M s/x\n?? other/mine");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_removed_through_a_link() {
+        let repo = Repo::with_commit();
+        let outside = repo.root().join("outside");
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(outside.join("x"), "not ours").unwrap();
+        std::os::unix::fs::symlink(&outside, repo.path("link")).unwrap();
+        repo.git().restore_paths(&repo.head(), &["link/x"]).unwrap();
+        assert!(outside.join("x").exists());
+        assert!(repo.git().restore_paths(&repo.head(), &["../outside/x"]).is_err());
+    }
+
+    #[test]
+    fn a_file_became_a_directory_and_back() {
+        let repo = Repo::with_commit();
+        repo.file("a", "file");
+        let base = repo.commit_all("a");
+        std::fs::remove_file(repo.path("a")).unwrap();
+        repo.file("a/b", "x");
+        let git = repo.git();
+        git.restore_paths(&base, &["a", "a/b"]).unwrap();
+        assert_eq!(repo.text("a").unwrap(), "file");
+        assert_eq!(repo.run(&["status", "--short"]), "");
+    }
+}
