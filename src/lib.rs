@@ -15,6 +15,7 @@
 //! know nobody.
 
 pub mod clock;
+pub mod config;
 pub mod error;
 pub mod event;
 pub mod git;

@@ -1,0 +1,124 @@
+//! What a stage or a role gets, where several keys have a say in it.
+
+use anyhow::Result;
+
+use super::{Config, DEFAULT_MODEL, ModelConfig};
+use crate::error::Error;
+use crate::stage::{Role, Stage};
+
+/// Drafts of a stage that no key names.
+const ITERATIONS: u32 = 3;
+
+impl Config {
+    /// How freely a model answers. Whoever judges (critic, challenger, the actor reading its own
+    /// draft) has the critic's temperature.
+    pub fn temperature(&self, stage: Stage, role: Role) -> f64 {
+        let set = self.stages.get(&stage);
+        match role {
+            Role::Actor => set.and_then(|s| s.actor_temperature).unwrap_or(match stage {
+                Stage::Idea => 0.8,
+                _ => 0.7,
+            }),
+            Role::Critic | Role::Challenger | Role::SelfReview => {
+                set.and_then(|s| s.critic_temperature).unwrap_or(match stage {
+                    Stage::Design => 0.2,
+                    _ => 0.3,
+                })
+            }
+        }
+    }
+
+    /// How many drafts a stage may take.
+    pub fn iterations(&self, stage: Stage) -> u32 {
+        self.stages
+            .get(&stage)
+            .and_then(|set| set.iterations)
+            .or_else(|| self.limits.iterations.get(&stage).copied())
+            .unwrap_or(ITERATIONS)
+    }
+
+    /// The model that plays `role` in `stage`, with its name in `[models]` (or `default`).
+    ///
+    /// `[stages.STAGE] model` is the actor's model there; the critic follows it unless
+    /// `[roles] critic` gives judging to a model of its own.
+    ///
+    /// # Errors
+    ///
+    /// Kind `Model` when the name is in no `[models.NAME]`, when the model's configuration uses a
+    /// variable that is not set, or when there is no challenger.
+    pub fn model_for(&self, stage: Stage, role: Role) -> Result<(&str, &ModelConfig)> {
+        let of_stage = self.stages.get(&stage).and_then(|set| set.model.as_deref());
+        let name = match role {
+            Role::Actor | Role::SelfReview => of_stage.unwrap_or(&self.roles.actor),
+            Role::Critic if self.roles.critic == DEFAULT_MODEL => of_stage.unwrap_or(DEFAULT_MODEL),
+            Role::Critic => &self.roles.critic,
+            Role::Challenger => self.roles.challenger.as_deref().ok_or_else(|| {
+                Error::model("no challenger is configured").hint("set challenger under [roles]")
+            })?,
+        };
+        self.model(name)
+    }
+
+    /// The model called `name` in `[models]`, or `default`.
+    ///
+    /// # Errors
+    ///
+    /// Kind `Model` when there is no such model or a variable it needs is not set.
+    pub fn model(&self, name: &str) -> Result<(&str, &ModelConfig)> {
+        let found = match name {
+            DEFAULT_MODEL => Some((DEFAULT_MODEL, &self.llm)),
+            _ => self.models.get_key_value(name).map(|(name, model)| (name.as_str(), model)),
+        };
+        let Some(found) = found else {
+            let mut names = vec![DEFAULT_MODEL];
+            names.extend(self.models.keys().map(String::as_str));
+            return Err(Error::model(format!("no model is called '{name}'"))
+                .hint(format!("known: {}", names.join(", ")))
+                .hint(format!("or describe it under [models.{name}]"))
+                .into());
+        };
+        match self.unusable.get(name) {
+            Some(problem) => Err(Error::model(problem.clone())
+                .hint(
+                    "set the variable, or put the value into `git config` or a file only you read",
+                )
+                .into()),
+            None => Ok(found),
+        }
+    }
+
+    /// Whether a person decides on the drafts of `stage`.
+    pub fn gated(&self, stage: Stage) -> bool {
+        self.stages
+            .get(&stage)
+            .and_then(|set| set.review)
+            .unwrap_or_else(|| self.review.gates.contains(&stage))
+    }
+
+    /// The subject line of a commit, from the project's template; not cut to a length.
+    pub fn subject(&self, stage: Stage, summary: &str) -> String {
+        subject(&self.project.subject, stage.name(), summary)
+    }
+}
+
+/// Fills a subject template. In one pass: a summary that holds `{stage}` stays as it is.
+fn subject(template: &str, stage: &str, summary: &str) -> String {
+    let mut out = String::with_capacity(template.len() + summary.len());
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(after) = rest.strip_prefix("{stage}") {
+            out.push_str(stage);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("{summary}") {
+            out.push_str(summary);
+            rest = after;
+        } else {
+            out.push('{');
+            rest = &rest[1..];
+        }
+    }
+    out.push_str(rest);
+    out
+}

@@ -1,0 +1,312 @@
+//! One layer of configuration: a file, `git config`, the environment or the command line, read
+//! into [`Settings`] and laid over what earlier layers said.
+//!
+//! Types and key names are checked here, where the place a value stands is still known.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use anyhow::Result;
+use toml::de::{DeTable, DeValue};
+
+use super::endpoint;
+use super::schema::{self, Found, Key, Path, Trust};
+use super::value::{self, Value};
+use crate::error::Error;
+
+/// A value and where it was set.
+#[derive(Clone)]
+pub(super) struct Setting {
+    /// The value, or why it cannot be had (an unset variable).
+    pub(super) value: Result<Value, String>,
+    /// For people: a file with its line, `git config`, a variable or an option.
+    pub(super) origin: String,
+    /// True when it only follows from a preset provider.
+    pub(super) preset: bool,
+    /// The row of the key.
+    pub(super) key: &'static Key,
+}
+
+/// What has been set, by key.
+pub(super) type Settings = BTreeMap<Path, Setting>;
+
+/// Whether `${VAR}` is replaced in a file.
+#[derive(Clone, Copy)]
+pub(super) enum Expand<'a> {
+    /// By these variables.
+    From(&'a BTreeMap<String, String>),
+    /// It stays as it is: the file came with the repository.
+    Never,
+}
+
+/// Reads the text of a TOML file called `file`.
+pub(super) fn from_toml(text: &str, file: &str, expand: Expand<'_>) -> Result<Settings> {
+    // The library's own rendering would show the offending line, which may hold a key.
+    let table = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line_of(text, &span));
+        let problem = error.message().lines().collect::<Vec<_>>().join(", ");
+        Error::model(format!("{file}:{line} is not valid TOML: {problem}"))
+    })?;
+    let mut file = File { text, name: file, expand, settings: Settings::new() };
+    file.table(table.get_ref(), &mut Path::new())?;
+    Ok(file.settings)
+}
+
+struct File<'a> {
+    text: &'a str,
+    name: &'a str,
+    expand: Expand<'a>,
+    settings: Settings,
+}
+
+impl File<'_> {
+    fn table(&mut self, table: &DeTable<'_>, path: &mut Path) -> Result<()> {
+        for (name, value) in table {
+            path.push(name.get_ref().to_string());
+            let origin = format!("{}:{}", self.name, line_of(self.text, &name.span()));
+            match (schema::find(path), value.get_ref()) {
+                (Found::Leaf(key), value) => {
+                    let value = self.value(key, path, &origin, value)?;
+                    let setting = Setting { value, origin, preset: false, key };
+                    self.settings.insert(path.clone(), setting);
+                }
+                (Found::Section, DeValue::Table(inner)) => self.table(inner, path)?,
+                (Found::Section, other) => {
+                    let keys = keys_below(path);
+                    return Err(wrong(path, "a table", Some(value::found(other)), &origin)
+                        .hint(format!("keys of [{}]: {}", schema::dotted(path), keys.join(", ")))
+                        .into());
+                }
+                (Found::Unknown, _) => return Err(unknown(path, &origin).into()),
+            }
+            path.pop();
+        }
+        Ok(())
+    }
+
+    fn value(
+        &self,
+        key: &Key,
+        path: &Path,
+        origin: &str,
+        value: &DeValue<'_>,
+    ) -> Result<Result<Value, String>> {
+        let replaced = |text: &str| match self.expand {
+            Expand::From(env) => expand(text, env),
+            Expand::Never => Ok(text.to_owned()),
+        };
+        match key.shape.read_toml(value, &replaced) {
+            Ok(Some(value)) => Ok(Ok(value)),
+            Ok(None) => {
+                let found = value::found(value);
+                Err(wrong(path, &key.shape.expected(), Some(found), origin).into())
+            }
+            Err(Missing::Variable(name)) => Ok(Err(format!(
+                "`{}` in {origin} uses ${{{name}}}, which is not set",
+                schema::dotted(path)
+            ))),
+            Err(Missing::End) => Err(Error::model(format!(
+                "`{}` in {origin} has a ${{…}} that names no variable",
+                schema::dotted(path)
+            ))
+            .hint("write ${NAME}, or $${ for a literal ${")
+            .into()),
+        }
+    }
+}
+
+/// Reads `git config` entries; names other than `cowork.…` are passed over.
+pub(super) fn from_git(entries: &[(String, String)]) -> Result<Settings> {
+    let mut settings = Settings::new();
+    for (name, text) in entries {
+        let Some((section, rest)) = name.split_once('.') else { continue };
+        if !section.eq_ignore_ascii_case("cowork") {
+            continue;
+        }
+        let origin = format!("git config {name}");
+        let Some((key, path)) = schema::find_git(rest) else {
+            let path: Path = rest.split('.').map(str::to_owned).collect();
+            return Err(unknown(&path, "git config").into());
+        };
+        settings.insert(path.clone(), plain(key, &path, text, origin)?);
+    }
+    Ok(settings)
+}
+
+/// Reads values that belong to known keys: (key, text, where from).
+pub(super) fn from_pairs(pairs: &[(&str, &str, &str)]) -> Result<Settings> {
+    let mut settings = Settings::new();
+    for (name, text, origin) in pairs {
+        let path: Path = name.split('.').map(str::to_owned).collect();
+        let Found::Leaf(key) = schema::find(&path) else {
+            return Err(unknown(&path, origin).into());
+        };
+        settings.insert(path.clone(), plain(key, &path, text, (*origin).to_owned())?);
+    }
+    Ok(settings)
+}
+
+fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<Setting> {
+    let value = key
+        .shape
+        .read_text(text)
+        .ok_or_else(|| wrong(path, &key.shape.expected(), None, &origin))?;
+    Ok(Setting { value: Ok(value), origin, preset: false, key })
+}
+
+/// Takes out what an unaccepted project file may not set; the names of what was taken out.
+pub(super) fn distrust(settings: &mut Settings) -> Vec<String> {
+    let mut ignored = Vec::new();
+    settings.retain(|path, setting| {
+        let keep = setting.key.trust == Trust::Open;
+        if !keep {
+            ignored.push(schema::dotted(path));
+        }
+        keep
+    });
+    ignored
+}
+
+/// Lays `layer` over `below`: aliases become their keys and presets their base URL.
+pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
+    for (alias, key) in schema::ALIASES {
+        let path = |dotted: &str| dotted.split('.').map(str::to_owned).collect::<Path>();
+        if let Some(setting) = layer.remove(&path(alias)) {
+            layer.entry(path(key)).or_insert(setting);
+        }
+    }
+    let providers: Vec<Path> =
+        layer.keys().filter(|path| path.last().is_some_and(|l| l == "provider")).cloned().collect();
+    for path in providers {
+        let mut url_path = path.clone();
+        url_path.pop();
+        url_path.push("base_url".to_owned());
+        if layer.contains_key(&url_path) {
+            continue;
+        }
+        // A provider named later also undoes the URL an earlier preset brought.
+        if below.get(&url_path).is_some_and(|setting| setting.preset) {
+            below.remove(&url_path);
+        }
+        let Some(setting) = layer.get(&path) else { continue };
+        let Ok(Value::Text(provider)) = &setting.value else { continue };
+        if let Some(url) = endpoint::preset(provider) {
+            let setting = Setting {
+                value: Ok(Value::Text(url.to_owned())),
+                origin: format!("{} (provider {provider})", setting.origin),
+                preset: true,
+                key: setting.key,
+            };
+            layer.insert(url_path, setting);
+        }
+    }
+    below.extend(layer);
+}
+
+/// Names in `stages.*` and `limits.iterations.*` are not free.
+pub(super) fn check_stages(settings: &Settings) -> Result<()> {
+    for (path, setting) in settings {
+        check_stage(path, &setting.origin)?;
+    }
+    Ok(())
+}
+
+fn check_stage(path: &Path, origin: &str) -> Result<()> {
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    let name = match parts.as_slice() {
+        ["stages", name, ..] | ["limits", "iterations", name] => *name,
+        _ => return Ok(()),
+    };
+    if let Err(problem) = name.parse::<crate::stage::Stage>() {
+        let key = schema::dotted(path);
+        return Err(Error::model(format!("unknown key `{key}` in {origin}")).hint(problem).into());
+    }
+    Ok(())
+}
+
+enum Missing {
+    Variable(String),
+    End,
+}
+
+/// Replaces `${VAR}`; `$${` stands for a literal `${`.
+fn expand(text: &str, env: &BTreeMap<String, String>) -> Result<String, Missing> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        if let Some(before) = rest[..at].strip_suffix('$') {
+            out.push_str(before);
+            out.push_str("${");
+            rest = &rest[at + 2..];
+            continue;
+        }
+        out.push_str(&rest[..at]);
+        let (name, after) = rest[at + 2..].split_once('}').ok_or(Missing::End)?;
+        let letters = |c: char| c == '_' || c.is_ascii_alphanumeric();
+        if name.is_empty() || !name.chars().all(letters) || name.starts_with(char::is_numeric) {
+            return Err(Missing::End);
+        }
+        out.push_str(env.get(name).ok_or_else(|| Missing::Variable(name.to_owned()))?);
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+fn line_of(text: &str, span: &Range<usize>) -> usize {
+    let end = span.start.min(text.len());
+    text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+fn wrong(path: &[String], expected: &str, found: Option<&str>, origin: &str) -> Error {
+    let key = schema::dotted(path);
+    let found = found.map(|found| format!(", not {found}")).unwrap_or_default();
+    Error::model(format!("`{key}` in {origin} must be {expected}{found}"))
+}
+
+fn unknown(path: &[String], origin: &str) -> Error {
+    let error = Error::model(format!("unknown key `{}` in {origin}", schema::dotted(path)));
+    if let Some(key) = schema::nearest(path) {
+        return error.hint(format!("did you mean `{key}`?"));
+    }
+    let known = keys_below(&path[..path.len().saturating_sub(1)]);
+    let section = schema::dotted(&path[..path.len().saturating_sub(1)]);
+    match (known.is_empty(), section.is_empty()) {
+        (false, false) => error.hint(format!("keys of [{section}]: {}", known.join(", "))),
+        (false, true) => error.hint(format!("sections: {}", known.join(", "))),
+        (true, _) => error,
+    }
+}
+
+/// The next words that may follow a section's path.
+fn keys_below(path: &[String]) -> Vec<&'static str> {
+    let mut below = Vec::new();
+    for key in schema::KEYS {
+        let pattern: Vec<&str> = key.pattern.split('.').collect();
+        let fits = path.iter().zip(&pattern).all(|(part, want)| part == want || *want == "*");
+        if let (true, Some(next)) = (fits, pattern.get(path.len())) {
+            let next = if *next == "*" { "NAME" } else { next };
+            if !below.contains(&next) {
+                below.push(next);
+            }
+        }
+    }
+    below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_replaced_and_escaped() {
+        let env = BTreeMap::from([("A_1".to_owned(), "x".to_owned())]);
+        let expanded = |text| expand(text, &env).ok();
+        assert_eq!(expanded("a ${A_1} b ${A_1}").as_deref(), Some("a x b x"));
+        assert_eq!(expanded("$${A_1}").as_deref(), Some("${A_1}"));
+        assert_eq!(expanded("$5 and $A").as_deref(), Some("$5 and $A"));
+        assert!(matches!(expand("${B}", &env), Err(Missing::Variable(name)) if name == "B"));
+        assert!(matches!(expand("${B", &env), Err(Missing::End)));
+        assert!(matches!(expand("${A:-x}", &env), Err(Missing::End)));
+    }
+}

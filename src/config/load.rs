@@ -1,0 +1,174 @@
+//! Reading all layers in their order and resolving them: the one way to get a [`Config`].
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use super::layer::{self, Expand, Settings};
+use super::value::Value;
+use super::{Config, build, schema};
+
+/// Everything configuration can come from; the caller has read what needs git or the process.
+#[derive(Clone, Default)]
+pub struct Sources {
+    /// `/etc/cowork/config.toml`; see [`system_file`]. A file that is not there is no error.
+    pub system: Option<PathBuf>,
+    /// `~/.config/cowork/config.toml`; see [`user_file`]. A file that is not there is no error.
+    pub user: Option<PathBuf>,
+    /// The project's file: how to call it, and its text. The text, because trust is given to
+    /// exactly that content, and a file read twice can differ.
+    pub project: Option<(PathBuf, String)>,
+    /// Names and values of `git config --null --get-regexp '^cowork\.'`, in its order. An entry
+    /// without a value is to be given as `true`, as git itself reads it.
+    pub git_values: Vec<(String, String)>,
+    /// The environment, as far as it is Unicode.
+    pub env: BTreeMap<String, String>,
+    /// What the command line says.
+    pub flags: Flags,
+    /// Whether the user accepted the project's file exactly as it is (`git cowork trust`).
+    pub trusted: bool,
+}
+
+/// Options of the command line that stand for a key.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// `--model`
+    pub model: Option<String>,
+    /// `--base-url`
+    pub base_url: Option<String>,
+}
+
+/// The configuration and what there is to say about it.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What everything else reads.
+    pub config: Config,
+    /// One line each; for [`crate::event::Event::Warning`].
+    pub warnings: Vec<String>,
+    /// Where each key that was set got its value, by dotted key. Keys not in here have their
+    /// default.
+    pub origins: BTreeMap<String, String>,
+}
+
+/// Reads and resolves everything.
+///
+/// # Errors
+///
+/// Kind `Model` (exit 4) for an unknown key, a wrong value or a file that is not TOML, always
+/// with the key and the place. A `${VAR}` that is not set is an error at once, except in `[llm]`
+/// and `[models]`: there [`Config::model_for`] reports it, so that commands which need no model
+/// work without a key.
+pub fn load(sources: &Sources) -> Result<Loaded> {
+    let mut warnings = Vec::new();
+    let mut settings = Settings::new();
+    for path in [&sources.system, &sources.user].into_iter().flatten() {
+        if let Some(text) = read(path)? {
+            let name = path.display().to_string();
+            layer::lay(&mut settings, layer::from_toml(&text, &name, Expand::From(&sources.env))?);
+        }
+    }
+    if let Some((path, text)) = &sources.project {
+        let name = path.display().to_string();
+        let mut project = layer::from_toml(text, &name, Expand::Never)?;
+        let ignored = if sources.trusted { Vec::new() } else { layer::distrust(&mut project) };
+        if !ignored.is_empty() {
+            warnings.push(format!(
+                "{name} came with the repository, so these keys in it are ignored: {}; \
+                 set them yourself with git config cowork.KEY VALUE, or in your own config.toml",
+                ignored.join(", ")
+            ));
+        }
+        unexpanded(&project, &mut warnings);
+        layer::lay(&mut settings, project);
+    }
+    let git = layer::from_git(&sources.git_values)?;
+    unexpanded(&git, &mut warnings);
+    layer::lay(&mut settings, git);
+    let environment = environment(sources, &settings)?;
+    layer::lay(&mut settings, environment);
+    layer::lay(&mut settings, command_line(&sources.flags)?);
+    layer::check_stages(&settings)?;
+
+    let config = build::build(&settings)?;
+    let origins =
+        settings.iter().map(|(path, s)| (schema::dotted(path), s.origin.clone())).collect();
+    Ok(Loaded { config, warnings, origins })
+}
+
+/// The system's configuration file.
+pub fn system_file() -> PathBuf {
+    PathBuf::from("/etc/cowork/config.toml")
+}
+
+/// The user's configuration file, from `XDG_CONFIG_HOME` or the home directory.
+pub fn user_file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let set = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    // The XDG specification says that a relative path is to be ignored.
+    set("XDG_CONFIG_HOME")
+        .filter(|path| path.is_absolute())
+        .or_else(|| set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".config")))
+        .map(|config| config.join("cowork/config.toml"))
+}
+
+fn read(path: &Path) -> Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
+        Err(error) => Err(error).with_context(|| {
+            crate::error::Error::model(format!("cannot read configuration {}", path.display()))
+        }),
+    }
+}
+
+fn environment(sources: &Sources, below: &Settings) -> Result<Settings> {
+    let set = |name: &'static str| {
+        sources.env.get(name).filter(|value| !value.is_empty()).map(|value| (name, value))
+    };
+    let url = set("COWORK_LLM_BASE_URL").or_else(|| set("OPENAI_BASE_URL"));
+    let model = set("COWORK_LLM_MODEL");
+    // A server configured together with its key must not be sent the key of another server only
+    // because some other program has put that into the environment.
+    let configured = |key: &str| {
+        let setting = below.get(&vec!["llm".to_owned(), key.to_owned()]);
+        setting.is_some_and(|s| !matches!(&s.value, Ok(Value::Text(text)) if text.is_empty()))
+    };
+    let paired = configured("api_key")
+        && configured("base_url")
+        && url.is_none()
+        && sources.flags.base_url.is_none();
+    let key =
+        set("COWORK_LLM_API_KEY").or_else(|| if paired { None } else { set("OPENAI_API_KEY") });
+    let pairs: Vec<(&str, &str, &str)> =
+        [("llm.base_url", url), ("llm.model", model), ("llm.api_key", key)]
+            .into_iter()
+            .filter_map(|(key, set)| set.map(|(name, value)| (key, value.as_str(), name)))
+            .collect();
+    layer::from_pairs(&pairs)
+}
+
+fn command_line(flags: &Flags) -> Result<Settings> {
+    let options =
+        [("llm.model", &flags.model, "--model"), ("llm.base_url", &flags.base_url, "--base-url")];
+    let pairs: Vec<(&str, &str, &str)> = options
+        .into_iter()
+        .filter_map(|(key, value, name)| value.as_deref().map(|value| (key, value, name)))
+        .collect();
+    layer::from_pairs(&pairs)
+}
+
+/// A key sent as a literal `${…}` would fail far from here, and nobody would know why.
+fn unexpanded(settings: &Settings, warnings: &mut Vec<String>) {
+    for (path, setting) in settings {
+        let secret = path.last().is_some_and(|last| last == "api_key" || last == "base_url");
+        if secret && matches!(&setting.value, Ok(Value::Text(text)) if text.contains("${")) {
+            warnings.push(format!(
+                "`{}` in {} holds ${{…}}, which is replaced only in user and system files",
+                schema::dotted(path),
+                setting.origin
+            ));
+        }
+    }
+}

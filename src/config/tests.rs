@@ -1,0 +1,510 @@
+//! Layers, precedence, trust and what is said about mistakes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::*;
+use crate::error::{Kind, hints_of, kind_of};
+use crate::stage::Role;
+
+/// Sources whose system and user files lie in a directory of their own.
+struct Case {
+    dir: tempfile::TempDir,
+    sources: Sources,
+}
+
+impl Case {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap(), sources: Sources::default() }
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn system(mut self, text: &str) -> Self {
+        self.sources.system = Some(self.file("system.toml", text));
+        self
+    }
+
+    fn user(mut self, text: &str) -> Self {
+        self.sources.user = Some(self.file("user.toml", text));
+        self
+    }
+
+    fn project(mut self, text: &str) -> Self {
+        self.sources.project = Some((".cowork/config.toml".into(), text.to_owned()));
+        self
+    }
+
+    fn trusted(mut self) -> Self {
+        self.sources.trusted = true;
+        self
+    }
+
+    fn git(mut self, name: &str, value: &str) -> Self {
+        self.sources.git_values.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn env(mut self, name: &str, value: &str) -> Self {
+        self.sources.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    fn flags(mut self, model: Option<&str>, base_url: Option<&str>) -> Self {
+        self.sources.flags =
+            Flags { model: model.map(str::to_owned), base_url: base_url.map(str::to_owned) };
+        self
+    }
+
+    fn load(&self) -> Loaded {
+        load(&self.sources).unwrap()
+    }
+
+    fn config(&self) -> Config {
+        self.load().config
+    }
+
+    /// Message and hints of the refusal.
+    fn error(&self) -> String {
+        let error = load(&self.sources).unwrap_err();
+        assert_eq!(kind_of(&error), Kind::Model, "{error:#}");
+        format!("{error:#}\n{}", hints_of(&error).join("\n"))
+    }
+}
+
+#[test]
+fn nothing_said_means_the_defaults_of_the_contract() {
+    let mut case = Case::new();
+    case.sources.user = Some(case.dir.path().join("not-there/config.toml"));
+    let config = case.config();
+    assert_eq!(config, Config::default());
+    assert_eq!(config.llm.model, "gpt-4.1");
+    assert_eq!(config.llm.base_url, "");
+    assert_eq!(config.llm.rate_limit, None);
+    assert_eq!((config.llm.timeout_s, config.llm.max_retries), (120, 3));
+    assert_eq!(config.llm.context_window, 128_000);
+    assert_eq!(config.limits.tasks, [5, 12]);
+    assert_eq!(config.limits.tool_turns, 60);
+    assert_eq!(config.temperature(Stage::Idea, Role::Actor), 0.8);
+    assert_eq!(config.temperature(Stage::Coding, Role::Actor), 0.7);
+    assert_eq!(config.temperature(Stage::Prd, Role::Critic), 0.3);
+    assert_eq!(config.temperature(Stage::Design, Role::Critic), 0.2);
+    assert_eq!(config.iterations(Stage::Prd), 3);
+    assert_eq!(config.iterations(Stage::Coding), 5);
+    assert_eq!(config.iterations(Stage::Delivery), 3);
+    assert!(config.gated(Stage::Coding));
+    assert!(!config.gated(Stage::Check));
+    assert_eq!(config.subject(Stage::Prd, "4 requirements"), "prd: 4 requirements");
+}
+
+#[test]
+fn later_layers_win_key_by_key() {
+    let model = |name: &str| format!("[llm]\nmodel = \"{name}\"\n");
+    let case = Case::new().system(&format!("{}timeout_s = 7\n", model("system")));
+    assert_eq!(case.config().llm.model, "system");
+    let case = case.user(&model("user"));
+    assert_eq!(case.config().llm.model, "user");
+    let case = case.project(&model("project"));
+    assert_eq!(case.config().llm.model, "project");
+    let case = case.git("cowork.llm.model", "git");
+    assert_eq!(case.config().llm.model, "git");
+    let case = case.env("COWORK_LLM_MODEL", "environment");
+    assert_eq!(case.config().llm.model, "environment");
+    let case = case.flags(Some("flag"), None);
+    let loaded = case.load();
+    assert_eq!(loaded.config.llm.model, "flag");
+    assert_eq!(loaded.config.llm.timeout_s, 7);
+    assert_eq!(loaded.origins["llm.model"], "--model");
+    assert!(loaded.origins["llm.timeout_s"].ends_with("system.toml:3"));
+    assert!(loaded.warnings.is_empty());
+}
+
+#[test]
+fn unknown_keys_are_named_with_place_and_likeness() {
+    let error = Case::new().user("[llm]\nmodel = \"m\"\nbase_ulr = \"x\"\n").error();
+    assert!(error.contains("unknown key `llm.base_ulr` in "), "{error}");
+    assert!(error.contains("user.toml:3"), "{error}");
+    assert!(error.contains("did you mean `llm.base_url`?"), "{error}");
+
+    let error = Case::new().project("[limits]\nzebra = 1\n").error();
+    assert!(error.contains("`limits.zebra` in .cowork/config.toml:2"), "{error}");
+    assert!(error.contains("keys of [limits]: requirements"), "{error}");
+
+    let error = Case::new().git("cowork.llm.modle", "x").error();
+    assert!(error.contains("unknown key `llm.modle` in git config"), "{error}");
+    assert!(error.contains("`llm.model`"), "{error}");
+
+    let error = Case::new().user("[stages.desing]\niterations = 1\n").error();
+    assert!(error.contains("unknown stage 'desing'"), "{error}");
+    let error = Case::new().git("cowork.limits.iterations.prod", "2").error();
+    assert!(error.contains("unknown stage 'prod'"), "{error}");
+    let error = Case::new().user("[models.default]\nmodel = \"m\"\n").error();
+    assert!(error.contains("[llm]"), "{error}");
+}
+
+#[test]
+fn wrong_values_say_what_is_expected() {
+    for (text, wanted) in [
+        ("[llm]\ntimeout_s = \"soon\"", "`llm.timeout_s` in "),
+        ("[llm]\ntimeout_s = \"soon\"", "user.toml:2 must be a whole number from 1 to"),
+        ("[llm]\ntimeout_s = \"soon\"", "not this string"),
+        ("[llm]\ntimeout_s = -1", "must be a whole number"),
+        ("[llm]\nprovider = \"opnai\"", "must be one of \"openai\""),
+        ("[llm]\nrate_limit = 30", "a rate such as \"30/m\""),
+        ("[llm]\nbase_url = \"api.example.com\"", "must begin with http"),
+        ("[llm]\nmodel = \"-x\"", "is not a model name"),
+        ("llm = 3", "`llm` in "),
+        ("llm = 3", "keys of [llm]: provider"),
+        ("[review]\ngates = [\"prds\"]", "a list of stages"),
+        ("[review]\ncomment_prefix = \" \"", "must be visible"),
+        ("[limits]\ntasks = [9, 5]", "begins with the larger number ([9, 5])"),
+        ("[limits]\ntasks = 9", "fewest and most"),
+        ("[limits]\niterations = { prd = 0 }", "`limits.iterations.prd`"),
+        ("[limits]\ncommand_timeout_s = 9\ncommand_timeout_max_s = 5", "more than"),
+        ("[stages.design]\ntemperature = 0.5", "must be a table"),
+        ("[stages.design.temperature]\nactor = 2.5", "a number from 0 to 2"),
+        ("[budget]\nusd = -1.0", "a number, 0 or more"),
+        ("[project]\nbranch_prefix = \"a..b\"", "one part of a branch name"),
+        ("[project]\nbranch_prefix = \"a/b\"", "one part of a branch name"),
+        ("[project]\nsubject = \"{stage}\"", "{summary}"),
+        ("[project]\nsubject = \"{summary} {ticket}\"", "{summary}"),
+        ("[project]\ntemplate = \"../x\"", "name of a language"),
+        ("[models.a]\nprovider = \"cli\"", "[models.a] is an agent program"),
+        ("[llm\nmodel = 1", "user.toml:1 is not valid TOML"),
+        ("[llm]\nmodel = \"a\"\nmodel = \"b\"", "user.toml:3 is not valid TOML"),
+    ] {
+        let error = Case::new().user(text).error();
+        assert!(error.contains(wanted), "{text}: {error}");
+    }
+    let error = Case::new().git("cowork.llm.timeouts", "soon").error();
+    assert!(error.contains("in git config cowork.llm.timeouts must be a whole"), "{error}");
+}
+
+#[test]
+fn a_secret_is_never_shown() {
+    for text in ["[llm]\napi_key = \"sk-secret", "[llm]\napi_key = [\"sk-secret\"]"] {
+        let error = Case::new().user(text).error();
+        assert!(!error.contains("sk-secret"), "{error}");
+    }
+    let config = Case::new().user("[llm]\napi_key = \"sk-secret\"").config();
+    assert!(!format!("{config:?}").contains("sk-secret"));
+}
+
+#[test]
+fn variables_are_replaced_in_user_and_system_files_only() {
+    let text = "[llm]\napi_key = \"${KEY}\"\n";
+    let case = Case::new().user(text).env("KEY", "k");
+    assert_eq!(case.config().llm.api_key, "k");
+    assert_eq!(Case::new().system(text).env("KEY", "k").config().llm.api_key, "k");
+    let loaded = Case::new().project(text).trusted().env("KEY", "k").load();
+    assert_eq!(loaded.config.llm.api_key, "${KEY}");
+    assert!(loaded.warnings[0].contains("only in user and system files"));
+}
+
+#[test]
+fn an_unset_variable_names_itself_key_and_file() {
+    let case = Case::new().user("[llm]\n\napi_key = \"${NO_SUCH}\"\n[models.b]\nmodel = \"m\"\n");
+    let config = case.config();
+    for name in [DEFAULT_MODEL, "b"] {
+        let error = config.model(name).unwrap_err();
+        assert_eq!(kind_of(&error), Kind::Model);
+        let error = error.to_string();
+        assert!(error.contains("`llm.api_key`"), "{error}");
+        assert!(error.contains("user.toml:3"), "{error}");
+        assert!(error.contains("${NO_SUCH}"), "{error}");
+    }
+    assert_eq!(config.llm.base_url, HOSTED);
+    // A later layer that has the value makes the variable unnecessary.
+    assert!(case.env("COWORK_LLM_API_KEY", "k").config().model(DEFAULT_MODEL).is_ok());
+
+    let error = Case::new().user("[review]\nnotify = \"${NO_SUCH}\"\n").error();
+    assert!(error.contains("`review.notify`") && error.contains("NO_SUCH"), "{error}");
+    let error = Case::new().user("[review]\nnotify = \"${NO SUCH}\"\n").error();
+    assert!(error.contains("names no variable"), "{error}");
+}
+
+#[test]
+fn an_unaccepted_project_file_sets_only_what_is_harmless() {
+    let text = r#"
+[llm]
+base_url = "https://evil.example/v1"
+api_key = "k"
+provider = "cli"
+agent = "codex"
+model = "theirs"
+[models.fast]
+base_url = "https://evil.example/v1"
+model = "fast"
+[stages.design]
+iterations = 7
+model = "fast"
+[review]
+gates = ["prd"]
+editor = "evil"
+notify = "evil"
+[limits]
+features = [1, 9]
+[budget]
+tokens = 5
+[project]
+subject = "chore({stage}): {summary}"
+template = "rust"
+test = "evil"
+build = "evil"
+lint = "evil"
+signoff = true
+editor = "evil"
+[sandbox]
+network = true
+writable = ["/"]
+command_prefix = ["evil"]
+"#;
+    let case = Case::new().user("[llm]\nbase_url = \"http://127.0.0.1:9/v1\"").project(text);
+    let Loaded { config, warnings, origins } = case.load();
+    assert_eq!(config.llm.base_url, "http://127.0.0.1:9/v1");
+    assert_eq!((config.llm.api_key.as_str(), config.llm.provider.as_str()), ("", "openai"));
+    assert_eq!(config.llm.model, "theirs");
+    assert_eq!(config.models["fast"].base_url, "http://127.0.0.1:9/v1");
+    assert_eq!(config.models["fast"].model, "fast");
+    assert_eq!(config.model_for(Stage::Design, Role::Actor).unwrap().0, "fast");
+    assert_eq!(config.iterations(Stage::Design), 7);
+    assert_eq!(config.review.gates, [Stage::Prd]);
+    assert_eq!((config.review.editor.as_str(), config.review.notify.as_str()), ("", ""));
+    assert_eq!(config.limits.features, [1, 9]);
+    assert_eq!(config.budget.tokens, 5);
+    assert_eq!(config.subject(Stage::Prd, "x"), "chore(prd): x");
+    assert_eq!(config.project.template, "rust");
+    assert_eq!(config.project.test, "");
+    assert!(!config.project.signoff);
+    assert_eq!(config.sandbox, Sandbox::default());
+    assert!(!format!("{origins:?}").contains("evil"));
+
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    for named in ["llm.base_url", "project.test", "sandbox.network", "git config"] {
+        assert!(warning.contains(named), "{warning}");
+    }
+    assert!(!warning.contains("review.gates") && !warning.contains('\n'), "{warning}");
+
+    let Loaded { config, warnings, .. } = case.trusted().load();
+    assert_eq!(config.llm.provider, "cli");
+    assert_eq!(config.review.editor, "evil");
+    assert_eq!(config.project.test, "evil");
+    assert!(config.sandbox.network);
+    assert!(warnings.is_empty(), "{warnings:?}");
+}
+
+#[test]
+fn git_config_speaks_the_same_keys() {
+    let config = Case::new()
+        .git("cowork.llm.baseurl", "http://127.0.0.1:1/v1/")
+        .git("Cowork.models.Reviewer.model", "big")
+        .git("cowork.roles.critic", "Reviewer")
+        .git("cowork.limits.requirements", "1,9")
+        .git("cowork.limits.iterations.prd", "9")
+        .git("cowork.review.gates", "prd,design")
+        .git("cowork.stages.design.temperature.critic", "0.1")
+        .git("cowork.project.signoff", "yes")
+        .git("cowork.project.test", "echo ${X}")
+        .git("cowork.budget.prices.gpt-4.1.in", "2")
+        .git("color.cowork", "auto")
+        .git("cowork.project.editor", "vim")
+        .config();
+    assert_eq!(config.llm.base_url, "http://127.0.0.1:1/v1");
+    assert_eq!(config.model_for(Stage::Prd, Role::Critic).unwrap().1.model, "big");
+    assert_eq!(config.limits.requirements, [1, 9]);
+    assert_eq!(config.iterations(Stage::Prd), 9);
+    assert_eq!(config.review.gates, [Stage::Prd, Stage::Design]);
+    assert_eq!(config.temperature(Stage::Design, Role::Critic), 0.1);
+    assert!(config.project.signoff);
+    assert_eq!(config.project.test, "echo ${X}");
+    assert_eq!(config.budget.prices["gpt-4.1"], Price { input: 2.0, output: 0.0, cached: 2.0 });
+    assert_eq!(config.review.editor, "vim");
+}
+
+#[test]
+fn the_environment_falls_back_to_the_common_names() {
+    let case = Case::new().env("OPENAI_API_KEY", "common");
+    assert_eq!(case.config().llm.api_key, "common");
+    assert_eq!(case.config().llm.base_url, HOSTED);
+    assert_eq!(case.config().llm.rate_limit, Some(DEFAULT_RATE));
+    let case = case.env("OPENAI_BASE_URL", "http://localhost:2/v1");
+    assert_eq!(case.config().llm.base_url, "http://localhost:2/v1");
+    assert_eq!(case.config().llm.rate_limit, None);
+    let case = case.env("COWORK_LLM_API_KEY", "ours").env("COWORK_LLM_BASE_URL", "");
+    assert_eq!(case.config().llm.api_key, "ours");
+    assert_eq!(case.config().llm.base_url, "http://localhost:2/v1");
+}
+
+#[test]
+fn the_common_key_is_not_sent_to_a_server_with_a_key_of_its_own() {
+    let pair = "[llm]\nbase_url = \"https://other.example/v1\"\napi_key = \"other\"\n";
+    let case = Case::new().user(pair).env("OPENAI_API_KEY", "common");
+    assert_eq!(case.config().llm.api_key, "other");
+    let case = case.env("OPENAI_BASE_URL", "https://third.example/v1");
+    assert_eq!(case.config().llm.api_key, "common");
+    let empty = "[llm]\nbase_url = \"\"\napi_key = \"\"\n";
+    let case = Case::new().user(empty).env("OPENAI_API_KEY", "common");
+    assert_eq!(
+        (case.config().llm.api_key.as_str(), case.config().llm.base_url.as_str()),
+        ("common", HOSTED)
+    );
+    let url = "[llm]\nbase_url = \"https://other.example/v1\"\n";
+    let case = Case::new().user(url).env("OPENAI_API_KEY", "common");
+    assert_eq!(case.config().llm.api_key, "common");
+}
+
+#[test]
+fn presets_bring_their_url_where_they_are_named() {
+    let case = Case::new().user("[llm]\nprovider = \"ollama\"\n");
+    let loaded = case.load();
+    assert_eq!(loaded.config.llm.base_url, "http://127.0.0.1:11434/v1");
+    assert_eq!(loaded.config.llm.rate_limit, None);
+    assert!(loaded.origins["llm.base_url"].ends_with("(provider ollama)"));
+    // A later URL beats the preset, a later preset beats an earlier URL, and a later provider
+    // takes the preset's URL away.
+    let case = case.flags(None, Some("http://127.0.0.1:5/v1"));
+    assert_eq!(case.config().llm.base_url, "http://127.0.0.1:5/v1");
+    let case = Case::new()
+        .system("[llm]\nbase_url = \"https://x.example/v1\"")
+        .user("[llm]\nprovider = \"vllm\"\n");
+    assert_eq!(case.config().llm.base_url, "http://127.0.0.1:8000/v1");
+    let case = case.git("cowork.llm.provider", "openai").git("cowork.llm.apikey", "k");
+    assert_eq!(case.config().llm.base_url, HOSTED);
+}
+
+#[test]
+fn rates_hold_for_their_server() {
+    let remote = "[llm]\nbase_url = \"https://x.example/v1\"\n";
+    assert_eq!(Case::new().user(remote).config().llm.rate_limit, Some(30));
+    let off = format!("{remote}rate_limit = \"off\"\n");
+    assert_eq!(Case::new().user(&off).config().llm.rate_limit, None);
+    let local = "[llm]\nbase_url = \"http://127.0.0.1:1/v1\"\nrate_limit = \"2/s\"\n";
+    assert_eq!(Case::new().user(local).config().llm.rate_limit, Some(120));
+}
+
+#[test]
+fn more_models_take_over_what_they_do_not_say() {
+    let config = Case::new()
+        .user(
+            r#"
+[llm]
+base_url = "https://a.example/v1"
+api_key = "a"
+model = "big"
+rate_limit = "10/m"
+timeout_s = 9
+[models.same]
+model = "small"
+[models.other]
+base_url = "https://b.example/v1"
+[models.local]
+provider = "ollama"
+model = "qwen"
+[models.hosted]
+provider = "openai"
+api_key = "h"
+[models.agent]
+provider = "cli"
+agent = "codex"
+"#,
+        )
+        .config();
+    let of = |name: &str| config.model(name).unwrap().1.clone();
+    assert_eq!(of("same"), ModelConfig { model: "small".to_owned(), ..config.llm.clone() });
+    let other = of("other");
+    assert_eq!(other.base_url, "https://b.example/v1");
+    assert_eq!((other.api_key.as_str(), other.rate_limit, other.timeout_s), ("", Some(30), 9));
+    let local = of("local");
+    assert_eq!((local.api_key.as_str(), local.rate_limit), ("", None));
+    assert_eq!(local.base_url, "http://127.0.0.1:11434/v1");
+    assert_eq!((of("hosted").base_url.as_str(), of("hosted").api_key.as_str()), (HOSTED, "h"));
+    let agent = of("agent");
+    assert_eq!((agent.model.as_str(), agent.agent.as_str()), ("", "codex"));
+    assert_eq!((agent.base_url.as_str(), agent.api_key.as_str()), ("", ""));
+}
+
+#[test]
+fn who_plays_what() {
+    let config = Case::new()
+        .user(
+            "[models.big]\nmodel = \"b\"\n[models.judge]\nmodel = \"j\"\n[roles]\n\
+             critic = \"judge\"\n[stages.coding]\nmodel = \"big\"\n[stages.plan]\n\
+             model = \"nobody\"\n",
+        )
+        .config();
+    let name = |stage, role| config.model_for(stage, role).unwrap().0.to_owned();
+    assert_eq!(name(Stage::Prd, Role::Actor), "default");
+    assert_eq!(name(Stage::Prd, Role::Critic), "judge");
+    assert_eq!(name(Stage::Coding, Role::Actor), "big");
+    assert_eq!(name(Stage::Coding, Role::SelfReview), "big");
+    assert_eq!(name(Stage::Coding, Role::Critic), "judge");
+    let error = config.model_for(Stage::Plan, Role::Actor).unwrap_err();
+    assert_eq!(kind_of(&error), Kind::Model);
+    assert_eq!(error.to_string(), "no model is called 'nobody'");
+    assert!(hints_of(&error)[0].contains("default, big, judge"));
+    assert!(config.model_for(Stage::Check, Role::Challenger).is_err());
+    let follows = Case::new().user("[models.big]\n model = \"b\"\n[stages.prd]\nmodel = \"big\"");
+    let follows = follows.config();
+    assert_eq!(follows.model_for(Stage::Prd, Role::Critic).unwrap().0, "big");
+}
+
+#[test]
+fn stages_have_their_own_settings() {
+    let config = Case::new()
+        .user(
+            "[limits]\niterations = { prd = 4, check = 6 }\n[stages.prd]\niterations = 8\n\
+             temperature = { actor = 1 }\nreview = false\n[stages.check]\nreview = true\n",
+        )
+        .config();
+    assert_eq!(config.iterations(Stage::Prd), 8);
+    assert_eq!(config.iterations(Stage::Check), 6);
+    assert_eq!(config.iterations(Stage::Coding), 5);
+    assert_eq!(config.temperature(Stage::Prd, Role::Actor), 1.0);
+    assert_eq!(config.temperature(Stage::Prd, Role::Critic), 0.3);
+    assert!(!config.gated(Stage::Prd));
+    assert!(config.gated(Stage::Check));
+}
+
+#[test]
+fn one_command_timeout_moves_the_other() {
+    let limits = |text: &str| Case::new().user(text).config().limits;
+    let long = limits("[limits]\ncommand_timeout_s = 900");
+    assert_eq!((long.command_timeout_s, long.command_timeout_max_s), (900, 900));
+    let short = limits("[limits]\ncommand_timeout_max_s = 10");
+    assert_eq!((short.command_timeout_s, short.command_timeout_max_s), (10, 10));
+}
+
+#[test]
+fn an_alias_yields_to_its_key() {
+    let both = "[project]\neditor = \"alias\"\n[review]\neditor = \"key\"\n";
+    assert_eq!(Case::new().user(both).config().review.editor, "key");
+    let later = Case::new().user(both).git("cowork.project.editor", "later");
+    assert_eq!(later.config().review.editor, "later");
+}
+
+#[test]
+fn a_summary_is_not_a_template() {
+    let config = Config::default();
+    assert_eq!(
+        config.subject(Stage::Idea, "a {stage} {summary} {x"),
+        "idea: a {stage} {summary} {x"
+    );
+}
+
+#[test]
+fn the_users_file_is_found_as_xdg_says() {
+    let env = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+    };
+    let home = ("HOME", "/home/a");
+    let standard = Some(PathBuf::from("/home/a/.config/cowork/config.toml"));
+    assert_eq!(user_file(&env(&[home])), standard);
+    assert_eq!(user_file(&env(&[home, ("XDG_CONFIG_HOME", "relative")])), standard);
+    let elsewhere = user_file(&env(&[home, ("XDG_CONFIG_HOME", "/x")]));
+    assert_eq!(elsewhere, Some(PathBuf::from("/x/cowork/config.toml")));
+    assert_eq!(user_file(&env(&[])), None);
+}

@@ -1,0 +1,260 @@
+//! What a key may hold, and how it is read from TOML and from plain text (`git config`,
+//! environment, command line).
+
+use toml::de::DeValue;
+
+use crate::stage::Stage;
+
+/// What a key may hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shape {
+    /// Any text.
+    Text,
+    /// Yes or no.
+    Flag,
+    /// A whole number with its bounds.
+    Count(u64, u64),
+    /// A number with its bounds.
+    Number(f64, f64),
+    /// Fewest and most.
+    Range,
+    /// Texts.
+    List,
+    /// Stage names.
+    Stages,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Requests in a time.
+    Rate,
+}
+
+/// What a key holds; the variant follows from its [`Shape`].
+#[derive(Clone, PartialEq)]
+pub(super) enum Value {
+    /// Of [`Shape::Text`] and [`Shape::Choice`].
+    Text(String),
+    /// Of [`Shape::Flag`].
+    Flag(bool),
+    /// Of [`Shape::Count`].
+    Count(u64),
+    /// Of [`Shape::Number`].
+    Number(f64),
+    /// Of [`Shape::Range`].
+    Range([u32; 2]),
+    /// Of [`Shape::List`].
+    List(Vec<String>),
+    /// Of [`Shape::Stages`].
+    Stages(Vec<Stage>),
+    /// Of [`Shape::Rate`]: requests per minute.
+    Rate(Option<u32>),
+}
+
+impl Shape {
+    /// How an error names it.
+    pub(super) fn expected(self) -> String {
+        match self {
+            Self::Text => "a string".to_owned(),
+            Self::Flag => "true or false".to_owned(),
+            Self::Count(least, most) if most >= u64::from(u32::MAX) => {
+                format!("a whole number, {least} or more")
+            }
+            Self::Count(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Number(least, most) if most >= 1e9 => format!("a number, {least} or more"),
+            Self::Number(least, most) => format!("a number from {least} to {most}"),
+            Self::Range => "two whole numbers, fewest and most, such as [3, 6]".to_owned(),
+            Self::List => "a list of strings".to_owned(),
+            Self::Stages => {
+                let names: Vec<_> = Stage::ALL.iter().map(|stage| stage.name()).collect();
+                format!("a list of stages ({})", names.join(", "))
+            }
+            Self::Choice(words) => {
+                let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                format!("one of {}", words.join(", "))
+            }
+            Self::Rate => {
+                "a rate such as \"30/m\", \"2/s\" or \"600/h\" (at least \"60/h\"), or \"off\""
+                    .to_owned()
+            }
+        }
+    }
+
+    /// Reads a TOML value whose strings have passed through `expand`.
+    ///
+    /// `Ok(None)` when it is not what is expected.
+    pub(super) fn read_toml<E>(
+        self,
+        value: &DeValue<'_>,
+        expand: &dyn Fn(&str) -> Result<String, E>,
+    ) -> Result<Option<Value>, E> {
+        Ok(match (self, value) {
+            (Self::Text | Self::Choice(_) | Self::Rate, DeValue::String(text)) => {
+                self.read_text(&expand(text)?)
+            }
+            (Self::Flag, DeValue::Boolean(flag)) => Some(Value::Flag(*flag)),
+            (Self::Count(..), DeValue::Integer(_)) => {
+                integer(value).and_then(|number| self.count(number))
+            }
+            (Self::Number(..), DeValue::Integer(_)) => {
+                integer(value).and_then(|number| self.number(&number.to_string()))
+            }
+            (Self::Number(..), DeValue::Float(float)) => {
+                self.number(&float.as_str().replace('_', ""))
+            }
+            (Self::Range, DeValue::Array(items)) => {
+                let numbers: Option<Vec<u64>> =
+                    items.iter().map(|item| integer(item.get_ref())).collect();
+                numbers.and_then(|numbers| range(&numbers))
+            }
+            (Self::List | Self::Stages, DeValue::Array(items)) => {
+                let mut texts = Vec::new();
+                for item in items.iter() {
+                    let DeValue::String(text) = item.get_ref() else { return Ok(None) };
+                    texts.push(expand(text)?);
+                }
+                self.list(texts)
+            }
+            _ => None,
+        })
+    }
+
+    /// Reads plain text, where lists are separated by commas.
+    pub(super) fn read_text(self, text: &str) -> Option<Value> {
+        match self {
+            Self::Text => Some(Value::Text(text.to_owned())),
+            Self::Flag => match text.trim().to_lowercase().as_str() {
+                "true" | "yes" | "on" | "1" => Some(Value::Flag(true)),
+                "false" | "no" | "off" | "0" | "" => Some(Value::Flag(false)),
+                _ => None,
+            },
+            Self::Count(..) => self.count(scaled(text.trim())?),
+            Self::Number(..) => self.number(text.trim()),
+            Self::Range => {
+                let text = text.trim().trim_start_matches('[').trim_end_matches(']');
+                let numbers: Option<Vec<u64>> =
+                    text.split(',').map(|part| part.trim().parse().ok()).collect();
+                range(&numbers?)
+            }
+            Self::List | Self::Stages => {
+                let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+                self.list(parts.map(str::to_owned).collect())
+            }
+            Self::Choice(words) => {
+                words.contains(&text.trim()).then(|| Value::Text(text.trim().to_owned()))
+            }
+            Self::Rate => rate(text.trim()).map(Value::Rate),
+        }
+    }
+
+    fn count(self, number: u64) -> Option<Value> {
+        let Self::Count(least, most) = self else { return None };
+        (least..=most).contains(&number).then_some(Value::Count(number))
+    }
+
+    fn number(self, text: &str) -> Option<Value> {
+        let Self::Number(least, most) = self else { return None };
+        // Not-a-number is in no range, so it is refused here as well.
+        let number = text.parse::<f64>().ok()?;
+        (least..=most).contains(&number).then_some(Value::Number(number))
+    }
+
+    fn list(self, texts: Vec<String>) -> Option<Value> {
+        if !matches!(self, Self::Stages) {
+            return Some(Value::List(texts));
+        }
+        let stages: Result<Vec<Stage>, _> =
+            texts.iter().map(|text| text.to_lowercase().parse()).collect();
+        stages.ok().map(Value::Stages)
+    }
+}
+
+/// How an error names what was found instead, without the value: it may be a secret.
+pub(super) fn found(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "this string",
+        DeValue::Integer(_) => "this whole number",
+        DeValue::Float(_) => "this number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "this list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+fn integer(value: &DeValue<'_>) -> Option<u64> {
+    let integer = value.as_integer()?;
+    let digits = integer.as_str().replace('_', "");
+    u64::from_str_radix(digits.trim_start_matches('+'), integer.radix()).ok()
+}
+
+fn range(numbers: &[u64]) -> Option<Value> {
+    let [least, most] = numbers else { return None };
+    Some(Value::Range([u32::try_from(*least).ok()?, u32::try_from(*most).ok()?]))
+}
+
+/// A whole number with the suffixes `git config --type=int` knows.
+fn scaled(text: &str) -> Option<u64> {
+    let (digits, factor) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (&text[..at], 1024),
+        (at, 'm' | 'M') => (&text[..at], 1024 * 1024),
+        (at, 'g' | 'G') => (&text[..at], 1024 * 1024 * 1024),
+        _ => (text, 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+/// Requests per minute; `Some(None)` = unlimited, `None` = not a rate.
+fn rate(text: &str) -> Option<Option<u32>> {
+    if matches!(text, "0" | "off") {
+        return Some(None);
+    }
+    let (number, unit) = text.split_once('/')?;
+    let number: u32 = number.trim().parse().ok()?;
+    let a_minute = match unit.trim() {
+        "s" => number.checked_mul(60)?,
+        "m" => number,
+        "h" => number / 60,
+        _ => return None,
+    };
+    match (number, a_minute) {
+        (0, _) => Some(None),
+        (_, 0) => None,
+        _ => Some(Some(a_minute)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates() {
+        assert_eq!(rate("30/m"), Some(Some(30)));
+        assert_eq!(rate("2/s"), Some(Some(120)));
+        assert_eq!(rate("600/h"), Some(Some(10)));
+        assert_eq!(rate("0"), Some(None));
+        assert_eq!(rate("0/m"), Some(None));
+        assert_eq!(rate("off"), Some(None));
+        assert_eq!(rate("10/h"), None);
+        assert_eq!(rate("30"), None);
+        assert_eq!(rate("30/d"), None);
+    }
+
+    #[test]
+    fn plain_text() {
+        assert!(Shape::Range.read_text("3,6") == Some(Value::Range([3, 6])));
+        assert!(Shape::Range.read_text("[3, 6]") == Some(Value::Range([3, 6])));
+        assert!(Shape::Range.read_text("3").is_none());
+        let list = Value::List(vec!["/a".to_owned(), "/b".to_owned()]);
+        assert!(Shape::List.read_text("/a, /b") == Some(list));
+        assert!(
+            Shape::Stages.read_text("prd,Design")
+                == Some(Value::Stages(vec![Stage::Prd, Stage::Design]))
+        );
+        assert!(Shape::Stages.read_text("").is_some_and(|v| v == Value::Stages(vec![])));
+        assert!(Shape::Flag.read_text("Yes") == Some(Value::Flag(true)));
+        assert!(Shape::Count(0, 1 << 40).read_text("2k") == Some(Value::Count(2048)));
+        assert!(Shape::Count(1, 9).read_text("0").is_none());
+        assert!(Shape::Number(0.0, 2.0).read_text("nan").is_none());
+        assert!(Shape::Number(0.0, 2.0).read_text("0.2") == Some(Value::Number(0.2)));
+    }
+}
