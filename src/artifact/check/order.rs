@@ -1,0 +1,116 @@
+//! The order of tasks, and the cycles that stand in its way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::artifact::Plan;
+
+/// Top-level tasks so that each comes after what it depends on, otherwise in file order.
+/// Dependencies of and on sub-tasks count for their top-level tasks; unknown ids are ignored.
+///
+/// # Errors
+///
+/// A cycle, first id repeated at the end.
+pub fn task_order(plan: &Plan) -> Result<Vec<String>, Vec<String>> {
+    let mut graph: Graph<'_> = Vec::new();
+    for task in &plan.tasks {
+        let own = top(&task.id);
+        let at = graph.iter().position(|(id, _)| *id == own).unwrap_or_else(|| {
+            graph.push((own, Vec::new()));
+            graph.len() - 1
+        });
+        // What happens within one top-level task is not about the order of tasks.
+        let outward = |id: &&String| top(id) != own || **id == task.id;
+        graph[at].1.extend(task.dependencies.iter().filter(outward).map(|id| top(id)));
+    }
+    if let Some(cycle) = find_cycle(&graph) {
+        return Err(cycle);
+    }
+    let known: BTreeSet<_> = graph.iter().map(|(id, _)| *id).collect();
+    let mut done: Vec<String> = Vec::new();
+    while done.len() < graph.len() {
+        let is_done = |id: &str| done.iter().any(|d| d == id);
+        let ready = graph.iter().find(|(id, needs)| {
+            !is_done(id) && needs.iter().all(|need| !known.contains(need) || is_done(need))
+        });
+        // Without a cycle there is always one; stopping is safer than looping.
+        let Some((id, _)) = ready else { break };
+        done.push((*id).to_owned());
+    }
+    Ok(done)
+}
+
+/// Each node with what it needs.
+pub(super) type Graph<'a> = Vec<(&'a str, Vec<&'a str>)>;
+
+fn top(id: &str) -> &str {
+    id.split('.').next().unwrap_or(id)
+}
+
+/// A cycle, first id repeated at the end.
+pub(super) fn find_cycle(graph: &Graph<'_>) -> Option<Vec<String>> {
+    let needs: BTreeMap<_, _> = graph.iter().map(|(id, needs)| (*id, needs)).collect();
+    let mut safe = BTreeSet::new();
+    for (start, _) in graph {
+        let mut path: Vec<(&str, usize)> = vec![(start, 0)];
+        while let Some((id, next)) = path.last_mut() {
+            let Some(need) = needs.get(id).and_then(|n| n.get(*next)).copied() else {
+                safe.insert(*id);
+                path.pop();
+                continue;
+            };
+            *next += 1;
+            if let Some(at) = path.iter().position(|(id, _)| *id == need) {
+                let ring = path[at..].iter().map(|(id, _)| *id).chain([need]);
+                return Some(ring.map(str::to_owned).collect());
+            }
+            if !safe.contains(need) && needs.contains_key(need) {
+                path.push((need, 0));
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::Task;
+
+    fn tasks(edges: &[(&str, &[&str])]) -> Plan {
+        let task = |(id, needs): &(&str, &[&str])| Task {
+            id: (*id).to_owned(),
+            dependencies: needs.iter().map(|s| (*s).to_owned()).collect(),
+            ..Task::default()
+        };
+        Plan { tasks: edges.iter().map(task).collect(), ..Plan::default() }
+    }
+
+    #[test]
+    fn the_order_is_by_dependency_and_otherwise_stable() {
+        let plan = tasks(&[
+            ("TASK-003", &["TASK-002", "TASK-777"]),
+            ("TASK-001", &[]),
+            ("TASK-002", &[]),
+            ("TASK-001.1", &["TASK-004.1"]),
+            ("TASK-001.2", &["TASK-001.1", "TASK-001"]),
+            ("TASK-004", &[]),
+            ("TASK-004.1", &[]),
+        ]);
+        assert_eq!(task_order(&plan).unwrap(), ["TASK-002", "TASK-003", "TASK-004", "TASK-001"]);
+    }
+
+    #[test]
+    fn a_cycle_begins_and_ends_with_the_same_task() {
+        let own = tasks(&[("TASK-001", &["TASK-001"])]);
+        assert_eq!(task_order(&own), Err(vec!["TASK-001".to_owned(), "TASK-001".to_owned()]));
+        let three = tasks(&[
+            ("TASK-001", &["TASK-002"]),
+            ("TASK-002", &["TASK-003"]),
+            ("TASK-003", &["TASK-002"]),
+        ]);
+        assert_eq!(task_order(&three).unwrap_err().join(" "), "TASK-002 TASK-003 TASK-002");
+        let through_sub_tasks =
+            tasks(&[("TASK-001", &[]), ("TASK-001.1", &["TASK-002"]), ("TASK-002", &["TASK-001"])]);
+        assert!(task_order(&through_sub_tasks).is_err());
+    }
+}

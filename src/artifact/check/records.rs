@@ -1,0 +1,263 @@
+//! Requirements, features and components: complete, within limits, and traced to one another.
+
+use super::{Baseline, Finding, Report, ids};
+use crate::artifact::{Artifact, DesignSpec, FeatureList, IdKind, Requirements, Store};
+use crate::config::Limits;
+
+/// Checks `prd.md`, `requirements.json` and `feature_list.json`.
+pub fn prd(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Report {
+    let mut report = Report::default();
+    let text = report.document(store, Artifact::Prd);
+    let requirements = report.load(store.requirements());
+    let features = report.load(store.features());
+    let requirement_ids: Vec<_> = requirements.requirements.iter().map(|r| r.id.as_str()).collect();
+    let feature_ids: Vec<_> = features.features.iter().map(|f| f.id.as_str()).collect();
+    report.count(IdKind::Requirement, &requirement_ids, limits.requirements, added);
+    report.count(IdKind::Feature, &feature_ids, limits.features, added);
+    report.merge(requirements_of(&requirements));
+    report.merge(features_of(&features, &requirements));
+    ids::agree(&mut report, store, Artifact::Prd, &[IdKind::Requirement, IdKind::Feature], &[]);
+    untraced(&mut report, &requirements, &features);
+    report.notes.extend(super::word_evidence(&text.unwrap_or_default()));
+    report
+}
+
+/// Checks `design.md` and `design_spec.json`.
+pub fn design(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Report {
+    let mut report = Report::default();
+    let text = report.document(store, Artifact::Design);
+    let design = report.load(store.design());
+    let features = report.load(store.features());
+    let component_ids: Vec<_> = design.components.iter().map(|c| c.id.as_str()).collect();
+    report.count(IdKind::Component, &component_ids, limits.components, added);
+    report.merge(components_of(&design, &features));
+    report.rule("every feature covered", |report| {
+        for (id, name) in uncovered_features(&features, &design) {
+            report.find(
+                Finding::missing(
+                    "uncovered-feature",
+                    format!("feature {id} '{name}' is covered by no component"),
+                )
+                .fix(format!("add {id} to related_features of the component that carries it"))
+                .about(id),
+            );
+        }
+    });
+    let others = [IdKind::Requirement, IdKind::Feature];
+    ids::agree(&mut report, store, Artifact::Design, &[IdKind::Component], &others);
+    report.notes.extend(super::word_evidence(&text.unwrap_or_default()));
+    report
+}
+
+/// The form of every requirement.
+pub(crate) fn requirements_of(requirements: &Requirements) -> Report {
+    let mut report = Report::default();
+    let ids: Vec<_> = requirements.requirements.iter().map(|r| r.id.as_str()).collect();
+    report.rule("every requirement complete", |report| {
+        report.well_formed(IdKind::Requirement, &ids);
+        report.unique(Artifact::Requirements, &ids);
+        for requirement in &requirements.requirements {
+            let empty = [
+                ("title", requirement.title.trim().is_empty()),
+                ("description", requirement.description.trim().is_empty()),
+                ("acceptance_criteria", blank(&requirement.acceptance_criteria)),
+            ];
+            incomplete(report, "incomplete-requirement", &requirement.id, &empty);
+        }
+    });
+    report
+}
+
+/// The form of every feature, and that the requirements it names exist.
+pub(crate) fn features_of(features: &FeatureList, requirements: &Requirements) -> Report {
+    let mut report = Report::default();
+    let ids: Vec<_> = features.features.iter().map(|f| f.id.as_str()).collect();
+    report.rule("every feature traces to a requirement", |report| {
+        report.well_formed(IdKind::Feature, &ids);
+        report.unique(Artifact::Features, &ids);
+        for feature in &features.features {
+            let empty = [("name", feature.name.trim().is_empty())];
+            incomplete(report, "incomplete-feature", &feature.id, &empty);
+            if feature.requirement_ids.is_empty() {
+                report.find(
+                    Finding::missing(
+                        "untraced-feature",
+                        format!("feature {} names no requirement", feature.id),
+                    )
+                    .fix("set requirement_ids, or delete the feature")
+                    .about(&feature.id),
+                );
+            }
+            for id in &feature.requirement_ids {
+                if !requirements.requirements.iter().any(|r| &r.id == id) {
+                    report.find(
+                        Finding::wrong(
+                            "unknown-requirement",
+                            format!("feature {} names {id}, which does not exist", feature.id),
+                        )
+                        .about(&feature.id),
+                    );
+                }
+            }
+        }
+    });
+    report
+}
+
+/// The form of every component, and that the features it names exist.
+pub(crate) fn components_of(design: &DesignSpec, features: &FeatureList) -> Report {
+    let mut report = Report::default();
+    let ids: Vec<_> = design.components.iter().map(|c| c.id.as_str()).collect();
+    report.rule("every component names known features", |report| {
+        report.well_formed(IdKind::Component, &ids);
+        report.unique(Artifact::DesignSpec, &ids);
+        for component in &design.components {
+            let empty = [("name", component.name.trim().is_empty())];
+            incomplete(report, "incomplete-component", &component.id, &empty);
+            for id in &component.related_features {
+                if !features.features.iter().any(|f| &f.id == id) {
+                    report.find(
+                        Finding::wrong(
+                            "unknown-feature",
+                            format!("component {} names {id}, which does not exist", component.id),
+                        )
+                        .about(&component.id),
+                    );
+                }
+            }
+        }
+    });
+    report
+}
+
+/// Id and name of the features no component carries.
+pub(crate) fn uncovered_features(
+    features: &FeatureList,
+    design: &DesignSpec,
+) -> Vec<(String, String)> {
+    let covered = |id: &String| design.components.iter().any(|c| c.related_features.contains(id));
+    let uncovered = features.features.iter().filter(|feature| !covered(&feature.id));
+    uncovered.map(|feature| (feature.id.clone(), feature.name.clone())).collect()
+}
+
+/// A requirement no feature serves is worth a critic's look, but the contract lets it stand.
+fn untraced(report: &mut Report, requirements: &Requirements, features: &FeatureList) {
+    for requirement in &requirements.requirements {
+        if !features.features.iter().any(|f| f.requirement_ids.contains(&requirement.id)) {
+            report.notes.push(format!("{} is served by no feature", requirement.id));
+        }
+    }
+}
+
+/// True when there is no item with text in it.
+pub(super) fn blank(items: &[String]) -> bool {
+    items.iter().all(|item| item.trim().is_empty())
+}
+
+/// Finds a record whose named fields are empty.
+pub(super) fn incomplete(
+    report: &mut Report,
+    code: &'static str,
+    id: &str,
+    fields: &[(&str, bool)],
+) {
+    let empty: Vec<_> = fields.iter().filter(|(_, empty)| *empty).map(|(name, _)| *name).collect();
+    if !empty.is_empty() {
+        report
+            .find(Finding::missing(code, format!("{id} has no {}", empty.join(", no "))).about(id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::artifact::check::testing::{Memory, limits};
+
+    fn codes(report: &Report) -> Vec<&'static str> {
+        report.findings.iter().map(|f| f.code).collect()
+    }
+
+    #[test]
+    fn a_valid_project_passes() {
+        let files = Memory::valid();
+        let store = Store::new(&files);
+        let report = prd(&store, &limits(), None);
+        assert!(report.is_ok(), "{report:?}");
+        assert!(report.passed.contains(&"3 requirements (3–6)".to_owned()), "{report:?}");
+        let report = design(&store, &limits(), None);
+        assert!(report.is_ok(), "{report:?}");
+        assert!(report.passed.contains(&"every feature covered".to_owned()));
+    }
+
+    #[test]
+    fn counts_and_contents_are_checked() {
+        let files = Memory::valid();
+        files.edit(Artifact::Requirements, |v| {
+            v["requirements"].as_array_mut().unwrap().truncate(2);
+            v["requirements"][1]["acceptance_criteria"] = json!([" "]);
+        });
+        let report = prd(&Store::new(&files), &limits(), None);
+        assert_eq!(
+            codes(&report),
+            [
+                "requirement-count",
+                "incomplete-requirement",
+                "unknown-requirement",
+                "unknown-id-in-document"
+            ]
+        );
+        assert!(report.findings[0].details.contains("at least 3"), "{report:?}");
+        assert_eq!(report.findings[1].details, "REQ-002 has no acceptance_criteria");
+    }
+
+    #[test]
+    fn a_patch_counts_only_what_it_adds() {
+        let files = Memory::valid();
+        let store = Store::new(&files);
+        let baseline = Baseline::of(&store).unwrap();
+        let mut text = store.text(Artifact::Prd).unwrap().unwrap();
+        for n in 4..8 {
+            let id = format!("REQ-00{n}");
+            text.push_str(&id);
+            text.push(' ');
+            files.edit(Artifact::Requirements, |v| {
+                let mut new = v["requirements"][0].clone();
+                new["id"] = json!(id);
+                v["requirements"].as_array_mut().unwrap().push(new);
+            });
+        }
+        files.put(Artifact::Prd, &text);
+        assert_eq!(codes(&prd(&store, &limits(), None)), ["requirement-count"]);
+        let report = prd(&store, &limits(), Some(&baseline));
+        assert!(report.is_ok(), "{report:?}");
+        assert!(report.passed.contains(&"4 requirements added (at most 6)".to_owned()));
+        assert!(
+            prd(&store, &Limits { requirements: [3, 3], ..limits() }, Some(&baseline))
+                .findings
+                .iter()
+                .any(|f| f.code == "requirement-count")
+        );
+    }
+
+    #[test]
+    fn an_uncovered_feature_and_unknown_names_are_found() {
+        let files = Memory::valid();
+        files.edit(Artifact::DesignSpec, |v| {
+            v["components"][0]["related_features"] = json!(["FEAT-002", "FEAT-009"]);
+        });
+        let report = design(&Store::new(&files), &limits(), None);
+        assert_eq!(codes(&report), ["unknown-feature", "uncovered-feature"]);
+        assert_eq!(report.findings[1].about.as_deref(), Some("FEAT-001"));
+    }
+
+    #[test]
+    fn duplicates_and_broken_files_are_findings() {
+        let files = Memory::valid();
+        files.edit(Artifact::Features, |v| v["features"][1]["id"] = json!("FEAT-001"));
+        assert!(codes(&prd(&Store::new(&files), &limits(), None)).contains(&"duplicate-id"));
+        files.put(Artifact::Features, "{");
+        assert!(codes(&prd(&Store::new(&files), &limits(), None)).contains(&"unreadable-file"));
+    }
+}

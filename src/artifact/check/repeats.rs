@@ -1,0 +1,243 @@
+//! Whether rejections say the same again and again, so that a person should look.
+//!
+//! Everything here is read from the feedback history: a run that was killed sees the same as one
+//! that was not. A person's word starts the count anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::artifact::{Feedback, FeedbackType, IdKind, Origin, number_of};
+use crate::stage::Stage;
+
+/// From here on two texts say the same.
+const SAME: f64 = 0.8;
+
+/// The newest rejections of a stage, as far as they say the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Circle {
+    /// How many in a row, at least two.
+    pub strikes: u32,
+    /// In what they are alike.
+    pub alike: Alike,
+}
+
+/// In what rejections are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Alike {
+    /// In their words.
+    Words,
+    /// Each has a finding of one type about this id.
+    Finding(String),
+}
+
+/// How much two texts have in common, from 0 to 1: the share of words (without case, numbers kept)
+/// that both have.
+pub fn similarity(a: &str, b: &str) -> f64 {
+    let (a, b) = (words(a), words(b));
+    let total: usize = a.values().sum::<usize>() + b.values().sum::<usize>();
+    if total == 0 {
+        return 1.0;
+    }
+    let common: usize = a.iter().map(|(word, n)| (*n).min(b.get(word).copied().unwrap_or(0))).sum();
+    #[expect(clippy::cast_precision_loss, reason = "counts of words are small")]
+    let share = 2.0 * common as f64 / total as f64;
+    share
+}
+
+/// The circle the newest rejections of a stage go round in, if the last two are alike. A rejection
+/// is everything said about one draft, whoever said it; drafts up to number `after` belong to an
+/// earlier run of the stage.
+pub fn circle(history: &[Feedback], stage: Stage, after: u32) -> Option<Circle> {
+    let rejections = rejections(history, stage, after);
+    let pairs = rejections.windows(2).rev();
+    let worded = 1 + pairs.take_while(|pair| alike(&pair[0].text, &pair[1].text)).count();
+    let (last, earlier) = rejections.split_last()?;
+    let found = last.findings.iter().map(|finding| {
+        let again = earlier.iter().rev().take_while(|other| other.findings.contains(finding));
+        (1 + again.count(), finding)
+    });
+    let about = found.max_by_key(|(strikes, _)| *strikes);
+    let (strikes, alike) = match about {
+        Some((strikes, finding)) if strikes > worded => {
+            (strikes, Alike::Finding(finding.0.clone()))
+        }
+        _ => (worded, Alike::Words),
+    };
+    let strikes = u32::try_from(strikes).unwrap_or(u32::MAX);
+    (strikes > 1).then_some(Circle { strikes, alike })
+}
+
+/// Whether a finding was made of the draft before, too.
+pub fn made_before(history: &[Feedback], new: &Feedback) -> bool {
+    let earlier = |entry: &&Feedback| entry.stage == new.stage && entry.iteration < new.iteration;
+    let Some(before) = history.iter().filter(earlier).map(|entry| entry.iteration).max() else {
+        return false;
+    };
+    history.iter().filter(earlier).any(|entry| {
+        entry.iteration == before
+            && entry.from != Origin::Human
+            && (alike(&entry.details, &new.details)
+                || (finding(entry).is_some() && finding(entry) == finding(new)))
+    })
+}
+
+/// The id a finding is about and its type.
+type Finding = (String, &'static str);
+
+struct Rejection {
+    iteration: u32,
+    text: String,
+    findings: BTreeSet<Finding>,
+}
+
+fn rejections(history: &[Feedback], stage: Stage, after: u32) -> Vec<Rejection> {
+    let mut rejections: Vec<Rejection> = Vec::new();
+    for entry in history.iter().filter(|entry| entry.stage == stage && entry.iteration > after) {
+        if entry.from == Origin::Human {
+            rejections.clear();
+            continue;
+        }
+        match rejections.last_mut() {
+            Some(last) if last.iteration == entry.iteration => {
+                last.text.push('\n');
+                last.text.push_str(&entry.details);
+                last.findings.extend(finding(entry));
+            }
+            _ => rejections.push(Rejection {
+                iteration: entry.iteration,
+                text: entry.details.clone(),
+                findings: finding(entry).into_iter().collect(),
+            }),
+        }
+    }
+    rejections
+}
+
+/// The first id stands for what a finding is about; others are mentioned beside it.
+fn finding(entry: &Feedback) -> Option<Finding> {
+    let kind = match entry.feedback_type {
+        FeedbackType::BuildError => "build_error",
+        FeedbackType::QualityIssue => "quality_issue",
+        FeedbackType::MissingRequirement => "missing_requirement",
+        FeedbackType::Suggestion => "suggestion",
+    };
+    first_id(&entry.details).map(|id| (id, kind))
+}
+
+fn first_id(text: &str) -> Option<String> {
+    let kinds = [IdKind::Requirement, IdKind::Feature, IdKind::Component, IdKind::Task];
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '-');
+    words.map(str::to_uppercase).find_map(|word| {
+        kinds.iter().find_map(|kind| number_of(*kind, &word).map(|number| kind.format(number)))
+    })
+}
+
+fn alike(a: &str, b: &str) -> bool {
+    similarity(a, b) > SAME
+}
+
+fn words(text: &str) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    let mut word = String::new();
+    let mut end = |word: &mut String| {
+        if !word.is_empty() {
+            *counts.entry(std::mem::take(word)).or_default() += 1;
+        }
+    };
+    for c in text.chars() {
+        // From here on scripts do without spaces: each character is a word.
+        let alone = c >= '\u{2e80}';
+        if alone || !c.is_alphanumeric() {
+            end(&mut word);
+        }
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+        if alone {
+            end(&mut word);
+        }
+    }
+    end(&mut word);
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::check::Finding;
+
+    fn said(iteration: u32, from: Origin, details: &str) -> Feedback {
+        Feedback { from, ..Finding::wrong("x", details).to_feedback("now", Stage::Prd, iteration) }
+    }
+
+    fn critic(details: &[&str]) -> Vec<Feedback> {
+        (1..).zip(details).map(|(n, details)| said(n, Origin::Critic, details)).collect()
+    }
+
+    fn strikes(history: &[Feedback]) -> u32 {
+        circle(history, Stage::Prd, 0).map_or(1, |circle| circle.strikes)
+    }
+
+    #[test]
+    fn words_alike_are_counted_whoever_said_them() {
+        let mut history = critic(&[
+            "nothing says when the list is full at all",
+            "Nothing says, when the LIST is full at all.",
+        ]);
+        assert_eq!(strikes(&history[..1]), 1);
+        assert_eq!(strikes(&history), 2);
+        let hook = said(3, Origin::Hook, "nothing says when: the list is full at all!");
+        history.push(hook);
+        let found = circle(&history, Stage::Prd, 0).unwrap();
+        assert_eq!((found.strikes, found.alike), (3, Alike::Words));
+        assert_eq!(circle(&history, Stage::Plan, 0), None);
+        assert_eq!(circle(&history, Stage::Prd, 1).map(|circle| circle.strikes), Some(2));
+        history.push(said(3, Origin::Human, "keep going"));
+        assert_eq!(strikes(&history), 1);
+    }
+
+    #[test]
+    fn a_rejection_is_all_that_was_said_about_one_draft() {
+        let mut history = Vec::new();
+        for n in 1..=3 {
+            history.push(said(n, Origin::Critic, "no user is named anywhere in it"));
+            history.push(said(n, Origin::Critic, "the list may grow without any end"));
+        }
+        assert_eq!(strikes(&history), 3);
+        assert_eq!(strikes(&critic(&["no undo", "too many features", "no undo"])), 1);
+    }
+
+    #[test]
+    fn one_kind_of_finding_on_one_id_is_a_circle_in_other_words_too() {
+        let history = critic(&[
+            "REQ-002 is vague",
+            "Nobody could try out REQ-002, see REQ-001",
+            "what does req-2 mean?",
+        ]);
+        let found = circle(&history, Stage::Prd, 0).unwrap();
+        assert_eq!((found.strikes, found.alike), (3, Alike::Finding("REQ-002".to_owned())));
+        let other = critic(&["REQ-002 is vague", "REQ-003 is unclear", "REQ-002 lacks a unit"]);
+        assert_eq!(strikes(&other), 1);
+        let mut mixed = history.clone();
+        mixed[1].feedback_type = FeedbackType::MissingRequirement;
+        assert_eq!(strikes(&mixed), 1);
+    }
+
+    #[test]
+    fn what_the_draft_before_had_wrong_is_known() {
+        let history = critic(&["REQ-002 is vague", "no user is named"]);
+        let new = |details| said(3, Origin::Validator, details);
+        assert!(made_before(&history, &new("no user is named.")));
+        assert!(!made_before(&history, &new("REQ-002 is vague")), "that was the draft before it");
+        assert!(!made_before(&[], &new("no user is named")));
+        let person = [said(2, Origin::Human, "no user is named")];
+        assert!(!made_before(&person, &new("no user is named")));
+    }
+
+    #[test]
+    fn similarity_is_of_words() {
+        assert!(similarity("REQ-002 has no title", "REQ-003 has no title") < 0.81);
+        assert!(similarity("", "") > 0.99 && similarity("a", "b") < 0.01);
+        assert!(similarity("没有说明谁使用它", "没有说明谁会使用它") > SAME);
+        assert!(similarity("没有说明谁使用它", "列表太长") < 0.2);
+    }
+}

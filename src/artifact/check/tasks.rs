@@ -1,0 +1,339 @@
+//! Tasks: complete, traced, in an order without cycles; and what their status says about features.
+
+use super::order::{find_cycle, task_order};
+use super::records::{blank, incomplete};
+use super::{Baseline, Finding, Report, ids};
+use crate::artifact::{
+    Artifact, DesignSpec, FeatureList, FeatureStatus, IdKind, Plan, Store, Task, TaskStatus,
+};
+use crate::config::Limits;
+
+/// Levels of `TASK-001.1.1`.
+const MAX_LEVELS: usize = 3;
+
+/// Checks `plan.md` and `implementation_plan.json`.
+pub fn plan(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Report {
+    let mut report = Report::default();
+    let text = report.document(store, Artifact::Plan);
+    let plan = report.load(store.plan());
+    let features = report.load(store.features());
+    let design = report.load(store.design());
+    let top: Vec<_> =
+        plan.tasks.iter().filter(|task| task.is_top_level()).map(|task| task.id.as_str()).collect();
+    report.count(IdKind::Task, &top, limits.tasks, added);
+    report.merge(tasks_of(&plan, &features, &design));
+    let others = [IdKind::Requirement, IdKind::Feature, IdKind::Component];
+    ids::agree(&mut report, store, Artifact::Plan, &[IdKind::Task], &others);
+    for feature in &features.features {
+        if !plan.tasks.iter().any(|task| task.feature_id == feature.id) {
+            report.notes.push(format!("no task works on {} '{}'", feature.id, feature.name));
+        }
+    }
+    report.notes.extend(super::word_evidence(&text.unwrap_or_default()));
+    report
+}
+
+/// Checks that coding is done: every top-level task completed, with the files it promised, and
+/// features say so. `exists` and `added` as in [`super::delivery`].
+pub fn coding(
+    store: &Store<'_>,
+    exists: &dyn Fn(&str) -> bool,
+    added: Option<&Baseline>,
+) -> Report {
+    let mut report = Report::default();
+    let plan = report.load(store.plan());
+    let mut features = report.load(store.features());
+    let top: Vec<_> = plan.tasks.iter().filter(|task| task.is_top_level()).collect();
+    report.rule(&format!("{} of {} tasks completed", top.len(), top.len()), |report| {
+        for task in top.iter().filter(|task| task.status != TaskStatus::Completed) {
+            report.find(
+                Finding::missing(
+                    "open-task",
+                    format!("{} '{}' is {}", task.id, task.title, status_name(task.status)),
+                )
+                .fix("finish it, then call update_task_status with completed")
+                .about(&task.id),
+            );
+        }
+        if top.is_empty() {
+            report.find(Finding::missing("open-task", "there are no tasks").critical());
+        }
+    });
+    report.rule("completed tasks left the files they promised", |report| {
+        for (task, path) in promised(&plan, added) {
+            if task.status == TaskStatus::Completed && !exists(path) {
+                report.find(missing_file(task, path));
+            }
+        }
+    });
+    report.rule("feature status follows its tasks", |report| {
+        for change in derive_feature_status(&mut features, &plan) {
+            let id = change.split(' ').next().unwrap_or_default().to_owned();
+            report.find(
+                Finding::wrong("feature-status", format!("by its tasks, {change}")).about(id),
+            );
+        }
+    });
+    report
+}
+
+/// The files the tasks are to create. In a patch session only its own tasks count, since a change
+/// may remove files.
+pub(crate) fn promised<'a>(plan: &'a Plan, added: Option<&Baseline>) -> Vec<(&'a Task, &'a str)> {
+    let tasks = plan.tasks.iter().filter(|task| added.is_none_or(|known| !known.has(&task.id)));
+    let files = tasks.flat_map(|task| task.files_to_create.iter().map(move |f| (task, f.trim())));
+    files.filter(|(_, path)| !path.is_empty()).collect()
+}
+
+pub(crate) fn missing_file(task: &Task, path: &str) -> Finding {
+    Finding::missing(
+        "missing-file",
+        format!("{path}, promised by {}, is not among the files of this session", task.id),
+    )
+    .critical()
+    .fix("write it in coding, or correct files_to_create in the plan")
+    .about(&task.id)
+}
+
+/// The form of every task, what it names, and its dependencies.
+pub(crate) fn tasks_of(plan: &Plan, features: &FeatureList, design: &DesignSpec) -> Report {
+    let mut report = Report::default();
+    let ids: Vec<_> = plan.tasks.iter().map(|task| task.id.as_str()).collect();
+    report.rule("every task names a feature and a component", |report| {
+        report.well_formed(IdKind::Task, &ids);
+        report.unique(Artifact::ImplementationPlan, &ids);
+        for task in &plan.tasks {
+            let empty = [
+                ("title", task.title.trim().is_empty()),
+                ("description", task.is_top_level() && task.description.trim().is_empty()),
+                ("acceptance_criteria", task.is_top_level() && blank(&task.acceptance_criteria)),
+            ];
+            incomplete(report, "incomplete-task", &task.id, &empty);
+            traced(report, task, features, design);
+            nested(report, task, &ids);
+            if task.is_top_level() && blank(&task.files_to_create) && !says_no_new_files(task) {
+                report.find(
+                    Finding::missing("task-without-files", format!("{} names no files", task.id))
+                        .fix("set files_to_create, or say in the description which existing files it changes")
+                        .about(&task.id),
+                );
+            }
+        }
+    });
+    report.rule("no dependency cycle", |report| dependencies(report, plan));
+    report
+}
+
+fn traced(report: &mut Report, task: &Task, features: &FeatureList, design: &DesignSpec) {
+    let names = [
+        ("feature", &task.feature_id, features.features.iter().any(|f| f.id == task.feature_id)),
+        (
+            "component",
+            &task.component_id,
+            design.components.iter().any(|c| c.id == task.component_id),
+        ),
+    ];
+    for (what, id, known) in names {
+        // A sub-task may leave it to its parent.
+        if known || (id.is_empty() && !task.is_top_level()) {
+            continue;
+        }
+        let details = if id.is_empty() {
+            format!("{} names no {what}", task.id)
+        } else {
+            format!("{} names {what} {id}, which does not exist", task.id)
+        };
+        report.find(Finding::wrong("untraced-task", details).about(&task.id));
+    }
+}
+
+fn nested(report: &mut Report, task: &Task, ids: &[&str]) {
+    if task.id.split('.').count() > MAX_LEVELS {
+        report.find(
+            Finding::wrong(
+                "sub-task-too-deep",
+                format!("{} is deeper than {MAX_LEVELS} levels", task.id),
+            )
+            .about(&task.id),
+        );
+    }
+    if let Some((parent, _)) = task.id.rsplit_once('.')
+        && !ids.contains(&parent)
+    {
+        report.find(
+            Finding::wrong("sub-task-without-parent", format!("{} has no {parent}", task.id))
+                .about(&task.id),
+        );
+    }
+}
+
+/// A task that only changes what is there has nothing to create; its description must say so.
+fn says_no_new_files(task: &Task) -> bool {
+    let text = format!("{} {}", task.title, task.description).to_lowercase();
+    ["no new file", "no file", "existing", "modif", "updat", "chang", "edit", "extend", "remov"]
+        .iter()
+        .any(|word| text.contains(word))
+}
+
+fn dependencies(report: &mut Report, plan: &Plan) {
+    for task in &plan.tasks {
+        for id in &task.dependencies {
+            if !plan.tasks.iter().any(|other| &other.id == id) {
+                report.find(
+                    Finding::wrong(
+                        "unknown-dependency",
+                        format!("{} depends on {id}, which does not exist", task.id),
+                    )
+                    .about(&task.id),
+                );
+            }
+        }
+    }
+    let exact = plan.tasks.iter().map(|task| {
+        (task.id.as_str(), task.dependencies.iter().map(String::as_str).collect::<Vec<_>>())
+    });
+    let cycle = find_cycle(&exact.collect()).or_else(|| task_order(plan).err());
+    if let Some(cycle) = cycle {
+        report.find(
+            Finding::wrong(
+                "dependency-cycle",
+                format!("tasks wait for each other: {}", cycle.join(" → ")),
+            )
+            .critical()
+            .fix("remove one of these dependencies")
+            .about(cycle.first().cloned().unwrap_or_default()),
+        );
+    }
+}
+
+/// Sets each feature's status from its tasks: implemented when all are completed, in progress when
+/// one is begun or done, else planned. Verified and delivered stay, as do features without tasks.
+/// Returns the changes, such as `FEAT-001 is implemented`.
+pub fn derive_feature_status(features: &mut FeatureList, plan: &Plan) -> Vec<String> {
+    let mut changes = Vec::new();
+    for feature in &mut features.features {
+        let mut tasks =
+            plan.tasks.iter().filter(|t| t.is_top_level() && t.feature_id == feature.id).peekable();
+        if feature.status >= FeatureStatus::Verified || tasks.peek().is_none() {
+            continue;
+        }
+        let status: Vec<_> = tasks.map(|task| task.status).collect();
+        let begun = |s: &TaskStatus| matches!(s, TaskStatus::InProgress | TaskStatus::Completed);
+        let (derived, name) = if status.iter().all(|s| *s == TaskStatus::Completed) {
+            (FeatureStatus::Implemented, "implemented")
+        } else if status.iter().any(begun) {
+            (FeatureStatus::InProgress, "in_progress")
+        } else {
+            (FeatureStatus::Planned, "planned")
+        };
+        if feature.status != derived {
+            feature.status = derived;
+            changes.push(format!("{} is {name}", feature.id));
+        }
+    }
+    changes
+}
+
+pub(crate) const fn status_name(status: TaskStatus) -> &'static str {
+    match status {
+        TaskStatus::Pending => "pending",
+        TaskStatus::InProgress => "in_progress",
+        TaskStatus::Completed => "completed",
+        TaskStatus::Blocked => "blocked",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::artifact::check::testing::{Memory, limits};
+
+    fn codes(report: &Report) -> Vec<&'static str> {
+        report.findings.iter().map(|f| f.code).collect()
+    }
+
+    #[test]
+    fn a_valid_plan_passes() {
+        let files = Memory::valid();
+        let report = plan(&Store::new(&files), &limits(), None);
+        assert!(report.is_ok(), "{report:?}");
+        assert!(report.passed.contains(&"5 tasks (5–12)".to_owned()), "{report:?}");
+    }
+
+    #[test]
+    fn a_cycle_is_named() {
+        let files = Memory::valid();
+        files.edit(Artifact::ImplementationPlan, |v| {
+            v["tasks"][1]["dependencies"] = json!(["TASK-005"]);
+            v["tasks"][4]["dependencies"] = json!(["TASK-002"]);
+        });
+        let report = plan(&Store::new(&files), &limits(), None);
+        assert_eq!(codes(&report), ["dependency-cycle"]);
+        assert!(report.findings[0].details.ends_with("TASK-002 → TASK-005 → TASK-002"));
+    }
+
+    #[test]
+    fn what_a_task_names_must_exist() {
+        let files = Memory::valid();
+        files.edit(Artifact::ImplementationPlan, |v| {
+            v["tasks"][0]["feature_id"] = json!("FEAT-009");
+            v["tasks"][1]["component_id"] = json!("");
+            v["tasks"][2]["files_to_create"] = json!([]);
+            v["tasks"][3]["dependencies"] = json!(["TASK-099"]);
+            v["tasks"][4]["files_to_create"] = json!([]);
+            v["tasks"][4]["description"] = json!("extends src/1.rs, no new files");
+            for id in ["TASK-001.1.1.1", "TASK-001.1"] {
+                v["tasks"].as_array_mut().unwrap().push(json!({"id": id, "title": "s"}));
+            }
+        });
+        let report = plan(&Store::new(&files), &limits(), None);
+        assert_eq!(
+            codes(&report),
+            [
+                "untraced-task",
+                "untraced-task",
+                "task-without-files",
+                "sub-task-too-deep",
+                "sub-task-without-parent",
+                "unknown-dependency"
+            ]
+        );
+    }
+
+    #[test]
+    fn coding_is_done_when_every_task_is() {
+        let files = Memory::valid();
+        let store = Store::new(&files);
+        assert_eq!(codes(&coding(&store, &|_| true, None)), ["open-task"; 5]);
+        files.edit(Artifact::ImplementationPlan, |v| {
+            v["tasks"]
+                .as_array_mut()
+                .unwrap()
+                .iter_mut()
+                .for_each(|t| t["status"] = json!("completed"));
+        });
+        assert_eq!(codes(&coding(&store, &|_| true, None)), ["feature-status"; 2]);
+        files.edit(Artifact::Features, |v| {
+            v["features"][0]["status"] = json!("implemented");
+            v["features"][1]["status"] = json!("verified");
+        });
+        assert!(coding(&store, &|_| true, None).is_ok());
+    }
+
+    #[test]
+    fn features_follow_their_tasks() {
+        let files = Memory::valid();
+        let store = Store::new(&files);
+        let (mut plan, mut features) = (store.plan().unwrap(), store.features().unwrap());
+        assert!(derive_feature_status(&mut features, &plan).is_empty());
+        plan.tasks[0].status = TaskStatus::Completed;
+        assert_eq!(derive_feature_status(&mut features, &plan), ["FEAT-001 is in_progress"]);
+        plan.tasks[1].status = TaskStatus::Completed;
+        assert_eq!(derive_feature_status(&mut features, &plan), ["FEAT-001 is implemented"]);
+        features.features[0].status = FeatureStatus::Delivered;
+        plan.tasks[0].status = TaskStatus::Pending;
+        assert!(derive_feature_status(&mut features, &plan).is_empty());
+    }
+}

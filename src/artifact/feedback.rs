@@ -1,0 +1,108 @@
+//! Feedback of every origin: one type, one file, and it reaches the next draft.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::stage::Stage;
+
+/// The extra field of an entry that tells what a person edited by hand: the files.
+pub const BY_HAND: &str = "edited";
+
+/// Who gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The stage's critic.
+    Critic,
+    /// A person.
+    Human,
+    /// Our own mechanical checks.
+    Validator,
+    /// A git hook of the repository.
+    Hook,
+    /// The actor, reading its first draft again.
+    SelfReview,
+    /// The second opinion.
+    Challenger,
+}
+
+impl Origin {
+    /// The value in `feedback_history.json` and in events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Critic => "critic",
+            Self::Human => "human",
+            Self::Validator => "validator",
+            Self::Hook => "hook",
+            Self::SelfReview => "self-review",
+            Self::Challenger => "challenger",
+        }
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FeedbackType {
+    /// It does not build or its tests fail.
+    BuildError,
+    /// It is there, but not good.
+    #[default]
+    QualityIssue,
+    /// Something asked for is not there.
+    MissingRequirement,
+    /// It could be better.
+    Suggestion,
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// A taste.
+    Minor,
+    /// Must be mended.
+    #[default]
+    Major,
+    /// Nothing else matters before this.
+    Critical,
+}
+
+impl Severity {
+    /// The value in `feedback_history.json` and in events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Minor => "minor",
+            Self::Major => "major",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// One entry of `feedback_history.json`, which is an array of these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Feedback {
+    /// When, RFC 3339 in UTC.
+    pub at: String,
+    /// The stage it is for.
+    pub stage: Stage,
+    /// The draft it is about, from 1.
+    pub iteration: u32,
+    /// Who gave it.
+    pub from: Origin,
+    /// What is wrong.
+    #[serde(default)]
+    pub feedback_type: FeedbackType,
+    /// How bad it is.
+    #[serde(default)]
+    pub severity: Severity,
+    /// In words.
+    #[serde(default)]
+    pub details: String,
+    /// How it might be mended.
+    #[serde(default)]
+    pub suggested_fix: Option<String>,
+    /// Fields of other versions.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}

@@ -1,0 +1,280 @@
+//! Where artifacts live and how they are written: names, the [`Files`] they are read through, and
+//! the typed [`Store`] on top.
+
+use anyhow::Context as _;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{
+    ChangeRequest, DesignSpec, Feature, FeatureList, Feedback, IdFloors, IdKind, Plan, Requirement,
+    Requirements, SessionFile, Task,
+};
+use crate::error::Error;
+
+/// One file of a session's directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Artifact {
+    /// `session.json`
+    Session,
+    /// `idea.md`
+    Idea,
+    /// `prd.md`
+    Prd,
+    /// `requirements.json`
+    Requirements,
+    /// `feature_list.json`
+    Features,
+    /// `design.md`
+    Design,
+    /// `design_spec.json`
+    DesignSpec,
+    /// `plan.md`
+    Plan,
+    /// `implementation_plan.json`
+    ImplementationPlan,
+    /// `feedback_history.json`
+    Feedback,
+    /// `check_report.md`
+    CheckReport,
+    /// `delivery_report.md`
+    DeliveryReport,
+    /// `change_request.json`
+    ChangeRequest,
+}
+
+impl Artifact {
+    /// Every artifact.
+    pub const ALL: [Self; 13] = [
+        Self::Session,
+        Self::Idea,
+        Self::Prd,
+        Self::Requirements,
+        Self::Features,
+        Self::Design,
+        Self::DesignSpec,
+        Self::Plan,
+        Self::ImplementationPlan,
+        Self::Feedback,
+        Self::CheckReport,
+        Self::DeliveryReport,
+        Self::ChangeRequest,
+    ];
+
+    /// File name inside the session's directory.
+    pub const fn file_name(self) -> &'static str {
+        match self {
+            Self::Session => "session.json",
+            Self::Idea => "idea.md",
+            Self::Prd => "prd.md",
+            Self::Requirements => "requirements.json",
+            Self::Features => "feature_list.json",
+            Self::Design => "design.md",
+            Self::DesignSpec => "design_spec.json",
+            Self::Plan => "plan.md",
+            Self::ImplementationPlan => "implementation_plan.json",
+            Self::Feedback => "feedback_history.json",
+            Self::CheckReport => "check_report.md",
+            Self::DeliveryReport => "delivery_report.md",
+            Self::ChangeRequest => "change_request.json",
+        }
+    }
+
+    /// The artifact with this file name.
+    pub fn named(file_name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|artifact| artifact.file_name() == file_name)
+    }
+
+    /// True for records, false for documents.
+    pub fn is_json(self) -> bool {
+        self.file_name().ends_with(".json")
+    }
+
+    /// Its path, in a session whose artifacts and whose own records lie in these directories: one
+    /// and the same, but for a change request.
+    pub fn path_in(self, artifact_dir: &str, record_dir: &str) -> String {
+        let dir = if self.is_own_record() { record_dir } else { artifact_dir };
+        format!("{dir}/{}", self.file_name())
+    }
+
+    /// In a patch session these records are the change's own; all others are the parent's, edited
+    /// in place (contract, section 3).
+    const fn is_own_record(self) -> bool {
+        matches!(
+            self,
+            Self::Session
+                | Self::ChangeRequest
+                | Self::Feedback
+                | Self::CheckReport
+                | Self::DeliveryReport
+        )
+    }
+}
+
+/// Artifacts of one session, wherever they are kept.
+pub trait Files {
+    /// The text of an artifact, `None` when there is none.
+    fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>>;
+
+    /// Replaces an artifact's text, whole or not at all.
+    fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()>;
+}
+
+/// JSON as this program writes it: pretty, in field order, with a final newline.
+pub fn render_json<T: Serialize>(value: &T) -> anyhow::Result<String> {
+    let mut text = serde_json::to_string_pretty(value).context("writing JSON")?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// Parses an artifact's JSON; the error names the file and the place.
+pub fn read_json<T: DeserializeOwned>(artifact: Artifact, text: &str) -> anyhow::Result<T> {
+    serde_json::from_str(text).map_err(|error| {
+        Error::repository(format!("{} cannot be read: {error}", artifact.file_name()))
+            .hint("mend the file by hand, or take the last committed one: git checkout -- <file>")
+            .into()
+    })
+}
+
+/// Typed access to a session's artifacts.
+#[derive(Clone, Copy)]
+pub struct Store<'a> {
+    files: &'a dyn Files,
+}
+
+impl<'a> Store<'a> {
+    /// A store over these files.
+    pub fn new(files: &'a dyn Files) -> Self {
+        Self { files }
+    }
+
+    /// The text of any artifact.
+    pub fn text(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
+        self.files.read(artifact)
+    }
+
+    /// Replaces a document. True when it changed.
+    pub fn save_text(&self, artifact: Artifact, text: &str) -> anyhow::Result<bool> {
+        let mut text = text.to_owned();
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        if self.files.read(artifact)?.as_deref() == Some(text.as_str()) {
+            return Ok(false);
+        }
+        self.files.write(artifact, &text)?;
+        Ok(true)
+    }
+
+    fn load<T: DeserializeOwned + Default>(&self, artifact: Artifact) -> anyhow::Result<T> {
+        match self.files.read(artifact)? {
+            Some(text) => read_json(artifact, &text),
+            None => Ok(T::default()),
+        }
+    }
+
+    /// Writes a record file. True when its bytes changed.
+    pub fn save<T: Serialize>(&self, artifact: Artifact, value: &T) -> anyhow::Result<bool> {
+        self.save_text(artifact, &render_json(value)?)
+    }
+
+    /// `session.json`, if it is there.
+    pub fn session(&self) -> anyhow::Result<Option<SessionFile>> {
+        match self.files.read(Artifact::Session)? {
+            Some(text) => read_json(Artifact::Session, &text).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// `requirements.json`, empty when missing.
+    pub fn requirements(&self) -> anyhow::Result<Requirements> {
+        self.load(Artifact::Requirements)
+    }
+
+    /// `feature_list.json`, empty when missing.
+    pub fn features(&self) -> anyhow::Result<FeatureList> {
+        self.load(Artifact::Features)
+    }
+
+    /// `design_spec.json`, empty when missing.
+    pub fn design(&self) -> anyhow::Result<DesignSpec> {
+        self.load(Artifact::DesignSpec)
+    }
+
+    /// `implementation_plan.json`, empty when missing.
+    pub fn plan(&self) -> anyhow::Result<Plan> {
+        self.load(Artifact::ImplementationPlan)
+    }
+
+    /// `feedback_history.json`, empty when missing.
+    pub fn feedback(&self) -> anyhow::Result<Vec<Feedback>> {
+        self.load(Artifact::Feedback)
+    }
+
+    /// Adds entries to `feedback_history.json`.
+    pub fn add_feedback(&self, entries: &[Feedback]) -> anyhow::Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let mut all = self.feedback()?;
+        all.extend_from_slice(entries);
+        self.save(Artifact::Feedback, &all).map(|_| ())
+    }
+
+    /// `change_request.json`, if it is there.
+    pub fn change_request(&self) -> anyhow::Result<Option<ChangeRequest>> {
+        match self.files.read(Artifact::ChangeRequest)? {
+            Some(text) => read_json(Artifact::ChangeRequest, &text).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Notes every id in these files.
+    pub fn see_ids(&self, floors: &mut IdFloors) -> anyhow::Result<()> {
+        for Requirement { id, .. } in &self.requirements()?.requirements {
+            floors.see(IdKind::Requirement, id);
+        }
+        for Feature { id, .. } in &self.features()?.features {
+            floors.see(IdKind::Feature, id);
+        }
+        for component in &self.design()?.components {
+            floors.see(IdKind::Component, &component.id);
+        }
+        for Task { id, .. } in &self.plan()?.tasks {
+            floors.see(IdKind::Task, id);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::check::testing::Memory;
+
+    #[test]
+    fn unknown_fields_survive_and_stand_last() {
+        let files = Memory::default();
+        let store = Store::new(&files);
+        files
+            .write(
+                Artifact::Requirements,
+                r#"{"owner":"ana","requirements":[{"zeta":1,"id":"REQ-001","title":"t"}]}"#,
+            )
+            .unwrap();
+        let requirements = store.requirements().unwrap();
+        assert!(store.save(Artifact::Requirements, &requirements).unwrap());
+        let text = store.text(Artifact::Requirements).unwrap().unwrap();
+        let at = |needle: &str| text.find(needle).unwrap_or_else(|| panic!("{needle}: {text}"));
+        assert!(at("\"id\"") < at("\"title\"") && at("\"acceptance_criteria\"") < at("\"zeta\""));
+        assert!(at("\"requirements\"") < at("\"owner\"") && text.ends_with("}\n"));
+        assert!(!store.save(Artifact::Requirements, &requirements).unwrap());
+    }
+
+    #[test]
+    fn broken_json_names_the_file() {
+        let files = Memory::default();
+        files.write(Artifact::Features, "{").unwrap();
+        let error = Store::new(&files).features().unwrap_err();
+        assert!(error.to_string().contains("feature_list.json"), "{error}");
+    }
+}

@@ -1,0 +1,108 @@
+//! Ids: `REQ-001`, `FEAT-001`, `COMP-001`, `TASK-001`, and sub-tasks `TASK-001.1`.
+//!
+//! A new id is the highest one in the session's history and the present draft, plus one; numbers
+//! are never used again (contract, section 3). History is read by whoever knows git and arrives
+//! here as [`IdFloors`].
+
+/// What an id names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IdKind {
+    /// `REQ-`
+    Requirement,
+    /// `FEAT-`
+    Feature,
+    /// `COMP-`
+    Component,
+    /// `TASK-`
+    Task,
+}
+
+impl IdKind {
+    /// What stands before the number.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::Requirement => "REQ-",
+            Self::Feature => "FEAT-",
+            Self::Component => "COMP-",
+            Self::Task => "TASK-",
+        }
+    }
+
+    /// `REQ-007` for 7.
+    pub fn format(self, number: u32) -> String {
+        format!("{}{number:03}", self.prefix())
+    }
+}
+
+/// The number of an id of this kind: 7 for `REQ-007`, also 7 for the sub-task `TASK-007.2`.
+/// `None` for anything else.
+pub fn number_of(kind: IdKind, id: &str) -> Option<u32> {
+    let rest = id.strip_prefix(kind.prefix())?;
+    let digits = rest.split('.').next().unwrap_or(rest);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
+}
+
+/// The highest number of each kind ever seen in a session's history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IdFloors {
+    /// Highest `REQ-`.
+    pub requirement: u32,
+    /// Highest `FEAT-`.
+    pub feature: u32,
+    /// Highest `COMP-`.
+    pub component: u32,
+    /// Highest `TASK-`.
+    pub task: u32,
+}
+
+impl IdFloors {
+    fn slot(&mut self, kind: IdKind) -> &mut u32 {
+        match kind {
+            IdKind::Requirement => &mut self.requirement,
+            IdKind::Feature => &mut self.feature,
+            IdKind::Component => &mut self.component,
+            IdKind::Task => &mut self.task,
+        }
+    }
+
+    /// Notes that this id has been used.
+    pub fn see(&mut self, kind: IdKind, id: &str) {
+        if let Some(number) = number_of(kind, id) {
+            let slot = self.slot(kind);
+            *slot = (*slot).max(number);
+        }
+    }
+
+    /// Takes the next id of a kind.
+    pub fn next(&mut self, kind: IdKind) -> String {
+        let slot = self.slot(kind);
+        *slot += 1;
+        kind.format(*slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_never_used_again() {
+        let mut floors = IdFloors::default();
+        for id in ["REQ-002", "REQ-009", "REQ-x", "FEAT-100"] {
+            floors.see(IdKind::Requirement, id);
+        }
+        assert_eq!(floors.next(IdKind::Requirement), "REQ-010");
+        assert_eq!(floors.next(IdKind::Requirement), "REQ-011");
+        assert_eq!(floors.next(IdKind::Feature), "FEAT-001");
+    }
+
+    #[test]
+    fn sub_tasks_count_as_their_top_level_task() {
+        assert_eq!(number_of(IdKind::Task, "TASK-007.2.1"), Some(7));
+        assert_eq!(number_of(IdKind::Task, "TASK-"), None);
+        assert_eq!(number_of(IdKind::Task, "REQ-001"), None);
+    }
+}

@@ -1,0 +1,24 @@
+//! The documents and records a session leaves under `.cowork/sessions/S/`: their types, how they
+//! are written to disk, and what must hold of them (contract, section 3).
+//!
+//! This room knows no git, no model and no terminal. It reads and writes through [`Files`], so the
+//! same code serves the working tree, a commit and a test.
+
+mod change;
+mod feedback;
+mod files;
+mod id;
+mod records;
+mod session_file;
+
+pub mod check;
+
+pub use change::{ChangeRequest, Risk, Scope};
+pub use feedback::{BY_HAND, Feedback, FeedbackType, Origin, Severity};
+pub use files::{Artifact, Files, Store, read_json, render_json};
+pub use id::{IdFloors, IdKind, number_of};
+pub use records::{
+    Category, Component, DesignSpec, Feature, FeatureList, FeatureStatus, Plan, Priority,
+    Requirement, Requirements, Task, TaskStatus,
+};
+pub use session_file::{Base, Depth, Parent, SCHEMA_VERSION, SessionFile, SessionKind};
