@@ -21,6 +21,7 @@ pub mod error;
 pub mod event;
 pub mod git;
 pub mod interrupt;
+pub mod model;
 pub mod spent;
 pub mod stage;
 

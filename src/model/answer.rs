@@ -1,0 +1,87 @@
+//! Telling answers from errors that look like answers, and ends from cuts.
+
+use async_openai::error::OpenAIError;
+use serde_json::Value;
+
+use super::failure::{self, Failure};
+use super::stream::Assembly;
+use super::transport::{Diverted, Pulse};
+use super::wire::{self, Refusals};
+
+/// Takes in one event, which may be an error in disguise.
+pub fn take(
+    value: &Value,
+    sent: Refusals,
+    assembly: &mut Assembly,
+    on_text: &dyn Fn(&str),
+) -> Result<(), Failure> {
+    let error = value.get("error").filter(|error| !error.is_null());
+    if error.is_some() && assembly.finish_reason.is_none() {
+        return Err(failure::from_event(value, sent));
+    }
+    let chunk = wire::chunk(value);
+    if !chunk.text.is_empty() {
+        on_text(&chunk.text);
+    }
+    if assembly.push(chunk) {
+        return Ok(());
+    }
+    Err(Failure::Refused { status: None, message: "its answer has no end".into() })
+}
+
+/// An answer that came in one piece, asked for or not.
+pub fn whole(
+    answer: Result<Value, OpenAIError>,
+    sent: Refusals,
+    pulse: &Pulse,
+) -> Result<Value, Failure> {
+    let value = match answer {
+        Ok(value) => value,
+        Err(OpenAIError::Boxed(error)) => match error.downcast::<Diverted>() {
+            Ok(diverted) => diverted_value(*diverted, sent)?,
+            Err(other) => return Err(Failure::transient(other.to_string())),
+        },
+        Err(OpenAIError::JSONDeserialize(_, body)) => not_json(&body)?,
+        Err(error) => return Err(cut(pulse, Some(&error))),
+    };
+    let error = value.get("error").is_some_and(|error| !error.is_null());
+    if !error && value.pointer("/choices/0").is_none() {
+        // Errors also come without the word: {"detail": …}, {"message": …}.
+        return Err(failure::from_event(&value, sent));
+    }
+    Ok(value)
+}
+
+fn diverted_value(diverted: Diverted, sent: Refusals) -> Result<Value, Failure> {
+    match diverted {
+        Diverted::Network(message) => Err(Failure::transient(message)),
+        Diverted::BadRequest(message) => Err(Failure::Refused { status: None, message }),
+        Diverted::Status { status, retry_after, body } => {
+            Err(failure::from_status(status, retry_after, &body, sent))
+        }
+        Diverted::NotAStream(body) => {
+            serde_json::from_slice(&body).or_else(|_| not_json(&String::from_utf8_lossy(&body)))
+        }
+    }
+}
+
+fn not_json(body: &str) -> Result<Value, Failure> {
+    if body.trim_start().starts_with('<') {
+        let message = "it answers with a web page: does the base URL end in /v1?".to_owned();
+        return Err(Failure::Refused { status: None, message });
+    }
+    Err(Failure::transient("the answer was empty or cut short"))
+}
+
+/// A stream that ended too soon.
+pub fn cut(pulse: &Pulse, error: Option<&OpenAIError>) -> Failure {
+    let why = pulse.broken().or_else(|| match error {
+        Some(OpenAIError::JSONDeserialize(..)) => Some("an event is not JSON".to_owned()),
+        Some(error) => Some(error.to_string()),
+        None => None,
+    });
+    Failure::transient(match why {
+        Some(why) => format!("the answer broke off: {why}"),
+        None => "the answer broke off without a finish reason".to_owned(),
+    })
+}

@@ -1,0 +1,89 @@
+//! From a configuration to a model.
+
+use std::path::Path;
+
+use super::meter::Metered;
+use super::openai::{BuildOptions, OpenAi};
+use super::replay::Replay;
+use super::{Model, ModelError};
+use crate::config::ModelConfig;
+use crate::error::Error;
+
+/// The model a configuration describes. The base URL is resolved already; with provider `replay`
+/// it is the path of a recording. Opens no connection.
+///
+/// # Errors
+///
+/// Of kind `Model`: an unknown provider, one this version has not, a base URL or key that cannot
+/// be used, a recording that cannot be read.
+pub fn build(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<Box<dyn Model>> {
+    match config.provider.as_str() {
+        "openai" | "ollama" | "lmstudio" | "llamacpp" | "vllm" => {
+            if config.base_url.is_empty() {
+                return Err(Error::model("no model server is configured")
+                    .hint("set COWORK_LLM_BASE_URL, or OPENAI_API_KEY for the hosted API")
+                    .hint("or start a local server, such as `ollama serve`")
+                    .hint("or look around without one: git cowork demo")
+                    .into());
+            }
+            match OpenAi::new(config, options) {
+                Ok(model) => Ok(Box::new(model)),
+                Err(ModelError::Refused { message, .. }) => {
+                    Err(Error::model(format!("the model cannot be used: {message}")).into())
+                }
+                Err(error) => Err(Error::model(error.to_string()).into()),
+            }
+        }
+        "replay" if config.base_url.is_empty() => {
+            Err(Error::model("no recording to replay").hint("name one with --replay FILE").into())
+        }
+        "replay" => {
+            let path = config.base_url.trim_start_matches("file://");
+            let replay = Replay::open(Path::new(path))?;
+            Ok(Box::new(Metered::new(replay, options.meter)))
+        }
+        "cli" => {
+            Err(Error::model("agent programs (provider \"cli\") are not supported by this version")
+                .hint("use provider = \"openai\" with a base URL")
+                .into())
+        }
+        other => Err(Error::model(format!("unknown model provider '{other}'"))
+            .hint("one of: openai, ollama, lmstudio, llamacpp, vllm, replay")
+            .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Kind, hints_of, kind_of};
+    use crate::model::testserver::config;
+
+    #[test]
+    fn what_cannot_be_built_says_why() {
+        let error = |provider: &str, base_url: &str, key: &str| {
+            let mut config = config(base_url);
+            config.provider = provider.into();
+            config.api_key = key.into();
+            let error = build(&config, BuildOptions::default()).err().unwrap();
+            assert_eq!(kind_of(&error), Kind::Model);
+            (error.to_string(), hints_of(&error).len())
+        };
+        assert!(error("cli", "", "").0.contains("not supported"));
+        assert!(error("bard", "", "").0.contains("bard"));
+        assert_eq!(error("openai", "", "").1, 3);
+        assert!(error("openai", "ftp://x", "").0.contains("http"));
+        let (message, _) = error("openai", "http://127.0.0.1:1/v1", "secret\n");
+        assert!(message.contains("key") && !message.contains("secret"));
+        assert!(error("replay", "/no/such/file", "").0.contains("/no/such/file"));
+    }
+
+    #[test]
+    fn presets_are_servers() {
+        for provider in ["openai", "ollama", "lmstudio", "llamacpp", "vllm"] {
+            let mut config = config("http://127.0.0.1:1/v1/");
+            config.provider = provider.into();
+            assert_eq!(build(&config, BuildOptions::default()).unwrap().name(), "m");
+        }
+    }
+}

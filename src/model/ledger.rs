@@ -1,0 +1,277 @@
+//! The ledger: every request of a session on this machine, as JSON lines in J. A request is
+//! written down before it is sent and again when it was answered, so that a process that is killed
+//! forgets nothing that was paid for.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use super::Position;
+use crate::clock;
+use crate::spent::Spent;
+use crate::stage::{Role, Stage};
+
+/// What a request was for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The commit the session stood on.
+    pub on: String,
+    /// Stage.
+    pub stage: Stage,
+    /// Role.
+    pub role: Role,
+    /// Draft number.
+    pub iteration: u32,
+    /// Task id, in coding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Turn of the conversation.
+    pub turn: u32,
+    /// Which try of that turn, from 1.
+    pub attempt: u32,
+}
+
+impl Place {
+    /// The place of a try, on top of the commit `on`.
+    pub(super) fn new(on: &str, at: &Position, attempt: u32) -> Self {
+        Self {
+            on: on.to_owned(),
+            stage: at.stage,
+            role: at.role,
+            iteration: at.iteration,
+            task: at.task.clone(),
+            turn: at.turn,
+            attempt,
+        }
+    }
+
+    /// True when the first try at `self` makes an earlier one at `other` worthless: a process that
+    /// was killed asked the same, or the draft was begun anew.
+    fn replaces(&self, other: &Self) -> bool {
+        let anew = self.role == Role::Actor && self.turn == 1;
+        let same = self.iteration == other.iteration
+            && (self.role == other.role && self.turn == other.turn || anew);
+        self.attempt == 1
+            && (self.stage, &self.task) == (other.stage, &other.task)
+            && (same || anew && other.iteration > self.iteration)
+    }
+}
+
+/// A request that came to an end, well or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// What it was for.
+    pub place: Place,
+    /// Who answered.
+    pub model: String,
+    /// What it took.
+    pub spent: Spent,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Line {
+    /// The sum so far: at least this, since history tells of work on other machines.
+    Total {
+        at: String,
+        spent: Spent,
+    },
+    Sent {
+        at: String,
+        #[serde(flatten)]
+        place: Place,
+        model: String,
+        guess: Spent,
+    },
+    Got {
+        at: String,
+        model: String,
+        spent: Spent,
+    },
+}
+
+/// See the module. Without a path it is kept in memory only.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    path: Option<PathBuf>,
+    file: Option<File>,
+    total: Spent,
+    answered: Vec<Answered>,
+    open: Option<(Place, String, Spent)>,
+    share: Option<f64>,
+}
+
+impl Ledger {
+    /// Reads the ledger of a session; an empty one where there is no file yet.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let mut text = String::new();
+        match File::open(path) {
+            Ok(mut file) => {
+                let mut bytes = Vec::new();
+                let read = file.read_to_end(&mut bytes);
+                read.with_context(|| format!("reading {}", path.display()))?;
+                text = String::from_utf8_lossy(&bytes).into_owned();
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).with_context(|| format!("opening {}", path.display())),
+        }
+        let mut ledger = Self { path: Some(path.to_owned()), ..Self::default() };
+        // A half-written line is what a killed process leaves; nothing was sent after it.
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).for_each(|line| {
+            ledger.take_in(line);
+        });
+        Ok(ledger)
+    }
+
+    /// Everything so far; a request nobody heard the end of counts as guessed.
+    pub fn total(&self) -> Spent {
+        let mut total = self.total;
+        if let Some((_, _, guess)) = &self.open {
+            total += *guess;
+        }
+        total
+    }
+
+    /// The requests that came to an end, but for those that were asked anew.
+    pub fn answered(&self) -> &[Answered] {
+        &self.answered
+    }
+
+    /// Counts at least this much from now on.
+    pub(super) fn raise(&mut self, at_least: Spent) {
+        self.total = self.total().max(at_least);
+        self.open = None;
+    }
+
+    /// Writes down a request before it is sent.
+    pub(super) fn sent(&mut self, place: Place, model: &str, guess: Spent) -> anyhow::Result<()> {
+        self.write(Line::Sent { at: now(), place, model: model.to_owned(), guess })
+    }
+
+    /// Writes down what the last request took.
+    pub(super) fn got(&mut self, model: &str, spent: Spent) -> anyhow::Result<()> {
+        self.write(Line::Got { at: now(), model: model.to_owned(), spent })
+    }
+
+    /// The same without the request under way.
+    pub(super) fn settled(&self) -> Spent {
+        self.total
+    }
+
+    /// Prompt tokens as servers counted them, by our guess: the smallest share seen.
+    pub(super) fn share(&self) -> Option<f64> {
+        self.share
+    }
+
+    fn write(&mut self, line: Line) -> anyhow::Result<()> {
+        if let Some(path) = &self.path {
+            let mut text = String::new();
+            if self.file.is_none() {
+                let file = OpenOptions::new().create(true).append(true).open(path);
+                self.file = Some(file.with_context(|| format!("opening {}", path.display()))?);
+                // A new line first: the last one may be half.
+                let total = Line::Total { at: now(), spent: self.total() };
+                text = format!("\n{}\n", serde_json::to_string(&total)?);
+            }
+            text += &serde_json::to_string(&line)?;
+            text.push('\n');
+            if let Some(file) = &mut self.file {
+                let written = file.write_all(text.as_bytes());
+                written.with_context(|| format!("writing {}", path.display()))?;
+            }
+        }
+        self.take_in(line);
+        Ok(())
+    }
+
+    fn take_in(&mut self, line: Line) {
+        match line {
+            Line::Total { spent, .. } => self.raise(spent),
+            Line::Sent { place, model, guess, .. } => {
+                self.total = self.total();
+                self.open = Some((place, model, guess));
+            }
+            Line::Got { model, spent, .. } => {
+                self.total += spent;
+                if let Some((place, _, guess)) = self.open.take() {
+                    let (counted, guessed) = (spent.usage.input, guess.usage.input);
+                    if spent.guessed == 0 && counted > 0 && guessed > 0 {
+                        let share = counted as f64 / guessed as f64;
+                        self.share = Some(self.share.map_or(share, |least| least.min(share)));
+                    }
+                    self.answered.retain(|other| !place.replaces(&other.place));
+                    self.answered.push(Answered { place, model, spent });
+                }
+            }
+        }
+    }
+}
+
+fn now() -> String {
+    clock::rfc3339(clock::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(role: Role, iteration: u32, turn: u32, attempt: u32) -> Place {
+        let (on, task) = ("a".to_owned(), None);
+        Place { on, stage: Stage::Prd, role, iteration, task, turn, attempt }
+    }
+
+    fn of(requests: u64) -> Spent {
+        Spent { requests, ..Spent::default() }
+    }
+
+    #[test]
+    fn a_killed_request_is_not_forgotten_and_a_half_line_does_no_harm() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("spent.jsonl");
+        let mut ledger = Ledger::read(&path).unwrap();
+        ledger.raise(of(10));
+        ledger.sent(place(Role::Actor, 1, 1, 1), "m", of(1)).unwrap();
+        ledger.got("m", of(2)).unwrap();
+        ledger.sent(place(Role::Actor, 1, 2, 1), "m", of(1)).unwrap();
+        drop(ledger);
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"{\"type\":\"got\",\"at\"").unwrap();
+        let mut again = Ledger::read(&path).unwrap();
+        assert_eq!(again.total(), of(13));
+        assert_eq!(again.answered().len(), 1);
+        // What history tells is less than what is known here.
+        again.raise(of(5));
+        again.sent(place(Role::Actor, 1, 2, 1), "m", of(1)).unwrap();
+        again.got("m", of(1)).unwrap();
+        assert_eq!(Ledger::read(&path).unwrap().total(), of(14));
+        let mut elsewhere = Ledger::read(&path).unwrap();
+        elsewhere.raise(of(40));
+        assert_eq!(elsewhere.total(), of(40));
+    }
+
+    #[test]
+    fn what_was_asked_anew_counts_once_for_its_commit() {
+        let mut ledger = Ledger::default();
+        let mut ask = |place: Place| {
+            ledger.sent(place, "m", of(1)).unwrap();
+            ledger.got("m", of(1)).unwrap();
+            ledger.answered().len()
+        };
+        assert_eq!(ask(place(Role::Actor, 1, 1, 1)), 1);
+        assert_eq!(ask(place(Role::Actor, 1, 2, 1)), 2);
+        // A second try is the same turn, and paid for.
+        assert_eq!(ask(place(Role::Actor, 1, 2, 2)), 3);
+        assert_eq!(ask(place(Role::Critic, 1, 1, 1)), 4);
+        assert_eq!(ask(place(Role::Critic, 1, 1, 1)), 4);
+        assert_eq!(ask(place(Role::Actor, 2, 1, 1)), 5);
+        // The stage began anew.
+        assert_eq!(ask(place(Role::Actor, 1, 1, 1)), 1);
+        assert_eq!(ledger.total(), of(7));
+    }
+}

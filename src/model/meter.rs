@@ -1,0 +1,332 @@
+//! The meter: every try of every model of a run passes it, before it is sent and after. It keeps
+//! the budget, and knows what each commit's work took.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Instant;
+
+use super::ledger::{Ledger, Place};
+use super::{BoxFuture, Model, ModelError, Position, Reply, Request, budget, price, wire};
+use crate::config::Budget;
+use crate::event::Usage;
+use crate::spent::Spent;
+
+/// Whoever is told that a try failed, a parameter is left out, or a budget runs low: one line for
+/// a person.
+pub type Notice = Rc<dyn Fn(&str)>;
+
+/// See the module.
+#[derive(Default)]
+pub struct Meter {
+    budget: Budget,
+    notice: Option<Notice>,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    ledger: Ledger,
+    /// The commit the session stands on.
+    on: String,
+    /// Since the last [`Meter::take`].
+    fresh: Vec<(String, Spent)>,
+    /// When the clock was looked at last, while work goes on.
+    clock: Option<Instant>,
+    /// Milliseconds of work that no request has been charged with yet.
+    millis: u64,
+    /// Models whose requests cost nobody knows how much.
+    costless: BTreeSet<String>,
+}
+
+/// What one try came to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bill {
+    /// Who answered, as the server says.
+    pub(super) model: String,
+    /// What the server counted, or a guess; none when there was nothing to pay for.
+    pub(super) usage: Option<Usage>,
+    /// It is a guess.
+    pub(super) guessed: bool,
+    /// Dollars, where the server says them.
+    pub(super) usd: Option<f64>,
+    /// Without a price it costs nothing.
+    pub(super) free: bool,
+}
+
+/// The clock runs as long as this lives.
+pub struct Working<'a>(&'a Meter);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state.borrow_mut();
+        state.tick();
+        state.clock = None;
+    }
+}
+
+impl Meter {
+    /// A meter for this budget. Until [`Meter::open`] nothing is written down.
+    pub fn new(budget: Budget, notice: Option<Notice>) -> Self {
+        Self { budget, notice, state: RefCell::default() }
+    }
+
+    /// Goes on with the ledger of a session, of which history tells that `recorded` was used.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub fn open(&self, ledger: &Path, recorded: Spent) -> anyhow::Result<()> {
+        let mut state = self.state.borrow_mut();
+        state.ledger = Ledger::read(ledger)?;
+        state.ledger.raise(recorded);
+        Ok(())
+    }
+
+    /// Work on top of the commit `on` begins: the clock runs until the answer is dropped.
+    pub fn work(&self, on: &str) -> Working<'_> {
+        let mut state = self.state.borrow_mut();
+        on.clone_into(&mut state.on);
+        state.clock = Some(Instant::now());
+        Working(self)
+    }
+
+    /// Everything the session has used.
+    pub fn used(&self) -> Spent {
+        self.state.borrow().used()
+    }
+
+    /// What was used since the last call, by model.
+    pub fn take(&self) -> Vec<(String, Spent)> {
+        std::mem::take(&mut self.state.borrow_mut().fresh)
+    }
+
+    /// What the requests took whose place `wanted` accepts, by model; those that were asked anew
+    /// after a kill count once.
+    pub fn of(&self, wanted: impl Fn(&Place) -> bool) -> Vec<(String, Spent)> {
+        let state = self.state.borrow();
+        let fitting = state.ledger.answered().iter().filter(|answered| wanted(&answered.place));
+        fitting.map(|answered| (answered.model.clone(), answered.spent)).collect()
+    }
+
+    /// Lets a try be sent, or says which budget forbids it.
+    pub(super) fn admit(
+        &self,
+        at: &Position,
+        attempt: u32,
+        model: &str,
+        guess: Usage,
+    ) -> Result<(), ModelError> {
+        let mut state = self.state.borrow_mut();
+        state.tick();
+        let price = self.budget.prices.get(model);
+        if self.budget.usd > 0.0 && price.is_none() && state.costless.contains(model) {
+            return Err(ModelError::Budget {
+                message: format!(
+                    "the session's budget of money cannot be kept: the price of {model} is not known"
+                ),
+                hint: format!(
+                    "say what a million tokens cost: git config cowork.budget.prices.{model}.in 2.0, and the same with .out"
+                ),
+            });
+        }
+        // Four characters a token is a guess; what the server counted makes it knowledge.
+        let input = state.ledger.share().map_or(0, |share| (guess.input as f64 * share) as u64);
+        let cheapest = price.map_or(0.0, |price| price.input.min(price.cached));
+        let next = Spent {
+            usage: Usage { input, ..Usage::default() },
+            micros: (input as f64 * cheapest) as u64,
+            requests: 1,
+            ..Spent::default()
+        };
+        if let Some(refusal) = budget::refusal(&self.budget, &state.used(), &next) {
+            return Err(refusal);
+        }
+        let bill = Bill { usage: Some(guess), guessed: true, ..Bill::default() };
+        let guess = self.charge(model, &bill);
+        let place = Place::new(&state.on, at, attempt);
+        state.ledger.sent(place, model, guess).map_err(|error| ModelError::Budget {
+            message: format!("what is used cannot be written down: {error:#}"),
+            hint: "make room on the disk, or see who owns that folder".to_owned(),
+        })
+    }
+
+    /// Counts a try that has come to its end. `model` is the configured name.
+    pub(super) fn count(&self, model: &str, bill: &Bill) {
+        let mut spent = self.charge(model, bill);
+        let mut state = self.state.borrow_mut();
+        state.tick();
+        // Without the guess at this very request.
+        let before = state.ledger.settled();
+        spent.millis = std::mem::take(&mut state.millis);
+        if spent.unpriced > 0 {
+            state.costless.insert(model.to_owned());
+        }
+        let answered = if bill.model.is_empty() { model } else { &bill.model };
+        state.fresh.push((answered.to_owned(), spent));
+        if let Err(error) = state.ledger.got(answered, spent) {
+            // The next request is not sent before it can be written down.
+            tracing::error!("what is used cannot be written down: {error:#}");
+        }
+        let after = state.used();
+        drop(state);
+        for line in budget::warnings(&self.budget, &before, &after) {
+            tracing::warn!("{line}");
+            if let Some(notice) = &self.notice {
+                notice(&line);
+            }
+        }
+    }
+
+    fn charge(&self, model: &str, bill: &Bill) -> Spent {
+        let mut spent = Spent { requests: 1, ..Spent::default() };
+        let Some(usage) = bill.usage else { return spent };
+        spent.usage = usage;
+        spent.guessed = u64::from(bill.guessed);
+        let prices = &self.budget.prices;
+        let priced = || {
+            price::cost(usage, model, prices).or_else(|| price::cost(usage, &bill.model, prices))
+        };
+        match bill.usd.or_else(priced) {
+            Some(usd) => spent.micros = budget::micros(usd),
+            None => spent.unpriced = u64::from(!bill.free),
+        }
+        spent
+    }
+}
+
+impl State {
+    fn used(&self) -> Spent {
+        let mut used = self.ledger.total();
+        used.millis += self.millis;
+        used
+    }
+
+    fn tick(&mut self) {
+        if let Some(clock) = &mut self.clock {
+            let now = Instant::now();
+            let passed = now.duration_since(*clock).as_millis();
+            // What is left of a millisecond is counted next time.
+            if passed > 0 {
+                *clock = now;
+                self.millis += u64::try_from(passed).unwrap_or(u64::MAX);
+            }
+        }
+    }
+}
+
+/// A model that has no tries of its own, counted by the turn: a recording.
+pub struct Metered<M> {
+    inner: M,
+    meter: Rc<Meter>,
+}
+
+impl<M: Model> Metered<M> {
+    /// Counts what `inner` says; without a configured price it costs nothing.
+    pub fn new(inner: M, meter: Rc<Meter>) -> Self {
+        Self { inner, meter }
+    }
+}
+
+impl<M: Model> Model for Metered<M> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn turn<'a>(
+        &'a self,
+        request: &'a Request,
+        on_text: &'a dyn Fn(&str),
+    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            let guess = wire::estimate(request, 0);
+            self.meter.admit(&request.position, 1, self.name(), guess)?;
+            let answer = self.inner.turn(request, on_text).await;
+            let usage = answer.as_ref().ok().map(|reply| reply.usage);
+            let bill = Bill { usage, free: true, ..Bill::default() };
+            self.meter.count(self.name(), &bill);
+            answer
+        })
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        self.inner.probe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Price;
+    use crate::model::testserver::request;
+
+    fn usage(input: u64) -> Usage {
+        Usage { input, output: 10, cached: 0 }
+    }
+
+    fn bill(input: u64) -> Bill {
+        Bill { usage: Some(usage(input)), ..Bill::default() }
+    }
+
+    #[test]
+    fn a_request_that_is_known_not_to_fit_is_not_sent() {
+        let budget = Budget { tokens: 200, ..Budget::default() };
+        let meter = Meter::new(budget, None);
+        let at = request().position;
+        // The guess alone refuses nothing: a server may count much less.
+        meter.admit(&at, 1, "m", usage(1000)).unwrap();
+        meter.count("m", &bill(100));
+        let refused = meter.admit(&at, 1, "m", usage(1000)).unwrap_err();
+        assert!(matches!(refused, ModelError::Budget { .. }), "{refused}");
+        meter.admit(&at, 1, "m", usage(500)).unwrap();
+        assert_eq!(meter.take().len(), 1);
+        assert!(meter.take().is_empty());
+    }
+
+    #[test]
+    fn the_servers_price_counts_before_the_configured_one() {
+        let price = Price { input: 2.0, output: 8.0, cached: 0.5 };
+        let prices = [("m".to_owned(), price)].into();
+        let meter = Meter::new(Budget { usd: 1.0, prices, ..Budget::default() }, None);
+        let at = request().position;
+        meter.admit(&at, 1, "m", usage(1)).unwrap();
+        meter.count("m", &bill(1000));
+        assert_eq!(meter.used().micros, 2080);
+        meter.admit(&at, 1, "m", usage(1)).unwrap();
+        meter.count("m", &Bill { usd: Some(0.5), ..bill(1000) });
+        assert_eq!(meter.used().micros, 502_080);
+        // A failure nobody charged for is a request all the same.
+        meter.admit(&at, 1, "m", usage(1)).unwrap();
+        meter.count("m", &Bill::default());
+        assert_eq!((meter.used().micros, meter.used().requests), (502_080, 3));
+    }
+
+    #[test]
+    fn four_fifths_are_warned_of_when_they_are_passed() {
+        let heard = Rc::new(RefCell::new(Vec::new()));
+        let lines = Rc::clone(&heard);
+        let notice: Notice = Rc::new(move |line| lines.borrow_mut().push(line.to_owned()));
+        let meter = Meter::new(Budget { tokens: 1000, ..Budget::default() }, Some(notice));
+        let at = request().position;
+        for n in 1..=8 {
+            // The guess is far above what the server counts.
+            meter.admit(&at, 1, "m", usage(5000)).unwrap();
+            meter.count("m", &bill(90));
+            assert_eq!(heard.borrow().len(), usize::from(n == 8), "{n}");
+        }
+    }
+
+    #[test]
+    fn money_that_cannot_be_counted_is_not_spent() {
+        let meter = Meter::new(Budget { usd: 1.0, ..Budget::default() }, None);
+        let at = request().position;
+        meter.admit(&at, 1, "m", usage(1)).unwrap();
+        meter.count("m", &bill(1000));
+        let refused = meter.admit(&at, 1, "m", usage(1)).unwrap_err().to_string();
+        assert!(refused.contains("the price of m is not known"), "{refused}");
+        // What is played back costs nothing.
+        meter.admit(&at, 1, "r", usage(1)).unwrap();
+        meter.count("r", &Bill { free: true, ..bill(1000) });
+        meter.admit(&at, 1, "r", usage(1)).unwrap();
+    }
+}

@@ -1,0 +1,235 @@
+//! Speaking to a language model: one turn at a time, provider differences kept in here.
+//!
+//! A model never sees git and never calls a tool itself: it gets [`Request`]s and gives
+//! [`Reply`]s. Retries, rate limits and parameter fall-backs happen below this interface, so a
+//! turn either is complete or is an error whose [`ModelError`] says what kind it is.
+
+mod answer;
+pub mod budget;
+pub mod choose;
+pub mod discover;
+mod failure;
+pub mod ledger;
+pub mod meter;
+pub mod openai;
+pub mod price;
+pub mod prose;
+pub mod rate;
+pub mod record;
+pub mod replay;
+pub mod retry;
+mod stream;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod testserver;
+mod transport;
+mod wire;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Once;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::event::Usage;
+use crate::stage::{Role, Stage};
+
+pub use wire::Refusals;
+
+/// Where in the work a request stands: the request headers of contract 6, and the key under
+/// which a replay finds its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Session name.
+    pub session: String,
+    /// Stage.
+    pub stage: Stage,
+    /// Role.
+    pub role: Role,
+    /// Draft number, from 1.
+    pub iteration: u32,
+    /// Task id in coding, where each task is a conversation of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Turn of this conversation, from 1.
+    pub turn: u32,
+}
+
+/// A message of a conversation, in the shape of the chat-completions API.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub enum Message {
+    /// Who the model is and the rules.
+    System {
+        /// Text.
+        content: String,
+    },
+    /// What it is asked.
+    User {
+        /// Text.
+        content: String,
+    },
+    /// What it said.
+    Assistant {
+        /// Text, possibly empty beside tool calls.
+        content: String,
+        /// Tools it wants called, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<ToolCall>,
+    },
+    /// What a tool answered.
+    Tool {
+        /// Id of the call.
+        tool_call_id: String,
+        /// The answer.
+        content: String,
+    },
+}
+
+/// A tool call of a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The server's id; made up by us (`call_TURN_N`) where the server gave none.
+    pub id: String,
+    /// Tool name, as written by the model.
+    pub name: String,
+    /// The arguments exactly as written: JSON if all is well.
+    pub arguments: String,
+}
+
+/// A tool as offered to a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Name.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON schema of the arguments (an object).
+    pub parameters: Value,
+}
+
+/// One turn's question.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Where it stands.
+    pub position: Position,
+    /// The conversation so far.
+    pub messages: Vec<Message>,
+    /// Tools on offer; may be empty.
+    pub tools: Vec<ToolSpec>,
+    /// Sampling temperature.
+    pub temperature: f64,
+}
+
+/// One turn's answer, complete: the server gave a finish reason or ended its stream properly.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub content: String,
+    /// Tool calls, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// The server's finish reason (`stop`, `tool_calls`, `length`, …).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<String>,
+    /// What was counted, failed tries of the same turn included.
+    #[serde(default)]
+    pub usage: Usage,
+    /// Requests this turn took, retries included; 0 in a replay.
+    #[serde(default, skip_serializing)]
+    pub requests: u32,
+    /// Name of the model that answered, as the server or the configuration calls it.
+    #[serde(default, skip_serializing)]
+    pub model: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// Network, 429, 5xx, a cut stream, silence: still so after all retries.
+    #[error("the model server did not answer: {message}")]
+    Unavailable {
+        /// The last failure.
+        message: String,
+        /// How often it was tried.
+        tries: u32,
+    },
+    /// Refused for good: key, permission, quota, unknown model, a request it will not take.
+    #[error("the model server refused the request: {message}")]
+    Refused {
+        /// HTTP status, where there was one.
+        status: Option<u16>,
+        /// What the server said.
+        message: String,
+    },
+    /// The conversation does not fit into the model's window.
+    #[error("the conversation is too long for the model: {message}")]
+    TooLong {
+        /// What the server said.
+        message: String,
+    },
+    /// The session's budget forbids another request.
+    #[error("{message}")]
+    Budget {
+        /// Which one, and what was used.
+        message: String,
+        /// How to raise it.
+        hint: String,
+    },
+    /// A replay has no answer for this position.
+    #[error("{message}")]
+    Replay {
+        /// Which position, and what the recording has instead.
+        message: String,
+    },
+}
+
+/// A boxed future, so that models can be chosen at run time.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// Somebody who answers [`Request`]s.
+pub trait Model {
+    /// The configured name, for trailers.
+    fn name(&self) -> &str;
+
+    /// Asks for one turn. `on_text` gets the answer's text as it streams in; on a retry the text
+    /// starts anew. Dropping the future hangs up.
+    fn turn<'a>(
+        &'a self,
+        request: &'a Request,
+        on_text: &'a dyn Fn(&str),
+    ) -> BoxFuture<'a, Result<Reply, ModelError>>;
+
+    /// Finds out, before anything is created, whether the model can be reached.
+    fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>>;
+}
+
+impl Model for Box<dyn Model> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn turn<'a>(
+        &'a self,
+        request: &'a Request,
+        on_text: &'a dyn Fn(&str),
+    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        (**self).turn(request, on_text)
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        (**self).probe()
+    }
+}
+
+/// Makes ring the process's TLS provider, once; whoever opens connections calls it first.
+pub fn init_tls() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // An error means that somebody installed one already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}

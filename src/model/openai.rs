@@ -1,0 +1,377 @@
+//! A model behind an OpenAI-compatible server: one turn is one answered request, whatever number
+//! of tries it takes. The only place where tries are repeated.
+
+use std::cell::{Cell, OnceCell};
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_openai::Client;
+use async_openai::config::OpenAIConfig;
+use async_openai::traits::RequestOptionsBuilder as _;
+use futures::StreamExt as _;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::answer::{cut, take, whole};
+use super::failure::{self, Failure};
+use super::meter::{Bill, Meter, Notice};
+use super::rate::Rate;
+use super::retry::RetryPolicy;
+use super::stream::Assembly;
+use super::transport::{self, Pulse, Transport};
+use super::wire::{self, Refusals};
+use super::{BoxFuture, Model, ModelError, Position, Reply, Request, discover, prose};
+use crate::config::ModelConfig;
+use crate::event::Usage;
+
+/// How long a server may be silent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until a connection stands.
+    pub connect: Duration,
+    /// Since the last byte, before the first token.
+    pub first: Duration,
+    /// Since the last byte, after it.
+    pub silence: Duration,
+}
+
+impl Timeouts {
+    /// The configured silence in seconds (0 = for ever, which is a day), ten times that before
+    /// the first token: a slow machine may read a long prompt for minutes.
+    pub fn from_seconds(timeout_s: u64) -> Self {
+        let day = 86_400;
+        let silence = if timeout_s == 0 { day } else { timeout_s.min(day) };
+        Self {
+            connect: Duration::from_secs(silence.min(10)),
+            first: Duration::from_secs(silence.saturating_mul(10)),
+            silence: Duration::from_secs(silence),
+        }
+    }
+}
+
+/// How to ask, besides what the configuration says.
+#[derive(Clone, Default)]
+pub struct BuildOptions {
+    /// Do not stream.
+    pub no_stream: bool,
+    /// Waiting times between tries.
+    pub retry: RetryPolicy,
+    /// Instead of those the configured `timeout_s` means.
+    pub timeouts: Option<Timeouts>,
+    /// Told about retries.
+    pub notice: Option<Notice>,
+    /// Asked before each try, and told what it took.
+    pub meter: Rc<Meter>,
+}
+
+/// A model behind a server. What the server refuses is remembered as long as this lives, and the
+/// rate limit is this one's own: roles that share a model share the value.
+pub struct OpenAi {
+    config: ModelConfig,
+    http: reqwest::Client,
+    authorization: Option<HeaderValue>,
+    retry: RetryPolicy,
+    timeouts: Timeouts,
+    notice: Option<Notice>,
+    meter: Rc<Meter>,
+    rate: Rate,
+    refused: Cell<Refusals>,
+    chosen: OnceCell<String>,
+}
+
+impl OpenAi {
+    /// Opens no connection yet. Fails on a base URL or key that cannot be sent.
+    pub fn new(config: &ModelConfig, options: BuildOptions) -> Result<Self, ModelError> {
+        let refuse = |message: String| ModelError::Refused { status: None, message };
+        let mut config = config.clone();
+        config.base_url.truncate(config.base_url.trim_end_matches('/').len());
+        let url = reqwest::Url::parse(&config.base_url).ok();
+        if !url.is_some_and(|url| matches!(url.scheme(), "http" | "https")) {
+            return Err(refuse("the base URL is not an http(s) address".into()));
+        }
+        let authorization = authorization(&config.api_key)
+            .map_err(|_| refuse("the API key holds characters a header cannot".into()))?;
+        let timeouts = options.timeouts.unwrap_or_else(|| Timeouts::from_seconds(config.timeout_s));
+        let http = transport::http_client(&config.base_url, timeouts.connect)
+            .map_err(|why| refuse(format!("cannot set up HTTP: {why}")))?;
+        Ok(Self {
+            http,
+            authorization,
+            retry: options.retry,
+            timeouts,
+            notice: options.notice,
+            meter: options.meter,
+            rate: Rate::new(config.rate_limit),
+            refused: Cell::new(Refusals { stream: options.no_stream, ..Refusals::default() }),
+            chosen: OnceCell::new(),
+            config,
+        })
+    }
+
+    /// What the server has refused so far (and streaming, where it is switched off).
+    pub fn refusals(&self) -> Refusals {
+        self.refused.get()
+    }
+
+    async fn ask(&self, request: &Request, on_text: &dyn Fn(&str)) -> Result<Reply, ModelError> {
+        if self.name().is_empty() {
+            self.look().await?;
+        }
+        let guess = wire::estimate(request, 0);
+        let mut spent = Usage::default();
+        let (mut requests, mut failures) = (0, 0);
+        loop {
+            self.rate.acquire().await;
+            requests += 1;
+            self.meter.admit(&request.position, requests, self.name(), guess)?;
+            let mut assembly = Assembly::default();
+            let outcome = self.attempt(request, &mut assembly, on_text).await;
+            let bill = self.bill(request, &assembly, outcome.is_ok());
+            spent += bill.usage.unwrap_or_default();
+            self.meter.count(self.name(), &bill);
+            let failure = match outcome {
+                Ok(()) => return Ok(self.reply(request, assembly, spent, requests)),
+                Err(failure) => failure,
+            };
+            match failure {
+                Failure::Parameter { name, refusals } => {
+                    self.refused.set(refusals);
+                    self.tell(&format!("the model server refuses {name}: asking without"));
+                }
+                Failure::Transient { message, retry_after } => {
+                    failures += 1;
+                    let message = self.clean(&message);
+                    if failures > self.config.max_retries {
+                        tracing::error!("{message}; given up after {failures} tries");
+                        return Err(ModelError::Unavailable { message, tries: failures });
+                    }
+                    let wait = self.retry.delay(failures, retry_after, fastrand::f64());
+                    self.tell(&format!(
+                        "{message}; trying again in {:.0} s ({failures} of {})",
+                        wait.as_secs_f64(),
+                        self.config.max_retries
+                    ));
+                    tokio::time::sleep(wait).await;
+                }
+                Failure::Refused { status, message } => {
+                    return Err(ModelError::Refused { status, message: self.clean(&message) });
+                }
+                Failure::TooLong { message } => {
+                    return Err(ModelError::TooLong { message: self.clean(&message) });
+                }
+            }
+        }
+    }
+
+    /// One try. What came before a failure stays in `assembly`, because it was paid for.
+    async fn attempt(
+        &self,
+        request: &Request,
+        assembly: &mut Assembly,
+        on_text: &dyn Fn(&str),
+    ) -> Result<(), Failure> {
+        let refused = self.refused.get();
+        let body = wire::body(request, self.name(), refused);
+        tracing::debug!(
+            "request: {} {}, draft {}, turn {}: model {}, {} messages, {} tools, temperature {}, \
+             stream {}",
+            request.position.stage,
+            request.position.role,
+            request.position.iteration,
+            request.position.turn,
+            self.name(),
+            request.messages.len(),
+            request.tools.len(),
+            request.temperature,
+            !refused.stream
+        );
+        let pulse = Arc::new(Pulse::start());
+        let service = Transport {
+            http: self.http.clone(),
+            authorization: self.authorization.clone(),
+            pulse: Arc::clone(&pulse),
+            stream: !refused.stream,
+        };
+        // The names of organisation and project would else be taken from the environment.
+        let config = OpenAIConfig::new()
+            .with_api_base(&self.config.base_url)
+            .with_api_key("")
+            .with_org_id("")
+            .with_project_id("");
+        let client = Client::build(self.http.clone(), config).with_http_service(service);
+        let chat = client.chat().headers(headers(&request.position));
+        if refused.stream {
+            let answer = chat.create_byot::<_, Value>(body);
+            let answer = heard(answer, &pulse, self.timeouts.first).await?;
+            return take(&whole(answer, refused, &pulse)?, refused, assembly, on_text);
+        }
+        let opened = chat.create_stream_byot::<_, Value>(body);
+        let mut events = match heard(opened, &pulse, self.timeouts.first).await? {
+            Ok(events) => events,
+            Err(error) => {
+                return take(&whole(Err(error), refused, &pulse)?, refused, assembly, on_text);
+            }
+        };
+        loop {
+            let limit = self.limit(assembly);
+            let event = match heard(events.next(), &pulse, limit).await {
+                Ok(event) => event,
+                // Some servers leave the line open after the last word.
+                Err(_) if assembly.finish_reason.is_some() => return Ok(()),
+                Err(silent) => return Err(silent),
+            };
+            match event {
+                Some(Ok(value)) => take(&value, refused, assembly, on_text)?,
+                Some(Err(_)) | None if assembly.finish_reason.is_some() => return Ok(()),
+                None if pulse.is_done() && assembly.has_answer() => return Ok(()),
+                Some(Err(error)) => return Err(cut(&pulse, Some(&error))),
+                None => return Err(cut(&pulse, None)),
+            }
+        }
+    }
+
+    /// The silence borne now: long before the first token, short after the last.
+    fn limit(&self, assembly: &Assembly) -> Duration {
+        match assembly {
+            a if a.finish_reason.is_some() => self.timeouts.silence.min(Duration::from_secs(5)),
+            a if a.started() => self.timeouts.silence,
+            _ => self.timeouts.first,
+        }
+    }
+
+    /// What a try came to: counted by the server, else guessed; a failure before the first token
+    /// is not paid for, as far as anybody knows.
+    fn bill(&self, request: &Request, assembly: &Assembly, complete: bool) -> Bill {
+        let counted = assembly.usage;
+        let paid = complete || assembly.started() || counted.is_some();
+        let guess = || wire::estimate(request, assembly.chars());
+        Bill {
+            model: self.answered(assembly),
+            usage: paid.then(|| counted.unwrap_or_else(guess)),
+            guessed: paid && counted.is_none(),
+            usd: assembly.usd,
+            free: false,
+        }
+    }
+
+    /// Who answered, as the server or else the configuration calls it. It ends up in commits, and
+    /// servers say what they like.
+    fn answered(&self, assembly: &Assembly) -> String {
+        let said = assembly.model.as_deref().map(|name| self.clean(name));
+        said.filter(|name| !name.is_empty() && name.len() < 200)
+            .unwrap_or_else(|| self.name().to_owned())
+    }
+
+    fn reply(&self, request: &Request, mut assembly: Assembly, usage: Usage, n: u32) -> Reply {
+        let turn = request.position.turn;
+        let mut reply = Reply {
+            model: self.answered(&assembly),
+            tool_calls: assembly.take_calls(turn),
+            content: assembly.content,
+            finish_reason: assembly.finish_reason,
+            usage,
+            requests: n,
+        };
+        prose::adopt_calls(&mut reply, &request.tools, turn);
+        reply
+    }
+
+    /// Asks for the list of models: whether the server is there, and which model to take where
+    /// none is configured.
+    async fn look(&self) -> Result<(), ModelError> {
+        let base_url = &self.config.base_url;
+        let listed = discover::models(&self.http, base_url, self.authorization.as_ref()).await;
+        let models = listed.map_err(|error| match error {
+            ModelError::Unavailable { message, tries } => {
+                ModelError::Unavailable { message: self.clean(&message), tries }
+            }
+            ModelError::Refused { status, message } => {
+                ModelError::Refused { status, message: self.clean(&message) }
+            }
+            other => other,
+        })?;
+        if self.name().is_empty() {
+            let Some(first) = discover::first_chat_model(models) else {
+                let message = "no model is configured, and the server lists none".to_owned();
+                return Err(ModelError::Refused { status: None, message });
+            };
+            self.chosen.get_or_init(|| first);
+        }
+        Ok(())
+    }
+
+    fn clean(&self, message: &str) -> String {
+        failure::clean(message, &self.config.api_key)
+    }
+
+    fn tell(&self, line: &str) {
+        tracing::warn!("{line}");
+        if let Some(notice) = &self.notice {
+            notice(line);
+        }
+    }
+}
+
+impl Model for OpenAi {
+    fn name(&self) -> &str {
+        let chosen = self.chosen.get().map_or("", String::as_str);
+        if self.config.model.is_empty() { chosen } else { &self.config.model }
+    }
+
+    fn turn<'a>(
+        &'a self,
+        request: &'a Request,
+        on_text: &'a dyn Fn(&str),
+    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(self.ask(request, on_text))
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        Box::pin(self.look())
+    }
+}
+
+/// The `Authorization` header of a key, marked so that nobody prints it; none for no key.
+pub fn authorization(
+    key: &str,
+) -> Result<Option<HeaderValue>, reqwest::header::InvalidHeaderValue> {
+    if key.is_empty() {
+        return Ok(None);
+    }
+    let mut value = HeaderValue::from_str(&format!("Bearer {key}"))?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}
+
+/// Where the request stands, so that a gateway can attribute its cost.
+fn headers(position: &Position) -> HeaderMap {
+    let pairs = [
+        ("cowork-session", position.session.clone()),
+        ("cowork-stage", position.stage.to_string()),
+        ("cowork-role", position.role.to_string()),
+        ("cowork-iteration", position.iteration.to_string()),
+    ];
+    let valid = |(name, value): (&'static str, String)| {
+        Some((HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
+    };
+    pairs.into_iter().filter_map(valid).collect()
+}
+
+/// Waits for something as long as the server is heard at least every `limit`.
+async fn heard<F: Future>(future: F, pulse: &Pulse, limit: Duration) -> Result<F::Output, Failure> {
+    let mut future = pin!(future);
+    loop {
+        tokio::select! {
+            biased;
+            output = &mut future => return Ok(output),
+            () = tokio::time::sleep_until(pulse.last_byte() + limit) => {}
+        }
+        if pulse.last_byte() + limit <= Instant::now() {
+            return Err(Failure::transient(format!("silent for {:.0} s", limit.as_secs_f64())));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Writing down what a model says, for a replay.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use serde_json::json;
+
+use super::replay::{Header, Line};
+use super::{BoxFuture, Model, ModelError, Reply, Request};
+use crate::error::Error;
+
+/// An open recording; clones write to the same file, so that all models of a run share it.
+#[derive(Clone, Debug)]
+pub struct Recorder(Rc<Open>);
+
+#[derive(Debug)]
+struct Open {
+    path: PathBuf,
+    file: RefCell<File>,
+}
+
+impl Recorder {
+    /// Begins a recording, in place of what the file held. `model` is for readers of the file.
+    pub fn create(path: &Path, model: &str) -> anyhow::Result<Self> {
+        let unwritable = |error: std::io::Error| {
+            Error::model(format!("cannot write the recording {}: {error}", path.display()))
+        };
+        let mut file = File::create(path).map_err(unwritable)?;
+        let header = json!(Header { cowork_replay: 1, model: model.to_owned() });
+        writeln!(file, "{header}").map_err(unwritable)?;
+        Ok(Self(Rc::new(Open { path: path.to_owned(), file: RefCell::new(file) })))
+    }
+
+    /// Appends one turn, in one write: what is there after a crash is whole lines.
+    fn append(&self, request: &Request, reply: &Reply) -> std::io::Result<()> {
+        let line = Line { at: (&request.position).into(), reply: reply.clone() };
+        let mut text = serde_json::to_string(&line)?;
+        text.push('\n');
+        self.0.file.borrow_mut().write_all(text.as_bytes())
+    }
+}
+
+/// A model whose answers are recorded.
+pub struct Recording<M> {
+    inner: M,
+    recorder: Recorder,
+}
+
+impl<M: Model> Recording<M> {
+    /// Records what `inner` says.
+    pub fn new(inner: M, recorder: Recorder) -> Self {
+        Self { inner, recorder }
+    }
+}
+
+impl<M: Model> Model for Recording<M> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn turn<'a>(
+        &'a self,
+        request: &'a Request,
+        on_text: &'a dyn Fn(&str),
+    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            let reply = self.inner.turn(request, on_text).await?;
+            self.recorder.append(request, &reply).map_err(|error| {
+                let path = self.recorder.0.path.display();
+                ModelError::Replay {
+                    message: format!("cannot write the recording {path}: {error}"),
+                }
+            })?;
+            Ok(reply)
+        })
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        self.inner.probe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::replay::Replay;
+    use super::*;
+    use crate::model::ToolCall;
+    use crate::model::testserver::request;
+
+    #[tokio::test]
+    async fn what_is_recorded_is_replayed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        std::fs::write(&path, "old\n".repeat(99)).unwrap();
+        let said = r#"{"cowork_replay":1,"model":"m"}
+{"stage":"prd","role":"actor","iteration":1,"turn":1,"reply":{"content":"a\nb","tool_calls":[{"id":"1","name":"t","arguments":"{\"x\": 1"}],"finish_reason":"stop","usage":{"input":5,"output":2,"cached":1}}}"#;
+        let recorder = Recorder::create(&path, "m").unwrap();
+        let model: Box<dyn Model> = Box::new(Replay::parse("said", said).unwrap());
+        let model = Recording::new(model, recorder);
+        let first = model.turn(&request(), &|_| {}).await.unwrap();
+        let again = Replay::open(&path).unwrap();
+        let second = again.turn(&request(), &|_| {}).await.unwrap();
+        assert_eq!(first, second);
+        assert_eq!(second.usage.input, 5);
+        let call = ToolCall { id: "1".into(), name: "t".into(), arguments: "{\"x\": 1".into() };
+        assert_eq!(second.tool_calls, [call]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
+        assert!(Recorder::create(folder.path(), "m").is_err());
+    }
+}

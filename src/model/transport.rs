@@ -1,0 +1,299 @@
+//! The HTTP layer below async-openai: one request, one answer, no retries.
+//!
+//! It is installed as async-openai's HTTP service and replaces the crate's own, which retries by
+//! itself, obeys any `Retry-After` and loses the status of errors that are not shaped like the
+//! hosted API's. It also listens to the bytes as they pass, because the crate ends a stream that
+//! was cut just like one that is complete.
+
+use std::error::Error as _;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime};
+
+use async_openai::error::OpenAIError;
+use async_openai::middleware::HttpRequestFactory;
+use futures::StreamExt as _;
+use reqwest::header::{AUTHORIZATION, HeaderValue, LOCATION, RETRY_AFTER};
+use tokio::time::Instant;
+
+use super::retry;
+
+/// Most bytes of an error answer that are read.
+const MAX_ERROR_BODY: usize = 64 << 10;
+/// Most bytes of an answer; a long one is some ten megabytes of events.
+const MAX_BODY: usize = 256 << 20;
+
+/// The HTTP client for a base URL: no proxy to our own machine, no redirects (they would turn a
+/// request into a GET, or carry it elsewhere), and no certificates loaded where none are needed.
+pub fn http_client(base_url: &str, connect: Duration) -> Result<reqwest::Client, String> {
+    super::init_tls();
+    let mut builder = reqwest::Client::builder()
+        .connect_timeout(connect)
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("git-cowork/", env!("CARGO_PKG_VERSION")));
+    if is_loopback(base_url) {
+        builder = builder.no_proxy();
+    }
+    if base_url.starts_with("http://") {
+        builder = builder.tls_certs_only([]);
+    }
+    builder.build().map_err(|error| explain(&error))
+}
+
+/// Whether a URL names this machine.
+pub fn is_loopback(base_url: &str) -> bool {
+    let url = reqwest::Url::parse(base_url);
+    url.ok().and_then(|url| url.host_str().map(str::to_owned)).is_some_and(|host| {
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost"
+            || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    })
+}
+
+/// What went by on the wire during one try, shared with whoever waits for the answer.
+#[derive(Debug)]
+pub struct Pulse(Mutex<Seen>);
+
+#[derive(Debug)]
+struct Seen {
+    last_byte: Instant,
+    line: Vec<u8>,
+    done: bool,
+    broken: Option<String>,
+}
+
+impl Pulse {
+    /// Counts silence from now.
+    pub fn start() -> Self {
+        let seen = Seen { last_byte: Instant::now(), line: Vec::new(), done: false, broken: None };
+        Self(Mutex::new(seen))
+    }
+
+    /// When the server was last heard.
+    pub fn last_byte(&self) -> Instant {
+        self.with(|seen| seen.last_byte)
+    }
+
+    /// Whether the stream said `[DONE]`.
+    pub fn is_done(&self) -> bool {
+        self.with(|seen| seen.done)
+    }
+
+    /// How the connection broke, if it did.
+    pub fn broken(&self) -> Option<String> {
+        self.with(|seen| seen.broken.clone())
+    }
+
+    fn beat(&self, bytes: &[u8]) {
+        self.with(|seen| {
+            seen.last_byte = Instant::now();
+            for byte in bytes {
+                match byte {
+                    b'\n' | b'\r' => seen.line.clear(),
+                    _ if seen.line.len() > 16 => {}
+                    _ => seen.line.push(*byte),
+                }
+                if *byte == b']' {
+                    let rest = seen.line.strip_prefix(b"data:").map(<[u8]>::trim_ascii_start);
+                    seen.done |= rest == Some(b"[DONE]");
+                }
+            }
+        });
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// An answer that is not handed to async-openai, because it would misread it.
+#[derive(Debug, thiserror::Error)]
+pub enum Diverted {
+    /// No answer: the network failed.
+    #[error("{0}")]
+    Network(String),
+    /// The request could not even be made.
+    #[error("{0}")]
+    BadRequest(String),
+    /// An HTTP error.
+    #[error("HTTP {status}")]
+    Status {
+        /// The status.
+        status: u16,
+        /// What the server asked us to wait.
+        retry_after: Option<Duration>,
+        /// Beginning of the body.
+        body: String,
+    },
+    /// A stream was asked for and something else came, with a good status.
+    #[error("not an event stream")]
+    NotAStream(Vec<u8>),
+}
+
+/// The service; one for each try.
+#[derive(Clone)]
+pub struct Transport {
+    /// Connections.
+    pub http: reqwest::Client,
+    /// The key, marked as sensitive; async-openai never sees it.
+    pub authorization: Option<HeaderValue>,
+    /// Told about each byte.
+    pub pulse: Arc<Pulse>,
+    /// Whether events are expected.
+    pub stream: bool,
+}
+
+impl tower_service::Service<HttpRequestFactory> for Transport {
+    type Response = reqwest::Response;
+    type Error = OpenAIError;
+    type Future = Pin<Box<dyn Future<Output = Result<reqwest::Response, OpenAIError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OpenAIError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, factory: HttpRequestFactory) -> Self::Future {
+        let transport = self.clone();
+        Box::pin(async move {
+            let answer = transport.send(factory).await;
+            answer.map_err(|diverted| OpenAIError::Boxed(Box::new(diverted)))
+        })
+    }
+}
+
+impl Transport {
+    async fn send(self, factory: HttpRequestFactory) -> Result<reqwest::Response, Diverted> {
+        let mut request =
+            factory.build().await.map_err(|error| Diverted::BadRequest(error.to_string()))?;
+        request.headers_mut().remove(AUTHORIZATION);
+        if let Some(value) = self.authorization {
+            request.headers_mut().insert(AUTHORIZATION, value);
+        }
+        let response = self.http.execute(request).await.map_err(|error| {
+            let why = explain(&error);
+            if error.is_builder() { Diverted::BadRequest(why) } else { Diverted::Network(why) }
+        })?;
+        self.pulse.beat(b"");
+        if !response.status().is_success() {
+            return Err(error_answer(response, &self.pulse).await);
+        }
+        let pulse = self.pulse;
+        let mut left = MAX_BODY;
+        let mut bytes = response.bytes_stream().map(move |piece| {
+            let piece = piece.map_err(|error| explain(&error)).and_then(|piece| {
+                left = left.checked_sub(piece.len()).ok_or("the answer has no end")?;
+                Ok(piece)
+            });
+            match &piece {
+                Ok(piece) => pulse.beat(piece),
+                Err(why) => pulse.with(|seen| seen.broken = Some(why.clone())),
+            }
+            piece
+        });
+        if !self.stream {
+            return Ok(http::Response::new(reqwest::Body::wrap_stream(bytes)).into());
+        }
+        // Content types lie; the first byte does not: events begin with a word or a colon.
+        let mut head = Vec::new();
+        while head.iter().all(u8::is_ascii_whitespace) {
+            match bytes.next().await {
+                Some(piece) => head.extend_from_slice(&piece.map_err(Diverted::Network)?),
+                None => return Err(Diverted::NotAStream(head)),
+            }
+        }
+        if matches!(head.trim_ascii_start().first(), Some(b'{' | b'[' | b'<')) {
+            while let Some(piece) = bytes.next().await {
+                head.extend_from_slice(&piece.map_err(Diverted::Network)?);
+            }
+            return Err(Diverted::NotAStream(head));
+        }
+        let head = futures::stream::iter([Ok(head.into())]);
+        Ok(http::Response::new(reqwest::Body::wrap_stream(head.chain(bytes))).into())
+    }
+}
+
+async fn error_answer(response: reqwest::Response, pulse: &Pulse) -> Diverted {
+    let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let retry_after =
+        header(RETRY_AFTER).and_then(|value| retry::retry_after(value, SystemTime::now()));
+    let moved = header(LOCATION).map(|to| format!("the address has moved to {to}"));
+    let status = response.status().as_u16();
+    pulse.beat(b"");
+    let body = read_text(response, MAX_ERROR_BODY).await;
+    Diverted::Status { status, retry_after, body: moved.unwrap_or(body) }
+}
+
+/// A body as text, as far as it comes and no further than `limit` bytes.
+pub async fn read_text(mut response: reqwest::Response, limit: usize) -> String {
+    let mut body = Vec::new();
+    while let Ok(Some(piece)) = response.chunk().await {
+        body.extend_from_slice(&piece);
+        if body.len() >= limit {
+            body.truncate(limit);
+            break;
+        }
+    }
+    String::from_utf8_lossy(&body).into_owned()
+}
+
+/// The innermost reason of a network error, which is the one people know: without the URL, and
+/// without the layers in between.
+pub fn explain(error: &reqwest::Error) -> String {
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    let what = match error {
+        e if e.is_timeout() => return "timed out".to_owned(),
+        e if e.is_builder() => "bad address or client settings",
+        e if e.is_connect() => "no connection",
+        e if e.is_body() || e.is_decode() => "the connection broke",
+        _ => "the request failed",
+    };
+    if error.source().is_none() { what.to_owned() } else { format!("{what}: {inner}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn done_is_heard_however_it_is_cut() {
+        let stream = b"data: {\"a\":\"data: [DONE]\"}\r\n\r\ndata:[DONE]\n\n";
+        for cut in 0..stream.len() {
+            let pulse = Pulse::start();
+            pulse.beat(&stream[..cut]);
+            assert_eq!(pulse.is_done(), cut >= stream.len() - 2, "{cut}");
+            pulse.beat(&stream[cut..]);
+            assert!(pulse.is_done(), "{cut}");
+        }
+    }
+
+    #[test]
+    fn every_byte_ends_a_silence() {
+        let pulse = Pulse::start();
+        let before = pulse.last_byte();
+        while Instant::now() == before {}
+        pulse.beat(b": keep-alive\n");
+        assert!(pulse.last_byte() > before);
+    }
+
+    #[test]
+    fn both_schemes_have_a_client() {
+        http_client("http://127.0.0.1", Duration::from_secs(1)).unwrap();
+        // It panics without a TLS provider; an error only means a machine without certificates.
+        let _ = http_client("https://example.org", Duration::from_secs(1));
+    }
+
+    #[test]
+    fn loopback_is_recognised() {
+        for url in ["http://127.0.0.1:8080/v1", "http://localhost/v1", "http://[::1]:1/v1"] {
+            assert!(is_loopback(url), "{url}");
+        }
+        for url in ["https://api.openai.com/v1", "http://localhost.example.org", "x"] {
+            assert!(!is_loopback(url), "{url}");
+        }
+    }
+}
