@@ -1,0 +1,383 @@
+//! What a command changed, found by looking at what is uncommitted before and after it.
+//!
+//! A tool notes a file before it writes it; a command tells nobody. So that what a person does at
+//! the same time is not taken for a command's work, the journal gets only what was not there
+//! before the command began. The first look is noted on disk, so that the effects of a command that
+//! was cut short together with us are found by the next process.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use super::Workspace;
+use super::journal::Written;
+
+const FILE: &str = "command.json";
+/// How often a running command is noted to be still running.
+pub(super) const BEAT: Duration = Duration::from_secs(1);
+/// More files than this under one new folder are bulk (contract, section 2).
+const BULK_FILES: usize = 200;
+/// More bytes than this under one new folder are bulk.
+const BULK_BYTES: u64 = 10 * 1024 * 1024;
+
+/// A new folder that is too big to be recorded, and its number of files.
+pub type Bulk = (String, usize);
+
+/// Larger files of a person's are not copied before a command.
+const MOST_COPIED: u64 = 10 * 1024 * 1024;
+
+/// What this room must know of git, told by a room that knows it.
+pub trait Tracking {
+    /// Paths that differ from the last commit, untracked ones included, ignored ones, submodules
+    /// and nested repositories left out; relative to the root.
+    fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>>;
+    /// Whether that holds of this one path.
+    fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool>;
+    /// Whether git tracks anything below this folder.
+    fn tracks_below(&self, folder: &str) -> anyhow::Result<bool>;
+}
+
+/// How things stood before a command.
+#[derive(Serialize, Deserialize)]
+struct Before {
+    uncommitted: BTreeSet<String>,
+    /// Files of tools that nobody had touched since.
+    as_written: Vec<String>,
+    /// A person's uncommitted files, and the copies that keep them.
+    theirs: BTreeMap<String, PathBuf>,
+}
+
+/// A command whose effects are still to be taken into the journal. Does it when dropped, because a
+/// signal drops the future that runs the command.
+pub(super) struct Watch<'a>(&'a Workspace);
+
+impl Watch<'_> {
+    /// Notes that the command still runs: what is made much later than the last such note, after
+    /// we were killed, is not the command's.
+    pub(super) fn beat(&self) {
+        let note = std::fs::File::options().append(true).open(self.0.note_file());
+        let _ = note.and_then(|note| note.set_modified(SystemTime::now()));
+    }
+
+    /// Takes the effects now, and answers with the folders that are too big to be recorded.
+    pub(super) fn end(self) -> anyhow::Result<Vec<Bulk>> {
+        let workspace = self.0;
+        std::mem::forget(self);
+        workspace.take_effects(|_| true)
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.take_effects(|_| true) {
+            // The note stays, and the next process tries again.
+            tracing::warn!("what a command changed was not found out: {error:#}");
+        }
+    }
+}
+
+impl Workspace {
+    /// Folders that commands filled and no commit will hold, with their number of files.
+    pub fn bulk(&self) -> Vec<Bulk> {
+        self.bulk.borrow().iter().map(|(folder, files)| (folder.clone(), *files)).collect()
+    }
+
+    /// To be called before a command begins.
+    pub(super) fn watch(&self) -> anyhow::Result<Watch<'_>> {
+        if let Some(tracking) = &self.tracking {
+            let uncommitted = tracking.uncommitted()?;
+            let mut as_written = self.written_paths();
+            as_written.retain(|path| self.is_as_written(path));
+            let theirs = self.copies(&uncommitted)?;
+            let bytes = serde_json::to_vec(&Before { uncommitted, as_written, theirs })?;
+            let (note, new) = (self.note_file(), self.note_file().with_extension("json.new"));
+            let writing = || format!("writing {}", note.display());
+            std::fs::write(&new, bytes).with_context(writing)?;
+            std::fs::rename(&new, &note).with_context(writing)?;
+        }
+        Ok(Watch(self))
+    }
+
+    /// Like [`Watch::end`], for a command that was killed together with an earlier process.
+    pub(super) fn take_left_effects(&self) -> anyhow::Result<()> {
+        let Ok(last) = std::fs::metadata(self.note_file()).and_then(|note| note.modified()) else {
+            return Ok(());
+        };
+        let end = last + 2 * BEAT;
+        self.take_effects(|path| self.changed_at(path).is_none_or(|at| at <= end)).map(|_| ())
+    }
+
+    /// When a file's content or name was changed last, where it is there and that is known.
+    fn changed_at(&self, path: &str) -> Option<SystemTime> {
+        let metadata = std::fs::symlink_metadata(self.root.join(path)).ok()?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            // Nobody can set this one, so a file that was moved here is as new as it is.
+            let (s, ns) =
+                (metadata.ctime().try_into().ok()?, metadata.ctime_nsec().try_into().ok()?);
+            Some(SystemTime::UNIX_EPOCH + Duration::new(s, ns))
+        }
+        #[cfg(not(unix))]
+        metadata.modified().ok()
+    }
+
+    /// Takes what changed since the first look into the journal, if `is_effect` agrees. Nothing to
+    /// do where no command was begun.
+    fn take_effects(&self, is_effect: impl Fn(&str) -> bool) -> anyhow::Result<Vec<Bulk>> {
+        let (Some(tracking), Some(before)) = (&self.tracking, self.noted()?) else {
+            return Ok(Vec::new());
+        };
+        let after = tracking.uncommitted()?;
+        let new = |path: &&String| !before.uncommitted.contains(*path);
+        let made = after.iter().filter(new).filter(|path| !path.starts_with(".cowork/"));
+        let made = made.filter(|path| is_effect(path));
+        let (mut paths, bulk) = self.without_bulk(tracking.as_ref(), made.cloned().collect())?;
+        // A formatter goes over what tools wrote: that stays theirs.
+        let gone_over = |path: &String| !self.is_as_written(path) && is_effect(path);
+        paths.extend(before.as_written.into_iter().filter(gone_over));
+        let entries = paths.into_iter().map(|path| {
+            // What became a directory is a file no longer.
+            let now = self.fingerprint(&path).unwrap_or_default();
+            Written { path, before: now.clone(), now }
+        });
+        self.journal.borrow_mut().note_all(entries)?;
+        for (path, copy) in before.theirs.into_iter().filter(|(path, _)| is_effect(path)) {
+            // The copy's name begins with what the file was.
+            let now = self.fingerprint(&path).unwrap_or_default();
+            if now.is_none_or(|now| copy != self.copy_of(&path, &now)) {
+                self.set_aside.borrow_mut().push((path, copy));
+            }
+        }
+        self.bulk.borrow_mut().extend(bulk.iter().cloned());
+        std::fs::remove_file(self.note_file())?;
+        Ok(bulk)
+    }
+
+    /// Copies of a person's uncommitted files, which no commit has: a command may do to them what
+    /// tools may not.
+    fn copies(&self, uncommitted: &BTreeSet<String>) -> anyhow::Result<BTreeMap<String, PathBuf>> {
+        let journal = self.journal.borrow();
+        let mut copies = BTreeMap::new();
+        for path in uncommitted.iter().filter(|path| !path.starts_with(".cowork/")) {
+            let regular = self.dir.symlink_metadata(path);
+            if !regular.is_ok_and(|meta| meta.is_file() && meta.len() <= MOST_COPIED)
+                || journal.get(path).is_some()
+            {
+                continue;
+            }
+            let file = self.root.join(path);
+            let reading = || format!("reading {path}");
+            let Some(now) = self.fingerprint(path).with_context(reading)? else { continue };
+            let copy = self.copy_of(path, &now);
+            if !copy.exists() {
+                std::fs::create_dir_all(copy.parent().unwrap_or(&self.state_dir))?;
+                std::fs::copy(&file, &copy).with_context(|| format!("copying {path}"))?;
+            }
+            copies.insert(path.clone(), copy);
+        }
+        Ok(copies)
+    }
+
+    fn note_file(&self) -> PathBuf {
+        self.state_dir.join(FILE)
+    }
+
+    fn noted(&self) -> anyhow::Result<Option<Before>> {
+        let file = self.note_file();
+        match std::fs::read(&file) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map(Some)
+                .with_context(|| format!("{} cannot be read", file.display())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("reading {}", file.display())),
+        }
+    }
+
+    /// Leaves out what is bulk: too much under one folder that git knows nothing of.
+    fn without_bulk(
+        &self,
+        tracking: &dyn Tracking,
+        made: Vec<String>,
+    ) -> anyhow::Result<(Vec<String>, Vec<Bulk>)> {
+        let mut new_folders = BTreeMap::new();
+        let mut by_folder: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut paths = Vec::new();
+        for path in made {
+            match top_new_folder(tracking, &path, &mut new_folders)? {
+                Some(folder) => by_folder.entry(folder).or_default().push(path),
+                None => paths.push(path),
+            }
+        }
+        let mut bulk = Vec::new();
+        for (folder, files) in by_folder {
+            let size = |path: &String| self.dir.symlink_metadata(path).map_or(0, |m| m.len());
+            if files.len() > BULK_FILES || files.iter().map(size).sum::<u64>() > BULK_BYTES {
+                bulk.push((folder, files.len()));
+            } else {
+                paths.extend(files);
+            }
+        }
+        Ok((paths, bulk))
+    }
+}
+
+/// The outermost folder above `path` of which git tracks nothing.
+fn top_new_folder(
+    tracking: &dyn Tracking,
+    path: &str,
+    known: &mut BTreeMap<String, bool>,
+) -> anyhow::Result<Option<String>> {
+    for (at, _) in path.match_indices('/') {
+        let folder = &path[..at];
+        let tracked = match known.get(folder) {
+            Some(tracked) => *tracked,
+            None => {
+                let tracked = tracking.tracks_below(folder)?;
+                known.insert(folder.to_owned(), tracked);
+                tracked
+            }
+        };
+        if !tracked {
+            return Ok(Some(folder.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::super::testing::Tree;
+    use super::*;
+
+    /// A repository that tracks `src/` and where every other file is uncommitted.
+    struct Listing(PathBuf);
+
+    impl Tracking for Listing {
+        fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>> {
+            let mut found = BTreeSet::new();
+            let mut folders = vec![self.0.clone()];
+            while let Some(folder) = folders.pop() {
+                for entry in std::fs::read_dir(folder)? {
+                    let path = entry?.path();
+                    if path.is_dir() {
+                        folders.push(path);
+                    } else {
+                        let path = path.strip_prefix(&self.0)?.to_string_lossy().into_owned();
+                        found.extend((!path.starts_with(".git/")).then_some(path));
+                    }
+                }
+            }
+            Ok(found)
+        }
+
+        fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool> {
+            Ok(self.uncommitted()?.contains(path))
+        }
+
+        fn tracks_below(&self, folder: &str) -> anyhow::Result<bool> {
+            Ok(folder == "src")
+        }
+    }
+
+    fn tree() -> Tree {
+        Tree::with(|options| options.tracking = Some(Rc::new(Listing(options.root.clone()))))
+    }
+
+    #[test]
+    fn what_was_there_before_is_not_the_commands() {
+        let tree = tree();
+        tree.put("mine", "a person's");
+        let watch = tree.workspace.watch().unwrap();
+        tree.put("mine", "still a person's");
+        tree.put("made", "by the command");
+        assert!(watch.end().unwrap().is_empty());
+        assert_eq!(tree.workspace.written_paths(), ["made"]);
+        assert!(tree.workspace.is_as_written("made"));
+        tree.put("later", "a person's");
+        tree.workspace.take_left_effects().unwrap();
+        assert_eq!(tree.workspace.written_paths(), ["made"]);
+    }
+
+    #[test]
+    fn what_a_command_does_to_a_persons_file_can_be_undone() {
+        let tree = tree();
+        for name in ["changed", "gone", "untouched"] {
+            tree.put(name, name);
+        }
+        let watch = tree.workspace.watch().unwrap();
+        tree.put("changed", "by the command");
+        std::fs::remove_file(tree.root().join("gone")).unwrap();
+        watch.end().unwrap();
+        let kept = tree.workspace.take_set_aside();
+        let names: Vec<_> = kept.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(names, ["changed", "gone"]);
+        for (path, copy) in kept {
+            assert_eq!(std::fs::read_to_string(copy).unwrap(), path);
+        }
+        assert!(tree.workspace.written_paths().is_empty());
+    }
+
+    #[test]
+    fn what_a_tool_wrote_stays_a_tools_when_a_command_formats_it() {
+        let tree = tree();
+        tree.workspace.write("formatted", "a").unwrap();
+        tree.workspace.write("edited", "a").unwrap();
+        tree.put("edited", "by a person");
+        let watch = tree.workspace.watch().unwrap();
+        tree.put("formatted", "a\n");
+        tree.put("edited", "by a person\n");
+        watch.end().unwrap();
+        assert!(tree.workspace.is_as_written("formatted"));
+        assert!(!tree.workspace.is_as_written("edited"));
+    }
+
+    #[test]
+    fn a_dropped_or_killed_command_had_effects_too() {
+        let tree = tree();
+        let watch = tree.workspace.watch().unwrap();
+        tree.put("made", "x");
+        drop(watch);
+        assert_eq!(tree.workspace.written_paths(), ["made"]);
+        std::mem::forget(tree.workspace.watch().unwrap());
+        tree.put("more", "x");
+        assert_eq!(tree.reopened().written_paths(), ["made", "more"]);
+    }
+
+    #[test]
+    fn what_is_made_long_after_we_died_is_a_persons() {
+        let tree = tree();
+        tree.workspace.write("written", "a tool's").unwrap();
+        std::mem::forget(tree.workspace.watch().unwrap());
+        let note = std::fs::File::options().append(true).open(tree.workspace.note_file()).unwrap();
+        note.set_modified(SystemTime::now() - 3 * BEAT).unwrap();
+        tree.put("later", "a person's");
+        tree.put("written", "a tool's, edited by a person");
+        let reopened = tree.reopened();
+        assert_eq!(reopened.written_paths(), ["written"]);
+        assert!(!reopened.is_as_written("written"));
+        assert!(!tree.workspace.note_file().exists());
+    }
+
+    #[test]
+    fn many_files_in_a_new_folder_are_bulk_and_in_a_known_one_are_not() {
+        let tree = tree();
+        let watch = tree.workspace.watch().unwrap();
+        for n in 0..=BULK_FILES {
+            tree.put(&format!("src/generated-{n}"), "");
+            tree.put(&format!("src/vendor/lib/{n}"), "");
+        }
+        tree.put("small/one", "");
+        assert_eq!(watch.end().unwrap(), [("src/vendor".to_owned(), BULK_FILES + 1)]);
+        let written = tree.workspace.written_paths();
+        assert!(written.contains(&"src/generated-0".to_owned()));
+        assert!(written.contains(&"small/one".to_owned()));
+        assert!(!written.iter().any(|path| path.starts_with("src/vendor")));
+        assert_eq!(tree.workspace.bulk(), [("src/vendor".to_owned(), BULK_FILES + 1)]);
+    }
+}

@@ -1,0 +1,167 @@
+//! Listing files: what git would show, not what is hidden or ignored.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::{DirEntry, WalkBuilder};
+
+use super::guard::{Purpose, is_dot_git};
+use super::{Refusal, Workspace};
+
+/// Entries listed at most.
+const ENTRIES_MAX: usize = 500;
+/// Directories that are looked into, one below the other.
+const DEPTH_MAX: usize = 10;
+
+impl Workspace {
+    /// Files below `path` (`.` is the root), those matching the glob `pattern` if there is one. A
+    /// pattern without `/` is matched with file names.
+    pub fn list(&self, path: &str, pattern: Option<&str>) -> Result<String, Refusal> {
+        let path = self.resolve(path, Purpose::Look)?;
+        let pattern = pattern.map(Pattern::new).transpose()?;
+        let mut listed = Vec::new();
+        let mut more = false;
+        for entry in self.walk(&path, Some(DEPTH_MAX)) {
+            let (name, is_dir) = (self.relative(entry.path()), is_dir(&entry));
+            if is_dir && entry.depth() < DEPTH_MAX {
+                continue;
+            }
+            if pattern.as_ref().is_some_and(|p| is_dir || !p.matches(&name)) {
+                continue;
+            }
+            more = listed.len() == ENTRIES_MAX;
+            if more {
+                break;
+            }
+            listed.push(shown(entry.path(), &name, is_dir));
+        }
+        if listed.is_empty() {
+            let matching = if pattern.is_some() { " matching the pattern" } else { "" };
+            return Ok(format!(
+                "no files{matching} in {path} (hidden and ignored ones are left out)"
+            ));
+        }
+        if more {
+            listed.push(format!("… the first {ENTRIES_MAX} only; give a path or a pattern"));
+        }
+        Ok(listed.join("\n"))
+    }
+
+    /// Everything below a resolved path that is neither hidden, ignored nor git's, sorted; links
+    /// are not followed, errors are skipped.
+    pub(super) fn walk(
+        &self,
+        path: &str,
+        depth: Option<usize>,
+    ) -> impl Iterator<Item = DirEntry> + use<> {
+        let start = if path == "." { self.root.clone() } else { self.root.join(path) };
+        WalkBuilder::new(start)
+            .max_depth(depth)
+            .follow_links(false)
+            .sort_by_file_name(std::ffi::OsStr::cmp)
+            .filter_entry(|entry| {
+                let name = entry.file_name().to_string_lossy();
+                entry.depth() == 0 || !is_dot_git(&name)
+            })
+            .build()
+            .flatten()
+            .filter(|entry| entry.depth() > 0 || !is_dir(entry))
+    }
+
+    /// A path of [`Self::walk`], relative to the root.
+    pub(super) fn relative(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned()
+    }
+}
+
+/// A glob over paths relative to the root, or over file names.
+pub(super) struct Pattern {
+    glob: GlobMatcher,
+    names: bool,
+}
+
+impl Pattern {
+    pub(super) fn new(pattern: &str) -> Result<Self, Refusal> {
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        let glob = GlobBuilder::new(pattern)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| Refusal::failed(format!("the glob is wrong: {error}")))?;
+        Ok(Self { glob: glob.compile_matcher(), names: !pattern.contains('/') })
+    }
+
+    pub(super) fn matches(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().filter(|_| self.names).unwrap_or(path);
+        self.glob.is_match(name)
+    }
+}
+
+fn is_dir(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir())
+}
+
+/// A line of the listing: one name, whatever is in it.
+fn shown(path: &Path, name: &str, is_dir: bool) -> String {
+    let addressable = path.to_str().is_some() && !name.chars().any(char::is_control);
+    let slash = if is_dir { "/" } else { "" };
+    if addressable {
+        format!("{name}{slash}")
+    } else {
+        format!("{}{slash} (cannot be addressed)", name.escape_debug())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Tree;
+
+    fn tree() -> Tree {
+        let tree = Tree::new();
+        tree.put(".gitignore", "target/\n*.log\n");
+        for path in ["src/main.rs", "src/a/b.rs", "README.md", "target/x", "y.log", ".env"] {
+            tree.put(path, "text");
+        }
+        tree.put(".cowork/sessions/todo/prd.md", "");
+        tree
+    }
+
+    #[test]
+    fn hidden_and_ignored_files_are_left_out() {
+        let list = |path| tree().workspace.list(path, None).unwrap();
+        assert_eq!(list("."), "README.md\nsrc/a/b.rs\nsrc/main.rs");
+        assert_eq!(list("src/a"), "src/a/b.rs");
+        assert_eq!(list(".cowork/sessions/todo"), ".cowork/sessions/todo/prd.md");
+    }
+
+    #[test]
+    fn ignore_rules_hold_in_a_linked_worktree_too() {
+        let tree = tree();
+        tree.remove_git_dir();
+        tree.put(".git", "gitdir: /elsewhere\n");
+        assert_eq!(tree.workspace.list(".", Some("*.log")).unwrap().lines().count(), 1);
+        assert!(tree.workspace.list(".", Some("*.log")).unwrap().starts_with("no files"));
+    }
+
+    #[test]
+    fn patterns_match_names_or_paths() {
+        let tree = tree();
+        let list = |pattern| tree.workspace.list(".", Some(pattern)).unwrap();
+        assert_eq!(list("*.rs"), "src/a/b.rs\nsrc/main.rs");
+        assert_eq!(list("src/*.rs"), "src/main.rs");
+        assert_eq!(list("**/b.rs"), "src/a/b.rs");
+        assert!(tree.workspace.list(".", Some("[")).is_err());
+    }
+
+    #[test]
+    fn long_lists_are_cut_and_odd_names_stay_on_their_line() {
+        let tree = Tree::new();
+        for n in 0..501 {
+            tree.put(&format!("f{n:03}"), "");
+        }
+        let list = tree.workspace.list(".", None).unwrap();
+        assert!(list.lines().count() == 501 && list.ends_with("give a path or a pattern"));
+        let tree = Tree::new();
+        std::fs::write(tree.root().join("a\nb"), "").unwrap();
+        assert_eq!(tree.workspace.list(".", None).unwrap(), "a\\nb (cannot be addressed)");
+    }
+}
