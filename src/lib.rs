@@ -24,6 +24,7 @@ pub mod interrupt;
 pub mod model;
 pub mod spent;
 pub mod stage;
+pub mod tool;
 pub mod workspace;
 
 mod markers;

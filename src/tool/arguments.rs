@@ -1,0 +1,397 @@
+//! From what a model wrote to arguments that fit a tool's schema: lenient where the meaning is
+//! clear, and otherwise an answer that says which field is wrong.
+
+use serde_json::{Map, Value};
+
+/// The arguments as an object. Nothing at all is `{}`; a code fence, text after the object, raw
+/// line breaks in strings and an object wrapped in a string are understood.
+///
+/// # Errors
+///
+/// What is wrong and where, for the model.
+pub fn parse(text: &str) -> Result<Map<String, Value>, String> {
+    let text = unfence(text.trim());
+    if text.is_empty() {
+        return Ok(Map::new());
+    }
+    let value = first_value(text).or_else(|error| {
+        first_value(&escape_controls(text)).map_err(|_| {
+            if error.is_eof() {
+                return "the arguments end in the middle of the JSON; send them whole, or less at \
+                        once"
+                    .to_owned();
+            }
+            let place = text.lines().nth(error.line().saturating_sub(1)).unwrap_or(text);
+            let start = error.column().saturating_sub(30);
+            let near: String = place.chars().skip(start).take(40).collect();
+            format!("the arguments are not valid JSON: {error} (near: {near})")
+        })
+    })?;
+    match value {
+        Value::Object(map) => Ok(map),
+        Value::Null => Ok(Map::new()),
+        Value::String(inner) if inner.trim_start().starts_with('{') => parse(&inner),
+        Value::Array(mut items) if items.len() == 1 && items[0].is_object() => {
+            match items.remove(0) {
+                Value::Object(map) => Ok(map),
+                _ => Ok(Map::new()),
+            }
+        }
+        other => Err(format!("the arguments must be a JSON object, not {}", kind_of(&other))),
+    }
+}
+
+/// The JSON value a text begins with. Text after an object is tolerated, but no second object:
+/// that would be a call which is silently lost.
+fn first_value(text: &str) -> Result<Value, serde_json::Error> {
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(value),
+        Err(error) => {
+            let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+            match values.next() {
+                Some(Ok(value @ Value::Object(_)))
+                    if !text[values.byte_offset()..].trim_start().starts_with('{') =>
+                {
+                    Ok(value)
+                }
+                _ => Err(error),
+            }
+        }
+    }
+}
+
+/// Without the opening of a code fence; its end is text after the object.
+fn unfence(text: &str) -> &str {
+    let inside = text
+        .strip_prefix("```")
+        .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).trim_start());
+    inside.unwrap_or(text)
+}
+
+/// Escapes raw control characters inside strings, a frequent slip with long content.
+fn escape_controls(text: &str) -> String {
+    let (mut out, mut quoted, mut escaped) = (String::with_capacity(text.len()), false, false);
+    for c in text.chars() {
+        match c {
+            '"' if !escaped => quoted = !quoted,
+            '\n' if quoted => out.push_str("\\n"),
+            '\r' if quoted => out.push_str("\\r"),
+            '\t' if quoted => out.push_str("\\t"),
+            _ => {}
+        }
+        if !(quoted && matches!(c, '\n' | '\r' | '\t')) {
+            out.push(c);
+        }
+        escaped = quoted && c == '\\' && !escaped;
+    }
+    out
+}
+
+/// Fits arguments to a tool's schema. The second value is what was changed or left out and is
+/// worth telling the model.
+///
+/// # Errors
+///
+/// Every field that is missing, unknown or of the wrong type, for the model.
+pub fn fit(schema: &Value, given: Map<String, Value>) -> Result<(Value, Vec<String>), String> {
+    let (mut notes, mut wrong) = (Vec::new(), Vec::new());
+    let fitted = fit_object(schema, given, "", &mut notes, &mut wrong);
+    if wrong.is_empty() { Ok((Value::Object(fitted), notes)) } else { Err(wrong.join("; ")) }
+}
+
+fn fit_object(
+    schema: &Value,
+    given: Map<String, Value>,
+    at: &str,
+    notes: &mut Vec<String>,
+    wrong: &mut Vec<String>,
+) -> Map<String, Value> {
+    let none = Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&none);
+    let mut fitted = Map::new();
+    let mut unknown = Vec::new();
+    let has_id = id_name(schema).is_some_and(|name| given.contains_key(name));
+    for (key, value) in given {
+        let known = properties
+            .get_key_value(&key)
+            .or_else(|| properties.iter().find(|(name, _)| plain(name) == plain(&key)))
+            .or_else(|| {
+                // `id` where the tool says `task_id`, and the other way round.
+                let name = id_name(schema).filter(|_| !has_id)?;
+                (key == "id" || (name == "id" && key.ends_with("_id")))
+                    .then(|| properties.get_key_value(name))?
+            });
+        match known {
+            // `null` is how many models leave something out.
+            Some(_) if value.is_null() => {}
+            Some((name, field)) => match fit_value(field, value, &format!("{at}{name}"), notes) {
+                Ok(value) => {
+                    fitted.insert(name.clone(), value);
+                }
+                Err(error) => wrong.push(error),
+            },
+            // A tool without arguments has nothing to misunderstand.
+            None if properties.is_empty() => {}
+            // Fields of a record that are not the model's to set.
+            None if key == "id" => {
+                notes.push("ids are given by the tool; yours was ignored".into())
+            }
+            None if key == "status" => {
+                notes.push("the status is kept by the program; yours was ignored".into())
+            }
+            None => unknown.push(key),
+        }
+    }
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let missing: Vec<_> = required.filter(|name| !fitted.contains_key(*name)).collect();
+    let misfit = |name: &&&str| !wrong.iter().any(|w| w.starts_with(&format!("{at}{name} ")));
+    let missing: Vec<_> = missing.iter().filter(misfit).map(|name| format!("{at}{name}")).collect();
+    if !missing.is_empty() {
+        wrong.push(format!("missing: {}", missing.join(", ")));
+    }
+    if !unknown.is_empty() {
+        let names: Vec<_> = properties.keys().map(String::as_str).collect();
+        wrong.push(format!("unknown: {} (known: {})", unknown.join(", "), names.join(", ")));
+    }
+    fitted
+}
+
+/// The field that names the record a tool is about, which stands first.
+fn id_name(schema: &Value) -> Option<&str> {
+    schema["required"][0].as_str().filter(|name| *name == "id" || name.ends_with("_id"))
+}
+
+fn fit_value(
+    schema: &Value,
+    value: Value,
+    at: &str,
+    notes: &mut Vec<String>,
+) -> Result<Value, String> {
+    let wanted = schema["type"].as_str().unwrap_or_default();
+    let fitted = match (wanted, value) {
+        ("string", Value::String(text)) => return choose(schema, text, at),
+        ("string", Value::Number(number)) => return choose(schema, number.to_string(), at),
+        ("string", Value::Bool(flag)) => return choose(schema, flag.to_string(), at),
+        // Lists of lines where one text is due.
+        ("string", Value::Array(items)) if schema["enum"].is_null() && all_text(&items) => {
+            let lines: Vec<_> = items.iter().filter_map(Value::as_str).collect();
+            Some(Value::String(lines.join("\n")))
+        }
+        ("integer" | "number", Value::Number(number)) => match number.as_f64() {
+            Some(float) if wanted == "integer" && float.fract() != 0.0 => None,
+            Some(float) if wanted == "integer" && !number.is_i64() && !number.is_u64() => {
+                #[expect(clippy::cast_possible_truncation, reason = "fraction was ruled out")]
+                let whole = float as i64;
+                Some(Value::from(whole))
+            }
+            _ => Some(Value::Number(number)),
+        },
+        ("integer", Value::String(text)) => text.trim().parse::<i64>().ok().map(Value::from),
+        ("number", Value::String(text)) => text.trim().parse::<f64>().ok().map(Value::from),
+        ("boolean", Value::Bool(flag)) => Some(Value::Bool(flag)),
+        ("boolean", Value::String(text)) => match text.trim().to_lowercase().as_str() {
+            "true" | "yes" | "1" => Some(Value::Bool(true)),
+            "false" | "no" | "0" | "" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        ("array", Value::Array(items)) => return fit_items(schema, items, at, notes),
+        ("array", Value::String(text)) => return fit_items(schema, listed(&text), at, notes),
+        ("object", Value::Object(map)) => return fit_nested(schema, map, at, notes),
+        ("object", Value::String(text)) => match parse(&text) {
+            Ok(map) => return fit_nested(schema, map, at, notes),
+            Err(_) => None,
+        },
+        // ["prd", "code"] for a group of flags.
+        ("object", Value::Array(items)) if all_text(&items) => {
+            let set = |item: Value| Some((item.as_str()?.to_lowercase(), Value::Bool(true)));
+            let mut map: Map<_, _> = items.into_iter().filter_map(set).collect();
+            for name in schema["properties"].as_object().into_iter().flat_map(Map::keys) {
+                map.entry(name.clone()).or_insert(Value::Bool(false));
+            }
+            return fit_nested(schema, map, at, notes);
+        }
+        ("", other) => Some(other),
+        (_, other) => return Err(mismatch(wanted, &other, at)),
+    };
+    fitted.ok_or_else(|| format!("{at} must be {}", article(wanted)))
+}
+
+fn fit_nested(
+    schema: &Value,
+    map: Map<String, Value>,
+    at: &str,
+    notes: &mut Vec<String>,
+) -> Result<Value, String> {
+    let mut wrong = Vec::new();
+    let fitted = fit_object(schema, map, &format!("{at}."), notes, &mut wrong);
+    if wrong.is_empty() {
+        Ok(Value::Object(fitted))
+    } else {
+        Err(format!("{at} is not right: {}", wrong.join("; ")))
+    }
+}
+
+fn fit_items(
+    schema: &Value,
+    items: Vec<Value>,
+    at: &str,
+    notes: &mut Vec<String>,
+) -> Result<Value, String> {
+    let fit = |(n, item)| fit_value(&schema["items"], item, &format!("{at}[{n}]"), notes);
+    items.into_iter().enumerate().map(fit).collect::<Result<Vec<_>, _>>().map(Value::Array)
+}
+
+/// A text where a list is due: JSON of a list, else lines or `- ` items, else the one item.
+fn listed(text: &str) -> Vec<Value> {
+    let text = text.trim();
+    if let Ok(Value::Array(items)) = serde_json::from_str(text) {
+        return items;
+    }
+    let item = |line: &str| line.trim().trim_start_matches(['-', '*']).trim().to_owned();
+    text.lines().map(item).filter(|line| !line.is_empty()).map(Value::String).collect()
+}
+
+fn choose(schema: &Value, text: String, at: &str) -> Result<Value, String> {
+    let Some(words) = schema["enum"].as_array() else { return Ok(Value::String(text)) };
+    let wanted = plain(&text);
+    let word = words.iter().find(|word| word.as_str().is_some_and(|word| plain(word) == wanted));
+    word.cloned().ok_or_else(|| {
+        let words: Vec<_> = words.iter().filter_map(Value::as_str).collect();
+        format!("{at} must be one of {}, not '{text}'", words.join(", "))
+    })
+}
+
+/// A name without case and separators: `In Progress`, `in-progress` and `inProgress` are one.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn all_text(items: &[Value]) -> bool {
+    items.iter().all(Value::is_string)
+}
+
+fn mismatch(wanted: &str, value: &Value, at: &str) -> String {
+    format!("{at} must be {}, not {}", article(wanted), kind_of(value))
+}
+
+fn article(kind: &str) -> String {
+    match kind {
+        "array" => "a list of strings".to_owned(),
+        "integer" => "a whole number".to_owned(),
+        "object" => "an object".to_owned(),
+        other => format!("a {other}"),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn map(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn what_is_meant_is_understood() {
+        let wanted = map(json!({"a": "x"}));
+        for text in [
+            r#"{"a":"x"}"#,
+            "```json\n{\"a\":\"x\"}\n```",
+            "```{\"a\":\"x\"}```",
+            r#"{"a":"x"} and that is all"#,
+            r#"{"a":"x"}}"#,
+            r#""{\"a\":\"x\"}""#,
+            r#"[{"a":"x"}]"#,
+        ] {
+            assert_eq!(parse(text), Ok(wanted.clone()), "{text}");
+        }
+        for text in ["", "  ", "null", "{}"] {
+            assert_eq!(parse(text), Ok(Map::new()), "{text}");
+        }
+        assert_eq!(parse("{\"a\":\"x\ny\\\"\tz\"}"), Ok(map(json!({"a": "x\ny\"\tz"}))));
+    }
+
+    #[test]
+    fn broken_json_says_where() {
+        let error = parse(r#"{"title": "a", "description": oops}"#).unwrap_err();
+        assert!(error.contains("column 31") && error.contains("oops"), "{error}");
+        assert!(parse(r#"{"a": "x"} {"a": "y"}"#).unwrap_err().contains("trailing"));
+        assert!(parse("[1,2]").unwrap_err().contains("must be a JSON object"));
+        assert!(parse(r#"{"a": "x"#).unwrap_err().contains("end in the middle"));
+    }
+
+    fn schema() -> Value {
+        json!({"type": "object", "properties": {
+            "title": {"type": "string"},
+            "items": {"type": "array", "items": {"type": "string"}},
+            "count": {"type": "integer"},
+            "status": {"type": "string", "enum": ["in_progress", "done"]},
+            "scope": {"type": "object", "properties": {"prd": {"type": "boolean"},
+                "code": {"type": "boolean"}}, "required": ["prd", "code"],
+                "additionalProperties": false}},
+            "required": ["title"], "additionalProperties": false})
+    }
+
+    #[test]
+    fn clear_values_are_fitted() {
+        let given = json!({"title": 7, "items": "one", "count": "3", "status": "In Progress",
+                           "scope": ["Code"], "id": "REQ-001"});
+        let (fitted, notes) = fit(&schema(), map(given)).unwrap();
+        assert_eq!(
+            fitted,
+            json!({"title": "7", "items": ["one"], "count": 3, "status": "in_progress",
+                   "scope": {"prd": false, "code": true}})
+        );
+        assert_eq!(notes.len(), 1);
+        let given = json!({"Title": "t", "items": "- a\n- b", "count": 2.0, "status": null});
+        let (fitted, _) = fit(&schema(), map(given)).unwrap();
+        assert_eq!(fitted, json!({"title": "t", "items": ["a", "b"], "count": 2}));
+    }
+
+    #[test]
+    fn everything_wrong_is_named_at_once() {
+        let given = json!({"count": "many", "status": "late", "colour": 1, "items": {"a": 1},
+                           "scope": {"prd": "maybe"}});
+        let error = fit(&schema(), map(given)).unwrap_err();
+        for part in [
+            "missing: title",
+            "unknown: colour (known: title, items",
+            "count must be a whole number",
+            "status must be one of in_progress, done, not 'late'",
+            "items must be a list of strings, not an object",
+            "scope.prd must be a boolean",
+        ] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_id_by_another_name_is_understood() {
+        let by = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+        for (wanted, written) in [("id", "task_id"), ("task_id", "id"), ("task_id", "taskId")] {
+            let fitted = fit(&by(wanted), map(json!({written: "x"}))).unwrap().0;
+            assert_eq!(fitted, json!({wanted: "x"}), "{written}");
+        }
+        let twice = fit(&by("id"), map(json!({"id": "x", "feature_id": "y"})));
+        assert!(twice.unwrap_err().contains("unknown: feature_id"));
+    }
+
+    #[test]
+    fn a_tool_without_arguments_takes_anything() {
+        let empty = json!({"type": "object", "properties": {}, "required": []});
+        assert_eq!(fit(&empty, map(json!({"random": 1}))), Ok((json!({}), vec![])));
+    }
+}

@@ -1,0 +1,123 @@
+//! Tools that run the mechanical checks, so that a model can mend before it is told.
+
+use super::plain::rows;
+use super::{Access, Answer, Field, Plain, Tool};
+use crate::artifact::check::{
+    Report, components_of, features_of, requirements_of, task_order, tasks_of, uncovered_features,
+};
+
+const TYPES: &[&str] = &["requirements", "features", "design", "plan"];
+
+static TOOLS: [Plain; 3] = [
+    Plain {
+        name: "check_data_format",
+        description: "Check records: required fields, ids, references.",
+        access: Access::Read,
+        fields: &[Field::choice("data_type", TYPES).required()],
+        run: |context, args| {
+            let store = context.store;
+            let report = match args.text("data_type") {
+                "requirements" => requirements_of(&store.requirements()?),
+                "features" => features_of(&store.features()?, &store.requirements()?),
+                "design" => components_of(&store.design()?, &store.features()?),
+                _ => tasks_of(&store.plan()?, &store.features()?, &store.design()?),
+            };
+            Ok(told(&report))
+        },
+    },
+    Plain {
+        name: "check_feature_coverage",
+        description: "Which features no component covers.",
+        access: Access::Read,
+        fields: &[],
+        run: |context, _| {
+            let features = context.store.features()?;
+            let uncovered = uncovered_features(&features, &context.store.design()?);
+            if uncovered.is_empty() {
+                let count = features.features.len();
+                return Ok(Answer::ok(format!("All {count} features are covered.")));
+            }
+            let list: Vec<_> =
+                uncovered.iter().map(|(id, name)| format!("{id} '{name}'")).collect();
+            Ok(Answer::ok(format!("Covered by no component: {}.", list.join(", "))))
+        },
+    },
+    Plain {
+        name: "check_task_dependencies",
+        description: "Unknown dependencies and cycles; else the order of the tasks.",
+        access: Access::Read,
+        fields: &[],
+        run: |context, _| {
+            let store = context.store;
+            let plan = store.plan()?;
+            let mut report = tasks_of(&plan, &store.features()?, &store.design()?);
+            report.findings.retain(|f| matches!(f.code, "unknown-dependency" | "dependency-cycle"));
+            Ok(match task_order(&plan) {
+                Ok(order) if report.is_ok() => {
+                    Answer::ok(format!("No cycle. Order: {}.", order.join(", ")))
+                }
+                _ => told(&report),
+            })
+        },
+    },
+];
+
+/// The tools of this file.
+pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
+    rows(&TOOLS)
+}
+
+/// What was found. That there is something does not make the call a failure.
+fn told(report: &Report) -> Answer {
+    if report.is_ok() {
+        return Answer::ok(format!("All right: {}.", report.passed.join("; ")));
+    }
+    let lines: Vec<_> =
+        report.findings.iter().map(|finding| format!("- {}", finding.details)).collect();
+    Answer::ok(format!("{} to mend:\n{}", lines.len(), lines.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::artifact::Artifact;
+    use crate::stage::Stage;
+    use crate::tool::testing::Bench;
+
+    #[test]
+    fn a_valid_project_is_all_right() {
+        let bench = Bench::new(Stage::Plan);
+        let mut context = bench.context();
+        for kind in TYPES {
+            let answer = context.call("check_data_format", &format!(r#"{{"data_type":"{kind}"}}"#));
+            assert!(answer.text.starts_with("All right: "), "{}", answer.text);
+        }
+        assert_eq!(context.call("check_feature_coverage", "").text, "All 2 features are covered.");
+        let answer = context.call("check_task_dependencies", "");
+        assert!(answer.text.starts_with("No cycle. Order: TASK-001, TASK-002"), "{}", answer.text);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let bench = Bench::new(Stage::Plan);
+        bench.files.edit(Artifact::ImplementationPlan, |v| {
+            v["tasks"][0]["dependencies"] = json!(["TASK-002", "TASK-044"]);
+            v["tasks"][0]["title"] = json!("");
+        });
+        bench.files.edit(Artifact::DesignSpec, |v| v["components"] = json!([]));
+        let mut context = bench.context();
+        let answer = context.call("check_task_dependencies", "");
+        assert!(answer.ok);
+        assert_eq!(
+            answer.text,
+            "2 to mend:\n- TASK-001 depends on TASK-044, which does not exist\n\
+             - tasks wait for each other: TASK-001 → TASK-002 → TASK-001"
+        );
+        let answer = context.call("check_data_format", r#"{"data_type":"plan"}"#);
+        assert!(answer.text.contains("TASK-001 has no title"), "{}", answer.text);
+        let answer = context.call("check_feature_coverage", "");
+        assert_eq!(answer.text, "Covered by no component: FEAT-001 'add', FEAT-002 'list'.");
+    }
+}

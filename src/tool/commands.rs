@@ -1,0 +1,166 @@
+//! The command tools: a shell command of the model's, and the project's own tests and lint.
+
+use super::plain::{Args, Kind, Waiting};
+use super::{Answer, Context, Field, ProjectCommands, Tool};
+use crate::workspace::CommandResult;
+
+static TOOLS: [Waiting; 3] = [
+    Waiting {
+        name: "run_command",
+        description: "Runs a shell command at the top of the project. No servers, background jobs \
+                      or writing git commands; no input. Ask for more time for a long build.",
+        fields: &[
+            Field::text("command", "For sh -c").required(),
+            Field::new("timeout_s", Kind::Number, "Seconds it may take"),
+        ],
+        run: |context, args| Box::pin(run(context, args)),
+    },
+    Waiting {
+        name: "check_tests",
+        description: "Runs the project's own tests.",
+        fields: CHECK,
+        run: |context, args| Box::pin(check(context, args, "test", |own| &own.test)),
+    },
+    Waiting {
+        name: "check_lint",
+        description: "Runs the project's own lint.",
+        fields: CHECK,
+        run: |context, args| Box::pin(check(context, args, "lint", |own| &own.lint)),
+    },
+];
+
+const CHECK: &[Field] = &[
+    Field::text("path", "Only this file or directory, where the command can do that"),
+    Field::text("command", "Command to run, only if the project has none of its own"),
+];
+
+/// The tools of this file.
+pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
+    TOOLS.iter().map(|tool| tool as &dyn Tool)
+}
+
+async fn run(context: &Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    let result = context.workspace.run(args.text("command"), args.number("timeout_s")).await?;
+    Ok(answer(context, &result, ""))
+}
+
+/// Runs a command of the project's own.
+async fn check(
+    context: &Context<'_>,
+    args: Args<'_>,
+    what: &str,
+    own: fn(&ProjectCommands) -> &str,
+) -> anyhow::Result<Answer> {
+    let own = own(context.commands);
+    // A whole test suite may take what a build may.
+    let limit = Some(context.limits.command_timeout_max_s);
+    let (command, result) = match args.some_text("command") {
+        Some(command) if own.is_empty() => {
+            (command.to_owned(), context.workspace.run(command, limit).await?)
+        }
+        Some(command) if command != own => {
+            anyhow::bail!("the project's {what} command is `{own}`; leave out command to run it")
+        }
+        _ if own.is_empty() => {
+            anyhow::bail!("the project has no {what} command that is known; give one in command")
+        }
+        _ => {
+            let command = match args.some_text("path") {
+                Some(path) => narrowed(own, &context.workspace.existing(path)?),
+                None => own.to_owned(),
+            };
+            let result = context.workspace.run_trusted(&command, limit).await?;
+            (command, result)
+        }
+    };
+    let verdict = if result.succeeded() { "passed" } else { "failed" };
+    Ok(answer(context, &result, &format!("{verdict}: `{command}`, ")))
+}
+
+/// The command for a part of the project, or for all of it where a path would mean something
+/// else (to `cargo test` it is a filter of test names).
+fn narrowed(command: &str, path: &str) -> String {
+    const TAKE_PATHS: [&str; 6] =
+        ["python3 -m pytest", "pytest", "ruff", "eslint", "npx eslint", "mypy"];
+    let takes = TAKE_PATHS.iter().any(|start| command.starts_with(start));
+    let simple = !command.contains(['|', '&', ';', '>', '<', '\n', '#']);
+    if takes && simple {
+        format!("{command} -- '{}'", path.replace('\'', r"'\''"))
+    } else {
+        command.to_owned()
+    }
+}
+
+fn answer(context: &Context<'_>, result: &CommandResult, verdict: &str) -> Answer {
+    let mut text = format!("{verdict}{} after {:.1} s", result.ending(), result.seconds);
+    if result.timed_out {
+        let most = context.limits.command_timeout_max_s;
+        text.push_str(&format!("; timeout_s may be up to {most}"));
+    }
+    for (name, output) in [("stdout", &result.stdout), ("stderr", &result.stderr)] {
+        if !output.is_empty() {
+            text.push_str(&format!("\n{name}:\n{}", output.trim_end()));
+        }
+    }
+    for (folder, files) in &result.bulk {
+        text.push_str(&format!(
+            "\n{folder}/ has {files} new files, too many to be recorded: ignore it in .gitignore, or \
+             make fewer"
+        ));
+    }
+    Answer { ok: !result.timed_out, text }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::Outcome;
+    use super::super::testing::Bench;
+    use super::*;
+    use crate::stage::Stage;
+
+    fn commands(test: &str, calls: &[(&str, Value)]) -> (Vec<Answer>, Outcome) {
+        let mut bench = Bench::new(Stage::Coding);
+        bench.commands.test = test.to_owned();
+        let mut run = bench.context();
+        let answers = calls.iter().map(|(name, args)| run.call(name, &args.to_string())).collect();
+        (answers, run.0.outcome)
+    }
+
+    #[test]
+    fn a_command_answers_with_exit_code_and_output() {
+        let run = |command| ("run_command", json!({"command": command}));
+        let (answers, outcome) =
+            commands("", &[run("echo out; echo err >&2; exit 2"), run("git commit"), run("true")]);
+        assert!(answers[0].ok && answers[0].text.starts_with("exit 2 after "));
+        assert!(answers[0].text.ends_with(" s\nstdout:\nout\nstderr:\nerr"), "{}", answers[0].text);
+        assert!(!answers[1].ok && outcome.guard_refusals == 1);
+        assert!(answers[2].text.starts_with("exit 0 after "));
+    }
+
+    #[test]
+    fn checks_run_the_projects_own_command_only() {
+        let check = |arguments| [("check_tests", arguments)];
+        let (own, _) = commands("echo tested & wait", &check(json!({})));
+        assert!(own[0].text.starts_with("passed: `echo tested & wait`, exit 0"), "{}", own[0].text);
+        let (other, _) = commands("false", &check(json!({"command": "true"})));
+        assert!(!other[0].ok && other[0].text.contains("is `false`"));
+        let (failed, _) = commands("false", &check(json!({})));
+        assert!(failed[0].ok && failed[0].text.starts_with("failed: `false`, exit 1"));
+        let (given, _) = commands("", &check(json!({"command": "true"})));
+        assert!(given[0].text.starts_with("passed: `true`"));
+        let (none, _) = commands("", &check(json!({})));
+        assert!(!none[0].ok && none[0].text.contains("give one"));
+        let (outside, outcome) = commands("pytest", &check(json!({"path": "../x"})));
+        assert!(!outside[0].ok && outcome.guard_refusals == 1);
+    }
+
+    #[test]
+    fn a_path_is_an_argument_only_where_it_means_one() {
+        assert_eq!(narrowed("python3 -m pytest -q", "a b"), "python3 -m pytest -q -- 'a b'");
+        assert_eq!(narrowed("cargo test", "src"), "cargo test");
+        assert_eq!(narrowed("ruff check && true", "src"), "ruff check && true");
+    }
+}

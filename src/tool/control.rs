@@ -1,0 +1,352 @@
+//! Tools that steer the run: verdicts, going back, asking a person, opening the gate.
+
+use super::plain::{Kind, rows};
+use super::{Access, Answer, Args, Context, Field, GoBack, Plain, Question, Tool};
+use crate::artifact::{Artifact, Feedback, Origin};
+use crate::stage::{Role, Stage};
+
+const SEVERITY: Field = Field::choice("severity", &["critical", "major", "minor"]);
+const DETAILS: Field = Field::text("details", "");
+const STAGES: &[&str] = &["triage", "idea", "prd", "design", "plan", "coding"];
+const FEEDBACK_TYPES: &[&str] =
+    &["build_error", "quality_issue", "missing_requirement", "suggestion"];
+const ISSUES: &str =
+    "design_flaw, missing_dependency, architecture_conflict, requirement_mismatch or another";
+const SUSPECTED: &str = "infinite_loop, unclear_requirements, actor_not_responding, \
+                         hallucination_detected or another";
+const ARTIFACTS: &[&str] = &["change", "idea", "prd", "design", "plan", "code"];
+const ARTIFACT: Field = Field::choice("artifact", ARTIFACTS).required();
+
+static TOOLS: [Plain; 8] = [
+    Plain {
+        name: "provide_feedback",
+        description: "Reject the draft: say what is wrong. Once per issue.",
+        access: Access::Read,
+        fields: &[
+            Field::choice("feedback_type", FEEDBACK_TYPES).required(),
+            SEVERITY.required(),
+            DETAILS.about("what is wrong and where, with ids").required(),
+            Field::text("suggested_fix", ""),
+        ],
+        run: provide_feedback,
+    },
+    Plain {
+        name: "exit_loop",
+        description: "Approve the draft.",
+        access: Access::Read,
+        fields: &[Field::text("summary", "why it is good enough")],
+        run: exit_loop,
+    },
+    Plain {
+        name: "request_replanning",
+        description: "Ask to go back because an earlier stage is wrong.",
+        access: Access::Read,
+        fields: &[
+            Field::choice("target_stage", STAGES),
+            Field::text("issue_type", ISSUES).required(),
+            SEVERITY.required(),
+            DETAILS.required(),
+        ],
+        run: request_replanning,
+    },
+    Plain {
+        name: "goto_stage",
+        description: "Ask to go back to an earlier stage.",
+        access: Access::Read,
+        fields: &[Field::choice("stage", STAGES).required(), Field::text("reason", "").required()],
+        run: goto_stage,
+    },
+    Plain {
+        name: "request_human_review",
+        description: "Stop and let a person look.",
+        access: Access::Read,
+        fields: &[
+            Field::text("reason", "").required(),
+            DETAILS,
+            Field::text("suspected_issue", SUSPECTED),
+        ],
+        run: request_human_review,
+    },
+    Plain {
+        name: "ask_user",
+        description: "Ask the person something only they can know.",
+        access: Access::Write,
+        fields: &[
+            Field::text("question", "").required(),
+            Field::new("options", Kind::Texts, "suggested answers"),
+        ],
+        run: ask_user,
+    },
+    Plain {
+        name: "review_and_edit_content",
+        description: "Let the person read and edit the draft now.",
+        access: Access::Write,
+        fields: &[ARTIFACT],
+        run: open_gate,
+    },
+    Plain {
+        name: "review_with_feedback_content",
+        description: "Let the person comment on the draft now.",
+        access: Access::Write,
+        fields: &[ARTIFACT],
+        run: open_gate,
+    },
+];
+
+/// The tools of this file.
+pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
+    rows(&TOOLS)
+}
+
+fn provide_feedback(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    let from = match context.role {
+        Role::Critic => Origin::Critic,
+        Role::Challenger => Origin::Challenger,
+        Role::SelfReview => Origin::SelfReview,
+        // The check stage has no critic: its one agent is read-only and judges.
+        Role::Actor if context.stage == Stage::Check => Origin::Critic,
+        Role::Actor => anyhow::bail!("feedback is the critic's; mend the draft yourself"),
+    };
+    let details = args.some_text("details").ok_or_else(|| anyhow::anyhow!("details is empty"))?;
+    let withdrawn = context.outcome.approved.take().is_some();
+    let feedback = Feedback {
+        at: context.now.to_owned(),
+        stage: context.stage,
+        iteration: context.iteration,
+        from,
+        feedback_type: args.get("feedback_type")?.unwrap_or_default(),
+        severity: args.get("severity")?.unwrap_or_default(),
+        details: details.to_owned(),
+        suggested_fix: args.some_text("suggested_fix").map(str::to_owned),
+        extra: serde_json::Map::new(),
+    };
+    let same = |other: &Feedback| other.details == feedback.details;
+    if context.outcome.feedback.iter().any(same) {
+        return Ok(Answer::ok("This feedback is recorded already."));
+    }
+    context.outcome.feedback.push(feedback);
+    let number = context.outcome.feedback.len();
+    let withdrawn = if withdrawn { " The approval before it is withdrawn." } else { "" };
+    Ok(Answer::ok(format!("Feedback {number} recorded; the actor gets it.{withdrawn}")))
+}
+
+fn exit_loop(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    anyhow::ensure!(
+        context.role != Role::Actor,
+        "approving is the critic's; a draft ends when you answer without a tool call"
+    );
+    anyhow::ensure!(
+        context.outcome.feedback.is_empty(),
+        "you gave feedback, so this draft is not approved"
+    );
+    context.outcome.approved = Some(args.text("summary").trim().to_owned());
+    Ok(Answer::ok("Approved."))
+}
+
+fn request_replanning(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    let issue = args.text("issue_type");
+    let stage = match args.get::<Stage>("target_stage")? {
+        Some(stage) => earlier(context, stage)?,
+        None => {
+            let wanted = match issue.trim().to_lowercase().replace([' ', '-'], "_").as_str() {
+                "requirement_mismatch" => Stage::Prd,
+                "missing_dependency" => Stage::Plan,
+                _ => Stage::Design,
+            };
+            // A patch session may have no such stage; then the last one it had.
+            let last = context.earlier.last().copied();
+            let known = context.earlier.contains(&wanted).then_some(wanted).or(last);
+            known.ok_or_else(|| anyhow::anyhow!("no stage comes before {}", context.stage))?
+        }
+    };
+    let (severity, details) = (args.text("severity"), args.text("details").trim());
+    go_back(context, stage, format!("{issue} ({severity}): {details}"))
+}
+
+fn goto_stage(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    let stage = args.get("stage")?.unwrap_or(context.stage);
+    let stage = earlier(context, stage)?;
+    go_back(context, stage, args.text("reason").trim().to_owned())
+}
+
+fn earlier(context: &Context<'_>, stage: Stage) -> anyhow::Result<Stage> {
+    let names: Vec<_> = context.earlier.iter().map(|stage| stage.name()).collect();
+    let now = context.stage;
+    anyhow::ensure!(!names.is_empty(), "no stage comes before {now}");
+    anyhow::ensure!(
+        context.earlier.contains(&stage),
+        "{stage} does not come before {now} here; you can go back to {}",
+        names.join(", ")
+    );
+    Ok(stage)
+}
+
+fn go_back(context: &mut Context<'_>, stage: Stage, reason: String) -> anyhow::Result<Answer> {
+    if let Some(wish) = &context.outcome.go_back {
+        anyhow::bail!("going back to {} is asked for already", wish.stage);
+    }
+    context.outcome.go_back = Some(GoBack { stage, reason });
+    Ok(Answer::ok(format!("Noted: back to {stage}. It is decided after this turn.")))
+}
+
+fn request_human_review(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    let mut text = args.text("reason").trim().to_owned();
+    if let Some(issue) = args.some_text("suspected_issue") {
+        text.push_str(&format!(" ({})", issue.replace('_', " ")));
+    }
+    if let Some(details) = args.some_text("details") {
+        text.push_str(&format!(": {details}"));
+    }
+    context.outcome.human_review = Some(text);
+    Ok(Answer::ok("A person will look after this turn."))
+}
+
+fn ask_user(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    let options: Vec<String> = args.get("options")?.unwrap_or_default();
+    let question =
+        args.some_text("question").ok_or_else(|| anyhow::anyhow!("question is empty"))?;
+    let question = Question { question: question.to_owned(), options };
+    if context.outcome.question.is_some() {
+        anyhow::bail!("a question is waiting for its answer already");
+    }
+    match context.person.ask(&question)? {
+        Some(answer) if answer.trim().is_empty() => {
+            Ok(Answer::ok("The person gave no answer; decide yourself, as simply as possible."))
+        }
+        Some(answer) => Ok(Answer::ok(format!("The person says: {}", answer.trim()))),
+        None => {
+            context.outcome.question = Some(question);
+            Ok(Answer::ok("Nobody is there; the question waits for an answer."))
+        }
+    }
+}
+
+fn open_gate(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    let (artifact, stage) = match args.text("artifact") {
+        "change" => (Some(Artifact::ChangeRequest), Stage::Triage),
+        "idea" => (Some(Artifact::Idea), Stage::Idea),
+        "prd" => (Some(Artifact::Prd), Stage::Prd),
+        "design" => (Some(Artifact::Design), Stage::Design),
+        "plan" => (Some(Artifact::Plan), Stage::Plan),
+        _ => (None, Stage::Coding),
+    };
+    let now = context.stage;
+    anyhow::ensure!(stage == now, "the gate of {now} shows the draft of {now} only");
+    if let Some(artifact) = artifact {
+        let text = context.store.text(artifact)?.unwrap_or_default();
+        let name = artifact.file_name();
+        anyhow::ensure!(!text.trim().is_empty(), "there is no {name} to review yet; save it first");
+    }
+    context.outcome.gate_requested = true;
+    Ok(Answer::ok("The person gets the draft after this turn."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::{FeedbackType, Severity};
+    use crate::tool::testing::{Bench, NOW};
+
+    const FEEDBACK: &str =
+        r#"{"feedback_type":"Missing Requirement","severity":"critical","details":"no undo"}"#;
+
+    #[test]
+    fn a_verdict_is_one_or_the_other() {
+        let bench = Bench::new(Stage::Prd);
+        let mut context = bench.context();
+        assert!(!context.call("exit_loop", "{}").ok);
+        assert!(!context.call("provide_feedback", FEEDBACK).ok);
+        context.0.role = Role::Critic;
+        assert!(context.call("exit_loop", r#"{"summary":"good"}"#).ok);
+        assert_eq!(context.0.outcome.approved.as_deref(), Some("good"));
+        let answer = context.call("provide_feedback", FEEDBACK);
+        assert!(answer.text.contains("withdrawn"), "{}", answer.text);
+        context.call("provide_feedback", FEEDBACK);
+        assert!(!context.call("exit_loop", "{}").ok);
+        let outcome = &context.0.outcome;
+        assert!(outcome.approved.is_none() && outcome.ends_run(Role::Critic));
+        let [feedback] = outcome.feedback.as_slice() else { panic!("{outcome:?}") };
+        assert_eq!((feedback.from, feedback.at.as_str()), (Origin::Critic, NOW));
+        assert_eq!(feedback.feedback_type, FeedbackType::MissingRequirement);
+        assert_eq!((feedback.severity, feedback.iteration), (Severity::Critical, 2));
+    }
+
+    #[test]
+    fn the_challenger_and_the_check_agent_say_who_they_are() {
+        let bench = Bench::new(Stage::Check);
+        let mut context = bench.context();
+        assert!(context.call("provide_feedback", FEEDBACK).ok);
+        context.0.role = Role::Challenger;
+        assert!(context.call("provide_feedback", &FEEDBACK.replace("undo", "redo")).ok);
+        let from: Vec<_> = context.0.outcome.feedback.iter().map(|f| f.from).collect();
+        assert_eq!(from, [Origin::Critic, Origin::Challenger]);
+    }
+
+    #[test]
+    fn one_goes_back_to_earlier_stages_only() {
+        let bench = Bench::new(Stage::Plan);
+        let mut context = bench.context();
+        let answer = context.call("goto_stage", r#"{"stage":"coding","reason":"r"}"#);
+        assert!(!answer.ok && answer.text.ends_with("you can go back to idea, prd, design"));
+        let wish = r#"{"issue_type":"requirement_mismatch","severity":"major","details":"d"}"#;
+        assert!(context.call("request_replanning", wish).ok);
+        let go_back = context.0.outcome.go_back.clone().unwrap();
+        assert_eq!(go_back.stage, Stage::Prd);
+        assert_eq!(go_back.reason, "requirement_mismatch (major): d");
+        assert!(!context.call("goto_stage", r#"{"stage":"idea","reason":"r"}"#).ok);
+        context.0.outcome.go_back = None;
+        let other = wish.replace("requirement_mismatch", "the API is not what we thought");
+        assert!(context.call("request_replanning", &other).ok);
+        assert_eq!(context.0.outcome.go_back.clone().unwrap().stage, Stage::Design);
+        context.0.outcome.go_back = None;
+        context.0.earlier = &[Stage::Triage];
+        assert!(context.call("request_replanning", wish).ok);
+        assert_eq!(context.0.outcome.go_back.clone().unwrap().stage, Stage::Triage);
+        context.0.earlier = &[];
+        context.0.outcome.go_back = None;
+        assert!(!context.call("request_replanning", wish).ok);
+    }
+
+    #[test]
+    fn a_question_is_answered_or_waits() {
+        let mut bench = Bench::new(Stage::Idea);
+        let question = r#"{"question":"Which language?","options":["Rust","Go"]}"#;
+        bench.answer = Some("Rust\n".to_owned());
+        let mut context = bench.context();
+        assert_eq!(context.call("ask_user", question).text, "The person says: Rust");
+        assert!(!context.0.outcome.ends_run(Role::Actor));
+        drop(context);
+        bench.answer = None;
+        let mut context = bench.context();
+        context.call("ask_user", question);
+        assert_eq!(context.0.outcome.question.clone().unwrap().options, ["Rust", "Go"]);
+        assert!(context.0.outcome.ends_run(Role::Actor));
+        assert!(!context.call("ask_user", question).ok);
+    }
+
+    #[test]
+    fn a_person_is_called_with_the_reason() {
+        let bench = Bench::new(Stage::Plan);
+        let mut context = bench.context();
+        let review =
+            r#"{"reason":"stuck","suspected_issue":"infinite_loop","details":"same again"}"#;
+        assert!(context.call("request_human_review", review).ok);
+        let reason = context.0.outcome.human_review.as_deref();
+        assert_eq!(reason, Some("stuck (infinite loop): same again"));
+        let review = r#"{"reason":"stuck","suspected_issue":"a race"}"#;
+        assert!(context.call("request_human_review", review).ok);
+        assert_eq!(context.0.outcome.human_review.as_deref(), Some("stuck (a race)"));
+    }
+
+    #[test]
+    fn the_gate_opens_for_a_draft_that_is_there() {
+        let bench = Bench::empty(Stage::Idea);
+        let mut context = bench.context();
+        let artifact = r#"{"artifact":"idea"}"#;
+        assert!(!context.call("review_and_edit_content", artifact).ok);
+        bench.files.put(Artifact::Idea, "# A\n");
+        assert!(context.call("review_with_feedback_content", artifact).ok);
+        assert!(context.0.outcome.gate_requested);
+        assert!(!context.call("review_and_edit_content", r#"{"artifact":"prd"}"#).ok);
+    }
+}

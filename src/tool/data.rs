@@ -1,0 +1,228 @@
+//! What the record tools share: the stage rule, references, creating and changing records; and
+//! the tools that read them.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::plain::rows;
+use super::{Access, Answer, Args, Context, Field, Plain, Tool};
+use crate::artifact::check::{known_ids, plural_of, same_id};
+use crate::artifact::{IdKind, SessionKind, TaskStatus};
+use crate::stage::Stage;
+
+const STATUS: &[&str] = &["pending", "in_progress", "completed", "blocked"];
+
+static TOOLS: [Plain; 3] = [
+    Plain {
+        name: "get_requirements",
+        description: "Requirements and features.",
+        access: Access::Read,
+        fields: &[],
+        run: |context, _| {
+            let requirements = context.store.requirements()?.requirements;
+            let features = context.store.features()?.features;
+            Ok(json(&json!({"requirements": requirements, "features": features})))
+        },
+    },
+    Plain {
+        name: "get_design",
+        description: "Components and architecture.",
+        access: Access::Read,
+        fields: &[],
+        run: |context, _| Ok(json(&serde_json::to_value(context.store.design()?)?)),
+    },
+    Plain {
+        name: "get_plan",
+        description: "Tasks and milestones.",
+        access: Access::Read,
+        fields: &[Field::choice("status_filter", STATUS)],
+        run: |context, args| {
+            let mut plan = context.store.plan()?;
+            if let Some(status) = args.get::<TaskStatus>("status_filter")? {
+                plan.tasks.retain(|task| task.status == status);
+            }
+            Ok(json(&serde_json::to_value(plan)?))
+        },
+    },
+];
+
+/// The tools of this file.
+pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
+    rows(&TOOLS)
+}
+
+fn json(value: &Value) -> Answer {
+    Answer::ok(value.to_string())
+}
+
+/// Refuses in another stage: what an earlier stage left is read-only.
+pub(super) fn only_in(context: &Context<'_>, stage: Stage) -> anyhow::Result<()> {
+    let now = context.stage;
+    anyhow::ensure!(now >= stage, "this belongs to {stage}, a later stage; now it is {now}");
+    anyhow::ensure!(
+        now == stage,
+        "this belongs to {stage} and cannot be changed in {now}; \
+         if it must change, go back with goto_stage or request_replanning"
+    );
+    Ok(())
+}
+
+/// The ids a model gave, as the records spell them, without blanks and repetitions.
+///
+/// # Errors
+///
+/// An id that does not exist; the known ones are named.
+pub(super) fn references(
+    context: &Context<'_>,
+    kind: IdKind,
+    given: &[String],
+) -> anyhow::Result<Vec<String>> {
+    let known = known_ids(&context.store, kind)?;
+    let mut found: Vec<String> = Vec::new();
+    let mut unknown = Vec::new();
+    let blank = |id: &str| matches!(id.to_lowercase().as_str(), "" | "none" | "n/a" | "null");
+    for id in given.iter().map(|id| id.trim()).filter(|id| !blank(id)) {
+        match known.iter().find(|known| same_id(kind, known, id)) {
+            Some(id) if !found.contains(id) => found.push(id.clone()),
+            Some(_) => {}
+            None => unknown.push(id),
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(found);
+    }
+    let what = plural_of(kind);
+    let known = if known.is_empty() {
+        format!("there are no {what} yet")
+    } else {
+        format!("the {what} are {}", known.join(", "))
+    };
+    anyhow::bail!("{} does not exist; {known}", unknown.join(", "))
+}
+
+/// One id a model gave, as the record spells it.
+///
+/// # Errors
+///
+/// As [`references`].
+pub(super) fn reference(context: &Context<'_>, kind: IdKind, id: &str) -> anyhow::Result<String> {
+    let found = references(context, kind, &[id.to_owned()])?;
+    found
+        .into_iter()
+        .next()
+        .ok_or_else(|| anyhow::anyhow!("an id like {} is needed", kind.format(1)))
+}
+
+/// Replaces the references in `fields[name]`, if given, by those that exist.
+///
+/// # Errors
+///
+/// As [`references`].
+pub(super) fn resolve(
+    context: &Context<'_>,
+    kind: IdKind,
+    fields: &mut Map<String, Value>,
+    name: &str,
+) -> anyhow::Result<()> {
+    let resolved = match fields.get(name) {
+        Some(Value::String(id)) => json!(reference(context, kind, id)?),
+        Some(value @ Value::Array(_)) => {
+            let ids: Vec<String> = serde_json::from_value(value.clone())?;
+            json!(references(context, kind, &ids)?)
+        }
+        _ => return Ok(()),
+    };
+    fields.insert(name.to_owned(), resolved);
+    Ok(())
+}
+
+/// What a creation says back: a new record, or the id of one that is the same.
+pub(super) enum Created<T> {
+    /// Not there before.
+    New(T),
+    /// A record with these very fields: nothing is created twice.
+    Same(String),
+}
+
+/// Makes a record of the given fields with the next id, higher than any seen; unless one with all
+/// of these fields is there.
+pub(super) fn create<T: Serialize + DeserializeOwned>(
+    context: &mut Context<'_>,
+    kind: IdKind,
+    present: &[T],
+    fields: Map<String, Value>,
+) -> anyhow::Result<Created<T>> {
+    for record in present {
+        let record = serde_json::to_value(record)?;
+        if fields.iter().all(|(name, value)| record.get(name) == Some(value)) {
+            return Ok(Created::Same(record["id"].as_str().unwrap_or_default().to_owned()));
+        }
+    }
+    context.store.see_ids(context.ids)?;
+    let mut record = Map::from_iter([("id".to_owned(), json!(context.ids.next(kind)))]);
+    record.extend(fields);
+    Ok(Created::New(serde_json::from_value(Value::Object(record))?))
+}
+
+/// Puts the given fields into a record; returns the names of those that changed.
+///
+/// # Errors
+///
+/// When no field is given at all.
+pub(super) fn change<T: Serialize + DeserializeOwned>(
+    record: &mut T,
+    fields: Map<String, Value>,
+) -> anyhow::Result<Vec<String>> {
+    anyhow::ensure!(!fields.is_empty(), "no field to change was given");
+    let mut value = serde_json::to_value(&*record)?;
+    let mut changed = Vec::new();
+    for (name, new) in fields {
+        if value.get(&name) != Some(&new) {
+            value[&name] = new;
+            changed.push(name);
+        }
+    }
+    *record = serde_json::from_value(value)?;
+    Ok(changed)
+}
+
+/// The fields of a record among the arguments: all but the ones that steer the tool.
+pub(super) fn fields_of(args: Args<'_>, steering: &[&str]) -> Map<String, Value> {
+    let fields = args.map().iter().filter(|(name, _)| !steering.contains(&name.as_str()));
+    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// `3 of 3–6 requirements`. A patch session also counts its parent's, for whom no limit holds.
+pub(super) fn tally(
+    context: &Context<'_>,
+    kind: IdKind,
+    count: usize,
+    [least, most]: [u32; 2],
+) -> anyhow::Result<String> {
+    let what = plural_of(kind);
+    if context.store.session()?.is_some_and(|session| session.kind == SessionKind::Patch) {
+        return Ok(format!("{count} {what} in all."));
+    }
+    let too_many = if count > most as usize { ": too many, merge or delete some" } else { "" };
+    Ok(format!("{count} of {least}–{most} {what}{too_many}."))
+}
+
+/// The answer to a creation of what is there.
+pub(super) fn exists(id: &str) -> Answer {
+    Answer::ok(format!("{id} exists already with these fields; nothing was created."))
+}
+
+/// What an update says back.
+pub(super) fn updated(id: &str, changed: &[String]) -> Answer {
+    if changed.is_empty() {
+        Answer::ok(format!("{id} is so already; nothing changed."))
+    } else {
+        Answer::ok(format!("Updated {id}: {}.", changed.join(", ")))
+    }
+}
+
+/// What a deletion says about references it removed.
+pub(super) fn cleaned(from: &[String]) -> String {
+    if from.is_empty() { String::new() } else { format!(" Taken out of {}.", from.join(", ")) }
+}

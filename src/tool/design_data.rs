@@ -1,0 +1,148 @@
+//! Tools for the components of the design.
+
+use super::data::{
+    Created, change, create, exists, fields_of, only_in, reference, resolve, tally, updated,
+};
+use super::plain::rows;
+use super::{Access, Answer, Args, Context, Field, Plain, Tool};
+use crate::artifact::check::uncovered_features;
+use crate::artifact::{Artifact, DesignSpec, IdKind};
+use crate::stage::Stage;
+
+const ID: Field = Field::text("id", "").required();
+const NAME: Field = Field::text("name", "");
+const TYPE: Field = Field::text("component_type", "such as module, service, ui");
+const RESPONSIBILITIES: Field = Field::texts("responsibilities", "");
+const TECHNOLOGY: Field = Field::text("technology", "");
+const INTERFACES: Field = Field::texts("interfaces", "");
+const FEATURES: Field = Field::texts("related_features", "existing ids, such as FEAT-001");
+
+static TOOLS: [Plain; 3] = [
+    Plain {
+        name: "create_design_component",
+        description: "Create a component; answers with its id.",
+        access: Access::Write,
+        fields: &[
+            NAME.required(),
+            TYPE.required(),
+            RESPONSIBILITIES.required(),
+            TECHNOLOGY.required(),
+            INTERFACES,
+            FEATURES,
+        ],
+        run: create_component,
+    },
+    Plain {
+        name: "update_design_component",
+        description: "Change the given fields of a component.",
+        access: Access::Write,
+        fields: &[ID, NAME, TYPE, RESPONSIBILITIES, TECHNOLOGY, INTERFACES, FEATURES],
+        run: update_component,
+    },
+    Plain {
+        name: "delete_design_component",
+        description: "Delete a component.",
+        access: Access::Write,
+        fields: &[ID],
+        run: delete_component,
+    },
+];
+
+/// The tools of this file.
+pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
+    rows(&TOOLS)
+}
+
+fn create_component(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Design)?;
+    let mut fields = fields_of(args, &[]);
+    resolve(context, IdKind::Feature, &mut fields, "related_features")?;
+    let mut design = context.store.design()?;
+    let component = match create(context, IdKind::Component, &design.components, fields)? {
+        Created::New(component) => component,
+        Created::Same(id) => return Ok(exists(&id)),
+    };
+    let text = format!("Created {} '{}'.", component.id, component.name);
+    design.components.push(component);
+    context.store.save(Artifact::DesignSpec, &design)?;
+    Ok(Answer::ok(format!("{text} {}", standing(context, &design)?)))
+}
+
+fn update_component(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Design)?;
+    let id = reference(context, IdKind::Component, args.text("id"))?;
+    let mut fields = fields_of(args, &["id"]);
+    resolve(context, IdKind::Feature, &mut fields, "related_features")?;
+    let mut design = context.store.design()?;
+    let mut changed = Vec::new();
+    for component in design.components.iter_mut().filter(|component| component.id == id) {
+        changed = change(component, std::mem::take(&mut fields))?;
+    }
+    context.store.save(Artifact::DesignSpec, &design)?;
+    Ok(updated(&id, &changed))
+}
+
+fn delete_component(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Design)?;
+    let id = reference(context, IdKind::Component, args.text("id"))?;
+    // A deleted number stays used.
+    context.store.see_ids(context.ids)?;
+    let mut design = context.store.design()?;
+    design.components.retain(|component| component.id != id);
+    context.store.save(Artifact::DesignSpec, &design)?;
+    let tasks = context.store.plan()?.tasks;
+    let left: Vec<_> =
+        tasks.iter().filter(|t| t.component_id == id).map(|t| t.id.as_str()).collect();
+    let left = if left.is_empty() {
+        String::new()
+    } else {
+        format!(" Tasks that still name it, to be mended in plan: {}.", left.join(", "))
+    };
+    let standing = standing(context, &design)?;
+    Ok(Answer::ok(format!("Deleted {id}.{left} {standing} Next: take {id} out of design.md.")))
+}
+
+/// How many components there are, and which features none of them carries yet.
+fn standing(context: &Context<'_>, design: &DesignSpec) -> anyhow::Result<String> {
+    let count = design.components.len();
+    let tally = tally(context, IdKind::Component, count, context.limits.components)?;
+    let uncovered = uncovered_features(&context.store.features()?, design);
+    let ids: Vec<_> = uncovered.into_iter().map(|(id, _)| id).collect();
+    Ok(if ids.is_empty() {
+        format!("{tally} Every feature is covered.")
+    } else {
+        format!("{tally} Not covered yet: {}.", ids.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::testing::Bench;
+
+    #[test]
+    fn components_are_created_changed_and_deleted() {
+        let bench = Bench::new(Stage::Design);
+        let mut context = bench.context();
+        let component = r#"{"name":"store","component_type":"module","responsibilities":"keep",
+            "technology":"json","related_features":["FEAT-001"]}"#;
+        let answer = context.call("create_design_component", component);
+        assert_eq!(
+            answer.text,
+            "Created COMP-003 'store'. 3 of 2–4 components. Every feature is covered."
+        );
+        let answer = context.call("create_design_component", component);
+        assert!(answer.text.starts_with("COMP-003 exists already"), "{}", answer.text);
+        let answer = context.call(
+            "update_design_component",
+            r#"{"id":"COMP-003","related_features":["FEAT-009"]}"#,
+        );
+        assert!(answer.text.contains("the features are FEAT-001, FEAT-002"), "{}", answer.text);
+        context.call("delete_design_component", r#"{"id":"COMP-003"}"#);
+        let answer = context.call("delete_design_component", r#"{"id":"COMP-001"}"#);
+        assert!(
+            answer.text.contains("TASK-001") && answer.text.contains("Not covered yet: FEAT-001")
+        );
+        assert!(!context.call("delete_design_component", r#"{"id":"COMP-001"}"#).ok);
+    }
+}

@@ -1,0 +1,201 @@
+//! Tools that save and load the Markdown documents, and load the feedback history.
+
+use super::data::only_in;
+use super::plain::rows;
+use super::{Access, Answer, Args, Context, Field, Plain, Tool};
+use crate::artifact::{Artifact, check};
+use crate::stage::Stage;
+
+/// Bytes of a document.
+const MAX_DOCUMENT: usize = 256 * 1024;
+
+const CONTENT: &[Field] = &[Field::text("content", "the whole document, Markdown").required()];
+
+macro_rules! save {
+    ($name:literal, $about:literal, $artifact:ident, $stage:ident) => {
+        Plain {
+            name: $name,
+            description: $about,
+            access: Access::Write,
+            fields: CONTENT,
+            run: |context, args| save(context, args, Artifact::$artifact, Stage::$stage),
+        }
+    };
+}
+
+macro_rules! load {
+    ($name:literal, $about:literal, $artifact:ident) => {
+        Plain {
+            name: $name,
+            description: $about,
+            access: Access::Read,
+            fields: &[],
+            run: |context, _| load(context, Artifact::$artifact),
+        }
+    };
+}
+
+static TOOLS: [Plain; 11] = [
+    save!("save_idea", "Save idea.md.", Idea, Idea),
+    save!("save_prd_doc", "Save prd.md.", Prd, Prd),
+    save!("save_design_doc", "Save design.md.", Design, Design),
+    save!("save_plan_doc", "Save plan.md.", Plan, Plan),
+    save!("save_check_report", "Save check_report.md.", CheckReport, Check),
+    save!(
+        "save_delivery_report",
+        "Save delivery_report.md. Its first line is the pull request's title.",
+        DeliveryReport,
+        Delivery
+    ),
+    load!("load_idea", "Read idea.md.", Idea),
+    load!("load_prd_doc", "Read prd.md.", Prd),
+    load!("load_design_doc", "Read design.md.", Design),
+    load!("load_plan_doc", "Read plan.md.", Plan),
+    load!("load_feedback_history", "Read all feedback so far.", Feedback),
+];
+
+/// The tools of this file.
+pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
+    rows(&TOOLS)
+}
+
+fn save(
+    context: &mut Context<'_>,
+    args: Args<'_>,
+    artifact: Artifact,
+    stage: Stage,
+) -> anyhow::Result<Answer> {
+    only_in(context, stage)?;
+    let text = clean(args.text("content"))?;
+    if artifact == Artifact::DeliveryReport {
+        something_to_deliver(context)?;
+        anyhow::ensure!(
+            check::pr_title(&text).is_some(),
+            "the first line must say what is delivered, such as '# Add a todo list', \
+             because it becomes the pull request's title"
+        );
+    }
+    let name = artifact.file_name();
+    if !context.store.save_text(artifact, &text)? {
+        return Ok(Answer::ok(format!("{name} has this content already; nothing changed.")));
+    }
+    let next = match artifact {
+        Artifact::Prd => " Its REQ and FEAT ids must be those of the records.",
+        Artifact::Design => " Its COMP ids must be those of the records.",
+        Artifact::Plan => " Its TASK ids must be those of the records.",
+        _ => "",
+    };
+    Ok(Answer::ok(format!("Saved {name}, {} lines.{next}", text.lines().count())))
+}
+
+fn load(context: &mut Context<'_>, artifact: Artifact) -> anyhow::Result<Answer> {
+    let text = context.store.text(artifact)?.unwrap_or_default();
+    if text.trim().is_empty() {
+        return Ok(Answer::ok(format!("There is no {} yet.", artifact.file_name())));
+    }
+    Ok(Answer::ok(text))
+}
+
+/// Refuses a report when none of the files the plan promised is there.
+fn something_to_deliver(context: &Context<'_>) -> anyhow::Result<()> {
+    let plan = context.store.plan()?;
+    let mut files = plan.tasks.iter().flat_map(|task| &task.files_to_create).peekable();
+    let nothing =
+        files.peek().is_some() && !files.any(|path| context.workspace.exists(path.trim()));
+    anyhow::ensure!(!nothing, "there is nothing to deliver: none of the planned files exists");
+    Ok(())
+}
+
+/// A document as it is kept: without a fence around the whole, with `\n` line ends.
+///
+/// # Errors
+///
+/// Empty, too long, or with control characters, which have no place in a document.
+fn clean(content: &str) -> anyhow::Result<String> {
+    let text = content.replace("\r\n", "\n").replace('\r', "\n");
+    let text = unfence(text.trim_start_matches(['\n', '\u{feff}']).trim_end()).trim_end();
+    anyhow::ensure!(!text.trim().is_empty(), "content is empty");
+    anyhow::ensure!(
+        text.len() <= MAX_DOCUMENT,
+        "content has {} bytes; at most {MAX_DOCUMENT} are allowed",
+        text.len()
+    );
+    let control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if let Some((line, _)) = text.lines().enumerate().find(|(_, line)| line.contains(control)) {
+        anyhow::bail!("line {} holds a control character; write plain text", line + 1);
+    }
+    Ok(format!("{text}\n"))
+}
+
+/// Without one code fence, if it is around the whole text and named as Markdown or not at all.
+fn unfence(text: &str) -> &str {
+    let inner = || {
+        let (first, rest) = text.split_once('\n')?;
+        let word = first.strip_prefix("```")?.trim();
+        let body = rest.strip_suffix("```")?;
+        // Fences within would pair up with the outer ones if these were two blocks.
+        let inside = body.lines().filter(|line| line.starts_with("```")).count();
+        let whole = body.ends_with('\n') && inside % 2 == 0;
+        (whole && matches!(word, "" | "markdown" | "md" | "text")).then_some(body)
+    };
+    inner().unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tool::testing::Bench;
+
+    fn content(text: &str) -> String {
+        json!({"content": text}).to_string()
+    }
+
+    #[test]
+    fn a_document_is_saved_once() {
+        let bench = Bench::empty(Stage::Idea);
+        let mut context = bench.context();
+        assert_eq!(context.call("load_idea", "").text, "There is no idea.md yet.");
+        let text = content("```markdown\n# A\r\nb\n```");
+        assert_eq!(context.call("save_idea", &text).text, "Saved idea.md, 2 lines.");
+        assert_eq!(context.call("load_idea", "").text, "# A\nb\n");
+        let answer = context.call("save_idea", &content("# A\nb"));
+        assert!(answer.ok && answer.text.contains("nothing changed"));
+        let answer = context.call("save_prd_doc", &content("x"));
+        assert!(!answer.ok && answer.text.contains("belongs to prd, a later stage"));
+    }
+
+    #[test]
+    fn only_a_fence_around_the_whole_is_taken_off() {
+        assert_eq!(unfence("```\na\n```\nb\n```\nc\n```\n```"), "```\na\n```\nb\n```\nc\n```\n```");
+        assert_eq!(unfence("```md\n# A\n```sh\nls\n```\nend\n```"), "# A\n```sh\nls\n```\nend\n");
+        assert_eq!(unfence("```rust\nfn a() {}\n```"), "```rust\nfn a() {}\n```");
+    }
+
+    #[test]
+    fn what_is_no_document_is_refused() {
+        assert!(clean(" \n").is_err());
+        assert!(clean(&"a".repeat(MAX_DOCUMENT + 1)).is_err());
+        assert!(clean("a\nb\u{1b}[31m").unwrap_err().to_string().starts_with("line 2"));
+        assert_eq!(clean("\n  a\tb\r\n\r\n").unwrap(), "  a\tb\n");
+    }
+
+    #[test]
+    fn a_report_needs_a_title_and_something_to_deliver() {
+        let bench = Bench::new(Stage::Delivery);
+        bench.touch("there.rs");
+        bench.files.edit(Artifact::ImplementationPlan, |v| {
+            v["tasks"][0]["files_to_create"] = json!(["there.rs"]);
+        });
+        let mut context = bench.context();
+        let answer = context.call("save_delivery_report", &content("# Delivery Report\n\nx"));
+        assert!(!answer.ok && answer.text.contains("title"));
+        assert!(context.call("save_delivery_report", &content("# Add todos\n\nx")).ok);
+        bench.files.edit(Artifact::ImplementationPlan, |v| {
+            v["tasks"].as_array_mut().unwrap().remove(0);
+        });
+        let answer = context.call("save_delivery_report", &content("# Add more todos\n"));
+        assert!(!answer.ok && answer.text.contains("nothing to deliver"), "{}", answer.text);
+    }
+}

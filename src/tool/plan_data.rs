@@ -1,0 +1,351 @@
+//! Tools for tasks: planned in plan, marked as done in coding.
+
+use serde_json::{Map, Value, json};
+
+use super::data::{
+    Created, change, cleaned, create, exists, fields_of, only_in, reference, resolve, tally,
+    updated,
+};
+use super::plain::rows;
+use super::{Access, Answer, Args, Context, Field, Plain, Tool};
+use crate::artifact::check::{derive_feature_status, task_order};
+use crate::artifact::{Artifact, IdKind, Plan, Task, TaskStatus};
+use crate::stage::Stage;
+
+/// Levels of `TASK-001.1.1`.
+const MAX_LEVELS: usize = 3;
+
+const ID: Field = Field::text("task_id", "").required();
+const TITLE: Field = Field::text("title", "");
+const DESCRIPTION: Field = Field::text("description", "");
+const FEATURE: Field = Field::text("feature_id", "");
+const COMPONENT: Field = Field::text("component_id", "");
+const DEPENDENCIES: Field = Field::texts("dependencies", "ids of tasks that come first");
+const FILES: Field = Field::texts("files_to_create", "paths that exist when it is done");
+const CRITERIA: Field = Field::texts("acceptance_criteria", "");
+const REASON: Field = Field::text("reason", "").required();
+const STATUS: &[&str] = &["pending", "in_progress", "completed", "blocked"];
+
+static TOOLS: [Plain; 4] = [
+    Plain {
+        name: "create_task",
+        description: "Create a task small enough for one commit; answers with its id.",
+        access: Access::Write,
+        fields: &[
+            TITLE.required(),
+            DESCRIPTION.required(),
+            FEATURE.required(),
+            COMPONENT.required(),
+            DEPENDENCIES,
+            FILES,
+            CRITERIA.required(),
+            Field::text("parent_id", "only for a sub-task: the task it is part of"),
+        ],
+        run: create_task,
+    },
+    Plain {
+        name: "update_task",
+        description: "Change the given fields of a task.",
+        access: Access::Write,
+        fields: &[
+            ID,
+            REASON,
+            TITLE,
+            DESCRIPTION,
+            FEATURE,
+            COMPONENT,
+            DEPENDENCIES,
+            FILES,
+            CRITERIA,
+        ],
+        run: update_task,
+    },
+    Plain {
+        name: "delete_task",
+        description: "Delete a task, its sub-tasks and references to them.",
+        access: Access::Write,
+        fields: &[ID, REASON],
+        run: delete_task,
+    },
+    Plain {
+        name: "update_task_status",
+        description: "Say how far your task is. Completed needs its files_to_create.",
+        access: Access::Write,
+        fields: &[ID, Field::choice("new_status", STATUS).required()],
+        run: update_task_status,
+    },
+];
+
+/// The tools of this file.
+pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
+    rows(&TOOLS)
+}
+
+fn create_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Plan)?;
+    let mut fields = fields_of(args, &["parent_id"]);
+    resolve_all(context, &mut fields)?;
+    let mut plan = context.store.plan()?;
+    let created = match args.some_text("parent_id") {
+        Some(parent) => {
+            let parent = reference(context, IdKind::Task, parent)?;
+            sub_task(&plan, &parent, fields)?
+        }
+        None => {
+            let top: Vec<_> = plan.tasks.iter().filter(|t| t.is_top_level()).cloned().collect();
+            create(context, IdKind::Task, &top, fields)?
+        }
+    };
+    let task = match created {
+        Created::New(task) => task,
+        Created::Same(id) => return Ok(exists(&id)),
+    };
+    let text = format!("Created {} '{}'.", task.id, task.title);
+    let bare = task.is_top_level() && task.files_to_create.is_empty();
+    let hint = if bare { " It names no files_to_create." } else { "" };
+    plan.tasks.push(task);
+    context.store.save(Artifact::ImplementationPlan, &plan)?;
+    Ok(Answer::ok(format!("{text}{hint} {}", standing(context, &plan)?)))
+}
+
+/// A task below another, numbered after its siblings.
+fn sub_task(
+    plan: &Plan,
+    parent: &str,
+    fields: Map<String, Value>,
+) -> anyhow::Result<Created<Task>> {
+    anyhow::ensure!(
+        parent.split('.').count() < MAX_LEVELS,
+        "{parent} is at the deepest of {MAX_LEVELS} levels; make the task a part of its parent"
+    );
+    let number_below = |id: &str| -> Option<u32> {
+        let rest = id.strip_prefix(parent)?.strip_prefix('.')?;
+        rest.parse().ok()
+    };
+    let mut highest = 0;
+    for task in &plan.tasks {
+        let Some(number) = number_below(&task.id) else { continue };
+        highest = highest.max(number);
+        let task_fields = serde_json::to_value(task)?;
+        if fields.iter().all(|(name, value)| task_fields.get(name) == Some(value)) {
+            return Ok(Created::Same(task.id.clone()));
+        }
+    }
+    let mut record = fields;
+    record.insert("id".to_owned(), json!(format!("{parent}.{}", highest + 1)));
+    Ok(Created::New(serde_json::from_value(Value::Object(record))?))
+}
+
+fn update_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Plan)?;
+    let id = reference(context, IdKind::Task, args.text("task_id"))?;
+    let mut fields = fields_of(args, &["task_id", "reason"]);
+    resolve_all(context, &mut fields)?;
+    let mut plan = context.store.plan()?;
+    let was_ordered = task_order(&plan).is_ok();
+    let mut changed = Vec::new();
+    for task in plan.tasks.iter_mut().filter(|task| task.id == id) {
+        changed = change(task, std::mem::take(&mut fields))?;
+    }
+    if let (true, Err(cycle)) = (was_ordered, task_order(&plan)) {
+        anyhow::bail!("tasks would wait for each other: {}", cycle.join(" → "));
+    }
+    context.store.save(Artifact::ImplementationPlan, &plan)?;
+    Ok(updated(&id, &changed))
+}
+
+fn delete_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Plan)?;
+    let id = reference(context, IdKind::Task, args.text("task_id"))?;
+    // A deleted number stays used.
+    context.store.see_ids(context.ids)?;
+    let mut plan = context.store.plan()?;
+    let below = format!("{id}.");
+    let gone = |other: &String| *other == id || other.starts_with(&below);
+    let deleted: Vec<_> = plan.tasks.iter().map(|t| t.id.clone()).filter(&gone).collect();
+    plan.tasks.retain(|task| !gone(&task.id));
+    let mut from = Vec::new();
+    for task in plan.tasks.iter_mut().filter(|task| task.dependencies.iter().any(gone)) {
+        task.dependencies.retain(|other| !gone(other));
+        from.push(format!("the dependencies of {}", task.id));
+    }
+    context.store.save(Artifact::ImplementationPlan, &plan)?;
+    let (deleted, cleaned) = (deleted.join(", "), cleaned(&from));
+    let standing = standing(context, &plan)?;
+    Ok(Answer::ok(format!(
+        "Deleted {deleted}.{cleaned} {standing} Next: take {id} out of plan.md."
+    )))
+}
+
+fn update_task_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Coding)?;
+    let id = reference(context, IdKind::Task, args.text("task_id"))?;
+    let status: TaskStatus = args.get("new_status")?.unwrap_or_default();
+    if let Some(current) = context.task
+        && id != current
+        && !id.starts_with(&format!("{current}."))
+    {
+        anyhow::bail!("you are working on {current}; {id} has a turn of its own");
+    }
+    let mut plan = context.store.plan()?;
+    let workspace = context.workspace;
+    for task in plan.tasks.iter_mut().filter(|task| task.id == id) {
+        if status == TaskStatus::Completed {
+            let missing = missing_files(task, &|path| workspace.exists(path));
+            anyhow::ensure!(
+                missing.is_empty(),
+                "{id} is not complete: {} must exist first (write_file)",
+                missing.join(", ")
+            );
+        }
+        task.status = status;
+    }
+    let mut features = context.store.features()?;
+    let changes = derive_feature_status(&mut features, &plan);
+    context.store.save(Artifact::ImplementationPlan, &plan)?;
+    if !changes.is_empty() {
+        context.store.save(Artifact::Features, &features)?;
+    }
+    let top: Vec<_> = plan.tasks.iter().filter(|task| task.is_top_level()).collect();
+    let done = top.iter().filter(|task| task.status == TaskStatus::Completed).count();
+    let mut text =
+        format!("{id} is {}: {done} of {} tasks completed.", args.text("new_status"), top.len());
+    for change in changes {
+        text.push_str(&format!(" {change}."));
+    }
+    if status == TaskStatus::Completed && context.task == Some(id.as_str()) {
+        text.push_str(" If nothing is left to do, answer without a tool call.");
+    }
+    Ok(Answer::ok(text))
+}
+
+/// The files a task promised that are not there.
+fn missing_files(task: &Task, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let files = task.files_to_create.iter().map(|path| path.trim());
+    files.filter(|path| !path.is_empty() && !exists(path)).map(str::to_owned).collect()
+}
+
+fn resolve_all(context: &Context<'_>, fields: &mut Map<String, Value>) -> anyhow::Result<()> {
+    resolve(context, IdKind::Feature, fields, "feature_id")?;
+    resolve(context, IdKind::Component, fields, "component_id")?;
+    resolve(context, IdKind::Task, fields, "dependencies")
+}
+
+fn standing(context: &Context<'_>, plan: &Plan) -> anyhow::Result<String> {
+    let top = plan.tasks.iter().filter(|task| task.is_top_level()).count();
+    tally(context, IdKind::Task, top, context.limits.tasks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::FeatureStatus;
+    use crate::tool::testing::Bench;
+
+    const TASK: &str = r#"{"title":"t","description":"d","feature_id":"feat-1","component_id":
+        "COMP-002","dependencies":["TASK-005",""],"files_to_create":"a.rs","acceptance_criteria":"a"}"#;
+
+    #[test]
+    fn a_status_or_an_id_of_the_models_own_is_no_obstacle() {
+        let bench = Bench::new(Stage::Plan);
+        let mut context = bench.context();
+        let own = r#"{"id":"TASK-040","status":"completed","title":"#;
+        let answer = context.call("create_task", &TASK.replace(r#"{"title":"#, own));
+        assert!(
+            answer.ok && answer.text.contains("the status is kept by the program"),
+            "{answer:?}"
+        );
+        let plan = bench.store().plan().unwrap();
+        let made = plan.tasks.last().unwrap();
+        assert_eq!(made.status, TaskStatus::Pending);
+        assert_ne!(made.id, "TASK-040");
+    }
+
+    #[test]
+    fn tasks_are_created_with_what_exists() {
+        let bench = Bench::new(Stage::Plan);
+        let mut context = bench.context();
+        let answer = context.call("create_task", TASK);
+        assert_eq!(answer.text, "Created TASK-006 't'. 6 of 5–12 tasks.");
+        let task = bench.store().plan().unwrap().tasks[5].clone();
+        assert_eq!((task.feature_id.as_str(), task.dependencies.len()), ("FEAT-001", 1));
+        assert!(context.call("create_task", TASK).text.starts_with("TASK-006 exists already"));
+        let answer = context.call("create_task", &TASK.replace("TASK-005", "TASK-009"));
+        assert!(!answer.ok && answer.text.contains("TASK-009 does not exist"), "{}", answer.text);
+        let answer = context.call("create_task", &TASK.replace("COMP-002", ""));
+        assert!(answer.text.contains("an id like COMP-001 is needed"), "{}", answer.text);
+    }
+
+    #[test]
+    fn sub_tasks_go_three_levels_deep() {
+        let bench = Bench::new(Stage::Plan);
+        let mut context = bench.context();
+        let mut below = |parent: &str| {
+            let task =
+                TASK.replace("{\"title\"", &format!("{{\"parent_id\":\"{parent}\",\"title\""));
+            context.call("create_task", &task).text
+        };
+        assert!(below("TASK-001").starts_with("Created TASK-001.1 't'. 5 of"));
+        assert!(below("TASK-001").starts_with("TASK-001.1 exists"));
+        assert!(below("TASK-001.1").starts_with("Created TASK-001.1.1"));
+        assert!(below("TASK-001.1.1").contains("deepest of 3 levels"));
+    }
+
+    #[test]
+    fn a_cycle_is_refused_and_named() {
+        let bench = Bench::new(Stage::Plan);
+        let mut context = bench.context();
+        let update = r#"{"task_id":"TASK-004","reason":"r","dependencies":["TASK-005"]}"#;
+        let answer = context.call("update_task", update);
+        assert_eq!(answer.text, "tasks would wait for each other: TASK-004 → TASK-005 → TASK-004");
+        let answer = context.call("update_task", r#"{"id":"TASK-004","title":"x"}"#);
+        assert!(answer.text.contains("missing: reason"), "{}", answer.text);
+        let answer = context.call("update_task", r#"{"id":"TASK-004","title":"x","reason":"r"}"#);
+        assert_eq!(answer.text, "Updated TASK-004: title.");
+    }
+
+    #[test]
+    fn deleting_cleans_dependencies() {
+        let bench = Bench::new(Stage::Plan);
+        let mut context = bench.context();
+        let answer = context.call("delete_task", r#"{"task_id":"TASK-002","reason":"r"}"#);
+        assert!(
+            answer
+                .text
+                .starts_with("Deleted TASK-002. Taken out of the dependencies of TASK-003. 4 of"),
+            "{}",
+            answer.text
+        );
+        assert!(bench.store().plan().unwrap().tasks[1].dependencies.is_empty());
+        context.call("delete_task", r#"{"task_id":"TASK-005","reason":"r"}"#);
+        let task = TASK.replace("TASK-005", "TASK-001");
+        assert!(context.call("create_task", &task).text.starts_with("Created TASK-006"));
+    }
+
+    #[test]
+    fn a_task_is_completed_when_its_files_exist() {
+        let task =
+            Task { files_to_create: vec!["a".into(), " ".into(), "b".into()], ..Task::default() };
+        assert_eq!(missing_files(&task, &|path| path == "a"), ["b"]);
+
+        let bench = Bench::new(Stage::Coding);
+        bench.touch("there.rs");
+        bench.files.edit(Artifact::ImplementationPlan, |v| {
+            v["tasks"][0]["files_to_create"] = json!(["there.rs"]);
+            v["tasks"][1]["files_to_create"] = json!(["no/such/file"]);
+        });
+        let mut context = bench.context();
+        context.0.task = Some("TASK-001");
+        let status = |id: &str| format!(r#"{{"task_id":"{id}","new_status":"Completed"}}"#);
+        let answer = context.call("update_task_status", &status("TASK-002"));
+        assert_eq!(answer.text, "you are working on TASK-001; TASK-002 has a turn of its own");
+        let answer = context.call("update_task_status", &status("TASK-001"));
+        assert!(answer.text.starts_with(
+            "TASK-001 is completed: 1 of 5 tasks completed. FEAT-001 is in_progress."
+        ));
+        assert_eq!(bench.store().features().unwrap().features[0].status, FeatureStatus::InProgress);
+        context.0.task = None;
+        let answer = context.call("update_task_status", &status("TASK-002"));
+        assert!(!answer.ok && answer.text.contains("no/such/file must exist first"));
+    }
+}

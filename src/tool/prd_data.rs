@@ -1,0 +1,313 @@
+//! Tools for requirements and features.
+
+use super::data::{
+    Created, change, cleaned, create, exists, fields_of, only_in, reference, resolve, tally,
+    updated,
+};
+use super::plain::rows;
+use super::{Access, Answer, Args, Context, Field, Plain, Tool};
+use crate::artifact::{Artifact, FeatureStatus, IdKind, TaskStatus};
+use crate::stage::Stage;
+
+const ID: Field = Field::text("id", "").required();
+const TITLE: Field = Field::text("title", "");
+const NAME: Field = Field::text("name", "");
+const DESCRIPTION: Field = Field::text("description", "");
+const PRIORITY: Field = Field::choice("priority", &["high", "medium", "low"]);
+const CATEGORY: Field = Field::choice("category", &["functional", "non_functional"]);
+const CRITERIA: Field = Field::texts("acceptance_criteria", "");
+const REQUIREMENTS: Field = Field::texts("requirement_ids", "existing ids, such as REQ-001");
+const COMPLETION: Field = Field::texts("completion_criteria", "");
+
+static TOOLS: [Plain; 7] = [
+    Plain {
+        name: "create_requirement",
+        description: "Create a requirement; answers with its id.",
+        access: Access::Write,
+        fields: &[
+            TITLE.required(),
+            DESCRIPTION.required(),
+            PRIORITY,
+            CATEGORY,
+            CRITERIA.required(),
+        ],
+        run: create_requirement,
+    },
+    Plain {
+        name: "update_requirement",
+        description: "Change the given fields of a requirement.",
+        access: Access::Write,
+        fields: &[ID, TITLE, DESCRIPTION, PRIORITY, CATEGORY, CRITERIA],
+        run: update_requirement,
+    },
+    Plain {
+        name: "delete_requirement",
+        description: "Delete a requirement and references to it.",
+        access: Access::Write,
+        fields: &[ID],
+        run: delete_requirement,
+    },
+    Plain {
+        name: "add_feature",
+        description: "Create a feature that serves existing requirements; answers with its id.",
+        access: Access::Write,
+        fields: &[NAME.required(), DESCRIPTION.required(), REQUIREMENTS.required(), COMPLETION],
+        run: add_feature,
+    },
+    Plain {
+        name: "update_feature",
+        description: "Change the given fields of a feature.",
+        access: Access::Write,
+        fields: &[ID, NAME, DESCRIPTION, REQUIREMENTS, COMPLETION],
+        run: update_feature,
+    },
+    Plain {
+        name: "delete_feature",
+        description: "Delete a feature.",
+        access: Access::Write,
+        fields: &[ID],
+        run: delete_feature,
+    },
+    Plain {
+        name: "update_feature_status",
+        description: "Set a feature's status. It follows its tasks anyway.",
+        access: Access::Write,
+        fields: &[
+            Field::text("feature_id", "").required(),
+            Field::choice("new_status", &["planned", "in_progress", "implemented"]).required(),
+        ],
+        run: update_feature_status,
+    },
+];
+
+/// The tools of this file.
+pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
+    rows(&TOOLS)
+}
+
+fn create_requirement(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Prd)?;
+    let mut all = context.store.requirements()?;
+    let requirement =
+        match create(context, IdKind::Requirement, &all.requirements, fields_of(args, &[]))? {
+            Created::New(requirement) => requirement,
+            Created::Same(id) => return Ok(exists(&id)),
+        };
+    let text = format!("Created {} '{}'.", requirement.id, requirement.title);
+    all.requirements.push(requirement);
+    context.store.save(Artifact::Requirements, &all)?;
+    let limits = context.limits.requirements;
+    let tally = tally(context, IdKind::Requirement, all.requirements.len(), limits)?;
+    Ok(Answer::ok(format!("{text} {tally} Next: features that serve it (add_feature).")))
+}
+
+fn update_requirement(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Prd)?;
+    let id = reference(context, IdKind::Requirement, args.text("id"))?;
+    let mut all = context.store.requirements()?;
+    let mut changed = Vec::new();
+    for requirement in all.requirements.iter_mut().filter(|r| r.id == id) {
+        changed = change(requirement, fields_of(args, &["id"]))?;
+    }
+    context.store.save(Artifact::Requirements, &all)?;
+    Ok(updated(&id, &changed))
+}
+
+fn delete_requirement(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Prd)?;
+    let id = reference(context, IdKind::Requirement, args.text("id"))?;
+    // A deleted number stays used.
+    context.store.see_ids(context.ids)?;
+    let mut all = context.store.requirements()?;
+    all.requirements.retain(|requirement| requirement.id != id);
+    let mut features = context.store.features()?;
+    let mut from = Vec::new();
+    for feature in &mut features.features {
+        if feature.requirement_ids.contains(&id) {
+            feature.requirement_ids.retain(|other| *other != id);
+            from.push(feature.id.clone());
+        }
+    }
+    if !from.is_empty() {
+        context.store.save(Artifact::Features, &features)?;
+    }
+    context.store.save(Artifact::Requirements, &all)?;
+    let limits = context.limits.requirements;
+    let tally = tally(context, IdKind::Requirement, all.requirements.len(), limits)?;
+    let cleaned = cleaned(&from);
+    Ok(Answer::ok(format!("Deleted {id}.{cleaned} {tally} Next: take {id} out of prd.md.")))
+}
+
+fn add_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Prd)?;
+    let mut fields = fields_of(args, &[]);
+    resolve(context, IdKind::Requirement, &mut fields, "requirement_ids")?;
+    let traced = fields.get("requirement_ids").and_then(|ids| ids.as_array());
+    anyhow::ensure!(
+        traced.is_some_and(|ids| !ids.is_empty()),
+        "a feature must serve at least one requirement: give requirement_ids"
+    );
+    let mut all = context.store.features()?;
+    let feature = match create(context, IdKind::Feature, &all.features, fields)? {
+        Created::New(feature) => feature,
+        Created::Same(id) => return Ok(exists(&id)),
+    };
+    let text = format!("Created {} '{}'.", feature.id, feature.name);
+    all.features.push(feature);
+    context.store.save(Artifact::Features, &all)?;
+    let limits = context.limits.features;
+    let tally = tally(context, IdKind::Feature, all.features.len(), limits)?;
+    Ok(Answer::ok(format!("{text} {tally} prd.md must mention every id.")))
+}
+
+fn update_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Prd)?;
+    let id = reference(context, IdKind::Feature, args.text("id"))?;
+    let mut fields = fields_of(args, &["id"]);
+    resolve(context, IdKind::Requirement, &mut fields, "requirement_ids")?;
+    let mut all = context.store.features()?;
+    let mut changed = Vec::new();
+    for feature in all.features.iter_mut().filter(|feature| feature.id == id) {
+        changed = change(feature, std::mem::take(&mut fields))?;
+    }
+    context.store.save(Artifact::Features, &all)?;
+    Ok(updated(&id, &changed))
+}
+
+fn delete_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Prd)?;
+    let id = reference(context, IdKind::Feature, args.text("id"))?;
+    context.store.see_ids(context.ids)?;
+    let mut all = context.store.features()?;
+    all.features.retain(|feature| feature.id != id);
+    // Components and tasks belong to later stages, which a change request runs again.
+    let mut from = Vec::new();
+    let mut design = context.store.design()?;
+    for component in design.components.iter_mut().filter(|c| c.related_features.contains(&id)) {
+        component.related_features.retain(|other| *other != id);
+        from.push(component.id.clone());
+    }
+    if !from.is_empty() {
+        context.store.save(Artifact::DesignSpec, &design)?;
+    }
+    context.store.save(Artifact::Features, &all)?;
+    let tasks = context.store.plan()?.tasks;
+    let left: Vec<_> = tasks.iter().filter(|t| t.feature_id == id).map(|t| t.id.as_str()).collect();
+    let left = if left.is_empty() {
+        String::new()
+    } else {
+        format!(" Tasks that still name it, to be mended in plan: {}.", left.join(", "))
+    };
+    let limits = context.limits.features;
+    let tally = tally(context, IdKind::Feature, all.features.len(), limits)?;
+    let cleaned = cleaned(&from);
+    Ok(Answer::ok(format!("Deleted {id}.{cleaned}{left} {tally} Next: take {id} out of prd.md.")))
+}
+
+fn update_feature_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    only_in(context, Stage::Coding)?;
+    let id = reference(context, IdKind::Feature, args.text("feature_id"))?;
+    let status: FeatureStatus = args.get("new_status")?.unwrap_or_default();
+    let mut all = context.store.features()?;
+    if status == FeatureStatus::Implemented {
+        let tasks = context.store.plan()?.tasks;
+        let open = tasks.iter().filter(|task| {
+            task.is_top_level() && task.feature_id == id && task.status != TaskStatus::Completed
+        });
+        let open: Vec<_> = open.map(|task| task.id.as_str()).collect();
+        anyhow::ensure!(
+            open.is_empty(),
+            "{id} is implemented when its tasks are completed; open: {}",
+            open.join(", ")
+        );
+    }
+    for feature in all.features.iter_mut().filter(|feature| feature.id == id) {
+        anyhow::ensure!(
+            feature.status < FeatureStatus::Verified,
+            "{id} was verified before; only check and delivery change that"
+        );
+        feature.status = status;
+    }
+    context.store.save(Artifact::Features, &all)?;
+    Ok(Answer::ok(format!("{id} is {}.", args.text("new_status"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tool::testing::Bench;
+
+    const REQUIREMENT: &str = r#"{"title":"Add","description":"d","acceptance_criteria":["a"]}"#;
+
+    #[test]
+    fn ids_are_given_in_call_order_and_never_again() {
+        let bench = Bench::empty(Stage::Prd);
+        let mut context = bench.context();
+        context.0.ids.requirement = 4;
+        let answer = context.call("create_requirement", REQUIREMENT);
+        assert!(answer.text.starts_with("Created REQ-005 'Add'. 1 of 3–6"), "{}", answer.text);
+        let answer = context.call("create_requirement", REQUIREMENT);
+        assert!(answer.ok && answer.text.starts_with("REQ-005 exists already"), "{}", answer.text);
+        let answer = context.call("create_requirement", &REQUIREMENT.replace("Add", "List"));
+        assert!(answer.text.starts_with("Created REQ-006"), "{}", answer.text);
+        let feature = r#"{"name":"f","description":"d","requirement_ids":["REQ-006","req-5"]}"#;
+        let answer = context.call("add_feature", feature);
+        assert!(answer.text.starts_with("Created FEAT-001"), "{}", answer.text);
+        let answer = context.call("delete_requirement", r#"{"requirement_id":"REQ-006"}"#);
+        assert!(answer.text.starts_with("Deleted REQ-006. Taken out of FEAT-001. 1 of 3–6"));
+        assert_eq!(bench.store().features().unwrap().features[0].requirement_ids, ["REQ-005"]);
+        let answer = context.call("create_requirement", &REQUIREMENT.replace("Add", "Drop"));
+        assert!(answer.text.starts_with("Created REQ-007"), "{}", answer.text);
+    }
+
+    #[test]
+    fn a_feature_needs_known_requirements() {
+        let bench = Bench::new(Stage::Prd);
+        let mut context = bench.context();
+        let feature = json!({"name": "f", "description": "d", "requirement_ids": ["REQ-009"]});
+        let answer = context.call("add_feature", &feature.to_string());
+        assert!(!answer.ok);
+        assert_eq!(
+            answer.text,
+            "REQ-009 does not exist; the requirements are REQ-001, REQ-002, REQ-003"
+        );
+        let feature = json!({"name": "f", "description": "d", "requirement_ids": [""]});
+        assert!(!context.call("add_feature", &feature.to_string()).ok);
+    }
+
+    #[test]
+    fn updates_name_what_changed() {
+        let bench = Bench::new(Stage::Prd);
+        let mut context = bench.context();
+        let update = r#"{"id":"REQ-002","title":"New","priority":"HIGH","description":"d"}"#;
+        let answer = context.call("update_requirement", update);
+        assert_eq!(answer.text, "Updated REQ-002: title, priority.");
+        let answer = context.call("update_requirement", update);
+        assert_eq!(answer.text, "REQ-002 is so already; nothing changed.");
+        assert!(!context.call("update_requirement", r#"{"id":"REQ-002"}"#).ok);
+        let answer =
+            context.call("update_feature", r#"{"id":"FEAT-001","requirement_ids":"REQ-003"}"#);
+        assert_eq!(answer.text, "Updated FEAT-001: requirement_ids.");
+    }
+
+    #[test]
+    fn an_earlier_stage_is_read_only() {
+        let bench = Bench::new(Stage::Design);
+        let answer = bench.context().call("create_requirement", REQUIREMENT);
+        assert!(!answer.ok);
+        assert!(answer.text.contains("belongs to prd and cannot be changed in design"));
+    }
+
+    #[test]
+    fn a_feature_is_implemented_by_its_tasks_only() {
+        let bench = Bench::new(Stage::Coding);
+        let mut context = bench.context();
+        let status = r#"{"feature_id":"FEAT-001","new_status":"implemented"}"#;
+        let answer = context.call("update_feature_status", status);
+        assert!(answer.text.contains("open: TASK-001, TASK-002"), "{}", answer.text);
+        let status = r#"{"feature_id":"FEAT-001","new_status":"delivered"}"#;
+        assert!(!context.call("update_feature_status", status).ok);
+    }
+}

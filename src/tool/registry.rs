@@ -1,0 +1,241 @@
+//! All tools by name, and the one way to call them: unknown names, missing permission and wrong
+//! arguments are answered here, so that a tool only sees what fits its schema.
+
+use super::{
+    Access, Answer, Context, Tool, arguments, change, checks, commands, control, data, design_data,
+    documents, files, plan_data, prd_data,
+};
+use crate::model::{ToolCall, ToolSpec};
+use crate::stage::Role;
+
+/// Bytes of an answer a model gets to read.
+const MAX_ANSWER: usize = 16 * 1024;
+
+/// Every tool, in the contract's order.
+pub fn all() -> Vec<&'static dyn Tool> {
+    let mut tools: Vec<&'static dyn Tool> = Vec::new();
+    tools.extend(documents::tools());
+    tools.extend(prd_data::tools());
+    tools.extend(design_data::tools());
+    tools.extend(plan_data::tools());
+    tools.extend(data::tools());
+    tools.extend(change::tools());
+    tools.extend(checks::tools());
+    tools.extend(control::tools());
+    tools.extend(files::tools());
+    tools.extend(commands::tools());
+    tools
+}
+
+/// The tool of this name.
+pub fn find(name: &str) -> Option<&'static dyn Tool> {
+    all().into_iter().find(|tool| tool.name() == name)
+}
+
+/// A name as the tools have it: some models write the namespace of their training data.
+pub fn plain_name(name: &str) -> &str {
+    name.trim().trim_start_matches("functions.")
+}
+
+/// The tools of these names as offered to a model, in the order of the names. Unknown names are
+/// left out.
+pub fn specs(names: &[&str]) -> Vec<ToolSpec> {
+    let all = all();
+    let spec = |name: &&str| all.iter().find(|tool| tool.name() == *name).map(|tool| tool.spec());
+    names.iter().filter_map(spec).collect()
+}
+
+/// Calls a tool for a model that was offered `allowed`. Never fails: what cannot be done is an
+/// answer.
+pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) -> Answer {
+    let name = plain_name(&call.name);
+    let Some(tool) = find(name) else {
+        let offered = nearest(name, allowed);
+        return Answer::refused(format!("there is no tool '{name}'{offered}"));
+    };
+    let reads_only = matches!(context.role, Role::Critic | Role::Challenger);
+    let read_only = reads_only && tool.access() == Access::Write;
+    if !allowed.contains(&tool.name()) || read_only {
+        context.outcome.guard_refusals += 1;
+        let (role, stage) = (context.role, context.stage);
+        return Answer::refused(format!("{name} is not available to the {role} in {stage}"));
+    }
+    let fitted = arguments::parse(&call.arguments)
+        .and_then(|given| arguments::fit(&tool.parameters(), given));
+    let (fitted, notes) = match fitted {
+        Ok(fitted) => fitted,
+        Err(error) => return Answer::refused(format!("{name}: {error}")),
+    };
+    let mut answer = tool.call(context, fitted).await;
+    for note in notes {
+        answer.text.push_str(&format!("\n({note})"));
+    }
+    answer.text = bounded(answer.text);
+    answer
+}
+
+fn bounded(mut text: String) -> String {
+    if text.len() > MAX_ANSWER {
+        let whole = text.len();
+        let mut end = MAX_ANSWER;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push_str(&format!("\n[cut: the first {end} of {whole} bytes; read_file shows parts]"));
+    }
+    text
+}
+
+fn nearest(name: &str, offered: &[&str]) -> String {
+    // What differs in more than half of its letters was not meant.
+    let near = |other: &&&str| distance(name, other) <= name.len() / 2;
+    let best = offered.iter().filter(near).min_by_key(|other| distance(name, other));
+    match best {
+        Some(best) => format!("; did you mean {best}?"),
+        None => format!("; yours are {}", offered.join(", ")),
+    }
+}
+
+/// Levenshtein distance in bytes: tool names are ASCII.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut corner = i;
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = corner + usize::from(x != y);
+            corner = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::stage::Stage;
+    use crate::tool::testing::Bench;
+
+    /// Contract 7 without the groups files and commands, `[r]` first.
+    const READ: &str = "load_idea load_prd_doc load_design_doc load_plan_doc load_feedback_history \
+        get_requirements get_design get_plan load_change_request check_data_format \
+        check_feature_coverage check_task_dependencies provide_feedback exit_loop \
+        request_replanning goto_stage request_human_review";
+    const WRITE: &str = "save_idea save_prd_doc save_design_doc save_plan_doc save_check_report \
+        save_delivery_report create_requirement update_requirement delete_requirement add_feature \
+        update_feature delete_feature update_feature_status create_design_component \
+        update_design_component delete_design_component create_task update_task delete_task \
+        update_task_status save_change_request ask_user review_and_edit_content \
+        review_with_feedback_content";
+
+    #[test]
+    fn the_tools_are_those_of_the_contract() {
+        for (names, access) in [(READ, Access::Read), (WRITE, Access::Write)] {
+            for name in names.split_whitespace() {
+                let tool = find(name).unwrap_or_else(|| panic!("{name} is missing"));
+                assert_eq!(tool.access(), access, "{name}");
+            }
+        }
+        let names: Vec<_> = all().iter().map(|tool| tool.name()).collect();
+        let unique: BTreeSet<_> = names.iter().collect();
+        assert_eq!(unique.len(), names.len());
+        let others = "list_files read_file search_files write_file edit_file delete_file \
+            run_command check_tests check_lint";
+        let known: BTreeSet<_> =
+            [READ, WRITE, others].iter().flat_map(|names| names.split_whitespace()).collect();
+        for name in names {
+            assert!(known.contains(name), "{name} is not in the contract");
+        }
+    }
+
+    fn well_formed(schema: &Value, at: &str) {
+        let object = schema.as_object().unwrap();
+        let keys = ["type", "properties", "required", "additionalProperties", "description"];
+        for key in object.keys() {
+            let known = keys.contains(&key.as_str()) || key == "items" || key == "enum";
+            assert!(known, "{at}: {key} may be refused by strict servers");
+        }
+        match schema["type"].as_str().unwrap() {
+            "object" => {
+                assert_eq!(schema["additionalProperties"], Value::Bool(false), "{at}");
+                let properties = schema["properties"].as_object().unwrap();
+                for name in schema["required"].as_array().unwrap() {
+                    assert!(properties.contains_key(name.as_str().unwrap()), "{at}: {name}");
+                }
+                for (name, inner) in properties {
+                    well_formed(inner, &format!("{at}.{name}"));
+                }
+            }
+            "array" => well_formed(&schema["items"], at),
+            kind => assert!(["string", "integer", "number", "boolean"].contains(&kind), "{at}"),
+        }
+    }
+
+    #[test]
+    fn schemas_are_well_formed_and_small() {
+        let mut bytes = 0;
+        for tool in all() {
+            let spec = tool.spec();
+            assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
+            well_formed(&spec.parameters, &spec.name);
+            assert!(!spec.description.is_empty() && spec.description.len() <= 160, "{}", spec.name);
+            bytes += serde_json::to_string(&spec).unwrap().len();
+        }
+        assert!(bytes < 20 * 1024, "{bytes} bytes of tools");
+    }
+
+    #[test]
+    fn specs_come_in_the_order_asked_for() {
+        let names: Vec<_> =
+            specs(&["save_idea", "nope", "get_plan"]).into_iter().map(|s| s.name).collect();
+        assert_eq!(names, ["save_idea", "get_plan"]);
+    }
+
+    #[test]
+    fn an_unknown_tool_names_the_nearest() {
+        let bench = Bench::new(Stage::Prd);
+        let mut context = bench.context();
+        let answer = context.call("create_requirements", "{}");
+        assert!(!answer.ok);
+        assert!(answer.text.contains("did you mean create_requirement?"), "{}", answer.text);
+        assert_eq!(context.0.outcome.guard_refusals, 0);
+        let answer = context.call_with(&["save_idea", "ask_user"], "weather", "{}");
+        assert_eq!(answer.text, "there is no tool 'weather'; yours are save_idea, ask_user");
+    }
+
+    #[test]
+    fn what_is_not_offered_is_refused_and_counted() {
+        let bench = Bench::new(Stage::Prd);
+        let mut context = bench.context();
+        context.0.role = Role::Critic;
+        let answer = context.call("create_requirement", r#"{"title":"t"}"#);
+        assert_eq!(answer.text, "create_requirement is not available to the critic in prd");
+        let answer = context.call_with(&["exit_loop"], "get_plan", "{}");
+        assert!(answer.text.contains("not available"));
+        assert_eq!(context.0.outcome.guard_refusals, 2);
+    }
+
+    #[test]
+    fn wrong_arguments_are_an_answer() {
+        let bench = Bench::new(Stage::Prd);
+        let mut context = bench.context();
+        let answer = context.call("create_requirement", r#"{"title": t}"#);
+        assert!(answer.text.starts_with("create_requirement: the arguments are not valid JSON"));
+        let answer = context.call("create_requirement", r#"{"title": "t", "priority": "urgent"}"#);
+        assert!(answer.text.contains("missing: description, acceptance_criteria"));
+        assert!(answer.text.contains("priority must be one of high, medium, low"));
+    }
+
+    #[test]
+    fn long_answers_are_cut_and_say_so() {
+        let text = bounded("é".repeat(MAX_ANSWER));
+        assert!(text.len() < MAX_ANSWER + 100 && text.contains("[cut: "));
+        assert_eq!(bounded("short".into()), "short");
+    }
+}

@@ -1,0 +1,123 @@
+//! A bench for tests of tools: artifacts in memory, a person with a fixed answer.
+
+use super::{Answer, Context, Outcome, Person, ProjectCommands, Question};
+use crate::artifact::check::testing::{Memory, limits};
+use crate::artifact::{IdFloors, Store};
+use crate::config::Limits;
+use crate::model::ToolCall;
+use crate::stage::{Role, Stage};
+use crate::workspace::{Workspace, WorkspaceOptions};
+
+/// The time in every test.
+pub(crate) const NOW: &str = "2026-01-02T03:04:05Z";
+
+/// What a [`Context`] borrows.
+pub(crate) struct Bench {
+    pub(crate) files: Memory,
+    pub(crate) answer: Option<String>,
+    stage: Stage,
+    workspace: Workspace,
+    tree: tempfile::TempDir,
+    limits: Limits,
+    pub(crate) commands: ProjectCommands,
+}
+
+impl Person for Bench {
+    fn ask(&self, _question: &Question) -> anyhow::Result<Option<String>> {
+        Ok(self.answer.clone())
+    }
+}
+
+impl Bench {
+    /// With a valid project, in a stage.
+    pub(crate) fn new(stage: Stage) -> Self {
+        Self { files: Memory::valid(), ..Self::empty(stage) }
+    }
+
+    /// Without any artifact.
+    pub(crate) fn empty(stage: Stage) -> Self {
+        let tree = tempfile::tempdir().unwrap();
+        let root = tree.path().join("tree");
+        std::fs::create_dir(&root).unwrap();
+        let state_dir = tree.path().join("state");
+        let workspace = Workspace::open(WorkspaceOptions {
+            root,
+            state_dir,
+            timeout_s: 20,
+            timeout_max_s: 20,
+            env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            ..WorkspaceOptions::default()
+        });
+        Self {
+            files: Memory::default(),
+            answer: None,
+            stage,
+            workspace: workspace.unwrap(),
+            tree,
+            limits: limits(),
+            commands: ProjectCommands::default(),
+        }
+    }
+
+    /// Puts a file into the working tree.
+    pub(crate) fn touch(&self, path: &str) {
+        std::fs::write(self.tree.path().join("tree").join(path), "").unwrap();
+    }
+
+    pub(crate) fn store(&self) -> Store<'_> {
+        Store::new(&self.files)
+    }
+
+    /// An actor's context.
+    pub(crate) fn context(&self) -> Run<'_> {
+        const NEW: [Stage; 7] = [
+            Stage::Idea,
+            Stage::Prd,
+            Stage::Design,
+            Stage::Plan,
+            Stage::Coding,
+            Stage::Check,
+            Stage::Delivery,
+        ];
+        static ORDER: [Stage; 7] = NEW;
+        let at = ORDER.iter().position(|stage| *stage == self.stage).unwrap_or_default();
+        Run(Context {
+            stage: self.stage,
+            role: Role::Actor,
+            iteration: 2,
+            task: None,
+            store: self.store(),
+            workspace: &self.workspace,
+            limits: &self.limits,
+            commands: &self.commands,
+            // One test's worth of memory, so that a context can own what it borrows.
+            ids: Box::leak(Box::new(IdFloors::default())),
+            person: self,
+            earlier: &ORDER[..at],
+            now: NOW,
+            outcome: Outcome::default(),
+        })
+    }
+}
+
+/// A run of tools.
+pub(crate) struct Run<'a>(pub(crate) Context<'a>);
+
+impl Run<'_> {
+    /// Calls a tool that is on offer.
+    pub(crate) fn call(&mut self, name: &str, arguments: &str) -> Answer {
+        let all: Vec<_> = super::all().iter().map(|tool| tool.name()).collect();
+        self.call_with(&all, name, arguments)
+    }
+
+    /// Calls a tool with these on offer.
+    pub(crate) fn call_with(&mut self, offered: &[&str], name: &str, arguments: &str) -> Answer {
+        let call = ToolCall {
+            id: "call_1".to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(super::call(&mut self.0, offered, &call))
+    }
+}
