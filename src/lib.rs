@@ -22,6 +22,7 @@ pub mod event;
 pub mod git;
 pub mod interrupt;
 pub mod model;
+pub mod session;
 pub mod spent;
 pub mod stage;
 pub mod tool;

@@ -1,0 +1,284 @@
+//! What a session's commits say: each commit that carries the session's id becomes an [`Entry`].
+
+use std::str::FromStr as _;
+
+use super::message::{Trailers, key};
+use crate::event::Usage;
+use crate::git::{Commit, Oid};
+use crate::spent::Spent;
+use crate::stage::Stage;
+
+/// More drafts than anybody makes: whatever a foreign commit claims, sums stay numbers.
+const MAX_ITERATIONS: u32 = 10_000;
+
+/// How a person or a policy answered a review (`Cowork-Review`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Passed as it was.
+    Passed,
+    /// Passed after the person's own edit.
+    Edited,
+    /// Nobody was asked.
+    Auto,
+    /// To be done again, with feedback.
+    Feedback,
+    /// To be begun afresh.
+    Aborted,
+}
+
+impl Verdict {
+    /// The trailer's value.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Edited => "edited",
+            Self::Auto => "auto",
+            Self::Feedback => "feedback",
+            Self::Aborted => "aborted",
+        }
+    }
+
+    pub(super) fn parse(s: &str) -> Option<Self> {
+        [Self::Passed, Self::Edited, Self::Auto, Self::Feedback, Self::Aborted]
+            .into_iter()
+            .find(|verdict| verdict.name() == s)
+    }
+}
+
+/// What a commit of a session is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The session began.
+    Start,
+    /// A stage was completed.
+    Stage(Stage),
+    /// A top-level task was completed.
+    Task(String),
+    /// A draft was left waiting for review.
+    Draft(Stage),
+    /// A waiting draft was answered.
+    Review(Stage, Verdict),
+    /// Everything else that carries the session's id: an attempt, a merge, a person's commit.
+    Other,
+}
+
+/// One commit of a session.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Commit id.
+    pub commit: Oid,
+    /// Its parents.
+    pub parents: Vec<Oid>,
+    /// `Name <email>` of the author.
+    pub author: String,
+    /// Seconds since the epoch.
+    pub time: i64,
+    /// First line.
+    pub subject: String,
+    /// What stands between that and the trailers.
+    pub body: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Its trailers.
+    pub trailers: Trailers,
+}
+
+impl Entry {
+    /// The entry of a commit, if the commit belongs to the session with this id.
+    pub fn of(commit: &Commit, id: &str) -> Option<Self> {
+        let trailers = Trailers::parse(&commit.message);
+        if trailers.get(key::SESSION_ID) != Some(id) {
+            return None;
+        }
+        Some(Self {
+            commit: commit.id.clone(),
+            parents: commit.parents.clone(),
+            author: commit.author.clone(),
+            time: commit.author_time,
+            subject: commit.message.lines().next().unwrap_or_default().to_owned(),
+            body: body(&commit.message).to_owned(),
+            kind: kind(&trailers),
+            trailers,
+        })
+    }
+
+    /// `Cowork-Iterations`, 1 where it is missing.
+    pub fn iterations(&self) -> u32 {
+        let number = self.trailers.get(key::ITERATIONS).and_then(|n| n.parse().ok());
+        number.unwrap_or(1).min(MAX_ITERATIONS)
+    }
+
+    /// `Cowork-Review`, where it is known.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.trailers.get(key::REVIEW).and_then(Verdict::parse)
+    }
+
+    /// `Cowork-Tokens` and `Cowork-Cost`.
+    pub fn spent(&self) -> Spent {
+        let mut spent = self.trailers.get(key::COST).map(parse_cost).unwrap_or_default();
+        spent.usage = self.trailers.get(key::TOKENS).map(parse_usage).unwrap_or_default();
+        spent
+    }
+}
+
+fn kind(trailers: &Trailers) -> Kind {
+    let stage = trailers.get(key::STAGE).and_then(|s| Stage::from_str(s).ok());
+    match (trailers.get(key::EVENT), stage) {
+        (Some("start"), _) => Kind::Start,
+        (Some("draft"), Some(stage)) => Kind::Draft(stage),
+        (Some("review"), Some(stage)) => match trailers.get(key::REVIEW).and_then(Verdict::parse) {
+            Some(verdict) => Kind::Review(stage, verdict),
+            None => Kind::Other,
+        },
+        (Some(_), _) => Kind::Other,
+        (None, Some(stage)) => Kind::Stage(stage),
+        (None, None) => match trailers.get(key::TASK) {
+            Some(task) => Kind::Task(task.to_owned()),
+            None => Kind::Other,
+        },
+    }
+}
+
+/// `in=1234 out=567 cached=0`
+pub fn render_usage(usage: Usage) -> String {
+    format!("in={} out={} cached={}", usage.input, usage.output, usage.cached)
+}
+
+/// `requests=12 ms=41235 usd=0.031200`, and where there were any `guessed=1` (requests whose tokens
+/// nobody counted) and `unpriced=2` (requests whose cost is not known). Empty for no request.
+pub fn render_cost(spent: &Spent) -> String {
+    if spent.requests == 0 {
+        return String::new();
+    }
+    let mut out = format!("requests={} ms={}", spent.requests, spent.millis);
+    if spent.micros > 0 || spent.unpriced == 0 {
+        out += &format!(" usd={}.{:06}", spent.micros / 1_000_000, spent.micros % 1_000_000);
+    }
+    for (name, count) in [("guessed", spent.guessed), ("unpriced", spent.unpriced)] {
+        if count > 0 {
+            out += &format!(" {name}={count}");
+        }
+    }
+    out
+}
+
+/// The pairs `name=value` of a trailer.
+fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split_whitespace().filter_map(|pair| pair.split_once('='))
+}
+
+fn parse_usage(text: &str) -> Usage {
+    let mut usage = Usage::default();
+    for (name, value) in pairs(text) {
+        let value = value.parse().unwrap_or(0);
+        match name {
+            "in" => usage.input = value,
+            "out" => usage.output = value,
+            "cached" => usage.cached = value,
+            _ => {}
+        }
+    }
+    usage
+}
+
+fn parse_cost(text: &str) -> Spent {
+    let mut spent = Spent::default();
+    for (name, value) in pairs(text) {
+        let count = value.parse().unwrap_or(0);
+        match name {
+            "requests" => spent.requests = count,
+            "ms" => spent.millis = count,
+            "usd" => spent.micros = (value.parse::<f64>().unwrap_or(0.0) * 1e6).round() as u64,
+            "guessed" => spent.guessed = count,
+            "unpriced" => spent.unpriced = count,
+            _ => {}
+        }
+    }
+    spent
+}
+
+/// A message without its subject and its last paragraph.
+fn body(message: &str) -> &str {
+    let rest = message.split_once('\n').map_or("", |(_, rest)| rest).trim();
+    rest.rsplit_once("\n\n").map_or("", |(body, _)| body).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trailers(pairs: &[(&str, &str)]) -> Trailers {
+        let mut trailers = Trailers::default();
+        for (key, value) in pairs {
+            trailers.push(key, value);
+        }
+        trailers
+    }
+
+    #[test]
+    fn the_kind_follows_from_event_stage_and_task() {
+        let cases = [
+            (vec![(key::EVENT, "start")], Kind::Start),
+            (vec![(key::STAGE, "prd")], Kind::Stage(Stage::Prd)),
+            (vec![(key::EVENT, "draft"), (key::STAGE, "prd")], Kind::Draft(Stage::Prd)),
+            (
+                vec![(key::EVENT, "review"), (key::STAGE, "prd"), (key::REVIEW, "passed")],
+                Kind::Review(Stage::Prd, Verdict::Passed),
+            ),
+            (vec![(key::TASK, "TASK-001")], Kind::Task("TASK-001".into())),
+            (vec![(key::EVENT, "attempt"), (key::STAGE, "prd")], Kind::Other),
+            (vec![], Kind::Other),
+        ];
+        for (pairs, expected) in cases {
+            assert_eq!(kind(&trailers(&pairs)), expected, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_foreign_commit_claims_can_be_added() {
+        let message = "s\n\nCowork-Session-Id: x\nCowork-Iterations: 4294967295\n\
+                       Cowork-Tokens: in=18446744073709551615 out=18446744073709551615\n";
+        let id: Oid = "0123456789012345678901234567890123456789".parse().unwrap();
+        let commit = Commit {
+            tree: id.clone(),
+            id,
+            parents: Vec::new(),
+            author: String::new(),
+            author_time: 0,
+            committer_time: 0,
+            message: message.into(),
+        };
+        let entry = Entry::of(&commit, "x").unwrap();
+        assert_eq!([entry.iterations(); 3].iter().sum::<u32>(), 3 * MAX_ITERATIONS);
+        let mut spent = entry.spent();
+        spent += entry.spent();
+        assert_eq!(spent.tokens(), u64::MAX);
+    }
+
+    #[test]
+    fn usage_reads_back() {
+        let usage = Usage { input: 1234, output: 567, cached: 8 };
+        assert_eq!(parse_usage(&render_usage(usage)), usage);
+        assert_eq!(parse_usage("in=x nonsense"), Usage::default());
+    }
+
+    #[test]
+    fn cost_reads_back_and_says_what_is_not_known() {
+        let usage = Usage::default();
+        let spent =
+            Spent { usage, requests: 12, millis: 41_235, micros: 31_200, ..Spent::default() };
+        assert_eq!(render_cost(&spent), "requests=12 ms=41235 usd=0.031200");
+        assert_eq!(parse_cost(&render_cost(&spent)), spent);
+        let spent = Spent { requests: 2, guessed: 1, unpriced: 2, ..Spent::default() };
+        assert_eq!(render_cost(&spent), "requests=2 ms=0 guessed=1 unpriced=2");
+        assert_eq!(parse_cost(&render_cost(&spent)), spent);
+        assert_eq!(render_cost(&Spent::default()), "");
+    }
+
+    #[test]
+    fn the_body_stands_between_subject_and_trailers() {
+        assert_eq!(body("s\n\na\n\nb\n\nK: v\n"), "a\n\nb");
+        assert_eq!(body("s\n\nK: v"), "");
+        assert_eq!(body("s"), "");
+    }
+}

@@ -1,0 +1,452 @@
+//! What happened to a session, step by step: from its history, its attempts, its kept drafts and
+//! its feedback. Nothing here is stored; a clone tells what its refs tell.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use super::{CommittedFiles, Entry, Kind, RefNames, Session, StateDir, Verdict, key};
+use crate::artifact::{BY_HAND, Feedback, Origin, Store};
+use crate::clock;
+use crate::git::{Git, Oid};
+use crate::spent::Spent;
+use crate::stage::Stage;
+
+/// What the transcript of a conversation that brings a draft in line with a person's edit has in
+/// its name, where another has its task.
+pub const ALIGNING: &str = "align";
+
+/// One step. The first six fields are there in every line of `log --json`.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Step {
+    /// When, RFC 3339 in UTC.
+    pub timestamp: String,
+    /// What happened, in the words of `--json` runs where they have one.
+    pub event: &'static str,
+    /// The stage before, `waiting` for a draft that waits; none at the start.
+    pub from: Option<String>,
+    /// The stage after, `waiting` or `completed`.
+    pub to: Option<String>,
+    /// Who: a person, or `critic`, `validator`, ….
+    pub actor: String,
+    /// How it was decided: `passed`, `edited`, `auto`, `feedback`, `rejected`, `aborted`.
+    pub decision: Option<&'static str>,
+    /// Session name.
+    pub session: String,
+    /// The stage it is about.
+    pub stage: Option<Stage>,
+    /// Task id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The draft it is about; on a completed stage how many it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<u32>,
+    /// The commit that tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// What came out of it, or its title.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// Why, in the words of whoever decided.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// What the program itself ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checks: Option<String>,
+    /// Models that worked on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+    /// What that took.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// The kept attempt it is part of: it was left behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// Transcripts of its conversations on this machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transcripts: Vec<PathBuf>,
+    #[serde(skip)]
+    order: Order,
+    /// What was counted.
+    #[serde(skip)]
+    pub spent: Spent,
+    /// The first draft of a completed stage's run.
+    #[serde(skip)]
+    first: u32,
+}
+
+/// What a step took, as `log --json` has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cost {
+    tokens: Tokens,
+    requests: u64,
+    millis: u64,
+    /// None where it is not known.
+    usd: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Tokens {
+    #[serde(rename = "in")]
+    input: u64,
+    out: u64,
+    cached: u64,
+}
+
+/// What decides which of two steps of the same second, told by different refs, comes first.
+type Order = (i64, Option<Stage>, u32, u8);
+
+/// A row of steps in the order one ref tells them.
+type Row = std::vec::IntoIter<Step>;
+
+/// Every step that is known here, in order.
+pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
+    let mut teller = Teller {
+        git,
+        session,
+        transcripts: transcripts(git, session),
+        told: Vec::new(),
+        seen: session.history.iter().map(|entry| entry.commit.clone()).collect(),
+    };
+    let mut rows = teller.attempts()?;
+    rows.push(teller.row(&session.history, None)?);
+    rows.extend(teller.drafts()?);
+    Ok(merged(rows))
+}
+
+/// Merges rows by time; no row is reordered.
+fn merged(rows: Vec<Vec<Step>>) -> Vec<Step> {
+    let mut rows: Vec<std::iter::Peekable<Row>> =
+        rows.into_iter().map(|row| row.into_iter().peekable()).collect();
+    let mut steps = Vec::new();
+    loop {
+        let heads = rows.iter_mut().enumerate().filter_map(|(at, row)| {
+            // Of the same second, what was left behind happened first.
+            let head = row.peek()?;
+            let (time, stage, iteration, rank) = head.order;
+            Some(((time, head.attempt.is_none(), stage, iteration, rank), at))
+        });
+        let Some((_, at)) = heads.min() else { return steps };
+        steps.extend(rows.get_mut(at).and_then(Iterator::next));
+    }
+}
+
+struct Teller<'a> {
+    git: &'a Git,
+    session: &'a Session,
+    transcripts: Vec<PathBuf>,
+    /// Feedback that was told already.
+    told: Vec<Feedback>,
+    seen: HashSet<Oid>,
+}
+
+impl Teller<'_> {
+    /// What was left behind, attempt by attempt.
+    fn attempts(&mut self) -> anyhow::Result<Vec<Vec<Step>>> {
+        let root = format!("refs/cowork/attempts/{}/", self.session.name);
+        let refs = self.git.list_refs(&[&root])?;
+        let number = |name: &str| name.strip_prefix(&root).and_then(|n| n.parse::<u32>().ok());
+        let mut attempts: Vec<(u32, Oid)> = refs
+            .into_iter()
+            .filter_map(|info| Some((number(info.name.as_str())?, info.oid)))
+            .collect();
+        attempts.sort();
+        let mut rows = Vec::new();
+        let mut others = vec![self.session.tip.clone()];
+        // The newest first: what several hold was left behind by the last of them.
+        for (number, tip) in attempts.iter().rev() {
+            let entries = self.new_entries(tip)?;
+            let mut row = self.row(&entries, Some(*number))?;
+            if let Some((step, entry)) = row.last_mut().zip(entries.last())
+                && step.event == "went_back"
+            {
+                (step.from, step.to) = self.way_back(entry, &others)?;
+            }
+            rows.push(row);
+            others.push(tip.clone());
+        }
+        Ok(rows)
+    }
+
+    /// The kept drafts of every stage.
+    fn drafts(&mut self) -> anyhow::Result<Vec<Vec<Step>>> {
+        let mut rows = Vec::new();
+        for stage in self.session.order() {
+            let name = RefNames::draft(&self.session.name, stage);
+            let Some(tip) = self.git.resolve(name.as_str())? else { continue };
+            let mut entries = self.new_entries(&tip)?;
+            // The note that ends a draft is not one.
+            entries.retain(|entry| {
+                matches!(entry.kind, Kind::Draft(_)) && entry.verdict() != Some(Verdict::Aborted)
+            });
+            let mut row = self.row(&entries, None)?;
+            for step in row.iter_mut().filter(|step| step.event == "review_requested") {
+                step.event = "draft_kept";
+                "actor".clone_into(&mut step.actor);
+                step.to.clone_from(&step.from);
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// The session's commits below a tip that no other row tells of, oldest first.
+    fn new_entries(&mut self, tip: &Oid) -> anyhow::Result<Vec<Entry>> {
+        let reader = self.git.reader();
+        let hide = std::slice::from_ref(&self.session.tip);
+        let commits = reader.walk(std::slice::from_ref(tip), hide)?;
+        let mut entries: Vec<Entry> = commits
+            .iter()
+            .filter(|commit| self.seen.insert(commit.id.clone()))
+            .filter_map(|commit| Entry::of(commit, &self.session.file.id))
+            .collect();
+        entries.reverse();
+        Ok(entries)
+    }
+
+    /// The steps of successive commits; what was said about a draft comes before the commit that
+    /// holds it.
+    fn row(&mut self, entries: &[Entry], attempt: Option<u32>) -> anyhow::Result<Vec<Step>> {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut drafts: Vec<(Stage, u32)> = Vec::new();
+        for entry in entries {
+            let files = CommittedFiles::new(self.git, &self.session.name, &entry.commit);
+            // A version somebody broke by hand tells nothing.
+            for said in Store::new(&files).feedback().unwrap_or_default() {
+                if !self.told.contains(&said) {
+                    steps.push(self.feedback(&said, entry));
+                    self.told.push(said);
+                }
+            }
+            let Some(mut step) = self.step(entry) else { continue };
+            if let Kind::Stage(stage) = entry.kind {
+                let earlier = drafts.iter().filter(|(other, _)| *other == stage);
+                step.first = 1 + earlier.map(|(_, used)| used).sum::<u32>();
+                drafts.push((stage, entry.iterations()));
+            }
+            step.transcripts = self.transcripts_of(&step);
+            steps.push(step);
+        }
+        for step in &mut steps {
+            step.attempt = attempt;
+        }
+        Ok(steps)
+    }
+
+    fn blank(&self, time: i64, event: &'static str, actor: &str) -> Step {
+        Step {
+            timestamp: moment(time),
+            event,
+            actor: actor.to_owned(),
+            session: self.session.name.to_string(),
+            order: (time, None, 0, 0),
+            first: 1,
+            ..Step::default()
+        }
+    }
+
+    fn feedback(&self, said: &Feedback, entry: &Entry) -> Step {
+        let actor = if said.from == Origin::Human { &entry.author } else { said.from.name() };
+        let mut step = self.blank(entry.time, "feedback", actor);
+        step.timestamp.clone_from(&said.at);
+        step.stage = Some(said.stage);
+        step.from = Some(said.stage.to_string());
+        step.to.clone_from(&step.from);
+        step.decision = Some(if said.from == Origin::Human { "feedback" } else { "rejected" });
+        step.iteration = Some(said.iteration);
+        step.reason.clone_from(&said.details);
+        if let Some(files) = said.extra.get(BY_HAND).and_then(|files| files.as_array()) {
+            step.decision = Some("edited");
+            let names: Vec<&str> = files.iter().filter_map(|file| file.as_str()).collect();
+            step.reason = names.join(", ");
+        }
+        // It is told by a later commit than the one it was said about.
+        let time = seconds(&said.at).unwrap_or(entry.time);
+        step.order = (time, step.stage, said.iteration, 1);
+        step
+    }
+
+    /// The step a commit is; none for a commit that changes nothing of the session's state.
+    fn step(&self, entry: &Entry) -> Option<Step> {
+        let mut step = self.blank(entry.time, "", &entry.author);
+        step.commit = Some(entry.commit.to_string());
+        step.summary = entry.subject.split_once(": ").map_or(&*entry.subject, |s| s.1).to_owned();
+        step.checks = entry.trailers.get(key::CHECKS).map(str::to_owned);
+        let models = entry.trailers.get(key::MODEL).unwrap_or_default().split(", ");
+        step.models = models.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        step.spent = entry.spent();
+        // A draft's count is part of its stage's: who sums up the lines counts it once.
+        if matches!(entry.kind, Kind::Draft(_)) {
+            step.spent = Spent::default();
+        }
+        step.cost = (step.spent.requests > 0).then(|| Cost::of(&step.spent));
+        let name = |stage: Stage| Some(stage.to_string());
+        let waiting = || Some("waiting".to_owned());
+        let iteration = entry.iterations();
+        let mut rank = 0;
+        match &entry.kind {
+            Kind::Start => {
+                step.event = "session_started";
+                step.to = self.session.order().first().map(ToString::to_string);
+            }
+            Kind::Draft(stage) => {
+                step.event = "review_requested";
+                (step.stage, step.from, step.to) = (Some(*stage), name(*stage), waiting());
+                step.iteration = Some(iteration);
+                step.reason.clone_from(&entry.body);
+            }
+            Kind::Review(stage, verdict) => {
+                step.event = "review_answered";
+                (step.stage, step.from, step.to) = (Some(*stage), waiting(), name(*stage));
+                step.iteration = Some(iteration);
+                step.decision = Some(verdict.name());
+                step.reason.clone_from(&entry.body);
+                rank = 2;
+            }
+            Kind::Task(task) => {
+                step.event = "task_completed";
+                let coding = Stage::Coding;
+                (step.stage, step.from, step.to) = (Some(coding), name(coding), name(coding));
+                step.task = Some(task.clone());
+            }
+            Kind::Stage(stage) => {
+                step.event = "stage_completed";
+                (step.stage, step.from) = (Some(*stage), name(*stage));
+                let mut order = self.session.order().into_iter();
+                let next = order.find(|next| next > stage);
+                step.to = Some(next.map_or("completed".to_owned(), |next| next.to_string()));
+                step.iteration = Some(iteration);
+                step.decision = entry.verdict().map(Verdict::name);
+                if let Some(by) = entry.trailers.get(key::REVIEWED_BY) {
+                    by.clone_into(&mut step.actor);
+                }
+                let approved = entry.body.split_once("The critic approved: ");
+                step.reason = approved.map(|(_, words)| unwrapped(words)).unwrap_or_default();
+                rank = 4;
+            }
+            Kind::Other => match entry.trailers.get(key::EVENT) {
+                Some("attempt") => {
+                    (step.event, step.decision) = match entry.verdict() {
+                        // Of what a tool was allowed to write over, or a document begun afresh.
+                        Some(Verdict::Passed) => ("copy_kept", None),
+                        Some(Verdict::Auto) => ("went_back", Some("auto")),
+                        _ => ("went_back", Some("aborted")),
+                    };
+                    // `attempt 1: back to prd`: the number has its own field.
+                    step.reason = std::mem::take(&mut step.summary);
+                    rank = 5;
+                }
+                Some("merge") => step.event = "merged",
+                _ => return None,
+            },
+        }
+        let drafts = if matches!(entry.kind, Kind::Stage(_)) { u32::MAX } else { iteration };
+        step.order = (entry.time, step.stage, drafts, rank);
+        Some(step)
+    }
+
+    /// The stage an attempt stood at, and the one the session went back to. `others` are the tips
+    /// that came after it: the newest commit one of them shares is where it went on from.
+    fn way_back(
+        &self,
+        attempt: &Entry,
+        others: &[Oid],
+    ) -> anyhow::Result<(Option<String>, Option<String>)> {
+        let Some(tip) = attempt.parents.first() else { return Ok((None, None)) };
+        let left = Session::load(self.git, &self.session.name, tip)?;
+        let from = left.next_stage().map_or("completed".to_owned(), |stage| stage.to_string());
+        let reader = self.git.reader();
+        let gone = reader.walk(std::slice::from_ref(tip), others)?;
+        let gone: HashSet<&Oid> = gone.iter().map(|commit| &commit.id).collect();
+        let shared = left.history.iter().filter(|entry| !gone.contains(&entry.commit));
+        let shared = Session { history: shared.cloned().collect(), ..left };
+        Ok((Some(from), shared.next_stage().map(|stage| stage.to_string())))
+    }
+
+    /// The transcripts of what a step is about.
+    fn transcripts_of(&self, step: &Step) -> Vec<PathBuf> {
+        let Some(stage) = step.stage else { return Vec::new() };
+        let drafts = match (step.event, step.iteration) {
+            ("stage_completed", Some(used)) => step.first..step.first + used.max(1),
+            ("task_completed", _) => 0..u32::MAX,
+            ("review_requested", Some(draft)) => draft..draft + 1,
+            _ => return Vec::new(),
+        };
+        let fits = |path: &&PathBuf| {
+            let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return false };
+            let mut parts = name.splitn(4, '.');
+            let (of, draft, _role, task) = (parts.next(), parts.next(), parts.next(), parts.next());
+            // What was brought in line with a person's edit belongs to the draft.
+            let task = task.filter(|task| *task != ALIGNING);
+            of == Some(stage.name())
+                && draft.and_then(|n| n.parse().ok()).is_some_and(|n| drafts.contains(&n))
+                && task == step.task.as_deref()
+        };
+        self.transcripts.iter().filter(fits).cloned().collect()
+    }
+}
+
+impl Cost {
+    fn of(spent: &Spent) -> Self {
+        let usage = spent.usage;
+        let known = spent.micros > 0 || spent.unpriced == 0 && spent.requests > 0;
+        Self {
+            tokens: Tokens { input: usage.input, out: usage.output, cached: usage.cached },
+            requests: spent.requests,
+            millis: spent.millis,
+            usd: known.then_some(spent.micros as f64 / 1e6),
+        }
+    }
+}
+
+/// Files of the session's transcripts on this machine, sorted.
+fn transcripts(git: &Git, session: &Session) -> Vec<PathBuf> {
+    let folder = StateDir::at(&git.state_dir(), &session.name).transcripts();
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+fn moment(time: i64) -> String {
+    clock::rfc3339(UNIX_EPOCH + Duration::from_secs(u64::try_from(time).unwrap_or(0)))
+}
+
+fn seconds(at: &str) -> Option<i64> {
+    clock::parse_rfc3339(at)
+}
+
+/// A paragraph without the line breaks a commit message gave it.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(time: i64, event: &'static str, attempt: Option<u32>) -> Step {
+        let order = (time, None, 0, 0);
+        Step { timestamp: moment(time), event, attempt, order, ..Step::default() }
+    }
+
+    #[test]
+    fn rows_are_merged_by_time_and_never_reordered() {
+        let main = vec![step(1, "a", None), step(5, "b", None), step(4, "c", None)];
+        let left = vec![step(4, "x", Some(1)), step(5, "y", Some(1))];
+        let names: Vec<&str> = merged(vec![main, left]).iter().map(|step| step.event).collect();
+        assert_eq!(names, ["a", "x", "y", "b", "c"]);
+    }
+
+    #[test]
+    fn a_line_has_the_fields_of_an_audit_log() {
+        let line = serde_json::to_value(step(0, "feedback", None)).unwrap();
+        let fields: Vec<&str> = line.as_object().unwrap().keys().map(String::as_str).collect();
+        for field in ["timestamp", "event", "from", "to", "actor", "decision"] {
+            assert!(fields.contains(&field), "{fields:?}");
+        }
+        assert!(!fields.contains(&"tokens"), "{fields:?}");
+    }
+}

@@ -1,0 +1,300 @@
+//! Commit messages: built so that nothing a model wrote can become a trailer, and read back.
+//!
+//! The shape is always subject, blank line, body, blank line, one paragraph of trailers. What git
+//! does with message text is not obvious: `interpret-trailers` stops at a line that begins with
+//! `---`, skips comment lines at the end, and cuts at a scissors line (git's `trailer.c` and
+//! `wt-status.c`), so body lines that begin with anything unusual are indented.
+
+use std::fmt::Write as _;
+
+/// Longest subject, in characters.
+const MAX_SUBJECT: usize = 72;
+/// Longest body kept from a model's summary, in characters.
+const MAX_BODY: usize = 2_000;
+
+/// `Cowork-…` trailer keys (contract, section 2).
+pub mod key {
+    /// Session name.
+    pub const SESSION: &str = "Cowork-Session";
+    /// Session UUID.
+    pub const SESSION_ID: &str = "Cowork-Session-Id";
+    /// What happened, on commits that complete nothing.
+    pub const EVENT: &str = "Cowork-Event";
+    /// Stage of a stage, draft or review commit.
+    pub const STAGE: &str = "Cowork-Stage";
+    /// Task id.
+    pub const TASK: &str = "Cowork-Task";
+    /// Feature id.
+    pub const FEATURE: &str = "Cowork-Feature";
+    /// Actor drafts used.
+    pub const ITERATIONS: &str = "Cowork-Iterations";
+    /// How it was reviewed.
+    pub const REVIEW: &str = "Cowork-Review";
+    /// The bytes approved.
+    pub const APPROVED: &str = "Cowork-Approved";
+    /// Who passed it.
+    pub const REVIEWED_BY: &str = "Reviewed-by";
+    /// Model names.
+    pub const MODEL: &str = "Cowork-Model";
+    /// Token counts.
+    pub const TOKENS: &str = "Cowork-Tokens";
+    /// What those tokens took beside: requests, milliseconds, dollars where they are known.
+    pub const COST: &str = "Cowork-Cost";
+    /// What the program itself ran.
+    pub const CHECKS: &str = "Cowork-Checks";
+    /// On a draft that waits: `approved` when the critic has approved these bytes (critic-first
+    /// order), `asks` when it wants a person's decision. On a kept draft: `approved` and the bytes,
+    /// or `asks` and what for.
+    pub const CRITIC: &str = "Cowork-Critic";
+    /// On a kept draft only: the critic's words when it approved.
+    pub const CRITIC_SAID: &str = "Cowork-Critic-Said";
+    /// On a kept draft only: how many calls a guard has refused in the stage.
+    pub const REFUSALS: &str = "Cowork-Refusals";
+    /// On a kept draft only: the actor had not finished it.
+    pub const PARTIAL: &str = "Cowork-Partial";
+    /// On a kept draft only: what a person edited in it by hand, and whether the rest follows.
+    pub const EDITED: &str = "Cowork-Edited";
+    /// On a kept draft only: the commit a person looked at last.
+    pub const SEEN: &str = "Cowork-Seen";
+    /// On a kept draft only: the commit the critic read last.
+    pub const READ: &str = "Cowork-Read";
+}
+
+/// The trailers of a commit, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trailers(Vec<(String, String)>);
+
+impl Trailers {
+    /// Adds one. The value becomes one line; an empty one is left out.
+    pub fn push(&mut self, key: &str, value: impl AsRef<str>) {
+        let value = one_line(value.as_ref());
+        if !value.is_empty() {
+            self.0.push((key.to_owned(), value));
+        }
+    }
+
+    /// The last value of a key; keys compare without case, as git's do.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        let found = self.0.iter().rev().find(|(k, _)| k.eq_ignore_ascii_case(key));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// True when these go on from `others`: git and hooks add their own at the end.
+    pub fn begin_with(&self, others: &Self) -> bool {
+        self.0.starts_with(&others.0)
+    }
+
+    /// The trailers of a message: its last paragraph, if every line of it is one. Where that is
+    /// not ours, the last paragraph that names a session: hooks and forges add paragraphs of their
+    /// own (a ticket, a `Change-Id`, the co-authors of a squash).
+    pub fn parse(message: &str) -> Self {
+        let lines: Vec<&str> = message.trim_end().lines().collect();
+        // The first paragraph is the subject.
+        let paragraphs = lines.split(|line| line.trim().is_empty()).skip(1);
+        let mut all: Vec<Self> = paragraphs.map(Self::of_paragraph).collect();
+        let ours = all.iter().rposition(|trailers| trailers.get(key::SESSION_ID).is_some());
+        let which = ours.unwrap_or(all.len().saturating_sub(1));
+        if which < all.len() { all.swap_remove(which) } else { Self::default() }
+    }
+
+    fn of_paragraph(lines: &[&str]) -> Self {
+        let mut trailers = Self::default();
+        for line in lines {
+            if line.starts_with([' ', '\t']) {
+                if let Some((_, value)) = trailers.0.last_mut() {
+                    value.push(' ');
+                    value.push_str(line.trim());
+                }
+                continue;
+            }
+            match line.split_once(':') {
+                Some((key, value)) if is_key(key) => {
+                    trailers.0.push((key.to_owned(), value.trim().to_owned()));
+                }
+                // People's tools add "(cherry picked from commit …)"; git skips such lines, too.
+                _ if line.starts_with('(') => {}
+                _ => return Self::default(),
+            }
+        }
+        trailers
+    }
+}
+
+fn is_key(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// A message to be committed.
+#[derive(Clone, Debug, Default)]
+pub struct Message {
+    /// One line; cut at 72 characters.
+    pub subject: String,
+    /// A few lines, possibly none; a model's words are welcome here.
+    pub body: String,
+    /// The last paragraph.
+    pub trailers: Trailers,
+}
+
+impl Message {
+    /// The text for `git commit -F`.
+    pub fn render(&self) -> String {
+        let mut out = subject_line(&self.subject);
+        out.push('\n');
+        let body = tame_body(&self.body);
+        if !body.is_empty() {
+            let _ = write!(out, "\n{body}\n");
+        }
+        out.push('\n');
+        for (key, value) in &self.trailers.0 {
+            let _ = writeln!(out, "{key}: {value}");
+        }
+        out
+    }
+}
+
+/// One line of at most 72 characters, cut at a word's end, without Markdown's heading marks.
+pub fn subject_line(text: &str) -> String {
+    let line = one_line(text);
+    let line = line.trim_start_matches(['#', ' ']);
+    let mut subject: String = line.chars().take(MAX_SUBJECT).collect();
+    if subject.chars().count() < line.chars().count() {
+        subject = subject.chars().take(MAX_SUBJECT - 1).collect();
+        if let Some((head, _)) = subject.rsplit_once(' ')
+            && head.chars().count() > MAX_SUBJECT / 2
+        {
+            subject = head.to_owned();
+        }
+        subject.push('…');
+    }
+    if subject.is_empty() { "(no summary)".to_owned() } else { subject }
+}
+
+fn tame_body(body: &str) -> String {
+    let body: String = body.chars().take(MAX_BODY).collect();
+    let mut out = String::new();
+    let mut blank = 0;
+    for line in body.lines() {
+        let line: String = line.chars().filter(|c| !c.is_control()).collect();
+        let line = line.trim_end();
+        if line.is_empty() {
+            blank += 1;
+            continue;
+        }
+        if !out.is_empty() {
+            out.push_str(if blank > 0 { "\n\n" } else { "\n" });
+        }
+        blank = 0;
+        let plain = line.starts_with("- ") || line.starts_with(|c: char| c.is_alphanumeric());
+        // A scissors line counts wherever it stands after the comment character.
+        let plain = plain && !line.starts_with("diff --git");
+        let indent = if plain || line.starts_with("  ") { "" } else { "  " };
+        wrap(&mut out, &format!("{indent}{line}"));
+    }
+    out
+}
+
+/// Adds a line, broken at spaces where it is too long; what follows is indented, so that no
+/// broken-off piece can look like anything but text.
+fn wrap(out: &mut String, line: &str) {
+    let mut width = 0;
+    for (at, word) in line.split(' ').enumerate() {
+        let length = word.chars().count();
+        if at > 0 && width + 1 + length > MAX_SUBJECT && width > 2 {
+            out.push_str("\n  ");
+            width = 2;
+        } else if at > 0 {
+            out.push(' ');
+            width += 1;
+        }
+        out.push_str(word);
+        width += length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn message(body: &str) -> Message {
+        let mut trailers = Trailers::default();
+        trailers.push(key::SESSION, "todo");
+        trailers.push(key::EVENT, "start");
+        Message { subject: "prd: 4 requirements".into(), body: body.into(), trailers }
+    }
+
+    fn git_parses(text: &str) -> String {
+        let mut child = Command::new("git")
+            .args(["interpret-trailers", "--parse"])
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .current_dir(std::env::temp_dir())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    }
+
+    #[test]
+    fn no_markdown_breaks_the_trailers() {
+        let hostile = [
+            "# Heading\n\n---\n\n## Last heading",
+            "Note: this\nTODO: that",
+            "--- a/file\n+++ b/file\n@@ -1 +1 @@",
+            "# ------------------------ >8 ------------------------\nmore",
+            "Cowork-Session: other\nCowork-Event: merge",
+            "diff --git a/x b/x",
+            "; comment\n\tindented\r\n\u{1b}[31mred",
+            "Conflicts:\n\tfile",
+            "",
+        ];
+        for body in hostile {
+            let text = message(body).render();
+            assert_eq!(
+                git_parses(&text),
+                "Cowork-Session: todo\nCowork-Event: start\n",
+                "body {body:?} made\n{text}"
+            );
+            let parsed = Trailers::parse(&text);
+            assert_eq!(parsed.get("cowork-session"), Some("todo"));
+            assert_eq!(parsed.0.len(), 2);
+        }
+    }
+
+    #[test]
+    fn subjects_are_one_short_line() {
+        assert_eq!(subject_line("## A  title\nwith more"), "A title with more");
+        assert_eq!(subject_line(""), "(no summary)");
+        let long = subject_line(&"word ".repeat(40));
+        assert!(long.chars().count() <= 72 && long.ends_with("word…"), "{long}");
+    }
+
+    #[test]
+    fn a_persons_additions_do_not_hide_ours() {
+        let text =
+            message("b").render() + "Signed-off-by: Ana <a@b>\n(cherry picked from commit 1)\n";
+        assert_eq!(Trailers::parse(&text).get(key::EVENT), Some("start"));
+        assert_eq!(Trailers::parse("subject: only\n"), Trailers::default());
+        assert_eq!(Trailers::parse(""), Trailers::default());
+    }
+
+    #[test]
+    fn what_a_hook_adds_below_does_not_hide_ours() {
+        let mut ours = message("Cowork-Session-Id: of-a-model");
+        ours.trailers.push(key::SESSION_ID, "1");
+        for below in ["Change-Id: I1", "[JIRA-17]", "---------\n\nCo-authored-by: B <b@x>"] {
+            let text = format!("{}\n{below}\n", ours.render());
+            assert_eq!(Trailers::parse(&text), ours.trailers, "{below}");
+        }
+        assert_eq!(Trailers::parse("subject\n\nFixes: 1\n").get("fixes"), Some("1"));
+    }
+}

@@ -1,0 +1,290 @@
+//! Sessions as a function of history: [`Session::load`] reads the commits that carry the
+//! session's id and says what is done. There is no status file that could disagree.
+
+mod attempts;
+mod drafts;
+mod find;
+mod history;
+mod lock;
+mod log;
+mod message;
+mod name;
+mod state_dir;
+mod status;
+
+pub use attempts::{Attempt, attempts};
+pub(crate) use drafts::{KeptDraft, kept_draft};
+pub use find::{default_session, exists, list, taken};
+pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
+pub use lock::SessionLock;
+pub use log::{ALIGNING, Step, log};
+pub use message::{Message, Trailers, key, subject_line};
+pub use name::{RefNames, SessionName, slug};
+pub use state_dir::{Protected, StateDir};
+use status::present_draft;
+pub use status::{Details, State, Status, StatusJson};
+
+use anyhow::Context as _;
+
+use crate::artifact::{
+    Artifact, Files, SCHEMA_VERSION, SessionFile, SessionKind, Store, read_json,
+};
+use crate::error::Error;
+use crate::git::{Git, Object, Oid, Reader};
+use crate::spent::Spent;
+use crate::stage::Stage;
+
+/// A draft that waits for a person, or was answered and waits for `resume`.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// Stage.
+    pub stage: Stage,
+    /// The draft commit.
+    pub draft: Entry,
+    /// The newest answer on top of it.
+    pub answer: Option<Entry>,
+}
+
+impl Waiting {
+    /// What a model asks of the person, on one line, where it is more than a review.
+    pub fn reason(&self) -> Option<String> {
+        let words: Vec<&str> = self.draft.body.split_whitespace().collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    }
+}
+
+/// A session as its history tells it.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Name.
+    pub name: SessionName,
+    /// Tip of its branch.
+    pub tip: Oid,
+    /// `session.json` at the tip.
+    pub file: SessionFile,
+    /// Its commits, oldest first.
+    pub history: Vec<Entry>,
+}
+
+impl Session {
+    /// Reads a session from its tip.
+    ///
+    /// # Errors
+    /// When the tip has no readable `session.json` for this name, or history cannot be walked.
+    pub fn load(git: &Git, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
+        let reader = git.reader();
+        let file = session_file(reader.as_ref(), name, tip)?;
+        let history = entries(reader.as_ref(), &file, tip)?;
+        Ok(Self { name: name.clone(), tip: tip.clone(), file, history })
+    }
+
+    /// Reads a session by name.
+    ///
+    /// # Errors
+    /// Unknown session: exit 5, with what there is.
+    pub fn find(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Self> {
+        match git.resolve(refs.branch(name).as_str())? {
+            Some(tip) => Self::load(git, name, &tip),
+            None => Err(Error::repository(format!("there is no session '{name}'"))
+                .hint("git cowork list --all shows the sessions of this repository")
+                .into()),
+        }
+    }
+
+    /// The stages this session passes, in order.
+    pub fn order(&self) -> Vec<Stage> {
+        let first = if self.is_patch() { Stage::Triage } else { Stage::Idea };
+        let skipped = if self.is_patch() { Stage::Idea } else { Stage::Triage };
+        Stage::ALL.into_iter().filter(|stage| *stage >= first && *stage != skipped).collect()
+    }
+
+    /// True for a change request.
+    pub fn is_patch(&self) -> bool {
+        self.file.kind == SessionKind::Patch
+    }
+
+    /// The newest stage commit; it implies every earlier stage of the order.
+    pub fn last_stage(&self) -> Option<(Stage, &Entry)> {
+        self.history.iter().rev().find_map(|entry| match entry.kind {
+            Kind::Stage(stage) => Some((stage, entry)),
+            _ => None,
+        })
+    }
+
+    /// The stages that are done.
+    pub fn done(&self) -> Vec<Stage> {
+        let Some((last, _)) = self.last_stage() else { return Vec::new() };
+        self.order().into_iter().take_while(|stage| *stage <= last).collect()
+    }
+
+    /// The stage that is worked on or comes next, `None` when the delivery commit exists. A draft
+    /// that waits, or was answered, counts first: coding may be under way again after its commit.
+    pub fn next_stage(&self) -> Option<Stage> {
+        if let Some(waiting) = self.waiting() {
+            return Some(waiting.stage);
+        }
+        let done = self.done();
+        self.order().into_iter().find(|stage| !done.contains(stage))
+    }
+
+    /// True when a delivery commit is in its history.
+    pub fn is_completed(&self) -> bool {
+        self.done().last() == self.order().last()
+    }
+
+    /// The newest commit of a stage.
+    pub fn stage_entry(&self, stage: Stage) -> Option<&Entry> {
+        self.history.iter().rev().find(|entry| entry.kind == Kind::Stage(stage))
+    }
+
+    /// Ids of the tasks that have a commit.
+    pub fn completed_tasks(&self) -> Vec<&str> {
+        let tasks = self.history.iter().filter_map(|entry| match &entry.kind {
+            Kind::Task(task) => Some(task.as_str()),
+            _ => None,
+        });
+        tasks.collect()
+    }
+
+    /// What came after the newest stage commit (or the start).
+    pub fn since_last_stage(&self) -> &[Entry] {
+        let from = self
+            .history
+            .iter()
+            .rposition(|entry| matches!(entry.kind, Kind::Stage(_) | Kind::Start))
+            .map_or(0, |at| at + 1);
+        &self.history[from..]
+    }
+
+    /// The draft that waits, with its answer if it was given.
+    pub fn waiting(&self) -> Option<Waiting> {
+        let recent = self.since_last_stage();
+        let (at, stage) =
+            recent.iter().enumerate().rev().find_map(|(at, entry)| match entry.kind {
+                Kind::Draft(stage) => Some((at, stage)),
+                _ => None,
+            })?;
+        let answer = recent[at + 1..]
+            .iter()
+            .rev()
+            .find(|entry| matches!(entry.kind, Kind::Review(answered, _) if answered == stage));
+        Some(Waiting { stage, draft: recent[at].clone(), answer: answer.cloned() })
+    }
+
+    /// What its stages and tasks took.
+    pub fn recorded(&self) -> Spent {
+        let mut sum = Spent::default();
+        for entry in &self.history {
+            if matches!(entry.kind, Kind::Stage(_) | Kind::Task(_)) {
+                sum += entry.spent();
+            }
+        }
+        sum
+    }
+
+    /// What its history and its kept draft tell that was used. A draft's count is part of its
+    /// stage's once that is recorded.
+    pub fn spent(&self, git: &Git) -> anyhow::Result<Spent> {
+        let mut sum = self.recorded();
+        sum += present_draft(git, self)?.map(|draft| draft.spent()).unwrap_or_default();
+        Ok(sum)
+    }
+}
+
+fn session_file(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<SessionFile> {
+    let path = format!("{}/{}", name.record_dir(), Artifact::Session.file_name());
+    let Some(bytes) = reader.blob(Object::At(tip, &path))? else {
+        return Err(Error::repository(format!("session '{name}' has no {path} at its tip"))
+            .hint("the branch does not hold a git-cowork session; git log shows what it holds")
+            .into());
+    };
+    let text = String::from_utf8(bytes).context("session.json is not UTF-8")?;
+    // A newer format need not have the fields of ours, so it is asked for first.
+    let raw: serde_json::Value = read_json(Artifact::Session, &text)?;
+    let written = raw.get("schema_version").and_then(serde_json::Value::as_str);
+    if let Some(written) = written.filter(|written| !is_known(written)) {
+        return Err(Error::repository(format!(
+            "session '{name}' was written in format {written}, this program knows {SCHEMA_VERSION}"
+        ))
+        .hint("use a newer git-cowork")
+        .into());
+    }
+    read_json(Artifact::Session, &text)
+}
+
+/// True for this format and the older ones of its major version.
+fn is_known(written: &str) -> bool {
+    let parts = |version: &str| {
+        let (major, minor) = version.split_once('.')?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    let (Some(written), Some(ours)) = (parts(written), parts(SCHEMA_VERSION)) else {
+        return false;
+    };
+    written.0 == ours.0 && written.1 <= ours.1
+}
+
+/// The session's commits reachable from the tip and not from the start commit's parent.
+fn entries(reader: &dyn Reader, file: &SessionFile, tip: &Oid) -> anyhow::Result<Vec<Entry>> {
+    // The recorded base only bounds the walk: after a rebase it still is an ancestor, and where it
+    // is missing (a shallow clone) the walk is longer, never wrong.
+    let base = file.base.commit.parse::<Oid>().ok();
+    let hide: Vec<Oid> = match base {
+        Some(base)
+            if reader.walk(std::slice::from_ref(&base), std::slice::from_ref(&base)).is_ok() =>
+        {
+            vec![base]
+        }
+        _ => Vec::new(),
+    };
+    let commits = reader.walk(std::slice::from_ref(tip), &hide)?;
+    let mut found: Vec<Entry> =
+        commits.iter().filter_map(|commit| Entry::of(commit, &file.id)).collect();
+    found.reverse();
+    let start = found.iter().rposition(|entry| entry.kind == Kind::Start);
+    Ok(found.split_off(start.unwrap_or(0)))
+}
+
+/// The artifacts of a session at a commit, read-only.
+pub struct CommittedFiles {
+    reader: Box<dyn Reader>,
+    commit: Oid,
+    name: SessionName,
+}
+
+impl CommittedFiles {
+    /// The artifacts of `name` as they are in `commit`.
+    pub fn new(git: &Git, name: &SessionName, commit: &Oid) -> Self {
+        Self { reader: git.reader(), commit: commit.clone(), name: name.clone() }
+    }
+}
+
+impl Files for CommittedFiles {
+    fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
+        let path = artifact_path(&self.name, artifact);
+        match self.reader.blob(Object::At(&self.commit, &path))? {
+            Some(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            None => Ok(None),
+        }
+    }
+
+    fn write(&self, artifact: Artifact, _text: &str) -> anyhow::Result<()> {
+        anyhow::bail!("{} of a commit cannot be written", artifact.file_name())
+    }
+}
+
+/// Where an artifact of a session lies, relative to the top of the working tree.
+pub fn artifact_path(name: &SessionName, artifact: Artifact) -> String {
+    artifact.path_in(&name.artifact_dir(), &name.record_dir())
+}
+
+/// Every id a session has ever used, from all versions of its records in history.
+pub fn used_ids(git: &Git, session: &Session) -> anyhow::Result<crate::artifact::IdFloors> {
+    let mut floors = crate::artifact::IdFloors::default();
+    for entry in &session.history {
+        let files = CommittedFiles::new(git, &session.name, &entry.commit);
+        // A version somebody broke by hand must not stop the session; its ids are in its neighbours.
+        let _ = Store::new(&files).see_ids(&mut floors);
+    }
+    Ok(floors)
+}

@@ -1,0 +1,257 @@
+//! Session names and the refs they stand for (contract, sections 1 and 4).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::Error;
+use crate::git::RefName;
+use crate::stage::Stage;
+
+/// Longest session name, in characters.
+const MAX_NAME: usize = 64;
+/// Longest slug made from an idea, in characters.
+const MAX_SLUG: usize = 40;
+
+/// A valid session name: `todo-cli`, or `todo-cli--due-dates` for a change request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionName(String);
+
+impl SessionName {
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// For `todo-cli--due-dates`: the session `todo-cli` and the change `due-dates`.
+    pub fn patch_parts(&self) -> Option<(&str, &str)> {
+        self.0.split_once("--")
+    }
+
+    /// Where the documents lie, relative to the top of the working tree. A change request works
+    /// on its parent's.
+    pub fn artifact_dir(&self) -> String {
+        let owner = self.patch_parts().map_or(self.as_str(), |(parent, _)| parent);
+        format!(".cowork/sessions/{owner}")
+    }
+
+    /// Where the session's own records lie (contract, section 3).
+    pub fn record_dir(&self) -> String {
+        match self.patch_parts() {
+            Some((parent, change)) => format!(".cowork/sessions/{parent}/changes/{change}"),
+            None => self.artifact_dir(),
+        }
+    }
+
+    /// The same name with `-2`, `-3`, … where it is taken.
+    pub fn numbered(&self, number: u32) -> Self {
+        if number < 2 {
+            return self.clone();
+        }
+        let suffix = format!("-{number}");
+        let keep = self.0.len().min(MAX_NAME - suffix.len());
+        Self(format!("{}{suffix}", self.0[..keep].trim_end_matches('-')))
+    }
+}
+
+impl fmt::Display for SessionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+fn is_slug(s: &str) -> bool {
+    !s.is_empty()
+        && s.split('-').all(|part| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        })
+}
+
+impl FromStr for SessionName {
+    type Err = Error;
+
+    fn from_str(s: &str) -> Result<Self, Error> {
+        let valid = match s.split_once("--") {
+            Some((parent, change)) => is_slug(parent) && is_slug(change),
+            None => is_slug(s),
+        };
+        if valid && s.len() <= MAX_NAME {
+            Ok(Self(s.to_owned()))
+        } else {
+            Err(Error::usage(format!("'{s}' is not a session name")).hint(
+                "use lower-case letters, digits and single dashes, at most 64 characters: todo-cli",
+            ))
+        }
+    }
+}
+
+/// A name for an idea: ASCII-folded, lower-case, everything else a dash, cut at a word's end.
+pub fn slug(idea: &str) -> SessionName {
+    let mut out = String::new();
+    for c in idea.chars() {
+        match fold(c) {
+            Some(folded) => out.push_str(folded),
+            None if c.is_ascii_alphanumeric() => out.push(c.to_ascii_lowercase()),
+            None => {
+                if !out.is_empty() && !out.ends_with('-') {
+                    out.push('-');
+                }
+            }
+        }
+        // Enough to see where the word at the limit ends.
+        if out.len() > 4 * MAX_SLUG {
+            break;
+        }
+    }
+    let mut cut = out.trim_end_matches('-');
+    if cut.len() > MAX_SLUG {
+        let head = &cut[..MAX_SLUG];
+        cut = if cut.as_bytes()[MAX_SLUG] == b'-' {
+            head
+        } else {
+            head.rsplit_once('-').map_or(head, |(words, _)| words)
+        };
+    }
+    let cut = cut.trim_matches('-');
+    SessionName(if cut.is_empty() { "session".to_owned() } else { cut.to_owned() })
+}
+
+/// The ASCII spelling of the commonest Latin letters with marks; others become dashes.
+fn fold(c: char) -> Option<&'static str> {
+    Some(match c {
+        'à' | 'á' | 'â' | 'ã' | 'ä' | 'Ä' | 'å' | 'ā' | 'ą' | 'ă' | 'À' | 'Á' | 'Â' | 'Ã' | 'Å'
+        | 'Ā' | 'Ą' => "a",
+        'æ' | 'Æ' => "ae",
+        'ç' | 'ć' | 'č' | 'Ç' | 'Ć' | 'Č' => "c",
+        'ď' | 'đ' | 'ð' | 'Ď' | 'Đ' => "d",
+        'è' | 'é' | 'ê' | 'ë' | 'ē' | 'ę' | 'ě' | 'È' | 'É' | 'Ê' | 'Ë' | 'Ę' | 'Ě' => {
+            "e"
+        }
+        'ğ' | 'Ğ' => "g",
+        'ì' | 'í' | 'î' | 'ï' | 'ī' | 'ı' | 'Ì' | 'Í' | 'Î' | 'Ï' | 'İ' => "i",
+        'ł' | 'Ł' => "l",
+        'ñ' | 'ń' | 'ň' | 'Ñ' | 'Ń' | 'Ň' => "n",
+        'ò' | 'ó' | 'ô' | 'õ' | 'ö' | 'Ö' | 'ø' | 'ō' | 'ő' | 'Ò' | 'Ó' | 'Ô' | 'Õ' | 'Ø' | 'Ő' => {
+            "o"
+        }
+        'œ' | 'Œ' => "oe",
+        'ř' | 'Ř' => "r",
+        'ś' | 'š' | 'ş' | 'Ś' | 'Š' | 'Ş' => "s",
+        'ß' => "ss",
+        'ť' | 'ţ' | 'Ť' | 'Ţ' => "t",
+        'ù' | 'ú' | 'û' | 'ü' | 'Ü' | 'ū' | 'ů' | 'ű' | 'Ù' | 'Ú' | 'Û' | 'Ů' | 'Ű' => {
+            "u"
+        }
+        'ý' | 'ÿ' | 'Ý' => "y",
+        'ź' | 'ż' | 'ž' | 'Ź' | 'Ż' | 'Ž' => "z",
+        _ => return None,
+    })
+}
+
+/// The ref names of sessions, for one `[project] branch_prefix`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefNames {
+    prefix: String,
+}
+
+impl RefNames {
+    /// Names under this branch prefix (`cowork` unless configured).
+    pub fn new(prefix: &str) -> Self {
+        Self { prefix: prefix.to_owned() }
+    }
+
+    /// `cowork/S`, as `git switch` takes it.
+    pub fn short_branch(&self, name: &SessionName) -> String {
+        format!("{}/{name}", self.prefix)
+    }
+
+    /// `refs/heads/cowork/S`
+    pub fn branch(&self, name: &SessionName) -> RefName {
+        RefName::trusted(format!("refs/heads/{}/{name}", self.prefix))
+    }
+
+    /// `refs/heads/cowork/`: what all session branches begin with.
+    pub fn branch_root(&self) -> String {
+        format!("refs/heads/{}/", self.prefix)
+    }
+
+    /// What `for-each-ref` lists remote session branches by.
+    pub fn remote_pattern(&self) -> String {
+        format!("refs/remotes/*/{}/*", self.prefix)
+    }
+
+    /// As [`Self::session_of`], also for a remote's branch.
+    pub fn session_of_any(&self, branch: &str) -> Option<SessionName> {
+        let remote = || {
+            let (_, short) = branch.strip_prefix("refs/remotes/")?.split_once('/')?;
+            self.session_of(&format!("refs/heads/{short}"))
+        };
+        self.session_of(branch).or_else(remote)
+    }
+
+    /// The session a full branch name belongs to.
+    pub fn session_of(&self, branch: &str) -> Option<SessionName> {
+        branch.strip_prefix(&self.branch_root())?.parse().ok()
+    }
+
+    /// `refs/tags/cowork/S/LABEL`, where the label is `prd` or `prd-2`.
+    pub fn tag(name: &SessionName, label: &str) -> RefName {
+        RefName::trusted(format!("refs/tags/cowork/{name}/{label}"))
+    }
+
+    /// `refs/cowork/drafts/S/STAGE`
+    pub fn draft(name: &SessionName, stage: Stage) -> RefName {
+        RefName::trusted(format!("refs/cowork/drafts/{name}/{stage}"))
+    }
+
+    /// `refs/cowork/attempts/S/N`
+    pub fn attempt(name: &SessionName, number: u32) -> RefName {
+        RefName::trusted(format!("refs/cowork/attempts/{name}/{number}"))
+    }
+
+    /// `refs/cowork/archive/S`
+    pub fn archive(name: &SessionName) -> RefName {
+        RefName::trusted(format!("refs/cowork/archive/{name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_contract() {
+        for good in ["a", "todo-cli", "v2", "todo--due-dates", &"a".repeat(64)] {
+            assert!(good.parse::<SessionName>().is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", "A", "a_b", "a--b--c", "a---b", "../x", &"a".repeat(65), "ä"] {
+            assert!(bad.parse::<SessionName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_slug_is_readable_and_cut_at_a_word() {
+        assert_eq!(slug("A todo list for the terminal!").as_str(), "a-todo-list-for-the-terminal");
+        assert_eq!(slug("  Größe & Übersicht — déjà vu").as_str(), "grosse-ubersicht-deja-vu");
+        assert_eq!(slug("日本語").as_str(), "session");
+        assert_eq!(
+            slug("an extraordinarily long description of something simple").as_str(),
+            "an-extraordinarily-long-description-of"
+        );
+        assert_eq!(slug(&"x".repeat(100)).as_str(), "x".repeat(40));
+        assert!(slug("--leading").as_str().parse::<SessionName>().is_ok());
+    }
+
+    #[test]
+    fn numbers_never_make_a_name_too_long() {
+        let long: SessionName = "a".repeat(64).parse().unwrap();
+        assert_eq!(long.numbered(12).as_str().len(), 64);
+        assert_eq!(slug("todo").numbered(2).as_str(), "todo-2");
+    }
+
+    #[test]
+    fn a_patch_works_in_its_parents_directory() {
+        let name: SessionName = "todo--due".parse().unwrap();
+        assert_eq!(name.artifact_dir(), ".cowork/sessions/todo");
+        assert_eq!(name.record_dir(), ".cowork/sessions/todo/changes/due");
+    }
+}

@@ -1,0 +1,128 @@
+//! J, the folder `$(git rev-parse --git-common-dir)/cowork/`: what helps to recover and is never
+//! committed. Losing it loses no work; nothing here says what is done.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::SessionName;
+use crate::stage::Stage;
+
+/// A path of the user's that was untracked or modified before the session began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Protected {
+    /// Relative to the top of the working tree.
+    pub path: String,
+    /// Blob id of its content then; empty when it was deleted or no regular file.
+    pub blob: String,
+}
+
+/// The part of J that belongs to one session: `J/sessions/S/`.
+#[derive(Clone, Debug)]
+pub struct StateDir {
+    root: PathBuf,
+}
+
+impl StateDir {
+    /// The folder of a session under J, for reading: it may not be there.
+    pub fn at(j: &Path, name: &SessionName) -> Self {
+        Self { root: j.join("sessions").join(name.as_str()) }
+    }
+
+    /// The folder of a session under J; made when missing.
+    pub fn open(j: &Path, name: &SessionName) -> anyhow::Result<Self> {
+        let dir = Self::at(j, name);
+        let root = &dir.root;
+        std::fs::create_dir_all(root).with_context(|| format!("creating {}", root.display()))?;
+        Ok(dir)
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// The lock file.
+    pub fn lock(&self) -> PathBuf {
+        self.root.join("lock")
+    }
+
+    /// The ledger of what the session with this id has used.
+    pub fn ledger(&self, id: &str) -> PathBuf {
+        // The name may be taken again by another session.
+        self.root.join(format!("spent-{id}.jsonl"))
+    }
+
+    /// What git children inherit the lock of.
+    pub fn git_children(&self) -> PathBuf {
+        self.root.join("git-child")
+    }
+
+    /// Model transcripts.
+    pub fn transcripts(&self) -> PathBuf {
+        self.root.join("transcripts")
+    }
+
+    /// The user's files the session must not touch.
+    pub fn protected(&self) -> anyhow::Result<Vec<Protected>> {
+        self.load("protected.json")
+    }
+
+    /// Writes that list, before the start commit.
+    pub fn set_protected(&self, list: &[Protected]) -> anyhow::Result<()> {
+        self.save("protected.json", &list)
+    }
+
+    /// A note another command left for the next one.
+    pub fn note<T: DeserializeOwned>(&self, file: &str) -> anyhow::Result<Option<T>> {
+        self.load(file)
+    }
+
+    /// Leaves a note, or takes it away.
+    pub fn set_note<T: Serialize>(&self, file: &str, note: Option<&T>) -> anyhow::Result<()> {
+        self.save(file, &note)
+    }
+
+    /// Makes room on a full disk: empties the log and removes transcripts, but those of the stage
+    /// under way, from which it goes on. Answers with the bytes given back.
+    pub fn prune(&self, stage: Stage) -> u64 {
+        let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
+        let log = self.root.join("log");
+        let mut freed = size(&log);
+        if std::fs::File::create(&log).is_err() {
+            freed = 0;
+        }
+        let keep = format!("{stage}.");
+        let transcripts = std::fs::read_dir(self.transcripts()).into_iter().flatten().flatten();
+        for entry in transcripts {
+            let bytes = size(&entry.path());
+            let kept = entry.file_name().to_string_lossy().starts_with(&keep);
+            if !kept && std::fs::remove_file(entry.path()).is_ok() {
+                freed += bytes;
+            }
+        }
+        freed
+    }
+
+    fn load<T: DeserializeOwned + Default>(&self, file: &str) -> anyhow::Result<T> {
+        let path = self.root.join(file);
+        match std::fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .with_context(|| format!("{} cannot be read", path.display())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(T::default()),
+            Err(error) => Err(error).with_context(|| format!("reading {}", path.display())),
+        }
+    }
+
+    fn save<T: Serialize>(&self, file: &str, value: &T) -> anyhow::Result<()> {
+        let mut temp = tempfile::NamedTempFile::new_in(&self.root)
+            .with_context(|| format!("writing in {}", self.root.display()))?;
+        let bytes = serde_json::to_vec_pretty(value)?;
+        temp.write_all(&bytes).with_context(|| format!("writing {file}"))?;
+        temp.persist(self.root.join(file)).with_context(|| format!("writing {file}"))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+//! Where a session stands, for `status` and `list`: computed from history and refs, never stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::{Entry, KeptDraft, Kind, RefNames, Session, kept_draft, key};
+use crate::artifact::check::task_order;
+use crate::artifact::{Base, Origin, Plan, SessionKind, Store, TaskStatus};
+use crate::git::Git;
+use crate::spent::Spent;
+use crate::stage::Stage;
+
+/// The state of a session as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Work goes on with `resume`.
+    InProgress,
+    /// A draft waits for a person.
+    Waiting,
+    /// The delivery commit exists.
+    Completed,
+    /// It is also in its base branch.
+    Merged,
+    /// Put away.
+    Archived,
+}
+
+impl State {
+    /// As in `--json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InProgress => "in_progress",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Merged => "merged",
+            Self::Archived => "archived",
+        }
+    }
+}
+
+/// Everything `status` shows.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// The session.
+    pub session: Session,
+    /// Short name of its branch.
+    pub branch: String,
+    /// Its state.
+    pub state: State,
+    /// The stage that is worked on or waits; none when completed.
+    pub stage: Option<Stage>,
+    /// Draft number of that stage: the newest draft that exists, 0 when none does.
+    pub iteration: u32,
+    /// Completed and planned top-level tasks.
+    pub tasks: (usize, usize),
+    /// The task that is worked on: one that says so, else the next one, and whether it says so.
+    pub task: Option<(String, bool)>,
+    /// What was used, as history and the kept draft tell.
+    pub spent: Spent,
+}
+
+/// What only `status` shows: it costs more git than a list of sessions should.
+#[derive(Clone, Debug)]
+pub struct Details {
+    /// Commits its base branch has gained since.
+    pub base_ahead: Option<usize>,
+    /// Kept attempts.
+    pub attempts: usize,
+    /// Full name of the newest one's ref.
+    pub newest_attempt: Option<String>,
+    /// The ref of the draft under way, when one is kept and none waits on the branch.
+    pub draft: Option<String>,
+    /// The run stopped in the middle of it.
+    pub partial: bool,
+    /// Names of the tags on the stages that count.
+    pub labels: BTreeMap<Stage, String>,
+    /// Stages whose earlier commit was left behind.
+    pub reverted: BTreeSet<Stage>,
+    /// Drafts of finished stages that their critic refused.
+    pub rejections: BTreeMap<Stage, usize>,
+}
+
+/// `status --json` and `list --json` (contract, section 4).
+#[derive(Serialize)]
+pub struct StatusJson<'a> {
+    session: &'a str,
+    id: &'a str,
+    kind: SessionKind,
+    state: State,
+    stage: Option<Stage>,
+    done: Vec<Stage>,
+    iteration: u32,
+    tip: &'a str,
+    base: &'a Base,
+    tokens: Tokens,
+    title: &'a str,
+    created_at: &'a str,
+    directory: String,
+}
+
+#[derive(Serialize)]
+struct Tokens {
+    #[serde(rename = "in")]
+    input: u64,
+    out: u64,
+    cached: u64,
+}
+
+impl Status {
+    /// Reads it.
+    pub fn of(git: &Git, refs: &RefNames, session: Session) -> anyhow::Result<Self> {
+        let waiting = session.waiting();
+        let archived = git.resolve(RefNames::archive(&session.name).as_str())?;
+        let state = if archived.as_ref() == Some(&session.tip) {
+            State::Archived
+        } else if session.is_completed() {
+            if is_merged(git, &session)? { State::Merged } else { State::Completed }
+        } else if waiting.as_ref().is_some_and(|waiting| waiting.answer.is_none()) {
+            State::Waiting
+        } else {
+            State::InProgress
+        };
+        let stage = if session.is_completed() { None } else { session.next_stage() };
+        let draft = present_draft(git, &session)?;
+        let iteration = draft.as_ref().map_or(0, Entry::iterations);
+        let mut spent = session.recorded();
+        spent += draft.as_ref().map(Entry::spent).unwrap_or_default();
+        // A kept draft knows which task was begun.
+        let newest = draft.as_ref().map_or(&session.tip, |draft| &draft.commit);
+        let files = super::CommittedFiles::new(git, &session.name, newest);
+        let plan = Store::new(&files).plan().unwrap_or_default();
+        let planned = plan.tasks.iter().filter(|task| task.is_top_level()).count();
+        let finished = session.completed_tasks().len();
+        let task = (stage == Some(Stage::Coding)).then(|| task_at_hand(&session, &plan)).flatten();
+        Ok(Self {
+            branch: refs.short_branch(&session.name),
+            state,
+            stage,
+            iteration,
+            tasks: (finished, planned),
+            task,
+            spent,
+            session,
+        })
+    }
+
+    /// The rest of what `status` shows.
+    pub fn details(&self, git: &Git) -> anyhow::Result<Details> {
+        let root = format!("refs/cowork/attempts/{}/", self.session.name);
+        let attempts = git.list_refs(&[&root])?;
+        let number = |name: &str| name.rsplit('/').next().and_then(|n| n.parse::<u32>().ok());
+        let names = attempts.iter().map(|info| info.name.as_str().to_owned());
+        let session = &self.session;
+        let kept = match self.stage.filter(|_| session.waiting().is_none()) {
+            Some(stage) => kept_draft(git, session, stage)?.zip(Some(stage)),
+            None => None,
+        };
+        let (draft, partial) = match kept {
+            Some((KeptDraft::Live(entry), stage)) => {
+                let partial = entry.trailers.get(key::PARTIAL).is_some();
+                (Some(RefNames::draft(&session.name, stage).to_string()), partial)
+            }
+            _ => (None, false),
+        };
+        let (labels, reverted) = labels(git, session)?;
+        Ok(Details {
+            draft,
+            partial,
+            labels,
+            reverted,
+            rejections: rejections(git, session),
+            base_ahead: base_ahead(git, &self.session)?,
+            attempts: attempts.len(),
+            newest_attempt: names.max_by_key(|name| number(name)),
+        })
+    }
+
+    /// The form of `--json`.
+    pub fn json(&self) -> StatusJson<'_> {
+        let usage = self.spent.usage;
+        StatusJson {
+            session: self.session.name.as_str(),
+            id: &self.session.file.id,
+            kind: self.session.file.kind,
+            state: self.state,
+            stage: self.stage,
+            done: self.session.done(),
+            iteration: self.iteration,
+            tip: self.session.tip.as_str(),
+            base: &self.session.file.base,
+            tokens: Tokens { input: usage.input, out: usage.output, cached: usage.cached },
+            title: &self.session.file.title,
+            created_at: &self.session.file.created_at,
+            directory: self.session.name.artifact_dir(),
+        }
+    }
+
+    /// The one command that comes next.
+    pub fn next_command(&self) -> String {
+        match self.state {
+            State::Waiting => format!("git cowork review {}", self.session.name),
+            State::InProgress => format!("git cowork resume {}", self.session.name),
+            State::Completed => format!(
+                "git switch {} && git merge --no-ff {}",
+                base_name(&self.session),
+                self.branch
+            ),
+            State::Merged | State::Archived => "git cowork new \"the next idea\"".to_owned(),
+        }
+    }
+}
+
+/// The tags of the stages that count, and the stages one of whose tags is not in history.
+fn labels(
+    git: &Git,
+    session: &Session,
+) -> anyhow::Result<(BTreeMap<Stage, String>, BTreeSet<Stage>)> {
+    let root = format!("refs/tags/cowork/{}/", session.name);
+    let (mut labels, mut reverted) = (BTreeMap::new(), BTreeSet::new());
+    for tag in git.list_refs(&[&root])? {
+        let label = tag.name.as_str().strip_prefix(&root).unwrap_or_default();
+        let name = label.split_once('-').map_or(label, |(name, _)| name);
+        let Ok(stage) = name.parse::<Stage>() else { continue };
+        if session.stage_entry(stage).is_some_and(|entry| entry.commit == tag.oid) {
+            labels.insert(stage, label.to_owned());
+        } else if !session.history.iter().any(|entry| entry.commit == tag.oid) {
+            reverted.insert(stage);
+        }
+    }
+    Ok((labels, reverted))
+}
+
+/// How many drafts of each finished stage's newest run its critic refused.
+fn rejections(git: &Git, session: &Session) -> BTreeMap<Stage, usize> {
+    let mut refused = BTreeMap::new();
+    for stage in session.order() {
+        let Some(entry) = session.stage_entry(stage) else { continue };
+        let runs = session.history.iter().filter(|entry| entry.kind == Kind::Stage(stage));
+        let earlier = runs.map(Entry::iterations).sum::<u32>() - entry.iterations();
+        let files = super::CommittedFiles::new(git, &session.name, &entry.commit);
+        // A file somebody broke by hand tells nothing.
+        let said = Store::new(&files).feedback().unwrap_or_default().into_iter();
+        let by_critic = said.filter(|said| said.stage == stage && said.from == Origin::Critic);
+        let drafts: BTreeSet<u32> =
+            by_critic.map(|said| said.iteration).filter(|n| *n > earlier).collect();
+        if !drafts.is_empty() {
+            refused.insert(stage, drafts.len());
+        }
+    }
+    refused
+}
+
+/// The top-level task that is worked on, and whether the plan says so.
+fn task_at_hand(session: &Session, plan: &Plan) -> Option<(String, bool)> {
+    let done = session.completed_tasks();
+    let mut open = plan.tasks.iter().filter(|t| t.is_top_level() && !done.contains(&t.id.as_str()));
+    if let Some(task) = open.clone().find(|task| task.status == TaskStatus::InProgress) {
+        return Some((task.id.clone(), true));
+    }
+    let order = task_order(plan).unwrap_or_default();
+    let mut next = order.iter().filter(|id| open.clone().any(|task| task.id == **id));
+    next.next().cloned().or_else(|| open.next().map(|task| task.id.clone())).map(|id| (id, false))
+}
+
+/// The draft that waits, else the one that was kept of the stage under way.
+pub(super) fn present_draft(git: &Git, session: &Session) -> anyhow::Result<Option<Entry>> {
+    if let Some(waiting) = session.waiting() {
+        return Ok(Some(waiting.draft));
+    }
+    let Some(stage) = session.next_stage() else { return Ok(None) };
+    Ok(match kept_draft(git, session, stage)? {
+        Some(KeptDraft::Live(entry)) => Some(entry),
+        _ => None,
+    })
+}
+
+fn base_name(session: &Session) -> &str {
+    let base = session.file.base.branch.as_str();
+    if base.is_empty() { "main" } else { base }
+}
+
+fn is_merged(git: &Git, session: &Session) -> anyhow::Result<bool> {
+    let base = &session.file.base.branch;
+    if base.is_empty() {
+        return Ok(false);
+    }
+    match git.resolve(&format!("refs/heads/{base}"))? {
+        Some(tip) => git.is_ancestor(&session.tip, &tip),
+        None => Ok(false),
+    }
+}
+
+fn base_ahead(git: &Git, session: &Session) -> anyhow::Result<Option<usize>> {
+    let base = &session.file.base.branch;
+    let Some(tip) = git.resolve(&format!("refs/heads/{base}"))? else { return Ok(None) };
+    let (_, ahead) = git.ahead_behind(&session.tip, &tip)?;
+    Ok(Some(ahead))
+}
