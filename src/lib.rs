@@ -19,6 +19,7 @@ pub mod clock;
 pub mod config;
 pub mod error;
 pub mod event;
+pub mod gate;
 pub mod git;
 pub mod interrupt;
 pub mod model;

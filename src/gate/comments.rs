@@ -1,0 +1,426 @@
+//! Comments a person writes into a document while editing it: lines that begin with
+//! `[review] comment_prefix` are taken out, and each reaches the actor with the passage above it.
+//!
+//! Only lines the person added are comments. In a code fence a line that begins so may be code (a
+//! Python session does): there it is a comment only if the fence was there before and held no such
+//! line of its own.
+
+/// Characters of a quoted passage.
+const PASSAGE: usize = 400;
+
+/// What begins the part of a feedback text that says where its words stood.
+const PLACE: &str = "\n\n(a comment on ";
+
+/// What a person said in one place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comment {
+    /// The person's words.
+    pub words: String,
+    /// The heading above, with its marks; empty when there is none.
+    pub heading: String,
+    /// The paragraph, list item or table row above; empty right below a heading.
+    pub passage: String,
+}
+
+impl Comment {
+    /// As feedback: the words, then where in `document` they stood.
+    pub fn details(&self, document: &str) -> String {
+        let mut text = format!("{}{PLACE}{document}", self.words);
+        if !self.heading.is_empty() {
+            text.push_str(&format!(", under \"{}\"", self.heading));
+        }
+        if self.passage.is_empty() {
+            text.push_str(if self.heading.is_empty() { ", above everything)" } else { ")" });
+        } else {
+            text.push_str(", about this:\n> ");
+            text.push_str(&self.passage.replace('\n', "\n> "));
+            text.push(')');
+        }
+        text
+    }
+}
+
+/// The person's own words in a feedback text.
+pub fn words(details: &str) -> &str {
+    details.split_once(PLACE).map_or(details, |(words, _)| words)
+}
+
+/// The document and the passage a feedback text is about, where it quotes one.
+pub fn place(details: &str) -> Option<(&str, String)> {
+    let (_, place) = details.split_once(PLACE)?;
+    let (head, passage) = place.strip_suffix(')')?.split_once(", about this:\n> ")?;
+    let document = head.split_once(", under \"").map_or(head, |(document, _)| document);
+    Some((document, passage.replace("\n> ", "\n").trim_end_matches('…').to_owned()))
+}
+
+/// A document without its comments, and the comments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commented {
+    /// What stays in the document: every byte of every other line.
+    pub text: String,
+    /// The comments, in order. Empty ones are taken out and say nothing.
+    pub comments: Vec<Comment>,
+}
+
+/// Takes out of `text` the comments that are not in `before`, what the person was shown.
+/// Consecutive comment lines are one comment.
+pub fn take(text: &str, before: &str, prefix: &str) -> Commented {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let marks = Marks::of(&lines, &before.lines().collect::<Vec<_>>(), prefix);
+    let mut out = Out::default();
+    let mut at = 0;
+    while at < lines.len() {
+        let loose = |at: usize| marks.comment[at] || (marks.added[at] && is_blank(lines[at]));
+        let end = (at..lines.len()).find(|at| !loose(*at)).unwrap_or(lines.len());
+        if !(at..end).any(|at| marks.comment[at]) {
+            let end = end.max(at + 1);
+            lines[at..end].iter().for_each(|line| out.push(line));
+            at = end;
+            continue;
+        }
+        let run = &lines[at..end];
+        let is_comment: Vec<bool> = marks.comment[at..end].to_vec();
+        for group in groups(run, &is_comment) {
+            let words: Vec<&str> = group.iter().map(|line| said(line, prefix)).collect();
+            out.comment(words.join("\n").trim());
+        }
+        // Paragraphs the person wrote beside a comment must not grow together.
+        let blank = run.iter().find(|line| is_blank(line));
+        let theirs = at.checked_sub(1).is_some_and(|at| marks.added[at])
+            || marks.added.get(end).is_some_and(|added| *added);
+        let between = at > 0 && !is_blank(lines[at - 1]) && end < lines.len();
+        if let (Some(blank), true) = (blank, theirs && between) {
+            out.push(blank);
+        }
+        at = end;
+    }
+    Commented { text: out.text, comments: out.comments }
+}
+
+/// The words of a comment line; `None` when it is none.
+fn comment_of<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
+    let mark = prefix.trim_end();
+    if mark.is_empty() {
+        return None;
+    }
+    let rest = line.trim().strip_prefix(mark)?;
+    // Editors take a space at the end of a line away, and people forget it; but a mark of one
+    // character ("#") must not take headings.
+    let fits = prefix == mark || rest.is_empty() || rest.starts_with(' ') || mark.len() > 1;
+    fits.then(|| rest.trim())
+}
+
+fn said<'a>(line: &'a str, prefix: &str) -> &'a str {
+    comment_of(line, prefix).unwrap_or_default()
+}
+
+fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
+/// Runs of lines that are comments.
+fn groups<'a>(run: &'a [&'a str], is_comment: &[bool]) -> Vec<Vec<&'a str>> {
+    let mut groups: Vec<Vec<&str>> = Vec::new();
+    for (at, line) in run.iter().enumerate() {
+        if !is_comment[at] {
+            continue;
+        }
+        match groups.last_mut().filter(|_| at > 0 && is_comment[at - 1]) {
+            Some(group) => group.push(line),
+            None => groups.push(vec![line]),
+        }
+    }
+    groups
+}
+
+/// What each line is.
+struct Marks {
+    added: Vec<bool>,
+    comment: Vec<bool>,
+}
+
+impl Marks {
+    fn of(lines: &[&str], before: &[&str], prefix: &str) -> Self {
+        let same = matches(before, lines);
+        let added: Vec<bool> = same.iter().map(Option::is_none).collect();
+        let begins = |line: &str| comment_of(line, prefix).is_some();
+        let mut comment: Vec<bool> =
+            lines.iter().zip(&added).map(|(line, added)| *added && begins(line)).collect();
+        // A line that stands for one that went was changed, not added.
+        let mut next = 0;
+        let mut gone = 0;
+        for at in 0..lines.len() {
+            let gap = same[at].or_else(|| same[at..].iter().flatten().next().copied());
+            let gap = gap.unwrap_or(before.len());
+            gone += before[next..gap.max(next)].iter().filter(|line| begins(line)).count();
+            next = gap.max(next);
+            if let Some(matched) = same[at] {
+                (next, gone) = (matched + 1, 0);
+            } else if comment[at] && gone > 0 {
+                comment[at] = false;
+                gone -= 1;
+            }
+        }
+        for (open, end) in fences(lines) {
+            let own = (open..end).any(|at| !comment[at] && begins(lines[at]));
+            if own || added[open] {
+                comment[open..end].fill(false);
+            }
+        }
+        Self { added, comment }
+    }
+}
+
+/// Where each line of `now` stands in `before`: a longest common subsequence, white space at the
+/// ends of lines aside.
+fn matches(before: &[&str], now: &[&str]) -> Vec<Option<usize>> {
+    /// Beyond this many pairs a line counts as old wherever it stood.
+    const PAIRS: usize = 4_000_000;
+    let same = |a: usize, b: usize| before[a].trim_end() == now[b].trim_end();
+    let most = before.len().min(now.len());
+    let head = (0..most).take_while(|at| same(*at, *at)).count();
+    let tail =
+        (1..=most - head).take_while(|back| same(before.len() - back, now.len() - back)).count();
+    let (rows, columns) = (before.len() - head - tail, now.len() - head - tail);
+    let mut found: Vec<Option<usize>> = (0..now.len())
+        .map(|at| match at {
+            at if at < head => Some(at),
+            at if at >= head + columns => Some(at + before.len() - now.len()),
+            _ => None,
+        })
+        .collect();
+    if rows * columns > PAIRS {
+        for (at, place) in found.iter_mut().enumerate().skip(head).take(columns) {
+            *place = (head..head + rows).find(|old| same(*old, at));
+        }
+        return found;
+    }
+    // Lengths of the longest common rest from each pair on.
+    let mut rest = vec![vec![0_u32; columns + 1]; rows + 1];
+    for a in (0..rows).rev() {
+        for b in (0..columns).rev() {
+            rest[a][b] = if same(head + a, head + b) {
+                rest[a + 1][b + 1] + 1
+            } else {
+                rest[a + 1][b].max(rest[a][b + 1])
+            };
+        }
+    }
+    let (mut a, mut b) = (0, 0);
+    while a < rows && b < columns {
+        if same(head + a, head + b) {
+            found[head + b] = Some(head + a);
+            (a, b) = (a + 1, b + 1);
+        } else if rest[a + 1][b] >= rest[a][b + 1] {
+            a += 1;
+        } else {
+            b += 1;
+        }
+    }
+    found
+}
+
+/// The fence a line opens or closes: its character and how many.
+fn fence_mark(line: &str) -> Option<(char, usize)> {
+    let line = line.trim_start();
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let count = line.chars().take_while(|c| *c == mark).count();
+    (count >= 3).then_some((mark, count))
+}
+
+/// From each opening line of a code fence to behind its closing one.
+fn fences(lines: &[&str]) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, char, usize)> = None;
+    for (at, line) in lines.iter().enumerate() {
+        match (open, fence_mark(line)) {
+            (None, Some((mark, count))) => open = Some((at, mark, count)),
+            (Some((from, mark, count)), Some((closing, length)))
+                if closing == mark && length >= count && line.trim().len() == length =>
+            {
+                found.push((from, at + 1));
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    if let Some((from, ..)) = open {
+        found.push((from, lines.len()));
+    }
+    found
+}
+
+/// The document as it grows, and what stands above its end.
+#[derive(Default)]
+struct Out {
+    text: String,
+    comments: Vec<Comment>,
+}
+
+impl Out {
+    fn push(&mut self, line: &str) {
+        self.text.push_str(line);
+    }
+
+    fn comment(&mut self, words: &str) {
+        if words.is_empty() {
+            return;
+        }
+        let (heading, passage) = above(&self.text);
+        self.comments.push(Comment { words: words.to_owned(), heading, passage });
+    }
+}
+
+/// The last heading of a text and its last paragraph, list item, table row or line of code.
+fn above(text: &str) -> (String, String) {
+    let lines: Vec<&str> = text.lines().collect();
+    let fences = fences(&lines);
+    let in_code = |at: usize| fences.iter().any(|(from, to)| (*from..*to).contains(&at));
+    let is_heading = |at: usize| {
+        let rest = lines[at].trim_start_matches('#');
+        rest.len() < lines[at].len() && rest.starts_with(' ') && !in_code(at)
+    };
+    let heading = (0..lines.len()).rev().find(|at| is_heading(*at));
+    let heading = heading.map(|at| lines[at].trim().to_owned()).unwrap_or_default();
+    let Some(last) = (0..lines.len()).rev().find(|at| !is_blank(lines[*at])) else {
+        return (heading, String::new());
+    };
+    if is_heading(last) {
+        return (heading, String::new());
+    }
+    let mut first = last;
+    let alone = in_code(last) || lines[last].trim_start().starts_with('|');
+    while !alone && !is_item(lines[first]) && first > 0 {
+        let up = first - 1;
+        if is_blank(lines[up]) || is_heading(up) || in_code(up) {
+            break;
+        }
+        first = up;
+    }
+    (heading, bounded(&lines[first..=last]))
+}
+
+/// `- a`, `* a`, `+ a`, `1. a`
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
+        || (number.len() < line.len() && (number.starts_with(". ") || number.starts_with(") ")))
+}
+
+fn bounded(lines: &[&str]) -> String {
+    let text = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join("\n");
+    if text.chars().count() <= PASSAGE {
+        return text;
+    }
+    let start: String = text.chars().take(PASSAGE).collect();
+    format!("{}…", start.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(text: &str, before: &str) -> (String, Vec<String>) {
+        let found = take(text, before, ">>> ");
+        (found.text, found.comments.into_iter().map(|comment| comment.words).collect())
+    }
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn comments_leave_the_document_and_say_where_they_stood() {
+        let before = "# Title\n\nOne\nmore.\n\n## Parts\n- a\n- b\n  goes on\n| x | y |\n";
+        let text = ">>> top\n# Title\n>>> who is it for?\n\nOne\nmore.\n>>> shorter\n>>> and kinder\n\n\
+                    ## Parts\n- a\n- b\n  goes on\n  >>> is b needed?\n| x | y |\n>>> why y?\n";
+        let found = take(text, before, ">>> ");
+        assert_eq!(found.text, before);
+        let at = |words: &str, heading: &str, passage: &str| Comment {
+            words: words.to_owned(),
+            heading: heading.to_owned(),
+            passage: passage.to_owned(),
+        };
+        assert_eq!(
+            found.comments,
+            [
+                at("top", "", ""),
+                at("who is it for?", "# Title", ""),
+                at("shorter\nand kinder", "# Title", "One\nmore."),
+                at("is b needed?", "## Parts", "- b\ngoes on"),
+                at("why y?", "## Parts", "| x | y |"),
+            ]
+        );
+        let details = found.comments[2].details("design.md");
+        assert_eq!(
+            details,
+            "shorter\nand kinder\n\n(a comment on design.md, under \"# Title\", about this:\n\
+             > One\n> more.)"
+        );
+        assert_eq!(super::words(&details), "shorter\nand kinder");
+        assert_eq!(place(&details), Some(("design.md", "One\nmore.".to_owned())));
+        assert_eq!(place("plain words"), None);
+        assert!(
+            found.comments[0].details("x.md").ends_with("(a comment on x.md, above everything)")
+        );
+    }
+
+    #[test]
+    fn only_what_the_person_added_is_a_comment() {
+        let doctest = "```python\n>>> add('x')\n1\n>>> add('y')\n```\n>>> quoted\nEnd\n";
+        assert_eq!(taken(doctest, doctest), (doctest.to_owned(), vec![]));
+        // A changed line of the document is an edit.
+        let changed = doctest.replace("add('y')", "add('z')").replace("quoted", "cited");
+        assert_eq!(taken(&changed, doctest), (changed.clone(), vec![]));
+        // So is a line more in a session, or a session of one's own.
+        let more = doctest.replace("1\n", "1\n>>> add('b')\n");
+        assert_eq!(taken(&more, doctest), (more.clone(), vec![]));
+        let own = format!("{doctest}```\n>>> 1 + 1\n2\n```\n");
+        assert_eq!(taken(&own, doctest), (own.clone(), vec![]));
+        // Below the fence it is a comment, and in a fence without such lines, too.
+        let below = format!("{doctest}>>> no doctests\n");
+        assert_eq!(taken(&below, doctest), (doctest.to_owned(), words(&["no doctests"])));
+        let shell = "```sh\nls\n```\n";
+        let within = "```sh\nls\n>>> which shell?\n```\n";
+        assert_eq!(taken(within, shell), (shell.to_owned(), words(&["which shell?"])));
+    }
+
+    #[test]
+    fn blank_lines_around_a_comment_go_with_it() {
+        let before = "One.\n\nTwo.\n";
+        for text in ["One.\n\n>>> a\n\nTwo.\n", "One.\n>>> a\n\nTwo.\n", "One.\n\n>>> a\nTwo.\n"] {
+            assert_eq!(taken(text, before), (before.to_owned(), words(&["a"])), "{text:?}");
+        }
+        let two = "One.\n\n>>> a\n\n>>> b\n\nTwo.\n";
+        assert_eq!(taken(two, before), (before.to_owned(), words(&["a", "b"])));
+        // What the person wrote stays a paragraph of its own.
+        let (text, _) = taken("One.\n\n>>> a\n\nNew.\n\nTwo.\n", before);
+        assert_eq!(text, "One.\n\nNew.\n\nTwo.\n");
+    }
+
+    #[test]
+    fn every_other_byte_stays() {
+        assert_eq!(taken("a\r\n>>> x\r\nb\r\n", "a\nb\n"), ("a\r\nb\r\n".into(), words(&["x"])));
+        assert_eq!(taken("a\nb\n>>> x", "a\nb\n"), ("a\nb\n".into(), words(&["x"])));
+        assert_eq!(taken("a\n>>> x\nb", "a\nb"), ("a\nb".into(), words(&["x"])));
+        assert_eq!(taken("a  \n>>>\nc\n", "a\nb\n"), ("a  \nc\n".into(), words(&[])));
+        assert_eq!(taken(">>>close\n", ""), (String::new(), words(&["close"])));
+    }
+
+    #[test]
+    fn the_prefix_is_the_persons_choice() {
+        let text = "# Head\n# a word\n";
+        assert_eq!(take(text, "# Head\n", "").text, text);
+        assert_eq!(take("#Tag\n% hm\n", "", "% ").comments[0].words, "hm");
+        assert_eq!(take("#Tag\n# hm\n", "", "# ").text, "#Tag\n");
+    }
+
+    #[test]
+    fn a_long_passage_is_cut() {
+        let long = "word ".repeat(200);
+        let found = take(&format!("{long}\n>>> x\n"), &long, ">>> ");
+        let passage = &found.comments[0].passage;
+        assert!(passage.chars().count() <= PASSAGE + 1 && passage.ends_with('…'), "{passage}");
+    }
+}

@@ -1,0 +1,474 @@
+//! The dialogue of a gate, key by key, with scripted editors.
+
+use std::path::Path;
+
+use super::*;
+use crate::error::{Kind, kind_of};
+use crate::event::Usage;
+use crate::gate::terminal::scripted::Scripted;
+use crate::gate::{Editor, Said, Since};
+
+const EARLIER: [Stage; 2] = [Stage::Idea, Stage::Prd];
+
+type Change = dyn Fn(&mut Draft<'_>);
+
+/// A working tree with a draft of the design, and what became of a review.
+struct Desk {
+    folder: tempfile::TempDir,
+    terminal: Scripted,
+    editor: Editor,
+    change: Box<Change>,
+}
+
+impl Desk {
+    fn new(keys: &str, editor: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let editor = Editor { command: editor.to_owned(), cwd: folder.path().to_owned() };
+        std::fs::write(folder.path().join("design.md"), design()).unwrap();
+        std::fs::write(folder.path().join("design_spec.json"), "{}\n").unwrap();
+        Self { folder, terminal: Scripted::new(keys), editor, change: Box::new(|_| {}) }
+    }
+
+    fn with(mut self, change: impl Fn(&mut Draft<'_>) + 'static) -> Self {
+        self.change = Box::new(change);
+        self
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn ask(&self) -> Result<Decision> {
+        let diff = || Ok("--- a/design.md\n+++ b/design.md\n@@ -1 +1 @@\n-old\n+new\n".to_owned());
+        let document = |name: &str, text: String| Document {
+            name: name.to_owned(),
+            path: self.path(name),
+            text,
+        };
+        let mut draft = Draft {
+            stage: Stage::Design,
+            iteration: 1,
+            limit: 3,
+            elapsed_s: 41,
+            usage: Usage { input: 9_000, output: 249, cached: 0 },
+            documents: vec![
+                document("design_spec.json", "{}\n".to_owned()),
+                document("design.md", design()),
+            ],
+            since: None,
+            passed: vec!["2 components (2–4)".to_owned(), "every feature covered".to_owned()],
+            findings: Vec::new(),
+            said: Vec::new(),
+            actor_said: None,
+            critic_said: None,
+            critic_next: true,
+            diffstat: None,
+            full_diff: &diff,
+            earlier: &EARLIER,
+            note: None,
+        };
+        (self.change)(&mut draft);
+        let scratch = self.path("scratch");
+        Gate {
+            terminal: &self.terminal,
+            editor: &self.editor,
+            pager: "",
+            comment_prefix: ">>> ",
+            scratch: &scratch,
+            call: &|_| {},
+        }
+        .ask(&draft)
+    }
+
+    fn decision(&self) -> Decision {
+        self.ask().unwrap()
+    }
+
+    fn said(&self) -> String {
+        self.terminal.output()
+    }
+}
+
+fn design() -> String {
+    let mut text = "# Design\n\nOne binary.\x1b[2J\n\n## Components\n".to_owned();
+    for i in 1..=14 {
+        text.push_str(&format!("\tline {i}\n"));
+    }
+    text
+}
+
+/// An editor that runs a script with the file as `$1`.
+fn script(body: &str) -> String {
+    format!("sh -c '{body}' sh")
+}
+
+fn decide(keys: &str) -> Decision {
+    Desk::new(keys, "false").decision()
+}
+
+#[test]
+fn the_first_look() {
+    let desk = Desk::new("p", "/usr/bin/vim -f");
+    assert_eq!(desk.decision(), Decision::Pass);
+    assert_eq!(
+        desk.said(),
+        "\x07── design · draft 1 of 3 · waiting for you ─────────────── 41 s · 9.2k tokens ──
+  # Design
+
+  One binary.
+
+  ## Components
+      line 1
+      line 2
+      line 3
+      line 4
+      line 5
+      line 6
+      line 7
+      line 8
+      line 9
+      line 10
+  (+4 more lines)       design.md
+Checks   ✓ 2 components (2–4)  ✓ every feature covered
+? Your decision
+    p  pass: the critic reads it next; if it passes, this becomes a commit
+    e  edit design.md in vim (\">>> text\" on a line is a comment to the actor)
+    E  edit design_spec.json, design.md
+    f  feedback: say what to change   F  write it in vim
+    d  whole diff   v  whole document   V  all documents
+    g  go back to an earlier stage   a  abort (everything is kept)
+    q  stop for now: draft kept, working tree left clean
+"
+    );
+}
+
+#[test]
+fn the_second_look() {
+    let desk = Desk::new("q", "vim").with(|draft| {
+        draft.iteration = 2;
+        draft.documents.remove(0);
+        draft.critic_next = false;
+        draft.earlier = &[];
+        draft.note = Some("a commit hook changed what you approved".to_owned());
+        draft.critic_said = Some("approves:\nsmall and whole".to_owned());
+        draft.findings = vec!["COMP-002 covers no feature".to_owned()];
+        draft.since = Some(Since {
+            summary: "1 component removed, 6 lines changed".to_owned(),
+            diff: "diff --git a/design.md b/design.md\nindex 1..2 100644\n--- a/design.md\n\
+                   +++ b/design.md\n@@ -5,2 +5,2 @@\n ## Components\n-COMP-003 Storage\x1b[8m\n\
+                   +COMP-002 Todo core\n"
+                .to_owned(),
+        });
+        draft.actor_said = Some("The core keeps the file itself.".to_owned());
+        draft.said = vec![
+            Said {
+                text: "no storage layer,\none file".to_owned(),
+                outcome: Some("done: COMP-003 removed".to_owned()),
+            },
+            Said { text: "name the file".to_owned(), outcome: None },
+        ];
+    });
+    assert_eq!(desk.decision(), Decision::Stop);
+    assert_eq!(
+        desk.said(),
+        "\x07── design · draft 2 of 3 · waiting for you ─────────────── 41 s · 9.2k tokens ──
+Note     a commit hook changed what you approved
+Since you last looked: 1 component removed, 6 lines changed
+   ## Components
+  -COMP-003 Storage
+  +COMP-002 Todo core
+  design.md
+Checks   ✓ 2 components (2–4)  ✓ every feature covered
+         ✗ COMP-002 covers no feature
+Critic   approves:
+         small and whole
+Actor    The core keeps the file itself.
+You said \"no storage layer, one file\"  → done: COMP-003 removed
+You said \"name the file\"
+? Your decision
+    p  pass: this becomes a commit
+    e  edit design.md in vim (\">>> text\" on a line is a comment to the actor)
+    f  feedback: say what to change   F  write it in vim
+    d  whole diff   v  whole document
+    a  abort (everything is kept)
+    q  stop for now: draft kept, working tree left clean
+"
+    );
+}
+
+#[test]
+fn a_narrow_terminal_shows_everything() {
+    let mut desk = Desk::new("dq", "vim").with(|draft| {
+        draft.iteration = 2;
+        draft.documents[1].path = draft.documents[1].path.join("../a/long/way/to/the/design.md");
+        draft.findings = vec!["COMP-002 covers no feature, and nobody needs it at all".to_owned()];
+        draft.critic_said = Some("approves, but it could be smaller than it is".to_owned());
+        draft.since = Since::of(
+            "diff --git a/design_spec.json b/design_spec.json\n@@ -1 +1,2 @@\n-{}\n+{\n+}\n\
+             diff --git a/design.md b/design.md\n@@ -5,2 +5,2 @@\n ## Components, which is long\n\
+             -COMP-003 Storage service: a repository layer over SQLite\n\
+             +COMP-002 Todo core: owns the list, reads and writes todos.json\n"
+                .to_owned(),
+            "",
+        );
+        draft.said = vec![Said { text: "no storage layer, one file".to_owned(), outcome: None }];
+    });
+    desk.terminal.width = 42;
+    assert_eq!(desk.decision(), Decision::Stop);
+    assert_eq!(
+        desk.said(),
+        "\x07── design · draft 2 of 3 · waiting for… ──
+Since you last looked: 2 lines changed
+   ## Components, which is long
+  -COMP-003 Storage service: a
+     repository layer over SQLite
+  +COMP-002 Todo core: owns the list,
+     reads and writes todos.json
+   design_spec.json: 2 lines changed
+  design.md/../a/long/way/to/the/design.md
+Checks   ✓ 2 components (2–4)
+         ✓ every feature covered
+         ✗ COMP-002 covers no feature, and
+           nobody needs it at all
+Critic   approves, but it could be smaller
+         than it is
+You said \"no storage layer, one
+         file\"
+? Your decision
+    p  pass: the critic reads it next; if
+       it passes, this becomes a commit
+    e  edit design.md in vim (\">>> text\"
+       on a line is a comment to the
+       actor)
+    E  edit design_spec.json, design.md
+    f  feedback: say what to change
+    F  write it in vim
+    d  whole diff
+    v  whole document
+    V  all documents
+    g  go back to an earlier stage
+    a  abort (everything is kept)
+    q  stop for now: draft kept, working
+       tree left clean
+--- a/design.md
++++ b/design.md
+@@ -1 +1 @@
+-old
++new
+── design · draft 2 of 3 · waiting for… ──
+? Your decision (p e E f F d v V g a q;
+  ? says what they do)
+"
+    );
+}
+
+#[test]
+fn an_empty_difference_shows_the_document_again() {
+    let desk = Desk::new("q", "vim")
+        .with(|draft| draft.since = Some(Since { summary: "0".into(), diff: "\n".into() }));
+    desk.decision();
+    assert!(!desk.said().contains("last looked"), "{}", desk.said());
+    assert!(desk.said().contains("  One binary.\n"), "{}", desk.said());
+}
+
+#[test]
+fn coding_shows_what_changed_and_has_no_document() {
+    let desk = Desk::new("evq", "vim").with(|draft| {
+        draft.stage = Stage::Coding;
+        draft.documents.clear();
+        draft.diffstat = Some(" src/main.rs | 12 ++++\n 1 file changed".to_owned());
+    });
+    assert_eq!(desk.decision(), Decision::Stop);
+    let said = desk.said();
+    assert!(said.contains("  src/main.rs | 12 ++++\n  1 file changed\nChecks"), "{said}");
+    assert!(!said.contains("    e  edit"), "{said}");
+    assert!(said.contains("there is no document to edit here"), "{said}");
+    assert!(said.contains("there is no document here; d shows the diff"), "{said}");
+}
+
+#[test]
+fn every_key_decides_at_once_and_enter_after_it_changes_nothing() {
+    for enter in ["", "\r", "\r\r"] {
+        let decide = |key: &str| {
+            let desk = Desk::new(&format!("{key}{enter}"), "false");
+            let decision = desk.decision();
+            assert_eq!(desk.terminal.unread(), enter, "{key} waits for nothing more");
+            decision
+        };
+        assert_eq!(decide("p"), Decision::Pass);
+        assert_eq!(decide("q"), Decision::Stop);
+        assert_eq!(decide("g2"), Decision::GoBack(Stage::Prd));
+        assert_eq!(decide("ay"), Decision::Abort);
+        assert_eq!(decide("\x04"), Decision::Stop);
+    }
+    assert_eq!(decide("g\r2\r"), Decision::GoBack(Stage::Prd));
+    assert_eq!(decide("a\ry\r"), Decision::Abort);
+    assert_eq!(decide("d\rv\rV\rp\r"), Decision::Pass);
+}
+
+#[test]
+fn only_p_passes() {
+    for keys in ["", "\r", "\r\r\r\r", "P", " ", "y", "\x1b\r", "\t", "eEF", "dvV", "f\r\r", "an"] {
+        assert_eq!(decide(keys), Decision::Stop, "{keys:?}");
+    }
+}
+
+#[test]
+fn enter_alone_says_so_once_it_is_meant() {
+    let desk = Desk::new("d\r\rq", "false");
+    desk.decision();
+    assert_eq!(desk.said().matches("Enter alone decides nothing").count(), 1);
+}
+
+#[test]
+fn unknown_keys_show_the_menu_again() {
+    let desk = Desk::new("x\x1b?q", "false");
+    desk.decision();
+    assert_eq!(desk.said().matches("    q  stop for now").count(), 4);
+    assert!(desk.said().contains("'x' is no key here"));
+}
+
+#[test]
+fn what_was_typed_before_is_forgotten() {
+    let desk = Desk::new("q", "false");
+    desk.decision();
+    assert_eq!(*desk.terminal.discarded.borrow(), 1);
+}
+
+#[test]
+fn ctrl_c_interrupts_everywhere_with_the_cursor_shown() {
+    for keys in ["\x03", "f\x03", "fhalf\x03", "g\x03", "a\x03"] {
+        let desk = Desk::new(keys, "false");
+        assert_eq!(kind_of(&desk.ask().unwrap_err()), Kind::Interrupted, "{keys:?}");
+        assert!(desk.said().ends_with("\x1b[?25h\n"), "{keys:?}");
+    }
+}
+
+#[test]
+fn the_end_of_input_stops_everywhere() {
+    for keys in ["", "f", "fhalf", "f\r", "g", "a", "d", "e"] {
+        assert_eq!(decide(keys), Decision::Stop, "{keys:?}");
+    }
+}
+
+#[test]
+fn feedback_comes_on_the_same_line_the_next_or_the_one_after() {
+    for keys in ["f no storage\r", "f\rno storage\r", "fno storage\r", "f\r\rf no storage\r"] {
+        assert_eq!(decide(keys), Decision::Feedback("no storage".to_owned()), "{keys:?}");
+    }
+    assert_eq!(decide("f\x1bp"), Decision::Pass, "escape leads back to the menu");
+}
+
+#[test]
+fn long_feedback_is_written_in_the_editor() {
+    let desk = Desk::new("F", &script("printf \"one\\ntwo\\n\" >\"$1\""));
+    assert_eq!(desk.decision(), Decision::Feedback("one\ntwo".to_owned()));
+    let desk = Desk::new("Fq", "true");
+    assert_eq!(desk.decision(), Decision::Stop);
+    assert!(desk.said().contains("nothing was written"));
+    let desk = Desk::new("Fq", &script("echo precious >\"$1\"; exit 1"));
+    assert_eq!(desk.decision(), Decision::Stop);
+    assert!(desk.said().contains("hint: what you wrote is kept in "), "{}", desk.said());
+}
+
+#[test]
+fn a_saved_edit_is_the_decision() {
+    let desk = Desk::new("e", &script("echo more >>\"$1\""));
+    assert_eq!(desk.decision(), Decision::Edited);
+    assert!(desk.said().ends_with("saved design.md: what you saved is what passes\n"));
+    assert_eq!(std::fs::read_to_string(desk.path("design_spec.json")).unwrap(), "{}\n");
+    let desk = Desk::new("E", &script("echo more >>\"$1\""));
+    assert_eq!(desk.decision(), Decision::Edited);
+    assert!(desk.said().contains("saved design_spec.json: "), "all files are opened");
+    let desk = Desk::new("e", &script("echo \">>> why?\" >>\"$1\""));
+    assert_eq!(desk.decision(), Decision::Edited);
+    assert!(desk.said().ends_with("saved design.md: your comment goes to the actor\n"));
+}
+
+#[test]
+fn an_edit_that_changes_nothing_or_fails_leads_back() {
+    let desk = Desk::new("eq", "true");
+    assert_eq!(desk.decision(), Decision::Stop);
+    assert!(desk.said().contains("nothing was changed"));
+    for editor in ["false", "no-such-editor 2>&-", "", "exit 1;"] {
+        let desk = Desk::new("eq", editor);
+        assert_eq!(desk.decision(), Decision::Stop, "{editor}");
+        let said = desk.said().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("nothing is decided"), "{said}");
+    }
+    assert!(Desk::new("eq", ":").decision() == Decision::Stop);
+}
+
+#[test]
+fn what_changed_behind_the_screen_passes_only_when_it_was_said() {
+    // The editor fails after it wrote: the screen shows other bytes than the disk holds.
+    let desk = Desk::new("epp", &script("echo more >>\"$1\"; exit 1"));
+    assert_eq!(desk.decision(), Decision::Edited);
+    assert!(desk.said().contains("not passed yet: design.md changed on disk"));
+    assert_eq!(Desk::new("epq", &desk.editor.command).decision(), Decision::Stop);
+    // It changes once more between the two.
+    let again = Desk::new("epepq", &desk.editor.command);
+    assert_eq!(again.decision(), Decision::Stop);
+    assert_eq!(again.said().matches("not passed yet").count(), 2);
+    // An edit of one file does not carry another one along unseen.
+    let other = Desk::new("ep", &script("echo more >>\"$1\"; echo [] >design_spec.json"));
+    assert_eq!(other.decision(), Decision::Edited);
+    assert!(other.said().contains("saved design.md, but design_spec.json changed on disk, too"));
+    let gone = Desk::new("ppq", "true");
+    std::fs::remove_file(gone.path("design.md")).unwrap();
+    assert_eq!(gone.decision(), Decision::Stop);
+    assert!(gone.said().contains("not passed: design.md cannot be read"));
+}
+
+#[test]
+fn diff_and_documents_are_shown_whole() {
+    let desk = Desk::new("dvq", "false");
+    desk.decision();
+    let said = desk.said();
+    assert!(said.contains("@@ -1 +1 @@\n-old\n+new\n── design · draft 1 of 3"), "{said}");
+    assert!(said.contains("\tline 14\n── design · draft 1 of 3"), "{said}");
+    let short = "tokens ──\n? Your decision (p e E f F d v V g a q; ? says what they do)\n";
+    assert_eq!(said.matches(short).count(), 2, "{said}");
+    assert!(!said.contains("\x1b[2J"));
+    let desk = Desk::new("Vq", "false");
+    desk.decision();
+    assert!(desk.said().contains("── design_spec.json ──"), "{}", desk.said());
+    let desk = Desk::new("dq", "false")
+        .with(|draft| draft.full_diff = &|| Err(anyhow::anyhow!("the disk is on fire")));
+    assert_eq!(desk.decision(), Decision::Stop);
+    assert!(desk.said().contains("the disk is on fire"));
+}
+
+#[test]
+fn going_back_needs_a_stage_and_aborting_a_yes() {
+    assert_eq!(decide("g9g0gxg\x1bp"), Decision::Pass);
+    assert_eq!(decide("ana\x1bp"), Decision::Pass);
+    let desk = Desk::new("gq", "false").with(|draft| draft.earlier = &[]);
+    assert_eq!(desk.decision(), Decision::Stop);
+    assert!(desk.said().contains("there is no earlier stage"));
+}
+
+#[test]
+fn paths_are_shown_from_the_top() {
+    let shown = screen::shown_path(Path::new("/r/.cowork/x.md"), Path::new("/r"));
+    assert_eq!(shown, ".cowork/x.md");
+    assert_eq!(screen::shown_path(Path::new("/x\n.md"), Path::new("/r")), "/x .md");
+}
+
+#[test]
+fn a_paste_decides_nothing() {
+    let paste = |bursts: &[&str]| {
+        let mut desk = Desk::new("", "false");
+        desk.terminal = Scripted::bursts(bursts);
+        let decision = desk.decision();
+        (decision, desk.said().matches("that was a paste").count())
+    };
+    assert_eq!(paste(&["please pass\rq", "q"]), (Decision::Stop, 1));
+    assert_eq!(paste(&["\rp\r", "pp", "q"]), (Decision::Stop, 2));
+    assert_eq!(paste(&["a", "yes", "n", "q"]), (Decision::Stop, 1));
+    assert_eq!(paste(&["g", "12", "x", "q"]), (Decision::Stop, 1));
+    assert_eq!(paste(&["p\r"]), (Decision::Pass, 0));
+    let feedback = |text: &str| (Decision::Feedback(text.to_owned()), 0);
+    assert_eq!(paste(&["f some text\r"]), feedback("some text"));
+    assert_eq!(paste(&["f", "one\rtwo\r\rthree", "p"]), feedback("one\ntwo\n\nthree"));
+}

@@ -1,0 +1,235 @@
+//! Review by a person: on a terminal and in an editor.
+//!
+//! The gate shows a draft and brings back a [`Decision`]. It never commits, and it knows neither
+//! git nor a model: whoever opens it supplies the texts and acts on the answer. Two rules hold
+//! in every corner: nothing but a deliberate key passes a draft, and what was passed is what
+//! was shown or what the person saved.
+
+pub mod clean;
+pub mod comments;
+pub mod editor;
+pub mod limit;
+mod menu;
+pub mod notify;
+mod pager;
+pub mod question;
+mod screen;
+mod since;
+pub mod terminal;
+pub mod tty;
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::error::Error;
+use crate::event::Usage;
+use crate::stage::Stage;
+
+pub use editor::{EditResult, Editor};
+pub use limit::{LimitDecision, Stuck};
+pub use notify::notify;
+pub use question::{NobodyThere, TerminalPerson, choose, confirm};
+pub use terminal::Terminal;
+pub use tty::Tty;
+
+/// How a review is held (`--review`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// At this terminal.
+    Ask,
+    /// The draft is left in history and the program ends.
+    Wait,
+    /// Passed unseen, because a person said so beforehand.
+    Auto,
+}
+
+impl Mode {
+    /// What applies: a terminal is asked, without one the draft waits.
+    ///
+    /// # Errors
+    /// Usage, when [`Mode::Ask`] was asked for and nobody sits there.
+    pub fn resolve(asked: Option<Self>, attended: bool) -> anyhow::Result<Self> {
+        match (asked, attended) {
+            (Some(Self::Ask), false) => Err(Error::usage("--review ask needs a terminal")
+                .hint("use --review wait and answer with 'git cowork review'")
+                .into()),
+            (Some(mode), _) => Ok(mode),
+            (None, true) => Ok(Self::Ask),
+            (None, false) => Ok(Self::Wait),
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        match s {
+            "ask" => Ok(Self::Ask),
+            "wait" => Ok(Self::Wait),
+            "auto" => Ok(Self::Auto),
+            _ => Err(format!("unknown review mode '{s}' (one of: ask, wait, auto)")),
+        }
+    }
+}
+
+/// Whether a person can be asked: both ends are a terminal, and git's pager does not own it.
+pub const fn attended(stdin_is_tty: bool, stderr_is_tty: bool, pager_in_use: bool) -> bool {
+    stdin_is_tty && stderr_is_tty && !pager_in_use
+}
+
+/// What a person decided about a draft.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The bytes shown pass.
+    Pass,
+    /// The person changed the files; the bytes on disk pass, or carry comments to the actor.
+    Edited,
+    /// The actor is to change something.
+    Feedback(String),
+    /// Back to an earlier stage.
+    GoBack(Stage),
+    /// The session ends as failed; everything is kept.
+    Abort,
+    /// Later: the draft is kept as a waiting review.
+    Stop,
+}
+
+/// A file under review.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Short name, `design.md`.
+    pub name: String,
+    /// The real file in the working tree, absolute.
+    pub path: PathBuf,
+    /// The text this review is about, uncleaned.
+    pub text: String,
+}
+
+/// What changed since the person last looked.
+#[derive(Clone, Debug)]
+pub struct Since {
+    /// One line: `1 component removed, 6 lines changed`.
+    pub summary: String,
+    /// A unified diff.
+    pub diff: String,
+}
+
+/// Something the person said last time.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The person's words.
+    pub text: String,
+    /// What came of it, as far as the draft shows: `done: COMP-003 removed`, `no change there`.
+    pub outcome: Option<String>,
+}
+
+/// Everything the screen of a gate shows. Texts may come from a model: they are cleaned here.
+pub struct Draft<'a> {
+    /// Stage under review.
+    pub stage: Stage,
+    /// Draft number, from 1.
+    pub iteration: u32,
+    /// How many drafts there may be; 0 when there is no limit.
+    pub limit: u32,
+    /// Seconds the draft took.
+    pub elapsed_s: u64,
+    /// Tokens the draft took.
+    pub usage: Usage,
+    /// The files; the first Markdown one is the main document.
+    pub documents: Vec<Document>,
+    /// Since the last look; `None` on the first one, which shows the document's beginning.
+    pub since: Option<Since>,
+    /// Checks that hold, a few words each.
+    pub passed: Vec<String>,
+    /// Checks that do not, a line each.
+    pub findings: Vec<String>,
+    /// What the person said last time.
+    pub said: Vec<Said>,
+    /// The actor's closing words, on a second look.
+    pub actor_said: Option<String>,
+    /// What the critic said, where it reads first.
+    pub critic_said: Option<String>,
+    /// Whether the critic reads after a pass.
+    pub critic_next: bool,
+    /// `git diff --stat`, in coding.
+    pub diffstat: Option<String>,
+    /// The whole diff, made only when asked for.
+    pub full_diff: &'a dyn Fn() -> anyhow::Result<String>,
+    /// Stages one can go back to.
+    pub earlier: &'a [Stage],
+    /// Why the gate is open, when it is not the usual reason.
+    pub note: Option<String>,
+}
+
+impl Draft<'_> {
+    /// The document a person reads: the first Markdown file, else the first.
+    pub(crate) fn main(&self) -> Option<&Document> {
+        self.documents
+            .iter()
+            .find(|document| document.path.extension().is_some_and(|ext| ext == "md"))
+            .or_else(|| self.documents.first())
+    }
+}
+
+/// What a gate works with.
+pub struct Gate<'a> {
+    /// Where the person sits.
+    pub terminal: &'a dyn Terminal,
+    /// The person's editor; its `cwd` is the top of the working tree.
+    pub editor: &'a Editor,
+    /// A shell command that pages long texts; empty prints them.
+    pub pager: &'a str,
+    /// What begins a comment line in an edited document.
+    pub comment_prefix: &'a str,
+    /// A folder outside the working tree for texts being written.
+    pub scratch: &'a Path,
+    /// Calls a person who may be elsewhere (`[review] notify`), once for each thing that is asked.
+    pub call: &'a dyn Fn(&str),
+}
+
+impl Gate<'_> {
+    /// Shows the draft and asks until there is a decision. A closed terminal is [`Decision::Stop`].
+    ///
+    /// # Errors
+    /// Interrupted on Ctrl-C; otherwise only when the terminal cannot be written.
+    pub fn ask(&self, draft: &Draft<'_>) -> anyhow::Result<Decision> {
+        (self.call)(&format!("{} waits for you", draft.stage));
+        menu::run(self, draft)
+    }
+
+    /// Asks what to do when a stage cannot go on by itself. A closed terminal is
+    /// [`LimitDecision::Stop`].
+    ///
+    /// # Errors
+    /// As [`Gate::ask`].
+    pub fn stuck(&self, what: &Stuck<'_>) -> anyhow::Result<LimitDecision> {
+        (self.call)(&format!("{} cannot go on and waits for you", what.stage));
+        limit::run(self.terminal, what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Kind, kind_of};
+
+    #[test]
+    fn modes_parse_and_resolve() {
+        assert_eq!("wait".parse(), Ok(Mode::Wait));
+        assert!("yes".parse::<Mode>().is_err_and(|e| e.contains("ask, wait, auto")));
+        assert_eq!(Mode::resolve(None, true).unwrap(), Mode::Ask);
+        assert_eq!(Mode::resolve(None, false).unwrap(), Mode::Wait);
+        assert_eq!(Mode::resolve(Some(Mode::Auto), false).unwrap(), Mode::Auto);
+        let error = Mode::resolve(Some(Mode::Ask), false).unwrap_err();
+        assert_eq!(kind_of(&error), Kind::Usage);
+    }
+
+    #[test]
+    fn a_pager_or_a_pipe_means_nobody_is_there() {
+        assert!(attended(true, true, false));
+        assert!(!attended(true, true, true));
+        assert!(!attended(false, true, false));
+        assert!(!attended(true, false, false));
+    }
+}

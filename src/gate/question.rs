@@ -1,0 +1,171 @@
+//! Questions other than about a draft: the model's, a yes or no, one of several.
+
+use anyhow::Result;
+
+use crate::gate::clean::{clean, clean_line};
+use crate::gate::menu::say;
+use crate::gate::screen::Paint;
+use crate::gate::terminal::{self, Key, Terminal, Text};
+use crate::tool::{Person, Question};
+use crate::wrap::hanging;
+
+/// A person at a terminal, for `ask_user`.
+pub struct TerminalPerson<'a> {
+    /// Where the person sits.
+    pub terminal: &'a dyn Terminal,
+    /// Calls the person, who may be elsewhere.
+    pub call: &'a dyn Fn(&str),
+}
+
+impl Person for TerminalPerson<'_> {
+    fn ask(&self, question: &Question) -> Result<Option<String>> {
+        (self.call)(&format!("the actor asks: {}", question.question));
+        ask(self.terminal, &question.question, &question.options)
+    }
+}
+
+/// Nobody can be asked: the run stops and waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NobodyThere;
+
+impl Person for NobodyThere {
+    fn ask(&self, _question: &Question) -> Result<Option<String>> {
+        Ok(None)
+    }
+}
+
+/// A model's question: a number takes an option, anything else is the answer. `None` when it
+/// was left open (two empty lines, Escape, end of input).
+///
+/// # Errors
+/// Interrupted on Ctrl-C.
+pub fn ask(terminal: &dyn Terminal, question: &str, options: &[String]) -> Result<Option<String>> {
+    terminal.discard_typed();
+    let paint = Paint::of(terminal);
+    let width = terminal.width();
+    let question: Vec<_> =
+        clean(question.trim()).lines().map(|line| hanging(line, width, 2)).collect();
+    let mut out = format!("\x07{} {}\n", paint.bold("?"), question.join("\n  "));
+    for (i, option) in options.iter().enumerate() {
+        let number = paint.bold(&(i + 1).to_string());
+        out.push_str(&format!("    {number}  {}\n", hanging(&clean_line(option), width, 7)));
+    }
+    terminal.write(&out)?;
+    let prompt =
+        if options.is_empty() { "answer: " } else { "answer (a number, or your own words): " };
+    let text = match terminal::text(terminal, prompt)? {
+        Text::Given(text) => text,
+        Text::Nothing | Text::End => return Ok(None),
+    };
+    let index = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    Ok(Some(match index.and_then(|index| options.get(index)) {
+        Some(option) => {
+            say(terminal, &format!("  → {}", clean_line(option)))?;
+            option.clone()
+        }
+        None => text,
+    }))
+}
+
+/// Yes or no; everything but `y` is no.
+///
+/// # Errors
+/// Interrupted on Ctrl-C.
+pub fn confirm(terminal: &dyn Terminal, text: &str) -> Result<bool> {
+    terminal.write(&format!("{} [y/N] ", clean(text)))?;
+    let yes = matches!(terminal::menu_key(terminal, &[])?, Key::Char('y' | 'Y'));
+    terminal.write(if yes { "yes\n" } else { "no\n" })?;
+    Ok(yes)
+}
+
+/// One of several, by its key. Enter takes the default, if there is one: not for approvals.
+/// `None` on Escape or end of input.
+///
+/// # Errors
+/// Interrupted on Ctrl-C.
+pub fn choose(
+    terminal: &dyn Terminal,
+    prompt: &str,
+    choices: &[(char, &str)],
+    default: Option<char>,
+) -> Result<Option<char>> {
+    let paint = Paint::of(terminal);
+    let mut menu = format!("{} {}\n", paint.bold("?"), clean(prompt));
+    for (key, text) in choices {
+        let mark = if default == Some(*key) { " (Enter)" } else { "" };
+        menu.push_str(&format!("    {}  {}{mark}\n", paint.bold(&key.to_string()), clean(text)));
+    }
+    loop {
+        terminal.write(&menu)?;
+        match terminal::menu_key(terminal, &[])? {
+            Key::Enter if default.is_some() => return Ok(default),
+            Key::Char(c) if choices.iter().any(|(key, _)| *key == c) => return Ok(Some(c)),
+            Key::Escape | Key::End => return Ok(None),
+            Key::Enter | Key::Char(_) | Key::Other | Key::Interrupt => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Kind, kind_of};
+    use crate::gate::terminal::scripted::Scripted;
+
+    fn answer(keys: &str) -> Option<String> {
+        let options = ["SQLite".to_owned(), "a JSON \x1b[1mfile".to_owned()];
+        ask(&Scripted::new(keys), "Where are todos kept?", &options).unwrap()
+    }
+
+    #[test]
+    fn a_model_asks() {
+        assert_eq!(answer("2\r").as_deref(), Some("a JSON \x1b[1mfile"));
+        assert_eq!(answer("\rin memory\r").as_deref(), Some("in memory"));
+        assert_eq!(answer("3\r").as_deref(), Some("3"));
+        assert_eq!(answer("\r\r"), None);
+        assert_eq!(answer(""), None);
+        let terminal = Scripted::new("1\r");
+        ask(&terminal, "?", &["one".to_owned()]).unwrap();
+        assert!(terminal.output().ends_with("own words):   → one\n"), "{}", terminal.output());
+        let terminal = Scripted::new("x\r");
+        ask(&terminal, "a\x1b[2Jb?", &["\x1bcone".to_owned()]).unwrap();
+        assert_eq!(
+            terminal.output(),
+            "\x07? ab?\n    1  one\nanswer (a number, or your own words): "
+        );
+    }
+
+    #[test]
+    fn only_y_is_yes() {
+        for (keys, yes) in [("y", true), ("\r", false), ("n", false), ("", false), ("\x1b", false)]
+        {
+            assert_eq!(confirm(&Scripted::new(keys), "Delete it?").unwrap(), yes, "{keys:?}");
+        }
+        let error = confirm(&Scripted::new("\x03"), "Delete it?").unwrap_err();
+        assert_eq!(kind_of(&error), Kind::Interrupted);
+    }
+
+    #[test]
+    fn enter_takes_a_default_only_where_there_is_one() {
+        let choices = [('w', "linked worktree"), ('p', "go on"), ('c', "cancel")];
+        let pick = |keys: &str, default| {
+            choose(&Scripted::new(keys), "Uncommitted changes", &choices, default).unwrap()
+        };
+        assert_eq!(pick("\r", Some('w')), Some('w'));
+        assert_eq!(pick("xp", Some('w')), Some('p'));
+        assert_eq!(pick("\r\rc", None), Some('c'));
+        assert_eq!(pick("", Some('w')), None);
+        assert_eq!(pick("\x1b", Some('w')), None);
+    }
+
+    #[test]
+    fn nobody_answers_nothing() {
+        let question = Question { question: "?".to_owned(), options: Vec::new() };
+        assert_eq!(NobodyThere.ask(&question).unwrap(), None);
+        let called = std::cell::RefCell::new(Vec::new());
+        let call = |why: &str| called.borrow_mut().push(why.to_owned());
+        let person = TerminalPerson { terminal: &Scripted::new("yes\r"), call: &call };
+        assert_eq!(person.ask(&question).unwrap().as_deref(), Some("yes"));
+        assert_eq!(*called.borrow(), ["the actor asks: ?"]);
+    }
+}
