@@ -23,6 +23,7 @@ pub mod gate;
 pub mod git;
 pub mod interrupt;
 pub mod model;
+pub mod record;
 pub mod session;
 pub mod spent;
 pub mod stage;

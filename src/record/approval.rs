@@ -1,0 +1,151 @@
+//! What a person (or a policy) passed, named by its bytes.
+//!
+//! Nobody's unseen bytes are approved: a gated stage completes only with the bytes of its
+//! [`Approval`]. Nobody is asked twice: a draft the approval covers is not shown again.
+
+use serde_json::Value;
+
+use crate::git::{Git, Object, Oid, Reader};
+use crate::session::Verdict;
+
+/// The name of a whole tree.
+const TREE: &str = "tree";
+
+/// The bytes of a draft, each under the name it has in `Cowork-Approved`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bytes(pub Vec<(String, Oid)>);
+
+impl Bytes {
+    /// The artifacts of a draft: (name, path) pairs looked up in a commit; missing ones are left out.
+    pub fn of_files(git: &Git, commit: &Oid, files: &[(String, String)]) -> anyhow::Result<Self> {
+        let paths: Vec<&str> = files.iter().map(|(_, path)| path.as_str()).collect();
+        let blobs = git.blob_ids(commit, &paths)?;
+        let named = files.iter().zip(blobs);
+        Ok(Self(named.filter_map(|((name, _), blob)| Some((name.clone(), blob?))).collect()))
+    }
+
+    /// A whole tree, as coding is approved.
+    pub fn of_tree(tree: Oid) -> Self {
+        Self(vec![(TREE.to_owned(), tree)])
+    }
+
+    /// The value of `Cowork-Approved`.
+    pub fn render(&self) -> String {
+        let items: Vec<String> =
+            self.0.iter().map(|(name, oid)| format!("{name}@{}", oid.abbreviated())).collect();
+        items.join(" ")
+    }
+
+    /// What [`Bytes::render`] names, where all of it is still there.
+    pub fn parse(git: &Git, text: &str) -> anyhow::Result<Option<Self>> {
+        let mut found = Vec::new();
+        for item in text.split_whitespace() {
+            let Some((name, short)) = item.split_once('@') else { return Ok(None) };
+            let Some(oid) = git.object(short)? else { return Ok(None) };
+            found.push((name.to_owned(), oid));
+        }
+        Ok(Some(Self(found)))
+    }
+
+    /// True when the other bytes are the same, JSON compared without its `status` fields.
+    pub fn same(&self, reader: &dyn Reader, other: &Self) -> anyhow::Result<bool> {
+        if self.0.len() != other.0.len() {
+            return Ok(false);
+        }
+        for ((name, mine), (other_name, theirs)) in self.0.iter().zip(&other.0) {
+            if name != other_name {
+                return Ok(false);
+            }
+            if mine == theirs {
+                continue;
+            }
+            if !name.ends_with(".json") || !same_json(reader, mine, theirs)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// True when they are the same but for white space.
+    pub fn same_words(&self, git: &Git, other: &Self) -> anyhow::Result<bool> {
+        if self.same(git.reader().as_ref(), other)? {
+            return Ok(true);
+        }
+        let names = |bytes: &Self| bytes.0.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        if names(self) != names(other) {
+            return Ok(false);
+        }
+        for ((name, mine), (_, theirs)) in self.0.iter().zip(&other.0) {
+            let changed = match name.as_str() {
+                TREE => tree_says_more(git, mine, theirs)?,
+                _ => git.differs_beyond_whitespace(mine, theirs)?,
+            };
+            if changed {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether two trees differ in more than the white space of files both have.
+fn tree_says_more(git: &Git, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
+    for path in git.changed_paths(a, b)? {
+        let (Some(a), Some(b)) = (git.blob_id(a, &path)?, git.blob_id(b, &path)?) else {
+            return Ok(true);
+        };
+        if git.differs_beyond_whitespace(&a, &b)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn same_json(reader: &dyn Reader, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
+    let read = |oid: &Oid| -> anyhow::Result<Option<Value>> {
+        let Some(bytes) = reader.blob(Object::Id(oid))? else { return Ok(None) };
+        Ok(serde_json::from_slice(&bytes).ok().map(without_status))
+    };
+    Ok(match (read(a)?, read(b)?) {
+        (Some(a), Some(b)) => a == b,
+        _ => false,
+    })
+}
+
+fn without_status(value: Value) -> Value {
+    match value {
+        Value::Object(map) => Value::Object(
+            map.into_iter()
+                .filter(|(key, _)| key != "status")
+                .map(|(key, value)| (key, without_status(value)))
+                .collect(),
+        ),
+        Value::Array(items) => Value::Array(items.into_iter().map(without_status).collect()),
+        other => other,
+    }
+}
+
+/// A decision and the bytes it is about.
+#[derive(Clone, Debug)]
+pub struct Approval {
+    /// What was passed.
+    pub bytes: Bytes,
+    /// How.
+    pub verdict: Verdict,
+    /// `Name <email>` of the person, if it was one.
+    pub by: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_not_part_of_what_is_approved() {
+        let a = serde_json::json!({"tasks": [{"id": "TASK-001", "status": "pending"}]});
+        let b = serde_json::json!({"tasks": [{"id": "TASK-001", "status": "completed"}]});
+        let c = serde_json::json!({"tasks": [{"id": "TASK-002", "status": "pending"}]});
+        assert_eq!(without_status(a.clone()), without_status(b));
+        assert_ne!(without_status(a), without_status(c));
+    }
+}

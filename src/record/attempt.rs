@@ -1,0 +1,131 @@
+//! Attempts: tips that are left behind, and the one way back to an earlier commit.
+
+use super::{DraftEnding, DraftNotes, Recorder, point};
+use crate::error::Error;
+use crate::git::{Oid, RefTransaction, StatusKind};
+use crate::session::{Message, RefNames, Verdict, attempts, key};
+use crate::stage::Stage;
+
+impl Recorder<'_> {
+    /// Numbers of the session's kept attempts.
+    pub(super) fn attempt_numbers(&self) -> anyhow::Result<Vec<u32>> {
+        let root = format!("refs/cowork/attempts/{}/", self.name);
+        let refs = self.git.list_refs(&[&root])?;
+        let number = |name: &str| name.strip_prefix(&root).and_then(|n| n.parse().ok());
+        Ok(refs.iter().filter_map(|info| number(info.name.as_str())).collect())
+    }
+
+    /// How many times a model's wish has made the session go back.
+    pub fn replans(&self) -> anyhow::Result<u32> {
+        let all = attempts(self.git, Some(self.name))?;
+        let by_model = all.iter().filter(|attempt| attempt.verdict == Some(Verdict::Auto));
+        Ok(u32::try_from(by_model.count()).unwrap_or(u32::MAX))
+    }
+
+    /// Keeps a tip that is about to be left behind, as a child of it that holds the edits of
+    /// tracked files and session paths which are not committed, and answers with its number. Where
+    /// something else is staged of the session's paths, that is its second parent. `verdict` is [`Verdict::Auto`] when no person wanted it.
+    pub fn keep_attempt(&self, tip: &Oid, reason: &str, verdict: Verdict) -> anyhow::Result<u32> {
+        // All that `put_back` takes away, and the user's edits of tracked files.
+        let mut paths = self.changes()?;
+        paths.extend(self.workspace.written_paths());
+        let status = self.git.status()?.into_iter();
+        let tracked = status.filter(|e| e.kind != StatusKind::Untracked && !e.submodule);
+        paths.extend(tracked.map(|entry| entry.path));
+        let tree = self.git.snapshot_tree(tip, &paths)?;
+        let staged = self.staged(tip)?.filter(|staged| *staged != tree);
+        self.attempt_with(tip, &tree, staged.as_ref(), reason, verdict)
+    }
+
+    /// True when putting the session's paths back to `tip` would take something away.
+    pub fn would_lose(&self, tip: &Oid) -> anyhow::Result<bool> {
+        Ok(self.differs_from(tip)? || self.staged(tip)?.is_some())
+    }
+
+    /// What is staged of all that `put_back` takes away.
+    fn staged(&self, tip: &Oid) -> anyhow::Result<Option<Oid>> {
+        self.git.staged_tree(tip, &self.changes()?)
+    }
+
+    /// An attempt with this tree on top of the tip; answers with its number.
+    pub(super) fn attempt_of(
+        &self,
+        tip: &Oid,
+        tree: &Oid,
+        reason: &str,
+        verdict: Verdict,
+    ) -> anyhow::Result<u32> {
+        self.attempt_with(tip, tree, None, reason, verdict)
+    }
+
+    fn attempt_with(
+        &self,
+        tip: &Oid,
+        tree: &Oid,
+        staged: Option<&Oid>,
+        reason: &str,
+        verdict: Verdict,
+    ) -> anyhow::Result<u32> {
+        let number = self.attempt_numbers()?.into_iter().max().unwrap_or(0) + 1;
+        let mut trailers = self.base_trailers();
+        trailers.push(key::EVENT, "attempt");
+        trailers.push(key::REVIEW, verdict.name());
+        let subject = format!("attempt {number}: {reason}");
+        let message = Message { subject, body: String::new(), trailers };
+        let mut parents = vec![tip.clone()];
+        if let Some(staged) = staged {
+            let words = format!("what was staged at attempt {number}\n");
+            parents.push(self.git.commit_tree(staged, std::slice::from_ref(tip), &words)?);
+        }
+        let kept = self.git.commit_tree(tree, &parents, &message.render())?;
+        point("attempt.before-ref");
+        RefTransaction::new(format!("cowork: attempt {number}"))
+            .create(&RefNames::attempt(self.name, number), &kept)
+            .commit(self.git)?;
+        point("attempt.after-ref");
+        Ok(number)
+    }
+
+    /// Makes sure that going back to `target` loses nothing of the user's.
+    ///
+    /// # Errors
+    /// Exit 5 naming the files; nothing has moved.
+    pub fn may_rewind(&self, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
+        self.expect_tip(tip)?;
+        let ours = self.changes()?;
+        let moves = self.git.changed_paths(tip, target)?;
+        let mut lost: Vec<String> = self.git.overwritten_by(target)?;
+        let edited = self.git.status()?.into_iter().map(|entry| entry.path);
+        lost.extend(edited.filter(|path| moves.contains(path)));
+        lost.retain(|path| !ours.contains(path));
+        lost.sort();
+        lost.dedup();
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let lost = lost.join(", ");
+        let message = format!("going back would overwrite your uncommitted work: {lost}");
+        Err(Error::repository(message)
+            .hint("commit, stash or move these files, then the same command again")
+            .into())
+    }
+
+    /// Moves branch, index and working tree from `tip` back to `target`. The tip must have been
+    /// kept as an attempt before; the session's uncommitted paths are put back on the way.
+    pub fn rewind(&self, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
+        self.put_back(tip)?;
+        point("rewind.before-reset");
+        self.git.move_branch(target)?;
+        point("rewind.after-reset");
+        Ok(())
+    }
+
+    /// Ends the kept draft of a stage, if there is one: it stays readable, but no run takes it up.
+    pub fn end_draft(&self, tip: &Oid, stage: Stage) -> anyhow::Result<()> {
+        if self.git.resolve(RefNames::draft(self.name, stage).as_str())?.is_some() {
+            let notes = DraftNotes::default();
+            self.draft(tip, stage, 0, DraftEnding::Dropped, &notes)?;
+        }
+        Ok(())
+    }
+}

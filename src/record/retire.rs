@@ -1,0 +1,59 @@
+//! Putting a session away: into the archive or out of sight, and back. Each is one transaction of
+//! references, so that a session is never in two places or in none.
+
+use super::{Recorder, point};
+use crate::git::{Oid, RefTransaction};
+use crate::session::{RefNames, Verdict};
+
+impl Recorder<'_> {
+    /// Moves the session from its branch into the archive; its drafts end. The branch must not be
+    /// checked out anywhere.
+    pub fn archive(&self, tip: &Oid) -> anyhow::Result<()> {
+        let archive = RefNames::archive(self.name);
+        let transaction = RefTransaction::new(format!("cowork: archive {}", self.name))
+            .create(&archive, tip)
+            .delete(&self.refs.branch(self.name), tip);
+        let root = format!("refs/cowork/drafts/{}/", self.name);
+        let transaction = self.delete_below(transaction, &root)?;
+        point("archive.before-refs");
+        transaction.commit(self.git)?;
+        point("archive.after-refs");
+        Ok(())
+    }
+
+    /// Moves the session from the archive back to its branch.
+    pub fn unarchive(&self, tip: &Oid) -> anyhow::Result<()> {
+        RefTransaction::new(format!("cowork: restore {}", self.name))
+            .create(&self.refs.branch(self.name), tip)
+            .delete(&RefNames::archive(self.name), tip)
+            .commit(self.git)
+    }
+
+    /// Removes branch and tags; an attempt must hold the tip. The branch must not be checked out
+    /// anywhere.
+    pub fn delete(&self, tip: &Oid) -> anyhow::Result<()> {
+        let transaction = RefTransaction::new(format!("cowork: delete {}", self.name))
+            .delete(&self.refs.branch(self.name), tip);
+        let root = format!("refs/tags/cowork/{}/", self.name);
+        let transaction = self.delete_below(transaction, &root)?;
+        point("delete.before-refs");
+        transaction.commit(self.git)?;
+        point("delete.after-refs");
+        Ok(())
+    }
+
+    fn delete_below(
+        &self,
+        transaction: RefTransaction,
+        root: &str,
+    ) -> anyhow::Result<RefTransaction> {
+        let refs = self.git.list_refs(&[root])?;
+        Ok(refs.iter().fold(transaction, |all, info| all.delete(&info.name, &info.object)))
+    }
+
+    /// Keeps a draft that no commit of the session holds as an attempt, before its ref goes.
+    pub fn keep_draft(&self, tip: &Oid, draft: &Oid, reason: &str) -> anyhow::Result<u32> {
+        let tree = self.git.tree_of(draft.as_str())?.unwrap_or_else(|| draft.clone());
+        self.attempt_of(tip, &tree, reason, Verdict::Passed)
+    }
+}
