@@ -14,6 +14,7 @@
 //! [`stage`], [`error`], [`event`], [`interrupt`] and [`spent`] are the words everybody shares; they
 //! know nobody.
 
+pub mod agent;
 pub mod artifact;
 pub mod clock;
 pub mod config;

@@ -1,0 +1,183 @@
+//! The full conversation of a run, as JSON lines in J: what a person reads to see what a model
+//! really said, and what a run that was killed goes on from.
+//!
+//! A file belongs to one conversation (stage, role, iteration, task). Each run of it begins with a
+//! `run` line that names the tip it stood on, and ends with an `end` line; a run without one was
+//! cut, and is continued if the tip is still the same.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use crate::clock;
+use crate::model::Message;
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Line {
+    Run {
+        at: String,
+        tip: String,
+    },
+    Message {
+        at: String,
+        message: Message,
+        #[serde(default, skip_serializing_if = "How::is_done")]
+        how: How,
+    },
+    End {
+        at: String,
+    },
+}
+
+/// How a tool call came out; of other messages always [`How::Done`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum How {
+    /// It did what was asked.
+    #[default]
+    Done,
+    /// It could not.
+    Failed,
+    /// A guard refused it.
+    Guarded,
+}
+
+impl How {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    fn is_done(&self) -> bool {
+        *self == Self::Done
+    }
+}
+
+/// Where one conversation is written.
+#[derive(Debug)]
+pub struct Transcript {
+    path: PathBuf,
+    tip: String,
+    resumable: bool,
+    file: Option<File>,
+}
+
+impl Transcript {
+    /// The transcript called `name` in `dir`, for a run on top of the commit `tip`. A `resumable`
+    /// one goes on with the last run on that tip: for a run that was cut and whose files lie
+    /// there. A critic must always see the draft afresh.
+    pub fn new(dir: &Path, name: &str, tip: &str, resumable: bool) -> Self {
+        let path = dir.join(format!("{name}.jsonl"));
+        Self { path, tip: tip.to_owned(), resumable, file: None }
+    }
+
+    /// Begins the run, or goes on with the one that was cut: then answers with its messages after
+    /// the opening ones.
+    pub(super) fn begin(&mut self, opening: &[Message]) -> anyhow::Result<Vec<(Message, How)>> {
+        let earlier = if self.resumable { self.cut_run() } else { Vec::new() };
+        if let Some(dir) = self.path.parent() {
+            std::fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&self.path);
+        self.file = Some(file.with_context(|| format!("opening {}", self.path.display()))?);
+        if std::fs::read(&self.path).is_ok_and(|bytes| bytes.last().is_some_and(|b| *b != b'\n')) {
+            self.raw("\n")?;
+        }
+        if earlier.is_empty() {
+            let tip = self.tip.clone();
+            self.line(&Line::Run { at: now(), tip })?;
+            for message in opening {
+                self.message(message)?;
+            }
+        }
+        // What the cut run was told first may have changed since (another release, other limits);
+        // the new opening is used, the rest of the conversation is kept.
+        Ok(earlier.into_iter().skip(opening.len()).collect())
+    }
+
+    /// Writes a message.
+    pub(super) fn message(&mut self, message: &Message) -> anyhow::Result<()> {
+        self.answer(message, How::Done)
+    }
+
+    /// Writes the answer to a tool call.
+    pub(super) fn answer(&mut self, message: &Message, how: How) -> anyhow::Result<()> {
+        self.line(&Line::Message { at: now(), message: message.clone(), how })
+    }
+
+    /// Writes that the run came to its end.
+    pub(super) fn end(&mut self) -> anyhow::Result<()> {
+        self.line(&Line::End { at: now() })
+    }
+
+    fn line(&mut self, line: &Line) -> anyhow::Result<()> {
+        let mut text = serde_json::to_string(line)?;
+        text.push('\n');
+        self.raw(&text)
+    }
+
+    fn raw(&mut self, text: &str) -> anyhow::Result<()> {
+        if let Some(file) = &mut self.file {
+            // One write call, so that a killed process leaves whole lines or half of the last.
+            file.write_all(text.as_bytes())
+                .with_context(|| format!("writing {}", self.path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// The messages of the last run on this tip, whole or cut.
+    fn cut_run(&self) -> Vec<(Message, How)> {
+        let text = std::fs::read_to_string(&self.path).unwrap_or_default();
+        let mut messages = Vec::new();
+        let mut ours = false;
+        for line in text.lines() {
+            // A half-written last line is what a killed process leaves; it was not acted on.
+            match serde_json::from_str(line) {
+                Ok(Line::Run { tip, .. }) => {
+                    ours = tip == self.tip;
+                    messages.clear();
+                }
+                Ok(Line::Message { message, how, .. }) => messages.push((message, how)),
+                Ok(Line::End { .. }) | Err(_) => {}
+            }
+        }
+        if ours { messages } else { Vec::new() }
+    }
+}
+
+fn now() -> String {
+    clock::rfc3339(clock::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(text: &str) -> Message {
+        Message::User { content: text.to_owned() }
+    }
+
+    #[test]
+    fn a_run_goes_on_only_on_its_tip_and_only_where_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = [user("open")];
+        let new = |tip: &str| Transcript::new(dir.path(), "prd.1.actor", tip, true);
+        let mut first = new("a");
+        assert!(first.begin(&open).unwrap().is_empty());
+        first.answer(&user("one"), How::Guarded).unwrap();
+        drop(first);
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(dir.path().join("prd.1.actor.jsonl"))
+            .unwrap()
+            .write_all(b"{\"type\":\"mess")
+            .unwrap();
+
+        assert!(new("b").cut_run().is_empty(), "another tip is another conversation");
+        let mut second = new("a");
+        assert_eq!(second.begin(&[user("new opening")]).unwrap(), [(user("one"), How::Guarded)]);
+        second.end().unwrap();
+        let mut afresh = Transcript::new(dir.path(), "prd.1.actor", "a", false);
+        assert!(afresh.begin(&open).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,249 @@
+//! Whether a run gets anywhere: calls that fail or repeat again and again are noticed, answered
+//! with a nudge first, and end the run when that does not help.
+//!
+//! What is counted can be read from a transcript, so a run that was killed is watched as if it had
+//! not been.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::transcript::How;
+use crate::model::ToolCall;
+use crate::tool::{self, Access};
+
+/// Refusals by a guard in one stage before a person should look.
+const REFUSALS: u32 = 3;
+/// Failures of the very same call before a person should look.
+const SAME_FAILURES: u32 = 3;
+/// Turns in a row in which a tool that changes something failed, whatever the arguments.
+const FAILING_TURNS: u32 = 3;
+/// Turns in a row in which nothing succeeded.
+const BARREN_TURNS: u32 = 5;
+/// The same call without anything having changed: from here on the model is told …
+const REPEATS_TOLD: u32 = 3;
+/// … and here the run ends.
+const REPEATS_END: u32 = 5;
+
+/// What was seen of a run so far.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// Refusals by a guard, those of the stage's earlier runs included.
+    refusals: u32,
+    /// By call: how often since something changed last, and in which turn the model was told.
+    repeats: BTreeMap<String, (u32, Option<u32>)>,
+    /// Calls that changed something; doing the same once more changes nothing.
+    changes: BTreeSet<String>,
+    /// By call: in how many turns it failed, and the newest of them.
+    failures: BTreeMap<String, (u32, u32)>,
+    /// By tool that changes something: turns in a row it failed in, and the newest of them.
+    failing: BTreeMap<String, (u32, u32)>,
+    /// The newest turn, whether anything succeeded in it, and the barren turns before it.
+    turn: u32,
+    fruitful: bool,
+    barren: u32,
+    /// What the newest call that failed was told.
+    last_failure: String,
+    /// Why a person should look.
+    astray: Option<String>,
+}
+
+impl Watch {
+    /// Begins with the refusals of the stage's earlier runs.
+    pub(super) fn new(refusals: u32) -> Self {
+        Self { refusals, ..Self::default() }
+    }
+
+    /// Why a person should look, if that is so; to be asked when all calls of a turn are answered.
+    pub(super) fn astray(&self) -> Option<String> {
+        let barren = self.barren + u32::from(!self.fruitful && self.turn > 0);
+        let nothing = (barren >= BARREN_TURNS).then(|| {
+            format!("no call succeeded in {barren} turns, the last: {}", self.last_failure)
+        });
+        self.astray.clone().or(nothing)
+    }
+
+    /// Notes a call of a turn and how it was answered. What comes back is to be told to the model
+    /// behind the answer.
+    pub(super) fn note(
+        &mut self,
+        turn: u32,
+        call: &ToolCall,
+        how: How,
+        answer: &str,
+    ) -> Option<String> {
+        if turn != self.turn {
+            self.barren = if self.fruitful || self.turn == 0 { 0 } else { self.barren + 1 };
+            (self.turn, self.fruitful) = (turn, false);
+        }
+        let key = format!("{} {}", tool::plain_name(&call.name), canonical(&call.arguments));
+        let answer = answer.lines().next().unwrap_or_default();
+        match how {
+            How::Done => self.succeeded(turn, call, key),
+            How::Failed => self.failed(turn, call, key, answer),
+            How::Guarded => {
+                self.refusals += 1;
+                if self.refusals >= REFUSALS {
+                    self.stop(format!(
+                        "{} calls were refused by a guard, the last: {answer}",
+                        self.refusals
+                    ));
+                }
+                self.failed(turn, call, key, answer)
+            }
+        }
+    }
+
+    fn succeeded(&mut self, turn: u32, call: &ToolCall, key: String) -> Option<String> {
+        self.fruitful = true;
+        self.failures.remove(&key);
+        self.failing.remove(&call.name);
+        if changes_something(&call.name) && self.changes.insert(key.clone()) {
+            self.repeats.clear();
+        }
+        let (count, told) = self.repeats.entry(key).or_default();
+        *count += 1;
+        if *count < REPEATS_TOLD {
+            return None;
+        }
+        let (count, before) = (*count, told.is_some_and(|told| told < turn));
+        told.get_or_insert(turn);
+        if count >= REPEATS_END && before {
+            self.stop(format!(
+                "{} was called {count} times with the same arguments, and nothing changed in \
+                 between",
+                call.name
+            ));
+        }
+        Some(format!(
+            "You made this very call {count} times and nothing changed in between: the answer \
+             stays the same. Use what you have, do something else, or end with a sentence."
+        ))
+    }
+
+    fn failed(&mut self, turn: u32, call: &ToolCall, key: String, answer: &str) -> Option<String> {
+        let times = count_turn(&mut self.failures, key, turn);
+        if times >= SAME_FAILURES {
+            self.stop(format!("the same call of {} failed {times} times: {answer}", call.name));
+        }
+        if changes_something(&call.name) {
+            let turns = count_turn(&mut self.failing, call.name.clone(), turn);
+            if turns >= FAILING_TURNS {
+                self.stop(format!("{} failed {turns} times in a row: {answer}", call.name));
+            }
+        }
+        answer.clone_into(&mut self.last_failure);
+        (times == SAME_FAILURES - 1).then(|| {
+            "The same call failed before. Do not send it again: change it, or do without it."
+                .to_owned()
+        })
+    }
+
+    fn stop(&mut self, why: String) {
+        self.astray.get_or_insert(why);
+    }
+}
+
+fn changes_something(name: &str) -> bool {
+    tool::find(tool::plain_name(name)).is_some_and(|tool| tool.access() == Access::Write)
+}
+
+/// Counts the turns something happened in, each once.
+fn count_turn(counts: &mut BTreeMap<String, (u32, u32)>, key: String, turn: u32) -> u32 {
+    let (count, newest) = counts.entry(key).or_default();
+    if *newest != turn {
+        (*count, *newest) = (*count + 1, turn);
+    }
+    *count
+}
+
+/// Arguments without the differences that mean nothing in JSON.
+fn canonical(arguments: &str) -> String {
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(value) => value.to_string(),
+        Err(_) => arguments.trim().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, arguments: &str) -> ToolCall {
+        ToolCall { id: String::new(), name: name.into(), arguments: arguments.into() }
+    }
+
+    /// Notes calls, one a turn, and answers with the turn that ended the run.
+    fn ends(watch: &mut Watch, calls: &[(&str, &str, How)]) -> Option<u32> {
+        (1..).zip(calls).find_map(|(turn, (name, arguments, how))| {
+            watch.note(turn, &call(name, arguments), *how, "because");
+            watch.astray().is_some().then_some(turn)
+        })
+    }
+
+    #[test]
+    fn the_same_call_is_told_and_then_ends_the_run() {
+        let mut watch = Watch::default();
+        let read = call("read_file", r#"{"path": "a"}"#);
+        let told: Vec<bool> =
+            (1..=5).map(|turn| watch.note(turn, &read, How::Done, "text").is_some()).collect();
+        assert_eq!(told, [false, false, true, true, true]);
+        let why = watch.astray().unwrap();
+        assert!(why.contains("read_file was called 5 times"), "{why}");
+        // Told in one turn, it must have had a chance to do something else.
+        let mut watch = Watch::default();
+        (0..9).for_each(|_| drop(watch.note(1, &read, How::Done, "text")));
+        assert_eq!(watch.astray(), None);
+    }
+
+    #[test]
+    fn testing_after_every_change_is_no_repetition() {
+        let mut watch = Watch::default();
+        for n in 0..10 {
+            let write = call("write_file", &format!(r#"{{"path":"a","content":"{n}"}}"#));
+            assert_eq!(watch.note(2 * n + 1, &write, How::Done, "ok"), None);
+            let test = call("check_tests", "{}");
+            assert_eq!(watch.note(2 * n + 2, &test, How::Done, "failed: exit 1"), None);
+        }
+        // The same change again is none.
+        let again =
+            [("write_file", r#"{"path":"a","content":"0"}"#, How::Done), ("x", "", How::Done)];
+        let calls: Vec<_> = again.into_iter().cycle().take(20).collect();
+        assert_eq!(ends(&mut Watch::default(), &calls), Some(9));
+    }
+
+    #[test]
+    fn failures_are_bounded_whatever_their_form() {
+        let same = [("read_file", r#"{"path":"no"}"#, How::Failed); 3];
+        assert_eq!(ends(&mut Watch::default(), &same), Some(3));
+        let texts: Vec<String> = (0..9).map(|n| format!(r#"{{"path":"{n}"}}"#)).collect();
+        let of = |name| -> Vec<_> {
+            texts.iter().map(|text| (name, text.as_str(), How::Failed)).collect()
+        };
+        assert_eq!(ends(&mut Watch::default(), &of("edit_file")), Some(3));
+        assert_eq!(ends(&mut Watch::default(), &of("read_file")), Some(5));
+        assert_eq!(ends(&mut Watch::default(), &of("no_such_tool")), Some(5));
+        let mut mended = of("edit_file");
+        mended[2] = ("edit_file", "{}", How::Done);
+        mended.truncate(5);
+        assert_eq!(ends(&mut Watch::default(), &mended), None);
+    }
+
+    #[test]
+    fn a_turn_counts_once() {
+        let mut watch = Watch::default();
+        for n in 0..9 {
+            let broken = call("create_task", &format!("{{{n}"));
+            watch.note(1, &broken, How::Failed, "broken");
+            watch.note(1, &call("get_plan", "{"), How::Failed, "broken");
+        }
+        assert_eq!(watch.astray(), None);
+    }
+
+    #[test]
+    fn refusals_of_the_whole_stage_count() {
+        let guarded = [("write_file", r#"{"path":"../a"}"#, How::Guarded)];
+        assert_eq!(ends(&mut Watch::new(1), &guarded), None);
+        assert_eq!(ends(&mut Watch::new(2), &guarded), Some(1));
+    }
+}

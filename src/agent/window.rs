@@ -1,0 +1,147 @@
+//! Keeping a conversation inside the model's window: old tool output is masked before anything
+//! else is touched, in one big step, so that the cached prefix stays warm in between. When that is
+//! not enough the run begins afresh, from the artifacts.
+
+use crate::model::{Message, ToolSpec};
+
+/// Tool answers shorter than this are not worth masking, in bytes.
+const WORTH: usize = 400;
+/// Least bytes of a tool answer, however small the window.
+const LEAST: usize = 2_000;
+const MASK: &str = "[output of an earlier call, left out to save space; call again if needed]";
+
+/// Bytes a conversation may have: four fifths of a window of `tokens` (a token is taken as four
+/// bytes), less what the offered tools take.
+pub(super) fn room(tokens: u64, tools: &[ToolSpec]) -> usize {
+    let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(4) / 5 * 4;
+    let offered: usize = tools
+        .iter()
+        .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
+        .sum();
+    bytes.saturating_sub(offered)
+}
+
+/// Makes a conversation fit into `room` bytes by masking. False when it does not.
+pub(super) fn fit(messages: &mut [Message], room: usize) -> bool {
+    if total(messages) > room {
+        // Down to the half, so that the next turns leave the beginning as it is.
+        mask(messages, room / 2);
+    }
+    total(messages) <= room
+}
+
+/// Whether beginning afresh with this opening would win room: one that fills it alone does not get
+/// shorter, and a server may hold more than it was said to.
+pub(super) fn afresh_helps(opening: &[Message], room: usize) -> bool {
+    total(opening) <= room / 4 * 3
+}
+
+/// Masks tool answers, the oldest first, until no more than `target` bytes are left. Those to the
+/// newest turn stay: the model has not read them. True when that won anything.
+pub(super) fn mask(messages: &mut [Message], target: usize) -> bool {
+    let newest = messages.iter().rposition(|m| matches!(m, Message::Assistant { .. })).unwrap_or(0);
+    let mut left = total(messages);
+    let mut won = false;
+    for message in &mut messages[..newest] {
+        if left <= target {
+            break;
+        }
+        let Message::Tool { content, .. } = message else { continue };
+        if content.len() > WORTH {
+            left -= content.len() - MASK.len();
+            MASK.clone_into(content);
+            won = true;
+        }
+    }
+    won
+}
+
+/// A tool's answer as a window of `room` bytes can hold it beside `used` bytes of other answers to
+/// the same turn: all of a turn's answers together stay below half of the room.
+pub(super) fn cut(text: String, room: usize, used: usize) -> String {
+    let most = ((room / 2).saturating_sub(used) / 2).max(LEAST);
+    if text.len() <= most {
+        return text;
+    }
+    let mut end = most;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!(
+        "{}\n[cut: the first {end} of {} bytes; ask for a smaller part]",
+        &text[..end],
+        text.len()
+    )
+}
+
+fn total(messages: &[Message]) -> usize {
+    messages.iter().map(size).sum()
+}
+
+fn size(message: &Message) -> usize {
+    match message {
+        Message::System { content } | Message::User { content } => content.len(),
+        Message::Tool { content, .. } => content.len(),
+        Message::Assistant { content, tool_calls } => {
+            content.len() + tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conversation(answers: &[usize]) -> Vec<Message> {
+        let mut messages = vec![Message::User { content: "x".repeat(100) }];
+        for size in answers {
+            messages.push(Message::Assistant { content: String::new(), tool_calls: Vec::new() });
+            let (tool_call_id, content) = (String::new(), "x".repeat(*size));
+            messages.push(Message::Tool { tool_call_id, content });
+        }
+        messages
+    }
+
+    fn sizes(messages: &[Message]) -> Vec<usize> {
+        let tools = messages.iter().filter(|m| matches!(m, Message::Tool { .. }));
+        tools.map(size).collect()
+    }
+
+    #[test]
+    fn old_and_long_answers_are_masked_down_to_the_half() {
+        let mut messages = conversation(&[1000, 10, 1000, 1000, 1000]);
+        assert!(fit(&mut messages, 5_000));
+        assert_eq!(sizes(&messages), [1000, 10, 1000, 1000, 1000]);
+        assert!(fit(&mut messages, 4_000));
+        let m = MASK.len();
+        assert_eq!(sizes(&messages), [m, 10, m, m, 1000]);
+        assert!(!fit(&mut messages, 1_000), "the newest answer stays");
+        assert_eq!(sizes(&messages), [m, 10, m, m, 1000]);
+        assert!(!mask(&mut messages, 0));
+    }
+
+    #[test]
+    fn a_turns_answers_leave_room() {
+        let room = 40_000;
+        let mut used = 0;
+        for _ in 0..3 {
+            used += cut("ä".repeat(10_000), room, used).len();
+        }
+        assert!(used < room / 2, "{used}");
+        assert_eq!(cut("short".to_owned(), 0, 0), "short");
+    }
+
+    #[test]
+    fn an_opening_that_fills_the_room_is_sent_again_and_again() {
+        let opening = [Message::User { content: "x".repeat(100) }];
+        assert!(afresh_helps(&opening, 200) && !afresh_helps(&opening, 120));
+    }
+
+    #[test]
+    fn tools_take_room() {
+        let spec = crate::tool::specs(&["write_file"]);
+        assert_eq!(room(1000, &[]), 3200);
+        assert!(room(1000, &spec) < 3000);
+        assert_eq!(room(10, &spec), 0);
+    }
+}
