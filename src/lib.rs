@@ -29,6 +29,7 @@ pub mod session;
 pub mod spent;
 pub mod stage;
 pub mod tool;
+pub mod ui;
 pub mod workspace;
 
 mod markers;

@@ -1,0 +1,56 @@
+//! Terminal and JSON-lines renderers of the same events.
+//!
+//! A renderer never fails: when nobody reads any more it remembers that and stays silent, and
+//! the caller asks `broken()` when it matters. Prompts belong to `gate`, tables to `cli`.
+
+mod clean;
+mod echo;
+mod json;
+mod out;
+mod terminal;
+
+pub use clean::{Cleaner, one_line, sanitize};
+pub use echo::restore;
+pub use json::JsonLines;
+pub use out::Output;
+pub use terminal::{Look, Terminal, Verbosity};
+
+#[cfg(test)]
+mod testing {
+    //! An output that can be read back.
+
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    pub(super) struct Captured(Arc<Mutex<Vec<u8>>>);
+
+    impl Captured {
+        pub(super) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    impl Write for Captured {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A pipe whose reader has gone.
+    pub(super) struct Broken;
+
+    impl Write for Broken {
+        fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+}

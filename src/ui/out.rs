@@ -1,0 +1,59 @@
+//! Where renderers write: a stream that may go away, and the short forms of numbers.
+
+use std::io::Write;
+use std::time::Duration;
+
+/// A stream given in by the command line, so that tests can read it.
+pub type Output = Box<dyn Write + Send>;
+
+/// An [`Output`] whose first failure silences it.
+pub(super) struct Out {
+    stream: Output,
+    broken: bool,
+}
+
+impl Out {
+    pub(super) fn new(stream: Output) -> Self {
+        Self { stream, broken: false }
+    }
+
+    pub(super) fn put(&mut self, text: &str) {
+        if self.broken || text.is_empty() {
+            return;
+        }
+        // Whatever the failure is, the next write would meet it again.
+        let written = self.stream.write_all(text.as_bytes()).and_then(|()| self.stream.flush());
+        self.broken = written.is_err();
+    }
+
+    pub(super) fn broken(&self) -> bool {
+        self.broken
+    }
+}
+
+/// `41 s`, `3 min 4 s`, `1 h 2 min`.
+pub(super) fn elapsed(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// The first characters of a commit id, as many as git shows by default.
+pub(super) fn short(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_ids_are_short() {
+        let times = [0, 41, 184, 3_720].map(|s| elapsed(Duration::from_secs(s)));
+        assert_eq!(times, ["0 s", "41 s", "3 min 4 s", "1 h 2 min"]);
+        assert_eq!((short("0123456789"), short("01")), ("0123456", "01"));
+    }
+}

@@ -1,0 +1,302 @@
+//! Events as lines a person follows, all on stderr, understandable without colour.
+//!
+//! On a terminal the last line is a live status, and keys are not echoed into it. It is taken
+//! away before anything else is written; whoever prompts calls [`Terminal::clear`] first.
+
+mod lines;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::clean::{Cleaner, one_line, sanitize};
+use super::echo;
+use super::out::{Out, Output, elapsed};
+use crate::error::hints_of;
+use crate::event::Usage;
+use crate::markers::Markers;
+use crate::spent::tokens;
+use crate::stage::{Role, Stage};
+use crate::wrap::hanging;
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Warnings and what was completed.
+    Quiet,
+    /// What is going on.
+    #[default]
+    Normal,
+    /// Every model request, and what tools answered.
+    Verbose,
+}
+
+/// What a terminal is like and what its owner wants to see.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// How much.
+    pub verbosity: Verbosity,
+    /// Show answer text as it arrives.
+    pub stream: bool,
+    /// Use colours.
+    pub color: bool,
+    /// Keep a status line: stderr is a terminal, and not a dumb one.
+    pub live: bool,
+    /// Columns; 0 = unknown.
+    pub width: usize,
+}
+
+/// Writes for people.
+pub struct Terminal {
+    look: Look,
+    screen: Mutex<Screen>,
+    /// Time since the renderer was made.
+    age: Box<dyn Fn() -> Duration + Send + Sync>,
+    /// Typed keys are not echoed while there is a status line.
+    hides_echo: bool,
+}
+
+struct Screen {
+    out: Out,
+    /// Of the text being streamed.
+    cleaner: Cleaner,
+    /// In the text being streamed.
+    markers: Markers,
+    /// Whose text is streamed, as far as known.
+    speaker: Option<Role>,
+    /// Some of the present answer was shown.
+    answering: bool,
+    /// The cursor stands in an answer.
+    streaming: bool,
+    /// When the last piece came.
+    last_text: Duration,
+    /// What was streamed last ended a line.
+    at_line_start: bool,
+    /// Columns the status line takes; 0 = it is not shown.
+    status: usize,
+    stage: Option<Progress>,
+    /// Since the renderer was made.
+    total: Usage,
+}
+
+struct Progress {
+    stage: Stage,
+    began: Duration,
+    draft: Option<(u32, u32)>,
+    usage: Usage,
+}
+
+const DIM: &str = "2";
+const BOLD: &str = "1";
+const RED: &str = "31";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
+
+/// Without text for so long, an answer is thought to have stopped.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Widest rule.
+const RULE: usize = 80;
+
+/// Characters of a tool line, a warning's line stays whole.
+const LINE: usize = 160;
+
+impl Terminal {
+    /// A renderer on `stderr`.
+    pub fn new(stderr: Output, look: Look) -> Self {
+        let born = Instant::now();
+        let screen = Screen {
+            out: Out::new(stderr),
+            cleaner: Cleaner::default(),
+            markers: Markers::default(),
+            speaker: None,
+            answering: false,
+            streaming: false,
+            last_text: Duration::ZERO,
+            at_line_start: false,
+            status: 0,
+            stage: None,
+            total: Usage::default(),
+        };
+        let age = Box::new(move || born.elapsed());
+        Self { look, screen: Mutex::new(screen), age, hides_echo: look.live }
+    }
+
+    /// Whether stderr went away.
+    pub fn broken(&self) -> bool {
+        self.lock().out.broken()
+    }
+
+    /// Leaves the cursor at the beginning of an empty line and keys echoed, for a prompt.
+    pub fn clear(&self) {
+        self.lock().clear();
+        self.show_echo();
+    }
+
+    /// Keeps the status line going; to be called about once a second. An answer whose text does
+    /// not go on (a model that writes a long tool call) makes room for it.
+    pub fn tick(&self) {
+        let mut screen = self.lock();
+        let silent = (self.age)().saturating_sub(screen.last_text) >= PAUSE;
+        let paused = screen.streaming && silent;
+        if paused {
+            screen.pause();
+        }
+        if paused || screen.status > 0 {
+            self.draw_status(&mut screen);
+        }
+    }
+
+    /// Says why the run ends: what failed, what caused it, what to do next.
+    pub fn error(&self, error: &anyhow::Error) {
+        let mut screen = self.lock();
+        screen.clear();
+        let text = self.labelled("", RED, "error:", &sanitize(&error.to_string()));
+        screen.out.put(&format!("{text}\n"));
+        for cause in error.chain().skip(1) {
+            let text = self.wrapped(&format!("  caused by: {}", sanitize(&cause.to_string())), 4);
+            screen.out.put(&format!("{text}\n"));
+        }
+        for hint in hints_of(error) {
+            let text = self.labelled("", YELLOW, "hint:", &sanitize(hint));
+            screen.out.put(&format!("{text}\n"));
+        }
+        self.show_echo();
+    }
+
+    /// A text no line of which is wider than the terminal, further parts indented.
+    fn wrapped(&self, text: &str, indent: usize) -> String {
+        // Whoever reads a file has a viewer, and searches for whole sentences.
+        if !self.look.live || self.look.width == 0 {
+            return text.to_owned();
+        }
+        let lines: Vec<_> =
+            text.lines().map(|line| hanging(line, self.look.width, indent)).collect();
+        lines.join("\n")
+    }
+
+    /// A label in colour, and what it is about.
+    fn labelled(&self, indent: &str, code: &str, label: &str, text: &str) -> String {
+        let plain = self.wrapped(&format!("{indent}{label} {text}"), indent.len() + 2);
+        plain.replacen(label, &self.paint(code, label), 1)
+    }
+
+    fn show_echo(&self) {
+        if self.hides_echo {
+            echo::restore();
+        }
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.look.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// One finished line, if it is told at this verbosity.
+    fn line(&self, screen: &mut Screen, least: Verbosity, text: &str) {
+        if self.look.verbosity >= least {
+            screen.clear();
+            screen.out.put(&format!("{text}\n"));
+        }
+    }
+
+    fn completed(&self, screen: &mut Screen, color: &str, what: &str, facts: &[String]) {
+        let text = format!("✓ {} · {}", one_line(what, LINE), facts.join(" · "));
+        let text = self.wrapped(&text, 2).replacen('✓', &self.paint(color, "✓"), 1);
+        self.line(screen, Verbosity::Quiet, &text);
+    }
+
+    fn text(&self, screen: &mut Screen, piece: &str) {
+        if !self.look.stream || self.look.verbosity < Verbosity::Normal {
+            return;
+        }
+        let clean = screen.cleaner.push(piece);
+        let clean = screen.markers.push(&clean);
+        // White space at the beginning of an answer says nothing.
+        let clean = if screen.streaming { clean.as_str() } else { clean.trim_start() };
+        if clean.is_empty() {
+            return;
+        }
+        if !screen.streaming {
+            screen.clear_status();
+            screen.streaming = true;
+        }
+        if !screen.answering {
+            screen.answering = true;
+            if let Some(role) = screen.speaker.filter(|role| *role != Role::Actor) {
+                screen.out.put(&format!("{role}: "));
+            }
+        }
+        screen.last_text = (self.age)();
+        screen.at_line_start = clean.ends_with('\n');
+        screen.out.put(&self.paint(DIM, clean));
+    }
+
+    fn draw_status(&self, screen: &mut Screen) {
+        if !self.look.live || self.look.verbosity < Verbosity::Normal || screen.streaming {
+            return;
+        }
+        let Some(progress) = &screen.stage else { return self.show_echo() };
+        let mut parts = vec![progress.stage.to_string()];
+        if let Some((draft, limit)) = progress.draft {
+            parts.push(format!("draft {draft} of {limit}"));
+        }
+        parts.push(format!("{} tokens", tokens(sum(progress.usage))));
+        parts.push(elapsed((self.age)().saturating_sub(progress.began)));
+        // A line that reaches the last column would wrap, and \r could not take it back.
+        let most = if self.look.width == 0 { 79 } else { self.look.width.saturating_sub(1) };
+        let status = one_line(&parts.join(" · "), most);
+        screen.clear_status();
+        screen.status = console::measure_text_width(&status);
+        if self.hides_echo {
+            echo::hide();
+        }
+        screen.out.put(&self.paint(DIM, &status));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Screen> {
+        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Screen {
+    /// Ends whatever is under way.
+    fn clear(&mut self) {
+        self.clear_status();
+        let held = self.markers.end();
+        if self.streaming {
+            self.at_line_start &= held.is_empty();
+            self.out.put(&held);
+        }
+        self.pause();
+        self.answering = false;
+        self.cleaner = Cleaner::default();
+    }
+
+    /// Ends the line of an answer that may go on.
+    fn pause(&mut self) {
+        if std::mem::take(&mut self.streaming) && !self.at_line_start {
+            self.out.put("\n");
+        }
+    }
+
+    /// With spaces, so that nothing is asked of the terminal but a carriage return.
+    fn clear_status(&mut self) {
+        if self.status > 0 {
+            self.out.put(&format!("\r{}\r", " ".repeat(self.status)));
+            self.status = 0;
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+const fn sum(usage: Usage) -> u64 {
+    usage.input + usage.output
+}
+
+#[cfg(test)]
+#[path = "terminal_tests.rs"]
+mod tests;

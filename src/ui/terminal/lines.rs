@@ -1,0 +1,194 @@
+//! What each event looks like as a line.
+
+use console::measure_text_width;
+
+use super::{
+    BOLD, DIM, GREEN, LINE, Progress, RED, RULE, Screen, Terminal, Verbosity, YELLOW, sum,
+};
+use crate::event::{Event, Sink, Usage};
+use crate::markers::without_markers;
+use crate::spent::tokens;
+use crate::ui::clean::{one_line, sanitize};
+use crate::ui::out::{elapsed, short};
+use crate::wrap::wrap;
+
+impl Sink for Terminal {
+    fn emit(&self, event: Event) {
+        let mut guard = self.lock();
+        let screen = &mut *guard;
+        let normal = Verbosity::Normal;
+        match event {
+            Event::Text { text } => return self.text(screen, &text),
+            Event::Speaker { stage: _, role } => screen.speaker = Some(role),
+            Event::SessionStarted { branch, resumed } => {
+                let how = if resumed { " (resumed)" } else { "" };
+                self.line(screen, normal, &format!("on branch {}{how}", one_line(&branch, LINE)));
+            }
+            Event::StageStarted { stage } => {
+                let began = (self.age)();
+                screen.stage =
+                    Some(Progress { stage, began, draft: None, usage: Usage::default() });
+                let width = if self.look.width == 0 { RULE } else { self.look.width.min(RULE) };
+                let rule = "─".repeat(width.saturating_sub(stage.name().len() + 4).max(2));
+                let text = self.paint(BOLD, &format!("── {stage} {rule}"));
+                self.line(screen, normal, &text);
+            }
+            Event::DraftStarted { stage: _, iteration, limit, task } => {
+                if let Some(progress) = &mut screen.stage {
+                    progress.draft = Some((iteration, limit));
+                }
+                let task = task.map(|task| format!(" · {}", one_line(&task, 100)));
+                let text = format!("draft {iteration} of {limit}{}", task.unwrap_or_default());
+                self.line(screen, normal, &text);
+            }
+            Event::ModelRequest { stage: _, role, iteration: _, turn, usage, millis } => {
+                screen.total += usage;
+                screen.speaker = Some(role);
+                if let Some(progress) = &mut screen.stage {
+                    progress.usage += usage;
+                }
+                let text = format!(
+                    "  {role}, turn {turn}: {} tokens in ({} cached), {} out, {}.{} s",
+                    tokens(usage.input),
+                    tokens(usage.cached),
+                    tokens(usage.output),
+                    millis / 1000,
+                    millis % 1000 / 100
+                );
+                // Also when it is not told: the answer's text ends here.
+                screen.clear();
+                self.line(screen, Verbosity::Verbose, &self.paint(DIM, &text));
+            }
+            Event::ToolCall { tool, brief, ok, answer } => {
+                self.tool(screen, &tool, &brief, ok, &answer);
+            }
+            // A person knows what they just said.
+            Event::Feedback { from, .. }
+                if from == "human" && self.look.verbosity < Verbosity::Verbose => {}
+            Event::Feedback { stage: _, from, severity, details } => {
+                let details = without_markers(&sanitize(details.trim())).replace('\n', "\n    ");
+                let label = format!("{} ({severity}):", one_line(&from, 40));
+                let text = self.labelled("  ", YELLOW, &label, details.trim());
+                self.line(screen, normal, &text);
+            }
+            Event::ReviewRequested { stage, iteration, commit, .. } => {
+                // Without a commit a gate opens here: it says all that, and rings.
+                if let Some(commit) = commit {
+                    let commit = short(&commit);
+                    let text = format!("{stage}, draft {iteration}: waiting for you · {commit}");
+                    self.line(screen, normal, &text);
+                    if self.look.live {
+                        screen.out.put("\x07");
+                    }
+                }
+                screen.clear();
+                self.show_echo();
+                // A prompt comes next; a status line would stand in its way.
+                return;
+            }
+            Event::StageCompleted { stage: _, commit, tag, subject } => {
+                let mut facts = vec![short(&commit).to_owned()];
+                facts.extend(tag);
+                if let Some(progress) = screen.stage.take() {
+                    facts.push(format!("{} tokens", tokens(sum(progress.usage))));
+                    facts.push(elapsed((self.age)().saturating_sub(progress.began)));
+                }
+                self.completed(screen, GREEN, &subject, &facts);
+            }
+            Event::TaskCompleted { task: _, commit, subject, checks } => {
+                let mut facts = vec![short(&commit).to_owned()];
+                let failed = checks.starts_with("failed");
+                if failed {
+                    facts.push(self.paint(YELLOW, &one_line(&checks, LINE)));
+                } else if !matches!(checks.as_str(), "" | "none") {
+                    facts.push(one_line(&checks, LINE));
+                }
+                let color = if failed { YELLOW } else { GREEN };
+                self.completed(screen, color, &subject, &facts);
+            }
+            Event::SessionCompleted { commit } => {
+                screen.stage = None;
+                let facts = [
+                    short(&commit).to_owned(),
+                    format!("{} tokens", tokens(sum(screen.total))),
+                    elapsed((self.age)()),
+                ];
+                self.completed(screen, GREEN, "session completed", &facts);
+            }
+            Event::Warning { text } => {
+                let text = self.labelled("", YELLOW, "warning:", &one_line(&text, usize::MAX));
+                self.line(screen, Verbosity::Quiet, &text);
+            }
+            Event::Alert { title, text } => {
+                let text = self.boxed(&one_line(&title, usize::MAX), &text);
+                self.line(screen, Verbosity::Quiet, text.trim_end());
+            }
+            Event::Note { text } => {
+                let text = self.wrapped(&one_line(&text, usize::MAX), 2);
+                self.line(screen, normal, &text);
+            }
+        }
+        self.draw_status(screen);
+    }
+}
+
+impl Terminal {
+    /// A text in a box, as wide as what it says needs and the terminal has.
+    fn boxed(&self, title: &str, text: &str) -> String {
+        let most = if self.look.width == 0 { RULE } else { self.look.width.min(RULE) };
+        let room = most.saturating_sub(4).max(10);
+        let mut rows = wrap(&format!("⚠ {title}"), room);
+        let titles = rows.len();
+        rows.extend(sanitize(text.trim()).lines().flat_map(|line| wrap(line, room)));
+        let inner = rows.iter().map(|row| measure_text_width(row)).max().unwrap_or_default();
+        let bar = "─".repeat(inner + 2);
+        let edge = |left: &str, right: &str| self.paint(YELLOW, &format!("{left}{bar}{right}"));
+        let side = self.paint(YELLOW, "│");
+        let mut out = format!("{}\n", edge("┌", "┐"));
+        for (at, row) in rows.iter().enumerate() {
+            let gap = " ".repeat(inner - measure_text_width(row));
+            let row = if at < titles { self.paint(BOLD, row) } else { row.clone() };
+            out.push_str(&format!("{side} {row}{gap} {side}\n"));
+        }
+        out + &edge("└", "┘")
+    }
+
+    fn tool(&self, screen: &mut Screen, tool: &str, brief: &str, ok: bool, answer: &str) {
+        let answer = one_line(answer.lines().next().unwrap_or_default(), LINE);
+        let verbose = self.look.verbosity >= Verbosity::Verbose;
+        if ok && !verbose {
+            match tool {
+                // What it says comes as feedback.
+                "provide_feedback" => return,
+                "exit_loop" => {
+                    let who = screen.speaker.map(|role| format!("{role}: ")).unwrap_or_default();
+                    let text = format!("  {who}approved · {}", one_line(brief, LINE));
+                    let text = self.wrapped(text.trim_end_matches([' ', '·']), 4);
+                    return self.line(screen, Verbosity::Normal, &text);
+                }
+                _ => {}
+            }
+        }
+        // A command that ran and failed is an answer like any other to the model, not to a person.
+        let failed = ok && command_failed(tool, &answer);
+        let mark = if ok && !failed { "·" } else { "✗" };
+        let mut text = one_line(&format!("{tool} {brief}"), LINE);
+        if failed && !verbose {
+            let exit = answer.split(" after ").next().unwrap_or(&answer);
+            text.push_str(&format!(": {exit}"));
+        } else if !ok || verbose {
+            text.push_str(&format!(": {answer}"));
+        }
+        let text = if mark == "·" {
+            self.wrapped(&format!("  · {text}"), 4)
+        } else {
+            self.labelled("  ", RED, mark, &text)
+        };
+        self.line(screen, Verbosity::Normal, &text);
+    }
+}
+
+/// Whether a tool that ran a command tells of its failure: `exit 2 after …`, `failed: …`.
+fn command_failed(tool: &str, answer: &str) -> bool {
+    (tool == "run_command" && !answer.starts_with("exit 0 ")) || answer.starts_with("failed: ")
+}

@@ -1,0 +1,349 @@
+//! A run as a person sees it.
+
+use super::*;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::stage::Role;
+use crate::ui::testing::{Broken, Captured};
+use anyhow::Context as _;
+
+const PLAIN: Look =
+    Look { verbosity: Verbosity::Normal, stream: true, color: false, live: false, width: 80 };
+
+fn terminal(out: &Captured, look: Look) -> Terminal {
+    let mut terminal = Terminal::new(Box::new(out.clone()), look);
+    terminal.age = Box::new(|| Duration::from_secs(41));
+    terminal.hides_echo = false;
+    terminal
+}
+
+fn told(look: Look) -> String {
+    let out = Captured::default();
+    let terminal = terminal(&out, look);
+    let stage = Stage::Coding;
+    let usage = Usage { input: 9_000, output: 249, cached: 8_000 };
+    for event in [
+        Event::SessionStarted { branch: "cowork/todo".into(), resumed: true },
+        Event::StageStarted { stage },
+        Event::DraftStarted {
+            stage,
+            iteration: 2,
+            limit: 5,
+            task: Some("TASK-003 list todos".into()),
+        },
+        Event::Text { text: "\n I wri".into() },
+        Event::Text { text: "te \x1b[3".into() },
+        Event::Text { text: "1mit.".into() },
+        Event::ModelRequest {
+            stage,
+            role: Role::Actor,
+            iteration: 2,
+            turn: 3,
+            usage,
+            millis: 2345,
+        },
+        Event::ToolCall {
+            tool: "write_file".into(),
+            brief: "src/main.rs".into(),
+            ok: true,
+            answer: "12 lines\nmore".into(),
+        },
+        Event::ToolCall {
+            tool: "run_command".into(),
+            brief: "cargo\x1b]0;x\x07 test".into(),
+            ok: false,
+            answer: "exit 1\nmore".into(),
+        },
+        Event::Feedback {
+            stage,
+            from: "critic".into(),
+            severity: "major".into(),
+            details: "one\ntwo\n".into(),
+        },
+        Event::ReviewRequested {
+            stage,
+            iteration: 2,
+            commit: Some("0123456789".into()),
+            reason: None,
+        },
+        Event::Warning { text: "a hook\nis slow".into() },
+        Event::Note { text: "a note".into() },
+        Event::TaskCompleted {
+            task: "TASK-003".into(),
+            commit: "0123456789".into(),
+            subject: "coding: TASK-003 list todos".into(),
+            checks: "none".into(),
+        },
+        Event::StageCompleted {
+            stage,
+            commit: "abcdef0123456789".into(),
+            tag: Some("cowork/todo/coding".into()),
+            subject: "coding: 1 of 1 task".into(),
+        },
+        Event::SessionCompleted { commit: "fedcba9876".into() },
+    ] {
+        terminal.emit(event);
+    }
+    drop(terminal);
+    out.text()
+}
+
+#[test]
+fn a_run_without_colour() {
+    let rule = "─".repeat(70);
+    assert_eq!(
+        told(PLAIN),
+        format!(
+            "on branch cowork/todo (resumed)\n\
+             ── coding {rule}\n\
+             draft 2 of 5 · TASK-003 list todos\n\
+             I write it.\n\
+             \x20 · write_file src/main.rs\n\
+             \x20 ✗ run_command cargo test: exit 1\n\
+             \x20 critic (major): one\n\
+             \x20   two\n\
+             coding, draft 2: waiting for you · 0123456\n\
+             warning: a hook is slow\n\
+             a note\n\
+             ✓ coding: TASK-003 list todos · 0123456\n\
+             ✓ coding: 1 of 1 task · abcdef0 · cowork/todo/coding · 9.2k tokens · 0 s\n\
+             ✓ session completed · fedcba9 · 9.2k tokens · 41 s\n"
+        )
+    );
+}
+
+#[test]
+fn quiet_tells_warnings_and_completions_verbose_tells_requests() {
+    assert_eq!(
+        told(Look { verbosity: Verbosity::Quiet, ..PLAIN }),
+        "warning: a hook is slow\n\
+         ✓ coding: TASK-003 list todos · 0123456\n\
+         ✓ coding: 1 of 1 task · abcdef0 · cowork/todo/coding · 9.2k tokens · 0 s\n\
+         ✓ session completed · fedcba9 · 9.2k tokens · 41 s\n"
+    );
+    let verbose = told(Look { verbosity: Verbosity::Verbose, ..PLAIN });
+    let request = "  actor, turn 3: 9.0k tokens in (8.0k cached), 249 out, 2.3 s\n";
+    assert!(verbose.contains(request), "{verbose}");
+    assert!(verbose.contains("  · write_file src/main.rs: 12 lines\n"), "{verbose}");
+    let unstreamed = told(Look { stream: false, ..PLAIN });
+    assert!(!unstreamed.contains("I write"), "{unstreamed}");
+}
+
+#[test]
+fn colour_adds_nothing_but_colour() {
+    assert_eq!(sanitize(&told(Look { color: true, ..PLAIN })), told(PLAIN));
+}
+
+#[test]
+fn the_status_line_is_taken_back() {
+    let out = Captured::default();
+    let terminal = terminal(&out, Look { live: true, ..PLAIN });
+    terminal.emit(Event::StageStarted { stage: Stage::Prd });
+    let status = "prd · 0 tokens · 0 s";
+    assert!(out.text().ends_with(&format!("\n{status}")), "{:?}", out.text());
+    terminal.emit(Event::Text { text: "words".into() });
+    let back = format!("\r{}\rwords", " ".repeat(status.chars().count()));
+    assert!(out.text().ends_with(&back), "{:?}", out.text());
+    terminal.tick();
+    assert!(out.text().ends_with("words"));
+    terminal.emit(Event::Note { text: "note".into() });
+    assert!(out.text().ends_with(&format!("words\nnote\n{status}")));
+    terminal.emit(Event::ReviewRequested {
+        stage: Stage::Prd,
+        iteration: 1,
+        commit: None,
+        reason: None,
+    });
+    // The gate rings and says what it waits for.
+    let taken = format!("\r{}\r", " ".repeat(status.chars().count()));
+    assert!(out.text().ends_with(&format!("note\n{status}{taken}")), "{:?}", out.text());
+    terminal.tick();
+    assert!(out.text().ends_with(&taken));
+    let commit = Some("0123456789".to_owned());
+    terminal.emit(Event::ReviewRequested { stage: Stage::Prd, iteration: 1, commit, reason: None });
+    assert!(out.text().ends_with("prd, draft 1: waiting for you · 0123456\n\x07"));
+}
+
+#[test]
+fn a_narrow_terminal_cuts_the_status() {
+    let out = Captured::default();
+    let terminal = terminal(&out, Look { live: true, width: 10, ..PLAIN });
+    terminal.emit(Event::StageStarted { stage: Stage::Prd });
+    assert!(out.text().ends_with("\nprd · 0 …"), "{:?}", out.text());
+}
+
+#[test]
+fn an_error_says_why_and_what_next() {
+    let out = Captured::default();
+    let error = anyhow::Error::from(Error::repository("lock\x1b[1m held").hint("wait"));
+    terminal(&out, PLAIN).error(&Err::<(), _>(error).context("resuming").unwrap_err());
+    assert_eq!(out.text(), "error: resuming\n  caused by: lock held\nhint: wait\n");
+}
+
+#[test]
+fn a_reader_that_went_away_is_remembered() {
+    let terminal = Terminal::new(Box::new(Broken), PLAIN);
+    terminal.emit(Event::Note { text: "x".into() });
+    terminal.emit(Event::Note { text: "y".into() });
+    assert!(terminal.broken());
+}
+
+#[test]
+fn a_task_whose_tests_fail_has_no_green_mark() {
+    for (checks, wanted) in [
+        ("", "\x1b[32m✓\x1b[0m TASK-001 add · 0123456\n"),
+        ("passed (cargo test)", "\x1b[32m✓\x1b[0m TASK-001 add · 0123456 · passed (cargo test)\n"),
+        (
+            "failed (cargo test, exit 1)",
+            "\x1b[33m✓\x1b[0m TASK-001 add · 0123456 · \x1b[33mfailed (cargo test, exit 1)\x1b[0m\n",
+        ),
+    ] {
+        let out = Captured::default();
+        terminal(&out, Look { color: true, ..PLAIN }).emit(Event::TaskCompleted {
+            task: "TASK-001".into(),
+            commit: "0123456789".into(),
+            subject: "TASK-001 add".into(),
+            checks: checks.into(),
+        });
+        assert_eq!(out.text(), wanted);
+    }
+}
+
+/// What a terminal that is not live shows of these.
+fn shown(events: Vec<Event>) -> String {
+    let out = Captured::default();
+    let terminal = terminal(&out, PLAIN);
+    events.into_iter().for_each(|event| terminal.emit(event));
+    drop(terminal);
+    out.text()
+}
+
+fn call(tool: &str, brief: &str, answer: &str) -> Event {
+    let [tool, brief, answer] = [tool, brief, answer].map(str::to_owned);
+    Event::ToolCall { tool, brief, ok: true, answer }
+}
+
+fn text(text: &str) -> Event {
+    Event::Text { text: text.to_owned() }
+}
+
+#[test]
+fn who_speaks_is_named_and_verdicts_are_no_markers() {
+    let speaks = |role| Event::Speaker { stage: Stage::Prd, role };
+    let feedback = |from: &str, details: &str| Event::Feedback {
+        stage: Stage::Prd,
+        from: from.into(),
+        severity: "major".into(),
+        details: details.into(),
+    };
+    let shown = shown(vec![
+        speaks(Role::Actor),
+        text("I draft."),
+        speaks(Role::Critic),
+        Event::Note { text: "-".into() },
+        text("Good, "),
+        text("small. <rev"),
+        text("iew>PASS</review>"),
+        call("provide_feedback", "split it", "noted"),
+        feedback("critic", "split it <review>NEEDS_REVISION</review>"),
+        feedback("human", "I know what I typed"),
+        call("exit_loop", "small and whole", "approved"),
+        call("exit_loop", "", "approved"),
+    ]);
+    assert_eq!(
+        shown,
+        "I draft.\n-\ncritic: Good, small. \n  critic (major): split it\n  \
+         critic: approved · small and whole\n  critic: approved\n"
+    );
+}
+
+#[test]
+fn a_command_that_failed_is_seen() {
+    let shown = shown(vec![
+        call("run_command", "cargo test", "exit 101 after 2.0 s"),
+        call("run_command", "true", "exit 0 after 0.1 s"),
+        call("check_tests", "", "failed: `cargo test`, exit 1 after 3.0 s"),
+        call("check_tests", "", "passed: `cargo test`, exit 0 after 3.0 s"),
+    ]);
+    assert_eq!(
+        shown,
+        "  ✗ run_command cargo test: exit 101\n  · run_command true\n  \
+         ✗ check_tests: failed: `cargo test`, exit 1\n  · check_tests\n"
+    );
+}
+
+#[test]
+fn an_answer_that_stops_makes_room_for_the_status() {
+    let out = Captured::default();
+    let mut terminal = terminal(&out, Look { live: true, ..PLAIN });
+    let now = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let clock = std::sync::Arc::clone(&now);
+    let seconds = move || clock.load(std::sync::atomic::Ordering::Relaxed);
+    terminal.age = Box::new(move || Duration::from_secs(seconds()));
+    terminal.emit(Event::StageStarted { stage: Stage::Prd });
+    terminal.emit(Event::Speaker { stage: Stage::Prd, role: Role::SelfReview });
+    terminal.emit(text("words"));
+    terminal.tick();
+    assert!(out.text().ends_with("self-review: words"), "{:?}", out.text());
+    now.store(2, std::sync::atomic::Ordering::Relaxed);
+    terminal.tick();
+    assert!(out.text().ends_with("words\nprd · 0 tokens · 2 s"), "{:?}", out.text());
+    now.store(3, std::sync::atomic::Ordering::Relaxed);
+    terminal.tick();
+    assert!(out.text().ends_with("prd · 0 tokens · 3 s"), "{:?}", out.text());
+    terminal.emit(text(" more"));
+    assert!(out.text().ends_with("\rmore"), "{:?}", out.text());
+}
+
+#[test]
+fn long_lines_break_at_words() {
+    let out = Captured::default();
+    let terminal = terminal(&out, Look { live: true, width: 30, ..PLAIN });
+    terminal.emit(Event::StageStarted { stage: Stage::Prd });
+    terminal.clear();
+    let details = "REQ-002 cannot be tested by anybody".into();
+    let (from, severity) = ("critic".into(), "major".into());
+    terminal.emit(Event::Feedback { stage: Stage::Prd, from, severity, details });
+    terminal.clear();
+    let error = Error::repository("the lock is held by someone").hint("wait until they are done");
+    terminal.error(&error.into());
+    let text = out.text().split('\r').filter(|l| !l.trim().is_empty()).collect::<String>();
+    let text = text.replace("prd · 0 tokens · 0 s", "");
+    assert_eq!(
+        text,
+        format!(
+            "── prd {}\n  critic (major): REQ-002\n    cannot be tested by\n    anybody\n\
+             error: the lock is held by\n  someone\nhint: wait until they are\n  done\n",
+            "─".repeat(23)
+        )
+    );
+}
+
+fn alerted(look: Look) -> String {
+    let out = Captured::default();
+    let terminal = terminal(&out, look);
+    let title = "prd: going round in a circle".to_owned();
+    let text = "three rejections in a row say\x1b[2J the same\n漢字".to_owned();
+    terminal.emit(Event::Alert { title, text });
+    drop(terminal);
+    out.text()
+}
+
+#[test]
+fn an_alert_stands_in_a_box_also_when_quiet() {
+    assert_eq!(
+        alerted(Look { verbosity: Verbosity::Quiet, ..PLAIN }),
+        "┌────────────────────────────────────────┐\n\
+         │ ⚠ prd: going round in a circle         │\n\
+         │ three rejections in a row say the same │\n\
+         │ 漢字                                   │\n\
+         └────────────────────────────────────────┘\n"
+    );
+}
+
+#[test]
+fn a_box_is_no_wider_than_the_terminal() {
+    let narrow = alerted(Look { width: 24, ..PLAIN });
+    assert!(narrow.contains("│ three rejections in │\n│ a row say the same  │\n"), "{narrow}");
+    assert!(narrow.lines().all(|line| console::measure_text_width(line) == 23), "{narrow}");
+}
