@@ -24,6 +24,7 @@ pub mod gate;
 pub mod git;
 pub mod interrupt;
 pub mod model;
+pub mod pipeline;
 pub mod record;
 pub mod session;
 pub mod spent;

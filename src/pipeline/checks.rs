@@ -1,0 +1,113 @@
+//! The mechanical checks of a row: what must hold of a draft before anybody is asked about it.
+
+use crate::artifact::check::{self, Baseline, Finding, Report};
+use crate::artifact::{FeedbackType, Store};
+use crate::config::Limits;
+
+use super::evidence::Evidence;
+
+/// Which checks a stage has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// `change_request.json`
+    Triage,
+    /// `idea.md`
+    Idea,
+    /// Requirements and features.
+    Prd,
+    /// Components.
+    Design,
+    /// Tasks.
+    Plan,
+    /// Every task done, and the project's tests pass.
+    Coding,
+    /// The check report, and all of the above still holds.
+    Report,
+    /// Real files, and a report.
+    Delivery,
+}
+
+/// What checks look at.
+pub struct CheckInput<'a> {
+    /// The draft.
+    pub store: Store<'a>,
+    /// How much there may be.
+    pub limits: &'a Limits,
+    /// What a change request began with.
+    pub baseline: Option<&'a Baseline>,
+    /// Whether a path is in the session's history.
+    pub exists: &'a dyn Fn(&str) -> bool,
+    /// What was run on this tree.
+    pub evidence: Option<&'a Evidence>,
+}
+
+impl Check {
+    /// Runs them.
+    pub fn run(self, input: &CheckInput<'_>) -> Report {
+        let CheckInput { store, limits, baseline, exists, evidence } = input;
+        match self {
+            Self::Triage => check::triage(store),
+            Self::Idea => check::idea(store),
+            Self::Prd => check::prd(store, limits, *baseline),
+            Self::Design => check::design(store, limits, *baseline),
+            Self::Plan => check::plan(store, limits, *baseline),
+            Self::Coding => {
+                let mut report = check::coding(store, *exists, *baseline);
+                report.merge(tests_pass(*evidence));
+                report
+            }
+            Self::Report => check::check_report(store),
+            Self::Delivery => check::delivery(store, *exists, *baseline),
+        }
+    }
+}
+
+/// Everything that was checked before and must still hold, for the check stage.
+pub fn whole_session(input: &CheckInput<'_>) -> Report {
+    let mut report = Report::default();
+    for part in [Check::Prd, Check::Design, Check::Plan, Check::Coding] {
+        report.merge(part.run(input));
+    }
+    report
+}
+
+fn tests_pass(evidence: Option<&Evidence>) -> Report {
+    let mut report = Report::default();
+    match evidence {
+        None => {}
+        Some(evidence) if evidence.passed() => report.passed.push(evidence.trailer()),
+        Some(evidence) => {
+            let said = match evidence.tail.trim() {
+                "" => "it printed nothing; run it to see why".to_owned(),
+                tail => format!("its output ends:\n{tail}"),
+            };
+            let details = format!("{}; {said}", evidence.trailer());
+            let mut finding = Finding::wrong("tests-fail", details).critical();
+            finding.feedback_type = FeedbackType::BuildError;
+            report.findings.push(finding);
+        }
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failing_tests_say_something_even_when_they_print_nothing() {
+        let said = |tail: &str| {
+            let tree = "1234567890123456789012345678901234567890".parse().unwrap();
+            let evidence = Evidence {
+                command: "make test".to_owned(),
+                exit: Some(2),
+                timed_out: false,
+                tree,
+                tail: tail.to_owned(),
+            };
+            tests_pass(Some(&evidence)).findings.remove(0).details
+        };
+        assert_eq!(said("a\nb"), "failed (make test, exit 2); its output ends:\na\nb");
+        assert!(said(" \n").ends_with("exit 2); it printed nothing; run it to see why"));
+    }
+}

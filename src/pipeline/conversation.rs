@@ -1,0 +1,257 @@
+//! One conversation of one role: what it is sent, which tools it has, where it is written down.
+
+use super::context::{artifacts, repository, section};
+use super::evidence::Evidence;
+use super::progress::Progress;
+use super::prompts::{CommandItem, FeedbackItem, Prompt, TaskItem, Variables};
+use super::table::{StageSpec, Work};
+use super::{Pipeline, now};
+use crate::agent::{self, Brief, Run, Transcript};
+use crate::artifact::{Feature, Store, Task};
+use crate::config::TestsPolicy;
+use crate::error::Error;
+use crate::event::Event;
+use crate::session::{ALIGNING, used_ids};
+use crate::stage::{Role, Stage};
+use crate::tool::Context;
+
+/// Entries of feedback a draft is shown, newest last.
+const FEEDBACK_SHOWN: usize = 20;
+/// How often a conversation may outgrow the model's window and begin afresh.
+const MAX_AFRESH: u32 = 3;
+/// What a conversation that begins afresh is told last.
+const AFRESH: &str = "## You have begun this already
+
+Your conversation grew too long for you to hold and begins again here. What you did so far is kept: \
+it is in the documents and files. Go on from there; read only what you need, in small parts, and do \
+not do again what is done.
+";
+
+/// Model turns there may be to bring one side of a draft in line: calls, a correction or two, an
+/// end.
+const ALIGN_TURNS: u32 = 6;
+
+/// One conversation to be had.
+pub(super) struct Part<'a> {
+    pub spec: &'a StageSpec,
+    pub role: Role,
+    pub prompt: Prompt,
+    pub tools: Vec<&'static str>,
+    pub iteration: u32,
+    pub task: Option<&'a Task>,
+    /// Sections between the approved artifacts and the brief.
+    pub extra: String,
+    pub variables: Variables,
+}
+
+impl Pipeline<'_> {
+    /// Has one conversation; where it outgrows the model's window, another one that begins with
+    /// what the first has left. Counts what guards refused.
+    pub(super) async fn converse(
+        &self,
+        part: &Part<'_>,
+        refusals: &mut u32,
+    ) -> anyhow::Result<Run> {
+        let mut whole = self.converse_once(part, *refusals, 0).await?;
+        let mut afresh = 0;
+        *refusals += whole.outcome.guard_refusals;
+        while whole.outgrown {
+            afresh += 1;
+            let (stage, role) = (part.spec.stage, part.role);
+            if afresh > MAX_AFRESH {
+                return Err(Error::model(format!(
+                    "the conversation of the {role} in {stage} does not fit into the model's \
+                     window, also after beginning afresh {MAX_AFRESH} times"
+                ))
+                .hint("use a model with a larger window, or set [llm] context_window if it has one")
+                .hint("or make the pieces smaller (shorter documents, smaller tasks); then: git cowork resume")
+                .into());
+            }
+            self.env.sink.emit(Event::Note {
+                text: format!(
+                    "{stage}: the {role}'s window is full; it begins afresh from what it has left"
+                ),
+            });
+            let next = self.converse_once(part, *refusals, afresh).await?;
+            *refusals += next.outcome.guard_refusals;
+            whole = next;
+        }
+        Ok(whole)
+    }
+
+    async fn converse_once(
+        &self,
+        part: &Part<'_>,
+        refusals: u32,
+        afresh: u32,
+    ) -> anyhow::Result<Run> {
+        let stage = part.spec.stage;
+        let files = self.files();
+        let store = Store::new(&files);
+        let mut prompt = repository(self.env.git)?;
+        if stage == Stage::Idea {
+            section(&mut prompt, "The idea, as it was given", &self.session.file.idea, 24_000);
+        }
+        prompt += &artifacts(&store, &self.session.name, part.spec.context)?;
+        if afresh == 0 {
+            prompt += &part.extra;
+        } else {
+            prompt += &self.left_so_far(part, &store)?;
+        }
+        prompt += &self.env.prompts.render(part.prompt, &part.variables)?;
+        if afresh > 0 {
+            prompt += AFRESH;
+        }
+        let (model, context_window) = self.model_for(stage, part.role)?;
+        let config = self.env.config;
+        let brief = Brief {
+            session: self.session.name.to_string(),
+            stage,
+            role: part.role,
+            iteration: part.iteration,
+            task: part.task.map(|task| task.id.clone()),
+            system: self.env.prompts.render(Prompt::System, &part.variables)?,
+            prompt,
+            tools: part.tools.clone(),
+            temperature: config.temperature(stage, part.role),
+            max_turns: if part.prompt == Prompt::Align {
+                config.limits.tool_turns.min(ALIGN_TURNS)
+            } else {
+                config.limits.tool_turns
+            },
+            context_window,
+            refusals,
+        };
+        let mut ids = used_ids(self.env.git, &self.session)?;
+        let order = self.session.order();
+        let earlier: Vec<Stage> = order.into_iter().filter(|other| *other < stage).collect();
+        let at = now();
+        let commands = (self.env.commands)();
+        let mut context = Context {
+            stage,
+            role: part.role,
+            iteration: part.iteration,
+            task: part.task.map(|task| task.id.as_str()),
+            store,
+            workspace: self.env.workspace,
+            limits: &config.limits,
+            commands: &commands,
+            ids: &mut ids,
+            person: self.env.person,
+            earlier: &earlier,
+            now: &at,
+            outcome: crate::tool::Outcome::default(),
+        };
+        let mut transcript = self.transcript(part, afresh == 0);
+        let _working = self.env.models.meter.work(self.session.tip.as_str());
+        let run = agent::run(model, &brief, &mut context, &mut transcript, self.env.sink).await;
+        self.tell_of_set_aside();
+        run
+    }
+
+    /// What a conversation that grew too long has left: the draft's documents, and which files
+    /// were written. A reader has left nothing and gets again what it got.
+    fn left_so_far(&self, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
+        let mut out = String::new();
+        match part.role {
+            Role::Critic | Role::Challenger => out.push_str(&part.extra),
+            Role::Actor | Role::SelfReview if part.spec.work == Work::Whole => {
+                out = artifacts(store, &self.session.name, part.spec.artifacts)?;
+            }
+            Role::Actor | Role::SelfReview => {
+                let mut written: Vec<String> = self.env.workspace.written_paths();
+                written.retain(|path| !path.starts_with(".cowork/"));
+                section(&mut out, "Files you have written so far", &written.join("\n"), 2_500);
+            }
+        }
+        Ok(out)
+    }
+
+    fn transcript(&self, part: &Part<'_>, may_go_on: bool) -> Transcript {
+        let task = part.task.map(|task| format!(".{}", task.id)).unwrap_or_default();
+        let aligns = part.prompt == Prompt::Align;
+        let what = if aligns { format!(".{ALIGNING}") } else { task };
+        let name = format!("{}.{}.{}{what}", part.spec.stage, part.iteration, part.role);
+        // Only the first conversations of a run can have been cut by the end of the last one.
+        let drafts = matches!(part.role, Role::Actor | Role::SelfReview) && !aligns;
+        let goes_on = may_go_on && drafts && self.goes_on.get();
+        let dir = self.env.state.transcripts();
+        Transcript::new(&dir, &name, self.session.tip.as_str(), goes_on)
+    }
+
+    pub(super) fn variables(
+        &self,
+        spec: &StageSpec,
+        progress: &Progress,
+    ) -> anyhow::Result<Variables> {
+        let config = self.env.config;
+        let range = |[low, high]: [u32; 2]| format!("{low} to {high}");
+        let limits = &config.limits;
+        let commands = (self.env.commands)();
+        let mut open: Vec<FeedbackItem> = self
+            .feedback_so_far()?
+            .into_iter()
+            .filter(|entry| entry.stage == spec.stage && entry.iteration >= progress.offset)
+            .map(|entry| FeedbackItem {
+                from: entry.from.name().to_owned(),
+                severity: entry.severity.name().to_owned(),
+                details: entry.details,
+                suggested_fix: entry.suggested_fix,
+            })
+            .collect();
+        open.drain(..open.len().saturating_sub(FEEDBACK_SHOWN));
+        Ok(Variables {
+            session: self.session.name.to_string(),
+            iteration: progress.used(),
+            iterations: self.allowed(spec, progress)?,
+            requirements: range(limits.requirements),
+            features: range(limits.features),
+            components: range(limits.components),
+            tasks: range(limits.tasks),
+            feedback: open,
+            patch: self.session.is_patch(),
+            task: TaskItem::default(),
+            tests_rule: tests_rule(config.project.tests).to_owned(),
+            guidance: String::new(),
+            commands: CommandItem {
+                test: commands.test,
+                build: commands.build,
+                lint: commands.lint,
+            },
+            evidence: progress.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),
+            words: String::new(),
+            delta: String::new(),
+            edited: String::new(),
+            follows: String::new(),
+        })
+    }
+
+    pub(super) fn task_item(&self, task: &Task) -> anyhow::Result<TaskItem> {
+        let files = self.files();
+        let store = Store::new(&files);
+        let features = store.features()?.features;
+        let feature = features.iter().find(|f| f.id == task.feature_id);
+        let components = store.design()?.components;
+        let component = components.iter().find(|c| c.id == task.component_id);
+        let named = |id: &str, name: Option<&str>| format!("{id} {}", name.unwrap_or_default());
+        Ok(TaskItem {
+            id: task.id.clone(),
+            title: task.title.clone(),
+            description: task.description.clone(),
+            feature: named(&task.feature_id, feature.map(|f: &Feature| f.name.as_str())),
+            component: named(&task.component_id, component.map(|c| c.name.as_str())),
+            files: task.files_to_create.clone(),
+            criteria: task.acceptance_criteria.clone(),
+        })
+    }
+}
+
+const fn tests_rule(policy: TestsPolicy) -> &'static str {
+    match policy {
+        TestsPolicy::Asked => {
+            "Write tests only where the idea, the PRD or the repository's conventions ask for them."
+        }
+        TestsPolicy::Always => "Write tests for what you add.",
+        TestsPolicy::Never => "Do not write tests.",
+    }
+}

@@ -1,0 +1,143 @@
+//! What became of the records between two looks: which requirement, feature, component or task
+//! came, went or changed. Told to people, so it is read from the bytes, not from a model's words.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::summary::count;
+use crate::artifact::{Artifact, Files};
+
+/// What became of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Became {
+    Removed,
+    Added,
+    Changed,
+}
+
+impl Became {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Removed => "removed",
+            Self::Added => "added",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+/// One record that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    /// `COMP-003`
+    pub id: String,
+    /// `component`
+    pub kind: &'static str,
+    pub became: Became,
+}
+
+/// The records of these artifacts that differ, `status` aside. A file that cannot be read has none:
+/// the checks say what is wrong with it.
+pub(super) fn changes(
+    before: &dyn Files,
+    now: &dyn Files,
+    artifacts: &[Artifact],
+) -> anyhow::Result<Vec<Change>> {
+    let mut found = Vec::new();
+    for artifact in artifacts {
+        let Some((list, kind)) = records_of(*artifact) else { continue };
+        let old = by_id(before.read(*artifact)?.as_deref(), list);
+        let new = by_id(now.read(*artifact)?.as_deref(), list);
+        let mut change = |id: &str, became| {
+            found.push(Change { id: id.to_owned(), kind, became });
+        };
+        for (id, record) in &old {
+            match new.get(id) {
+                None => change(id, Became::Removed),
+                Some(other) if other != record => change(id, Became::Changed),
+                Some(_) => {}
+            }
+        }
+        new.keys().filter(|id| !old.contains_key(*id)).for_each(|id| change(id, Became::Added));
+    }
+    Ok(found)
+}
+
+/// `1 component removed, 2 tasks changed`; empty when nothing differs.
+pub(super) fn summary(changes: &[Change]) -> String {
+    let mut parts: Vec<((Became, &str), usize)> = Vec::new();
+    for change in changes {
+        let key = (change.became, change.kind);
+        match parts.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, number)) => *number += 1,
+            None => parts.push((key, 1)),
+        }
+    }
+    let part = |((became, kind), number): &((Became, &str), usize)| {
+        format!("{} {}", count(*number, kind), became.name())
+    };
+    parts.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// `COMP-003 removed, COMP-002 changed`, at most `most` of them.
+pub(super) fn names(changes: &[&Change], most: usize) -> String {
+    let name = |change: &&Change| format!("{} {}", change.id, change.became.name());
+    let mut names: Vec<String> = changes.iter().take(most).map(name).collect();
+    if changes.len() > most {
+        names.push(format!("{} more", changes.len() - most));
+    }
+    names.join(", ")
+}
+
+/// The list in an artifact, and what one of its records is called.
+const fn records_of(artifact: Artifact) -> Option<(&'static str, &'static str)> {
+    match artifact {
+        Artifact::Requirements => Some(("requirements", "requirement")),
+        Artifact::Features => Some(("features", "feature")),
+        Artifact::DesignSpec => Some(("components", "component")),
+        Artifact::ImplementationPlan => Some(("tasks", "task")),
+        _ => None,
+    }
+}
+
+fn by_id(text: Option<&str>, list: &str) -> BTreeMap<String, Value> {
+    let value: Value = serde_json::from_str(text.unwrap_or_default()).unwrap_or_default();
+    let records = value.get(list).and_then(Value::as_array).cloned().unwrap_or_default();
+    let with_id = |mut record: Value| {
+        let id = record.get("id")?.as_str()?.to_owned();
+        record.as_object_mut()?.remove("status");
+        Some((id, record))
+    };
+    records.into_iter().filter_map(with_id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::check::testing::Memory;
+
+    #[test]
+    fn records_that_came_went_and_changed() {
+        let (before, now) = (Memory::default(), Memory::default());
+        let design = |text: &str| format!("{{\"components\":[{text}]}}");
+        before
+            .write(
+                Artifact::DesignSpec,
+                &design(r#"{"id":"COMP-001"},{"id":"COMP-002","status":"a"},{"id":"COMP-003"}"#),
+            )
+            .unwrap();
+        now.write(
+            Artifact::DesignSpec,
+            &design(
+                r#"{"id":"COMP-001","name":"x"},{"id":"COMP-002","status":"b"},{"id":"COMP-004"}"#,
+            ),
+        )
+        .unwrap();
+        let found = changes(&before, &now, &[Artifact::Design, Artifact::DesignSpec]).unwrap();
+        assert_eq!(summary(&found), "1 component changed, 1 component removed, 1 component added");
+        let all: Vec<&Change> = found.iter().collect();
+        assert_eq!(names(&all, 5), "COMP-001 changed, COMP-003 removed, COMP-004 added");
+        assert_eq!(names(&all, 1), "COMP-001 changed, 2 more");
+        assert_eq!(summary(&[]), "");
+    }
+}

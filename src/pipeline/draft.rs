@@ -1,0 +1,182 @@
+//! One draft: the actor's conversations, its own second look, and the commit that keeps it.
+
+use std::time::Instant;
+
+use super::context::artifacts;
+use super::conversation::Part;
+use super::progress::Progress;
+use super::prompts::Prompt;
+use super::stage_loop::Turned;
+use super::table::{StageSpec, Work};
+use super::{Pipeline, UnderWay};
+use crate::artifact::{FeedbackType, Origin, Severity, Store};
+use crate::event::Event;
+use crate::model::prose::Marker;
+use crate::record::DraftEnding;
+use crate::stage::Role;
+
+impl Pipeline<'_> {
+    /// Makes the next draft and keeps it in its ref.
+    pub(super) async fn draft(
+        &mut self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Turned> {
+        let first = progress.iteration == progress.offset;
+        self.tell_edit(spec, progress)?;
+        progress.edit = None;
+        progress.iteration += 1;
+        progress.unfinished = false;
+        progress.approval = None;
+        progress.words.clear();
+        progress.began = Some(Instant::now());
+        progress.note = None;
+        progress.judged = None;
+        progress.critic_asks = false;
+        progress.asks = None;
+        self.mark(progress, progress.iteration, DraftEnding::Partial);
+        let pending = self.pending_tasks(spec)?;
+        let turned = match spec.work {
+            Work::Tasks { .. } if !pending.is_empty() => {
+                self.tasks(spec, progress, pending).await?
+            }
+            // The run was killed after its last task: the draft is whole.
+            Work::Tasks { .. } if first && !self.asked_for_more(spec.stage, progress.offset)? => {
+                Turned::On
+            }
+            Work::Tasks { correction } => self.whole(spec, progress, correction).await?,
+            Work::Whole => self.whole(spec, progress, spec.actor.prompt).await?,
+        };
+        if let Turned::Wishes(_) | Turned::Stuck(_) = turned {
+            return Ok(turned);
+        }
+        if first && self.env.config.project.self_review.contains(&spec.stage) {
+            let reviewed = self.self_review(spec, progress).await?;
+            if let Turned::Wishes(_) | Turned::Stuck(_) = reviewed {
+                return Ok(reviewed);
+            }
+        }
+        // Files of another branch are no draft.
+        self.recorder().expect_tip(&self.session.tip)?;
+        self.settle(spec, progress)?;
+        self.keep(spec, progress)?;
+        self.goes_on.set(false);
+        progress.needs_draft = turned == Turned::Again;
+        Ok(turned)
+    }
+
+    /// Keeps the draft in the working tree in its ref.
+    pub(super) fn keep(&self, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
+        let (tip, number) = (&self.session.tip, progress.iteration);
+        self.recorder().expect_tip(tip)?;
+        self.mark(progress, number, DraftEnding::Whole);
+        let notes = progress.notes();
+        let whole = DraftEnding::Whole;
+        progress.draft = Some(self.recorder().draft(tip, spec.stage, number, whole, &notes)?);
+        // Whoever wrote what lies there now: it is kept, and may be written over.
+        self.env.workspace.adopt(&self.documents_on_disk(spec))
+    }
+
+    /// Notes what a stop has to keep.
+    pub(super) fn mark(&self, progress: &Progress, iteration: u32, ending: DraftEnding) {
+        let notes = progress.notes();
+        self.under_way.replace(Some(UnderWay { iteration, ending, notes, stuck: false }));
+    }
+
+    async fn whole(
+        &mut self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+        prompt: Prompt,
+    ) -> anyhow::Result<Turned> {
+        self.announce(spec, progress, None)?;
+        let part = Part {
+            spec,
+            role: Role::Actor,
+            prompt,
+            tools: spec.actor.tools(),
+            iteration: progress.iteration,
+            task: None,
+            extra: self.draft_so_far(spec, progress)?,
+            variables: self.variables(spec, progress)?,
+        };
+        let run = self.converse(&part, &mut progress.refusals).await?;
+        progress.credit.merge(self.taken());
+        progress.words.clone_from(&run.text);
+        let turned = self.turned(run);
+        let tries_again = self.offer_theirs(spec, progress, &turned)?;
+        Ok(if tries_again { Turned::Again } else { turned })
+    }
+
+    /// The actor reads its own first draft once and mends what it finds itself.
+    async fn self_review(
+        &mut self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Turned> {
+        let files = self.files();
+        let part = Part {
+            spec,
+            role: Role::SelfReview,
+            prompt: Prompt::SelfReview,
+            tools: spec.actor.tools(),
+            iteration: progress.iteration,
+            task: None,
+            extra: artifacts(&Store::new(&files), &self.session.name, spec.artifacts)?,
+            variables: self.variables(spec, progress)?,
+        };
+        let run = self.converse(&part, &mut progress.refusals).await?;
+        progress.credit.merge(self.taken());
+        match crate::model::prose::verdict_marker(&run.text) {
+            Some(Marker::Pass) => {}
+            Some(_) => self.env.sink.emit(Event::Note {
+                text: format!("{}: the actor revised its own draft", spec.stage),
+            }),
+            None => self.warn(format!(
+                "{}: the self-review gave no <review> marker; taken as PASS",
+                spec.stage
+            )),
+        }
+        Ok(self.turned(run))
+    }
+
+    /// From the second draft on the actor gets what it left last time.
+    fn draft_so_far(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
+        let files = self.files();
+        let store = Store::new(&files);
+        if progress.iteration > progress.offset + 1 && spec.work == Work::Whole {
+            artifacts(&store, &self.session.name, spec.artifacts)
+        } else {
+            Ok(String::new())
+        }
+    }
+
+    pub(super) fn announce(
+        &self,
+        spec: &StageSpec,
+        progress: &Progress,
+        task: Option<String>,
+    ) -> anyhow::Result<()> {
+        self.env.sink.emit(Event::DraftStarted {
+            stage: spec.stage,
+            iteration: progress.used(),
+            limit: self.allowed(spec, progress)?,
+            task,
+        });
+        Ok(())
+    }
+
+    pub(super) fn hook_feedback(
+        &self,
+        spec: &StageSpec,
+        iteration: u32,
+        hook: &str,
+        output: &str,
+    ) -> anyhow::Result<()> {
+        let words = format!("the repository's {hook} hook refused the commit:\n{}", output.trim());
+        let mut entry = self.feedback(spec.stage, iteration, Origin::Hook, &words);
+        entry.feedback_type = FeedbackType::BuildError;
+        entry.severity = Severity::Critical;
+        self.give_feedback(vec![entry])
+    }
+}

@@ -1,0 +1,132 @@
+//! What is known of a stage while it is worked on, and how its drafts are counted.
+
+use std::time::Instant;
+
+use super::Pipeline;
+use super::edit::Edit;
+use super::evidence::Evidence;
+use super::table::StageSpec;
+use crate::artifact::{Feedback, Origin, Store};
+use crate::git::Oid;
+use crate::record::{Approval, Bytes, Credit, DraftNotes};
+use crate::session::{CommittedFiles, Entry, Kind};
+use crate::stage::Stage;
+
+/// What is known of a stage while it is worked on.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// Drafts of earlier runs of this stage; numbers go on from there.
+    pub offset: u32,
+    /// Number of the newest draft.
+    pub iteration: u32,
+    /// The newest draft was refused, or there is none.
+    pub needs_draft: bool,
+    /// The draft that comes next was begun before and goes on.
+    pub unfinished: bool,
+    /// The newest draft's commit.
+    pub draft: Option<Oid>,
+    /// What was passed.
+    pub approval: Option<Approval>,
+    /// What the critic approved, and its words.
+    pub judged: Option<(Bytes, String)>,
+    /// The draft the person saw last.
+    pub seen: Option<Oid>,
+    /// The draft the critic saw last.
+    pub read: Option<Oid>,
+    /// The critic asked for a person: a pass is its answer.
+    pub critic_asks: bool,
+    /// What for, until the person has answered.
+    pub asks: Option<String>,
+    /// Calls a guard has refused since a person looked last.
+    pub refusals: u32,
+    /// Why the gate opens again, when it is not the usual reason.
+    pub note: Option<String>,
+    /// What a person edited in the newest draft.
+    pub edit: Option<Edit>,
+    /// The actor's closing words about the newest draft.
+    pub words: String,
+    /// When the newest draft was begun.
+    pub began: Option<Instant>,
+    /// Who generated it.
+    pub credit: Credit,
+    /// What was run.
+    pub evidence: Option<Evidence>,
+    /// How often a hook changed what was approved.
+    pub hook_changes: u32,
+}
+
+impl Progress {
+    /// Drafts of this run, which the limit counts.
+    pub fn used(&self) -> u32 {
+        self.iteration.saturating_sub(self.offset)
+    }
+
+    /// What is written down with a kept draft.
+    pub fn notes(&self) -> DraftNotes {
+        DraftNotes {
+            credit: self.credit.clone(),
+            approval: self.approval.clone(),
+            edited: self.edit.as_ref().map(Edit::render).unwrap_or_default(),
+            seen: self.seen.clone(),
+            read: self.read.clone(),
+            judged: self.judged.clone(),
+            asks: self.asks.as_ref().map(|words| {
+                let who = if self.critic_asks { "asks" } else { "actor" };
+                format!("{who} {words}")
+            }),
+            refusals: self.refusals,
+        }
+    }
+}
+
+impl Pipeline<'_> {
+    /// Drafts that earlier, completed runs of the stage used.
+    pub(super) fn earlier_drafts(&self, stage: Stage) -> u32 {
+        let entries = self.session.history.iter();
+        entries.filter(|entry| entry.kind == Kind::Stage(stage)).map(Entry::iterations).sum()
+    }
+
+    /// True when there is feedback on this draft that the stage's own commit does not hold: what
+    /// was said after it was recorded.
+    pub(super) fn asked_for_more(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
+        let said = self.feedback_so_far()?;
+        let settled = match self.session.stage_entry(stage) {
+            Some(entry) => {
+                let name = &self.session.name;
+                let files = CommittedFiles::new(self.env.git, name, &entry.commit);
+                Store::new(&files).feedback()?
+            }
+            None => Vec::new(),
+        };
+        Ok(said.iter().any(|entry| {
+            entry.stage == stage && entry.iteration == number && !settled.contains(entry)
+        }))
+    }
+
+    /// How many drafts count against the limit: those since [`Self::answered_at`].
+    pub(super) fn counted(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
+        Ok(progress.iteration.saturating_sub(self.answered_at(spec, progress)?))
+    }
+
+    /// The number of the last draft there may be, as it is shown, counting from the run's first: the
+    /// limit, until a person's word has granted more than that.
+    pub(super) fn allowed(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
+        let limit = self.env.config.iterations(spec.stage);
+        if progress.used() <= limit {
+            return Ok(limit);
+        }
+        Ok(self.answered_at(spec, progress)? - progress.offset + limit)
+    }
+
+    /// The draft after which the count begins: a person's feedback starts it anew.
+    pub(super) fn answered_at(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
+        let from_people = self
+            .feedback_so_far()?
+            .into_iter()
+            .filter(|entry: &Feedback| entry.stage == spec.stage && entry.from == Origin::Human)
+            .map(|entry| entry.iteration)
+            .filter(|number| (progress.offset..=progress.iteration).contains(number))
+            .max();
+        Ok(from_people.unwrap_or(progress.offset))
+    }
+}

@@ -1,0 +1,215 @@
+//! The prompts: Markdown files in `prompts/`, embedded, each replaceable by a file of the same
+//! name in the user's own configuration (never by one that came with a repository).
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use minijinja::{Environment, UndefinedBehavior};
+use serde::Serialize;
+
+use crate::error::Error;
+
+macro_rules! prompts {
+    ($($(#[$doc:meta])* $name:ident => $file:literal,)*) => {
+        /// A prompt, one file each.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Prompt {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Prompt {
+            /// Every prompt.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The file's name, under which a user may replace it.
+            pub const fn file_name(self) -> &'static str {
+                match self { $(Self::$name => $file,)* }
+            }
+
+            /// The text that comes with the program.
+            pub const fn built_in(self) -> &'static str {
+                match self { $(Self::$name => include_str!(concat!("../../prompts/", $file)),)* }
+            }
+        }
+    };
+}
+
+prompts! {
+    /// Who every role is, and how tools work; the same in every request.
+    System => "system.md",
+    /// Actor of triage.
+    Triage => "triage.md",
+    /// Actor of idea.
+    Idea => "idea.md",
+    /// Actor of prd.
+    PrdActor => "prd-actor.md",
+    /// Critic of prd.
+    PrdCritic => "prd-critic.md",
+    /// Actor of design.
+    DesignActor => "design-actor.md",
+    /// Critic of design.
+    DesignCritic => "design-critic.md",
+    /// Actor of plan.
+    PlanActor => "plan-actor.md",
+    /// Critic of plan.
+    PlanCritic => "plan-critic.md",
+    /// Actor of one task.
+    CodingActor => "coding-actor.md",
+    /// Actor of corrections to all the code.
+    CodingCorrect => "coding-correct.md",
+    /// Critic of coding.
+    CodingCritic => "coding-critic.md",
+    /// Actor of check.
+    Check => "check.md",
+    /// Actor of delivery.
+    Delivery => "delivery.md",
+    /// The actor reading its own first draft.
+    SelfReview => "self-review.md",
+    /// One side of a draft is brought in line with what a person edited on the other.
+    Align => "align.md",
+    /// The second opinion before delivery.
+    Challenger => "challenger.md",
+}
+
+/// A piece of feedback as prompts see it.
+#[derive(Clone, Debug, Serialize)]
+pub struct FeedbackItem {
+    /// Who gave it.
+    pub from: String,
+    /// How bad.
+    pub severity: String,
+    /// What.
+    pub details: String,
+    /// How it might be mended.
+    pub suggested_fix: Option<String>,
+}
+
+/// The task of a coding conversation as prompts see it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TaskItem {
+    /// Id.
+    pub id: String,
+    /// Title.
+    pub title: String,
+    /// Description.
+    pub description: String,
+    /// Feature id and name.
+    pub feature: String,
+    /// Component id and name.
+    pub component: String,
+    /// Paths that must exist when it is done.
+    pub files: Vec<String>,
+    /// Acceptance criteria.
+    pub criteria: Vec<String>,
+}
+
+/// The project's commands as prompts see them.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CommandItem {
+    /// Tests.
+    pub test: String,
+    /// Build.
+    pub build: String,
+    /// Lint.
+    pub lint: String,
+}
+
+/// Everything a prompt may use. A variable a prompt names and this does not have is an error.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Variables {
+    /// Session name.
+    pub session: String,
+    /// Draft number.
+    pub iteration: u32,
+    /// Drafts there may be.
+    pub iterations: u32,
+    /// How many, as "3 to 6".
+    pub requirements: String,
+    /// How many.
+    pub features: String,
+    /// How many.
+    pub components: String,
+    /// How many.
+    pub tasks: String,
+    /// What the draft must answer.
+    pub feedback: Vec<FeedbackItem>,
+    /// True in a change request.
+    pub patch: bool,
+    /// The task, in coding.
+    pub task: TaskItem,
+    /// Whether tests are wanted, as a sentence.
+    pub tests_rule: String,
+    /// Language guidance, possibly empty.
+    pub guidance: String,
+    /// The project's commands.
+    pub commands: CommandItem,
+    /// What the program ran and found, possibly empty.
+    pub evidence: String,
+    /// Words a critic may want to look at, possibly empty.
+    pub words: String,
+    /// What changed since the critic last looked, possibly empty.
+    pub delta: String,
+    /// Files a person edited, which stay as they are; only when bringing the others in line.
+    pub edited: String,
+    /// The files to be brought in line with them.
+    pub follows: String,
+}
+
+/// The prompts of one run.
+#[derive(Clone, Debug, Default)]
+pub struct Prompts {
+    /// The user's folder of replacements.
+    pub folder: Option<PathBuf>,
+}
+
+impl Prompts {
+    /// A prompt's text, filled in.
+    ///
+    /// # Errors
+    /// Exit 4 when a replaced prompt cannot be read or uses a variable there is none of.
+    pub fn render(&self, prompt: Prompt, variables: &Variables) -> anyhow::Result<String> {
+        let replaced = self.replaced(prompt)?;
+        let text = replaced.as_deref().unwrap_or(prompt.built_in());
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.render_str(text, minijinja::value::Serde(variables)).map_err(|error| {
+            Error::model(format!("the prompt {} cannot be filled in: {error}", prompt.file_name()))
+                .hint("mend the file in your configuration's prompts folder, or remove it")
+                .into()
+        })
+    }
+
+    fn replaced(&self, prompt: Prompt) -> anyhow::Result<Option<String>> {
+        let Some(folder) = &self.folder else { return Ok(None) };
+        let path = folder.join(prompt.file_name());
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("reading {}", path.display())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_prompt_renders_and_says_something() {
+        for prompt in Prompt::ALL {
+            let text = Prompts::default().render(*prompt, &Variables::default()).unwrap();
+            assert!(text.trim().len() > 100, "{}", prompt.file_name());
+            assert!(!text.contains("{{") && !text.contains("{%"), "{}", prompt.file_name());
+        }
+    }
+
+    #[test]
+    fn a_missing_variable_is_an_error_that_names_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("idea.md"), "hello {{ nobody }}").unwrap();
+        let prompts = Prompts { folder: Some(dir.path().to_owned()) };
+        let error = prompts.render(Prompt::Idea, &Variables::default()).unwrap_err();
+        assert!(error.to_string().contains("idea.md"), "{error}");
+        assert!(prompts.render(Prompt::System, &Variables::default()).is_ok());
+    }
+}

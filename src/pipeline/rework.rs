@@ -1,0 +1,112 @@
+//! From check back to coding, when what was checked before no longer holds: corrections on top of
+//! what is there, a bounded number of times (row B9).
+
+use super::Pipeline;
+use super::checks::{CheckInput, whole_session};
+use super::evidence::Evidence;
+use super::stage_loop::StageEnd;
+use super::table::StageSpec;
+use crate::artifact::{Feedback, Origin, Store};
+use crate::error::Error;
+use crate::gate::LimitDecision;
+use crate::session::{KeptDraft, Kind, kept_draft};
+use crate::stage::Stage;
+use crate::tool::GoBack;
+
+impl Pipeline<'_> {
+    /// True when corrections were begun and are not recorded: feedback on the code that was
+    /// recorded last, or a draft of corrections.
+    pub(super) fn rework_is_open(&self) -> anyhow::Result<bool> {
+        let drafts = self.earlier_drafts(Stage::Coding);
+        let kept = kept_draft(self.env.git, &self.session, Stage::Coding)?;
+        let begun = matches!(kept, Some(KeptDraft::Live(entry)) if entry.iterations() > drafts);
+        Ok(begun || self.asked_for_more(Stage::Coding, drafts)?)
+    }
+
+    /// Before the check stage asks anybody: does everything that was checked still hold? If not,
+    /// the findings are feedback to coding, a bounded number of times (row B9); then a person
+    /// decides.
+    pub(super) async fn code_is_wrong(
+        &mut self,
+        spec: &StageSpec,
+        found: &mut Option<Evidence>,
+    ) -> anyhow::Result<Option<StageEnd>> {
+        *found = self.evidence(None).await?;
+        let files = self.files();
+        let baseline = self.baseline_of_change()?;
+        let exists = |path: &str| self.is_recorded(path);
+        let report = whole_session(&CheckInput {
+            store: Store::new(&files),
+            limits: &self.env.config.limits,
+            baseline: baseline.as_ref(),
+            exists: &exists,
+            evidence: found.as_ref(),
+        });
+        if report.is_ok() {
+            return Ok(None);
+        }
+        let drafts = self.earlier_drafts(Stage::Coding);
+        if self.reworks()? >= self.env.config.limits.max_replans {
+            let details = report.findings.iter().map(|finding| finding.details.clone()).collect();
+            return self.rework_is_stuck(spec, drafts, details);
+        }
+        let at = super::now();
+        let entries = report
+            .findings
+            .iter()
+            .map(|finding| finding.to_feedback(&at, Stage::Coding, drafts))
+            .collect();
+        self.give_feedback(entries)?;
+        Ok(Some(StageEnd::Rework))
+    }
+
+    /// How often coding was corrected because check found it wrong, since a person last spoke
+    /// about it.
+    fn reworks(&self) -> anyhow::Result<u32> {
+        let feedback = self.feedback_so_far()?;
+        let human = |entry: &&Feedback| entry.stage == Stage::Coding && entry.from == Origin::Human;
+        let spoken = feedback.iter().filter(human).map(|entry| entry.iteration).max();
+        let coding =
+            self.session.history.iter().filter(|entry| entry.kind == Kind::Stage(Stage::Coding));
+        let mut drafts = 0;
+        let commits = coding.filter(|entry| {
+            drafts += entry.iterations();
+            spoken.is_none_or(|spoken| drafts > spoken)
+        });
+        let commits = u32::try_from(commits.count()).unwrap_or(u32::MAX);
+        Ok(if spoken.is_some() { commits } else { commits.saturating_sub(1) })
+    }
+
+    fn rework_is_stuck(
+        &mut self,
+        spec: &StageSpec,
+        drafts: u32,
+        details: Vec<String>,
+    ) -> anyhow::Result<Option<StageEnd>> {
+        let times = self.env.config.limits.max_replans;
+        let title = "going back again and again";
+        let words = format!("checks still fail after {times} corrections of the code");
+        self.alert(spec.stage, title, &words);
+        let words = match self.ask_what_now(spec, title, &details, false)? {
+            None => {
+                return Err(Error::failed(format!("{words}:\n{}", details.join("\n")))
+                    .hint("everything is kept; say what to do: git cowork resume on a terminal")
+                    .hint("or mend it yourself and commit it, then: git cowork resume")
+                    .into());
+            }
+            Some(LimitDecision::Retry) => format!("these must hold:\n{}", details.join("\n")),
+            Some(LimitDecision::Guide(text)) => text,
+            Some(LimitDecision::GoBack(stage)) => {
+                let wish = GoBack { stage, reason: words };
+                return Ok(Some(StageEnd::GoBack(wish, Origin::Human)));
+            }
+            Some(LimitDecision::Abort) => return Err(self.aborted(spec).into()),
+            Some(LimitDecision::Stop | LimitDecision::Review) => {
+                return Err(self.undecided(spec.stage).into());
+            }
+        };
+        let entry = self.feedback(Stage::Coding, drafts, Origin::Human, &words);
+        self.give_feedback(vec![entry])?;
+        Ok(Some(StageEnd::Rework))
+    }
+}

@@ -1,0 +1,161 @@
+//! What follows from a draft without asking anybody: feature statuses, the program's own section
+//! of the check report, and the project's tests run on the tree as it is.
+
+use std::fmt::Write as _;
+
+use super::Pipeline;
+use super::evidence::Evidence;
+use super::progress::Progress;
+use super::table::StageSpec;
+use super::usage::USAGE;
+use crate::artifact::check::derive_feature_status;
+use crate::artifact::{Artifact, FeatureStatus, Store};
+use crate::event::Event;
+use crate::pipeline::checks::{CheckInput, whole_session};
+use crate::stage::Stage;
+
+/// What a shell answers for a program that is not there (POSIX, 2.8.2).
+const NO_SUCH_COMMAND: i32 = 127;
+
+/// The heading of the part of `check_report.md` the program writes itself.
+const MECHANICAL: &str = "## What the program checked itself";
+
+impl Pipeline<'_> {
+    /// What follows from a draft by itself: feature statuses, and the check report's own section.
+    pub(super) fn settle(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<()> {
+        let files = self.files();
+        let store = Store::new(&files);
+        if spec.stage == Stage::Check
+            && let Some(report) = store.text(Artifact::CheckReport)?
+        {
+            let found = self.mechanical_section(&store, progress.evidence.as_ref())?;
+            let report = with_section(&report, MECHANICAL, &found);
+            store.save_text(Artifact::CheckReport, &report)?;
+        }
+        if spec.stage == Stage::Delivery
+            && let Some(report) = store.text(Artifact::DeliveryReport)?
+            && !report.trim().is_empty()
+        {
+            let report = with_section(&report, USAGE, &self.usage_section(progress));
+            store.save_text(Artifact::DeliveryReport, &report)?;
+        }
+        if spec.stage < Stage::Coding {
+            return Ok(());
+        }
+        let mut features = store.features()?;
+        derive_feature_status(&mut features, &store.plan()?);
+        for feature in &mut features.features {
+            feature.status = match (spec.stage, feature.status) {
+                (Stage::Check, FeatureStatus::Implemented) => FeatureStatus::Verified,
+                (Stage::Delivery, FeatureStatus::Implemented | FeatureStatus::Verified) => {
+                    FeatureStatus::Delivered
+                }
+                (_, status) => status,
+            };
+        }
+        if store.text(Artifact::Features)?.is_some() {
+            store.save(Artifact::Features, &features)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the project's tests on the tree as it is, unless that was done already.
+    pub(super) async fn evidence(
+        &self,
+        known: Option<Evidence>,
+    ) -> anyhow::Result<Option<Evidence>> {
+        let command = &(self.env.commands)().test;
+        if command.is_empty() {
+            return Ok(None);
+        }
+        let tree = self.recorder().tree(&self.session.tip)?;
+        if let Some(known) = known
+            && self.same_code(&known.tree, &tree)?
+        {
+            return Ok(Some(known));
+        }
+        self.env.sink.emit(Event::Note { text: format!("running {command}") });
+        let timeout = self.env.config.limits.command_timeout_max_s;
+        let evidence = Evidence::gather(self.env.workspace, command, timeout, tree).await?;
+        if evidence.exit == Some(NO_SUCH_COMMAND) {
+            self.warn(format!("{command} is not installed here; the tests were not run"));
+            return Ok(None);
+        }
+        Ok(Some(evidence))
+    }
+
+    fn same_code(&self, a: &crate::git::Oid, b: &crate::git::Oid) -> anyhow::Result<bool> {
+        let paths = self.env.git.changed_paths(a, b)?;
+        Ok(paths.iter().all(|path| path.starts_with(".cowork/")))
+    }
+
+    /// What the program checked, as a section of the check report.
+    pub(super) fn mechanical_section(
+        &self,
+        store: &Store<'_>,
+        evidence: Option<&Evidence>,
+    ) -> anyhow::Result<String> {
+        let baseline = self.baseline_of_change()?;
+        let exists = |path: &str| self.is_recorded(path);
+        let report = whole_session(&CheckInput {
+            store: *store,
+            limits: &self.env.config.limits,
+            baseline: baseline.as_ref(),
+            exists: &exists,
+            evidence,
+        });
+        let mut out = format!("{MECHANICAL}\n\n");
+        match evidence {
+            Some(evidence) => {
+                let code = evidence.exit.map_or_else(|| "none".to_owned(), |code| code.to_string());
+                let _ = writeln!(
+                    out,
+                    "- `{}` on tree `{}`: exit code {code}",
+                    evidence.command,
+                    evidence.tree.abbreviated()
+                );
+            }
+            None => out += "- no test command is known for this project: nothing was run\n",
+        }
+        for line in &report.passed {
+            let _ = writeln!(out, "- {line}");
+        }
+        for finding in &report.findings {
+            let _ = writeln!(out, "- not met: {}", finding.details);
+        }
+        Ok(out)
+    }
+}
+
+/// `report` with our own section at its end; an earlier one under that heading goes.
+fn with_section(report: &str, heading: &str, section: &str) -> String {
+    let mut ours = false;
+    let mut kept = String::new();
+    for line in report.lines() {
+        ours = line.trim_end() == heading
+            || (ours && !line.starts_with("# ") && !line.starts_with("## "));
+        if !ours {
+            kept += line;
+            kept.push('\n');
+        }
+    }
+    format!("{}\n\n{section}", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_programs_own_section_is_written_once() {
+        let with = |report: &str, item: &str| {
+            with_section(report, MECHANICAL, &format!("{MECHANICAL}\n\n- {item}\n"))
+        };
+        let once = with("# Report\n\nAll well.\n", "a");
+        let twice = with(&format!("{once}\n## By the model\n\nMore.\n"), "b");
+        assert_eq!(
+            twice,
+            format!("# Report\n\nAll well.\n\n## By the model\n\nMore.\n\n{MECHANICAL}\n\n- b\n")
+        );
+    }
+}

@@ -1,0 +1,248 @@
+//! The one actor–critic loop, for every row of the table.
+//!
+//! ```text
+//! draft → checks → gate → critic → record        (critic → gate with [review] order = critic-first)
+//! ```
+//!
+//! Whoever refuses a draft leaves feedback, and the next draft begins. Two invariants hold
+//! whichever way it is configured: nobody's unseen bytes are recorded as approved, and nobody is
+//! asked twice about the same bytes.
+
+use super::Pipeline;
+use super::checks::CheckInput;
+use super::limit::{Why, Wish};
+use super::progress::Progress;
+use super::table::StageSpec;
+use crate::agent::Run;
+use crate::artifact::check::Report;
+use crate::artifact::{Origin, Store};
+use crate::config::ReviewOrder;
+use crate::error::Error;
+use crate::event::Event;
+use crate::gate::Mode;
+use crate::interrupt;
+use crate::record::DraftEnding;
+use crate::session::Waiting;
+use crate::stage::Stage;
+use crate::tool::GoBack;
+
+/// How a stage ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum StageEnd {
+    /// Its commit exists.
+    Completed(Stage),
+    /// A person is waited for, with a reason beyond the usual review.
+    Waiting(Option<String>),
+    /// Back to an earlier stage, and who wants it.
+    GoBack(GoBack, Origin),
+    /// The check stage found the code wrong: corrections, then check again.
+    Rework,
+}
+
+/// What a step of the loop asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Turned {
+    /// The next step.
+    On,
+    /// From the top: there is new feedback, or something to be looked at again.
+    Again,
+    /// A role wants something that a person may have to say.
+    Wishes(Wish),
+    /// The stage cannot go on by itself.
+    Stuck(Why),
+    /// The stage ends.
+    Ends(StageEnd),
+}
+
+impl Pipeline<'_> {
+    pub(super) async fn run_stage(&mut self, spec: &StageSpec) -> anyhow::Result<StageEnd> {
+        self.env.sink.emit(Event::StageStarted { stage: spec.stage });
+        self.require_earlier(spec)?;
+        let mut evidence = None;
+        if spec.stage == Stage::Check
+            && let Some(end) = self.code_is_wrong(spec, &mut evidence).await?
+        {
+            return Ok(end);
+        }
+        let Some(mut progress) = self.take_up(spec)? else {
+            let waiting = self.session.waiting();
+            let reason = waiting.as_ref().and_then(Waiting::reason);
+            if let Some(waiting) = waiting {
+                self.env.sink.emit(Event::ReviewRequested {
+                    stage: spec.stage,
+                    iteration: waiting.draft.iterations(),
+                    commit: Some(waiting.draft.commit.to_string()),
+                    reason: reason.clone(),
+                });
+            }
+            return Ok(StageEnd::Waiting(reason));
+        };
+        progress.evidence = evidence;
+        self.take_up_comments(spec, &mut progress)?;
+        loop {
+            interrupt::check()?;
+            self.recorder().expect_tip(&self.session.tip)?;
+            let mut turned = self.step(spec, &mut progress).await?;
+            if let Turned::Wishes(wish) = turned {
+                turned = self.wish(spec, &mut progress, wish)?;
+            }
+            if let Turned::Stuck(why) = turned {
+                turned = self.stuck(spec, &mut progress, why)?;
+            }
+            if let Turned::Ends(end) = turned {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// One round of the loop.
+    async fn step(&mut self, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<Turned> {
+        if let Some(words) = progress.asks.clone() {
+            return Ok(Turned::Stuck(Why::Asked(words)));
+        }
+        if progress.needs_draft {
+            match self.may_draft(spec, progress)? {
+                Turned::On => {}
+                other => return Ok(other),
+            }
+            match self.draft(spec, progress).await? {
+                Turned::On => {}
+                other => return Ok(other),
+            }
+        }
+        self.align(spec, progress).await?;
+        self.mark(progress, progress.iteration, DraftEnding::Whole);
+        match self.checks_hold(spec, progress).await? {
+            Turned::On => {}
+            other => return Ok(other),
+        }
+        let critic_first = self.env.config.review.order == ReviewOrder::CriticFirst;
+        if critic_first {
+            match self.judge(spec, progress).await? {
+                Turned::On => {}
+                other => return Ok(other),
+            }
+        }
+        match self.review(spec, progress)? {
+            Turned::On => {}
+            other => return Ok(other),
+        }
+        // After a person's edit in critic-first order the critic reads the new bytes, too.
+        match self.judge(spec, progress).await? {
+            Turned::On => {}
+            other => return Ok(other),
+        }
+        self.record_stage(spec, progress)
+    }
+
+    /// The stages before this one must have left what they promise (row B6).
+    fn require_earlier(&self, spec: &StageSpec) -> anyhow::Result<()> {
+        let files = self.files();
+        let store = Store::new(&files);
+        for artifact in spec.context {
+            if store.text(*artifact)?.is_none() {
+                return Err(Error::repository(format!(
+                    "{} is missing, which {} needs",
+                    crate::session::artifact_path(&self.session.name, *artifact),
+                    spec.stage
+                ))
+                .hint("take it back from history: git checkout HEAD -- .cowork, or go back: git cowork revert --to STAGE")
+                .into());
+            }
+        }
+        self.tell_of_edited_earlier(spec)
+    }
+
+    /// A person's edit of a document of an earlier stage counts, and nobody passes it: it is said.
+    fn tell_of_edited_earlier(&self, spec: &StageSpec) -> anyhow::Result<()> {
+        if spec.context.is_empty() {
+            return Ok(());
+        }
+        let path = |artifact| crate::session::artifact_path(&self.session.name, artifact);
+        let paths: Vec<String> = spec.context.iter().map(|artifact| path(*artifact)).collect();
+        let written = self.env.workspace.written_paths();
+        let edited = self.env.git.status_of(&paths)?.into_iter().map(|entry| entry.path);
+        for path in edited.filter(|path| paths.contains(path) && !written.contains(path)) {
+            self.warn(format!(
+                "{path} has your edits since it was approved; they go along with {}; take them back: git checkout HEAD -- {path}",
+                spec.stage
+            ));
+        }
+        Ok(())
+    }
+
+    /// The mechanical checks; what fails is feedback and costs no model call.
+    async fn checks_hold(
+        &mut self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Turned> {
+        if spec.runs_tests {
+            progress.evidence = self.evidence(progress.evidence.take()).await?;
+        }
+        let report = self.report(spec, progress)?;
+        if report.is_ok() {
+            return Ok(Turned::On);
+        }
+        if let Some(edit) = progress.edit.as_mut().filter(|edit| !edit.told)
+            && self.env.mode != Mode::Auto
+        {
+            // What a person wrote is not handed to the actor before the person has seen why.
+            edit.told = true;
+            progress.approval = None;
+            return self.refused_edit(spec, progress, &report);
+        }
+        let at = super::now();
+        let entries = report
+            .findings
+            .iter()
+            .map(|finding| finding.to_feedback(&at, spec.stage, progress.iteration))
+            .collect();
+        self.give_feedback(entries)?;
+        progress.needs_draft = true;
+        Ok(Turned::Again)
+    }
+
+    pub(super) fn report(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Report> {
+        let files = self.files();
+        let baseline = self.baseline_of_change()?;
+        let drafted = self.env.workspace.written_paths();
+        let exists = |path: &str| {
+            self.is_recorded(path)
+                || drafted.iter().any(|file| file == path) && self.env.workspace.exists(path)
+        };
+        Ok(spec.check.run(&CheckInput {
+            store: Store::new(&files),
+            limits: &self.env.config.limits,
+            baseline: baseline.as_ref(),
+            exists: &exists,
+            evidence: progress.evidence.as_ref(),
+        }))
+    }
+
+    /// Whether a file is in the session's history, not only in the working tree.
+    pub(super) fn is_recorded(&self, path: &str) -> bool {
+        self.env.git.blob_id(&self.session.tip, path).is_ok_and(|blob| blob.is_some())
+    }
+
+    /// What a finished conversation of the actor asks for.
+    pub(super) fn turned(&self, run: Run) -> Turned {
+        let outcome = run.outcome;
+        if let Some(wish) = outcome.go_back {
+            return Turned::Wishes(Wish::GoBack(wish, Origin::SelfReview));
+        }
+        if let Some(question) = outcome.question {
+            let options = question.options.join(" / ");
+            let options = if options.is_empty() { String::new() } else { format!(" ({options})") };
+            let why = format!("the actor asks: {}{options}", question.question);
+            return Turned::Wishes(Wish::Answer(why));
+        }
+        if let Some(why) = outcome.human_review {
+            return Turned::Stuck(Why::Asked(format!("the actor says: {why}")));
+        }
+        match outcome.astray {
+            Some(why) => Turned::Stuck(Why::Astray(format!("the actor: {why}"))),
+            None => Turned::On,
+        }
+    }
+}

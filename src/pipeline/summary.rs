@@ -1,0 +1,160 @@
+//! The words of a stage's commit: what came out of it, computed from the artifacts.
+
+use std::fmt::Write as _;
+
+use super::evidence::Evidence;
+use crate::artifact::{Artifact, FeatureStatus, Store, Task};
+use crate::stage::Stage;
+
+/// Characters of a model's words in a commit's body.
+const MOST_SAID: usize = 600;
+
+/// What the words are made from.
+pub struct Facts<'a> {
+    /// The session's artifacts.
+    pub store: Store<'a>,
+    /// The session's title.
+    pub title: &'a str,
+    /// Files changed outside `.cowork` since the session began.
+    pub files: usize,
+    /// What was run.
+    pub evidence: Option<&'a Evidence>,
+    /// What the critic said when it approved.
+    pub approval: &'a str,
+}
+
+/// `4 requirements, 3 features`
+pub fn subject(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
+    let store = &facts.store;
+    Ok(match stage {
+        Stage::Triage => {
+            let change = store.change_request()?.unwrap_or_default();
+            let risk = format!("{:?} risk", change.risk).to_lowercase();
+            format!("{risk}; {}", change.summary)
+        }
+        Stage::Idea => title_of(store, Artifact::Idea, facts.title)?,
+        Stage::Prd => format!(
+            "{}, {}",
+            count(store.requirements()?.requirements.len(), "requirement"),
+            count(store.features()?.features.len(), "feature")
+        ),
+        Stage::Design => count(store.design()?.components.len(), "component"),
+        Stage::Plan => count(top_level(store)?, "task"),
+        Stage::Coding => {
+            let tasks = store.plan()?.tasks;
+            let all = tasks.iter().filter(|task| task.is_top_level());
+            let done =
+                all.clone().filter(|task| task.status == crate::artifact::TaskStatus::Completed);
+            let (done, all) = (done.count(), all.count());
+            format!("{done} of {}, {}", count(all, "task"), count(facts.files, "file"))
+        }
+        Stage::Check => {
+            let features = store.features()?.features;
+            let held = features.iter().filter(|f| f.status >= FeatureStatus::Implemented).count();
+            let tests = facts.evidence.map_or_else(
+                || "no tests to run".to_owned(),
+                |e| format!("{} {}", e.command, if e.passed() { "passed" } else { "failed" }),
+            );
+            format!("{} covered, {tests}", count(held, "feature"))
+        }
+        Stage::Delivery => title_of(store, Artifact::DeliveryReport, facts.title)?,
+    })
+}
+
+/// A few readable lines: the names behind the numbers, and why it was approved.
+pub fn body(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
+    let mut out = String::new();
+    let store = &facts.store;
+    match stage {
+        Stage::Prd => {
+            for item in store.requirements()?.requirements {
+                let _ = writeln!(out, "- {} {}", item.id, item.title);
+            }
+            for item in store.features()?.features {
+                let _ = writeln!(out, "- {} {}", item.id, item.name);
+            }
+        }
+        Stage::Design => {
+            for item in store.design()?.components {
+                let _ = writeln!(out, "- {} {}", item.id, item.name);
+            }
+        }
+        Stage::Plan => {
+            for item in store.plan()?.tasks.iter().filter(|task| task.is_top_level()) {
+                let _ = writeln!(out, "- {} {}", item.id, item.title);
+            }
+        }
+        Stage::Check => {
+            if let Some(evidence) = facts.evidence {
+                let _ =
+                    writeln!(out, "{} on tree {}", evidence.trailer(), evidence.tree.abbreviated());
+            }
+        }
+        Stage::Triage | Stage::Idea | Stage::Coding | Stage::Delivery => {}
+    }
+    if !facts.approval.trim().is_empty() {
+        let said: String = facts.approval.trim().chars().take(MOST_SAID).collect();
+        let _ = write!(out, "\nThe critic approved: {said}");
+    }
+    Ok(out)
+}
+
+/// What a task's commit says: what was to be done, when it is done, and the actor's own words.
+pub fn task_body(task: &Task, feature: &str, said: &str) -> String {
+    let mut out = format!("{}\n", task.description.trim());
+    if !feature.trim().is_empty() {
+        let _ = writeln!(out, "\nPart of {}.", feature.trim());
+    }
+    if !task.acceptance_criteria.is_empty() {
+        out.push_str("\nDone when:\n");
+        for criterion in &task.acceptance_criteria {
+            let _ = writeln!(out, "- {}", criterion.trim());
+        }
+    }
+    let said: String = said.trim().chars().take(MOST_SAID).collect();
+    if !said.is_empty() {
+        let _ = write!(out, "\n{said}");
+    }
+    out.trim().to_owned()
+}
+
+fn top_level(store: &Store<'_>) -> anyhow::Result<usize> {
+    Ok(store.plan()?.tasks.iter().filter(|task| task.is_top_level()).count())
+}
+
+/// The first line of a document without Markdown's marks and without a label such as `Idea:`.
+fn title_of(store: &Store<'_>, artifact: Artifact, fallback: &str) -> anyhow::Result<String> {
+    let text = store.text(artifact)?.unwrap_or_default();
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = line.trim_start_matches(['#', ' ']).trim_matches(['*', '_', '`']);
+    let line = ["Idea:", "Title:", "PR:"]
+        .iter()
+        .find_map(|label| line.strip_prefix(label))
+        .unwrap_or(line)
+        .trim();
+    Ok(if line.is_empty() { fallback.to_owned() } else { line.to_owned() })
+}
+
+/// `1 task`, `5 tasks`
+pub fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tasks_commit_says_what_and_when() {
+        let task = Task {
+            description: "Keep todos in a file.".into(),
+            acceptance_criteria: vec!["the file exists".into()],
+            ..Task::default()
+        };
+        assert_eq!(
+            task_body(&task, "FEAT-001 Adding", "It is kept now.\n"),
+            "Keep todos in a file.\n\nPart of FEAT-001 Adding.\n\nDone when:\n- the file exists\n\nIt is kept now."
+        );
+        assert_eq!(task_body(&Task::default(), " ", ""), "");
+    }
+}

@@ -1,0 +1,164 @@
+//! The tasks of the coding stage: one conversation and one commit each.
+
+use super::Pipeline;
+use super::conversation::Part;
+use super::evidence;
+use super::progress::Progress;
+use super::stage_loop::Turned;
+use super::summary;
+use super::table::{StageSpec, Work};
+use crate::artifact::check::task_order;
+use crate::artifact::{Store, Task, TaskStatus};
+use crate::event::Event;
+use crate::record::{Credit, DraftEnding, Recorded, TaskRecord};
+use crate::session::CommittedFiles;
+use crate::stage::Role;
+
+/// How a task's conversation ended.
+enum TaskEnd {
+    /// It has its commit.
+    Committed,
+    /// It is not completed.
+    Open,
+    /// A hook refused its commit.
+    Refused,
+}
+
+impl Pipeline<'_> {
+    /// One conversation and one commit for each task that has none.
+    pub(super) async fn tasks(
+        &mut self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+        pending: Vec<Task>,
+    ) -> anyhow::Result<Turned> {
+        for task in pending {
+            let label = format!("{} {}", task.id, task.title);
+            self.announce(spec, progress, Some(label))?;
+            let mut variables = self.variables(spec, progress)?;
+            variables.task = self.task_item(&task)?;
+            let part = Part {
+                spec,
+                role: Role::Actor,
+                prompt: spec.actor.prompt,
+                tools: spec.actor.tools(),
+                iteration: progress.iteration,
+                task: Some(&task),
+                extra: String::new(),
+                variables,
+            };
+            let run = self.converse(&part, &mut progress.refusals).await?;
+            self.taken();
+            let credit = self.task_credit(&task.id, progress.iteration);
+            let said = run.text.clone();
+            let turned = self.turned(run);
+            if self.offer_theirs(spec, progress, &turned)? {
+                progress.credit.merge(credit);
+                return Ok(Turned::Again);
+            }
+            if let Turned::Wishes(_) | Turned::Stuck(_) = turned {
+                progress.credit.merge(credit);
+                return Ok(turned);
+            }
+            match self.finish_task(spec, progress, &task, credit, &said).await? {
+                TaskEnd::Committed => {
+                    self.goes_on.set(false);
+                    self.mark(progress, progress.iteration, DraftEnding::Partial);
+                }
+                // What comes after may build on it: the draft ends here.
+                TaskEnd::Open => break,
+                TaskEnd::Refused => return Ok(Turned::Again),
+            }
+        }
+        Ok(Turned::On)
+    }
+
+    /// Commits a task that is completed.
+    async fn finish_task(
+        &mut self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+        task: &Task,
+        credit: Credit,
+        said: &str,
+    ) -> anyhow::Result<TaskEnd> {
+        if !self.task_is_completed(task)? {
+            progress.credit.merge(credit);
+            return Ok(TaskEnd::Open);
+        }
+        self.settle(spec, progress)?;
+        let evidence = self.evidence(progress.evidence.take()).await?;
+        let record = TaskRecord {
+            id: task.id.clone(),
+            title: task.title.clone(),
+            body: summary::task_body(task, &self.task_item(task)?.feature, said),
+            feature: task.feature_id.clone(),
+            credit,
+            checks: evidence::trailer(evidence.as_ref()),
+        };
+        progress.evidence = evidence;
+        self.warn_of_bulk();
+        match self.recorder().task(&self.session.tip, &record)? {
+            Recorded::Done(commit) => {
+                let subject = format!("{} {}", task.id, task.title);
+                self.advance(&commit)?;
+                self.env.sink.emit(Event::TaskCompleted {
+                    task: task.id.clone(),
+                    commit: commit.to_string(),
+                    subject,
+                    checks: record.checks.clone(),
+                });
+                Ok(TaskEnd::Committed)
+            }
+            Recorded::Refused { hook, output } => {
+                progress.credit.merge(record.credit);
+                self.hook_feedback(spec, progress.iteration, &hook, &output)?;
+                Ok(TaskEnd::Refused)
+            }
+        }
+    }
+
+    fn task_is_completed(&self, task: &Task) -> anyhow::Result<bool> {
+        let files = self.files();
+        let plan = Store::new(&files).plan()?;
+        let status = plan.tasks.iter().find(|t| t.id == task.id).map(|t| t.status);
+        Ok(status == Some(TaskStatus::Completed))
+    }
+
+    /// Top-level tasks without a commit, in the order of their dependencies.
+    pub(super) fn pending_tasks(&self, spec: &StageSpec) -> anyhow::Result<Vec<Task>> {
+        if !matches!(spec.work, Work::Tasks { .. }) {
+            return Ok(Vec::new());
+        }
+        let files = self.files();
+        let plan = Store::new(&files).plan()?;
+        let done = self.session.completed_tasks();
+        let order = task_order(&plan).unwrap_or_else(|_| {
+            plan.tasks.iter().filter(|task| task.is_top_level()).map(|t| t.id.clone()).collect()
+        });
+        let elsewhere = self.completed_by_parent()?;
+        let open =
+            |task: &&Task| !done.contains(&task.id.as_str()) && !elsewhere.contains(&task.id);
+        let by_id = |id: &String| plan.tasks.iter().find(|task| task.id == *id);
+        Ok(order.iter().filter_map(by_id).filter(open).cloned().collect())
+    }
+
+    /// The tasks a change request began with as completed: their commits are its parent's.
+    fn completed_by_parent(&self) -> anyhow::Result<Vec<String>> {
+        let Some(start) = self.session.history.first().filter(|_| self.session.is_patch()) else {
+            return Ok(Vec::new());
+        };
+        let files = CommittedFiles::new(self.env.git, &self.session.name, &start.commit);
+        let tasks = Store::new(&files).plan()?.tasks.into_iter();
+        let completed = tasks.filter(|task| task.status == TaskStatus::Completed);
+        Ok(completed.map(|task| task.id).collect())
+    }
+
+    fn warn_of_bulk(&self) {
+        for (folder, files) in self.env.workspace.bulk() {
+            self.warn(format!(
+                "{folder}/ ({files} new files) is too big to be recorded; ignore it in .gitignore, or commit it yourself"
+            ));
+        }
+    }
+}

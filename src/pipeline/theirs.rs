@@ -1,0 +1,100 @@
+//! A person's uncommitted files: kept from tools, unless the person allows them at the gate.
+
+use super::Pipeline;
+use super::limit::Why;
+use super::progress::Progress;
+use super::stage_loop::Turned;
+use super::table::StageSpec;
+use crate::artifact::Origin;
+use crate::gate::{self, Mode};
+use crate::session::Verdict;
+
+impl Pipeline<'_> {
+    /// Keeps tools away from what is uncommitted and not ours.
+    pub(super) fn protect_theirs(&self) -> anyhow::Result<()> {
+        let written = self.env.workspace.written_paths();
+        let theirs = |path: &String| !path.starts_with(".cowork/") && !written.contains(path);
+        let dirty = self.env.git.status()?.into_iter().map(|entry| entry.path);
+        self.env.workspace.protect(dirty.filter(theirs));
+        // What git ignores is in no commit: nothing could bring it back.
+        self.env.workspace.protect(self.env.git.ignored_files()?.into_iter().filter(theirs));
+        Ok(())
+    }
+
+    /// Tells of a person's files that were written over: documents edited while they were being
+    /// written, and whatever a command changed.
+    pub(super) fn tell_of_set_aside(&self) {
+        for (path, copy) in self.env.workspace.take_set_aside() {
+            self.warn(format!(
+                "{path} was changed over your uncommitted edits; your version is in {}",
+                copy.display()
+            ));
+        }
+    }
+
+    /// After tools were kept from a person's files, asks the person whether they may write them
+    /// after all. True when they may: the actor should try again. `turned` is what its run came
+    /// to: one that got nowhere may have been kept from these files too often.
+    pub(super) fn offer_theirs(
+        &self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+        turned: &Turned,
+    ) -> anyhow::Result<bool> {
+        if !matches!(turned, Turned::On | Turned::Stuck(Why::Astray(_))) {
+            return Ok(false);
+        }
+        let refused = self.env.workspace.take_refused();
+        if refused.is_empty() {
+            return Ok(false);
+        }
+        let names = refused.join(", ");
+        let (Some(gate), Mode::Ask) = (&self.env.gate, self.env.mode) else {
+            self.warn(format!(
+                "tools wanted to write {names}, but you have uncommitted changes there; to let them, commit or stash these first"
+            ));
+            return Ok(false);
+        };
+        let question = format!(
+            "Tools want to write {names}, where you have uncommitted changes. Your version is kept first; then what you have there becomes part of this session. Allow it?"
+        );
+        (gate.call)(&format!("tools want to write {names}"));
+        if !gate::confirm(gate.terminal, &question)? {
+            return Ok(false);
+        }
+        self.make_ours(&refused)?;
+        progress.refusals = 0;
+        let words = format!(
+            "you may now change {names}; keep what is there unless the task needs it otherwise"
+        );
+        let entry = self.feedback(spec.stage, progress.iteration, Origin::Human, &words);
+        self.give_feedback(vec![entry])?;
+        Ok(true)
+    }
+
+    /// Keeps a person's files in an attempt and lets tools write them.
+    fn make_ours(&self, paths: &[String]) -> anyhow::Result<()> {
+        let workspace = self.env.workspace;
+        workspace.adopt(paths)?;
+        let reason = format!("before tools may write {}", paths.join(", "));
+        let kept = self.recorder().keep_attempt(&self.session.tip, &reason, Verdict::Passed);
+        let attempt = match kept {
+            Ok(attempt) => attempt,
+            Err(error) => {
+                workspace.forget(paths)?;
+                return Err(error);
+            }
+        };
+        for path in paths {
+            workspace.allow(path);
+        }
+        let mut protected = self.env.state.protected()?;
+        protected.retain(|entry| !paths.contains(&entry.path));
+        self.env.state.set_protected(&protected)?;
+        self.note(format!(
+            "your version is in attempt {attempt}: git show refs/cowork/attempts/{}/{attempt}",
+            self.session.name
+        ));
+        Ok(())
+    }
+}

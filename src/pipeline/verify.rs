@@ -1,0 +1,184 @@
+//! Looks at a session as git has it and says what does not hold: history, labels, documents,
+//! approvals, drafts. Reads commits and refs only, never anybody's working tree.
+
+mod approved;
+mod drafts;
+mod history;
+mod tags;
+
+pub use approved::changed_since_approval;
+pub use drafts::stray_drafts;
+pub use tags::wrong_tags;
+
+use serde::Serialize;
+
+use super::checks::CheckInput;
+use super::table;
+use crate::artifact::check::Baseline;
+use crate::artifact::{Artifact, Store};
+use crate::config::Config;
+use crate::git::{Git, Oid};
+use crate::session::{CommittedFiles, Session, artifact_path};
+use crate::stage::Stage;
+
+/// Something that does not hold, as `verify --json` prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// Session.
+    pub session: String,
+    /// Which rule: stable and kebab-case.
+    pub code: &'static str,
+    /// The commit, ref, file or id it is about.
+    pub about: String,
+    /// What does not hold.
+    pub details: String,
+    /// How to mend it.
+    pub suggested_fix: Option<String>,
+    /// `verify --fix` mends it.
+    pub fixable: bool,
+}
+
+impl Problem {
+    fn new(
+        session: &Session,
+        code: &'static str,
+        about: impl Into<String>,
+        details: impl Into<String>,
+    ) -> Self {
+        Self {
+            session: session.name.to_string(),
+            code,
+            about: about.into(),
+            details: details.into(),
+            suggested_fix: None,
+            fixable: false,
+        }
+    }
+
+    fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.suggested_fix = Some(fix.into());
+        self
+    }
+
+    fn fixable(mut self) -> Self {
+        self.fixable = true;
+        self.fix("git cowork verify --fix")
+    }
+}
+
+/// What a session is held to.
+pub struct Verify<'a> {
+    /// The repository.
+    pub git: &'a Git,
+    /// Limits, tags on or off.
+    pub config: &'a Config,
+    /// The session ran here, so that its labels should be here, too: a clone has none at first.
+    pub ran_here: bool,
+}
+
+impl Verify<'_> {
+    /// Everything that does not hold.
+    ///
+    /// # Errors
+    /// Git cannot be read.
+    pub fn session(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
+        let mut problems = history::problems(self.git, session)?;
+        if self.config.project.tags {
+            problems.extend(tags::problems(self, session)?);
+        }
+        problems.extend(self.documents(session)?);
+        problems.extend(approved::problems(self.git, session)?);
+        problems.extend(drafts::problems(self.git, session)?);
+        Ok(problems)
+    }
+
+    /// Schemas, limits, coverage, cycles, drift: the checks of every stage that is done, on the
+    /// tip's tree.
+    fn documents(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
+        let files = CommittedFiles::new(self.git, &session.name, &session.tip);
+        let store = Store::new(&files);
+        let mut problems = schemas(session, &store)?;
+        if !problems.is_empty() {
+            // The checks would only say the same again.
+            return Ok(problems);
+        }
+        let baseline = match session.history.first().filter(|_| session.is_patch()) {
+            Some(start) => {
+                let before = CommittedFiles::new(self.git, &session.name, &start.commit);
+                Baseline::of(&Store::new(&before)).ok()
+            }
+            None => None,
+        };
+        let recorded = |path: &str| {
+            let blob = self.git.blob_id(&session.tip, path);
+            blob.is_ok_and(|blob| blob.is_some())
+        };
+        for stage in session.done() {
+            let report = table::row(stage).check.run(&CheckInput {
+                store,
+                limits: &self.config.limits,
+                baseline: baseline.as_ref(),
+                exists: &recorded,
+                evidence: None,
+            });
+            for finding in report.findings {
+                let about = finding.about.unwrap_or_else(|| stage.to_string());
+                let mut problem = Problem::new(session, finding.code, about, finding.details);
+                problem.suggested_fix = if finding.code == "duplicate-id" {
+                    Some("give one of the two another id by hand, then commit".to_owned())
+                } else {
+                    finding.suggested_fix
+                };
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            }
+        }
+        Ok(problems)
+    }
+}
+
+/// Whether every record at the tip can be read.
+fn schemas(session: &Session, store: &Store<'_>) -> anyhow::Result<Vec<Problem>> {
+    let mut problems = Vec::new();
+    let readable: [(Artifact, anyhow::Result<()>); 6] = [
+        (Artifact::Requirements, store.requirements().map(drop)),
+        (Artifact::Features, store.features().map(drop)),
+        (Artifact::DesignSpec, store.design().map(drop)),
+        (Artifact::ImplementationPlan, store.plan().map(drop)),
+        (Artifact::Feedback, store.feedback().map(drop)),
+        (Artifact::ChangeRequest, store.change_request().map(drop)),
+    ];
+    for (artifact, read) in readable {
+        if let Err(error) = read {
+            let path = artifact_path(&session.name, artifact);
+            problems.push(
+                Problem::new(session, "schema", path.clone(), format!("{error:#}"))
+                    .fix(format!("mend {path} by hand, then commit it")),
+            );
+        }
+    }
+    if session.file.name != session.name.as_str() {
+        let path = artifact_path(&session.name, Artifact::Session);
+        let details = format!("{path} is about session '{}'", session.file.name);
+        problems.push(Problem::new(session, "session-name", path, details));
+    }
+    for artifact in [Artifact::Requirements, Artifact::Features, Artifact::DesignSpec] {
+        let missing = store.text(artifact)?.is_none();
+        let needed = match artifact {
+            Artifact::DesignSpec => Stage::Design,
+            _ => Stage::Prd,
+        };
+        if missing && session.done().contains(&needed) {
+            let path = artifact_path(&session.name, artifact);
+            let details = format!("{path} is not there, though {needed} is done");
+            problems.push(Problem::new(session, "missing-document", path, details));
+        }
+    }
+    Ok(problems)
+}
+
+/// Seven digits, as people see commits.
+fn short(commit: &Oid) -> &str {
+    &commit.as_str()[..7]
+}

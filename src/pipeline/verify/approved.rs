@@ -1,0 +1,106 @@
+//! Whether what a person passed is still what the session holds.
+
+use super::super::table::{self, Approves};
+use super::{Problem, short};
+use crate::git::{Git, Oid};
+use crate::record::Bytes;
+use crate::session::{Entry, Kind, Session, artifact_path, key};
+use crate::stage::Stage;
+
+pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
+    let problem = |(stage, file): (Stage, String)| {
+        let approval = approval(session, stage);
+        let commit = approval.as_ref().map_or("", |entry| short(&entry.commit));
+        let details = format!("{file} is not what was approved with {stage} in {commit}");
+        let name = &session.name;
+        let anew = match approval.as_ref().map(|entry| &entry.kind) {
+            Some(Kind::Review(..)) => format!("git cowork resume {name} asks again"),
+            _ => format!("approve it anew: git cowork revert {name} --to {stage}"),
+        };
+        let look = format!("look: git diff {commit} {}; {anew}", short(&session.tip));
+        Problem::new(session, "changed-after-approval", file, details).fix(look)
+    };
+    Ok(changed_since_approval(git, session)?.into_iter().map(problem).collect())
+}
+
+/// What was passed at a gate and is something else at the tip now, whoever changed it: documents,
+/// compared without `status` fields, and code that came after coding was approved.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn changed_since_approval(
+    git: &Git,
+    session: &Session,
+) -> anyhow::Result<Vec<(Stage, String)>> {
+    let mut changed = Vec::new();
+    for stage in session.order() {
+        let Some(entry) = approval(session, stage) else { continue };
+        let Some(approved) = entry.trailers.get(key::APPROVED) else { continue };
+        let files = match table::row(stage).approves {
+            Approves::Tree => code(git, session, &entry)?,
+            Approves::Artifacts => documents(git, session, stage, approved)?,
+        };
+        changed.extend(files.into_iter().map(|file| (stage, file)));
+    }
+    Ok(changed)
+}
+
+/// What says that a stage was passed: the answer to its waiting draft, else its newest commit.
+fn approval(session: &Session, stage: Stage) -> Option<Entry> {
+    let waiting = session.waiting().filter(|waiting| waiting.stage == stage);
+    match waiting.and_then(|waiting| waiting.answer) {
+        Some(answer) => Some(answer),
+        None => session.stage_entry(stage).cloned(),
+    }
+}
+
+fn documents(
+    git: &Git,
+    session: &Session,
+    stage: Stage,
+    approved: &str,
+) -> anyhow::Result<Vec<String>> {
+    let reader = git.reader();
+    let mut changed = Vec::new();
+    for artifact in table::row(stage).artifacts {
+        let name = artifact.file_name();
+        let passed = approved.split_whitespace().filter_map(|item| item.split_once('@'));
+        let Some((_, id)) = passed.into_iter().find(|(file, _)| *file == name) else {
+            // A file that was not there then was not passed either.
+            continue;
+        };
+        let path = artifact_path(&session.name, *artifact);
+        let now = git.blob_id(&session.tip, &path)?;
+        let same = match (&now, git.object(id)?) {
+            (Some(now), _) if now.as_str().starts_with(id) => true,
+            (Some(now), Some(passed)) => {
+                let bytes = |oid: &Oid| Bytes(vec![(name.to_owned(), oid.clone())]);
+                bytes(&passed).same(reader.as_ref(), &bytes(now))?
+                    || !git.differs_beyond_whitespace(&passed, now)?
+            }
+            _ => false,
+        };
+        if !same {
+            changed.push(path);
+        }
+    }
+    Ok(changed)
+}
+
+/// Code that is in none of the session's own commits and came after coding was approved.
+fn code(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<Vec<String>> {
+    let later: Vec<&Entry> = session
+        .history
+        .iter()
+        .skip_while(|other| other.commit != entry.commit)
+        .filter(|other| other.commit != entry.commit)
+        .filter(|other| matches!(other.kind, Kind::Task(_) | Kind::Draft(_) | Kind::Review(..)))
+        .collect();
+    if later.iter().any(|other| other.trailers.get(key::STAGE) == Some(Stage::Coding.name())) {
+        // Coding is under way again: what comes out of it is approved anew.
+        return Ok(Vec::new());
+    }
+    let mut paths = git.changed_paths(&entry.commit, &session.tip)?;
+    paths.retain(|path| !path.starts_with(".cowork/"));
+    Ok(paths)
+}

@@ -1,0 +1,51 @@
+//! Whether each kept draft still belongs to something.
+
+use super::Problem;
+use crate::git::{Git, RefInfo};
+use crate::session::{Entry, RefNames, Session, Trailers, key};
+
+pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
+    let problem = |draft: RefInfo| {
+        let details = format!(
+            "{} was made on a commit that is no longer in this session; no run takes it up",
+            draft.name
+        );
+        Problem::new(session, "stale-draft", draft.name.as_str(), details).fixable()
+    };
+    Ok(stray_drafts(git, session)?.into_iter().map(problem).collect())
+}
+
+/// Drafts that can never be taken up and compare with nothing: they stand on a commit that is not
+/// in the session's history (an amend, a rebase), belong to another session of the same name, or
+/// the session is archived.
+pub fn stray_drafts(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
+    let archived = git.resolve(RefNames::archive(&session.name).as_str())?.is_some();
+    let mut stray = Vec::new();
+    for draft in git.list_refs(&[format!("refs/cowork/drafts/{}/", session.name)])? {
+        let ours =
+            Trailers::parse(&draft.message).get(key::SESSION_ID) == Some(session.file.id.as_str());
+        let on = git.resolve(&format!("{}^1", draft.oid))?;
+        // The tip it stood on is kept as an attempt after a revert.
+        let known = match &on {
+            Some(on) => stands(git, session, on)?,
+            None => false,
+        };
+        if archived || !ours || !known {
+            stray.push(draft);
+        }
+    }
+    Ok(stray)
+}
+
+fn stands(git: &Git, session: &Session, on: &crate::git::Oid) -> anyhow::Result<bool> {
+    let here = |entry: &Entry| entry.commit == *on;
+    if session.history.iter().any(here) || git.is_ancestor(on, &session.tip)? {
+        return Ok(true);
+    }
+    for attempt in git.list_refs(&[format!("refs/cowork/attempts/{}/", session.name)])? {
+        if git.is_ancestor(on, &attempt.oid)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

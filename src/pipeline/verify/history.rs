@@ -1,0 +1,125 @@
+//! Whether a session's commits make sense: their trailers, and the order they come in.
+
+use std::collections::BTreeSet;
+use std::str::FromStr as _;
+
+use super::{Problem, short};
+use crate::git::Git;
+use crate::session::{Entry, Kind, Session, Trailers, Verdict, key};
+use crate::stage::Stage;
+
+pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
+    let mut problems = unread(git, session)?;
+    for entry in &session.history {
+        for details in malformed(session, entry) {
+            problems.push(
+                Problem::new(session, "trailer", short(&entry.commit), details)
+                    .fix("amend or rebase the commit by hand; its message is not ours to rewrite"),
+            );
+        }
+    }
+    order(session, &mut problems);
+    Ok(problems)
+}
+
+/// Commits that speak of this session where no trailer is read.
+fn unread(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
+    let hide = session.history.first().map(|start| start.parents.clone()).unwrap_or_default();
+    let commits = git.reader().walk(std::slice::from_ref(&session.tip), &hide)?;
+    let line = format!("{}: {}", key::SESSION_ID, session.file.id);
+    let mut problems = Vec::new();
+    for commit in commits {
+        let speaks = commit.message.lines().any(|l| l.trim_start().eq_ignore_ascii_case(&line));
+        if speaks && Trailers::parse(&commit.message).get(key::SESSION_ID).is_none() {
+            let details =
+                "the trailers are not the last paragraph of the message: it does not count";
+            problems.push(
+                Problem::new(session, "trailer", short(&commit.id), details)
+                    .fix("amend or rebase the commit by hand, so that they are"),
+            );
+        }
+    }
+    Ok(problems)
+}
+
+/// What is wrong with one commit's trailers.
+fn malformed(session: &Session, entry: &Entry) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let trailers = &entry.trailers;
+    let mut known = |key: &str, ok: &dyn Fn(&str) -> bool| {
+        if let Some(value) = trailers.get(key).filter(|value| !ok(value)) {
+            wrong.push(format!("{key} is '{value}'"));
+        }
+    };
+    known(key::SESSION, &|name| name == session.name.as_str());
+    known(key::EVENT, &|event| ["start", "draft", "review", "attempt", "merge"].contains(&event));
+    known(key::STAGE, &|stage| Stage::from_str(stage).is_ok());
+    known(key::ITERATIONS, &|number| number.parse::<u32>().is_ok());
+    known(key::TOKENS, &|tokens| {
+        tokens.split_whitespace().all(|pair| {
+            pair.split_once('=').is_some_and(|(name, number)| {
+                ["in", "out", "cached"].contains(&name) && number.parse::<u64>().is_ok()
+            })
+        })
+    });
+    known(key::APPROVED, &|bytes| bytes.split_whitespace().all(is_bytes));
+    if trailers.get(key::REVIEW).is_some() && entry.verdict().is_none() {
+        wrong.push(format!(
+            "{} is '{}'",
+            key::REVIEW,
+            trailers.get(key::REVIEW).unwrap_or_default()
+        ));
+    }
+    let event = trailers.get(key::EVENT);
+    if matches!(event, Some("draft" | "review")) && trailers.get(key::STAGE).is_none() {
+        wrong.push(format!("a {} without {}", event.unwrap_or_default(), key::STAGE));
+    }
+    wrong
+}
+
+/// `prd.md@1a2b3c4d5e6f`
+fn is_bytes(item: &str) -> bool {
+    item.split_once('@').is_some_and(|(name, id)| {
+        !name.is_empty() && id.len() >= 7 && id.bytes().all(|b| b.is_ascii_hexdigit())
+    })
+}
+
+/// Whether each commit may follow those before it. A squash may leave stages out; it cannot bring
+/// an early one after a late one.
+fn order(session: &Session, problems: &mut Vec<Problem>) {
+    let mut last: Option<Stage> = None;
+    let mut drafts = BTreeSet::new();
+    let mut tasks = BTreeSet::new();
+    for (at, entry) in session.history.iter().enumerate() {
+        let mut find = |details: String| {
+            problems.push(Problem::new(session, "order", short(&entry.commit), details));
+        };
+        match &entry.kind {
+            Kind::Start if at > 0 => find("the session starts twice".to_owned()),
+            Kind::Stage(stage) => {
+                if let Some(last) = last.filter(|last| stage <= last && *stage < Stage::Coding) {
+                    find(format!("{stage} was recorded after {last}"));
+                }
+                last = Some(*stage);
+                drafts.clear();
+            }
+            Kind::Draft(stage) => {
+                drafts.insert(*stage);
+            }
+            Kind::Review(stage, verdict) if !drafts.contains(stage) => {
+                find(format!("a review ({}) of {stage}, where no draft waits", verdict.name()));
+            }
+            Kind::Task(task) if !tasks.insert(task.clone()) => {
+                find(format!("{task} was completed twice"));
+            }
+            _ => {}
+        }
+    }
+    let unanswered = session.waiting().is_some_and(|waiting| {
+        waiting.answer.is_some_and(|answer| answer.verdict() == Some(Verdict::Auto))
+    });
+    if unanswered {
+        let details = "a waiting draft was answered by nobody (auto)";
+        problems.push(Problem::new(session, "order", short(&session.tip), details));
+    }
+}

@@ -1,0 +1,65 @@
+//! Whether each stage commit has its tag, and each tag a stage commit.
+
+use super::{Problem, Verify, short};
+use crate::git::{Git, RefInfo};
+use crate::session::{Entry, Kind, Session};
+
+pub(super) fn problems(verify: &Verify<'_>, session: &Session) -> anyhow::Result<Vec<Problem>> {
+    let tags = tags_of(verify.git, session)?;
+    let mut problems = Vec::new();
+    for tag in wrong_tags(verify.git, session)? {
+        let details = format!(
+            "{} points to {}, which is no such stage of this session",
+            tag.name.short(),
+            short(&tag.oid)
+        );
+        problems.push(Problem::new(session, "tag-elsewhere", tag.name.as_str(), details).fixable());
+    }
+    if !verify.ran_here && tags.is_empty() {
+        return Ok(problems);
+    }
+    for entry in &session.history {
+        let Kind::Stage(stage) = entry.kind else { continue };
+        if !tags.iter().any(|tag| tag.oid == entry.commit && is_label(tag, stage.name())) {
+            let details = format!("the {stage} commit {} has no tag", short(&entry.commit));
+            let about = short(&entry.commit);
+            problems.push(Problem::new(session, "tag-missing", about, details).fixable());
+        }
+    }
+    Ok(problems)
+}
+
+/// Tags of the session that do not point to a commit of their stage. Those of stages a revert left
+/// behind do.
+pub fn wrong_tags(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
+    let mut wrong = Vec::new();
+    for tag in tags_of(git, session)? {
+        let parent = git.resolve(&format!("{}^1", tag.oid))?;
+        let commits = git.reader().walk(std::slice::from_ref(&tag.oid), parent.as_slice());
+        let entry = commits.ok().and_then(|commits| {
+            let commit = commits.into_iter().find(|commit| commit.id == tag.oid)?;
+            Entry::of(&commit, &session.file.id)
+        });
+        let right = entry.is_some_and(
+            |entry| matches!(entry.kind, Kind::Stage(stage) if is_label(&tag, stage.name())),
+        );
+        if !right {
+            wrong.push(tag);
+        }
+    }
+    Ok(wrong)
+}
+
+fn tags_of(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
+    git.list_refs(&[format!("refs/tags/cowork/{}/", session.name)])
+}
+
+/// `prd`, or `prd-2`.
+fn is_label(tag: &RefInfo, stage: &str) -> bool {
+    let label = tag.name.as_str().rsplit('/').next().unwrap_or_default();
+    let rest = label.strip_prefix(stage);
+    rest.is_some_and(|rest| {
+        rest.is_empty()
+            || rest.strip_prefix('-').is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n >= 2))
+    })
+}
