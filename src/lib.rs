@@ -16,6 +16,7 @@
 
 pub mod agent;
 pub mod artifact;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod error;

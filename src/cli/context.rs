@@ -1,0 +1,316 @@
+//! What every command starts from: the environment, the terminal, the repository, configuration.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use anyhow::Context as _;
+
+use super::Global;
+use crate::config::{self, Config, Flags, Loaded, Sources};
+use crate::error::Error;
+use crate::event::{Event, Sink};
+use crate::gate;
+use crate::git::Git;
+use crate::model::ledger::Ledger;
+use crate::session::{RefNames, Session, SessionName, StateDir, Status, default_session};
+use crate::ui::{JsonLines, Look, Terminal, Verbosity};
+
+/// `--color`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// When a terminal is there and nothing speaks against it.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The two renderers; one of them listens.
+pub(crate) enum Ui {
+    /// For people, on stderr.
+    Terminal(Terminal),
+    /// For programs, on stdout.
+    Json(JsonLines),
+}
+
+impl Ui {
+    /// Shows an error.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        match self {
+            Self::Terminal(terminal) => terminal.error(error),
+            Self::Json(json) => json.error(error),
+        }
+    }
+
+    /// Redraws a live status line.
+    pub(crate) fn tick(&self) {
+        if let Self::Terminal(terminal) = self {
+            terminal.tick();
+        }
+    }
+
+    /// Takes a live status line away before something else is shown.
+    pub(crate) fn clear(&self) {
+        if let Self::Terminal(terminal) = self {
+            terminal.clear();
+        }
+    }
+
+    /// Tells the JSON renderer which session it speaks of.
+    pub(crate) fn set_session(&self, name: &SessionName) {
+        if let Self::Json(json) = self {
+            json.set_session(name.as_str());
+        }
+    }
+}
+
+impl Sink for Ui {
+    fn emit(&self, event: Event) {
+        match self {
+            Self::Terminal(terminal) => terminal.emit(event),
+            Self::Json(json) => json.emit(event),
+        }
+    }
+}
+
+/// See the module.
+pub(crate) struct Context {
+    /// Global options.
+    pub global: Global,
+    /// The environment, as far as it is Unicode.
+    pub env: BTreeMap<String, String>,
+    /// Who shows what happens.
+    pub ui: Rc<Ui>,
+    /// A person sits at a terminal and may be asked.
+    pub attended: bool,
+    /// Colours on stderr.
+    pub color: bool,
+    /// Where the command was given.
+    pub cwd: PathBuf,
+    /// A recording that comes with the program, instead of a model.
+    pub embedded: Option<(&'static str, &'static str)>,
+    /// The project's commands are not run: there is nothing to run them with.
+    pub without_commands: bool,
+    git: OnceCell<Git>,
+    loaded: OnceCell<Loaded>,
+}
+
+impl Context {
+    /// The same process, but in the repository at `path`, with no configuration but the defaults
+    /// and with a recording for a model: the demo.
+    pub(crate) fn demo(global: &Global, git: Git, recording: (&'static str, &'static str)) -> Self {
+        let mut context = Self::new(global);
+        git.top().clone_into(&mut context.cwd);
+        context.embedded = Some(recording);
+        let defaults =
+            Loaded { config: Config::default(), warnings: Vec::new(), origins: BTreeMap::new() };
+        // A cell that was just made is empty.
+        let _ = context.loaded.set(defaults);
+        let _ = context.git.set(git);
+        context
+    }
+
+    /// Looks at the process it runs in.
+    pub(crate) fn new(global: &Global) -> Self {
+        let env: BTreeMap<String, String> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let pager = env.contains_key("GIT_PAGER_IN_USE");
+        let stderr = std::io::stderr().is_terminal();
+        let attended =
+            gate::attended(std::io::stdin().is_terminal(), stderr, pager) && !global.no_interactive;
+        let dumb = env.get("TERM").is_none_or(|term| term == "dumb");
+        let color = match global.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => stderr && !dumb && env.get("NO_COLOR").is_none_or(String::is_empty),
+        };
+        let verbosity = match (global.quiet, global.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        let ui = if global.json {
+            Ui::Json(JsonLines::new(
+                Box::new(std::io::stdout()),
+                Box::new(std::io::stderr()),
+                global.session.as_ref().map_or("", SessionName::as_str),
+            ))
+        } else {
+            let width = usize::from(console::Term::stderr().size().1);
+            Ui::Terminal(Terminal::new(
+                Box::new(std::io::stderr()),
+                Look {
+                    verbosity,
+                    stream: global.stream || (stderr && !global.no_stream),
+                    color,
+                    live: stderr && !dumb && !pager,
+                    width,
+                },
+            ))
+        };
+        Self {
+            global: global.clone(),
+            env,
+            ui: Rc::new(ui),
+            attended,
+            color,
+            cwd: std::env::current_dir().unwrap_or_default(),
+            embedded: None,
+            without_commands: false,
+            git: OnceCell::new(),
+            loaded: OnceCell::new(),
+        }
+    }
+
+    /// The repository we stand in.
+    pub(crate) fn git(&self) -> anyhow::Result<&Git> {
+        if let Some(git) = self.git.get() {
+            return Ok(git);
+        }
+        let git = Git::discover(&self.cwd)?;
+        Ok(self.git.get_or_init(|| git))
+    }
+
+    /// The resolved configuration; its warnings are said once.
+    pub(crate) fn loaded(&self) -> anyhow::Result<&Loaded> {
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(loaded);
+        }
+        let git = self.git()?;
+        let loaded = self.load(Some(git))?;
+        Ok(self.loaded.get_or_init(|| loaded))
+    }
+
+    /// Shortcut for the configuration alone.
+    pub(crate) fn config(&self) -> anyhow::Result<&Config> {
+        Ok(&self.loaded()?.config)
+    }
+
+    /// Reads the configuration, with or without a repository.
+    pub(crate) fn load(&self, git: Option<&Git>) -> anyhow::Result<Loaded> {
+        let project = match git {
+            Some(git) => project_file(git.top())?,
+            None => None,
+        };
+        let git_values = match git {
+            Some(git) => git.config_values()?,
+            None => Vec::new(),
+        };
+        let loaded = config::load(&Sources {
+            system: Some(config::system_file()),
+            user: config::user_file(&self.env),
+            project,
+            git_values,
+            env: self.env.clone(),
+            flags: Flags {
+                model: self.global.model.clone(),
+                base_url: self.global.base_url.clone(),
+            },
+            trusted: false,
+        })?;
+        for text in &loaded.warnings {
+            self.ui.emit(Event::Warning { text: text.clone() });
+        }
+        Ok(loaded)
+    }
+
+    /// Ref names under the configured prefix.
+    pub(crate) fn refs(&self) -> anyhow::Result<RefNames> {
+        Ok(RefNames::new(&self.config()?.project.branch_prefix))
+    }
+
+    /// The session a command means: by name, by `--session`, by the branch, or the newest
+    /// unfinished one, which is said.
+    pub(crate) fn session(&self, named: Option<&SessionName>) -> anyhow::Result<Session> {
+        let git = self.git()?;
+        let refs = self.refs()?;
+        let name = self.session_name(named)?;
+        if git.resolve(refs.branch(&name).as_str())?.is_none()
+            && let Some(remote) = git.remote_branches(&refs.short_branch(&name))?.first()
+            && let Some(tip) = git.resolve(remote.as_str())?
+        {
+            return Session::load(git, &name, &tip);
+        }
+        Session::find(git, &refs, &name)
+    }
+
+    /// The name of that session.
+    pub(crate) fn session_name(&self, named: Option<&SessionName>) -> anyhow::Result<SessionName> {
+        let name = match named.or(self.global.session.as_ref()) {
+            Some(name) => name.clone(),
+            None => {
+                let (name, guessed) = default_session(self.git()?, &self.refs()?)?;
+                if guessed {
+                    let text = format!("session {name}, the newest unfinished one");
+                    self.ui.emit(Event::Note { text });
+                }
+                name
+            }
+        };
+        self.ui.set_session(&name);
+        Ok(name)
+    }
+
+    /// Where a session stands. What was used is what history tells, or more where this machine
+    /// knows of requests that came to nothing.
+    pub(crate) fn status(&self, session: Session) -> anyhow::Result<Status> {
+        let git = self.git()?;
+        let mut status = Status::of(git, &self.refs()?, session)?;
+        let session = &status.session;
+        let state = StateDir::at(&git.state_dir(), &session.name);
+        // A ledger that cannot be read is no reason not to say the rest.
+        let here = Ledger::read(&state.ledger(&session.file.id)).map(|ledger| ledger.total());
+        status.spent = status.spent.max(here.unwrap_or_default());
+        Ok(status)
+    }
+
+    /// How drafts are reviewed in this run.
+    pub(crate) fn mode(&self) -> anyhow::Result<gate::Mode> {
+        gate::Mode::resolve(self.global.review, self.attended)
+    }
+
+    /// The folder of a user's own prompts.
+    pub(crate) fn prompt_folder(&self) -> Option<PathBuf> {
+        let file = config::user_file(&self.env)?;
+        file.parent().map(|folder| folder.join("prompts"))
+    }
+
+    /// Whether data on standard output is coloured: the option, `NO_COLOR`, then git's `color.ui`.
+    pub(crate) fn color_stdout(&self) -> bool {
+        match self.global.color {
+            Color::Always => self.env.get("NO_COLOR").is_none_or(String::is_empty),
+            Color::Never => false,
+            Color::Auto => {
+                self.env.get("NO_COLOR").is_none_or(String::is_empty)
+                    && self.git().is_ok_and(|git| {
+                        git.color(std::io::stdout().is_terminal()).unwrap_or(false)
+                    })
+            }
+        }
+    }
+
+    /// Prints a line of data to standard output.
+    pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(text.as_bytes()).context("writing to standard output")?;
+        stdout.flush().context("writing to standard output")
+    }
+}
+
+/// The project's configuration: how to call it, and its text.
+fn project_file(top: &Path) -> anyhow::Result<Option<(PathBuf, String)>> {
+    let path = Path::new(".cowork/config.toml");
+    match std::fs::read_to_string(top.join(path)) {
+        Ok(text) => Ok(Some((path.to_owned(), text))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            Err(Error::model(format!("{} cannot be read: {error}", path.display())).into())
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The command line: clap types here, one short file per command.
+//!
+//! Everything that reads the environment or knows about terminals happens in this room; below it
+//! only resolved values go down.
+
+mod bare;
+mod completions;
+mod context;
+mod demo;
+mod hook;
+mod idea;
+mod init;
+mod list;
+mod log;
+mod new;
+mod paint;
+mod restore;
+mod resume;
+mod retire;
+mod revert;
+mod review;
+mod run;
+mod show;
+mod signals;
+mod start;
+mod status;
+mod trace;
+mod upstream;
+mod verify;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use crate::error::{Error, Kind, kind_of};
+use crate::record;
+use crate::session::SessionName;
+use crate::stage::Stage;
+use crate::ui::JsonLines;
+use context::Context;
+
+/// Let language models build software inside git, under review.
+#[derive(Debug, Parser)]
+#[command(name = "git-cowork", version, disable_help_subcommand = true)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// Options every command takes.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Global {
+    /// Never prompt
+    #[arg(long, global = true)]
+    pub no_interactive: bool,
+    /// How drafts are reviewed: ask (on a terminal), wait (leave them as commits, exit 3), auto
+    #[arg(long, global = true, value_name = "MODE")]
+    pub review: Option<crate::gate::Mode>,
+    /// Write events or answers to standard output as JSON lines
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// The model's name, for this run
+    #[arg(long, global = true, value_name = "NAME")]
+    pub model: Option<String>,
+    /// The model server's base URL, for this run
+    #[arg(long, global = true, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// Play a recording instead of asking a model
+    #[arg(long, global = true, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+    /// Write what the model says to a file that --replay takes
+    #[arg(long, global = true, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Show the model's text as it comes
+    #[arg(long, global = true, overrides_with = "no_stream")]
+    pub stream: bool,
+    /// Do not show it
+    #[arg(long, global = true)]
+    pub no_stream: bool,
+    /// The session that is meant
+    #[arg(long, global = true, value_name = "S")]
+    pub session: Option<SessionName>,
+    /// Say more
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Say only what went wrong or was completed
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// auto, always or never
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: context::Color,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start a session from an idea and run it
+    New(new::NewArgs),
+    /// Go on from where history says a session stands
+    Resume(resume::ResumeArgs),
+    /// Go back to before a stage; what is left behind is kept
+    Revert(revert::RevertArgs),
+    /// Bring back an attempt, or a session out of the archive
+    Restore(restore::RestoreArgs),
+    /// Undo the last revert, goto, restore, abort or delete
+    Undo,
+    /// Answer a draft that waits for review
+    Review(review::ReviewArgs),
+    /// Where a session stands and what comes next
+    Status(SessionArg),
+    /// The sessions of this repository
+    List(list::ListArgs),
+    /// Whether history, labels, documents and approvals of sessions hold
+    Verify(verify::VerifyArgs),
+    /// Put a session away
+    Archive(SessionArg),
+    /// Remove a session; its tip stays as an attempt
+    Delete(SessionArg),
+    /// What happened to a session: stages, verdicts, reverts, tokens and cost
+    Log(SessionArg),
+    /// Print an artifact of a session
+    Show(show::ShowArgs),
+    /// Write the project's configuration file
+    Init(init::InitArgs),
+    /// What the git hooks call
+    #[command(hide = true)]
+    Hook(hook::HookArgs),
+    /// The whole pipeline in a throw-away repository: no key, no network
+    Demo(demo::DemoArgs),
+    /// Print shell completions
+    Completions(completions::CompletionsArgs),
+}
+
+/// A session by position; `--session` means the same.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SessionArg {
+    /// Session name [default: the branch you are on]
+    #[arg(value_name = "SESSION")]
+    pub name: Option<SessionName>,
+}
+
+/// What a command answers: an exit code, 0 unless something is to be said by it.
+pub(crate) type Answer = anyhow::Result<u8>;
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    // A shell that completes calls us back, and gets its answer here.
+    clap_complete::CompleteEnv::with_factory(Cli::command).var(completions::VARIABLE).complete();
+    let args: Vec<OsString> = std::env::args_os().collect();
+    // Help says `git cowork`; the command itself keeps its name, which completions are made from.
+    let parsed = Cli::command().bin_name("git cowork").try_get_matches_from(&args);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => {
+            return usage_error(&error, &args);
+        }
+    };
+    record::arm(
+        std::env::var("COWORK_TEST_ABORT_AT").ok().filter(|spec| !spec.is_empty()).as_deref(),
+        std::env::var_os("COWORK_TEST_POINTS").filter(|path| !path.is_empty()).map(PathBuf::from),
+    );
+    signals::watch();
+    let context = Context::new(&cli.global);
+    let answer = dispatch(cli, &context);
+    match answer {
+        Ok(code) => ExitCode::from(code),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            context.ui.error(&error);
+            ExitCode::from(kind_of(&error).exit_code())
+        }
+    }
+}
+
+fn dispatch(cli: Cli, context: &Context) -> Answer {
+    match cli.command {
+        None => bare::run(context),
+        Some(Command::New(args)) => new::run(context, args),
+        Some(Command::Resume(args)) => resume::run(context, args),
+        Some(Command::Revert(args)) => revert::run(context, args),
+        Some(Command::Restore(args)) => restore::run(context, &args),
+        Some(Command::Undo) => restore::undo(context),
+        Some(Command::Archive(args)) => retire::archive(context, &args),
+        Some(Command::Delete(args)) => retire::delete(context, &args),
+        Some(Command::Review(args)) => review::run(context, args),
+        Some(Command::Status(args)) => status::run(context, args),
+        Some(Command::List(args)) => list::run(context, args),
+        Some(Command::Log(args)) => log::run(context, args),
+        Some(Command::Verify(args)) => verify::run(context, args),
+        Some(Command::Show(args)) => show::run(context, args),
+        Some(Command::Init(args)) => init::run(context, &args),
+        Some(Command::Hook(args)) => hook::run(context, &args),
+        Some(Command::Demo(args)) => demo::run(context, args),
+        Some(Command::Completions(args)) => completions::run(context, args),
+    }
+}
+
+/// Help and version are answers, the rest is exit 2. Who asked for JSON gets the error as an
+/// event, though the option could not be parsed; else clap prints each where it belongs.
+fn usage_error(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    let mut options = args.iter().take_while(|arg| *arg != "--");
+    if !error.use_stderr() || !options.any(|arg| arg == "--json") {
+        let _ = error.print();
+        return ExitCode::from(if error.use_stderr() { Kind::Usage.exit_code() } else { 0 });
+    }
+    let text = error.render().to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let mut said = Error::usage(first.strip_prefix("error: ").unwrap_or(first));
+    said.hints = lines.map(str::to_owned).collect();
+    let (out, err) = (Box::new(std::io::stdout()), Box::new(std::io::stderr()));
+    JsonLines::new(out, err, "").error(&said.into());
+    ExitCode::from(Kind::Usage.exit_code())
+}
+
+/// Somebody closed our standard output (`git cowork list | head`): a quiet end.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}
+
+/// Parses a stage for clap.
+pub(crate) fn parse_stage(text: &str) -> Result<Stage, String> {
+    text.parse()
+}

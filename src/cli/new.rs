@@ -1,0 +1,235 @@
+//! `git cowork new`: a session from an idea.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::context::Context;
+use super::run::{self, Extent};
+use super::{Answer, idea, parse_stage, start};
+use crate::artifact::{Base, Depth, SCHEMA_VERSION, SessionFile};
+use crate::clock;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::gate::{Tty, choose};
+use crate::git::{Git, Head, Oid, StatusEntry};
+use crate::record::ending;
+use crate::session::{RefNames, Session, SessionName, slug, subject_line, taken};
+use crate::stage::Stage;
+
+#[derive(Debug, Args)]
+pub(crate) struct NewArgs {
+    /// What you want built
+    #[arg(value_name = "IDEA")]
+    idea: Vec<String>,
+    /// Read the idea from a file, or from standard input with -
+    #[arg(short = 'F', long, value_name = "FILE|-", conflicts_with = "idea")]
+    file: Option<PathBuf>,
+    /// Session name [default: made from the idea]
+    #[arg(short, long, alias = "project", value_name = "NAME")]
+    name: Option<SessionName>,
+    /// Start from this revision instead of HEAD
+    #[arg(short, long, value_name = "REV")]
+    base: Option<String>,
+    /// Work in a linked worktree
+    #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
+    worktree: Option<Option<PathBuf>>,
+    /// How thorough; only recorded for now
+    #[arg(long, value_enum, default_value = "standard")]
+    depth: Depth,
+    /// Stop when this stage is done
+    #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
+    stop_after: Option<Stage>,
+}
+
+impl NewArgs {
+    /// The demo's arguments.
+    pub(super) fn for_demo(idea: &str, name: &str) -> Self {
+        Self {
+            idea: vec![idea.to_owned()],
+            file: None,
+            name: name.parse().ok(),
+            base: None,
+            worktree: None,
+            depth: Depth::Standard,
+            stop_after: None,
+        }
+    }
+}
+
+pub(super) fn run(context: &Context, args: NewArgs) -> Answer {
+    let git = context.git()?;
+    preflight(git)?;
+    let refs = context.refs()?;
+    let idea = idea::text(context, &args.idea, args.file.as_deref(), "idea")?;
+    context.mode()?;
+    let named = args.name.as_ref().or(context.global.session.as_ref());
+    let name = free_name(git, &refs, named, &idea)?;
+    room_for_branches(git, &context.config()?.project.branch_prefix)?;
+    require_not_sparse(git, &name)?;
+    let models = run::models(context)?;
+    let dirty = git.status()?;
+    let worktree = match &args.worktree {
+        Some(path) => Some(path.clone()),
+        None if !dirty.is_empty() => ask_about_dirty_tree(context, &dirty)?,
+        None => None,
+    };
+    context.ui.set_session(&name);
+    let (base, start) = base(context, git, &refs, &name, args.base.as_deref())?;
+    let held = run::hold(context, &name, "git cowork new")?;
+    let file = SessionFile {
+        schema_version: SCHEMA_VERSION.to_owned(),
+        id: uuid::Uuid::now_v7().to_string(),
+        name: name.to_string(),
+        title: subject_line(first_line(&idea)),
+        idea,
+        depth: args.depth,
+        base,
+        created_at: clock::rfc3339(clock::now()),
+        ..SessionFile::default()
+    };
+    let (held, session) = start::begin(context, held, &refs, &name, file, &start, worktree)?;
+    context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
+    let extent = Extent { stop_after: args.stop_after, ..Extent::default() };
+    run::run_session(context, &held, &models, session, extent)
+}
+
+/// What must be so before anything is looked at.
+pub(super) fn preflight(git: &Git) -> anyhow::Result<()> {
+    git.require_identity()?;
+    if let Some(operation) = git.operation_in_progress()? {
+        return Err(Error::repository(format!("a {operation} is under way"))
+            .hint(format!("finish it, or: {}", ending(operation)))
+            .into());
+    }
+    Ok(())
+}
+
+fn free_name(
+    git: &Git,
+    refs: &RefNames,
+    named: Option<&SessionName>,
+    idea: &str,
+) -> anyhow::Result<SessionName> {
+    let free = |name: &SessionName| Ok::<_, anyhow::Error>(!taken(git, refs, name)?);
+    if let Some(name) = named {
+        if name.patch_parts().is_some() {
+            return Err(Error::usage(format!("'{name}' is the name of a change request"))
+                .hint("a name of a new session has no double dash")
+                .into());
+        }
+        if !free(name)? {
+            return Err(Error::repository(format!("there is or was a session '{name}'"))
+                .hint(format!("go on with it: git cowork resume {name}"))
+                .hint("or take another name")
+                .into());
+        }
+        return Ok(name.clone());
+    }
+    let first = slug(first_line(idea));
+    for number in 1.. {
+        let name = first.numbered(number);
+        if free(&name)? {
+            return Ok(name);
+        }
+    }
+    Ok(first)
+}
+
+/// A branch called `cowork` leaves no room for `cowork/NAME`.
+fn room_for_branches(git: &Git, prefix: &str) -> anyhow::Result<()> {
+    if git.branch_exists(prefix)? {
+        return Err(Error::repository(format!(
+            "a branch named '{prefix}' leaves no room for branches named '{prefix}/…'"
+        ))
+        .hint("use another prefix here ([project] branch_prefix): git config cowork.project.branchprefix sessions")
+        .hint(format!("or rename the branch: git branch -m {prefix} old-{prefix}"))
+        .into());
+    }
+    Ok(())
+}
+
+pub(super) fn require_not_sparse(git: &Git, name: &SessionName) -> anyhow::Result<()> {
+    let dir = name.record_dir();
+    if git.sparse_excludes(&format!("{dir}/session.json"))? {
+        return Err(Error::repository(".cowork lies outside this sparse checkout")
+            .hint("take it in: git sparse-checkout add .cowork")
+            .into());
+    }
+    Ok(())
+}
+
+/// On a terminal: what to do with the user's own changes. The answer is a worktree or none.
+#[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
+fn ask_about_dirty_tree(
+    context: &Context,
+    dirty: &[StatusEntry],
+) -> anyhow::Result<Option<Option<PathBuf>>> {
+    if !context.attended {
+        return Ok(None);
+    }
+    context.ui.clear();
+    let prompt = format!(
+        "{} of your files {} not committed",
+        dirty.len(),
+        if dirty.len() == 1 { "is" } else { "are" }
+    );
+    let answers = [
+        ('w', "work in a linked worktree, this one stays as it is"),
+        ('p', "go on here; these files are protected, never written or committed"),
+        ('c', "cancel"),
+    ];
+    match choose(&Tty::new(context.color), &prompt, &answers, Some('w'))? {
+        Some('w') => Ok(Some(None)),
+        Some('p') => Ok(None),
+        _ => {
+            Err(Error::new(crate::error::Kind::Interrupted, "cancelled; nothing was changed")
+                .into())
+        }
+    }
+}
+
+fn first_line(idea: &str) -> &str {
+    idea.lines().find(|line| !line.trim().is_empty()).unwrap_or(idea)
+}
+
+/// What the session starts from: the base as `session.json` has it, and the commit.
+fn base(
+    context: &Context,
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+    asked: Option<&str>,
+) -> anyhow::Result<(Base, Oid)> {
+    let (branch, start) = match (asked, git.head()?) {
+        (Some(rev), _) => {
+            let Some(start) = git.resolve(rev)? else {
+                return Err(Error::usage(format!("'{rev}' names no commit")).into());
+            };
+            let branch = if git.branch_exists(rev)? { rev.to_owned() } else { String::new() };
+            (branch, start)
+        }
+        (None, Head::Unborn { branch }) => {
+            let root = git.create_root_commit("Start of the repository\n")?;
+            context.ui.emit(Event::Note {
+                text: format!("{} had no commit yet; made an empty one", branch.short()),
+            });
+            (branch.short().to_owned(), root)
+        }
+        (None, Head::Detached { oid }) => (String::new(), oid),
+        (None, Head::Branch { name: branch, oid }) => match refs.session_of(branch.as_str()) {
+            // On a session's branch a new session starts where that one did.
+            Some(other) if other != *name => {
+                let file = Session::find(git, refs, &other)?.file;
+                let tip = git.resolve(&format!("refs/heads/{}", file.base.branch))?;
+                let commit = match tip {
+                    Some(tip) => tip,
+                    None => file.base.commit.parse()?,
+                };
+                (file.base.branch, commit)
+            }
+            _ => (branch.short().to_owned(), oid),
+        },
+    };
+    Ok((Base { branch, commit: start.to_string() }, start))
+}

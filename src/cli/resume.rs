@@ -1,0 +1,106 @@
+//! `git cowork resume`: on from where history says a session stands.
+
+use clap::Args;
+
+use super::context::Context;
+use super::run::{self, Extent, Held};
+use super::{Answer, new, parse_stage, start, upstream};
+use crate::event::{Event, Sink as _};
+use crate::gate::Mode;
+use crate::git::{Git, Head};
+use crate::session::{RefNames, Session, SessionName};
+use crate::stage::Stage;
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// Session name [default: the branch you are on, else the newest unfinished one]
+    #[arg(value_name = "SESSION")]
+    name: Option<SessionName>,
+    /// First go back to before this stage, as revert does
+    #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
+    goto_stage: Option<Stage>,
+    /// Stop when this stage is done
+    #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
+    stop_after: Option<Stage>,
+}
+
+pub(super) fn run(context: &Context, args: ResumeArgs) -> Answer {
+    let extent = Extent { stop_after: args.stop_after, go_back_to: args.goto_stage, no_run: false };
+    go_on(context, args.name.as_ref(), extent, "git cowork resume")
+}
+
+/// Switches to the session and runs it.
+pub(super) fn go_on(
+    context: &Context,
+    name: Option<&SessionName>,
+    extent: Extent,
+    command: &str,
+) -> Answer {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    new::preflight(git)?;
+    let mode = context.mode()?;
+    let (held, session) = take(context, name, command)?;
+    new::require_not_sparse(git, &session.name)?;
+    context
+        .ui
+        .emit(Event::SessionStarted { branch: refs.short_branch(&session.name), resumed: true });
+    let asks_nobody = session.is_completed() && extent.go_back_to.is_none();
+    let waits = session.waiting().is_some_and(|waiting| waiting.answer.is_none());
+    let goes_back = extent.go_back_to.is_some();
+    let models = if extent.no_run || asks_nobody || (waits && mode == Mode::Wait && !goes_back) {
+        run::no_models()
+    } else {
+        run::models(context)?
+    };
+    run::run_session(context, &held, &models, session, extent)
+}
+
+/// Takes the session a command means: its lock, its branch, its history. A start that was killed
+/// is finished first.
+pub(super) fn take(
+    context: &Context,
+    name: Option<&SessionName>,
+    command: &str,
+) -> anyhow::Result<(Held, Session)> {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    let name = context.session_name(name)?;
+    let short = refs.short_branch(&name);
+    if !git.branch_exists(&short)? && !git.remote_branches(&short)?.is_empty() {
+        git.track_remote(&short)?;
+    }
+    upstream::require_not_behind(git, &refs, &name)?;
+    let unfinished = start::is_unfinished(git, &refs, &name)?;
+    if !unfinished {
+        // An unknown session is said before anything is locked for it.
+        Session::find(git, &refs, &name)?;
+    }
+    let held = run::hold(context, &name, command)?;
+    stand_on(&held.git, &refs, &name)?;
+    release_protected(&held)?;
+    if unfinished && let Some(session) = start::finish(context, &held, &refs, &name)? {
+        return Ok((held, session));
+    }
+    let session = Session::find(git, &refs, &name)?;
+    Ok((held, session))
+}
+
+/// What the user has committed since is no longer protected.
+fn release_protected(held: &Held) -> anyhow::Result<()> {
+    let mut protected = held.state.protected()?;
+    if protected.is_empty() {
+        return Ok(());
+    }
+    let dirty: Vec<String> = held.git.status()?.into_iter().map(|entry| entry.path).collect();
+    protected.retain(|entry| dirty.contains(&entry.path));
+    held.state.set_protected(&protected)
+}
+
+/// Makes sure that HEAD is on the session's branch.
+fn stand_on(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
+    match git.head()? {
+        Head::Branch { name: branch, .. } if branch == refs.branch(name) => Ok(()),
+        _ => git.switch(&refs.short_branch(name)),
+    }
+}

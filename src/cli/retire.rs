@@ -1,0 +1,207 @@
+//! `git cowork archive` and `git cowork delete`: a session out of sight, and nothing lost.
+
+use std::path::{Path, PathBuf};
+
+use super::context::Context;
+use super::restore::with_recorder;
+use super::run::{self, Held};
+use super::{Answer, SessionArg, new};
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::gate::{Tty, confirm};
+use crate::git::{Git, Oid};
+use crate::session::{KeptDraft, RefNames, Session, SessionName, Verdict, kept_draft};
+
+/// What is done with the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Archived,
+    Deleted,
+}
+
+/// `git cowork archive`
+pub(super) fn archive(context: &Context, args: &SessionArg) -> Answer {
+    retire(context, args, Fate::Archived)
+}
+
+/// `git cowork delete`
+pub(super) fn delete(context: &Context, args: &SessionArg) -> Answer {
+    retire(context, args, Fate::Deleted)
+}
+
+fn retire(context: &Context, args: &SessionArg, fate: Fate) -> Answer {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    new::preflight(git)?;
+    let name = context.session_name(args.name.as_ref())?;
+    let session = Session::find(git, &refs, &name)?;
+    if fate == Fate::Deleted && context.attended {
+        let question = format!("delete {name}? Its tip stays as an attempt.");
+        if !confirm(&Tty::new(context.color), &question)? {
+            return Err(Error::failed("nothing was deleted").into());
+        }
+    }
+    let command = if fate == Fate::Archived { "git cowork archive" } else { "git cowork delete" };
+    let held = run::hold(context, &name, command)?;
+    let tip = session.tip.clone();
+    may_leave(context, &held, &refs, &session)?;
+    // First what would be left behind, then the branch.
+    let kept = keep(context, &held, &session, fate)?;
+    leave_branch(context, &held, &refs, &session)?;
+    with_recorder(context, &held, &name, &tip, |recorder| match fate {
+        Fate::Archived => recorder.archive(&tip),
+        Fate::Deleted => recorder.delete(&tip),
+    })?;
+    say(context, &name, fate, kept);
+    Ok(0)
+}
+
+/// Makes sure that going back to the base loses nothing, before anything is put away.
+fn may_leave(
+    context: &Context,
+    held: &Held,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<()> {
+    if !standing_on(&held.git, refs, &session.name)? {
+        return match linked_tree(&held.git, refs, &session.name)? {
+            Some(path) => may_remove(&held.git, &path),
+            None => Ok(()),
+        };
+    }
+    if let Some(elsewhere) = checked_out(&held.git, &session.file.base.branch)? {
+        let (here, there) = (held.git.top().display(), elsewhere.display());
+        return Err(Error::repository(format!("{here} cannot leave {}", refs.short_branch(&session.name)))
+            .hint(format!("{} is checked out in {there}: from there this working tree is removed with its session: cd {there}", session.file.base.branch))
+            .into());
+    }
+    let target = base_of(&held.git, session)?;
+    let tip = &session.tip;
+    with_recorder(context, held, &session.name, tip, |recorder| recorder.may_rewind(tip, &target))
+}
+
+/// Makes sure that nothing goes with a linked working tree: git itself would remove ignored files.
+fn may_remove(git: &Git, path: &Path) -> anyhow::Result<()> {
+    let linked = git.at(path)?;
+    let mut lost: Vec<String> = linked.status()?.into_iter().map(|entry| entry.path).collect();
+    lost.extend(linked.unknown_files()?);
+    lost.sort();
+    lost.dedup();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let path = path.display();
+    let message = format!("the session's working tree {path} holds what is in no commit");
+    Err(Error::repository(format!("{message}: {}", lost.join(", ")))
+        .hint("commit or move away what you need, then the same command again")
+        .hint(format!("if all of it may go: git worktree remove --force {path}"))
+        .into())
+}
+
+/// Where HEAD goes: the tip of the base branch, else the commit the session began on.
+fn base_of(git: &Git, session: &Session) -> anyhow::Result<Oid> {
+    let base = &session.file.base;
+    let branch = format!("refs/heads/{}", base.branch);
+    match git.resolve(&branch)?.filter(|_| !base.branch.is_empty()) {
+        Some(tip) => Ok(tip),
+        None => Ok(base.commit.parse()?),
+    }
+}
+
+/// Keeps as an attempt what no ref would name afterwards.
+fn keep(
+    context: &Context,
+    held: &Held,
+    session: &Session,
+    fate: Fate,
+) -> anyhow::Result<Option<u32>> {
+    let (name, tip) = (&session.name, &session.tip);
+    let refs = context.refs()?;
+    let here = standing_on(&held.git, &refs, name)?;
+    with_recorder(context, held, name, tip, |recorder| {
+        if fate == Fate::Deleted {
+            return recorder.keep_attempt(tip, "deleted", Verdict::Aborted).map(Some);
+        }
+        let stage = session.next_stage();
+        let draft = stage.map(|stage| kept_draft(&held.git, session, stage)).transpose()?.flatten();
+        let mut kept = match draft {
+            Some(KeptDraft::Live(draft) | KeptDraft::Elsewhere(draft)) => {
+                Some(recorder.keep_draft(tip, &draft.commit, "archived with a draft")?)
+            }
+            Some(KeptDraft::Aborted) | None => None,
+        };
+        if here && recorder.would_lose(tip)? {
+            kept = Some(recorder.keep_attempt(tip, "archived", Verdict::Passed)?);
+        }
+        Ok(kept)
+    })
+}
+
+fn standing_on(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
+    Ok(git.head()?.branch() == Some(&refs.branch(name)))
+}
+
+/// Makes sure that the branch is checked out nowhere: here by going back to its base, in a linked
+/// working tree by removing that when it is clean.
+fn leave_branch(
+    context: &Context,
+    held: &Held,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<()> {
+    let git = &held.git;
+    if standing_on(git, refs, &session.name)? {
+        with_recorder(context, held, &session.name, &session.tip, |recorder| {
+            recorder.put_back(&session.tip)
+        })?;
+        return go_to_base(git, session);
+    }
+    match linked_tree(git, refs, &session.name)? {
+        Some(path) => remove_worktree(context, git, &path),
+        None => Ok(()),
+    }
+}
+
+/// The working tree that has the session's branch.
+fn linked_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Option<PathBuf>> {
+    checked_out(git, &refs.short_branch(name))
+}
+
+/// The working tree a branch is checked out in.
+fn checked_out(git: &Git, branch: &str) -> anyhow::Result<Option<PathBuf>> {
+    let found = git.list_refs(&[format!("refs/heads/{branch}")])?;
+    let found = found.into_iter().find(|info| info.name.short() == branch);
+    Ok(found.and_then(|info| info.worktree))
+}
+
+fn go_to_base(git: &Git, session: &Session) -> anyhow::Result<()> {
+    let base = &session.file.base;
+    if !base.branch.is_empty() && git.branch_exists(&base.branch)? {
+        return git.switch(&base.branch);
+    }
+    git.detach(&base_of(git, session)?)
+}
+
+fn remove_worktree(context: &Context, git: &Git, path: &Path) -> anyhow::Result<()> {
+    git.worktree_remove(path).map_err(|error| {
+        Error::repository(format!(
+            "the session's working tree {} cannot go: {error:#}",
+            path.display()
+        ))
+        .hint("commit or remove what lies there, then the same command again")
+    })?;
+    let text = format!("removed the working tree {}", path.display());
+    context.ui.emit(Event::Note { text });
+    Ok(())
+}
+
+fn say(context: &Context, name: &SessionName, fate: Fate, kept: Option<u32>) {
+    let note = |text: String| context.ui.emit(Event::Note { text });
+    match fate {
+        Fate::Archived => note(format!("{name} is archived; back: git cowork restore {name}")),
+        Fate::Deleted => note(format!("{name} is deleted; back: git cowork undo --session {name}")),
+    }
+    if let (Fate::Archived, Some(kept)) = (fate, kept) {
+        note(format!("its unfinished draft is attempt {kept}: git cowork restore {name} {kept}"));
+    }
+}

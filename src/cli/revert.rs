@@ -1,0 +1,27 @@
+//! `git cowork revert --to STAGE`
+
+use clap::Args;
+
+use super::context::Context;
+use super::run::Extent;
+use super::{Answer, parse_stage, resume};
+use crate::session::SessionName;
+use crate::stage::Stage;
+
+#[derive(Debug, Args)]
+pub(crate) struct RevertArgs {
+    /// Session name [default: the branch you are on, else the newest unfinished one]
+    #[arg(value_name = "SESSION")]
+    name: Option<SessionName>,
+    /// The stage that is to be done again
+    #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
+    to: Stage,
+    /// Only go back
+    #[arg(long)]
+    no_run: bool,
+}
+
+pub(super) fn run(context: &Context, args: RevertArgs) -> Answer {
+    let extent = Extent { stop_after: None, go_back_to: Some(args.to), no_run: args.no_run };
+    resume::go_on(context, args.name.as_ref(), extent, "git cowork revert")
+}

@@ -1,0 +1,66 @@
+//! `git cowork review`: an answer to a waiting draft, as one commit. Nothing is run.
+
+use clap::Args;
+
+use super::context::Context;
+use super::{Answer, idea, new, resume, run};
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::gate::Mode;
+use crate::pipeline::Answer as Review;
+use crate::session::SessionName;
+
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("answer").args(["pass", "edit", "feedback", "abort"])))]
+pub(crate) struct ReviewArgs {
+    /// Session name [default: the branch you are on, else the newest unfinished one]
+    #[arg(value_name = "SESSION")]
+    name: Option<SessionName>,
+    /// The draft passes as it is
+    #[arg(long)]
+    pass: bool,
+    /// Open the draft in the editor; what is saved passes
+    #[arg(long)]
+    edit: bool,
+    /// The draft is to be done again, with this in mind
+    #[arg(long, value_name = "TEXT")]
+    feedback: Option<String>,
+    /// The next resume begins the stage afresh
+    #[arg(long)]
+    abort: bool,
+}
+
+pub(super) fn run(context: &Context, args: ReviewArgs) -> Answer {
+    let answer = match (args.pass, args.edit, args.feedback, args.abort) {
+        (true, ..) => Review::Pass,
+        (_, true, ..) => Review::Edit,
+        (.., Some(text), _) if text.trim().is_empty() => {
+            return Err(Error::usage("the feedback is empty").into());
+        }
+        (.., Some(text), _) => Review::Feedback(text),
+        (.., true) => Review::Abort,
+        _ if context.attended => Review::Ask,
+        _ => {
+            return Err(Error::usage("there is no terminal to ask on")
+                .hint("say what you decide: --pass, --edit, --feedback TEXT or --abort")
+                .into());
+        }
+    };
+    new::preflight(context.git()?)?;
+    let (held, session) = resume::take(context, args.name.as_ref(), "git cowork review")?;
+    let editor = idea::editor(context)?;
+    let name = session.name.clone();
+    let models = run::no_models();
+    let mode = if matches!(answer, Review::Ask) { Mode::Ask } else { Mode::Wait };
+    let commit = run::with_pipeline(context, &held, &models, mode, session, |pipeline| {
+        pipeline.answer(answer, &editor)
+    })?;
+    match commit {
+        Some(commit) => {
+            let text = format!("recorded as {}; go on: git cowork resume {name}", commit.short());
+            context.ui.emit(Event::Note { text });
+            Ok(0)
+        }
+        None => Err(Error::waiting("nothing was decided; the draft still waits").into()),
+    }
+}

@@ -1,0 +1,228 @@
+//! The start of a session: what is the user's is written down, then the branch is made, then the
+//! start commit. A start that was killed in the middle is rolled forward by the next command.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use super::context::Context;
+use super::run::{self, Held};
+use crate::artifact::{Artifact, SessionFile, render_json};
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::git::{Git, Head, Oid, RefTransaction, StatusEntry, Store};
+use crate::record::{Recorded, Recorder, Scope, point};
+use crate::session::{Protected, RefNames, Session, SessionName, StateDir};
+
+/// What is known of a start before its branch exists; kept in J until the start commit does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Starting {
+    file: SessionFile,
+    start: Oid,
+}
+
+/// Marks our JSON as generated, for forges that fold such files in reviews.
+const ATTRIBUTES: &str = ".cowork/.gitattributes";
+
+/// Larger files of the user's are not copied into the repository, in bytes.
+const MOST_KEPT: u64 = 10 * 1024 * 1024;
+
+/// Name of that note in J.
+const NOTE: &str = "start.json";
+
+/// Makes the branch, here or in a linked worktree, and the start commit.
+#[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
+pub(super) fn begin(
+    context: &Context,
+    mut held: Held,
+    refs: &RefNames,
+    name: &SessionName,
+    file: SessionFile,
+    start: &Oid,
+    worktree: Option<Option<PathBuf>>,
+) -> anyhow::Result<(Held, Session)> {
+    let before = held.git.head()?;
+    let main = held.git.clone();
+    // A linked worktree begins clean; the user's files stay in the other one.
+    let dirty = if worktree.is_some() { Vec::new() } else { held.git.status()? };
+    protect(context, &held, &dirty)?;
+    let starting = Starting { file, start: start.clone() };
+    held.state.set_note(NOTE, Some(&starting))?;
+    point("start.before-branch");
+    let branch = refs.short_branch(name);
+    let added = worktree.is_some();
+    match worktree {
+        Some(path) => {
+            let path = path.unwrap_or_else(|| default_worktree(&held.git, name));
+            held.git = held.git.worktree_add(&path, &branch, start)?;
+            let text = format!("working in {}", held.git.top().display());
+            context.ui.emit(Event::Note { text });
+        }
+        None => held.git.switch_new(&branch, start)?,
+    }
+    point("start.after-branch");
+    let ours = paths(&held, name)?;
+    match commit(context, &held, refs, name, &starting) {
+        Ok(session) => Ok((held, session)),
+        Err(error) => {
+            held.git.restore_paths(start, &ours)?;
+            if added {
+                let linked = held.git.top().to_owned();
+                held.git = main;
+                held.git.worktree_remove(&linked)?;
+            } else {
+                stand_again(&held.git, &before)?;
+            }
+            abandon(&held, refs, name, start)?;
+            Err(error)
+        }
+    }
+}
+
+/// Finishes a start that was killed after its branch was made. `None` when there is nothing to
+/// finish.
+pub(super) fn finish(
+    context: &Context,
+    held: &Held,
+    refs: &RefNames,
+    name: &SessionName,
+) -> anyhow::Result<Option<Session>> {
+    match held.state.note::<Starting>(NOTE)? {
+        Some(starting) => commit(context, held, refs, name, &starting).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// True when a branch of this name exists and a killed start can be finished on it.
+pub(super) fn is_unfinished(
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+) -> anyhow::Result<bool> {
+    if git.resolve(refs.branch(name).as_str())?.is_none() || Session::find(git, refs, name).is_ok()
+    {
+        return Ok(false);
+    }
+    Ok(StateDir::at(&git.state_dir(), name).note::<Starting>(NOTE)?.is_some())
+}
+
+/// Beside the repository: `../REPOSITORY.cowork/NAME`.
+fn default_worktree(git: &Git, name: &SessionName) -> PathBuf {
+    let top = git.top();
+    let folder = top.file_name().map_or_else(|| "repository".into(), |n| n.to_string_lossy());
+    let beside = top.parent().unwrap_or(top);
+    beside.join(format!("{folder}.cowork")).join(name.as_str())
+}
+
+/// Writes down what is the user's, before the first commit of ours, and keeps its bytes.
+fn protect(context: &Context, held: &Held, dirty: &[StatusEntry]) -> anyhow::Result<()> {
+    let paths: Vec<String> = dirty
+        .iter()
+        .map(|entry| entry.path.clone())
+        .filter(|path| !path.starts_with(".cowork/sessions/"))
+        .collect();
+    let small = |path: &String| {
+        let meta = held.git.top().join(path).symlink_metadata();
+        meta.is_ok_and(|meta| meta.len() <= MOST_KEPT)
+    };
+    let (paths, large): (Vec<String>, Vec<String>) = paths.into_iter().partition(small);
+    // Tools are kept away, commands of a model are not: what they break is in no commit.
+    let mut blobs = held.git.hash_files(&paths, Store::Write)?;
+    blobs.extend(held.git.hash_files(&large, Store::No)?);
+    let paths = paths.into_iter().chain(large);
+    let blob = |blob: Option<Oid>| blob.map(|b| b.to_string()).unwrap_or_default();
+    let list: Vec<Protected> =
+        paths.zip(blobs).map(|(path, b)| Protected { path, blob: blob(b) }).collect();
+    held.state.set_protected(&list)?;
+    if !list.is_empty() {
+        let files =
+            if list.len() == 1 { "1 file".to_owned() } else { format!("{} files", list.len()) };
+        let text =
+            format!("{files} with your uncommitted changes: protected, never written or committed");
+        context.ui.emit(Event::Note { text });
+    }
+    Ok(())
+}
+
+/// What the start commit holds; `.cowork/.gitattributes` only where there is none yet, or the one
+/// of a start that was killed.
+fn paths(held: &Held, name: &SessionName) -> anyhow::Result<Vec<String>> {
+    let mut paths = vec![format!("{}/{}", name.record_dir(), Artifact::Session.file_name())];
+    let theirs = held.state.protected()?.iter().any(|entry| entry.path == ATTRIBUTES)
+        || !held.git.tracked(&[ATTRIBUTES])?.is_empty();
+    if !theirs {
+        paths.push(ATTRIBUTES.to_owned());
+    }
+    Ok(paths)
+}
+
+/// The start commit, on the session's branch.
+fn commit(
+    context: &Context,
+    held: &Held,
+    refs: &RefNames,
+    name: &SessionName,
+    starting: &Starting,
+) -> anyhow::Result<Session> {
+    let Starting { file, start } = starting;
+    let git = &held.git;
+    let ours = paths(held, name)?;
+    for path in &ours {
+        let text = if path == ATTRIBUTES {
+            "*.json linguist-generated\n".to_owned()
+        } else {
+            render_json(file)?
+        };
+        write(git.top(), path, &text)?;
+    }
+    let workspace = run::workspace(context, held, name)?;
+    let recorder = Recorder {
+        git,
+        refs,
+        project: &context.config()?.project,
+        state: &held.state,
+        workspace: &workspace,
+        name,
+        id: &file.id,
+        scope: Scope::Documents,
+    };
+    match recorder.start(start, &file.title, &file.idea, &ours)? {
+        Recorded::Done(commit) => {
+            held.state.set_note::<Starting>(NOTE, None)?;
+            Session::load(git, name, &commit)
+        }
+        Recorded::Refused { hook, output } => Err(Error::repository(format!(
+            "the repository's {hook} hook refused the start commit:\n{}",
+            output.trim()
+        ))
+        .hint("mend what it complains about, then the same command again; nothing was changed")
+        .into()),
+    }
+}
+
+/// Puts HEAD back to where it was.
+fn stand_again(git: &Git, before: &Head) -> anyhow::Result<()> {
+    match before {
+        Head::Branch { name: branch, .. } | Head::Unborn { branch } => git.switch(branch.short()),
+        Head::Detached { oid } => git.detach(oid),
+    }
+}
+
+/// Takes back a start whose commit was refused: the branch and our notes.
+fn abandon(held: &Held, refs: &RefNames, name: &SessionName, start: &Oid) -> anyhow::Result<()> {
+    RefTransaction::new("cowork: the start was refused")
+        .delete(&refs.branch(name), start)
+        .commit(&held.git)?;
+    held.state.set_note::<Starting>(NOTE, None)?;
+    held.state.set_protected(&[])
+}
+
+fn write(top: &Path, path: &str, text: &str) -> anyhow::Result<()> {
+    let full = top.join(path);
+    if let Some(parent) = full.parent() {
+        std::fs::create_dir_all(parent)
+            .with_context(|| format!("creating {}", parent.display()))?;
+    }
+    std::fs::write(&full, text).with_context(|| format!("writing {path}"))
+}

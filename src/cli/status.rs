@@ -1,0 +1,282 @@
+//! `git cowork status`
+
+use std::fmt::Write as _;
+
+use super::context::Context;
+use super::paint::Paint;
+use super::{Answer, SessionArg};
+use crate::config::Budget;
+use crate::git::{Git, RefName};
+use crate::model::budget;
+use crate::pipeline::verify::changed_since_approval;
+use crate::session::{
+    Details, Entry, Kind, Session, SessionName, State, StateDir, Status, Verdict, Waiting, key,
+};
+use crate::stage::Stage;
+use crate::ui::sanitize;
+
+pub(super) fn run(context: &Context, args: SessionArg) -> Answer {
+    let git = context.git()?;
+    let session = context.session(args.name.as_ref())?;
+    let name = session.name.clone();
+    let status = context.status(session)?;
+    if context.global.json {
+        context.print(&format!("{}\n", serde_json::to_string(&status.json())?))?;
+        return Ok(0);
+    }
+    let place = place(git, &context.refs()?.branch(&name))?;
+    let paint = Paint { on: context.color_stdout() };
+    let details = status.details(git)?;
+    let mut text = full(&status, &details, &context.refs()?.short_branch(&name), &place, &paint);
+    for (stage, file) in changed_since_approval(git, &status.session)? {
+        let _ = writeln!(text, "Changed  {file} is not what was approved with {stage}");
+    }
+    text += &asked(&status);
+    if let Some(used) = used(&status, &context.config()?.budget) {
+        let _ = writeln!(text, "Used     {used}");
+    }
+    text += &yours(git, &name)?;
+    text += &kept(&status, &details);
+    let there = match &place {
+        Place::Elsewhere(path) if status.state == State::InProgress => format!("cd {path} && "),
+        _ => String::new(),
+    };
+    let _ = writeln!(text, "Next     {there}{}", status.next_command());
+    context.print(&text)?;
+    Ok(0)
+}
+
+/// Where a session's branch is checked out.
+enum Place {
+    Here,
+    Nowhere,
+    /// In another working tree.
+    Elsewhere(String),
+}
+
+fn place(git: &Git, branch: &RefName) -> anyhow::Result<Place> {
+    if git.head()?.branch() == Some(branch) {
+        return Ok(Place::Here);
+    }
+    let found = git.list_refs(&[branch.as_str()])?.into_iter().find(|info| info.name == *branch);
+    let path = found.and_then(|info| info.worktree);
+    Ok(path.map_or(Place::Nowhere, |path| Place::Elsewhere(path.display().to_string())))
+}
+
+/// What models used, beside the budgets that are set; nothing where no model was asked.
+pub(super) fn used(status: &Status, budget: &Budget) -> Option<String> {
+    let spent = &status.spent;
+    if spent.requests == 0 && spent.tokens() == 0 {
+        return None;
+    }
+    let mut used = spent.words();
+    if let Some(money) = budget::money(budget, spent) {
+        let _ = write!(used, ", {money}");
+    }
+    for limit in budget::limits(budget, spent) {
+        let _ = write!(used, " · {limit}");
+    }
+    Some(used)
+}
+
+/// The user's own files that were dirty before the session began and still are.
+fn yours(git: &Git, name: &SessionName) -> anyhow::Result<String> {
+    let protected = StateDir::at(&git.state_dir(), name).protected()?;
+    if protected.is_empty() {
+        return Ok(String::new());
+    }
+    let dirty: Vec<String> = git.status()?.into_iter().map(|entry| entry.path).collect();
+    let mut names: Vec<&str> = protected.iter().map(|entry| entry.path.as_str()).collect();
+    names.retain(|name| dirty.iter().any(|path| path == name));
+    if names.is_empty() {
+        return Ok(String::new());
+    }
+    let has = if names.len() == 1 { "has" } else { "have" };
+    let more = names.len().saturating_sub(3);
+    names.truncate(3);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let names = names.join(", ");
+    Ok(format!("Yours    {names}{more} {has} your uncommitted edits; protected, not committed\n"))
+}
+
+/// What is kept beside the branch.
+fn kept(status: &Status, details: &Details) -> String {
+    let mut kept = Vec::new();
+    if details.attempts > 0 {
+        let attempts = plural(details.attempts, "attempt");
+        let newest = details.newest_attempt.as_deref().unwrap_or_default();
+        let number = newest.rsplit('/').next().unwrap_or_default();
+        let which = if details.attempts == 1 { "restore" } else { "restore the newest" };
+        let name = &status.session.name;
+        kept.push(format!("{attempts} ({which}: git cowork restore {name} {number})"));
+    }
+    if let (Some(stage), Some(draft)) = (status.stage, &details.draft) {
+        let state = if details.partial { ", not finished" } else { "" };
+        kept.push(format!("draft {} of {stage}{state} (git show {draft})", status.iteration));
+    }
+    if kept.is_empty() { String::new() } else { format!("Kept     {}\n", kept.join("; ")) }
+}
+
+/// Three lines.
+pub(super) fn brief(status: &Status) -> String {
+    let session = &status.session;
+    let mut out = format!("Session  {} · {}\n", session.name, session.file.title);
+    let done: Vec<&str> = session.done().iter().map(|stage| stage.name()).collect();
+    let done = if done.is_empty() {
+        "no stage is done yet".to_owned()
+    } else {
+        format!("done: {}", done.join(", "))
+    };
+    let _ = writeln!(out, "Stands   {} · {done}", standing(status));
+    out += &asked(status);
+    let _ = writeln!(out, "Next     {}", status.next_command());
+    out
+}
+
+/// What a model asked when it stopped for a person.
+fn asked(status: &Status) -> String {
+    let waiting = status.session.waiting().filter(|_| status.state == State::Waiting);
+    let reason = waiting.as_ref().and_then(Waiting::reason);
+    reason.map(|reason| format!("Asked    {}\n", sanitize(&reason))).unwrap_or_default()
+}
+
+fn standing(status: &Status) -> String {
+    let Some(stage) = status.stage else { return status.state.name().to_owned() };
+    match status.state {
+        State::Waiting => format!("{stage} draft {} waits for review", status.iteration),
+        _ if stage == Stage::Coding && status.tasks.1 > 0 => format!("{stage}, {}", tasks(status)),
+        _ => format!("{stage} comes next"),
+    }
+}
+
+fn tasks(status: &Status) -> String {
+    format!("{} of {}", status.tasks.0, plural(status.tasks.1, "task"))
+}
+
+fn full(status: &Status, details: &Details, branch: &str, place: &Place, paint: &Paint) -> String {
+    let session = &status.session;
+    let base = &session.file.base.branch;
+    let base = if base.is_empty() { "a detached HEAD" } else { base };
+    let ahead = match details.base_ahead {
+        Some(n) if n > 0 => format!(" ({base} is {n} ahead)"),
+        _ => String::new(),
+    };
+    let stands = match place {
+        Place::Here => format!("on branch {branch}"),
+        Place::Nowhere => format!("not on branch {branch}"),
+        Place::Elsewhere(path) => format!("branch {branch} is checked out in {path}"),
+    };
+    let mut out = format!("Session  {} · {stands}, based on {base}{ahead}\n", session.name);
+    let _ = writeln!(out, "Idea     {}", session.file.title);
+    out += &stages(status, details, paint);
+    out
+}
+
+/// A line for each stage that is done or under way, and one for all that come later.
+fn stages(status: &Status, details: &Details, paint: &Paint) -> String {
+    let session = &status.session;
+    let hows: Vec<_> =
+        session.order().into_iter().map(|stage| (stage, how(session, stage))).collect();
+    let wide = hows.iter().map(|(_, how)| how.chars().count()).max().unwrap_or(0);
+    let label = |stage: Stage| {
+        let label = details.labels.get(&stage).map_or(stage.name(), String::as_str);
+        label.to_owned()
+    };
+    let name = session.order().into_iter().map(|s| label(s).len()).max().unwrap_or(0).max(9);
+    let mut out = String::new();
+    let mut later = Vec::new();
+    for (stage, how) in hows {
+        if !session.done().contains(&stage) {
+            if status.stage == Some(stage) {
+                let line = under_way(status, stage);
+                let _ = writeln!(out, "  {} {stage:<name$} {line}", paint.yellow("●"));
+            } else {
+                later.push(stage);
+            }
+            continue;
+        }
+        let _ = match session.stage_entry(stage) {
+            Some(entry) => {
+                let checks = entry.trailers.get(key::CHECKS).filter(|checks| *checks != "none");
+                let line = format!(
+                    "{:<name$} {}  {how:<wide$}  {}{}",
+                    label(stage),
+                    entry.commit.short(),
+                    drafts(entry, details, stage),
+                    checks.map(|checks| format!("  {checks}")).unwrap_or_default()
+                );
+                writeln!(out, "  {} {line}", paint.green("✓"))
+            }
+            None => writeln!(out, "  {} {stage:<name$} (in a later commit)", paint.green("✓")),
+        };
+    }
+    if let Some((last, all)) = later.split_last() {
+        // As wide as the names of the stages above, so that the dots stand in columns.
+        let all: String = all.iter().map(|stage| format!("· {stage:<7} ")).collect();
+        let _ = writeln!(out, "  {all}· {last}");
+    }
+    out
+}
+
+/// How many drafts a finished stage took, and how many of them its critic refused.
+fn drafts(entry: &Entry, details: &Details, stage: Stage) -> String {
+    let mut drafts = plural(entry.iterations() as usize, "draft");
+    if let Some(rejections) = details.rejections.get(&stage) {
+        drafts += &format!(" (critic: {})", plural(*rejections, "rejection"));
+    }
+    if details.attempts > 0 && details.reverted.contains(&stage) {
+        drafts += ", after a revert";
+    }
+    drafts
+}
+
+/// How a finished stage came about; empty for any other.
+fn how(session: &Session, stage: Stage) -> String {
+    match session.stage_entry(stage).map(Entry::verdict) {
+        None => String::new(),
+        Some(Some(Verdict::Passed)) => format!("passed by {}", reviewer(session, stage)),
+        Some(Some(Verdict::Edited)) => format!("edited by {}", reviewer(session, stage)),
+        Some(_) => "auto".to_owned(),
+    }
+}
+
+fn under_way(status: &Status, stage: Stage) -> String {
+    let session = &status.session;
+    let mut line = if stage == Stage::Coding && status.tasks.1 > 0 {
+        tasks(status)
+    } else if status.iteration > 0 {
+        format!("draft {}", status.iteration)
+    } else {
+        "not begun".to_owned()
+    };
+    if let (Some((task, begun)), true) = (&status.task, status.tasks.1 > 0) {
+        line += &format!(", {task} {}", if *begun { "in progress" } else { "is next" });
+    }
+    let last = session.history.iter().rev().find(|e| matches!(e.kind, Kind::Task(_)));
+    if let Some(checks) = last.and_then(|entry| entry.trailers.get(key::CHECKS))
+        && stage == Stage::Coding
+        && checks != "none"
+    {
+        let _ = write!(line, " · last test run: {checks}");
+    }
+    let aborted = format!(" · aborted, resume {}", stage.after_abort());
+    line += match session.waiting().map(|waiting| waiting.answer) {
+        Some(None) => " · waits for review",
+        Some(Some(answer)) => match answer.verdict() {
+            Some(Verdict::Aborted) => &aborted,
+            Some(Verdict::Feedback) => " · feedback given, resume goes on",
+            _ => " · reviewed, resume goes on",
+        },
+        None => "",
+    };
+    line
+}
+
+fn reviewer(session: &Session, stage: Stage) -> String {
+    let by = session.stage_entry(stage).and_then(|entry| entry.trailers.get(key::REVIEWED_BY));
+    by.map_or("a person", |who| who.split(" <").next().unwrap_or(who)).to_owned()
+}
+
+fn plural(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}

@@ -1,0 +1,50 @@
+//! What a remote has of a session that is not here: going on without it would part the two.
+
+use crate::error::Error;
+use crate::git::{Git, RefName};
+use crate::session::{RefNames, SessionName};
+
+/// Makes sure that no remote-tracking branch of the session holds commits we have never seen on
+/// ours. What was here once and was left behind (a revert, an amend, a rebase) is our own.
+///
+/// # Errors
+/// Exit 5 with the way to bring the two together.
+pub(super) fn require_not_behind(
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+) -> anyhow::Result<()> {
+    let short = refs.short_branch(name);
+    let branch = refs.branch(name);
+    let Some(tip) = git.resolve(branch.as_str())? else { return Ok(()) };
+    for remote in git.remote_branches(&short)? {
+        let Some(theirs) = git.resolve(remote.as_str())? else { continue };
+        if git.is_ancestor(&theirs, &tip)? || was_here(git, &branch, theirs.as_str())? {
+            continue;
+        }
+        let (ours, new) = git.ahead_behind(&tip, &theirs)?;
+        let remote = remote.short();
+        let commits =
+            |n: usize| if n == 1 { "1 commit".to_owned() } else { format!("{n} commits") };
+        let error = if ours == 0 {
+            Error::repository(format!("{remote} has {} that {short} has not", commits(new)))
+                .hint(format!("take them: git switch {short} && git merge --ff-only {remote}"))
+        } else {
+            Error::repository(format!(
+                "{short} and {remote} have diverged: {} here, {} there",
+                commits(ours),
+                commits(new)
+            ))
+            .hint(format!("see both: git log --oneline --graph {short} {remote}"))
+            .hint(format!("keep both: git switch {short} && git merge {remote}"))
+            .hint(format!("or theirs only: git switch {short} && git reset --keep {remote}"))
+        };
+        return Err(error.hint("then the same command again").into());
+    }
+    Ok(())
+}
+
+fn was_here(git: &Git, branch: &RefName, commit: &str) -> anyhow::Result<bool> {
+    let log = git.read(["reflog", "show", "--format=%H", branch.as_str(), "--"]).output()?;
+    Ok(log.text().lines().any(|line| line == commit))
+}
