@@ -1,0 +1,174 @@
+//! What a session may use: counted on every try, kept over kills and resumes, and what is said.
+
+use crate::support::kill::kill_at_request;
+use crate::support::todo::{STAGES, approve};
+use crate::support::{Reply, Sandbox, at};
+
+const RESUME: [&str; 3] = ["resume", "--review", "auto"];
+
+/// Tokens of one request of the scripted server.
+const EACH: u64 = 120;
+
+#[test]
+fn a_budget_of_tokens_stops_cleanly_and_can_be_raised() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[budget]\ntokens = 1000\n");
+    let outcome = sandbox.auto(&[]).exits(4).says("budget of tokens").says("of 1000 tokens");
+    assert!(outcome.stderr.contains("git config cowork.budget.tokens 2000"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("git cowork resume"), "{}", outcome.stderr);
+    sandbox.assert_sound();
+    let asked = sandbox.server.requests().len() as u64;
+    assert!(asked * EACH <= 1000 && asked >= 6, "{asked} requests");
+    let shown = sandbox.cowork(&["status"]).exits(0).stdout;
+    assert!(shown.contains(&format!("{} of 1000 tokens", asked * EACH)), "{shown}");
+    // Nothing is asked as long as it stands.
+    sandbox.server.forget();
+    sandbox.cowork(&RESUME).exits(4);
+    assert_eq!(sandbox.server.requests().len(), 0);
+    sandbox.assert_sound();
+    sandbox.git(&["config", "cowork.budget.tokens", "100000"]);
+    sandbox.cowork(&RESUME).exits(0);
+    assert_eq!(sandbox.stages("main..")[1..], STAGES);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn every_stage_stops_at_its_budget_and_goes_on() {
+    // One request more each time: every kind of request meets the budget once.
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[budget]\nrequests = 1\n");
+    sandbox.auto(&[]).exits(4).says("budget of requests").says("1 of 1 requests");
+    for requests in 2..60 {
+        sandbox.assert_sound();
+        assert_eq!(sandbox.server.requests().len(), requests - 1);
+        sandbox.git(&["config", "cowork.budget.requests", &requests.to_string()]);
+        let outcome = sandbox.cowork(&RESUME);
+        if outcome.code == 0 {
+            assert_eq!(sandbox.stages("main..")[1..], STAGES);
+            let all = sandbox.server.requests().len() as u64;
+            let status = sandbox.cowork(&["status", "--json"]).exits(0).json();
+            assert_eq!(status["tokens"]["in"], 100 * all);
+            return;
+        }
+        assert_eq!(outcome.code, 4, "{}", outcome.stderr);
+    }
+    panic!("it never came to an end");
+}
+
+#[test]
+fn what_a_killed_run_asked_is_not_forgotten() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    kill_at_request(&sandbox, &RESUME, 2).was_killed();
+    sandbox.server.forget();
+    // Two for the idea, two of the killed run, the second of them unanswered.
+    sandbox.git(&["config", "cowork.budget.requests", "4"]);
+    sandbox.cowork(&RESUME).exits(4).says("4 of 4 requests");
+    assert_eq!(sandbox.server.requests().len(), 0);
+    sandbox.git(&["config", "cowork.budget.requests", "0"]);
+    sandbox.cowork(&[&RESUME[..], &["--stop-after", "prd"]].concat()).exits(0);
+    // The commit tells of what it is made of; the answer nobody heard is not.
+    let trailers = sandbox.trailers(&sandbox.stage_commit("prd"));
+    assert_eq!(trailers["Cowork-Tokens"], ["in=300 out=60 cached=0"]);
+    assert!(trailers["Cowork-Cost"][0].starts_with("requests=3 "), "{trailers:?}");
+}
+
+#[test]
+fn four_fifths_are_warned_of_once() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[budget]\nrequests = 5\n");
+    let outcome = sandbox.auto(&[]).exits(4);
+    let warning = "80% of the session's budget is used: 4 of 5 requests";
+    assert_eq!(outcome.stderr.matches(warning).count(), 1, "{}", outcome.stderr);
+    let outcome = sandbox.cowork(&RESUME).exits(4);
+    assert!(!outcome.stderr.contains("80%"), "{}", outcome.stderr);
+}
+
+#[test]
+fn retries_are_requests() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[budget]\nrequests = 3\n");
+    sandbox.server.times(2, at("idea", "actor").turn(1), Reply::status(503, "busy"));
+    sandbox.auto(&[]).exits(4).says("3 of 3 requests");
+    assert_eq!(sandbox.server.requests().len(), 3);
+    sandbox.git(&["config", "cowork.budget.requests", "4"]);
+    sandbox.cowork(&[&RESUME[..], &["--stop-after", "idea"]].concat()).exits(0);
+    let trailers = sandbox.trailers(&sandbox.stage_commit("idea"));
+    assert!(trailers["Cowork-Cost"][0].starts_with("requests=4 "), "{trailers:?}");
+}
+
+#[test]
+fn money_is_counted_by_the_configured_prices() {
+    let sandbox = Sandbox::new();
+    // 100 tokens in and 20 out are 0.004 dollars.
+    let prices = "prices = { scripted = { in = 20.0, out = 100.0 } }";
+    sandbox.user_config(&format!("[budget]\nusd = 0.01\n{prices}\n"));
+    let outcome = sandbox.auto(&[]).exits(4).says("budget of money").says("of $0.01");
+    assert!(outcome.stderr.contains("cowork.budget.usd 0.02"), "{}", outcome.stderr);
+    assert_eq!(sandbox.server.requests().len(), 2);
+    sandbox.user_config(&format!("[budget]\nusd = 2.0\n{prices}\n"));
+    sandbox.cowork(&RESUME).exits(0);
+    let trailers = sandbox.trailers(&sandbox.stage_commit("idea"));
+    assert!(trailers["Cowork-Cost"][0].ends_with(" usd=0.008000"), "{trailers:?}");
+    let all = sandbox.server.requests().len();
+    let cents = (all * 4 + 5) / 10;
+    let line = format!("${}.{:02} of $2.00", cents / 100, cents % 100);
+    let shown = sandbox.cowork(&["status"]).exits(0).stdout;
+    assert!(shown.contains(&line), "{line} in\n{shown}");
+    let shown = sandbox.cowork(&["log"]).exits(0).stdout;
+    assert!(shown.contains(&line) && shown.contains("$0.008"), "{shown}");
+}
+
+#[test]
+fn money_without_a_price_is_not_spent_blindly() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[budget]\nusd = 5.0\n");
+    let outcome = sandbox.auto(&[]).exits(4).says("the price of scripted is not known");
+    assert!(outcome.stderr.contains("cowork.budget.prices.scripted.in"), "{}", outcome.stderr);
+    assert_eq!(sandbox.server.requests().len(), 1);
+    for key in ["in", "out"] {
+        sandbox.git(&["config", &format!("cowork.budget.prices.scripted.{key}"), "0"]);
+    }
+    sandbox.cowork(&[&RESUME[..], &["--stop-after", "idea"]].concat()).exits(0);
+}
+
+#[test]
+fn the_program_writes_the_usage_into_the_report() {
+    let sandbox = Sandbox::new();
+    // What a model says about it does not stay.
+    let report = crate::support::todo::DELIVERY.to_owned() + "\n## Usage\n\nNearly nothing.\n";
+    let save = Reply::call("save_delivery_report", serde_json::json!({"content": report}));
+    sandbox.server.on(at("delivery", "actor").turn(1), save);
+    sandbox.auto(&[]).exits(0);
+    let report = sandbox.artifact("delivery_report.md");
+    let asked = sandbox.server.requests().len() as u64;
+    let total = format!("Models used {}", words(asked * 100, asked * 20));
+    assert_eq!(report.matches("## Usage").count(), 1);
+    assert!(report.contains(&total) && !report.contains("Nearly nothing"), "{total} in\n{report}");
+    assert!(report.contains("\n- idea: 240 tokens\n"), "{report}");
+    assert!(report.starts_with("Add a todo list for the terminal\n"));
+    assert!(sandbox.cowork(&["status"]).exits(0).stdout.contains(&words(asked * 100, asked * 20)));
+}
+
+fn words(input: u64, output: u64) -> String {
+    let short = |n: u64| match n {
+        0..1000 => n.to_string(),
+        _ => format!("{}.{}k", n / 1000, n % 1000 / 100),
+    };
+    format!("{} tokens in (0% cached), {} out", short(input), short(output))
+}
+
+#[test]
+fn a_clone_knows_what_was_used() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let asked = sandbox.server.requests().len();
+    sandbox.git(&["clone", "-q", ".", "../clone"]);
+    let mut clone = sandbox.fork();
+    clone.enter("../clone");
+    clone.server.on(at("design", "critic"), approve());
+    clone.git(&["config", "cowork.budget.requests", &asked.to_string()]);
+    let used = format!("{asked} of {asked} requests");
+    clone.cowork(&["resume", "todo", "--review", "auto"]).exits(4).says(&used);
+    assert_eq!(clone.server.requests().len(), 0);
+}

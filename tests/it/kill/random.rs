@@ -1,0 +1,354 @@
+//! Whole runs stopped at moments a seeded generator picks: as a model request arrives, at the
+//! program's own points, and before, beside or after any of its git children; with SIGKILL, SIGINT,
+//! SIGTERM, or SIGINT again and again. However often, the end is the same.
+//!
+//! `COWORK_KILL_TRIALS` says how many runs (default 24), `COWORK_KILL_SEED` where seeds begin. A
+//! failure names its seed: `COWORK_KILL_TRIALS=1 COWORK_KILL_SEED=… cargo test --test it random`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::OFlags;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::{NEW, RESUME};
+use crate::support::kill::{abort_at, points, signal_at_request};
+use crate::support::{Reply, Sandbox, at, todo};
+
+/// Never more kills than this in one run.
+const KILLS: u64 = 4;
+
+/// Where a run is killed.
+#[derive(Clone, Debug)]
+enum Moment {
+    /// When this chat request arrives, counted in one run of the program.
+    Request(usize, How),
+    /// At a point of the program (`name:passing`).
+    Point(String),
+    /// At this git child, counted in one run of the program.
+    Child(u64, Side, How),
+}
+
+/// How the program is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Kill,
+    Interrupt,
+    Terminate,
+    /// SIGINT until it is gone.
+    Insist,
+}
+
+impl How {
+    const fn signal(self) -> Signal {
+        match self {
+            Self::Kill => Signal::KILL,
+            Self::Interrupt | Self::Insist => Signal::INT,
+            Self::Terminate => Signal::TERM,
+        }
+    }
+
+    /// What a child does to its parent.
+    const fn shell(self) -> &'static str {
+        match self {
+            Self::Kill => "kill -9 $PPID",
+            Self::Interrupt => "kill -INT $PPID",
+            Self::Terminate => "kill -TERM $PPID",
+            Self::Insist => "while kill -INT $PPID 2>/dev/null; do :; done",
+        }
+    }
+}
+
+/// How the death of the program and the work of its git child lie to each other.
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    /// The child does nothing any more.
+    Before,
+    /// The child outlives the program and does its work.
+    Beside,
+    /// The child has done its work, and nobody hears of it.
+    After,
+}
+
+/// What there is to be killed at in an undisturbed run.
+struct Moments {
+    requests: usize,
+    points: Vec<String>,
+    children: u64,
+}
+
+impl Moments {
+    fn pick(&self, random: &mut fastrand::Rng) -> Moment {
+        let kind = random.u8(0..8);
+        let how = [How::Kill, How::Interrupt, How::Terminate, How::Insist];
+        let how = how[random.usize(0..how.len())];
+        match kind {
+            0 | 1 => Moment::Request(random.usize(1..=self.requests), how),
+            2 | 3 => Moment::Point(random.choice(&self.points).unwrap().clone()),
+            kind => {
+                let side = [Side::Before, Side::Beside, Side::After, Side::Before];
+                Moment::Child(random.u64(1..=self.children), side[usize::from(kind - 4)], how)
+            }
+        }
+    }
+}
+
+/// A `git` that comes before the real one on `PATH`, counts, and kills who started it.
+fn children_killed_at(sandbox: &Sandbox, at: u64, side: Side, how: How) {
+    let git = real_git().display().to_string();
+    let count = sandbox.root().join("children").display().to_string();
+    fs::write(&count, "0\n").unwrap();
+    let alive = sandbox.root().join("alive");
+    if matches!(side, Side::Beside) && !alive.exists() {
+        let made = std::process::Command::new("mkfifo").arg(&alive).status().unwrap();
+        assert!(made.success());
+    }
+    let stop = how.shell();
+    let act = match side {
+        // A Ctrl-C reaches the child as well.
+        Side::Before if how == How::Kill => format!("{stop}; exit 1"),
+        Side::Before => format!("{stop}; trap - INT; kill -INT $$; exit 1"),
+        Side::Beside => format!("exec 9<>'{}'; {stop}", alive.display()),
+        Side::After => format!("'{git}' \"$@\"; code=$?; {stop}; exit $code"),
+    };
+    let script = format!(
+        "read -r n <'{count}'; n=$((n + 1)); echo $n >'{count}'\n\
+         if [ $n = {at} ]; then {act}; fi\nexec '{git}' \"$@\""
+    );
+    sandbox.executable(&sandbox.root().join("bin/git"), &script);
+}
+
+/// Takes that `git` away; how many children there were.
+fn children_of(sandbox: &Sandbox) -> u64 {
+    fs::remove_file(sandbox.root().join("bin/git")).unwrap();
+    fs::read_to_string(sandbox.root().join("children")).unwrap().trim().parse().unwrap()
+}
+
+/// Waits for a child that outlived the program: as long as it lives, the pipe has a writer.
+fn orphan_ends(sandbox: &Sandbox) {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let nonblocking = OFlags::NONBLOCK.bits().try_into().unwrap();
+    let alive = sandbox.root().join("alive");
+    let Ok(mut pipe) = fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(alive)
+    else {
+        return;
+    };
+    rustix::fs::fcntl_setfl(&pipe, OFlags::empty()).unwrap();
+    pipe.read_to_end(&mut Vec::new()).unwrap();
+}
+
+fn real_git() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    std::env::split_paths(&path).map(|dir| dir.join("git")).find(|git| git.is_file()).unwrap()
+}
+
+/// Runs `git-cowork` until this moment, or to its end if it does not come.
+fn run_until(sandbox: &mut Sandbox, args: &[&str], moment: &Moment) -> i32 {
+    match moment {
+        Moment::Request(n, how) => signal_at_request(sandbox, args, *n, how.signal()).code,
+        Moment::Point(point) => abort_at(sandbox, args, point).code,
+        Moment::Child(n, side, how) => {
+            children_killed_at(sandbox, *n, *side, *how);
+            let code = sandbox.cowork(args).code;
+            children_of(sandbox);
+            code
+        }
+    }
+}
+
+/// A repository whose user is in the middle of something.
+fn at_work() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/mine.txt", "one\n");
+    sandbox.commit_all("second");
+    sandbox.write("src/mine.txt", "one\ntwo\n");
+    sandbox.write("notes.txt", "mine\n");
+    sandbox.write("staged.txt", "staged\n");
+    sandbox.git(&["add", "staged.txt"]);
+    sandbox
+}
+
+/// A copy whose model has a PRD and a design rejected, so that there are drafts to go on from.
+fn copy_of(base: &Sandbox) -> Sandbox {
+    let sandbox = base.fork();
+    for (stage, words) in [("prd", "REQ-002 is vague"), ("design", "COMP-002 does too much")] {
+        sandbox.server.on(at(stage, "critic").iteration(1), todo::reject(words));
+    }
+    for (stage, draft, document) in
+        [("prd", "save_prd_doc", todo::PRD), ("design", "save_design_doc", todo::DESIGN)]
+    {
+        let again = Reply::call(draft, json!({"content": format!("{document}\nSecond draft.\n")}));
+        sandbox.server.on(at(stage, "actor").iteration(2).turn(1), again);
+    }
+    sandbox
+}
+
+/// Status, content of the user's files, and where the user's branch is.
+fn users(sandbox: &Sandbox) -> Vec<String> {
+    let files = ["src/mine.txt", "notes.txt", "staged.txt"].map(|path| sandbox.read(path));
+    let staged = sandbox.git(&["show", ":staged.txt"]);
+    let status = sandbox.git(&["status", "--porcelain"]);
+    let main = sandbox.git(&["rev-parse", "refs/heads/main"]);
+    [&files[..], &[staged, status, main]].concat()
+}
+
+/// The trailers of the session's commits, oldest first, less ids, counters, the approved tree, which
+/// holds `session.json`, and who was asked: a cut conversation may end without asking again.
+fn trailers(sandbox: &Sandbox) -> Vec<String> {
+    let format = "--format=%(trailers:only,unfold)";
+    let log = sandbox.git(&["log", "--reverse", "--topo-order", format, "main..cowork/todo"]);
+    let volatile = [
+        "Cowork-Session-Id: ",
+        "Cowork-Tokens: ",
+        "Cowork-Cost: ",
+        "Cowork-Approved: tree@",
+        "Cowork-Model: ",
+        "Assisted-by: ",
+    ];
+    log.lines()
+        .filter(|line| !volatile.iter().any(|key| line.starts_with(key)))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What must not depend on kills: subjects, files with their blobs, tags. `session.json` holds a
+/// new id and the time of its beginning, so only its being there is compared; of feedback all but
+/// its time, of the report all but what was used.
+fn story(sandbox: &Sandbox) -> (Vec<String>, BTreeMap<String, String>, Vec<String>) {
+    let tree = sandbox.tree("cowork/todo");
+    let files = tree.lines().map(|line| {
+        let (blob, path) = line.split_once('\t').unwrap();
+        let content = match path.rsplit('/').next().unwrap() {
+            "session.json" => String::new(),
+            // What was used is a counter: a critic whose words were lost is asked again.
+            "delivery_report.md" => {
+                let report = sandbox.blob("cowork/todo", path);
+                report.split("\n## Usage").next().unwrap().to_owned()
+            }
+            "feedback_history.json" => without_times(&sandbox.blob("cowork/todo", path)),
+            _ => blob.to_owned(),
+        };
+        (path.to_owned(), content)
+    });
+    (sandbox.subjects("main..cowork/todo"), files.collect(), sandbox.tags())
+}
+
+fn without_times(feedback: &str) -> String {
+    let mut entries: Vec<Value> = serde_json::from_str(feedback).unwrap();
+    for entry in &mut entries {
+        entry.as_object_mut().unwrap().remove("at");
+    }
+    json!(entries).to_string()
+}
+
+fn begun(sandbox: &Sandbox) -> bool {
+    !sandbox.refs("refs/heads/cowork/todo").is_empty()
+}
+
+/// One run with its kills; how many there were.
+fn trial(base: &Sandbox, moments: &Moments, undisturbed: &Sandbox, seed: u64) -> u64 {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut sandbox = copy_of(base);
+    let mine = users(base);
+    let mut told = Vec::new();
+    let mut killed = 0;
+    for _ in 0..random.u64(1..=KILLS) {
+        let begun = begun(&sandbox);
+        let args = if begun { &RESUME[..] } else { &NEW[..] };
+        let moment = moments.pick(&mut random);
+        let before = if begun { sandbox.subjects("main..cowork/todo") } else { Vec::new() };
+        let code = run_until(&mut sandbox, args, &moment);
+        told.push(format!("{} until {moment:?}: exit {code}", args[0]));
+        // Some moments do not come any more; nothing else may have gone wrong.
+        let when = format!("seed {seed}: {told:#?}");
+        assert!([0, 130, 128 + 9, 128 + 6].contains(&code), "{when}");
+        killed += u64::from(code != 0);
+        if begun && matches!(moment, Moment::Child(_, Side::Beside, _)) {
+            // The next run meets the child of this one.
+            continue;
+        }
+        orphan_ends(&sandbox);
+        sandbox.git(&["fsck", "--strict", "--no-dangling"]);
+        assert_eq!(users(&sandbox)[..4], mine[..4], "the user's files, {when}");
+        if let Moment::Request(..) = moment
+            && code == 130
+        {
+            assert_eq!(users(&sandbox), mine, "a stop leaves a clean tree, {when}");
+        }
+        if begun {
+            let after = sandbox.subjects("main..cowork/todo");
+            assert!(after.starts_with(&before), "history was rewritten, {when}\n{after:#?}");
+        }
+    }
+    let end = sandbox.cowork(if begun(&sandbox) { &RESUME } else { &NEW });
+    let when = format!("seed {seed}: {told:#?}");
+    assert_eq!(end.code, 0, "{when}\n{}", end.stderr);
+    let (expected, found) = (story(undisturbed), story(&sandbox));
+    assert_eq!(found.0, expected.0, "subjects, {when}");
+    assert_eq!(found.1, expected.1, "files, {when}");
+    assert_eq!(found.2, expected.2, "tags, {when}");
+    assert_eq!(trailers(&sandbox), trailers(undisturbed), "trailers, {when}");
+    assert_eq!(users(&sandbox), mine, "the user's files, {when}");
+    assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "cowork/todo", "{when}");
+    sandbox.git(&["fsck", "--strict", "--no-dangling"]);
+    killed
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "says how much was tried (with --nocapture)")]
+fn a_run_stopped_at_random_moments_ends_like_one_that_was_not() {
+    let base = at_work();
+    let mut undisturbed = copy_of(&base);
+    children_killed_at(&undisturbed, 0, Side::Before, How::Kill);
+    let (outcome, points) = points(&mut undisturbed, &NEW);
+    outcome.exits(0);
+    let children = children_of(&undisturbed);
+    let requests = undisturbed.server.requests().len();
+    assert_eq!(users(&undisturbed), users(&base), "an undisturbed run touched the user's files");
+    let feedback = undisturbed.artifact("feedback_history.json");
+    assert!(feedback.contains("REQ-002 is vague") && feedback.contains("COMP-002"), "{feedback}");
+    let moments = Moments { requests, points, children };
+    assert!(requests > 12 && moments.points.len() > 12 && children > 50, "what is there to kill?");
+
+    let seed = number("COWORK_KILL_SEED", 1);
+    let next = AtomicU64::new(seed);
+    let end = seed + number("COWORK_KILL_TRIALS", 24);
+    let (failed, killed) = (Mutex::new(Vec::new()), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= end {
+                        break;
+                    }
+                    let run = || trial(&base, &moments, &undisturbed, seed);
+                    match catch_unwind(AssertUnwindSafe(run)) {
+                        Ok(n) => drop(killed.fetch_add(n, Ordering::Relaxed)),
+                        Err(_) => failed.lock().unwrap().push(seed),
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(
+        failed.is_empty(),
+        "{} of {} trials failed: seeds {failed:?}",
+        failed.len(),
+        end - seed
+    );
+    let killed = killed.into_inner();
+    assert!(killed > (end - seed) / 2, "only {killed} kills in {} trials", end - seed);
+    println!("{killed} kills in {} trials", end - seed);
+}

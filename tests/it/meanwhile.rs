@@ -1,0 +1,254 @@
+//! What a person does in the working tree while a session runs stays the person's; what commands
+//! do there is the session's, also when both are cut short.
+
+use serde_json::json;
+
+use crate::support::pty::Terminal;
+use crate::support::todo::{IDEA, code_of, task_work};
+use crate::support::{Reply, Sandbox, at};
+
+const RESUME: [&str; 3] = ["resume", "--review", "auto"];
+
+/// Paths outside `.cowork` that the session's commits changed.
+fn code(sandbox: &Sandbox) -> Vec<String> {
+    let names = sandbox.git(&["log", "--format=", "--name-only", "main..cowork/todo"]);
+    let mut code: Vec<String> = names
+        .lines()
+        .filter(|p| !p.is_empty() && !p.starts_with(".cowork/"))
+        .map(Into::into)
+        .collect();
+    code.sort();
+    code.dedup();
+    code
+}
+
+const TODO: [&str; 5] = ["lib/add.sh", "lib/done.sh", "lib/list.sh", "lib/store.sh", "todo.sh"];
+
+/// The first task begins with a command, and does its work afterwards.
+fn first_task_runs(sandbox: &Sandbox, command: &str) {
+    let run = Reply::call("run_command", json!({"command": command}));
+    let first = at("coding", "actor").task("TASK-001");
+    let rest = [task_work("TASK-001"), Reply::text("The task is done.")];
+    sandbox.server.sequence(first, [&[run][..], &rest].concat());
+}
+
+#[test]
+fn what_a_person_writes_while_the_actor_works_is_in_no_commit() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo();
+    sandbox.server.on_with(at("coding", "actor").task("TASK-002").turn(1), move |_| {
+        std::fs::write(repo.join("README.md"), "# Mine now\n").ok()?;
+        std::fs::write(repo.join("notes.txt"), "mine\n").ok()?;
+        let run = json!({"command": "echo made >made.txt; echo mine too >>notes.txt"});
+        Some(Reply::call("run_command", run))
+    });
+    let done = [task_work("TASK-002"), Reply::text("The task is done.")];
+    for (turn, reply) in (2..).zip(done) {
+        sandbox.server.on(at("coding", "actor").task("TASK-002").turn(turn), reply);
+    }
+    sandbox.auto(&[]).exits(0);
+    assert_eq!(code(&sandbox), [&TODO[..3], &["lib/store.sh", "made.txt", "todo.sh"]].concat());
+    assert_eq!(sandbox.read("README.md"), "# Mine now\n");
+    assert_eq!(sandbox.read("notes.txt"), "mine\nmine too\n");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), " M README.md\n?? notes.txt");
+}
+
+#[test]
+fn what_a_person_writes_meanwhile_is_not_written_over() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo();
+    let task = || at("coding", "actor").task("TASK-002");
+    sandbox.server.on_with(task().turn(1), move |_| {
+        std::fs::write(repo.join("README.md"), "# Mine now\n").ok()?;
+        std::fs::write(repo.join("lib/store.sh"), "mine\n").ok()?;
+        let write = |path: &str| json!({"path": path, "content": "the model's\n"});
+        let reply = Reply::call("write_file", write("README.md"));
+        Some(reply.and("write_file", write("lib/store.sh")))
+    });
+    sandbox.server.on_with(task().turn(2), |received| {
+        assert_eq!(received.text().matches("has your uncommitted changes").count(), 2);
+        Some(task_work("TASK-002"))
+    });
+    sandbox.server.on(task().turn(3), Reply::text("The task is done."));
+    sandbox.auto(&["--stop-after", "coding"]).exits(0).says("README.md");
+    assert_eq!(sandbox.read("README.md"), "# Mine now\n");
+    assert_eq!(sandbox.read("lib/store.sh"), "mine\n");
+    assert_eq!(sandbox.blob("cowork/todo", "lib/store.sh"), code_of("TASK-001"));
+}
+
+#[test]
+fn a_document_edited_while_it_is_written_is_set_aside() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo();
+    let document = ".cowork/sessions/todo/idea.md";
+    sandbox.server.on_with(at("idea", "actor").turn(2), move |_| {
+        std::fs::write(repo.join(document), "# By hand\n").ok()?;
+        Some(Reply::call("save_idea", json!({"content": format!("{IDEA}More.\n")})))
+    });
+    sandbox.server.on(at("idea", "actor").turn(3), Reply::text("Saved."));
+    sandbox.auto(&["--stop-after", "idea"]).exits(0).says("your version is in");
+    let aside = sandbox.path(".git/cowork/sessions/todo/set-aside");
+    let kept: Vec<_> = std::fs::read_dir(aside).unwrap().map(|e| e.unwrap().path()).collect();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(std::fs::read_to_string(&kept[0]).unwrap(), "# By hand\n");
+}
+
+#[test]
+fn what_a_command_does_to_a_persons_file_is_told_with_the_way_back() {
+    let sandbox = Sandbox::new();
+    sandbox.write("README.md", "# Mine now\n");
+    sandbox.write("notes.txt", "mine\n");
+    first_task_runs(&sandbox, "rm notes.txt; echo over >README.md");
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    assert!(told.contains("README.md was changed over") && told.contains("notes.txt was changed"));
+    assert!(!code(&sandbox).contains(&"README.md".to_owned()));
+    let aside = sandbox.path(".git/cowork/sessions/todo/set-aside");
+    let kept = std::fs::read_dir(aside).unwrap();
+    let kept: Vec<_> =
+        kept.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
+    assert!(kept.contains(&"# Mine now\n".to_owned()) && kept.contains(&"mine\n".to_owned()));
+}
+
+#[test]
+fn an_edit_of_an_approved_document_goes_along_and_is_said() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let path = ".cowork/sessions/todo/prd.md";
+    sandbox.write(path, &format!("{}\nBy hand.\n", sandbox.artifact("prd.md")));
+    let resume = [&RESUME[..], &["--stop-after", "design"]].concat();
+    sandbox.cowork(&resume).exits(0).says("prd.md has your edits since it was approved");
+    assert!(sandbox.blob("HEAD", path).contains("By hand."));
+    let told = sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "plan"]).exits(0);
+    assert!(!told.stderr.contains("has your edits"), "{}", told.stderr);
+}
+
+#[test]
+fn a_command_that_dies_with_us_has_its_effects_recorded() {
+    let sandbox = Sandbox::new();
+    first_task_runs(
+        &sandbox,
+        "test -e made.txt && exit; echo made >made.txt; kill -KILL $PPID; sleep 300",
+    );
+    sandbox.auto(&[]).was_killed();
+    assert_eq!(sandbox.read("made.txt"), "made\n");
+    sandbox.cowork(&RESUME).exits(0);
+    assert!(code(&sandbox).contains(&"made.txt".to_owned()), "{:?}", code(&sandbox));
+    sandbox.assert_clean();
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_command_that_is_interrupted_has_its_effects_kept() {
+    let sandbox = Sandbox::new();
+    first_task_runs(
+        &sandbox,
+        "test -e made.txt && exit; echo made >made.txt; kill -INT $PPID; sleep 300",
+    );
+    sandbox.auto(&[]).exits(130);
+    sandbox.assert_clean();
+    assert_eq!(sandbox.blob("refs/cowork/drafts/todo/coding", "made.txt"), "made\n");
+    sandbox.cowork(&RESUME).exits(0);
+    assert!(code(&sandbox).contains(&"made.txt".to_owned()), "{:?}", code(&sandbox));
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_promised_file_that_is_a_persons_is_told_in_coding() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lib/add.sh", "mine\n");
+    let outcome = sandbox.auto(&[]).exits(1).says("coding: ");
+    assert!(outcome.stderr.contains("lib/add.sh, promised by TASK-002"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("commit or stash"), "{}", outcome.stderr);
+    assert_eq!(sandbox.read("lib/add.sh"), "mine\n");
+    // Once the person has committed it, it is a file like any other.
+    sandbox.git(&["add", "lib/add.sh"]);
+    sandbox.git(&["commit", "-qm", "mine"]);
+    sandbox.user_config("[limits]\niterations = { coding = 9 }\n");
+    sandbox.cowork(&RESUME).exits(0);
+}
+
+/// At the terminal, when the second task is kept from a person's file.
+fn kept_from_their_file(sandbox: &Sandbox) -> Terminal {
+    sandbox.user_config("[review]\ngates = [\"coding\"]\n");
+    sandbox.write("lib/add.sh", "mine\n");
+    sandbox.git(&["switch", "-qc", "elsewhere"]);
+    let mut terminal =
+        sandbox.terminal(&["new", "-n", "todo", "a todo list", "--stop-after", "coding"]);
+    terminal.sees("go on here");
+    terminal.types("p");
+    terminal.sees("Allow it?");
+    terminal
+}
+
+#[test]
+fn a_person_may_allow_it_and_their_version_is_kept() {
+    let sandbox = Sandbox::new();
+    let mut terminal = kept_from_their_file(&sandbox);
+    let again = at("coding", "actor").task("TASK-002").iteration(2).turn(1);
+    sandbox.server.on_with(again, |received| {
+        assert!(received.text().contains("you may now change lib/add.sh"));
+        None
+    });
+    terminal.types("y");
+    terminal.sees("attempt 1");
+    terminal.sees("Your decision");
+    terminal.sees("stop for now");
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
+    assert_eq!(sandbox.blob("refs/cowork/attempts/todo/1", "lib/add.sh"), "mine\n");
+    assert_eq!(sandbox.blob("cowork/todo", "lib/add.sh"), code_of("TASK-002"));
+    assert!(!sandbox.cowork(&["status"]).stdout.contains("Yours"));
+    let log = sandbox.cowork(&["log"]).stdout;
+    assert!(log.contains("attempt 1: before tools may write lib/add.sh"), "{log}");
+    assert!(!log.contains("from coding to"), "nothing went back: {log}");
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_run_that_was_kept_from_their_file_too_often_asks_the_same() {
+    let sandbox = Sandbox::new();
+    let stubborn = Reply::call("write_file", json!({"path": "lib/add.sh", "content": "x\n"}));
+    sandbox.server.on(at("coding", "actor").task("TASK-002").iteration(1), stubborn);
+    let mut terminal = kept_from_their_file(&sandbox);
+    terminal.types("y");
+    terminal.sees("attempt 1");
+    terminal.sees("Your decision");
+    terminal.sees("stop for now");
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
+    assert_eq!(sandbox.blob("refs/cowork/attempts/todo/1", "lib/add.sh"), "mine\n");
+}
+
+#[test]
+fn a_person_may_keep_it_to_themselves() {
+    let sandbox = Sandbox::new();
+    let mut terminal = kept_from_their_file(&sandbox);
+    terminal.types("n");
+    // The actor hears of it from the check, and the drafts go on from there.
+    terminal.sees("lib/add.sh, promised by TASK-002");
+    terminal.control('c');
+    terminal.ends();
+    assert_eq!(sandbox.read("lib/add.sh"), "mine\n");
+    assert!(sandbox.refs("refs/cowork/attempts").is_empty());
+}
+
+#[test]
+fn code_a_person_mends_beside_the_gate_is_their_edit() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[review]\ngates = [\"coding\"]\n");
+    let mut terminal =
+        sandbox.terminal(&["new", "-n", "todo", "a todo list", "--stop-after", "coding"]);
+    terminal.sees("Your decision");
+    terminal.sees("stop for now");
+    sandbox.write("lib/add.sh", "# mended by hand\n");
+    sandbox.write("notes.txt", "mine\n");
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
+    let commit = sandbox.stage_commit("coding");
+    assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["edited"]);
+    assert_eq!(sandbox.blob(&commit, "lib/add.sh"), "# mended by hand\n");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "?? notes.txt");
+}

@@ -1,0 +1,116 @@
+//! `--record` and `--replay`, and the `demo` that is such a recording: no key, no network.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::todo::reject;
+use crate::support::{Reply, Sandbox, at};
+
+const NEW: [&str; 6] = ["new", "-n", "todo", "a todo list for the terminal", "--review", "auto"];
+
+/// A recording of a whole session with one rejection, beside its sandbox.
+fn recorded() -> (Sandbox, PathBuf) {
+    let sandbox = Sandbox::new();
+    sandbox.server.on(at("prd", "critic").iteration(1), reject("REQ-002 is vague"));
+    let second = format!("{}\nMended.\n", crate::support::todo::PRD);
+    let second = Reply::call("save_prd_doc", serde_json::json!({"content": second}));
+    sandbox.server.on(at("prd", "actor").iteration(2).turn(1), second);
+    let file = sandbox.root().join("said.jsonl");
+    let path = file.display().to_string();
+    sandbox.auto(&["--record", &path]).exits(0);
+    (sandbox, file)
+}
+
+/// Somewhere without a model, and a session there that is played back.
+fn replay(file: &Path) -> (Sandbox, crate::support::sandbox::Outcome) {
+    let mut elsewhere = Sandbox::new();
+    for name in ["COWORK_LLM_BASE_URL", "COWORK_LLM_API_KEY", "COWORK_LLM_MODEL"] {
+        elsewhere.set_env(name, "");
+    }
+    let path = file.display().to_string();
+    let outcome = elsewhere.cowork(&[&NEW[..], &["--replay", &path]].concat());
+    (elsewhere, outcome)
+}
+
+#[test]
+fn a_recording_plays_back_to_the_same_history() {
+    let (original, file) = recorded();
+    let (copy, outcome) = replay(&file);
+    outcome.exits(0);
+    assert_eq!(copy.subjects("main..cowork/todo"), original.subjects("main..cowork/todo"));
+    let files = |sandbox: &Sandbox| {
+        let tree = sandbox.tree("cowork/todo");
+        // These two hold times and ids.
+        let volatile = ["session.json", "feedback_history.json"];
+        let same = tree.lines().filter(|line| !volatile.iter().any(|v| line.ends_with(v)));
+        same.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(files(&copy), files(&original));
+    assert!(copy.server.requests().is_empty());
+    copy.assert_sound();
+}
+
+#[test]
+fn a_recording_holds_no_key() {
+    let (_sandbox, file) = recorded();
+    let said = std::fs::read_to_string(file).unwrap();
+    assert!(!said.contains("test-key"));
+    assert!(said.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+}
+
+#[test]
+fn a_replay_that_runs_dry_says_where() {
+    let (_sandbox, file) = recorded();
+    let said = std::fs::read_to_string(&file).unwrap();
+    let design: Vec<_> = said.lines().filter(|line| !line.contains("\"design\"")).collect();
+    std::fs::write(&file, design.join("\n") + "\n").unwrap();
+    let (copy, outcome) = replay(&file);
+    let outcome = outcome.exits(4);
+    assert!(outcome.stderr.contains("design"), "{}", outcome.stderr);
+    assert_eq!(copy.stages("main..cowork/todo"), ["start", "idea", "prd"]);
+    copy.assert_sound();
+}
+
+#[test]
+fn a_replay_that_is_none_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("../nonsense.jsonl", "this is no recording\n");
+    let before = sandbox.all_refs();
+    let args = [&NEW[..], &["--replay", "../nonsense.jsonl"]].concat();
+    sandbox.cowork(&args).exits(4).says("nonsense.jsonl");
+    assert_eq!(sandbox.all_refs(), before);
+}
+
+/// The first repository below a directory.
+fn repository_below(dir: &Path) -> Option<PathBuf> {
+    if dir.join(".git").exists() {
+        return Some(dir.to_owned());
+    }
+    let entries = std::fs::read_dir(dir).ok()?;
+    let folders = entries.filter_map(|e| e.ok().map(|e| e.path())).filter(|p| p.is_dir());
+    folders.into_iter().find_map(|folder| repository_below(&folder))
+}
+
+#[test]
+fn demo_runs_without_a_key_and_leaves_a_whole_story() {
+    let mut sandbox = Sandbox::nowhere();
+    for name in ["COWORK_LLM_BASE_URL", "COWORK_LLM_API_KEY", "COWORK_LLM_MODEL"] {
+        sandbox.set_env(name, "");
+    }
+    let temp = sandbox.root().join("tmp");
+    std::fs::create_dir(&temp).unwrap();
+    sandbox.set_env("TMPDIR", &temp.display().to_string());
+    let outcome = sandbox.cowork(&["demo", "--review", "auto"]).exits(0);
+    let said = format!("{}{}", outcome.stdout, outcome.stderr);
+    assert!(said.contains("log"), "no command to look at it: {said}");
+    let repository = repository_below(&sandbox.root()).unwrap();
+    sandbox.enter(&repository);
+    let branch = sandbox.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/cowork"]);
+    let stages = sandbox.stages(&branch);
+    assert!(stages.ends_with(&crate::support::todo::STAGES.map(str::to_owned)), "{stages:?}");
+    let tasks = sandbox.subjects(&branch);
+    let tasks = tasks.iter().filter(|s| s.starts_with("coding: TASK-")).count();
+    assert!(tasks >= 5, "{tasks} tasks");
+    let prd = sandbox.commit_of(&branch, "prd: ");
+    assert_eq!(sandbox.trailers(&prd)["Cowork-Iterations"], ["2"]);
+    sandbox.assert_sound();
+}

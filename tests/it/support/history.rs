@@ -1,0 +1,112 @@
+//! What git says about a sandbox: subjects, trailers, tags, and whether all is well.
+
+use std::collections::BTreeMap;
+
+use super::sandbox::Sandbox;
+
+/// Trailers by key, in the order they stand for each key.
+pub type Trailers = BTreeMap<String, Vec<String>>;
+
+impl Sandbox {
+    /// Subjects of a range, oldest first.
+    #[track_caller]
+    pub fn subjects(&self, range: &str) -> Vec<String> {
+        let log = self.git(&["log", "--reverse", "--topo-order", "--format=%s", range]);
+        log.lines().map(str::to_owned).collect()
+    }
+
+    /// What stands before the colon of each subject, oldest first; runs of the same are one.
+    #[track_caller]
+    pub fn stages(&self, range: &str) -> Vec<String> {
+        let subjects = self.subjects(range);
+        let mut stages: Vec<_> =
+            subjects.iter().map(|s| s.split(':').next().unwrap().to_owned()).collect();
+        stages.dedup();
+        stages
+    }
+
+    /// The trailers of a commit, as git itself reads them.
+    #[track_caller]
+    pub fn trailers(&self, commit: &str) -> Trailers {
+        let message = self.git(&["log", "-1", "--format=%B", commit]);
+        let mut command = self.command("git");
+        command.args(["interpret-trailers", "--parse"]);
+        let text = pipe(command, &message);
+        let mut trailers = Trailers::new();
+        for line in text.lines() {
+            let (key, value) = line.split_once(": ").unwrap();
+            trailers.entry(key.to_owned()).or_default().push(value.to_owned());
+        }
+        trailers
+    }
+
+    /// The newest commit of a branch whose subject begins so.
+    #[track_caller]
+    pub fn commit_of(&self, branch: &str, subject: &str) -> String {
+        let log = self.git(&["log", "--format=%H %s", branch]);
+        let found = log.lines().find_map(|line| {
+            let (commit, text) = line.split_once(' ').unwrap();
+            text.starts_with(subject).then(|| commit.to_owned())
+        });
+        found.unwrap_or_else(|| panic!("no commit '{subject}…' in\n{log}"))
+    }
+
+    /// The commit that completed a stage of session `todo`.
+    #[track_caller]
+    pub fn stage_commit(&self, stage: &str) -> String {
+        self.git(&["rev-parse", &format!("refs/tags/cowork/todo/{stage}^{{commit}}")])
+    }
+
+    /// Short names of all tags.
+    #[track_caller]
+    pub fn tags(&self) -> Vec<String> {
+        self.git(&["tag", "--list"]).lines().map(str::to_owned).collect()
+    }
+
+    /// Full names of the refs under a prefix.
+    #[track_caller]
+    pub fn refs(&self, prefix: &str) -> Vec<String> {
+        let refs = self.git(&["for-each-ref", "--format=%(refname)", prefix]);
+        refs.lines().map(str::to_owned).collect()
+    }
+
+    /// Every ref and what it points to.
+    #[track_caller]
+    pub fn all_refs(&self) -> String {
+        self.git(&["for-each-ref", "--format=%(refname) %(objectname)"])
+    }
+
+    /// Nothing is broken and nothing lies about.
+    #[track_caller]
+    pub fn assert_sound(&self) {
+        self.git(&["fsck", "--strict", "--no-dangling"]);
+        self.assert_clean();
+    }
+
+    #[track_caller]
+    pub fn assert_clean(&self) {
+        assert_eq!(self.git(&["status", "--porcelain"]), "", "the working tree is not clean");
+    }
+
+    /// Mode, blob and path of everything in a commit.
+    #[track_caller]
+    pub fn tree(&self, commit: &str) -> String {
+        self.git(&["ls-tree", "-r", commit])
+    }
+
+    /// A path's content in a commit, to the last byte.
+    #[track_caller]
+    pub fn blob(&self, commit: &str, path: &str) -> String {
+        self.git_outcome(&["cat-file", "blob", &format!("{commit}:{path}")]).exits(0).stdout
+    }
+}
+
+fn pipe(mut command: std::process::Command, input: &str) -> String {
+    use std::io::Write as _;
+    use std::process::Stdio;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}

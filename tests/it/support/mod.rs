@@ -1,0 +1,15 @@
+//! What the tests share: a sandbox, a scripted model server, a terminal, and ways to kill.
+
+pub mod history;
+pub mod kill;
+#[cfg(unix)]
+pub mod pty;
+pub mod reply;
+pub mod sandbox;
+pub mod script;
+pub mod server;
+pub mod todo;
+
+pub use reply::{Fault, Reply, Wire};
+pub use sandbox::Sandbox;
+pub use script::{anywhere, at};

@@ -1,0 +1,370 @@
+//! A place of its own for a test: home, git configuration, a repository with one commit, and a
+//! scripted model server.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::script::Script;
+use super::server::Server;
+
+/// Longer than any run of a test may take, on a slow and busy machine.
+const LIMIT: Duration = Duration::from_secs(180);
+
+const GITCONFIG: &str = "[user]
+\tname = Ana Example
+\temail = ana@example.org
+[init]
+\tdefaultBranch = main
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[commit]
+\tgpgsign = false
+[advice]
+\tdetachedHead = false
+[protocol \"file\"]
+\tallow = always
+";
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Exit code; 128 + n after signal n.
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+    what: String,
+}
+
+impl Outcome {
+    /// Fails the test unless the program exited so.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(
+            self.code, code,
+            "{}\n--- stdout\n{}\n--- stderr\n{}",
+            self.what, self.stdout, self.stderr
+        );
+        self
+    }
+
+    /// Fails the test unless the program was killed (or killed itself).
+    #[track_caller]
+    pub fn was_killed(self) -> Self {
+        let (kill, abort) = (128 + 9, 128 + 6);
+        let code = if self.code == abort { abort } else { kill };
+        self.exits(code)
+    }
+
+    /// Fails the test unless standard error says this (case does not matter).
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(
+            self.stderr.to_lowercase().contains(&text.to_lowercase()),
+            "{}: no '{text}' in\n{}",
+            self.what,
+            self.stderr
+        );
+        self
+    }
+
+    /// Standard output as one JSON value.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{}: {error} in\n{}", self.what, self.stdout))
+    }
+
+    /// Standard output as a JSON value a line.
+    #[track_caller]
+    pub fn json_lines(&self) -> Vec<Value> {
+        let parse = |line: &str| {
+            serde_json::from_str(line)
+                .unwrap_or_else(|error| panic!("{}: {error} in\n{line}", self.what))
+        };
+        self.stdout.lines().map(parse).collect()
+    }
+}
+
+/// The place.
+pub struct Sandbox {
+    dir: TempDir,
+    pub server: Server,
+    env: Vec<(String, String)>,
+    cwd: PathBuf,
+}
+
+impl Sandbox {
+    /// A repository with one commit on `main`; the server knows the todo project.
+    pub fn new() -> Self {
+        let sandbox = Self::unborn(&[]);
+        sandbox.write("README.md", "# Somewhere\n");
+        sandbox.commit_all("first");
+        sandbox
+    }
+
+    /// A repository without a commit.
+    pub fn unborn(init: &[&str]) -> Self {
+        let sandbox = Self::nowhere();
+        sandbox.git(&[&["init", "-q"], init].concat());
+        sandbox
+    }
+
+    /// A directory that is no repository.
+    pub fn nowhere() -> Self {
+        let dir = TempDir::new().unwrap();
+        // macOS has its temporary directory behind a symlink; git prints the real path.
+        let root = dir.path().canonicalize().unwrap();
+        for name in ["home", "bin", "repo"] {
+            fs::create_dir(root.join(name)).unwrap();
+        }
+        fs::write(root.join("home/.gitconfig"), GITCONFIG).unwrap();
+        let cwd = root.join("repo");
+        Self { dir, server: Server::start(Script::todo()), env: Vec::new(), cwd }
+    }
+
+    /// A copy of everything on the disk, with a server of its own.
+    pub fn fork(&self) -> Self {
+        let copy = Self::nowhere();
+        fs::remove_dir_all(copy.root()).unwrap();
+        let status =
+            Command::new("cp").arg("-Rp").arg(self.root()).arg(copy.root()).status().unwrap();
+        assert!(status.success());
+        Self { env: self.env.clone(), ..copy }
+    }
+
+    /// Where everything lies.
+    pub fn root(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap_or_else(|_| self.dir.path().to_owned())
+    }
+
+    pub fn repo(&self) -> PathBuf {
+        self.root().join("repo")
+    }
+
+    /// An environment variable for everything run from now on; an empty value removes it.
+    pub fn set_env(&mut self, name: &str, value: &str) {
+        self.env.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Everything from now on runs there (relative to the repository).
+    pub fn enter(&mut self, path: impl AsRef<Path>) {
+        self.cwd = self.repo().join(path);
+    }
+
+    /// The user's own configuration file.
+    pub fn user_config(&self, toml: &str) {
+        let path = self.root().join("home/.config/cowork/config.toml");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, toml).unwrap();
+    }
+
+    /// An executable in the sandbox, for hooks and editors.
+    pub fn executable(&self, path: &Path, script: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+
+    /// A git hook of the repository.
+    pub fn hook(&self, name: &str, script: &str) {
+        self.executable(&self.repo().join(".git/hooks").join(name), script);
+    }
+
+    /// From now on the editor is this `sh` script, run once per opened file as `$f`. The names of
+    /// what was opened are kept for [`Sandbox::edited`].
+    pub fn editor(&mut self, script: &str) {
+        let path = self.root().join("bin/editor");
+        let log = self.root().join("edited");
+        self.executable(
+            &path,
+            &format!("for f in \"$@\"; do echo \"$f\" >>'{}'; {script}; done", log.display()),
+        );
+        self.set_env("GIT_EDITOR", &path.display().to_string());
+    }
+
+    /// Base names of the files the editor was given.
+    pub fn edited(&self) -> Vec<String> {
+        let log = fs::read_to_string(self.root().join("edited")).unwrap_or_default();
+        log.lines().map(|l| l.rsplit('/').next().unwrap().to_owned()).collect()
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.repo().join(path)
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[track_caller]
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub fn exists(&self, path: &str) -> bool {
+        self.path(path).exists()
+    }
+
+    /// An artifact of session `todo` in the working tree.
+    #[track_caller]
+    pub fn artifact(&self, name: &str) -> String {
+        self.read(&format!(".cowork/sessions/todo/{name}"))
+    }
+
+    pub fn commit_all(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", message]);
+    }
+
+    /// A program with the sandbox's environment, and nothing else of ours.
+    pub fn command(&self, program: &str) -> Command {
+        let root = self.root();
+        let ours = Path::new(env!("CARGO_BIN_EXE_git-cowork")).parent().unwrap().to_owned();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(
+            [root.join("bin"), ours].into_iter().chain(std::env::split_paths(&path)),
+        )
+        .unwrap();
+        let home = root.join("home");
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .current_dir(&self.cwd)
+            .env("PATH", path)
+            .env("HOME", &home)
+            .env("XDG_CONFIG_HOME", home.join(".config"))
+            .env("XDG_CACHE_HOME", home.join(".cache"))
+            .env("XDG_DATA_HOME", home.join(".local/share"))
+            .env("XDG_STATE_HOME", home.join(".local/state"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CEILING_DIRECTORIES", &root)
+            .env("LC_ALL", "C")
+            .env("TZ", "UTC")
+            .env("TERM", "dumb")
+            .env("COLUMNS", "100")
+            .env("COWORK_LLM_BASE_URL", self.server.base_url())
+            .env("COWORK_LLM_API_KEY", "test-key")
+            .env("COWORK_LLM_MODEL", "scripted")
+            .env("COWORK_TEST_RETRY_MS", "1")
+            .env("GIT_PAGER", "cat");
+        for (name, value) in &self.env {
+            if value.is_empty() {
+                command.env_remove(name);
+            } else {
+                command.env(name, value);
+            }
+        }
+        command
+    }
+
+    /// `git-cowork` with these arguments.
+    pub fn cowork(&self, args: &[&str]) -> Outcome {
+        self.cowork_in(args, "")
+    }
+
+    /// The same with something on standard input.
+    pub fn cowork_in(&self, args: &[&str], input: &str) -> Outcome {
+        let mut command = self.command(env!("CARGO_BIN_EXE_git-cowork"));
+        command.args(args);
+        run(command, input, |_| ())
+    }
+
+    /// The same, and somebody gets to know the process id as soon as there is one.
+    pub fn cowork_watched(&self, args: &[&str], started: impl FnOnce(u32)) -> Outcome {
+        let mut command = self.command(env!("CARGO_BIN_EXE_git-cowork"));
+        command.args(args);
+        run(command, "", started)
+    }
+
+    /// `git cowork …`, found by git on `PATH`.
+    pub fn git_cowork(&self, args: &[&str]) -> Outcome {
+        let mut command = self.command("git");
+        command.arg("cowork").args(args);
+        run(command, "", |_| ())
+    }
+
+    /// A new session `todo`, run to its end with `--review auto`.
+    #[track_caller]
+    pub fn auto(&self, more: &[&str]) -> Outcome {
+        let new = ["new", "-n", "todo", "a todo list for the terminal", "--review", "auto"];
+        self.cowork(&[&new, more].concat())
+    }
+
+    /// A new session `todo` without a person.
+    pub fn wait(&self, more: &[&str]) -> Outcome {
+        let new = ["new", "-n", "todo", "a todo list for the terminal", "--review", "wait"];
+        self.cowork(&[&new, more].concat())
+    }
+
+    /// git, which must succeed; its output without the final newline.
+    #[track_caller]
+    pub fn git(&self, args: &[&str]) -> String {
+        let outcome = self.git_outcome(args).exits(0);
+        outcome.stdout.trim_end_matches('\n').to_owned()
+    }
+
+    pub fn git_outcome(&self, args: &[&str]) -> Outcome {
+        let mut command = self.command("git");
+        command.args(args);
+        run(command, "", |_| ())
+    }
+
+    /// Whether git says no.
+    pub fn git_fails(&self, args: &[&str]) -> bool {
+        self.git_outcome(args).code != 0
+    }
+}
+
+fn run(mut command: Command, input: &str, started: impl FnOnce(u32)) -> Outcome {
+    let what = format!("{:?} {:?}", command.get_program(), command.get_args().collect::<Vec<_>>());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt as _;
+        command.process_group(0);
+    }
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{what}: {error}"));
+    let pid = child.id();
+    started(pid);
+    if let Some(mut stdin) = child.stdin.take() {
+        use std::io::Write as _;
+        // A program that does not read its input closes the pipe.
+        stdin.write_all(input.as_bytes()).ok();
+    }
+    let (done, watch) = channel::<()>();
+    std::thread::spawn(move || {
+        if watch.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
+            let group = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+            kill_process_group(group, Signal::KILL).ok();
+        }
+    });
+    let output = child.wait_with_output().unwrap();
+    drop(done);
+    Outcome {
+        code: exit_code(output.status),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        what,
+    }
+}
+
+fn exit_code(status: std::process::ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt as _;
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
+}

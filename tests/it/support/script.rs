@@ -1,0 +1,101 @@
+//! Who says what, where: rules from positions to replies, the newest first.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::reply::Reply;
+use super::server::Received;
+
+/// A place in a session; what is left open fits everything.
+#[derive(Clone, Debug, Default)]
+pub struct At {
+    stage: Option<String>,
+    role: Option<String>,
+    iteration: Option<u32>,
+    turn: Option<u32>,
+    task: Option<String>,
+}
+
+/// Any turn of any draft of this stage and role.
+pub fn at(stage: &str, role: &str) -> At {
+    At { stage: Some(stage.to_owned()), role: Some(role.to_owned()), ..At::default() }
+}
+
+/// Everywhere.
+pub fn anywhere() -> At {
+    At::default()
+}
+
+impl At {
+    /// Only this draft.
+    #[must_use]
+    pub fn iteration(mut self, iteration: u32) -> Self {
+        self.iteration = Some(iteration);
+        self
+    }
+
+    /// Only this turn, from 1.
+    #[must_use]
+    pub fn turn(mut self, turn: u32) -> Self {
+        self.turn = Some(turn);
+        self
+    }
+
+    /// Only this task.
+    #[must_use]
+    pub fn task(mut self, task: &str) -> Self {
+        self.task = Some(task.to_owned());
+        self
+    }
+
+    fn fits(&self, received: &Received) -> bool {
+        self.stage.as_ref().is_none_or(|stage| *stage == received.stage)
+            && self.role.as_ref().is_none_or(|role| *role == received.role)
+            && self.iteration.is_none_or(|iteration| iteration == received.iteration)
+            && self.turn.is_none_or(|turn| turn == received.turn)
+            && self.task.as_ref().is_none_or(|task| Some(task) == received.task.as_ref())
+    }
+}
+
+type Answer = Box<dyn Fn(&Received) -> Option<Reply> + Send + Sync>;
+
+/// The rules.
+#[derive(Default)]
+pub struct Script {
+    rules: Vec<(At, Answer)>,
+}
+
+impl Script {
+    /// Always this reply there.
+    pub fn on(&mut self, at: At, reply: Reply) {
+        self.on_with(at, move |_| Some(reply.clone()));
+    }
+
+    /// This reply there for the first `n` requests that fit; then older rules speak again.
+    pub fn times(&mut self, n: usize, at: At, reply: Reply) {
+        let used = AtomicUsize::new(0);
+        self.on_with(at, move |_| {
+            (used.fetch_add(1, Ordering::Relaxed) < n).then(|| reply.clone())
+        });
+    }
+
+    /// These replies there, one after the other whatever the turn; then older rules speak again.
+    pub fn sequence(&mut self, at: At, replies: Vec<Reply>) {
+        let used = AtomicUsize::new(0);
+        self.on_with(at, move |_| replies.get(used.fetch_add(1, Ordering::Relaxed)).cloned());
+    }
+
+    /// A reply that depends on the request; `None` leaves it to older rules.
+    pub fn on_with(
+        &mut self,
+        at: At,
+        reply: impl Fn(&Received) -> Option<Reply> + Send + Sync + 'static,
+    ) {
+        self.rules.push((at, Box::new(reply)));
+    }
+
+    /// What is said to this request, if anybody scripted it.
+    pub fn answer(&self, received: &Received) -> Option<Reply> {
+        let fitting = self.rules.iter().rev().filter(|(at, _)| at.fits(received));
+        fitting.filter_map(|(_, answer)| answer(received)).next()
+    }
+}

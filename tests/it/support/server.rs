@@ -1,0 +1,406 @@
+//! A model server that says what a [`Script`] tells it to, over real HTTP on the loopback.
+//!
+//! It keeps every request. A request nobody scripted is answered with HTTP 400 that names its
+//! position, and makes the test fail when the server is dropped.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::reply::{Fault, Reply};
+use super::script::{At, Script};
+
+/// A chat request as it arrived.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// Counting from 1.
+    pub number: usize,
+    pub session: String,
+    pub stage: String,
+    pub role: String,
+    pub iteration: u32,
+    /// Of this conversation, from 1.
+    pub turn: u32,
+    /// The task it is about, in coding.
+    pub task: Option<String>,
+    /// Names in lower case.
+    pub headers: BTreeMap<String, String>,
+    pub body: Value,
+    /// Length of the body.
+    pub bytes: usize,
+}
+
+impl Received {
+    fn new(headers: BTreeMap<String, String>, raw: &[u8]) -> Self {
+        let header = |name: &str| headers.get(name).cloned().unwrap_or_default();
+        let body: Value = serde_json::from_slice(raw).unwrap_or(Value::Null);
+        let mut received = Self {
+            number: 0,
+            session: header("cowork-session"),
+            stage: header("cowork-stage"),
+            role: header("cowork-role"),
+            iteration: header("cowork-iteration").parse().unwrap_or(0),
+            bytes: raw.len(),
+            headers,
+            body,
+            ..Self::default()
+        };
+        let said = received.messages().iter().filter(|m| m["role"] == "assistant").count();
+        received.turn = u32::try_from(said).unwrap() + 1;
+        if received.stage == "coding" {
+            received.task = received.find_task();
+        }
+        received
+    }
+
+    pub fn messages(&self) -> &[Value] {
+        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// Everything said so far, by anybody.
+    pub fn text(&self) -> String {
+        let contents: Vec<_> = self.messages().iter().map(|m| content(&m["content"])).collect();
+        contents.join("\n")
+    }
+
+    /// The newest tool results, those after the last assistant message.
+    pub fn tool_results(&self) -> Vec<String> {
+        let newest = self.messages().iter().rev().take_while(|m| m["role"] == "tool");
+        let mut results: Vec<_> = newest.map(|m| content(&m["content"])).collect();
+        results.reverse();
+        results
+    }
+
+    /// Names of the tools on offer.
+    pub fn tools(&self) -> Vec<String> {
+        let tools = self.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
+        tools.iter().filter_map(|t| t["function"]["name"].as_str()).map(str::to_owned).collect()
+    }
+
+    pub fn position(&self) -> String {
+        let task = self.task.as_deref().map_or_else(String::new, |task| format!(" {task}"));
+        format!(
+            "{} {} iteration {} turn {}{task}",
+            self.stage, self.role, self.iteration, self.turn
+        )
+    }
+
+    /// The task the brief speaks of: in the messages before the first answer, the last line that
+    /// begins with a task id or with the word "task" and one; else the last id at all. A header
+    /// `Cowork-Task`, where there is one, settles it.
+    fn find_task(&self) -> Option<String> {
+        if let Some(task) = self.headers.get("cowork-task") {
+            return Some(task.clone());
+        }
+        let brief: Vec<_> = self
+            .messages()
+            .iter()
+            .take_while(|m| m["role"] != "assistant")
+            .filter(|m| m["role"] == "user")
+            .map(|m| content(&m["content"]))
+            .collect();
+        let last = brief.last()?;
+        let titled = last.lines().rev().find_map(|line| {
+            let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+            let lower = line.to_lowercase();
+            let opening = ["task-", "task:", "your task", "the task", "this task", "task `task-"];
+            opening.iter().any(|o| lower.starts_with(o)).then(|| first_task(line)).flatten()
+        });
+        titled.or_else(|| last.rfind("TASK-").and_then(|at| first_task(&last[at..])))
+    }
+}
+
+fn first_task(text: &str) -> Option<String> {
+    let at = text.find("TASK-")?;
+    let digits: String = text[at + 5..].chars().take_while(char::is_ascii_digit).collect();
+    (!digits.is_empty()).then(|| format!("TASK-{digits}"))
+}
+
+/// A message's content, whether one string or a list of parts.
+fn content(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+#[derive(Default)]
+struct Log {
+    chats: Vec<Received>,
+    /// Requests without a position: the probe.
+    probes: usize,
+    unexpected: Vec<String>,
+    closing: bool,
+    /// Send this process a signal when so many chats have arrived.
+    victim: Option<(usize, Option<u32>)>,
+    signal: Option<Signal>,
+}
+
+struct Shared {
+    script: Mutex<Script>,
+    log: Mutex<Log>,
+    changed: Condvar,
+}
+
+/// The server; it stops when dropped.
+pub struct Server {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+}
+
+impl Server {
+    pub fn start(script: Script) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared {
+            script: Mutex::new(script),
+            log: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let serving = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if serving.log.lock().unwrap().closing {
+                    return;
+                }
+                let Ok(stream) = stream else { continue };
+                let shared = Arc::clone(&serving);
+                // A client that hangs up in mid-answer is part of the game.
+                std::thread::spawn(move || shared.serve(stream).ok());
+            }
+        });
+        Self { shared, address }
+    }
+
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// From now on, this reply there (the newest rule wins).
+    pub fn on(&self, at: At, reply: Reply) {
+        self.shared.script.lock().unwrap().on(at, reply);
+    }
+
+    /// This reply there for the first `n` requests that fit, then what was scripted before.
+    pub fn times(&self, n: usize, at: At, reply: Reply) {
+        self.shared.script.lock().unwrap().times(n, at, reply);
+    }
+
+    /// These replies there, one after the other whatever the turn; then what was scripted before.
+    pub fn sequence(&self, at: At, replies: Vec<Reply>) {
+        self.shared.script.lock().unwrap().sequence(at, replies);
+    }
+
+    /// A reply that depends on the request; `None` leaves it to older rules.
+    pub fn on_with(
+        &self,
+        at: At,
+        reply: impl Fn(&Received) -> Option<Reply> + Send + Sync + 'static,
+    ) {
+        self.shared.script.lock().unwrap().on_with(at, reply);
+    }
+
+    /// Every chat request so far.
+    pub fn requests(&self) -> Vec<Received> {
+        self.shared.log.lock().unwrap().chats.clone()
+    }
+
+    /// The chat requests of a stage and role.
+    pub fn requests_of(&self, stage: &str, role: &str) -> Vec<Received> {
+        let mut requests = self.requests();
+        requests.retain(|r| r.stage == stage && r.role == role);
+        requests
+    }
+
+    /// Requests that came without a position (model list, probe).
+    pub fn probes(&self) -> usize {
+        self.shared.log.lock().unwrap().probes
+    }
+
+    /// Forgets the requests so far; counting starts at 1 again.
+    pub fn forget(&self) {
+        self.shared.log.lock().unwrap().chats.clear();
+    }
+
+    /// Positions asked for that nobody scripted; asking forgives them.
+    pub fn unexpected(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.log.lock().unwrap().unexpected)
+    }
+
+    /// When the `n`th chat arrives, the process named by [`Server::set_victim`] gets this signal;
+    /// the chat is never answered.
+    pub fn signal_at(&self, n: usize, signal: Signal) {
+        let mut log = self.shared.log.lock().unwrap();
+        log.victim = Some((n, None));
+        log.signal = Some(signal);
+    }
+
+    pub fn set_victim(&self, pid: u32) {
+        if let Some((_, victim)) = &mut self.shared.log.lock().unwrap().victim {
+            *victim = Some(pid);
+        }
+        self.shared.changed.notify_all();
+    }
+
+    pub fn spare_everyone(&self) {
+        self.shared.log.lock().unwrap().victim = None;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let unexpected = self.unexpected();
+        self.shared.log.lock().unwrap().closing = true;
+        self.shared.changed.notify_all();
+        TcpStream::connect(self.address).ok();
+        if !std::thread::panicking() {
+            assert!(unexpected.is_empty(), "nobody scripted an answer for: {unexpected:#?}");
+        }
+    }
+}
+
+impl Shared {
+    fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
+        stream.set_nodelay(true)?;
+        let mut reader = BufReader::new(stream.try_clone()?);
+        let mut out = stream;
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+        let mut headers = BTreeMap::new();
+        loop {
+            line.clear();
+            reader.read_line(&mut line)?;
+            match line.trim_end().split_once(':') {
+                Some((name, value)) => {
+                    headers.insert(name.to_lowercase(), value.trim().to_owned());
+                }
+                None => break,
+            }
+        }
+        let length = headers.get("content-length").and_then(|n| n.parse().ok()).unwrap_or(0);
+        let mut raw = vec![0; length];
+        reader.read_exact(&mut raw)?;
+        match path.as_str() {
+            "/v1/models" => {
+                self.log.lock().unwrap().probes += 1;
+                let models =
+                    json!({"object": "list", "data": [{"id": "scripted", "object": "model"}]});
+                respond(&mut out, 200, &[], &models.to_string())
+            }
+            "/v1/chat/completions" => self.chat(&mut out, Received::new(headers, &raw)),
+            other => respond(&mut out, 404, &[], &json!({"error": {"message": other}}).to_string()),
+        }
+    }
+
+    fn chat(&self, out: &mut TcpStream, mut received: Received) -> std::io::Result<()> {
+        if received.stage.is_empty() {
+            self.log.lock().unwrap().probes += 1;
+            return self.send(out, &received, &Reply::text("ok"));
+        }
+        {
+            let mut log = self.log.lock().unwrap();
+            received.number = log.chats.len() + 1;
+            log.chats.push(received.clone());
+            while let Some((n, victim)) = log.victim {
+                if n != received.number {
+                    break;
+                }
+                if let Some(pid) = victim {
+                    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+                    let signal = log.signal.unwrap_or(Signal::KILL);
+                    kill_process(pid, signal).ok();
+                    if signal != Signal::KILL {
+                        drop(log);
+                        self.hold();
+                    }
+                    return Ok(());
+                }
+                log = self.changed.wait(log).unwrap();
+            }
+        }
+        let reply = self.script.lock().unwrap().answer(&received);
+        let Some(reply) = reply else {
+            let position = received.position();
+            self.log.lock().unwrap().unexpected.push(position.clone());
+            let message = format!("nobody scripted an answer for {position}");
+            return respond(out, 400, &[], &json!({"error": {"message": message}}).to_string());
+        };
+        self.send(out, &received, &reply)
+    }
+
+    fn send(&self, out: &mut TcpStream, received: &Received, reply: &Reply) -> std::io::Result<()> {
+        let streaming = received.body["stream"] == true;
+        match &reply.fault {
+            Fault::Status { code, headers, body } => return respond(out, *code, headers, body),
+            Fault::ErrorBody => {
+                let body = json!({"error": {"message": "the backend is gone", "code": 503}});
+                return respond(out, 200, &[], &body.to_string());
+            }
+            Fault::NeverAnswers => {
+                self.hold();
+                return Ok(());
+            }
+            _ if !streaming => return respond(out, 200, &[], &reply.whole()),
+            _ => {}
+        }
+        out.write_all(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
+              transfer-encoding: chunked\r\nconnection: close\r\n\r\n",
+        )?;
+        let mut events = reply.events(received.body["stream_options"]["include_usage"] == true);
+        if let Fault::CutAfter(n) | Fault::SilentAfter(n) = reply.fault {
+            events.truncate(n);
+        }
+        let stream = events.concat().into_bytes();
+        let sizes: Vec<usize> = match reply.wire.transport {
+            0 => events.iter().map(String::len).collect(),
+            n => stream.chunks(n).map(<[u8]>::len).collect(),
+        };
+        let mut rest = stream.as_slice();
+        for size in sizes {
+            let (chunk, tail) = rest.split_at(size);
+            rest = tail;
+            write!(out, "{:x}\r\n", chunk.len())?;
+            out.write_all(chunk)?;
+            out.write_all(b"\r\n")?;
+        }
+        match reply.fault {
+            Fault::CutAfter(_) => Ok(()),
+            Fault::SilentAfter(_) => {
+                self.hold();
+                Ok(())
+            }
+            _ => out.write_all(b"0\r\n\r\n"),
+        }
+    }
+
+    /// Keeps a connection open until the test is over.
+    fn hold(&self) {
+        let mut log = self.log.lock().unwrap();
+        while !log.closing {
+            log = self.changed.wait_timeout(log, Duration::from_secs(60)).unwrap().0;
+        }
+    }
+}
+
+fn respond(
+    out: &mut TcpStream,
+    code: u16,
+    headers: &[(String, String)],
+    body: &str,
+) -> std::io::Result<()> {
+    write!(out, "HTTP/1.1 {code} Scripted\r\ncontent-type: application/json\r\n")?;
+    for (name, value) in headers {
+        write!(out, "{name}: {value}\r\n")?;
+    }
+    write!(out, "content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}

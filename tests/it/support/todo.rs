@@ -1,0 +1,233 @@
+//! The happy path of a small project: a todo list of five shell files, through all seven stages.
+
+use serde_json::{Value, json};
+
+use super::reply::Reply;
+use super::script::{Script, at};
+
+/// Id, title, file, feature, component, dependencies.
+type PlannedTask =
+    (&'static str, &'static str, &'static str, &'static str, &'static str, &'static [&'static str]);
+
+pub const TASKS: [PlannedTask; 5] = [
+    ("TASK-001", "Keep todos in a file", "lib/store.sh", "FEAT-001", "COMP-001", &[]),
+    ("TASK-002", "Add a todo", "lib/add.sh", "FEAT-001", "COMP-001", &["TASK-001"]),
+    ("TASK-003", "List todos", "lib/list.sh", "FEAT-002", "COMP-001", &["TASK-001"]),
+    ("TASK-004", "Tick a todo off", "lib/done.sh", "FEAT-002", "COMP-001", &["TASK-001"]),
+    (
+        "TASK-005",
+        "Read the command line",
+        "todo.sh",
+        "FEAT-001",
+        "COMP-002",
+        &["TASK-002", "TASK-003", "TASK-004"],
+    ),
+];
+
+pub const STAGES: [&str; 7] = ["idea", "prd", "design", "plan", "coding", "check", "delivery"];
+
+pub const IDEA: &str = "# A todo list for the terminal
+
+## Problem
+Notes get lost — naïve paper slips do not follow you.
+
+## Users
+People who live in a terminal.
+
+## Goals
+Add, list and tick off todos.
+
+## Thoughts
+One file, no server.
+
+## Technical
+POSIX shell.
+
+## Next
+Write the requirements.
+";
+
+pub const PRD: &str = "# Product requirements
+
+## Requirements
+- REQ-001 Add a todo
+- REQ-002 List todos
+- REQ-003 Tick a todo off
+
+## Features
+- FEAT-001 Adding (REQ-001)
+- FEAT-002 Reading and ticking (REQ-002, REQ-003)
+";
+
+pub const DESIGN: &str = "# Design
+
+One script and a few functions; todos live in one text file.
+
+## Components
+- COMP-001 Todo core: keeps the list (FEAT-001, FEAT-002)
+- COMP-002 Command line: reads the arguments (FEAT-001)
+";
+
+/// `plan.md`, from [`TASKS`].
+pub fn plan() -> String {
+    let mut text = "# Plan\n\n## Tasks\n".to_owned();
+    for (id, title, file, feature, component, _) in TASKS {
+        text += &format!("- {id} {title} ({feature}, {component}): `{file}`\n");
+    }
+    text
+}
+
+pub const CHECK: &str = "# Check report
+
+Every file of the plan is there. FEAT-001 and FEAT-002 are covered.
+";
+
+pub const DELIVERY: &str = "Add a todo list for the terminal
+
+## Summary
+A todo list of five small shell files.
+
+## Changes
+`todo.sh` and `lib/`.
+
+## Scope
+REQ-001, REQ-002 and REQ-003 through FEAT-001 and FEAT-002.
+
+## Traceability
+```mermaid
+graph LR
+  REQ-001 --> FEAT-001
+```
+
+## Testing
+By hand.
+";
+
+/// The file a task leaves behind.
+pub fn file_of(task: &str) -> &'static str {
+    TASKS.iter().find(|t| t.0 == task).unwrap().2
+}
+
+/// What is in it.
+pub fn code_of(task: &str) -> String {
+    format!("# {task}: {}\n", TASKS.iter().find(|t| t.0 == task).unwrap().1)
+}
+
+pub fn requirement(title: &str) -> Value {
+    json!({
+        "title": title,
+        "description": format!("A user can: {title}."),
+        "priority": "high",
+        "category": "functional",
+        "acceptance_criteria": [format!("{title} works")],
+    })
+}
+
+pub fn feature(name: &str, requirements: &[&str]) -> Value {
+    json!({
+        "name": name,
+        "description": format!("{name}."),
+        "requirement_ids": requirements,
+        "completion_criteria": [format!("{name} is there")],
+    })
+}
+
+pub fn component(name: &str, features: &[&str]) -> Value {
+    json!({
+        "name": name,
+        "component_type": "module",
+        "responsibilities": [format!("{name} does its part")],
+        "technology": "POSIX sh",
+        "interfaces": ["shell functions"],
+        "related_features": features,
+    })
+}
+
+pub fn task(index: usize) -> Value {
+    let (_, title, file, feature, component, dependencies) = TASKS[index];
+    json!({
+        "title": title,
+        "description": format!("{title}, in {file}."),
+        "feature_id": feature,
+        "component_id": component,
+        "dependencies": dependencies,
+        "files_to_create": [file],
+        "acceptance_criteria": [format!("{file} exists")],
+    })
+}
+
+/// The whole PRD draft in one turn.
+pub fn prd_draft() -> Reply {
+    Reply::call("save_prd_doc", json!({"content": PRD}))
+        .and("create_requirement", requirement("Add a todo"))
+        .and("create_requirement", requirement("List todos"))
+        .and("create_requirement", requirement("Tick a todo off"))
+        .and("add_feature", feature("Adding", &["REQ-001"]))
+        .and("add_feature", feature("Reading and ticking", &["REQ-002", "REQ-003"]))
+}
+
+/// The whole design draft in one turn.
+pub fn design_draft() -> Reply {
+    Reply::call("save_design_doc", json!({"content": DESIGN}))
+        .and("create_design_component", component("Todo core", &["FEAT-001", "FEAT-002"]))
+        .and("create_design_component", component("Command line", &["FEAT-001"]))
+}
+
+/// The whole plan draft in one turn.
+pub fn plan_draft() -> Reply {
+    let draft = Reply::call("save_plan_doc", json!({"content": plan()}));
+    (0..TASKS.len()).fold(draft, |draft, index| draft.and("create_task", task(index)))
+}
+
+/// Writes a task's file and reports it completed.
+pub fn task_work(task: &str) -> Reply {
+    Reply::call("write_file", json!({"path": file_of(task), "content": code_of(task)}))
+        .and("update_task_status", json!({"task_id": task, "new_status": "completed"}))
+}
+
+/// The critic's approval.
+pub fn approve() -> Reply {
+    Reply::call("exit_loop", json!({"summary": "It is simple and complete."}))
+}
+
+/// The critic's rejection.
+pub fn reject(details: &str) -> Reply {
+    Reply::call(
+        "provide_feedback",
+        json!({
+            "feedback_type": "quality_issue",
+            "severity": "major",
+            "details": details,
+            "suggested_fix": "Mend it.",
+        }),
+    )
+}
+
+impl Script {
+    /// Everything goes well. What is scripted afterwards wins over it.
+    pub fn todo() -> Self {
+        let mut script = Self::default();
+        let drafts = [
+            ("idea", Reply::call("save_idea", json!({"content": IDEA}))),
+            ("prd", prd_draft()),
+            ("design", design_draft()),
+            ("plan", plan_draft()),
+            ("check", Reply::call("save_check_report", json!({"content": CHECK}))),
+            ("delivery", Reply::call("save_delivery_report", json!({"content": DELIVERY}))),
+        ];
+        for (stage, draft) in drafts {
+            script.on(at(stage, "actor").turn(1), draft);
+            script.on(at(stage, "actor").turn(2), Reply::text("The draft is saved."));
+            script.on(at(stage, "self-review"), Reply::text("<review>PASS</review>"));
+        }
+        script.on_with(at("coding", "actor").turn(1), |received| {
+            let task = received.task.as_deref()?;
+            TASKS.iter().any(|t| t.0 == task).then(|| task_work(task))
+        });
+        script.on(at("coding", "actor").turn(2), Reply::text("The task is done."));
+        for stage in ["prd", "design", "plan", "coding"] {
+            script.on(at(stage, "critic").turn(1), approve());
+        }
+        script
+    }
+}
