@@ -1,0 +1,256 @@
+//! What the program itself costs, next to what git costs for the same: a stage and its commit in a
+//! small and a large repository, start-up, `status` and `list`. Model time is nil (a replay).
+//! Ours and git's samples alternate, so that a busy machine slows both; medians are compared.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
+
+#[path = "../tests/it/support/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "the tests use more of it")]
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::{Reply, Sandbox, todo};
+
+const SIZES: [usize; 2] = [1_000, 20_000];
+const SESSIONS: usize = 50;
+const SAMPLES: usize = 7;
+const QUICK_SAMPLES: usize = 15;
+
+fn main() {
+    start_up();
+    for size in SIZES {
+        stage_commit(size);
+    }
+    sessions();
+}
+
+/// The git of the user's `PATH` with arguments, in the sandbox.
+fn git(sandbox: &Sandbox, args: &[&str]) -> Command {
+    let mut command = sandbox.command("git");
+    command.args(args);
+    command
+}
+
+fn cowork(sandbox: &Sandbox, args: &[&str]) -> Command {
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_git-cowork"));
+    command.args(args);
+    command
+}
+
+/// How long these commands take, one after the other.
+#[track_caller]
+fn time(commands: Vec<Command>) -> Duration {
+    let mut taken = Duration::ZERO;
+    for mut command in commands {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let begin = Instant::now();
+        let output = command.output().unwrap();
+        taken += begin.elapsed();
+        assert!(output.status.success(), "{command:?}: {output:?}");
+    }
+    taken
+}
+
+fn median(mut samples: Vec<Duration>) -> f64 {
+    samples.sort();
+    samples[samples.len() / 2].as_secs_f64() * 1000.0
+}
+
+/// Medians, in milliseconds, of commands that are run in turn.
+fn compared<const N: usize>(samples: usize, commands: [&dyn Fn() -> Vec<Command>; N]) -> [f64; N] {
+    let mut taken = [const { Vec::new() }; N];
+    for _ in 0..samples {
+        for (taken, command) in taken.iter_mut().zip(commands) {
+            taken.push(time(command()));
+        }
+    }
+    taken.map(median)
+}
+
+fn line(what: &str, ours: f64, reference: &str, theirs: f64) {
+    let ratio = ours / theirs;
+    println!("{what:<38}{ours:>9.1} ms  {reference:<28}{theirs:>9.1} ms  ratio {ratio:>5.1}");
+}
+
+fn start_up() {
+    let sandbox = Sandbox::new();
+    let [ours, theirs] = compared(
+        QUICK_SAMPLES,
+        [&|| vec![git(&sandbox, &["cowork", "--version"])], &|| {
+            vec![git(&sandbox, &["--version"])]
+        }],
+    );
+    line("git cowork --version", ours, "git --version", theirs);
+}
+
+/// A repository of so many files, a hundred in each directory.
+fn repository(files: usize) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut stream = "commit refs/heads/main\ncommitter A <a@example.org> 1700000000 +0000\n\
+                      data 5\nfiles\nfrom refs/heads/main^0\n"
+        .to_owned();
+    for n in 0..files {
+        let text = format!("file {n}\n");
+        let (folder, length) = (n / 100, text.len());
+        write!(stream, "M 100644 inline d{folder}/f{n}.txt\ndata {length}\n{text}\n").unwrap();
+    }
+    let mut import = git(&sandbox, &["fast-import", "--quiet"]);
+    let mut child = import.stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(stream.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    sandbox.git(&["reset", "-q", "--hard"]);
+    sandbox.git(&["status"]);
+    sandbox
+}
+
+/// A recording of the todo project's idea and PRD.
+fn recording(sandbox: &Sandbox) -> String {
+    let at = |stage: &str, role: &str, turn: u32, reply: &Reply| {
+        let call = |call: &support::reply::Call| {
+            let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
+            json!({"name": call.name, "arguments": arguments})
+        };
+        let calls: Vec<Value> = reply.calls.iter().map(call).collect();
+        json!({"stage": stage, "role": role, "iteration": 1, "turn": turn, "reply": {
+            "content": reply.text, "tool_calls": calls, "finish_reason": "stop",
+            "usage": {"input": 1, "output": 1, "cached": 0},
+        }})
+    };
+    let saved = Reply::text("The draft is saved.");
+    let idea = Reply::call("save_idea", json!({"content": todo::IDEA}));
+    let lines = [
+        json!({"cowork_replay": 1, "model": "bench"}),
+        at("idea", "actor", 1, &idea),
+        at("idea", "actor", 2, &saved),
+        at("prd", "actor", 1, &todo::prd_draft()),
+        at("prd", "actor", 2, &saved),
+        at("prd", "critic", 1, &todo::approve()),
+    ];
+    let path = sandbox.root().join("replay.jsonl");
+    let text = lines.map(|line| line.to_string()).join("\n");
+    std::fs::write(&path, text + "\n").unwrap();
+    path.display().to_string()
+}
+
+/// The PRD stage from the loading of the session to its tag, less the program's start-up.
+fn stage_commit(files: usize) {
+    let sandbox = repository(files);
+    let replay = recording(&sandbox);
+    let auto = ["--review", "auto", "--replay", &replay, "--stop-after"];
+    let new = [&["new", "-n", "todo", "a todo list"], &auto[..], &["idea"]].concat();
+    time(vec![cowork(&sandbox, &new)]);
+    let idea = sandbox.git(&["rev-parse", "HEAD"]);
+    let resume = [&["resume"], &auto[..], &["prd"]].concat();
+    // To the state before the stage.
+    let back = || {
+        sandbox.git(&["reset", "-q", "--hard", &idea]);
+        for name in ["refs/tags/cowork/todo/prd", "refs/cowork/drafts/todo/prd"] {
+            sandbox.git(&["update-ref", "-d", name]);
+        }
+        sandbox.git(&["status"]);
+    };
+    time(vec![cowork(&sandbox, &resume)]);
+    let prd = sandbox.git(&["rev-parse", "HEAD"]);
+    let changed = sandbox.git(&["diff", "--name-only", &idea, &prd]);
+    let paths: Vec<&str> = changed.lines().collect();
+    let with = |first: &[&str]| git(&sandbox, &[first, &["--"], &paths].concat());
+    let [ours, start_up, theirs] = compared(
+        SAMPLES,
+        [
+            &|| {
+                back();
+                vec![cowork(&sandbox, &resume)]
+            },
+            &|| vec![cowork(&sandbox, &["--version"])],
+            &|| {
+                back();
+                sandbox.git(&[&["restore", "--source", &prd, "--"], &paths[..]].concat());
+                vec![with(&["add"]), with(&["commit", "-q", "--only", "-m", "prd"])]
+            },
+        ],
+    );
+    line(
+        &format!("a stage among {files} files"),
+        ours - start_up,
+        "git add && git commit --only",
+        theirs,
+    );
+    back();
+    children(&sandbox, &resume);
+}
+
+/// Which git children one run has: how many of each kind, and how long they took together.
+fn children(sandbox: &Sandbox, args: &[&str]) {
+    let trace = sandbox.root().join("trace");
+    let mut command = cowork(sandbox, args);
+    command.env("GIT_TRACE2_PERF", &trace).env("GIT_TRACE2_PERF_BRIEF", "1");
+    time(vec![command]);
+    let text = std::fs::read_to_string(trace).unwrap();
+    let (mut kinds, mut running) = (BTreeMap::<String, (u32, f64)>::new(), String::new());
+    let mut all = (0, 0.0);
+    for line in text.lines().filter(|line| line.starts_with("d0 ")) {
+        let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+        match fields.get(2) {
+            Some(&"start") => running = verb(fields.last().unwrap_or(&"")),
+            Some(&"exit") => {
+                let seconds: f64 = fields[4].parse().unwrap();
+                let kind = kinds.entry(running.clone()).or_default();
+                *kind = (kind.0 + 1, kind.1 + seconds);
+                all = (all.0 + 1, all.1 + seconds);
+            }
+            _ => {}
+        }
+    }
+    let mut kinds: Vec<_> = kinds.into_iter().collect();
+    kinds.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
+    println!("  {} git children, {:.1} ms inside them; the dearest:", all.0, all.1 * 1000.0);
+    for (kind, (count, seconds)) in kinds.iter().take(12) {
+        println!("  {count:>5} × {kind:<30}{:>8.1} ms", seconds * 1000.0);
+    }
+}
+
+/// The command of a line of arguments and its first option.
+fn verb(arguments: &str) -> String {
+    let mut words = arguments.split(' ').skip(1).peekable();
+    while let Some(word) = words.peek().filter(|word| word.starts_with('-')) {
+        let takes_value = matches!(*word, "-c" | "-C");
+        words.next();
+        if takes_value {
+            words.next();
+        }
+    }
+    words.take(2).collect::<Vec<_>>().join(" ")
+}
+
+/// `status` and `list` with one session and with many.
+fn sessions() {
+    let sandbox = Sandbox::new();
+    let replay = recording(&sandbox);
+    let auto = ["--review", "auto", "--replay", &replay, "--stop-after", "idea", "-b", "main"];
+    let mut there = 0;
+    for sessions in [1, SESSIONS] {
+        while there < sessions {
+            there += 1;
+            let name = format!("s{there}");
+            time(vec![cowork(&sandbox, &[&["new", "-n", &name, "an idea"], &auto[..]].concat())]);
+        }
+        let [status, list, log, refs] = compared(
+            QUICK_SAMPLES,
+            [
+                &|| vec![cowork(&sandbox, &["status"])],
+                &|| vec![cowork(&sandbox, &["list"])],
+                &|| vec![git(&sandbox, &["log", "main.."])],
+                &|| vec![git(&sandbox, &["for-each-ref"])],
+            ],
+        );
+        let of = if sessions == 1 { "session" } else { "sessions" };
+        line(&format!("status, {sessions} {of}"), status, "git log", log);
+        line(&format!("list, {sessions} {of}"), list, "git for-each-ref", refs);
+    }
+}
