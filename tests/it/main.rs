@@ -40,12 +40,16 @@ mod log;
 mod loss;
 mod machines;
 mod meanwhile;
+#[cfg(unix)]
+mod merge;
 mod moved;
 mod new;
 #[cfg(unix)]
 mod notify;
 mod outage;
 mod pipeline;
+#[cfg(unix)]
+mod pr;
 mod replay;
 mod repos;
 mod review;
