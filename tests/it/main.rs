@@ -40,6 +40,7 @@ mod log;
 mod loss;
 mod machines;
 mod meanwhile;
+mod modify;
 mod moved;
 mod new;
 #[cfg(unix)]
