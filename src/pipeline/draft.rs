@@ -147,12 +147,12 @@ impl Pipeline<'_> {
         Ok(self.turned(run))
     }
 
-    /// From the second draft on the actor gets what it left last time; in a change request from the
-    /// first one on, since it edits what is there.
+    /// From the second draft on the actor gets what it left last time, also in an earlier run of the
+    /// stage; in a change request from the first one on, since it edits what is there.
     fn draft_so_far(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
         let files = self.files();
         let store = Store::new(&files);
-        let again = progress.iteration > progress.offset + 1 || self.session.is_patch();
+        let again = progress.iteration > 1 || self.session.is_patch();
         if again && spec.work == Work::Whole {
             artifacts(&store, &self.session.name, spec.artifacts)
         } else {

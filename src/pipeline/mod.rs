@@ -19,6 +19,7 @@ mod limit;
 mod progress;
 pub mod prompts;
 mod record_stage;
+mod reopen;
 mod restore;
 mod review;
 mod rework;

@@ -130,7 +130,21 @@ impl Session {
     /// The stages that are done.
     pub fn done(&self) -> Vec<Stage> {
         let Some((last, _)) = self.last_stage() else { return Vec::new() };
-        self.order().into_iter().take_while(|stage| *stage <= last).collect()
+        let open = self.reopened();
+        let done = |stage: &Stage| *stage <= last && open.is_none_or(|open| *stage < open);
+        self.order().into_iter().take_while(done).collect()
+    }
+
+    /// The stage that reviewers' comments on the delivered session have opened again.
+    pub fn reopened(&self) -> Option<Stage> {
+        if self.last_stage().is_none_or(|(last, _)| last != Stage::Delivery) {
+            return None;
+        }
+        let mut recent = self.since_last_stage().iter();
+        recent.find_map(|entry| match entry.kind {
+            Kind::Review(stage, Verdict::Feedback) => Some(stage),
+            _ => None,
+        })
     }
 
     /// The stage that is worked on or comes next, `None` when the delivery commit exists. A draft

@@ -29,6 +29,7 @@ mod disk;
 #[cfg(unix)]
 mod edit;
 mod faults;
+mod feedback;
 mod git_hooks;
 mod harness;
 mod hooks;
