@@ -13,8 +13,8 @@ use crate::event::{Event, Sink as _};
 use crate::git::{Change, Git, Head, Oid, RefName, StatusKind};
 use crate::record::Delivery;
 use crate::session::{
-    RefNames, Session, SessionName, State, Status, base_branch, default_session, list, merged,
-    merged_in,
+    Merged, RefNames, Session, SessionName, State, Status, base_branch, default_session, list,
+    merged, merged_in,
 };
 
 /// Paths an error names.
@@ -50,11 +50,9 @@ pub(super) fn run(context: &Context, args: &MergeArgs) -> Answer {
     };
     let (branch, onto) = target(git, &into, &name)?;
     let earlier = merged_in(git, &session, &onto)?;
-    let all_of_it = |tip: &Oid| *tip == session.tip;
-    if let Some(merged) = &earlier
-        && merged.tip.as_ref().is_none_or(all_of_it)
-    {
-        let text = format!("{name} is merged into {into} already: {}", merged.commit.short());
+    if let Some(merged) = earlier.as_ref().filter(|merged| merged.whole) {
+        let by = said_by(merged, &session);
+        let text = format!("{name} is merged into {into} already{by}");
         context.ui.emit(Event::Note { text });
         return Ok(0);
     }
@@ -117,6 +115,14 @@ pub(super) fn delivered_name(
             .hint("git cowork list --all shows the sessions of this repository")
             .into()),
     }
+}
+
+/// The commit that brought a session in, where it is not just its own: `: 1a2b3c4`.
+pub(super) fn said_by(merged: &Merged, session: &Session) -> String {
+    if merged.commit == session.tip {
+        return String::new();
+    }
+    format!(": {}", merged.commit.short())
 }
 
 /// The session, which must be delivered.

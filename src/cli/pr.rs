@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::Answer;
 use super::context::Context;
-use super::merge::{completed, delivered_name};
+use super::merge::{completed, delivered_name, said_by};
 use super::push::{self, refused};
 use super::restore::with_recorder;
 use super::run::{self, Held};
@@ -82,10 +82,8 @@ pub(super) fn run(context: &Context, args: &PrArgs) -> Answer {
     let git = &held.git;
     git.require_identity()?;
     let session = completed(context, &name)?;
-    if let Some(merged) = merged(git, &refs, &session)?
-        && merged.tip.as_ref().is_none_or(|tip| *tip == session.tip)
-    {
-        let text = format!("{name} is merged already: {}", merged.commit.short());
+    if let Some(merged) = merged(git, &refs, &session)? {
+        let text = format!("{name} is merged already{}", said_by(&merged, &session));
         context.ui.emit(Event::Note { text });
         return Ok(0);
     }

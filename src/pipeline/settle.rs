@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::Pipeline;
 use super::evidence::Evidence;
 use super::progress::Progress;
+use super::report::with_sections;
 use super::table::StageSpec;
 use super::usage::USAGE;
 use crate::artifact::check::derive_feature_status;
@@ -36,8 +37,9 @@ impl Pipeline<'_> {
             && let Some(report) = store.text(Artifact::DeliveryReport)?
             && !report.trim().is_empty()
         {
-            let report = with_section(&report, USAGE, &self.usage_section(progress));
-            store.save_text(Artifact::DeliveryReport, &report)?;
+            let mut sections = self.story(&store)?.sections();
+            sections.push((USAGE, self.usage_section(progress)));
+            store.save_text(Artifact::DeliveryReport, &with_sections(&report, &sections))?;
         }
         if spec.stage < Stage::Coding {
             return Ok(());
@@ -97,13 +99,17 @@ impl Pipeline<'_> {
     ) -> anyhow::Result<String> {
         let baseline = self.baseline_of_change()?;
         let exists = |path: &str| self.is_recorded(path);
-        let report = whole_session(&CheckInput {
-            store: *store,
-            limits: &self.env.config.limits,
-            baseline: baseline.as_ref(),
-            exists: &exists,
-            evidence,
-        });
+        let order = self.session.order();
+        let report = whole_session(
+            &order,
+            &CheckInput {
+                store: *store,
+                limits: &self.env.config.limits,
+                baseline: baseline.as_ref(),
+                exists: &exists,
+                evidence,
+            },
+        );
         let mut out = format!("{MECHANICAL}\n\n");
         match evidence {
             Some(evidence) => {
@@ -122,6 +128,9 @@ impl Pipeline<'_> {
         }
         for finding in &report.findings {
             let _ = writeln!(out, "- not met: {}", finding.details);
+        }
+        for path in self.outside_scope(&self.code_since_start(&self.session.tip)?)? {
+            let _ = writeln!(out, "- outside the scope of the change: {path}");
         }
         Ok(out)
     }

@@ -108,7 +108,8 @@ impl Recorder<'_> {
         point("merge.before-merge");
         let outcome = self.git.merge_no_ff(&session.tip, message, self.signs_off()?);
         point("merge.after-merge");
-        self.state.set_note::<Merging>(MERGING, None)?;
+        // Also where git was interrupted in the middle of it.
+        self.end_unfinished_merge()?;
         Ok(match outcome? {
             MergeOutcome::Merged(commit) => Ok(commit),
             MergeOutcome::Conflicts(paths) => Err(Obstacle::Conflicts(paths)),
@@ -139,29 +140,19 @@ impl Recorder<'_> {
         point("merge.before-commit");
         let outcome = self.git.commit_staged(message, self.signs_off()?);
         point("merge.after-commit");
-        let answer = match outcome {
-            Ok(CommitOutcome::Committed(commit)) => match self.says_so(&commit)? {
-                true => Ok(commit),
-                false => {
-                    self.take_merge_back(&commit, onto)?;
-                    return Err(Error::repository("a hook took the trailers out of the message")
-                        .hint("they tell that the session is merged; look at the commit-msg and prepare-commit-msg hooks")
-                        .hint(format!("nothing has changed; then again: git cowork merge {}", self.name))
-                        .into());
-                }
-            },
-            Ok(CommitOutcome::HookRefused { hook, output }) => {
-                self.git.move_tree(&tree, onto)?;
-                Err(Obstacle::Hook { hook, output })
+        // Takes what is staged back where nothing was committed.
+        self.end_unfinished_merge()?;
+        match outcome? {
+            CommitOutcome::Committed(commit) if self.says_so(&commit)? => Ok(Ok(commit)),
+            CommitOutcome::Committed(commit) => {
+                self.take_merge_back(&commit, onto)?;
+                Err(Error::repository("a hook took the trailers out of the message")
+                    .hint("they tell that the session is merged; look at the commit-msg and prepare-commit-msg hooks")
+                    .hint(format!("nothing has changed; then again: git cowork merge {}", self.name))
+                    .into())
             }
-            Err(error) => {
-                self.git.move_tree(&tree, onto)?;
-                self.state.set_note::<Merging>(MERGING, None)?;
-                return Err(error);
-            }
-        };
-        self.state.set_note::<Merging>(MERGING, None)?;
-        Ok(answer)
+            CommitOutcome::HookRefused { hook, output } => Ok(Err(Obstacle::Hook { hook, output })),
+        }
     }
 
     /// The commit that `cowork-pr/S` is to be: the session's code on what it shares with `base`.
@@ -246,7 +237,7 @@ impl Recorder<'_> {
                 .commit(self.git)?;
             self.git.move_tree(commit, onto)?;
         }
-        self.state.set_note::<Merging>(MERGING, None)
+        Ok(())
     }
 }
 

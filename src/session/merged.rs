@@ -1,8 +1,10 @@
 //! Where a session is to be merged, and whether it has been, whichever way: by a merge commit, by a
 //! squash on a forge or by hand, rebased, or without its artifacts.
 
+use super::family::{delivered_in, known};
 use super::message::{Trailers, key};
-use super::{RefNames, Session, SessionName, session_file};
+use super::{RefNames, Session, SessionName, artifact_path, session_file};
+use crate::artifact::Artifact;
 use crate::git::{Git, Oid, RefName};
 use crate::stage::Stage;
 
@@ -19,6 +21,8 @@ pub struct Merged {
     pub commit: Oid,
     /// The tip that was merged, where that is known.
     pub tip: Option<Oid>,
+    /// All that is delivered now is in it; else it was merged before the session went on.
+    pub whole: bool,
 }
 
 /// The short name of the branch a session is to be merged into: its base, or where that is the
@@ -32,13 +36,12 @@ pub fn base_branch(
     refs: &RefNames,
     session: &Session,
 ) -> anyhow::Result<Option<String>> {
-    let bases = bases(git, session);
-    for base in &bases {
+    for base in bases(git, refs, session)? {
         match refs.session_of(&format!("refs/heads/{base}")) {
             Some(name) if name == session.name => {}
-            Some(name) if is_open(git, refs, &name)? => return Ok(Some(base.clone())),
+            Some(name) if is_open(git, refs, &name)? => return Ok(Some(base)),
             Some(_) => {}
-            None => return Ok(Some(base.clone())),
+            None => return Ok(Some(base)),
         }
     }
     Ok(None)
@@ -63,14 +66,14 @@ pub fn review_base(
     base_branch(git, refs, session)
 }
 
-/// Whether a session has been merged: into its base branch, here or as a remote has it, or by
+/// Whether all a session delivered has been merged: into its base branch, here or as a remote has it, or by
 /// `git cowork merge` into any other.
 ///
 /// # Errors
 /// Git cannot be read.
 pub fn merged(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<Merged>> {
     let mut tips = Vec::new();
-    for base in bases(git, session) {
+    for base in bases(git, refs, session)? {
         if base == refs.short_branch(&session.name) {
             continue;
         }
@@ -83,25 +86,36 @@ pub fn merged(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<O
     tips.sort();
     tips.dedup();
     for tip in &tips {
-        if let Some(found) = merged_in(git, session, tip)? {
+        if let Some(found) = merged_in(git, session, tip)?.filter(|found| found.whole) {
             return Ok(Some(found));
         }
     }
-    let elsewhere = copies(git, session, &other_branches(refs))?;
-    Ok(elsewhere.into_iter().find(|copy| copy.is_merge).map(|copy| copy.merged))
+    let elsewhere = copies(git, session, &other_branches(refs))?.into_iter();
+    Ok(elsewhere.filter(|copy| copy.is_merge).map(|copy| copy.merged).find(|found| found.whole))
 }
 
-/// Whether a commit holds what a session delivered.
+/// What a commit holds of what a session delivered: by its ancestors, by its tree (a squash with
+/// the artifacts), or by the trailers of a commit it has.
 ///
 /// # Errors
 /// Git cannot be read.
 pub fn merged_in(git: &Git, session: &Session, branch: &Oid) -> anyhow::Result<Option<Merged>> {
     if git.is_ancestor(&session.tip, branch)? {
         let tip = session.tip.clone();
-        return Ok(Some(Merged { commit: tip.clone(), tip: Some(tip) }));
+        return Ok(Some(Merged { commit: tip.clone(), tip: Some(tip), whole: true }));
     }
-    let found = copies(git, session, &[branch.to_string()])?;
-    Ok(found.into_iter().next().map(|copy| copy.merged))
+    let mut found = copies(git, session, &[branch.to_string()])?.into_iter();
+    let copy = found.next().map(|copy| copy.merged);
+    let there = delivered_in(git, &session.name, branch)?;
+    if there.is_none_or(|file| file.id != session.file.id) {
+        return Ok(copy);
+    }
+    let report = artifact_path(&session.name, Artifact::DeliveryReport);
+    let same = git.blob_id(branch, &report)? == git.blob_id(&session.tip, &report)?;
+    Ok(match copy {
+        Some(copy) => Some(Merged { whole: copy.whole && same, ..copy }),
+        None => same.then(|| Merged { commit: branch.clone(), tip: None, whole: true }),
+    })
 }
 
 /// True while the session has a branch here that is not merged.
@@ -112,24 +126,32 @@ fn is_open(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<boo
     Ok(!session.is_completed() || merged(git, refs, &session)?.is_none())
 }
 
-/// The base branches of the session, of its parent, and so on.
-fn bases(git: &Git, session: &Session) -> Vec<String> {
+/// The branch the session was started from, and where that is another session's, the branch that one
+/// was started from, and so on.
+pub(super) fn bases(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec<String>> {
     let reader = git.reader();
     let mut file = session.file.clone();
     let mut found: Vec<String> = Vec::new();
     for _ in 0..MAX_GENERATIONS {
-        if !file.base.branch.is_empty() && !found.contains(&file.base.branch) {
-            found.push(file.base.branch.clone());
+        let base = std::mem::take(&mut file.base.branch);
+        let parent = file.parent.take().and_then(|parent| parent.session.parse().ok());
+        // A change request carries its parent's records, wherever the parent's branch has gone.
+        let carried =
+            parent.and_then(|parent| session_file(reader.as_ref(), &parent, &session.tip).ok());
+        let of_branch = refs.session_of(&format!("refs/heads/{base}"));
+        if !base.is_empty() && !found.contains(&base) {
+            found.push(base);
         }
-        let Some(parent) = file.parent.and_then(|parent| parent.session.parse().ok()) else {
-            break;
+        file = match (carried, of_branch) {
+            (Some(parent), _) => parent,
+            (None, Some(name)) => match known(git, refs, &name)? {
+                Some((session, _)) => session.file,
+                None => break,
+            },
+            (None, None) => break,
         };
-        match session_file(reader.as_ref(), &parent, &session.tip) {
-            Ok(parent) => file = parent,
-            Err(_) => break,
-        }
     }
-    found
+    Ok(found)
 }
 
 /// Arguments of `git log` for all branches that are no session's.
@@ -171,7 +193,8 @@ fn copies(git: &Git, session: &Session, from: &[String]) -> anyhow::Result<Vec<C
         let is_merge = ours && trailers.get(key::EVENT) == Some("merge");
         if is_merge || (ours && is_delivery(&trailers)) || quotes_delivery(message, id) {
             let tip = trailers.get(key::TIP).filter(|_| ours).and_then(|tip| tip.parse().ok());
-            found.push(Copy { merged: Merged { commit, tip }, is_merge });
+            let whole = tip.as_ref().is_none_or(|tip| *tip == session.tip);
+            found.push(Copy { merged: Merged { commit, tip, whole }, is_merge });
         }
     }
     Ok(found)

@@ -191,7 +191,12 @@ pub fn subject_line(text: &str) -> String {
 }
 
 fn tame_body(body: &str) -> String {
-    tame(&body.chars().take(MAX_BODY).collect::<String>(), wrap)
+    // A scissors line counts wherever it stands after the comment character.
+    let plain = |line: &str| {
+        let word = line.starts_with("- ") || line.starts_with(|c: char| c.is_alphanumeric());
+        word && !line.starts_with("diff --git")
+    };
+    tame(&body.chars().take(MAX_BODY).collect::<String>(), plain, wrap)
 }
 
 fn tame_document(body: &str) -> String {
@@ -199,10 +204,14 @@ fn tame_document(body: &str) -> String {
     if text.len() < body.len() {
         text.push_str("\n\n[cut here]");
     }
-    tame(&text, |out, line| out.push_str(line))
+    // An editor's clean-up takes comments away; git's own tools cut at rules, diffs and scissors.
+    let cuts = ["#", "--", "***", "Index: ", "diff -"];
+    let plain = |line: &str| !cuts.iter().any(|cut| line.starts_with(cut)) && !line.contains(">8");
+    tame(&text, plain, |out, line| out.push_str(line))
 }
 
-fn tame(body: &str, add: impl Fn(&mut String, &str)) -> String {
+/// What is not plain is indented.
+fn tame(body: &str, plain: impl Fn(&str) -> bool, add: impl Fn(&mut String, &str)) -> String {
     let mut out = String::new();
     let mut blank = 0;
     for line in body.lines() {
@@ -216,10 +225,7 @@ fn tame(body: &str, add: impl Fn(&mut String, &str)) -> String {
             out.push_str(if blank > 0 { "\n\n" } else { "\n" });
         }
         blank = 0;
-        let plain = line.starts_with("- ") || line.starts_with(|c: char| c.is_alphanumeric());
-        // A scissors line counts wherever it stands after the comment character.
-        let plain = plain && !line.starts_with("diff --git");
-        let indent = if plain || line.starts_with("  ") { "" } else { "  " };
+        let indent = if plain(line) || line.starts_with("  ") { "" } else { "  " };
         add(&mut out, &format!("{indent}{line}"));
     }
     out

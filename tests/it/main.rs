@@ -29,6 +29,7 @@ mod disk;
 #[cfg(unix)]
 mod edit;
 mod faults;
+mod feedback;
 mod git_hooks;
 mod harness;
 mod hooks;
@@ -42,6 +43,7 @@ mod machines;
 mod meanwhile;
 #[cfg(unix)]
 mod merge;
+mod modify;
 mod moved;
 mod new;
 #[cfg(unix)]

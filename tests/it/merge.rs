@@ -1,14 +1,20 @@
 //! `git cowork merge`: into the base branch, with the report as message, or not at all.
 
+use std::sync::OnceLock;
+
 use crate::support::todo::DELIVERY;
-use crate::support::{Reply, Sandbox, at};
+use crate::support::{Reply, Sandbox, at, todo};
 
 const DIR: &str = ".cowork/sessions/todo/";
 
 fn delivered() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
-    sandbox
+    static DELIVERED: OnceLock<Sandbox> = OnceLock::new();
+    let original = DELIVERED.get_or_init(|| {
+        let sandbox = Sandbox::new();
+        sandbox.auto(&[]).exits(0);
+        sandbox
+    });
+    original.fork()
 }
 
 fn state(sandbox: &Sandbox) -> String {
@@ -354,4 +360,75 @@ fn hostile_markdown_in_the_report_stays_text() {
     assert_eq!(trailers["Cowork-Session-Id"].len(), 1);
     assert_eq!(sandbox.git(&["log", "-1", "--format=%s"]), "Add a todo list");
     assert_eq!(state(&sandbox), "merged");
+}
+
+#[test]
+fn a_change_is_merged_into_what_it_changes_or_where_that_went() {
+    let sandbox = delivered();
+    sandbox.script_small_change("lib/add.sh", "at once");
+    let modify = ["modify", "Say that adding is quick", "-n", "quick", "--review", "auto"];
+    sandbox.cowork(&modify).exits(0);
+    // The parent goes first.
+    let after = sandbox.fork();
+    after.cowork(&["merge", "todo"]).exits(0).says("merged into main");
+    after.cowork(&["merge", "todo--quick"]).exits(0).says("merged into main");
+    assert!(after.read("lib/add.sh").contains("at once"));
+    after.assert_sound();
+    // Or the change does.
+    sandbox.cowork(&["merge"]).exits(0).says("todo--quick is merged into cowork/todo");
+    assert_eq!(here(&sandbox), "cowork/todo");
+    assert_eq!(state(&sandbox), "completed");
+    sandbox.cowork(&["merge"]).exits(0).says("todo is merged into main");
+    let list = sandbox.cowork(&["list", "--json"]).exits(0).json_lines();
+    assert!(list.iter().all(|session| session["state"] == "merged"), "{list:?}");
+    assert_eq!(code(&sandbox, "main"), code(&after, "main"));
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_change_to_what_was_merged_without_artifacts_finds_them_and_leaves_them_out_again() {
+    let sandbox = delivered();
+    sandbox.cowork(&["merge", "--without-artifacts"]).exits(0);
+    sandbox.git(&["branch", "-q", "-D", "cowork/todo"]);
+    sandbox.script_small_change("lib/add.sh", "at once");
+    let modify = ["modify", "Say that adding is quick", "--session", "todo", "-n", "quick"];
+    sandbox.cowork(&[&modify[..], &["--review", "auto"]].concat()).exits(0);
+    assert!(sandbox.exists(&format!("{DIR}prd.md")));
+    sandbox.cowork(&["merge", "--without-artifacts"]).exits(0).says("merged into main");
+    assert_eq!(sandbox.git(&["diff", "--name-only", "main^", "main"]), "lib/add.sh");
+    assert!(sandbox.git(&["ls-tree", "-r", "main", "--", DIR]).is_empty());
+    sandbox.assert_sound();
+}
+
+#[test]
+fn the_report_tells_what_the_program_knows_for_certain() {
+    let sandbox = Sandbox::new();
+    sandbox.server.times(1, at("prd", "critic").iteration(1), todo::reject("REQ-002 is | vague"));
+    sandbox.auto(&[]).exits(0);
+    let report = sandbox.cowork(&["show", "report"]).exits(0).stdout;
+    let headings: Vec<&str> = report.lines().filter(|line| line.starts_with("## ")).collect();
+    assert_eq!(
+        headings,
+        [
+            "## Summary",
+            "## Changes",
+            "## Scope",
+            "## Testing",
+            "## Acceptance criteria",
+            "## Traceability",
+            "## Checks run by the program",
+            "## Rejected on the way",
+            "## Usage",
+        ]
+    );
+    let row = "| REQ-001 | FEAT-001 Adding | TASK-002 Add a todo | `lib/add.sh` |";
+    assert!(report.contains(row), "{row} in\n{report}");
+    assert!(
+        report.contains("- prd, draft 1, by the critic (major): REQ-002 is \\| vague"),
+        "{report}"
+    );
+    assert!(report.contains("REQ-001 Add a todo"), "{report}");
+    assert!(report.contains("```mermaid\ngraph LR\n  R0[\"REQ-001 Add a todo\"]"), "{report}");
+    assert_eq!(report.matches("```mermaid").count(), 1, "the model's own graph is replaced");
+    sandbox.cowork(&["verify"]).exits(0);
 }

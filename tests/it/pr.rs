@@ -322,6 +322,29 @@ fn without_artifacts_only_the_code_is_pushed_and_later_with_a_lease() {
     assert!(far.has("ana/todo.git").contains(&theirs));
     // Merged there and fetched, it is the session's merge.
     far.git(&["push", "-q", "origin", &format!("{second}:refs/heads/main")]);
+    assert_eq!(far.cowork(&["status", "todo", "--json"]).json()["state"], "completed");
+    far.git(&["reset", "-q", "--keep", "HEAD^"]);
     assert_eq!(far.cowork(&["status", "todo", "--json"]).json()["state"], "merged");
     far.sandbox.git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+#[test]
+fn a_change_is_proposed_to_its_parent_while_that_is_open() {
+    let far = Far::new(GITHUB);
+    far.gh(OPENED);
+    far.script_small_change("lib/add.sh", "at once");
+    far.cowork(&["modify", "Say that adding is quick", "-n", "quick", "--review", "auto"]).exits(0);
+    let refused = far.cowork(&["pr"]).exits(5);
+    refused
+        .says("this changes cowork/todo, which is not on origin")
+        .says("git push origin cowork/todo");
+    assert!(!far.has("ana/todo.git").contains("quick"));
+    far.cowork(&["pr", "todo"]).exits(0);
+    far.cowork(&["pr"]).exits(0);
+    let asked = far.asked();
+    let last = asked.last().unwrap();
+    assert!(last.contains("--base cowork/todo --head cowork/todo--quick"), "{last}");
+    far.cowork(&["merge", "todo"]).exits(0);
+    let dry = far.cowork(&["pr", "todo--quick", "--dry-run"]).exits(0).stdout;
+    assert!(dry.contains("main <- cowork/todo--quick"), "{dry}");
 }
