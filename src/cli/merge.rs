@@ -8,10 +8,11 @@ use super::context::Context;
 use super::new;
 use super::restore::with_recorder;
 use super::run::{self, Held};
+use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{Change, Git, Head, Oid, RefName, StatusKind};
-use crate::record::Delivery;
+use crate::record::{Delivery, Recorder};
 use crate::session::{
     Merged, RefNames, Session, SessionName, State, Status, base_branch, default_session, list,
     merged, merged_in,
@@ -39,7 +40,7 @@ pub(super) fn run(context: &Context, args: &MergeArgs) -> Answer {
     let held = run::hold(context, &name, "git cowork merge")?;
     let git = &held.git;
     let session = completed(context, &name)?;
-    with_recorder(context, &held, &name, &session.tip, |recorder| recorder.end_unfinished_merge())?;
+    with_recorder(context, &held, &name, &session.tip, Recorder::end_unfinished_merge)?;
     new::preflight(git)?;
     let into = match &args.into {
         Some(into) => into.clone(),
@@ -251,7 +252,7 @@ fn say(
     let name = &session.name;
     if context.global.json {
         let line = json!({
-            "event": "merged", "session": name.as_str(), "branch": branch.short(),
+            "event": "merged", "at": clock::rfc3339(clock::now()), "session": name.as_str(), "branch": branch.short(),
             "commit": commit.as_str(), "artifacts": !without_artifacts,
         });
         context.print(&format!("{line}\n"))?;

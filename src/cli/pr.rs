@@ -12,6 +12,7 @@ use super::merge::{completed, delivered_name, said_by};
 use super::push::{self, refused};
 use super::restore::with_recorder;
 use super::run::{self, Held};
+use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::forge::{Address, Program, Request, without_credentials};
@@ -296,7 +297,7 @@ fn answer(
     existed: Option<bool>,
 ) -> Answer {
     let line = json!({
-        "event": "pull_request", "session": proposal.session.name.as_str(),
+        "event": "pull_request", "at": clock::rfc3339(clock::now()), "session": proposal.session.name.as_str(),
         "branch": proposal.branch.short(), "base": proposal.base, "remote": proposal.remote,
         "commit": proposal.commit.as_str(), "url": url,
         "opened": existed == Some(false), "existed": existed == Some(true),

@@ -15,7 +15,7 @@ use super::Pipeline;
 use crate::artifact::{
     BY_HAND, Feature, FeatureStatus, Feedback, Requirement, Store, Task, TaskStatus,
 };
-use crate::session::{Kind, attempts, key};
+use crate::session::{Attempt, Kind, attempts, key};
 use crate::stage::Stage;
 
 /// Characters of a title in a table or graph.
@@ -78,7 +78,7 @@ impl Pipeline<'_> {
         let refused = |said: &Feedback| !said.extra.contains_key(BY_HAND);
         story.refused = store.feedback()?.into_iter().filter(refused).collect();
         let all = attempts(git, Some(&self.session.name))?.into_iter();
-        story.left = all.filter(|a| a.can_be_undone()).map(|attempt| attempt.reason).collect();
+        story.left = all.filter(Attempt::can_be_undone).map(|attempt| attempt.reason).collect();
         Ok(story)
     }
 }
@@ -297,7 +297,7 @@ fn shortened(words: &str, most: usize) -> String {
 /// backticks are in order.
 fn text(words: &str) -> String {
     let words = one_line(words);
-    let code = words.matches('`').count() % 2 == 0 && !words.contains("``");
+    let code = words.matches('`').count().is_multiple_of(2) && !words.contains("``");
     let mut inside = false;
     let mut out = String::new();
     for c in words.chars() {

@@ -207,7 +207,7 @@ fn tame_document(body: &str) -> String {
     // An editor's clean-up takes comments away; git's own tools cut at rules, diffs and scissors.
     let cuts = ["#", "--", "***", "Index: ", "diff -"];
     let plain = |line: &str| !cuts.iter().any(|cut| line.starts_with(cut)) && !line.contains(">8");
-    tame(&text, plain, |out, line| out.push_str(line))
+    tame(&text, plain, String::push_str)
 }
 
 /// What is not plain is indented.
