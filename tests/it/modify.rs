@@ -320,3 +320,20 @@ fn killed_anywhere_it_goes_on() {
         sandbox.assert_sound();
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn the_gate_on_triage_shows_what_the_change_comes_to() {
+    let sandbox = delivered();
+    sandbox.script_small_change("lib/add.sh", "at once");
+    let mut terminal = sandbox.terminal(&["modify", "be quick", "--stop-after", "triage"]);
+    let shown = terminal.sees("Your decision");
+    eprintln!("{shown}");
+    terminal.sees("stop for now");
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
+    for part in ["low risk", "code", "lib/add.sh", "todos stay in one file"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
