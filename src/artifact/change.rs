@@ -1,5 +1,7 @@
 //! `change_request.json`: what a change touches and risks (patch sessions).
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -87,6 +89,36 @@ pub struct ChangeRequest {
     /// Fields of other versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl ChangeRequest {
+    /// `low risk; prd, plan and code`
+    pub fn headline(&self) -> String {
+        let risk = match self.risk {
+            Risk::Low => "low",
+            Risk::Medium => "medium",
+            Risk::High => "high",
+        };
+        format!("{risk} risk; {}", self.scope.describe())
+    }
+
+    /// All of it in a few lines, for commits and gates.
+    pub fn describe(&self) -> String {
+        let mut out = format!("{}\n", self.summary.trim());
+        let lists = [
+            ("Done when", &self.acceptance_criteria),
+            ("Stays as it is", &self.constraints),
+            ("Touches", &self.affected_components),
+            ("Files", &self.affected_files),
+        ];
+        for (title, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
+            let _ = writeln!(out, "\n{title}:");
+            for item in items {
+                let _ = writeln!(out, "- {}", item.trim());
+            }
+        }
+        out
+    }
 }
 
 #[cfg(test)]

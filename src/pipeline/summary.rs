@@ -36,11 +36,7 @@ pub fn subject(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
         return Ok(if signs.is_empty() { "no record changed".to_owned() } else { signs });
     }
     Ok(match stage {
-        Stage::Triage => {
-            let change = store.change_request()?.unwrap_or_default();
-            let risk = format!("{:?} risk", change.risk).to_lowercase();
-            format!("{risk}; {}", change.scope.describe())
-        }
+        Stage::Triage => store.change_request()?.unwrap_or_default().headline(),
         Stage::Idea => title_of(store, Artifact::Idea, facts.title)?,
         Stage::Prd => format!(
             "{}, {}",
@@ -77,22 +73,7 @@ pub fn body(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
     let store = &facts.store;
     let touched = |id: &str| facts.changes.is_none_or(|c| c.iter().any(|change| change.id == id));
     match stage {
-        Stage::Triage => {
-            let change = store.change_request()?.unwrap_or_default();
-            let _ = writeln!(out, "{}", change.summary.trim());
-            let lists = [
-                ("Done when", &change.acceptance_criteria),
-                ("Stays as it is", &change.constraints),
-                ("Touches", &change.affected_components),
-                ("Files", &change.affected_files),
-            ];
-            for (title, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
-                let _ = writeln!(out, "\n{title}:");
-                for item in items {
-                    let _ = writeln!(out, "- {}", item.trim());
-                }
-            }
-        }
+        Stage::Triage => out = store.change_request()?.unwrap_or_default().describe(),
         Stage::Prd => {
             for item in store.requirements()?.requirements.iter().filter(|r| touched(&r.id)) {
                 let _ = writeln!(out, "- {} {}", item.id, item.title);
