@@ -12,7 +12,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{Change, Git, Head, Oid, RefName, StatusKind};
-use crate::record::{Delivery, Recorder};
+use crate::record::Delivery;
 use crate::session::{
     Merged, RefNames, Session, SessionName, State, Status, base_branch, default_session, list,
     merged, merged_in,
@@ -40,7 +40,10 @@ pub(super) fn run(context: &Context, args: &MergeArgs) -> Answer {
     let held = run::hold(context, &name, "git cowork merge")?;
     let git = &held.git;
     let session = completed(context, &name)?;
-    with_recorder(context, &held, &name, &session.tip, Recorder::end_unfinished_merge)?;
+    with_recorder(context, &held, &name, &session.tip, |recorder| {
+        recorder.end_unfinished_merge()?;
+        Ok(())
+    })?;
     new::preflight(git)?;
     let into = match &args.into {
         Some(into) => into.clone(),
