@@ -351,7 +351,6 @@ fn the_gate_on_triage_shows_what_the_change_comes_to() {
     sandbox.script_small_change("lib/add.sh", "at once");
     let mut terminal = sandbox.terminal(&["modify", "be quick", "--stop-after", "triage"]);
     let shown = terminal.sees("Your decision");
-    eprintln!("{shown}");
     terminal.sees("stop for now");
     terminal.types("p");
     let (code, rest) = terminal.ends();
