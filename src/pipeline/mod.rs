@@ -15,6 +15,7 @@ mod edit;
 mod evidence;
 mod go_back;
 mod judge;
+mod law;
 mod limit;
 mod progress;
 pub mod prompts;

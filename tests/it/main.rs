@@ -35,6 +35,8 @@ mod hooks;
 mod init;
 mod json;
 mod kill;
+#[cfg(unix)]
+mod law;
 mod log;
 #[cfg(unix)]
 mod loss;
