@@ -13,6 +13,7 @@ mod init;
 mod list;
 mod log;
 mod new;
+mod next;
 mod paint;
 mod restore;
 mod resume;

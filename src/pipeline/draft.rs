@@ -80,7 +80,7 @@ impl Pipeline<'_> {
     /// Notes what a stop has to keep.
     pub(super) fn mark(&self, progress: &Progress, iteration: u32, ending: DraftEnding) {
         let notes = progress.notes();
-        self.under_way.replace(Some(UnderWay { iteration, ending, notes, stuck: false }));
+        self.under_way.replace(Some(UnderWay { iteration, ending, notes, stuck: None }));
     }
 
     async fn whole(

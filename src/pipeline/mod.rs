@@ -26,6 +26,7 @@ mod rework;
 mod second_look;
 mod settle;
 mod stage_loop;
+mod standstill;
 mod summary;
 pub mod table;
 mod take_up;
@@ -35,6 +36,7 @@ mod usage;
 pub mod verify;
 
 pub use answer::Answer;
+pub use standstill::{Standstill, standstill};
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -129,9 +131,9 @@ struct UnderWay {
     iteration: u32,
     ending: DraftEnding,
     notes: DraftNotes,
-    /// It cannot go on without a person: that must be known again after a stop, also where no
-    /// file was written.
-    stuck: bool,
+    /// It cannot go on without a person, and why: that must be known again after a stop, also
+    /// where no file was written.
+    stuck: Option<String>,
 }
 
 /// A run of a session.
@@ -193,7 +195,8 @@ impl<'a> Pipeline<'a> {
         }
         let stage = self.stage.get();
         let name = RefNames::draft(&self.session.name, stage);
-        if stuck || recorder.differs_from(tip)? {
+        if stuck.is_some() || recorder.differs_from(tip)? {
+            notes.stuck = stuck;
             recorder.draft(tip, stage, iteration, ending, &notes)?;
             self.kept
                 .replace(Some(format!("draft {iteration} of {stage} is kept: git show {name}")));

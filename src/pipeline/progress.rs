@@ -75,6 +75,7 @@ impl Progress {
                 format!("{who} {words}")
             }),
             refusals: self.refusals,
+            stuck: None,
         }
     }
 }

@@ -70,16 +70,23 @@ pub struct Details {
     pub attempts: usize,
     /// Full name of the newest one's ref.
     pub newest_attempt: Option<String>,
-    /// The ref of the draft under way, when one is kept and none waits on the branch.
-    pub draft: Option<String>,
-    /// The run stopped in the middle of it.
-    pub partial: bool,
+    /// The draft under way, when one is kept and none waits on the branch.
+    pub kept: Option<Kept>,
     /// Names of the tags on the stages that count.
     pub labels: BTreeMap<Stage, String>,
     /// Stages whose earlier commit was left behind.
     pub reverted: BTreeSet<Stage>,
     /// Drafts of finished stages that their critic refused.
     pub rejections: BTreeMap<Stage, usize>,
+}
+
+/// A draft under way that is kept beside the branch.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Its ref.
+    pub name: String,
+    /// The run stopped in the middle of it.
+    pub partial: bool,
 }
 
 /// `status --json` and `list --json` (contract, section 4).
@@ -153,27 +160,30 @@ impl Status {
         let number = |name: &str| name.rsplit('/').next().and_then(|n| n.parse::<u32>().ok());
         let names = attempts.iter().map(|info| info.name.as_str().to_owned());
         let session = &self.session;
-        let kept = match self.stage.filter(|_| session.waiting().is_none()) {
-            Some(stage) => kept_draft(git, session, stage)?.zip(Some(stage)),
-            None => None,
-        };
-        let (draft, partial) = match kept {
-            Some((KeptDraft::Live(entry), stage)) => {
-                let partial = entry.trailers.get(key::PARTIAL).is_some();
-                (Some(RefNames::draft(&session.name, stage).to_string()), partial)
-            }
-            _ => (None, false),
-        };
         let (labels, reverted) = labels(git, session)?;
         Ok(Details {
-            draft,
-            partial,
+            kept: self.kept(git)?,
             labels,
             reverted,
             rejections: rejections(git, session),
             base_ahead: base_ahead(git, &self.session)?,
             attempts: attempts.len(),
             newest_attempt: names.max_by_key(|name| number(name)),
+        })
+    }
+
+    /// The draft under way, when one is kept and none waits on the branch.
+    pub fn kept(&self, git: &Git) -> anyhow::Result<Option<Kept>> {
+        let session = &self.session;
+        let Some(stage) = self.stage.filter(|_| session.waiting().is_none()) else {
+            return Ok(None);
+        };
+        Ok(match kept_draft(git, session, stage)? {
+            Some(KeptDraft::Live(entry)) => Some(Kept {
+                name: RefNames::draft(&session.name, stage).to_string(),
+                partial: entry.trailers.get(key::PARTIAL).is_some(),
+            }),
+            _ => None,
         })
     }
 

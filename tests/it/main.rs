@@ -44,6 +44,7 @@ mod machines;
 mod meanwhile;
 mod moved;
 mod new;
+mod next;
 #[cfg(unix)]
 mod notify;
 mod outage;
