@@ -258,8 +258,8 @@ fn under_way(status: &Status, stage: Stage) -> String {
     } else {
         "not begun".to_owned()
     };
-    if let (Some((task, begun)), true) = (&status.task, status.tasks.1 > 0) {
-        line += &format!(", {task} {}", if *begun { "in progress" } else { "is next" });
+    if let (Some((task, how)), true) = (&status.task, status.tasks.1 > 0) {
+        line += &format!(", {task} {}", how.words());
     }
     let last = session.history.iter().rev().find(|e| matches!(e.kind, Kind::Task(_)));
     if let Some(checks) = last.and_then(|entry| entry.trailers.get(key::CHECKS))

@@ -40,6 +40,31 @@ impl State {
     }
 }
 
+/// How far the task at hand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtHand {
+    /// Nobody has worked on it yet.
+    Next,
+    /// The plan says so, or the run stopped in the middle of it.
+    Begun,
+    /// Its conversation ended, and it is not completed.
+    Unfinished,
+    /// The actor says that it cannot be done.
+    Blocked,
+}
+
+impl AtHand {
+    /// Behind the task's id.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Next => "is next",
+            Self::Begun => "in progress",
+            Self::Unfinished => "was worked on and is not completed",
+            Self::Blocked => "is blocked",
+        }
+    }
+}
+
 /// Everything `status` shows.
 #[derive(Clone, Debug)]
 pub struct Status {
@@ -55,8 +80,8 @@ pub struct Status {
     pub iteration: u32,
     /// Completed and planned top-level tasks.
     pub tasks: (usize, usize),
-    /// The task that is worked on: one that says so, else the next one, and whether it says so.
-    pub task: Option<(String, bool)>,
+    /// The task that is worked on: one that says so, else the next one.
+    pub task: Option<(String, AtHand)>,
     /// What was used, as history and the kept draft tell.
     pub spent: Spent,
 }
@@ -140,7 +165,9 @@ impl Status {
         let plan = Store::new(&files).plan().unwrap_or_default();
         let planned = plan.tasks.iter().filter(|task| task.is_top_level()).count();
         let finished = session.completed_tasks().len();
-        let task = (stage == Some(Stage::Coding)).then(|| task_at_hand(&session, &plan)).flatten();
+        let task = (stage == Some(Stage::Coding))
+            .then(|| task_at_hand(&session, &plan, draft.as_ref()))
+            .flatten();
         Ok(Self {
             branch: refs.short_branch(&session.name),
             state,
@@ -262,16 +289,26 @@ fn rejections(git: &Git, session: &Session) -> BTreeMap<Stage, usize> {
     refused
 }
 
-/// The top-level task that is worked on, and whether the plan says so.
-fn task_at_hand(session: &Session, plan: &Plan) -> Option<(String, bool)> {
+/// The top-level task that is worked on, and how far it is: the plan says so, else a draft kept
+/// since the last task's commit.
+fn task_at_hand(session: &Session, plan: &Plan, draft: Option<&Entry>) -> Option<(String, AtHand)> {
     let done = session.completed_tasks();
     let mut open = plan.tasks.iter().filter(|t| t.is_top_level() && !done.contains(&t.id.as_str()));
-    if let Some(task) = open.clone().find(|task| task.status == TaskStatus::InProgress) {
-        return Some((task.id.clone(), true));
-    }
     let order = task_order(plan).unwrap_or_default();
-    let mut next = order.iter().filter(|id| open.clone().any(|task| task.id == **id));
-    next.next().cloned().or_else(|| open.next().map(|task| task.id.clone())).map(|id| (id, false))
+    let mut next = order.iter().filter_map(|id| open.clone().find(|task| task.id == *id));
+    let says_so = open.clone().find(|task| task.status == TaskStatus::InProgress);
+    let task = says_so.or_else(|| next.next()).or_else(|| open.next())?;
+    let draft = draft
+        .filter(|draft| draft.parents.first() == Some(&session.tip) || session.waiting().is_some());
+    let partial = draft.is_some_and(|draft| draft.trailers.get(key::PARTIAL).is_some());
+    let how = match task.status {
+        TaskStatus::Blocked => AtHand::Blocked,
+        _ if draft.is_some() && !partial => AtHand::Unfinished,
+        TaskStatus::InProgress => AtHand::Begun,
+        _ if partial => AtHand::Begun,
+        _ => AtHand::Next,
+    };
+    Some((task.id.clone(), how))
 }
 
 /// The draft that waits, else the one that was kept of the stage under way.
