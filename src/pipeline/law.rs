@@ -167,10 +167,10 @@ impl Pipeline<'_> {
                     law.only_as_in(&self.text_at(&looked.commit, *file)?);
                 }
                 let now = self.files().read(*file)?.unwrap_or_default();
-                let mut broken = law.broken(&left, &now);
+                let mut broken = law.broken(&now);
                 // What the person changed themselves in this draft is no draft's doing.
                 if let Some(edit) = progress.edit.as_ref().filter(|e| e.files.contains(file)) {
-                    let drafted = law.broken(&left, &self.text_at(&edit.since, *file)?);
+                    let drafted = law.broken(&self.text_at(&edit.since, *file)?);
                     broken.0.retain(|line| drafted.0.contains(line));
                     broken.1.retain(|line| drafted.1.contains(line));
                 }
@@ -222,45 +222,67 @@ impl Broken {
 
 /// What an edit lays down about one file.
 struct Law {
-    /// Lines that came, and whether the same line stood elsewhere before.
-    came: Vec<(String, bool)>,
+    /// Lines that came.
+    came: Vec<Came>,
     /// Lines that went, and are nowhere in what the person left.
     went: Vec<String>,
+}
+
+/// A line that came.
+struct Came {
+    line: String,
+    /// Where the same line stood elsewhere before, it was moved: what stands around it counts.
+    between: Option<(Option<String>, Option<String>)>,
+}
+
+impl Came {
+    fn holds(&self, now: &[&str]) -> bool {
+        let places = |line: &str| {
+            let line = line.to_owned();
+            now.iter().enumerate().filter(move |(_, other)| other.trim_end() == line).map(|p| p.0)
+        };
+        let Some((above, below)) = &self.between else { return stands(&self.line, now) };
+        let from = above.as_ref().and_then(|line| places(line).next());
+        let to = below.as_ref().and_then(|line| places(line).last());
+        places(&self.line)
+            .any(|at| from.is_none_or(|from| from < at) && to.is_none_or(|to| at < to))
+    }
 }
 
 impl Law {
     fn of(shown: &str, left: &str) -> Self {
         let (old, new): (Vec<&str>, Vec<&str>) = (shown.lines().collect(), left.lines().collect());
         let matched = comments::matched(&old, &new);
-        let unmatched = new.iter().zip(&matched).filter(|(_, matched)| matched.is_none());
-        let came = unmatched.map(|(line, _)| *line).filter(|line| !line.trim().is_empty());
-        let came = came.map(|line| (line.trim_end().to_owned(), stands(line, &old))).collect();
-        let stayed: BTreeSet<usize> = matched.into_iter().flatten().collect();
-        let went = old.iter().enumerate().filter(|(at, line)| {
-            !stayed.contains(at) && !line.trim().is_empty() && !stands(line, &new)
-        });
-        Self { came, went: went.map(|(_, line)| line.trim_end().to_owned()).collect() }
+        let text = |line: &&&str| !line.trim().is_empty();
+        let owned = |line: &&str| line.trim_end().to_owned();
+        let came = |at: usize| {
+            let above = new[..at].iter().rev().find(text).map(owned);
+            let below = new[at + 1..].iter().find(text).map(owned);
+            let between = stands(new[at], &old).then_some((above, below));
+            Came { line: owned(&new[at]), between }
+        };
+        let unmatched = (0..new.len()).filter(|at| matched[*at].is_none() && text(&&new[*at]));
+        let stayed: BTreeSet<usize> = matched.iter().flatten().copied().collect();
+        let went = old
+            .iter()
+            .enumerate()
+            .filter(|(at, line)| !stayed.contains(at) && text(line) && !stands(line, &new));
+        Self { came: unmatched.map(came).collect(), went: went.map(|(_, l)| owned(l)).collect() }
     }
 
     /// Leaves out what a text the person saw later did not hold either.
     fn only_as_in(&mut self, text: &str) {
         let lines: Vec<&str> = text.lines().collect();
-        self.came.retain(|(line, _)| stands(line, &lines));
+        self.came.retain(|came| came.holds(&lines));
         self.went.retain(|line| !stands(line, &lines));
     }
 
-    /// The lines that are gone from `now`, and those that are back. A line that stood elsewhere
-    /// before was moved: where it stands in `left` is what counts.
-    fn broken(&self, left: &str, now: &str) -> (Vec<String>, Vec<String>) {
-        let (left, now): (Vec<&str>, Vec<&str>) = (left.lines().collect(), now.lines().collect());
-        let matched = comments::matched(&left, &now);
-        let in_place: Vec<&str> = matched.iter().flatten().map(|at| left[*at]).collect();
-        let gone = |(line, moved): &&(String, bool)| {
-            if *moved { !stands(line, &in_place) } else { !stands(line, &now) }
-        };
-        let gone = self.came.iter().filter(gone).map(|(line, _)| line.clone()).collect();
-        let back = self.went.iter().filter(|line| stands(line, &now)).cloned().collect();
-        (gone, back)
+    /// The lines that are gone from `now`, and those that are back.
+    fn broken(&self, now: &str) -> (Vec<String>, Vec<String>) {
+        let now: Vec<&str> = now.lines().collect();
+        let gone = self.came.iter().filter(|came| !came.holds(&now));
+        let back = self.went.iter().filter(|line| stands(line, &now));
+        (gone.map(|came| came.line.clone()).collect(), back.cloned().collect())
     }
 }
 
@@ -273,7 +295,7 @@ mod tests {
     use super::*;
 
     fn broken(shown: &str, left: &str, now: &str) -> (Vec<String>, Vec<String>) {
-        Law::of(shown, left).broken(left, now)
+        Law::of(shown, left).broken(now)
     }
 
     fn lines(lines: &[&str]) -> Vec<String> {
@@ -298,6 +320,6 @@ mod tests {
     fn what_the_person_saw_changed_is_not_told_again() {
         let mut law = Law::of("a\nb\n", "A\nB\n");
         law.only_as_in("A\nb\n");
-        assert_eq!(law.broken("A\nB\n", "x\n"), (lines(&["A"]), vec![]));
+        assert_eq!(law.broken("x\n"), (lines(&["A"]), vec![]));
     }
 }

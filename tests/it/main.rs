@@ -38,6 +38,7 @@ mod kill;
 #[cfg(unix)]
 mod law;
 mod log;
+mod log_order;
 #[cfg(unix)]
 mod loss;
 mod machines;

@@ -327,7 +327,18 @@ mod tests {
     fn coding_is_done_when_every_task_is() {
         let files = Memory::valid();
         let store = Store::new(&files);
-        assert_eq!(codes(&coding(&store, &|_| true, None)), ["open-task"; 5]);
+        let report = coding(&store, &|_| true, None);
+        assert_eq!(codes(&report), ["open-task"]);
+        let told = &report.findings[0].details;
+        assert!(
+            told.starts_with("TASK-001 '") && told.contains("(its status: pending); "),
+            "{told}"
+        );
+        assert!(told.ends_with("TASK-005 come after it and were not begun"), "{told}");
+        files.edit(Artifact::ImplementationPlan, |v| v["tasks"][3]["status"] = json!("blocked"));
+        let report = coding(&store, &|_| true, None);
+        assert_eq!(codes(&report), ["open-task"; 2]);
+        assert!(report.findings[1].details.contains("TASK-004"), "{report:?}");
         files.edit(Artifact::ImplementationPlan, |v| {
             v["tasks"]
                 .as_array_mut()
