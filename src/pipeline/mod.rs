@@ -236,7 +236,8 @@ impl<'a> Pipeline<'a> {
         loop {
             if self.session.is_completed() {
                 let commit = self.session.tip.to_string();
-                self.env.sink.emit(Event::SessionCompleted { commit });
+                let usage = self.env.models.meter.used().usage;
+                self.env.sink.emit(Event::SessionCompleted { commit, usage });
                 return Ok(Finish::Completed);
             }
             interrupt::check()?;

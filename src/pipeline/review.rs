@@ -341,7 +341,9 @@ impl Pipeline<'_> {
             stage: spec.stage,
             iteration: progress.used(),
             limit: self.allowed(spec, progress)?,
-            elapsed_s: progress.began.map_or(0, |began| began.elapsed().as_secs()),
+            elapsed_s: progress.began.map_or(0, |began| {
+                self.env.models.meter.used().millis.saturating_sub(began) / 1000
+            }),
             usage: progress.credit.spent.usage,
             documents: self.documents(spec, &store)?,
             since: look.since,
