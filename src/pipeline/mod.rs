@@ -171,8 +171,8 @@ impl<'a> Pipeline<'a> {
         self.protect_theirs()?;
         let result = self.stages().await.map_err(|error| self.make_room(error));
         // The reason of the stop is what the person must hear, whatever else fails.
-        if result.is_err()
-            && let Err(error) = self.stop_cleanly()
+        if let Err(reason) = &result
+            && let Err(error) = self.stop_after_error(Some(reason))
         {
             self.warn(format!("the draft could not be put away: {error:#}"));
         }
@@ -182,6 +182,11 @@ impl<'a> Pipeline<'a> {
     /// Keeps the draft under way in its ref and puts the session's paths back to the tip. Also for
     /// a run that was dropped in the middle by a signal.
     pub fn stop_cleanly(&self) -> anyhow::Result<()> {
+        self.stop_after_error(None)
+    }
+
+    /// The same for a run that ended with an error, which the person hears anyway.
+    fn stop_after_error(&self, told: Option<&anyhow::Error>) -> anyhow::Result<()> {
         let Some(UnderWay { iteration, ending, mut notes, stuck }) = self.under_way.take() else {
             return Ok(());
         };
@@ -189,7 +194,13 @@ impl<'a> Pipeline<'a> {
         let recorder = self.recorder();
         let tip = &self.session.tip;
         if let Err(error) = recorder.expect_tip(tip) {
-            self.warn(format!("files were left as they lie: {error}"));
+            // HEAD or the branch moved: where that ended the run, it is what the error is about.
+            let branch = self.env.refs.short_branch(&self.session.name);
+            let about = told.map(ToString::to_string).unwrap_or_default();
+            self.warn(match about.contains("HEAD ") || about.contains(&branch) {
+                true => "files were left as they lie".to_owned(),
+                false => format!("files were left as they lie: {error}"),
+            });
             self.kept.replace(Some("the files lie where they were".to_owned()));
             return Ok(());
         }
