@@ -28,6 +28,8 @@ mod critic;
 mod disk;
 #[cfg(unix)]
 mod edit;
+#[cfg(unix)]
+mod exit_codes;
 mod faults;
 mod git_hooks;
 mod harness;
@@ -42,6 +44,7 @@ mod log_order;
 #[cfg(unix)]
 mod loss;
 mod machines;
+mod matrix;
 mod meanwhile;
 mod moved;
 mod new;

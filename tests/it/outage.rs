@@ -48,11 +48,14 @@ fn lasting() -> Vec<(Reply, usize, &'static str)> {
     ]
 }
 
-/// What passes.
+/// What passes: three at the first turn, as many as are tried again, three at the second.
 fn passing() -> Vec<Reply> {
     vec![
         Reply::status(500, "oops"),
+        Reply::status(503, "loading"),
         Reply::too_many_requests("0"),
+        Reply::empty().fault(Fault::ErrorBody),
+        Reply::text("All done.").fault(Fault::Unfinished),
         Reply::text("Half an ans").fault(Fault::CutAfter(2)),
     ]
 }
@@ -69,14 +72,19 @@ fn every_kind_of_request_survives_every_fault() {
                 && received.role == *role
                 && (task.is_none() || received.task.as_deref() == *task)
         })?;
+        let mut counts = counts.lock().unwrap();
+        if received.turn == 2 {
+            let count = counts.entry(KINDS.len() + kind).or_default();
+            *count += 1;
+            return passing().into_iter().skip(3).nth(*count - 1);
+        }
         if received.turn != 1 {
             return None;
         }
-        let mut counts = counts.lock().unwrap();
         let count = counts.entry(kind).or_default();
         *count += 1;
         let script = lasting().into_iter().flat_map(|(reply, n, _)| vec![reply; n]);
-        script.chain(passing()).nth(*count - 1)
+        script.chain(passing().into_iter().take(3)).nth(*count - 1)
     });
     let mut outcome = sandbox.auto(&[]);
     for (stage, role, _) in KINDS {
@@ -96,9 +104,43 @@ fn every_kind_of_request_survives_every_fault() {
     let each = 3 + lasting().iter().map(|(_, n, _)| n).sum::<usize>();
     let asked = asked.lock().unwrap();
     for (kind, (stage, role, task)) in KINDS.iter().enumerate() {
-        // The task's kind also takes the turn that goes well.
+        // The turn that goes well comes on top.
         assert!(asked[&kind] > each, "{stage} {role} {task:?}: {} of {each}", asked[&kind]);
     }
+}
+
+/// Silence in the middle of an answer, where it costs a second each.
+#[test]
+fn a_server_that_falls_silent_is_left_at_every_kind_of_request() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[llm]\ntimeout_s = 1\nmax_retries = 0\n");
+    let silent: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let had = Arc::clone(&silent);
+    sandbox.server.on_with(anywhere(), move |received| {
+        let kind = KINDS.iter().position(|(stage, role, task)| {
+            received.stage == *stage
+                && received.role == *role
+                && (task.is_none() || received.task.as_deref() == *task)
+        })?;
+        let mut had = had.lock().unwrap();
+        if had.contains(&kind) {
+            return None;
+        }
+        had.push(kind);
+        Some(Reply::text("One, two, ").fault(Fault::SilentAfter(2)))
+    });
+    let mut outcome = sandbox.auto(&[]);
+    for (stage, role, _) in KINDS {
+        let told = &outcome.stderr;
+        assert_eq!(outcome.code, 4, "{stage} {role}: {told}");
+        assert!(told.contains("git cowork resume"), "{stage} {role}: {told}");
+        sandbox.assert_clean();
+        outcome = sandbox.cowork(&RESUME);
+    }
+    outcome.exits(0);
+    assert_eq!(silent.lock().unwrap().len(), KINDS.len());
+    assert_eq!(sandbox.stages("main..")[1..], STAGES);
+    sandbox.assert_sound();
 }
 
 #[test]
