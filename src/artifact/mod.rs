@@ -9,6 +9,7 @@ mod feedback;
 mod files;
 mod id;
 mod records;
+mod renumber;
 mod session_file;
 
 pub mod check;
@@ -21,4 +22,5 @@ pub use records::{
     Category, Component, DesignSpec, Feature, FeatureList, FeatureStatus, Plan, Priority,
     Requirement, Requirements, Task, TaskStatus,
 };
+pub use renumber::{Renumbered, renumber, renumber_text};
 pub use session_file::{Base, Depth, Parent, SCHEMA_VERSION, SessionFile, SessionKind};

@@ -139,7 +139,7 @@ fn unreachable(model: &ModelConfig) -> impl Fn(ModelError) -> anyhow::Error + '_
 }
 
 /// How far a run goes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Extent {
     /// Stop after this stage.
     pub stop_after: Option<Stage>,
@@ -147,6 +147,8 @@ pub(super) struct Extent {
     pub go_back_to: Option<Stage>,
     /// Only go back.
     pub no_run: bool,
+    /// First take reviewers' comments on what was delivered.
+    pub comments: Option<String>,
 }
 
 /// Everything of a session that is held while it runs.
@@ -293,6 +295,7 @@ pub(super) fn run_session(
     let mode = context.mode()?;
     let name = session.name.clone();
     let base = session.file.base.clone();
+    let is_patch = session.is_patch();
     let finish = with_pipeline(context, held, models, mode, session, |pipeline| {
         pipeline.stop_after(extent.stop_after);
         if let Some(stage) = extent.go_back_to {
@@ -300,6 +303,9 @@ pub(super) fn run_session(
             if extent.no_run {
                 return Ok(Finish::Stopped(stage));
             }
+        }
+        if let Some(comments) = &extent.comments {
+            pipeline.reopen(comments)?;
         }
         let outcome = runtime()?.block_on(async {
             tokio::select! {
@@ -340,6 +346,9 @@ pub(super) fn run_session(
             }
             let read = match stage {
                 Stage::Coding => format!("git diff {}...HEAD -- . ':!.cowork'", base_of(&base)),
+                Stage::Prd | Stage::Design | Stage::Plan if is_patch => {
+                    format!("git diff {}...HEAD -- .cowork", base_of(&base))
+                }
                 _ => format!("git cowork show {name} {stage}"),
             };
             say(format!("read it: {read}"));

@@ -41,6 +41,7 @@ impl Desk {
     fn ask(&self) -> Result<Decision> {
         let diff = || Ok("--- a/design.md\n+++ b/design.md\n@@ -1 +1 @@\n-old\n+new\n".to_owned());
         let document = |name: &str, text: String| Document {
+            readable: None,
             name: name.to_owned(),
             path: self.path(name),
             text,
@@ -153,6 +154,7 @@ fn the_second_look() {
         draft.critic_said = Some("approves:\nsmall and whole".to_owned());
         draft.findings = vec!["COMP-002 covers no feature".to_owned()];
         draft.since = Some(Since {
+            heading: "Since you last looked",
             summary: "1 component removed, 6 lines changed".to_owned(),
             diff: "diff --git a/design.md b/design.md\nindex 1..2 100644\n--- a/design.md\n\
                    +++ b/design.md\n@@ -5,2 +5,2 @@\n ## Components\n-COMP-003 Storage\x1b[8m\n\
@@ -264,8 +266,9 @@ You said \"no storage layer, one
 
 #[test]
 fn an_empty_difference_shows_the_document_again() {
-    let desk = Desk::new("q", "vim")
-        .with(|draft| draft.since = Some(Since { summary: "0".into(), diff: "\n".into() }));
+    let desk = Desk::new("q", "vim").with(|draft| {
+        draft.since = Some(Since { heading: "", summary: "0".into(), diff: "\n".into() })
+    });
     desk.decision();
     assert!(!desk.said().contains("last looked"), "{}", desk.said());
     assert!(desk.said().contains("  One binary.\n"), "{}", desk.said());

@@ -104,11 +104,22 @@ pub struct Document {
     pub path: PathBuf,
     /// The text this review is about, uncleaned.
     pub text: String,
+    /// What is shown of it, where the file is not made for reading.
+    pub readable: Option<String>,
+}
+
+impl Document {
+    /// What a person is shown, uncleaned.
+    pub fn shown(&self) -> &str {
+        self.readable.as_deref().unwrap_or(&self.text)
+    }
 }
 
 /// What changed since the person last looked.
 #[derive(Clone, Debug)]
 pub struct Since {
+    /// What it is compared with: `Since you last looked`.
+    pub heading: &'static str,
     /// One line: `1 component removed, 6 lines changed`.
     pub summary: String,
     /// A unified diff.

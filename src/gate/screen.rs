@@ -62,7 +62,7 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     // A draft that is what it was has nothing to show but itself.
     let since = draft.since.as_ref().filter(|since| !since.diff.trim().is_empty());
     if let Some(since) = since {
-        let summary = format!("Since you last looked: {}", clean_line(&since.summary));
+        let summary = format!("{}: {}", since.heading, clean_line(&since.summary));
         out.push_str(&format!("{}\n", hanging(&summary, width, 2)));
         let shown = since::shown(draft, &since.diff, width.saturating_sub(2), PREVIEW_LINES);
         for (sign, row) in &shown.rows {
@@ -80,7 +80,7 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
             out.push_str(&format!(" {}\n", line.trim_end()));
         }
     } else if let (None, Some(main)) = (since, draft.main()) {
-        preview(&mut out, paint, width, &clean(&main.text), place);
+        preview(&mut out, paint, width, &clean(main.shown()), place);
     }
     checks(&mut out, paint, width.min(MAX_WIDTH), &draft.passed, &draft.findings);
     if let Some(said) = &draft.critic_said {

@@ -20,6 +20,7 @@
 
 mod back;
 mod budget;
+mod changes;
 #[cfg(unix)]
 mod circles;
 mod coding;
@@ -31,6 +32,7 @@ mod edit;
 #[cfg(unix)]
 mod exit_codes;
 mod faults;
+mod feedback;
 mod git_hooks;
 mod harness;
 mod hooks;
@@ -46,6 +48,7 @@ mod loss;
 mod machines;
 mod matrix;
 mod meanwhile;
+mod modify;
 mod moved;
 mod new;
 mod next;
