@@ -243,7 +243,7 @@ impl Came {
         };
         let Some((above, below)) = &self.between else { return stands(&self.line, now) };
         let from = above.as_ref().and_then(|line| places(line).next());
-        let to = below.as_ref().and_then(|line| places(line).last());
+        let to = below.as_ref().and_then(|line| places(line).next_back());
         places(&self.line)
             .any(|at| from.is_none_or(|from| from < at) && to.is_none_or(|to| at < to))
     }
