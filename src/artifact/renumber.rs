@@ -10,8 +10,10 @@ use serde_json::Value;
 
 use super::{Artifact, Files, IdFloors, IdKind, render_json};
 
-/// The lists of records, and what an id in each looks like.
-const LISTS: [(Artifact, &str, IdKind); 4] = [
+/// A list of records: its file, its name in there, and what its ids look like.
+type List = (Artifact, &'static str, IdKind);
+
+const LISTS: [List; 4] = [
     (Artifact::Requirements, "requirements", IdKind::Requirement),
     (Artifact::Features, "features", IdKind::Feature),
     (Artifact::DesignSpec, "components", IdKind::Component),
@@ -51,10 +53,22 @@ impl Version {
         Ok(Self { files: read })
     }
 
-    fn records(&self, artifact: Artifact, list: &str) -> &[Value] {
-        let records = self.files.get(&artifact).and_then(|file| file.get(list));
+    fn records(&self, (artifact, list, _): &List) -> &[Value] {
+        let records = self.files.get(artifact).and_then(|file| file.get(list));
         records.and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
+
+    fn record_mut(&mut self, (artifact, list, _): &List, at: usize) -> Option<&mut Value> {
+        self.files.get_mut(artifact)?.get_mut(list)?.as_array_mut()?.get_mut(at)
+    }
+}
+
+/// Whose a record is.
+struct Author {
+    /// The id it had.
+    id: String,
+    /// The sides that hold it just so.
+    sides: BTreeSet<usize>,
 }
 
 /// Gives one of every two records with the same id a new one, with all references, and writes what
@@ -68,116 +82,132 @@ pub fn renumber(
     floors: &mut IdFloors,
 ) -> anyhow::Result<Vec<Renumbered>> {
     let mut version = Version::read(merged)?;
-    let versions: Vec<Version> =
-        sides.iter().map(|side| Version::read(*side)).collect::<anyhow::Result<_>>()?;
-    let owners = |artifact, list: &str, record: &Value| -> BTreeSet<usize> {
-        let holds = |version: &&Version| {
-            version.records(artifact, list).iter().any(|other| same(other, record))
-        };
-        (0..versions.len()).filter(|at| holds(&&versions[*at])).collect()
-    };
+    let sides_read = sides.iter().map(|side| Version::read(*side));
+    let versions: Vec<Version> = sides_read.collect::<anyhow::Result<_>>()?;
+    // Before any id changes.
+    let written = authors(&version, &versions);
     let mut done = Vec::new();
-    // Before any id changes: who wrote which record.
-    let mut written: BTreeMap<(Artifact, usize), (String, BTreeSet<usize>)> = BTreeMap::new();
-    for (artifact, list, _) in LISTS {
-        for (at, record) in version.records(artifact, list).iter().enumerate() {
-            let owners = owners(artifact, list, record);
-            written.insert((artifact, at), (id_of(record).to_owned(), owners));
-        }
-    }
-    for (artifact, list, kind) in LISTS {
-        let count = version.records(artifact, list).len();
-        let mut first: BTreeMap<String, usize> = BTreeMap::new();
-        for at in 0..count {
-            let (id, ours) = &written[&(artifact, at)];
-            let Some(&before) = first.get(id) else {
-                first.insert(id.clone(), at);
-                continue;
-            };
-            let theirs = &written[&(artifact, before)].1;
-            // The later one moves, unless only the earlier one can be told to be somebody's.
-            let (which, side) =
-                match (ours.difference(theirs).next(), theirs.difference(ours).next()) {
-                    (Some(side), _) => (at, *side),
-                    (None, Some(side)) => (before, *side),
-                    (None, None) => continue,
-                };
-            // A sub-task goes where its parent goes.
-            if id.contains('.') {
-                continue;
-            }
-            let to = floors.next(kind);
-            if let Some(record) = record_mut(&mut version, artifact, list, which) {
-                record["id"] = to.clone().into();
-            }
-            done.push(Renumbered { from: id.clone(), to, side });
-        }
-    }
-    let moved = |id: &str, side: usize| {
-        let top = id.split('.').next().unwrap_or(id);
-        let found = done.iter().find(|one: &&Renumbered| one.from == top && one.side == side);
-        found.map(|one| format!("{}{}", one.to, &id[top.len()..]))
-    };
-    for ((artifact, at), (id, owners)) in &written {
-        let Some((_, list, _)) = LISTS.into_iter().find(|(other, ..)| other == artifact) else {
-            continue;
-        };
-        let mentions = |side: &usize, field: &str, id: &str, target: &str| {
-            let records = versions[*side].records(*artifact, list).iter();
-            records.filter(|record| id_of(record) == id).any(|record| names(&record[field], target))
-        };
-        let Some(record) = record_mut(&mut version, *artifact, list, *at) else { continue };
-        if id.contains('.')
-            && owners.len() == 1
-            && let Some(to) = owners.iter().find_map(|side| moved(id, *side))
-        {
-            record["id"] = to.into();
-        }
-        for field in REFERENCES {
-            let targets: Vec<String> = match &record[field] {
-                Value::String(one) => vec![one.clone()],
-                Value::Array(many) => {
-                    many.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-                }
-                _ => continue,
-            };
-            for target in targets.iter().collect::<BTreeSet<_>>() {
-                let all: BTreeSet<usize> = (0..versions.len()).collect();
-                let meant = if owners.is_empty() { &all } else { owners };
-                let meant: Vec<usize> = meant
-                    .iter()
-                    .copied()
-                    .filter(|side| mentions(side, field, id, target))
-                    .collect();
-                let to = meant.iter().find_map(|side| moved(target, *side));
-                let keeps = meant.iter().any(|side| moved(target, *side).is_none());
-                if let Some(to) = to {
-                    replace(&mut record[field], target, &to, keeps);
-                }
-            }
-        }
+    for list in LISTS {
+        new_ids(&mut version, list, &written, floors, &mut done);
     }
     if done.is_empty() {
         return Ok(done);
     }
-    for (artifact, value) in &version.files {
-        let text = render_json(value)?;
-        if merged.read(*artifact)?.as_deref() != Some(text.as_str()) {
-            merged.write(*artifact, &text)?;
+    for ((list, at), author) in &written {
+        if let Some(record) = version.record_mut(list, *at) {
+            follow(record, list, author, &versions, &done);
         }
+    }
+    for (artifact, value) in &version.files {
+        write(merged, *artifact, &render_json(value)?)?;
     }
     for artifact in DOCUMENTS {
         let Some(text) = merged.read(artifact)? else { continue };
-        let texts: Vec<String> = sides
-            .iter()
-            .map(|side| Ok(side.read(artifact)?.unwrap_or_default()))
-            .collect::<anyhow::Result<_>>()?;
-        let new = document(&text, &texts, &done);
-        if new != text {
-            merged.write(artifact, &new)?;
-        }
+        let texts = sides.iter().map(|side| Ok(side.read(artifact)?.unwrap_or_default()));
+        let texts: Vec<String> = texts.collect::<anyhow::Result<_>>()?;
+        write(merged, artifact, &document(&text, &texts, &done))?;
     }
     Ok(done)
+}
+
+fn write(files: &dyn Files, artifact: Artifact, text: &str) -> anyhow::Result<()> {
+    if files.read(artifact)?.as_deref() == Some(text) {
+        return Ok(());
+    }
+    files.write(artifact, text)
+}
+
+/// Whose each record of a version is, by list and place.
+fn authors(version: &Version, sides: &[Version]) -> BTreeMap<(List, usize), Author> {
+    let mut authors = BTreeMap::new();
+    for list in LISTS {
+        for (at, record) in version.records(&list).iter().enumerate() {
+            let wrote = |side: &usize| sides[*side].records(&list).iter().any(|r| same(r, record));
+            let sides = (0..sides.len()).filter(wrote).collect();
+            authors.insert((list, at), Author { id: id_of(record).to_owned(), sides });
+        }
+    }
+    authors
+}
+
+/// Gives new ids where two records of a list have the same.
+fn new_ids(
+    version: &mut Version,
+    list: List,
+    written: &BTreeMap<(List, usize), Author>,
+    floors: &mut IdFloors,
+    done: &mut Vec<Renumbered>,
+) {
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    for at in 0..version.records(&list).len() {
+        let Some(author) = written.get(&(list, at)) else { continue };
+        let Some(&before) = first.get(author.id.as_str()) else {
+            first.insert(&author.id, at);
+            continue;
+        };
+        // A sub-task goes where its parent goes.
+        let Some(other) = written.get(&(list, before)).filter(|_| !author.id.contains('.')) else {
+            continue;
+        };
+        let only = |one: &Author, two: &Author| one.sides.difference(&two.sides).next().copied();
+        // The later one moves, unless only the earlier one can be told to be somebody's.
+        let (moves, side) = match (only(author, other), only(other, author)) {
+            (Some(side), _) => (at, side),
+            (None, Some(side)) => (before, side),
+            (None, None) => continue,
+        };
+        let to = floors.next(list.2);
+        if let Some(record) = version.record_mut(&list, moves) {
+            record["id"] = to.clone().into();
+        }
+        done.push(Renumbered { from: author.id.clone(), to, side });
+    }
+}
+
+/// Lets a record follow the new ids of what it names, as whoever wrote it meant them.
+fn follow(
+    record: &mut Value,
+    list: &List,
+    author: &Author,
+    sides: &[Version],
+    done: &[Renumbered],
+) {
+    if let [side] = author.sides.iter().collect::<Vec<_>>()[..]
+        && author.id.contains('.')
+        && let Some(to) = moved(done, &author.id, *side)
+    {
+        record["id"] = to.into();
+    }
+    let wrote = |side: &usize| author.sides.is_empty() || author.sides.contains(side);
+    for field in REFERENCES {
+        for target in targets(&record[field]) {
+            let means = |side: &usize| {
+                let mut records = sides[*side].records(list).iter();
+                records.any(|r| id_of(r) == author.id && targets(&r[field]).contains(&target))
+            };
+            let meant: Vec<usize> = (0..sides.len()).filter(wrote).filter(means).collect();
+            let keeps = meant.iter().any(|side| moved(done, &target, *side).is_none());
+            if let Some(to) = meant.iter().find_map(|side| moved(done, &target, *side)) {
+                replace(&mut record[field], &target, &to, keeps);
+            }
+        }
+    }
+}
+
+/// What a side's id is now, if it moved; a sub-task's moves with its task.
+fn moved(done: &[Renumbered], id: &str, side: usize) -> Option<String> {
+    let top = id.split('.').next().unwrap_or(id);
+    let one = done.iter().find(|one| one.from == top && one.side == side)?;
+    Some(format!("{}{}", one.to, &id[top.len()..]))
+}
+
+/// The ids in a field.
+fn targets(field: &Value) -> BTreeSet<String> {
+    let ids = match field {
+        Value::Array(many) => many.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    ids.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// A text in which everything is one side's: all its ids that moved are replaced.
@@ -219,15 +249,6 @@ fn replace_word(text: &str, from: &str, to: &str) -> String {
     out + rest
 }
 
-fn record_mut<'v>(
-    version: &'v mut Version,
-    artifact: Artifact,
-    list: &str,
-    at: usize,
-) -> Option<&'v mut Value> {
-    version.files.get_mut(&artifact)?.get_mut(list)?.as_array_mut()?.get_mut(at)
-}
-
 fn id_of(record: &Value) -> &str {
     record.get("id").and_then(Value::as_str).unwrap_or_default()
 }
@@ -242,14 +263,6 @@ fn same(a: &Value, b: &Value) -> bool {
         value
     };
     bare(a) == bare(b)
-}
-
-fn names(field: &Value, target: &str) -> bool {
-    match field {
-        Value::String(one) => one == target,
-        Value::Array(many) => many.iter().any(|one| one == target),
-        _ => false,
-    }
 }
 
 /// Puts `to` in the place of `from`; where `from` is meant as well, beside it.
