@@ -63,7 +63,7 @@ impl<'a> Recorded<'a> {
         match self.git.blob_id(self.commit, path) {
             Ok(blob) => blob.is_some(),
             Err(error) => {
-                self.failed.replace(Some(error.into()));
+                self.failed.replace(Some(error));
                 true
             }
         }
