@@ -8,7 +8,7 @@ use super::{Answer, new, parse_stage, start, upstream};
 use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
 use crate::git::{Git, Head};
-use crate::session::{RefNames, Session, SessionName};
+use crate::session::{RefNames, Session, SessionName, merged};
 use crate::stage::Stage;
 
 #[derive(Debug, Args)]
@@ -41,7 +41,17 @@ pub(super) fn go_on(
     let refs = context.refs()?;
     new::preflight(git)?;
     let mode = context.mode()?;
-    let (held, session) = take(context, name, command)?;
+    let name = context.session_name(name)?;
+    if extent.go_back_to.is_none()
+        && let Ok(session) = Session::find(git, &refs, &name)
+        && session.is_completed()
+        && merged(git, &refs, &session)?.is_some()
+    {
+        let text = format!("{name} is merged; there is nothing to do");
+        context.ui.emit(Event::Note { text });
+        return Ok(0);
+    }
+    let (held, session) = take(context, Some(&name), command)?;
     new::require_not_sparse(git, &session.name)?;
     context
         .ui

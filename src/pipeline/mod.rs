@@ -21,6 +21,7 @@ mod progress;
 pub mod prompts;
 mod record_stage;
 mod reopen;
+mod report;
 mod restore;
 mod review;
 mod rework;

@@ -48,6 +48,8 @@ mod loss;
 mod machines;
 mod matrix;
 mod meanwhile;
+#[cfg(unix)]
+mod merge;
 mod modify;
 mod moved;
 mod new;
@@ -56,6 +58,8 @@ mod next;
 mod notify;
 mod outage;
 mod pipeline;
+#[cfg(unix)]
+mod pr;
 mod replay;
 mod repos;
 mod review;
