@@ -16,6 +16,7 @@ mod log;
 mod merge;
 mod modify;
 mod new;
+mod next;
 mod paint;
 mod pr;
 mod push;

@@ -12,7 +12,7 @@ use super::usage::USAGE;
 use crate::artifact::check::derive_feature_status;
 use crate::artifact::{Artifact, FeatureStatus, Store};
 use crate::event::Event;
-use crate::pipeline::checks::{CheckInput, whole_session};
+use crate::pipeline::checks::{CheckInput, Recorded, whole_session};
 use crate::stage::Stage;
 
 /// What a shell answers for a program that is not there (POSIX, 2.8.2).
@@ -100,7 +100,8 @@ impl Pipeline<'_> {
         evidence: Option<&Evidence>,
     ) -> anyhow::Result<String> {
         let baseline = self.baseline_of_change()?;
-        let exists = |path: &str| self.is_recorded(path);
+        let recorded = Recorded::at(self.env.git, &self.session.tip);
+        let exists = |path: &str| recorded.has(path);
         let order = self.session.order();
         let report = whole_session(
             &order,
@@ -112,6 +113,7 @@ impl Pipeline<'_> {
                 evidence,
             },
         );
+        recorded.heard()?;
         let mut out = format!("{MECHANICAL}\n\n");
         match evidence {
             Some(evidence) => {

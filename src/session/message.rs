@@ -52,6 +52,8 @@ pub mod key {
     pub const CRITIC_SAID: &str = "Cowork-Critic-Said";
     /// On a kept draft only: how many calls a guard has refused in the stage.
     pub const REFUSALS: &str = "Cowork-Refusals";
+    /// On a kept draft only: the run ended because it cannot go on without a person, and why.
+    pub const STUCK: &str = "Cowork-Stuck";
     /// On a kept draft only: the actor had not finished it.
     pub const PARTIAL: &str = "Cowork-Partial";
     /// On a kept draft only: what a person edited in it by hand, and whether the rest follows.

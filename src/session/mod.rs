@@ -26,7 +26,7 @@ pub use message::{Message, Trailers, key, subject_line};
 pub use name::{RefNames, SessionName, slug};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
-pub use status::{Details, State, Status, StatusJson};
+pub use status::{AtHand, Details, Kept, State, Status, StatusJson};
 
 use anyhow::Context as _;
 

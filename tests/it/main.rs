@@ -29,6 +29,8 @@ mod critic;
 mod disk;
 #[cfg(unix)]
 mod edit;
+#[cfg(unix)]
+mod exit_codes;
 mod faults;
 mod feedback;
 mod git_hooks;
@@ -37,16 +39,21 @@ mod hooks;
 mod init;
 mod json;
 mod kill;
+#[cfg(unix)]
+mod law;
 mod log;
+mod log_order;
 #[cfg(unix)]
 mod loss;
 mod machines;
+mod matrix;
 mod meanwhile;
 #[cfg(unix)]
 mod merge;
 mod modify;
 mod moved;
 mod new;
+mod next;
 #[cfg(unix)]
 mod notify;
 mod outage;
