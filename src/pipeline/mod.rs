@@ -15,6 +15,7 @@ mod edit;
 mod evidence;
 mod go_back;
 mod judge;
+mod leaving;
 mod limit;
 mod progress;
 pub mod prompts;
@@ -34,6 +35,8 @@ mod usage;
 pub mod verify;
 
 pub use answer::Answer;
+pub use go_back::before;
+pub use leaving::Leaving;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -46,6 +46,8 @@ mod new;
 mod notify;
 mod outage;
 mod pipeline;
+#[cfg(unix)]
+mod preflight;
 mod replay;
 mod repos;
 mod review;
