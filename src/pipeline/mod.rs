@@ -13,6 +13,7 @@ mod delta;
 mod draft;
 mod edit;
 mod evidence;
+mod format;
 mod go_back;
 mod judge;
 mod leaving;
@@ -241,6 +242,7 @@ impl<'a> Pipeline<'a> {
             interrupt::check()?;
             let stage = self.present_stage()?;
             self.stage.set(stage);
+            self.raise_format(stage)?;
             match self.run_stage(table::row(stage)).await? {
                 StageEnd::Completed(stage) if self.env.stop_after == Some(stage) => {
                     return Ok(Finish::Stopped(stage));

@@ -9,6 +9,7 @@ mod approval;
 mod attempt;
 mod changes;
 mod credit;
+mod format;
 mod kept;
 mod labels;
 mod landed;

@@ -25,9 +25,10 @@ use status::present_draft;
 pub use status::{Details, State, Status, StatusJson};
 
 use anyhow::Context as _;
+use serde_json::{Map, Value};
 
 use crate::artifact::{
-    Artifact, Files, SCHEMA_VERSION, SessionFile, SessionKind, Store, read_json,
+    Artifact, Files, Format, SCHEMA_VERSION, SessionFile, SessionKind, Store, raise, read_json,
 };
 use crate::error::Error;
 use crate::git::{Git, Object, Oid, Reader};
@@ -62,6 +63,8 @@ pub struct Session {
     pub tip: Oid,
     /// `session.json` at the tip.
     pub file: SessionFile,
+    /// The format it has there, where that is an older one: `file` is as ours has it.
+    pub older: Option<String>,
     /// Its commits, oldest first.
     pub history: Vec<Entry>,
 }
@@ -73,9 +76,9 @@ impl Session {
     /// When the tip has no readable `session.json` for this name, or history cannot be walked.
     pub fn load(git: &Git, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
         let reader = git.reader();
-        let file = session_file(reader.as_ref(), name, tip)?;
+        let (file, older) = session_file(reader.as_ref(), name, tip)?;
         let history = entries(reader.as_ref(), &file, tip)?;
-        Ok(Self { name: name.clone(), tip: tip.clone(), file, history })
+        Ok(Self { name: name.clone(), tip: tip.clone(), file, older, history })
     }
 
     /// Reads a session by name.
@@ -191,7 +194,12 @@ impl Session {
     }
 }
 
-fn session_file(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<SessionFile> {
+/// `session.json` at the tip, and the format it was raised from in memory.
+fn session_file(
+    reader: &dyn Reader,
+    name: &SessionName,
+    tip: &Oid,
+) -> anyhow::Result<(SessionFile, Option<String>)> {
     let path = format!("{}/{}", name.record_dir(), Artifact::Session.file_name());
     let Some(bytes) = reader.blob(Object::At(tip, &path))? else {
         return Err(Error::repository(format!("session '{name}' has no {path} at its tip"))
@@ -199,29 +207,26 @@ fn session_file(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::R
             .into());
     };
     let text = String::from_utf8(bytes).context("session.json is not UTF-8")?;
-    // A newer format need not have the fields of ours, so it is asked for first.
-    let raw: serde_json::Value = read_json(Artifact::Session, &text)?;
-    let written = raw.get("schema_version").and_then(serde_json::Value::as_str);
-    if let Some(written) = written.filter(|written| !is_known(written)) {
-        return Err(Error::repository(format!(
+    // A newer format need not have the fields of ours, so its number is looked at first.
+    let mut raw: Map<String, Value> = read_json(Artifact::Session, &text)?;
+    let other = |written: String| {
+        Error::repository(format!(
             "session '{name}' was written in format {written}, this program knows {SCHEMA_VERSION}"
         ))
-        .hint("use a newer git-cowork")
-        .into());
-    }
-    read_json(Artifact::Session, &text)
-}
-
-/// True for this format and the older ones of its major version.
-fn is_known(written: &str) -> bool {
-    let parts = |version: &str| {
-        let (major, minor) = version.split_once('.')?;
-        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
     };
-    let (Some(written), Some(ours)) = (parts(written), parts(SCHEMA_VERSION)) else {
-        return false;
+    let older = match raise(&mut raw) {
+        Format::Present => return Ok((read_json(Artifact::Session, &text)?, None)),
+        Format::Raised(from) => Some(from),
+        Format::Unknown(written) => {
+            return Err(other(written).hint("use a newer git-cowork").into());
+        }
+        Format::TooOld(written) => {
+            return Err(other(written)
+                .hint(format!("use the git-cowork that wrote it, or bring {path} to format {SCHEMA_VERSION} by hand and commit it"))
+                .into());
+        }
     };
-    written.0 == ours.0 && written.1 <= ours.1
+    Ok((read_json(Artifact::Session, &serde_json::to_string(&raw)?)?, older))
 }
 
 /// The session's commits reachable from the tip and not from the start commit's parent.
