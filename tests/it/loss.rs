@@ -13,6 +13,7 @@ mod many;
 mod models;
 mod plain_git;
 mod shapes;
+mod worktrees;
 
 use crate::support::Sandbox;
 use belongings::Belongings;
