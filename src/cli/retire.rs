@@ -10,7 +10,9 @@ use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
 use crate::git::{Git, Oid};
-use crate::session::{KeptDraft, RefNames, Session, SessionName, Verdict, kept_draft};
+use crate::session::{
+    KeptDraft, RefNames, Session, SessionName, Verdict, drafts_of_a_person, kept_draft,
+};
 
 /// How many files a sentence names.
 const NAMED: usize = 10;
@@ -124,11 +126,17 @@ fn keep(
         }
         let stage = session.next_stage();
         let draft = stage.map(|stage| kept_draft(&held.git, session, stage)).transpose()?.flatten();
-        let mut kept = match draft {
-            Some(KeptDraft::Live(draft) | KeptDraft::Elsewhere(draft)) => {
-                Some(recorder.keep_draft(tip, &draft.commit, "archived with a draft")?)
-            }
-            Some(KeptDraft::Aborted) | None => None,
+        let unfinished = match draft {
+            Some(KeptDraft::Live(draft) | KeptDraft::Elsewhere(draft)) => Some(draft.commit),
+            Some(KeptDraft::Aborted | KeptDraft::LeftBehind(_)) | None => None,
+        };
+        let edited = drafts_of_a_person(&held.git, session)?;
+        let mut kept = if unfinished.is_some() || !edited.is_empty() {
+            let words = if unfinished.is_some() { "a draft" } else { "your edits of drafts" };
+            let reason = format!("archived with {words}");
+            Some(recorder.keep_drafts(tip, unfinished.as_ref(), &edited, &reason)?)
+        } else {
+            None
         };
         if here && recorder.would_lose(tip)? {
             kept = Some(recorder.keep_attempt(tip, "archived", Verdict::Passed)?);
@@ -220,6 +228,6 @@ fn say(context: &Context, name: &SessionName, fate: Fate, kept: Option<u32>) {
         Fate::Deleted => note(format!("{name} is deleted; back: git cowork undo --session {name}")),
     }
     if let (Fate::Archived, Some(kept)) = (fate, kept) {
-        note(format!("its unfinished draft is attempt {kept}: git cowork restore {name} {kept}"));
+        note(format!("its unfinished work is attempt {kept}: git cowork restore {name} {kept}"));
     }
 }

@@ -13,7 +13,7 @@ mod state_dir;
 mod status;
 
 pub use attempts::{Attempt, attempts};
-pub(crate) use drafts::{KeptDraft, kept_draft};
+pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use lock::SessionLock;

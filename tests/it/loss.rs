@@ -6,6 +6,7 @@
 //! between, and the shape of the repository.
 
 mod belongings;
+mod drafts;
 mod formats;
 mod going_back;
 mod killed;
