@@ -61,6 +61,7 @@ mod support;
 #[cfg(unix)]
 mod terminal;
 mod tidy;
+mod two_people;
 mod usage;
 mod verify;
 mod yours;
