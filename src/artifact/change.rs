@@ -1,7 +1,11 @@
 //! `change_request.json`: what a change touches and risks (patch sessions).
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::stage::Stage;
 
 /// Which stages a change needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +22,32 @@ pub struct Scope {
     /// Code changes.
     #[serde(default)]
     pub code: bool,
+}
+
+impl Scope {
+    /// Whether a change of this scope passes a stage: those that write code and look at it always
+    /// follow (contract, section 4).
+    pub const fn names(self, stage: Stage) -> bool {
+        match stage {
+            Stage::Prd => self.prd,
+            Stage::Design => self.design,
+            Stage::Plan => self.plan,
+            Stage::Idea => false,
+            Stage::Triage | Stage::Coding | Stage::Check | Stage::Delivery => true,
+        }
+    }
+
+    /// `prd, plan and code`; `nothing` for an empty scope.
+    pub fn describe(self) -> String {
+        let parts =
+            [("prd", self.prd), ("design", self.design), ("plan", self.plan), ("code", self.code)];
+        let named: Vec<&str> = parts.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
+        match named.as_slice() {
+            [] => "nothing".to_owned(),
+            [one] => (*one).to_owned(),
+            [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        }
+    }
 }
 
 /// How much can go wrong.
@@ -59,4 +89,49 @@ pub struct ChangeRequest {
     /// Fields of other versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl ChangeRequest {
+    /// `low risk; prd, plan and code`
+    pub fn headline(&self) -> String {
+        let risk = match self.risk {
+            Risk::Low => "low",
+            Risk::Medium => "medium",
+            Risk::High => "high",
+        };
+        format!("{risk} risk; {}", self.scope.describe())
+    }
+
+    /// All of it in a few lines, for commits and gates.
+    pub fn describe(&self) -> String {
+        let mut out = format!("{}\n", self.summary.trim());
+        let lists = [
+            ("Done when", &self.acceptance_criteria),
+            ("Stays as it is", &self.constraints),
+            ("Touches", &self.affected_components),
+            ("Files", &self.affected_files),
+        ];
+        for (title, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
+            let _ = writeln!(out, "\n{title}:");
+            for item in items {
+                let _ = writeln!(out, "- {}", item.trim());
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_names_its_stages_and_reads_well() {
+        let scope = Scope { prd: true, plan: true, code: true, ..Scope::default() };
+        assert_eq!(scope.describe(), "prd, plan and code");
+        assert!(scope.names(Stage::Prd) && !scope.names(Stage::Design));
+        assert!(Scope::default().names(Stage::Coding) && !scope.names(Stage::Idea));
+        assert_eq!(Scope { code: true, ..Scope::default() }.describe(), "code");
+        assert_eq!(Scope::default().describe(), "nothing");
+    }
 }

@@ -206,10 +206,28 @@ pub struct Task {
     pub extra: Map<String, Value>,
 }
 
+/// A field of our own on tasks: where one comes from, when not from the plan's actor.
+const SOURCE: &str = "source";
+/// Its value for reviewers' comments.
+const REVIEW: &str = "review";
+
 impl Task {
     /// True for `TASK-001`, false for `TASK-001.1`.
     pub fn is_top_level(&self) -> bool {
         !self.id.contains('.')
+    }
+
+    /// True for a task that stands for reviewers' comments on delivered work. Nobody planned it, so
+    /// no limit on plans counts it.
+    pub fn is_from_review(&self) -> bool {
+        self.extra.get(SOURCE).and_then(Value::as_str) == Some(REVIEW)
+    }
+
+    /// Marks it as [`Self::is_from_review`].
+    #[must_use]
+    pub fn from_review(mut self) -> Self {
+        self.extra.insert(SOURCE.to_owned(), REVIEW.into());
+        self
     }
 }
 

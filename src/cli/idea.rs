@@ -49,7 +49,7 @@ pub(super) fn text(
     };
     if text.trim().is_empty() {
         return Err(Error::usage(format!("there is no {what}"))
-            .hint("say it: git cowork new \"…\", or -F FILE, or -F - for standard input")
+            .hint("say it in quotes, or -F FILE, or -F - for standard input")
             .into());
     }
     Ok(text.trim_end().to_owned())
@@ -58,7 +58,7 @@ pub(super) fn text(
 /// What an editor that opens on an empty text should say. The lines look like git's.
 fn hint(what: &str) -> String {
     format!(
-        "# Write the {what} above: what you want built, in your own words, as long as you like.\n\
+        "# Write the {what} above, in your own words, as long as you like.\n\
          # These two lines are not part of it; an empty text cancels.\n"
     )
 }

@@ -7,11 +7,13 @@ mod bare;
 mod completions;
 mod context;
 mod demo;
+mod feedback;
 mod hook;
 mod idea;
 mod init;
 mod list;
 mod log;
+mod modify;
 mod new;
 mod paint;
 mod restore;
@@ -99,6 +101,10 @@ pub(crate) struct Global {
 enum Command {
     /// Start a session from an idea and run it
     New(new::NewArgs),
+    /// Change a completed session, on a branch of the change's own
+    Modify(modify::ModifyArgs),
+    /// Take reviewers' comments on a delivered session: back to coding, check and delivery
+    Feedback(feedback::FeedbackArgs),
     /// Go on from where history says a session stands
     Resume(resume::ResumeArgs),
     /// Go back to before a stage; what is left behind is kept
@@ -179,6 +185,8 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
     match cli.command {
         None => bare::run(context),
         Some(Command::New(args)) => new::run(context, args),
+        Some(Command::Modify(args)) => modify::run(context, args),
+        Some(Command::Feedback(args)) => feedback::run(context, &args),
         Some(Command::Resume(args)) => resume::run(context, args),
         Some(Command::Revert(args)) => revert::run(context, args),
         Some(Command::Restore(args)) => restore::run(context, &args),

@@ -6,7 +6,8 @@ use clap::Args;
 
 use super::context::Context;
 use super::run::{self, Extent};
-use super::{Answer, idea, parse_stage, start};
+use super::start::{self, Beginning};
+use super::{Answer, idea, parse_stage};
 use crate::artifact::{Base, Depth, SCHEMA_VERSION, SessionFile};
 use crate::clock;
 use crate::error::Error;
@@ -68,12 +69,7 @@ pub(super) fn run(context: &Context, args: NewArgs) -> Answer {
     room_for_branches(git, &context.config()?.project.branch_prefix)?;
     require_not_sparse(git, &name)?;
     let models = run::models(context)?;
-    let dirty = git.status()?;
-    let worktree = match &args.worktree {
-        Some(path) => Some(path.clone()),
-        None if !dirty.is_empty() => ask_about_dirty_tree(context, &dirty)?,
-        None => None,
-    };
+    let worktree = worktree(context, args.worktree.as_ref())?;
     context.ui.set_session(&name);
     let (base, start) = base(context, git, &refs, &name, args.base.as_deref())?;
     let held = run::hold(context, &name, "git cowork new")?;
@@ -88,7 +84,8 @@ pub(super) fn run(context: &Context, args: NewArgs) -> Answer {
         created_at: clock::rfc3339(clock::now()),
         ..SessionFile::default()
     };
-    let (held, session) = start::begin(context, held, &refs, &name, file, &start, worktree)?;
+    let beginning = Beginning { file, start, artifacts: None, worktree };
+    let (held, session) = start::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
     let extent = Extent { stop_after: args.stop_after, ..Extent::default() };
     run::run_session(context, &held, &models, session, extent)
@@ -111,33 +108,47 @@ fn free_name(
     named: Option<&SessionName>,
     idea: &str,
 ) -> anyhow::Result<SessionName> {
-    let free = |name: &SessionName| Ok::<_, anyhow::Error>(!taken(git, refs, name)?);
     if let Some(name) = named {
         if name.patch_parts().is_some() {
             return Err(Error::usage(format!("'{name}' is the name of a change request"))
                 .hint("a name of a new session has no double dash")
                 .into());
         }
-        if !free(name)? {
-            return Err(Error::repository(format!("there is or was a session '{name}'"))
-                .hint(format!("go on with it: git cowork resume {name}"))
-                .hint("or take another name")
-                .into());
-        }
+        require_free(git, refs, name)?;
         return Ok(name.clone());
     }
-    let first = slug(first_line(idea));
+    first_free(git, refs, &slug(first_line(idea)))
+}
+
+/// # Errors
+/// Exit 5: somebody has the name.
+pub(super) fn require_free(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
+    if taken(git, refs, name)? {
+        return Err(Error::repository(format!("there is or was a session '{name}'"))
+            .hint(format!("go on with it: git cowork resume {name}"))
+            .hint("or take another name")
+            .into());
+    }
+    Ok(())
+}
+
+/// The name, or with the first number nobody has.
+pub(super) fn first_free(
+    git: &Git,
+    refs: &RefNames,
+    first: &SessionName,
+) -> anyhow::Result<SessionName> {
     for number in 1.. {
         let name = first.numbered(number);
-        if free(&name)? {
+        if !taken(git, refs, &name)? {
             return Ok(name);
         }
     }
-    Ok(first)
+    Ok(first.clone())
 }
 
 /// A branch called `cowork` leaves no room for `cowork/NAME`.
-fn room_for_branches(git: &Git, prefix: &str) -> anyhow::Result<()> {
+pub(super) fn room_for_branches(git: &Git, prefix: &str) -> anyhow::Result<()> {
     if git.branch_exists(prefix)? {
         return Err(Error::repository(format!(
             "a branch named '{prefix}' leaves no room for branches named '{prefix}/…'"
@@ -157,6 +168,19 @@ pub(super) fn require_not_sparse(git: &Git, name: &SessionName) -> anyhow::Resul
             .into());
     }
     Ok(())
+}
+
+/// Where to work: as the options say, else as a person answers who has changes of their own here.
+#[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
+pub(super) fn worktree(
+    context: &Context,
+    asked: Option<&Option<PathBuf>>,
+) -> anyhow::Result<Option<Option<PathBuf>>> {
+    let dirty = match asked {
+        Some(path) => return Ok(Some(path.clone())),
+        None => context.git()?.status()?,
+    };
+    if dirty.is_empty() { Ok(None) } else { ask_about_dirty_tree(context, &dirty) }
 }
 
 /// On a terminal: what to do with the user's own changes. The answer is a worktree or none.
@@ -189,7 +213,7 @@ fn ask_about_dirty_tree(
     }
 }
 
-fn first_line(idea: &str) -> &str {
+pub(super) fn first_line(idea: &str) -> &str {
     idea.lines().find(|line| !line.trim().is_empty()).unwrap_or(idea)
 }
 

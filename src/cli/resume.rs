@@ -27,7 +27,8 @@ pub(crate) struct ResumeArgs {
 }
 
 pub(super) fn run(context: &Context, args: ResumeArgs) -> Answer {
-    let extent = Extent { stop_after: args.stop_after, go_back_to: args.goto_stage, no_run: false };
+    let extent =
+        Extent { stop_after: args.stop_after, go_back_to: args.goto_stage, ..Extent::default() };
     go_on(context, args.name.as_ref(), extent, "git cowork resume")
 }
 

@@ -22,6 +22,6 @@ pub(crate) struct RevertArgs {
 }
 
 pub(super) fn run(context: &Context, args: RevertArgs) -> Answer {
-    let extent = Extent { stop_after: None, go_back_to: Some(args.to), no_run: args.no_run };
+    let extent = Extent { go_back_to: Some(args.to), no_run: args.no_run, ..Extent::default() };
     resume::go_on(context, args.name.as_ref(), extent, "git cowork revert")
 }

@@ -139,7 +139,7 @@ fn unreachable(model: &ModelConfig) -> impl Fn(ModelError) -> anyhow::Error + '_
 }
 
 /// How far a run goes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Extent {
     /// Stop after this stage.
     pub stop_after: Option<Stage>,
@@ -147,6 +147,8 @@ pub(super) struct Extent {
     pub go_back_to: Option<Stage>,
     /// Only go back.
     pub no_run: bool,
+    /// First take reviewers' comments on what was delivered.
+    pub comments: Option<String>,
 }
 
 /// Everything of a session that is held while it runs.
@@ -300,6 +302,9 @@ pub(super) fn run_session(
             if extent.no_run {
                 return Ok(Finish::Stopped(stage));
             }
+        }
+        if let Some(comments) = &extent.comments {
+            pipeline.reopen(comments)?;
         }
         let outcome = runtime()?.block_on(async {
             tokio::select! {

@@ -20,6 +20,22 @@ use crate::session::{Protected, RefNames, Session, SessionName, StateDir};
 struct Starting {
     file: SessionFile,
     start: Oid,
+    /// The commit whose artifacts the session begins with, where those of `start` are not it.
+    #[serde(default)]
+    artifacts: Option<Oid>,
+}
+
+/// What a session begins on.
+#[derive(Clone, Debug)]
+pub(super) struct Beginning {
+    /// `session.json`
+    pub file: SessionFile,
+    /// The commit the branch starts from.
+    pub start: Oid,
+    /// A change request's parent's artifacts, where `start` has none.
+    pub artifacts: Option<Oid>,
+    /// Work in a linked worktree, at this path or the default one.
+    pub worktree: Option<Option<PathBuf>>,
 }
 
 /// Marks our JSON as generated, for forges that fold such files in reviews.
@@ -32,22 +48,21 @@ const MOST_KEPT: u64 = 10 * 1024 * 1024;
 const NOTE: &str = "start.json";
 
 /// Makes the branch, here or in a linked worktree, and the start commit.
-#[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
 pub(super) fn begin(
     context: &Context,
     mut held: Held,
     refs: &RefNames,
     name: &SessionName,
-    file: SessionFile,
-    start: &Oid,
-    worktree: Option<Option<PathBuf>>,
+    beginning: Beginning,
 ) -> anyhow::Result<(Held, Session)> {
+    let Beginning { file, start, artifacts, worktree } = beginning;
+    let start = &start;
     let before = held.git.head()?;
     let main = held.git.clone();
     // A linked worktree begins clean; the user's files stay in the other one.
     let dirty = if worktree.is_some() { Vec::new() } else { held.git.status()? };
     protect(context, &held, &dirty)?;
-    let starting = Starting { file, start: start.clone() };
+    let starting = Starting { file, start: start.clone(), artifacts };
     held.state.set_note(NOTE, Some(&starting))?;
     point("start.before-branch");
     let branch = refs.short_branch(name);
@@ -62,7 +77,7 @@ pub(super) fn begin(
         None => held.git.switch_new(&branch, start)?,
     }
     point("start.after-branch");
-    let ours = paths(&held, name)?;
+    let ours = paths(&held, name, &starting)?;
     match commit(context, &held, refs, name, &starting) {
         Ok(session) => Ok((held, session)),
         Err(error) => {
@@ -147,13 +162,23 @@ fn protect(context: &Context, held: &Held, dirty: &[StatusEntry]) -> anyhow::Res
 
 /// What the start commit holds; `.cowork/.gitattributes` only where there is none yet, or the one
 /// of a start that was killed.
-fn paths(held: &Held, name: &SessionName) -> anyhow::Result<Vec<String>> {
+fn paths(held: &Held, name: &SessionName, starting: &Starting) -> anyhow::Result<Vec<String>> {
     let mut paths = vec![format!("{}/{}", name.record_dir(), Artifact::Session.file_name())];
+    paths.extend(brought(held, name, starting)?);
     let theirs = held.state.protected()?.iter().any(|entry| entry.path == ATTRIBUTES)
         || !held.git.tracked(&[ATTRIBUTES])?.is_empty();
     if !theirs {
         paths.push(ATTRIBUTES.to_owned());
     }
+    Ok(paths)
+}
+
+/// The files of its parent that a change request brings along.
+fn brought(held: &Held, name: &SessionName, starting: &Starting) -> anyhow::Result<Vec<String>> {
+    let Some(from) = &starting.artifacts else { return Ok(Vec::new()) };
+    let mut paths = held.git.changed_paths(&starting.start, from)?;
+    let folder = format!("{}/", name.artifact_dir());
+    paths.retain(|path| path.starts_with(&folder));
     Ok(paths)
 }
 
@@ -165,10 +190,14 @@ fn commit(
     name: &SessionName,
     starting: &Starting,
 ) -> anyhow::Result<Session> {
-    let Starting { file, start } = starting;
+    let Starting { file, start, artifacts } = starting;
     let git = &held.git;
-    let ours = paths(held, name)?;
-    for path in &ours {
+    let ours = paths(held, name, starting)?;
+    let brought = brought(held, name, starting)?;
+    if let Some(from) = artifacts {
+        git.restore_worktree(from, &brought)?;
+    }
+    for path in ours.iter().filter(|path| !brought.contains(path)) {
         let text = if path == ATTRIBUTES {
             "*.json linguist-generated\n".to_owned()
         } else {

@@ -227,7 +227,7 @@ fn show_documents(
             let place = screen::shown_path(&document.path, &gate.editor.cwd);
             text.push_str(&screen::header(paint, gate.terminal.width(), &place, ""));
         }
-        text.push_str(clean(&document.text).trim_end());
+        text.push_str(clean(document.shown()).trim_end());
         text.push('\n');
     }
     pager::show(gate.terminal, gate.pager, &gate.editor.cwd, &text)?;

@@ -41,6 +41,7 @@ impl Desk {
     fn ask(&self) -> Result<Decision> {
         let diff = || Ok("--- a/design.md\n+++ b/design.md\n@@ -1 +1 @@\n-old\n+new\n".to_owned());
         let document = |name: &str, text: String| Document {
+            readable: None,
             name: name.to_owned(),
             path: self.path(name),
             text,

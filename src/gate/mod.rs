@@ -105,6 +105,15 @@ pub struct Document {
     pub path: PathBuf,
     /// The text this review is about, uncleaned.
     pub text: String,
+    /// What is shown of it, where the file is not made for reading.
+    pub readable: Option<String>,
+}
+
+impl Document {
+    /// What a person is shown, uncleaned.
+    pub fn shown(&self) -> &str {
+        self.readable.as_deref().unwrap_or(&self.text)
+    }
 }
 
 /// What changed since the person last looked.

@@ -80,7 +80,7 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
             out.push_str(&format!(" {}\n", line.trim_end()));
         }
     } else if let (None, Some(main)) = (since, draft.main()) {
-        preview(&mut out, paint, width, &clean(&main.text), place);
+        preview(&mut out, paint, width, &clean(main.shown()), place);
     }
     checks(&mut out, paint, width.min(MAX_WIDTH), &draft.passed, &draft.findings);
     if let Some(said) = &draft.critic_said {

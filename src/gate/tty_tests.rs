@@ -25,6 +25,7 @@ fn program() {
         elapsed_s: 1,
         usage: crate::event::Usage::default(),
         documents: vec![Document {
+            readable: None,
             name: "design.md".to_owned(),
             text: std::fs::read_to_string(&path).unwrap(),
             path,

@@ -29,6 +29,18 @@ impl Git {
         Ok(nul_texts(&output.stdout).collect())
     }
 
+    /// The names in a folder of a commit or tree, sorted; none when there is no such folder.
+    ///
+    /// # Errors
+    /// Git fails, there is no such commit.
+    pub fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
+        let inside = format!("{folder}/");
+        let list = self.read(["ls-tree", "-z", "--name-only", "--full-tree", commit.as_str()]);
+        let output = list.args(["--", &inside]).checked()?;
+        let name = |path: String| path.strip_prefix(&inside).map(str::to_owned);
+        Ok(nul_texts(&output.stdout).filter_map(name).collect())
+    }
+
     /// The paths that differ between two commits or trees; a rename is two of them.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use crate::artifact::{FeedbackType, Store};
 use crate::config::Limits;
 
 use super::evidence::Evidence;
+use crate::stage::Stage;
 
 /// Which checks a stage has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +63,16 @@ impl Check {
     }
 }
 
-/// Everything that was checked before and must still hold, for the check stage.
-pub fn whole_session(input: &CheckInput<'_>) -> Report {
+/// Everything that was checked in these stages before and must still hold, for the check stage.
+pub fn whole_session(stages: &[Stage], input: &CheckInput<'_>) -> Report {
     let mut report = Report::default();
-    for part in [Check::Prd, Check::Design, Check::Plan, Check::Coding] {
+    let parts = [
+        (Stage::Prd, Check::Prd),
+        (Stage::Design, Check::Design),
+        (Stage::Plan, Check::Plan),
+        (Stage::Coding, Check::Coding),
+    ];
+    for (_, part) in parts.into_iter().filter(|(stage, _)| stages.contains(stage)) {
         report.merge(part.run(input));
     }
     report

@@ -7,7 +7,7 @@ use super::prompts::{CommandItem, FeedbackItem, Prompt, TaskItem, Variables};
 use super::table::{StageSpec, Work};
 use super::{Pipeline, now};
 use crate::agent::{self, Brief, Run, Transcript};
-use crate::artifact::{Feature, Store, Task};
+use crate::artifact::{Artifact, Feature, Store, Task};
 use crate::config::TestsPolicy;
 use crate::error::Error;
 use crate::event::Event;
@@ -17,6 +17,8 @@ use crate::tool::Context;
 
 /// Entries of feedback a draft is shown, newest last.
 const FEEDBACK_SHOWN: usize = 20;
+/// Bytes of what a person asked for.
+const ASKED: usize = 24_000;
 /// How often a conversation may outgrow the model's window and begin afresh.
 const MAX_AFRESH: u32 = 3;
 /// What a conversation that begins afresh is told last.
@@ -89,10 +91,17 @@ impl Pipeline<'_> {
         let files = self.files();
         let store = Store::new(&files);
         let mut prompt = repository(self.env.git)?;
-        if stage == Stage::Idea {
-            section(&mut prompt, "The idea, as it was given", &self.session.file.idea, 24_000);
+        let asked = &self.session.file.idea;
+        if self.session.is_patch() {
+            section(&mut prompt, "The change, as it was asked for", asked, ASKED);
+        } else if stage == Stage::Idea {
+            section(&mut prompt, "The idea, as it was given", asked, ASKED);
         }
         prompt += &artifacts(&store, &self.session.name, part.spec.context)?;
+        if stage != Stage::Triage {
+            // There is one in a change request only.
+            prompt += &artifacts(&store, &self.session.name, &[Artifact::ChangeRequest])?;
+        }
         if afresh == 0 {
             prompt += &part.extra;
         } else {

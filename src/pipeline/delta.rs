@@ -24,6 +24,14 @@ impl Became {
             Self::Changed => "changed",
         }
     }
+
+    const fn sign(self) -> char {
+        match self {
+            Self::Removed => '-',
+            Self::Added => '+',
+            Self::Changed => '~',
+        }
+    }
 }
 
 /// One record that is not what it was.
@@ -65,18 +73,26 @@ pub(super) fn changes(
 
 /// `1 component removed, 2 tasks changed`; empty when nothing differs.
 pub(super) fn summary(changes: &[Change]) -> String {
-    let mut parts: Vec<((Became, &str), usize)> = Vec::new();
+    joined(changes, |became, what| format!("{what} {}", became.name()))
+}
+
+/// `+1 requirement, ~1 component, -2 tasks`; empty when nothing differs.
+pub(super) fn signs(changes: &[Change]) -> String {
+    joined(changes, |became, what| format!("{}{what}", became.sign()))
+}
+
+/// How many records of each kind became what, in the order they come.
+fn joined(changes: &[Change], part: impl Fn(Became, String) -> String) -> String {
+    let mut counts: Vec<((Became, &str), usize)> = Vec::new();
     for change in changes {
         let key = (change.became, change.kind);
-        match parts.iter_mut().find(|(known, _)| *known == key) {
+        match counts.iter_mut().find(|(known, _)| *known == key) {
             Some((_, number)) => *number += 1,
-            None => parts.push((key, 1)),
+            None => counts.push((key, 1)),
         }
     }
-    let part = |((became, kind), number): &((Became, &str), usize)| {
-        format!("{} {}", count(*number, kind), became.name())
-    };
-    parts.iter().map(part).collect::<Vec<_>>().join(", ")
+    let parts = counts.iter().map(|((became, kind), number)| part(*became, count(*number, kind)));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// `COMP-003 removed, COMP-002 changed`, at most `most` of them.
@@ -135,6 +151,7 @@ mod tests {
         .unwrap();
         let found = changes(&before, &now, &[Artifact::Design, Artifact::DesignSpec]).unwrap();
         assert_eq!(summary(&found), "1 component changed, 1 component removed, 1 component added");
+        assert_eq!(signs(&found), "~1 component, -1 component, +1 component");
         let all: Vec<&Change> = found.iter().collect();
         assert_eq!(names(&all, 5), "COMP-001 changed, COMP-003 removed, COMP-004 added");
         assert_eq!(names(&all, 1), "COMP-001 changed, 2 more");

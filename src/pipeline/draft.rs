@@ -40,11 +40,15 @@ impl Pipeline<'_> {
             Work::Tasks { .. } if !pending.is_empty() => {
                 self.tasks(spec, progress, pending).await?
             }
+            // A change without a plan is one conversation.
+            Work::Tasks { change, .. } if first && self.own_tasks()?.is_empty() => {
+                self.whole(spec, progress, change).await?
+            }
             // The run was killed after its last task: the draft is whole.
             Work::Tasks { .. } if first && !self.asked_for_more(spec.stage, progress.offset)? => {
                 Turned::On
             }
-            Work::Tasks { correction } => self.whole(spec, progress, correction).await?,
+            Work::Tasks { correction, .. } => self.whole(spec, progress, correction).await?,
             Work::Whole => self.whole(spec, progress, spec.actor.prompt).await?,
         };
         if let Turned::Wishes(_) | Turned::Stuck(_) = turned {
@@ -60,6 +64,9 @@ impl Pipeline<'_> {
         self.recorder().expect_tip(&self.session.tip)?;
         self.settle(spec, progress)?;
         self.keep(spec, progress)?;
+        if let (Work::Tasks { .. }, Some(draft)) = (spec.work, &progress.draft) {
+            self.warn_outside_scope(&self.code_since_start(draft)?)?;
+        }
         self.goes_on.set(false);
         progress.needs_draft = turned == Turned::Again;
         Ok(turned)
@@ -140,11 +147,13 @@ impl Pipeline<'_> {
         Ok(self.turned(run))
     }
 
-    /// From the second draft on the actor gets what it left last time.
+    /// From the second draft on the actor gets what it left last time, also in an earlier run of the
+    /// stage; in a change request from the first one on, since it edits what is there.
     fn draft_so_far(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
         let files = self.files();
         let store = Store::new(&files);
-        if progress.iteration > progress.offset + 1 && spec.work == Work::Whole {
+        let again = progress.iteration > 1 || self.session.is_patch();
+        if again && spec.work == Work::Whole {
             artifacts(&store, &self.session.name, spec.artifacts)
         } else {
             Ok(String::new())

@@ -21,9 +21,11 @@ mod limit;
 mod progress;
 pub mod prompts;
 mod record_stage;
+mod reopen;
 mod restore;
 mod review;
 mod rework;
+mod scope;
 mod second_look;
 mod settle;
 mod stage_loop;
@@ -40,10 +42,10 @@ pub use go_back::before;
 pub use leaving::Leaving;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::artifact::check::{Baseline, made_before};
+use crate::artifact::check::made_before;
 use crate::artifact::{Feedback, FeedbackType, Origin, Severity, Store};
 use crate::clock;
 use crate::config::Config;
@@ -148,6 +150,8 @@ pub struct Pipeline<'a> {
     goes_on: Cell<bool>,
     /// What the last stop has kept, in words.
     kept: RefCell<Option<String>>,
+    /// Files outside a change's scope that were warned of in this run.
+    outside: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> Pipeline<'a> {
@@ -155,7 +159,7 @@ impl<'a> Pipeline<'a> {
     pub fn new(env: Env<'a>, session: Session) -> Self {
         let stage = Cell::new(session.next_stage().unwrap_or(Stage::Delivery));
         let (under_way, goes_on, kept) = <(RefCell<_>, Cell<_>, RefCell<_>)>::default();
-        Self { env, session, stage, under_way, goes_on, kept }
+        Self { env, session, stage, under_way, goes_on, kept, outside: RefCell::default() }
     }
 
     /// Ends the run after this stage.
@@ -356,15 +360,6 @@ impl<'a> Pipeline<'a> {
     fn model_for(&self, stage: Stage, role: Role) -> anyhow::Result<(&dyn Model, u64)> {
         let (name, config) = self.env.config.model_for(stage, role)?;
         Ok((self.env.models.get(name)?, config.context_window))
-    }
-
-    fn baseline_of_change(&self) -> anyhow::Result<Option<Baseline>> {
-        let Some(start) = self.session.history.first().filter(|_| self.session.is_patch()) else {
-            return Ok(None);
-        };
-        let files =
-            crate::session::CommittedFiles::new(self.env.git, &self.session.name, &start.commit);
-        Baseline::of(&Store::new(&files)).map(Some)
     }
 }
 

@@ -57,6 +57,8 @@ prompts! {
     CodingActor => "coding-actor.md",
     /// Actor of corrections to all the code.
     CodingCorrect => "coding-correct.md",
+    /// Actor of the code of a change request without a plan.
+    CodingChange => "coding-change.md",
     /// Critic of coding.
     CodingCritic => "coding-critic.md",
     /// Actor of check.

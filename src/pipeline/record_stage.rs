@@ -142,7 +142,11 @@ impl Pipeline<'_> {
             }
             Approves::Artifacts => 0,
         };
+        let changes = self.changes_of(spec.artifacts)?;
+        let own_tasks = self.own_tasks()?;
         with(&Facts {
+            changes: changes.as_deref(),
+            own_tasks: &own_tasks,
             store: Store::new(&files),
             title: &self.session.file.title,
             files: files_changed,

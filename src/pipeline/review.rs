@@ -5,7 +5,7 @@ use super::progress::Progress;
 use super::stage_loop::{StageEnd, Turned};
 use super::table::{Approves, StageSpec};
 use crate::artifact::check::Report;
-use crate::artifact::{Feedback, Files as _, Origin, Store};
+use crate::artifact::{Artifact, Feedback, Files as _, Origin, Store};
 use crate::error::Error;
 use crate::event::Event;
 use crate::gate::{Decision, Document, Draft, Mode, comments};
@@ -370,6 +370,12 @@ impl Pipeline<'_> {
                 documents.push(Document {
                     name: artifact.file_name().to_owned(),
                     path: self.env.git.top().join(path),
+                    readable: match artifact {
+                        Artifact::ChangeRequest => store
+                            .change_request()?
+                            .map(|c| format!("{}\n\n{}", c.headline(), c.describe())),
+                        _ => None,
+                    },
                     text,
                 });
             }

@@ -35,13 +35,17 @@ impl Pipeline<'_> {
         let files = self.files();
         let baseline = self.baseline_of_change()?;
         let exists = |path: &str| self.is_recorded(path);
-        let report = whole_session(&CheckInput {
-            store: Store::new(&files),
-            limits: &self.env.config.limits,
-            baseline: baseline.as_ref(),
-            exists: &exists,
-            evidence: found.as_ref(),
-        });
+        let order = self.session.order();
+        let report = whole_session(
+            &order,
+            &CheckInput {
+                store: Store::new(&files),
+                limits: &self.env.config.limits,
+                baseline: baseline.as_ref(),
+                exists: &exists,
+                evidence: found.as_ref(),
+            },
+        );
         if report.is_ok() {
             return Ok(None);
         }

@@ -97,13 +97,17 @@ impl Pipeline<'_> {
     ) -> anyhow::Result<String> {
         let baseline = self.baseline_of_change()?;
         let exists = |path: &str| self.is_recorded(path);
-        let report = whole_session(&CheckInput {
-            store: *store,
-            limits: &self.env.config.limits,
-            baseline: baseline.as_ref(),
-            exists: &exists,
-            evidence,
-        });
+        let order = self.session.order();
+        let report = whole_session(
+            &order,
+            &CheckInput {
+                store: *store,
+                limits: &self.env.config.limits,
+                baseline: baseline.as_ref(),
+                exists: &exists,
+                evidence,
+            },
+        );
         let mut out = format!("{MECHANICAL}\n\n");
         match evidence {
             Some(evidence) => {
@@ -122,6 +126,9 @@ impl Pipeline<'_> {
         }
         for finding in &report.findings {
             let _ = writeln!(out, "- not met: {}", finding.details);
+        }
+        for path in self.outside_scope(&self.code_since_start(&self.session.tip)?)? {
+            let _ = writeln!(out, "- outside the scope of the change: {path}");
         }
         Ok(out)
     }

@@ -78,6 +78,9 @@ impl Pipeline<'_> {
             return Ok(StageEnd::Waiting(reason));
         };
         progress.evidence = evidence;
+        if spec.runs_tests && spec.stage == Stage::Coding {
+            self.tell_change_so_far()?;
+        }
         self.take_up_comments(spec, &mut progress)?;
         loop {
             interrupt::check()?;

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::delta::{self, Change};
 use super::evidence::Evidence;
-use crate::artifact::{Artifact, FeatureStatus, Store, Task};
+use crate::artifact::{Artifact, FeatureStatus, Store, Task, TaskStatus};
 use crate::stage::Stage;
 
 /// Characters of a model's words in a commit's body.
@@ -21,17 +22,21 @@ pub struct Facts<'a> {
     pub evidence: Option<&'a Evidence>,
     /// What the critic said when it approved.
     pub approval: &'a str,
+    /// What a change request made of the stage's records.
+    pub changes: Option<&'a [Change]>,
+    /// Top-level tasks the session added: all but in a change request.
+    pub own_tasks: &'a [Task],
 }
 
 /// `4 requirements, 3 features`
 pub fn subject(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
     let store = &facts.store;
+    if let (Stage::Prd | Stage::Design | Stage::Plan, Some(changes)) = (stage, facts.changes) {
+        let signs = delta::signs(changes);
+        return Ok(if signs.is_empty() { "no record changed".to_owned() } else { signs });
+    }
     Ok(match stage {
-        Stage::Triage => {
-            let change = store.change_request()?.unwrap_or_default();
-            let risk = format!("{:?} risk", change.risk).to_lowercase();
-            format!("{risk}; {}", change.summary)
-        }
+        Stage::Triage => store.change_request()?.unwrap_or_default().headline(),
         Stage::Idea => title_of(store, Artifact::Idea, facts.title)?,
         Stage::Prd => format!(
             "{}, {}",
@@ -41,12 +46,13 @@ pub fn subject(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
         Stage::Design => count(store.design()?.components.len(), "component"),
         Stage::Plan => count(top_level(store)?, "task"),
         Stage::Coding => {
-            let tasks = store.plan()?.tasks;
-            let all = tasks.iter().filter(|task| task.is_top_level());
-            let done =
-                all.clone().filter(|task| task.status == crate::artifact::TaskStatus::Completed);
-            let (done, all) = (done.count(), all.count());
-            format!("{done} of {}, {}", count(all, "task"), count(facts.files, "file"))
+            let tasks = facts.own_tasks;
+            let done = tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
+            let files = count(facts.files, "file");
+            match tasks.len() {
+                0 => files,
+                all => format!("{done} of {}, {files}", count(all, "task")),
+            }
         }
         Stage::Check => {
             let features = store.features()?.features;
@@ -65,22 +71,25 @@ pub fn subject(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
 pub fn body(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
     let mut out = String::new();
     let store = &facts.store;
+    let touched = |id: &str| facts.changes.is_none_or(|c| c.iter().any(|change| change.id == id));
     match stage {
+        Stage::Triage => out = store.change_request()?.unwrap_or_default().describe(),
         Stage::Prd => {
-            for item in store.requirements()?.requirements {
+            for item in store.requirements()?.requirements.iter().filter(|r| touched(&r.id)) {
                 let _ = writeln!(out, "- {} {}", item.id, item.title);
             }
-            for item in store.features()?.features {
+            for item in store.features()?.features.iter().filter(|f| touched(&f.id)) {
                 let _ = writeln!(out, "- {} {}", item.id, item.name);
             }
         }
         Stage::Design => {
-            for item in store.design()?.components {
+            for item in store.design()?.components.iter().filter(|c| touched(&c.id)) {
                 let _ = writeln!(out, "- {} {}", item.id, item.name);
             }
         }
         Stage::Plan => {
-            for item in store.plan()?.tasks.iter().filter(|task| task.is_top_level()) {
+            let tasks = store.plan()?.tasks;
+            for item in tasks.iter().filter(|task| task.is_top_level() && touched(&task.id)) {
                 let _ = writeln!(out, "- {} {}", item.id, item.title);
             }
         }
@@ -90,7 +99,7 @@ pub fn body(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
                     writeln!(out, "{} on tree {}", evidence.trailer(), evidence.tree.abbreviated());
             }
         }
-        Stage::Triage | Stage::Idea | Stage::Coding | Stage::Delivery => {}
+        Stage::Idea | Stage::Coding | Stage::Delivery => {}
     }
     if !facts.approval.trim().is_empty() {
         let said: String = facts.approval.trim().chars().take(MOST_SAID).collect();

@@ -34,6 +34,8 @@ pub enum Work {
     Tasks {
         /// Brief of a correction.
         correction: Prompt,
+        /// Brief of a change request that needs no plan.
+        change: Prompt,
     },
 }
 
@@ -154,7 +156,12 @@ pub const TABLE: &[StageSpec] = &[
         },
         critic: None,
         work: Work::Whole,
-        context: &[Artifact::Requirements, Artifact::Features, Artifact::DesignSpec],
+        context: &[
+            Artifact::Requirements,
+            Artifact::Features,
+            Artifact::DesignSpec,
+            Artifact::ImplementationPlan,
+        ],
         artifacts: &[Artifact::ChangeRequest],
         check: Check::Triage,
         approves: Approves::Artifacts,
@@ -324,7 +331,7 @@ pub const TABLE: &[StageSpec] = &[
                 VERDICT,
             ],
         }),
-        work: Work::Tasks { correction: Prompt::CodingCorrect },
+        work: Work::Tasks { correction: Prompt::CodingCorrect, change: Prompt::CodingChange },
         context: &[
             Artifact::Requirements,
             Artifact::Features,

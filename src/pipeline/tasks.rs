@@ -82,6 +82,7 @@ impl Pipeline<'_> {
         credit: Credit,
         said: &str,
     ) -> anyhow::Result<TaskEnd> {
+        self.close_review_task(task)?;
         if !self.task_is_completed(task)? {
             progress.credit.merge(credit);
             return Ok(TaskEnd::Open);

@@ -13,8 +13,7 @@ pub use tags::wrong_tags;
 use serde::Serialize;
 
 use super::checks::CheckInput;
-use super::table;
-use crate::artifact::check::Baseline;
+use super::{scope, table};
 use crate::artifact::{Artifact, Store};
 use crate::config::Config;
 use crate::git::{Git, Oid};
@@ -102,13 +101,8 @@ impl Verify<'_> {
             // The checks would only say the same again.
             return Ok(problems);
         }
-        let baseline = match session.history.first().filter(|_| session.is_patch()) {
-            Some(start) => {
-                let before = CommittedFiles::new(self.git, &session.name, &start.commit);
-                Baseline::of(&Store::new(&before)).ok()
-            }
-            None => None,
-        };
+        // Where the start commit's records cannot be read there is nothing to compare with.
+        let baseline = scope::baseline(self.git, session).ok().flatten();
         let recorded = |path: &str| {
             let blob = self.git.blob_id(&session.tip, path);
             blob.is_ok_and(|blob| blob.is_some())

@@ -3,6 +3,7 @@
 
 mod attempts;
 mod drafts;
+mod family;
 mod find;
 mod history;
 mod lock;
@@ -14,6 +15,7 @@ mod status;
 
 pub use attempts::{Attempt, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
+pub use family::{Ground, changeable, ground, merged_into};
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use lock::SessionLock;
@@ -28,7 +30,8 @@ use anyhow::Context as _;
 use serde_json::{Map, Value};
 
 use crate::artifact::{
-    Artifact, Files, Format, SCHEMA_VERSION, SessionFile, SessionKind, Store, raise, read_json,
+    Artifact, ChangeRequest, Files, Format, SCHEMA_VERSION, Scope, SessionFile, SessionKind, Store,
+    raise, read_json,
 };
 use crate::error::Error;
 use crate::git::{Git, Object, Oid, Reader};
@@ -67,6 +70,9 @@ pub struct Session {
     pub older: Option<String>,
     /// Its commits, oldest first.
     pub history: Vec<Entry>,
+    /// Which stages a change request needs, as its triage at the tip says; `None` before that, and
+    /// in a session of its own.
+    pub scope: Option<Scope>,
 }
 
 impl Session {
@@ -78,7 +84,11 @@ impl Session {
         let reader = git.reader();
         let (file, older) = session_file(reader.as_ref(), name, tip)?;
         let history = entries(reader.as_ref(), &file, tip)?;
-        Ok(Self { name: name.clone(), tip: tip.clone(), file, older, history })
+        let scope = match file.kind {
+            SessionKind::New => None,
+            SessionKind::Patch => scope(reader.as_ref(), name, tip)?,
+        };
+        Ok(Self { name: name.clone(), tip: tip.clone(), file, older, history, scope })
     }
 
     /// Reads a session by name.
@@ -94,11 +104,17 @@ impl Session {
         }
     }
 
-    /// The stages this session passes, in order.
+    /// The stages this session passes, in order. A change request passes those its scope names,
+    /// and those it has passed already whatever its scope says now.
     pub fn order(&self) -> Vec<Stage> {
-        let first = if self.is_patch() { Stage::Triage } else { Stage::Idea };
-        let skipped = if self.is_patch() { Stage::Idea } else { Stage::Triage };
-        Stage::ALL.into_iter().filter(|stage| *stage >= first && *stage != skipped).collect()
+        let named = |stage: Stage| self.scope.is_none_or(|scope| scope.names(stage));
+        let passes = |stage: &Stage| match (self.is_patch(), *stage) {
+            (patch, Stage::Triage) => patch,
+            (patch, Stage::Idea) => !patch,
+            (true, stage) => named(stage) || self.stage_entry(stage).is_some(),
+            (false, _) => true,
+        };
+        Stage::ALL.into_iter().filter(passes).collect()
     }
 
     /// True for a change request.
@@ -117,7 +133,21 @@ impl Session {
     /// The stages that are done.
     pub fn done(&self) -> Vec<Stage> {
         let Some((last, _)) = self.last_stage() else { return Vec::new() };
-        self.order().into_iter().take_while(|stage| *stage <= last).collect()
+        let open = self.reopened();
+        let done = |stage: &Stage| *stage <= last && open.is_none_or(|open| *stage < open);
+        self.order().into_iter().take_while(done).collect()
+    }
+
+    /// The stage that reviewers' comments on the delivered session have opened again.
+    pub fn reopened(&self) -> Option<Stage> {
+        if self.last_stage().is_none_or(|(last, _)| last != Stage::Delivery) {
+            return None;
+        }
+        let mut recent = self.since_last_stage().iter();
+        recent.find_map(|entry| match entry.kind {
+            Kind::Review(stage, Verdict::Feedback) => Some(stage),
+            _ => None,
+        })
     }
 
     /// The stage that is worked on or comes next, `None` when the delivery commit exists. A draft
@@ -229,6 +259,15 @@ fn session_file(
     Ok((read_json(Artifact::Session, &serde_json::to_string(&raw)?)?, older))
 }
 
+/// What the change request at the tip says it touches; a file nobody can read says nothing, and
+/// `verify` says why.
+fn scope(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<Option<Scope>> {
+    let path = artifact_path(name, Artifact::ChangeRequest);
+    let Some(bytes) = reader.blob(Object::At(tip, &path))? else { return Ok(None) };
+    let change: Option<ChangeRequest> = serde_json::from_slice(&bytes).ok();
+    Ok(change.map(|change| change.scope))
+}
+
 /// The session's commits reachable from the tip and not from the start commit's parent.
 fn entries(reader: &dyn Reader, file: &SessionFile, tip: &Oid) -> anyhow::Result<Vec<Entry>> {
     // The recorded base only bounds the walk: after a rebase it still is an ancestor, and where it
@@ -283,11 +322,14 @@ pub fn artifact_path(name: &SessionName, artifact: Artifact) -> String {
     artifact.path_in(&name.artifact_dir(), &name.record_dir())
 }
 
-/// Every id a session has ever used, from all versions of its records in history.
+/// Every id a session has ever used, from all versions of its records in history; for a change
+/// request also those its parent and the changes before it used.
 pub fn used_ids(git: &Git, session: &Session) -> anyhow::Result<crate::artifact::IdFloors> {
     let mut floors = crate::artifact::IdFloors::default();
-    for entry in &session.history {
-        let files = CommittedFiles::new(git, &session.name, &entry.commit);
+    let before = family::earlier_commits(git, session)?;
+    let own = session.history.iter().map(|entry| &entry.commit);
+    for commit in before.iter().chain(own) {
+        let files = CommittedFiles::new(git, &session.name, commit);
         // A version somebody broke by hand must not stop the session; its ids are in its neighbours.
         let _ = Store::new(&files).see_ids(&mut floors);
     }

@@ -42,6 +42,40 @@ impl SessionName {
         }
     }
 
+    /// The name of a change to this session: a change to a change request is its sibling.
+    ///
+    /// # Errors
+    /// Exit 2: the two together are too long, or `change` has a double dash.
+    pub fn change(&self, change: &Self) -> Result<Self, Error> {
+        let parent = self.patch_parts().map_or(self.as_str(), |(parent, _)| parent);
+        let change = match change.patch_parts() {
+            // Given whole, as the branch is called.
+            Some((same, change)) if same == parent => change,
+            _ => change.as_str(),
+        };
+        format!("{parent}--{change}").parse()
+    }
+
+    /// As [`Self::change`], from a change in words, cut at a word's end where it is too long.
+    ///
+    /// # Errors
+    /// Exit 2: the session's own name leaves no room for one.
+    pub fn change_named_after(&self, words: &str) -> Result<Self, Error> {
+        let parent = self.patch_parts().map_or(self.as_str(), |(parent, _)| parent);
+        let room = MAX_NAME.saturating_sub(parent.len() + "--".len());
+        let mut change = slug(words).0;
+        while change.len() > room {
+            match change.rsplit_once('-') {
+                Some((head, _)) => change = head.to_owned(),
+                None => change.truncate(room),
+            }
+        }
+        self.change(&Self(change)).map_err(|_| {
+            Error::usage(format!("'{parent}' is too long a name for a change to it to have one"))
+                .hint("make it a session of its own: git cowork new")
+        })
+    }
+
     /// The same name with `-2`, `-3`, … where it is taken.
     pub fn numbered(&self, number: u32) -> Self {
         if number < 2 {
@@ -246,6 +280,23 @@ mod tests {
         let long: SessionName = "a".repeat(64).parse().unwrap();
         assert_eq!(long.numbered(12).as_str().len(), 64);
         assert_eq!(slug("todo").numbered(2).as_str(), "todo-2");
+    }
+
+    #[test]
+    fn changes_are_named_after_their_session() {
+        let name = |text: &str| text.parse::<SessionName>().unwrap();
+        let todo = name("todo");
+        assert_eq!(todo.change(&name("due")).unwrap().as_str(), "todo--due");
+        assert_eq!(todo.change(&name("todo--due")).unwrap().as_str(), "todo--due");
+        assert_eq!(name("todo--due").change(&name("sort")).unwrap().as_str(), "todo--sort");
+        assert!(todo.change(&name("other--due")).is_err());
+        let change = |parent: &SessionName, words: &str| parent.change_named_after(words);
+        assert_eq!(change(&todo, "Add due dates!").unwrap().as_str(), "todo--add-due-dates");
+        let long = name(&"a".repeat(40));
+        let cut = change(&long, "an extraordinarily long description").unwrap();
+        assert_eq!(cut.as_str(), format!("{long}--an-extraordinarily"));
+        assert_eq!(change(&name(&"a".repeat(60)), "due dates").unwrap().as_str().len(), 64);
+        assert!(change(&name(&"a".repeat(63)), "due dates").is_err());
     }
 
     #[test]

@@ -117,7 +117,8 @@ fn a_revert_is_told_with_what_it_left_behind() {
     let sandbox = Sandbox::new();
     sandbox.auto(&["--stop-after", "design"]).exits(0);
     sandbox.cowork(&["revert", "--to", "prd", "--no-run"]).exits(0);
-    let resume = ["resume", "--review", "auto", "--stop-after", "prd"];
+    // Another model: what is done again in the same second must not be the same commit.
+    let resume = ["resume", "--review", "auto", "--stop-after", "prd", "--model", "other"];
     sandbox.cowork(&resume).exits(0);
     sandbox.cowork(&["revert", "--to", "idea", "--no-run"]).exits(0);
     sandbox.cowork(&resume).exits(0);

@@ -29,6 +29,7 @@ mod disk;
 #[cfg(unix)]
 mod edit;
 mod faults;
+mod feedback;
 mod git_hooks;
 mod harness;
 mod hooks;
@@ -40,6 +41,7 @@ mod log;
 mod loss;
 mod machines;
 mod meanwhile;
+mod modify;
 mod moved;
 mod new;
 #[cfg(unix)]

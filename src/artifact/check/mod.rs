@@ -237,6 +237,8 @@ impl Report {
 pub struct Baseline {
     /// Ids of every kind.
     pub ids: BTreeSet<String>,
+    /// The change is to have tasks. Without a plan nothing new can be traced to one.
+    pub plans: bool,
 }
 
 impl Baseline {
@@ -247,7 +249,7 @@ impl Baseline {
         ids.extend(store.features()?.features.into_iter().map(|f| f.id));
         ids.extend(store.design()?.components.into_iter().map(|c| c.id));
         ids.extend(store.plan()?.tasks.into_iter().map(|t| t.id));
-        Ok(Self { ids })
+        Ok(Self { ids, plans: true })
     }
 
     /// True when the record was there before.

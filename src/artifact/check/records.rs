@@ -18,6 +18,7 @@ pub fn prd(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Repo
     report.merge(features_of(&features, &requirements));
     ids::agree(&mut report, store, Artifact::Prd, &[IdKind::Requirement, IdKind::Feature], &[]);
     untraced(&mut report, &requirements, &features);
+    unplanned(&mut report, &features, added);
     report.notes.extend(super::word_evidence(&text.unwrap_or_default()));
     report
 }
@@ -138,6 +139,24 @@ pub(crate) fn uncovered_features(
     let covered = |id: &String| design.components.iter().any(|c| c.related_features.contains(id));
     let uncovered = features.features.iter().filter(|feature| !covered(&feature.id));
     uncovered.map(|feature| (feature.id.clone(), feature.name.clone())).collect()
+}
+
+/// A change request whose scope has no plan cannot carry out a feature it adds.
+fn unplanned(report: &mut Report, features: &FeatureList, added: Option<&Baseline>) {
+    let Some(known) = added.filter(|known| !known.plans) else { return };
+    for feature in features.features.iter().filter(|feature| !known.has(&feature.id)) {
+        report.find(
+            Finding::missing(
+                "unplanned-feature",
+                format!(
+                    "{} is new, but the scope of this change has no plan: no task will make it",
+                    feature.id
+                ),
+            )
+            .fix("extend an existing feature with update_feature instead and delete this one, or go back to triage for a wider scope")
+            .about(&feature.id),
+        );
+    }
 }
 
 /// A requirement no feature serves is worth a critic's look, but the contract lets it stand.

@@ -18,8 +18,12 @@ pub fn plan(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Rep
     let plan = report.load(store.plan());
     let features = report.load(store.features());
     let design = report.load(store.design());
-    let top: Vec<_> =
-        plan.tasks.iter().filter(|task| task.is_top_level()).map(|task| task.id.as_str()).collect();
+    let top: Vec<_> = plan
+        .tasks
+        .iter()
+        .filter(|task| task.is_top_level() && !task.is_from_review())
+        .map(|task| task.id.as_str())
+        .collect();
     report.count(IdKind::Task, &top, limits.tasks, added);
     report.merge(tasks_of(&plan, &features, &design));
     let others = [IdKind::Requirement, IdKind::Feature, IdKind::Component];
@@ -111,7 +115,8 @@ pub(crate) fn tasks_of(plan: &Plan, features: &FeatureList, design: &DesignSpec)
             incomplete(report, "incomplete-task", &task.id, &empty);
             traced(report, task, features, design);
             nested(report, task, &ids);
-            if task.is_top_level() && blank(&task.files_to_create) && !says_no_new_files(task) {
+            let may_create = task.is_top_level() && !task.is_from_review();
+            if may_create && blank(&task.files_to_create) && !says_no_new_files(task) {
                 report.find(
                     Finding::missing("task-without-files", format!("{} names no files", task.id))
                         .fix("set files_to_create, or say in the description which existing files it changes")

@@ -34,11 +34,14 @@ pub fn changed_since_approval(
 ) -> anyhow::Result<Vec<(Stage, String)>> {
     let mut changed = Vec::new();
     for stage in session.order() {
-        let Some(entry) = approval(session, stage) else { continue };
-        let Some(approved) = entry.trailers.get(key::APPROVED) else { continue };
         let files = match table::row(stage).approves {
-            Approves::Tree => code(git, session, &entry)?,
-            Approves::Artifacts => documents(git, session, stage, approved)?,
+            Approves::Tree => match approval(session, stage) {
+                Some(entry) if entry.trailers.get(key::APPROVED).is_some() => {
+                    code(git, session, &entry)?
+                }
+                _ => continue,
+            },
+            Approves::Artifacts => documents(git, session, stage)?,
         };
         changed.extend(files.into_iter().map(|file| (stage, file)));
     }
@@ -54,18 +57,12 @@ fn approval(session: &Session, stage: Stage) -> Option<Entry> {
     }
 }
 
-fn documents(
-    git: &Git,
-    session: &Session,
-    stage: Stage,
-    approved: &str,
-) -> anyhow::Result<Vec<String>> {
+fn documents(git: &Git, session: &Session, stage: Stage) -> anyhow::Result<Vec<String>> {
     let reader = git.reader();
     let mut changed = Vec::new();
     for artifact in table::row(stage).artifacts {
         let name = artifact.file_name();
-        let passed = approved.split_whitespace().filter_map(|item| item.split_once('@'));
-        let Some((_, id)) = passed.into_iter().find(|(file, _)| *file == name) else {
+        let Some(id) = passed(session, name) else {
             // A file that was not there then was not passed either.
             continue;
         };
@@ -85,6 +82,15 @@ fn documents(
         }
     }
     Ok(changed)
+}
+
+/// The blob of a file that was passed last, by whichever commit.
+fn passed<'s>(session: &'s Session, file: &str) -> Option<&'s str> {
+    session.history.iter().rev().find_map(|entry| {
+        let approved = entry.trailers.get(key::APPROVED)?;
+        let mut items = approved.split_whitespace().filter_map(|item| item.split_once('@'));
+        items.find(|(name, _)| *name == file).map(|(_, id)| id)
+    })
 }
 
 /// Code that is in none of the session's own commits and came after coding was approved.

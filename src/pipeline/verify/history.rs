@@ -106,6 +106,8 @@ fn order(session: &Session, problems: &mut Vec<Problem>) {
             Kind::Draft(stage) => {
                 drafts.insert(*stage);
             }
+            // Reviewers' comments on what was delivered answer no draft.
+            Kind::Review(Stage::Coding, Verdict::Feedback) if last == Some(Stage::Delivery) => {}
             Kind::Review(stage, verdict) if !drafts.contains(stage) => {
                 find(format!("a review ({}) of {stage}, where no draft waits", verdict.name()));
             }

@@ -1,5 +1,6 @@
 //! What the tests share: a sandbox, a scripted model server, a terminal, and ways to kill.
 
+pub mod change;
 pub mod history;
 pub mod kill;
 #[cfg(unix)]

@@ -220,6 +220,7 @@ impl Script {
             script.on(at(stage, "actor").turn(2), Reply::text("The draft is saved."));
             script.on(at(stage, "self-review"), Reply::text("<review>PASS</review>"));
         }
+        script.on(at("triage", "actor").turn(2), Reply::text("The change request is saved."));
         script.on_with(at("coding", "actor").turn(1), |received| {
             let task = received.task.as_deref()?;
             TASKS.iter().any(|t| t.0 == task).then(|| task_work(task))

@@ -1,0 +1,55 @@
+//! `git cowork feedback`: reviewers' comments on a delivered session bring it back to coding.
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::context::Context;
+use super::run::{self, Extent};
+use super::{Answer, idea, new, resume};
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::session::merged_into;
+
+#[derive(Debug, Args)]
+pub(crate) struct FeedbackArgs {
+    /// What reviewers said [default: standard input, when something is piped into it]
+    #[arg(value_name = "TEXT")]
+    text: Vec<String>,
+    /// Read it from a file, or from standard input with -
+    #[arg(short = 'F', long, value_name = "FILE|-", conflicts_with = "text")]
+    file: Option<PathBuf>,
+}
+
+pub(super) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    new::preflight(git)?;
+    context.mode()?;
+    // `gh pr view --comments | git cowork feedback`
+    let piped = args.file.is_none() && args.text.is_empty() && !std::io::stdin().is_terminal();
+    let file = if piped { Some(Path::new("-")) } else { args.file.as_deref() };
+    let comments = idea::text(context, &args.text, file, "feedback")?;
+    let (held, session) = resume::take(context, None, "git cowork feedback")?;
+    let name = &session.name;
+    if !session.is_completed() {
+        let mut error = Error::repository(format!("'{name}' is not delivered yet"));
+        error = match session.waiting() {
+            Some(_) => error.hint("answer the draft that waits: git cowork review --feedback TEXT"),
+            None => error.hint(format!("go on with it: git cowork resume {name}")),
+        };
+        return Err(error.into());
+    }
+    if let Some((branch, _)) = merged_into(git, &refs, &session)? {
+        return Err(Error::repository(format!("'{name}' is merged into {branch} already"))
+            .hint("what comes after a merge is a change request: git cowork modify \"…\"")
+            .into());
+    }
+    let models = run::models(context)?;
+    context
+        .ui
+        .emit(Event::SessionStarted { branch: refs.short_branch(&session.name), resumed: true });
+    let extent = Extent { comments: Some(comments), ..Extent::default() };
+    run::run_session(context, &held, &models, session, extent)
+}

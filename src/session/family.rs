@@ -1,0 +1,254 @@
+//! Where a change request begins: at the tip of the session it changes while that is unmerged, else
+//! at the branch it was merged into. Found from commits and trees, so that it does not matter how
+//! the merge was made (with a merge commit, squashed, without artifacts) or whether the session's
+//! branch still exists.
+
+use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key};
+use crate::artifact::{Artifact, Base, Parent, SessionFile};
+use crate::error::Error;
+use crate::git::{Git, Head, Object, Oid};
+use crate::stage::Stage;
+
+/// Sessions that were started on one another's branches, at most: a circle ends here.
+const MAX_GENERATIONS: usize = 16;
+
+/// What a change request starts from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// The session it changes, and that session's newest commit.
+    pub parent: Parent,
+    /// The branch it starts from, and the commit.
+    pub base: Base,
+    /// That commit.
+    pub start: Oid,
+    /// Where the parent's artifacts are taken from: its start has none after a merge without them.
+    pub artifacts: Option<Oid>,
+}
+
+/// A branch a session is part of.
+struct Home {
+    branch: String,
+    tip: Oid,
+    with_artifacts: bool,
+}
+
+/// What a change request on `name` starts from.
+///
+/// # Errors
+/// Exit 5: there is no such session anywhere, or it is not completed.
+pub fn ground(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Ground> {
+    let Some((session, on_branch)) = known(git, refs, name)? else {
+        return in_a_tree(git, refs, name);
+    };
+    if !session.is_completed() {
+        return Err(Error::repository(format!(
+            "'{name}' is not completed, so there is nothing to change yet"
+        ))
+        .hint(format!("finish it: git cowork resume {name}"))
+        .hint("or say there what should be different: git cowork review --feedback TEXT")
+        .into());
+    }
+    let parent = Parent { session: name.to_string(), commit: session.tip.to_string() };
+    if let Some(home) = home(git, refs, &session)? {
+        let artifacts = (!home.with_artifacts).then(|| session.tip.clone());
+        let base = Base { branch: home.branch, commit: home.tip.to_string() };
+        return Ok(Ground { parent, base, start: home.tip, artifacts });
+    }
+    let branch = if on_branch { refs.short_branch(name) } else { session.file.base.branch.clone() };
+    let base = Base { branch, commit: session.tip.to_string() };
+    Ok(Ground { parent, base, start: session.tip, artifacts: None })
+}
+
+/// The sessions a change may be meant for, newest first: completed ones with a branch, and those in
+/// HEAD's tree. Change requests are not among them.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>> {
+    let (sessions, _) = super::list(git, refs)?;
+    let completed = sessions.into_iter().filter(Session::is_completed);
+    let mut found: Vec<(String, SessionName)> =
+        completed.map(|session| (session.file.created_at, session.name)).collect();
+    if let Some(head) = git.head()?.oid() {
+        for folder in git.names_in(head, ".cowork/sessions")? {
+            let Ok(name) = folder.parse::<SessionName>() else { continue };
+            if let Some(file) = delivered_in(git, &name, head)? {
+                found.push((file.created_at, name));
+            }
+        }
+    }
+    found.retain(|(_, name)| name.patch_parts().is_none());
+    found.sort_by(|a, b| b.cmp(a));
+    let mut names: Vec<SessionName> = found.into_iter().map(|(_, name)| name).collect();
+    names.dedup();
+    Ok(names)
+}
+
+/// The branch a completed session was merged into, and that branch's tip: its base, or what that
+/// was merged into in turn. `None` while it is not merged.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn merged_into(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<Option<(String, Oid)>> {
+    Ok(home(git, refs, session)?.map(|home| (home.branch, home.tip)))
+}
+
+/// The commits of a change request's parent, and of its siblings, that it stands on.
+///
+/// # Errors
+/// Git cannot be read.
+pub(super) fn earlier_commits(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
+    let Some((parent, _)) = session.name.patch_parts() else { return Ok(Vec::new()) };
+    let Some(start) = session.history.first() else { return Ok(Vec::new()) };
+    let parent: SessionName = parent.parse()?;
+    let path = artifact_path(&parent, Artifact::Session);
+    let reader = git.reader();
+    let file: Option<SessionFile> = reader
+        .blob(Object::At(&start.commit, &path))?
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let base = file.and_then(|file| file.base.commit.parse::<Oid>().ok());
+    let hide: Vec<Oid> = base.into_iter().collect();
+    // Where the parent's base is missing (a shallow clone) there is only what the start holds.
+    let Ok(commits) = reader.walk(&[start.commit.clone()], &hide) else { return Ok(Vec::new()) };
+    let of_family = |name: &str| {
+        name.parse::<SessionName>().is_ok_and(|name| name.artifact_dir() == parent.artifact_dir())
+    };
+    let ours = commits
+        .into_iter()
+        .filter(|commit| Trailers::parse(&commit.message).get(key::SESSION).is_some_and(of_family));
+    Ok(ours.map(|commit| commit.id).collect())
+}
+
+/// A session with a branch here or on a remote (true), or in the archive.
+fn known(
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+) -> anyhow::Result<Option<(Session, bool)>> {
+    let remotes = git.remote_branches(&refs.short_branch(name))?;
+    let branches = std::iter::once(refs.branch(name)).chain(remotes);
+    let places = branches.map(|place| (place, true)).chain([(RefNames::archive(name), false)]);
+    for (place, on_branch) in places {
+        if let Some(tip) = git.resolve(place.as_str())? {
+            return Ok(Some((Session::load(git, name, &tip)?, on_branch)));
+        }
+    }
+    Ok(None)
+}
+
+/// Where a session was merged: the outermost branch of those its base stands in for.
+fn home(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<Home>> {
+    let mut found = None;
+    for branch in bases(git, refs, &session.file.base.branch)? {
+        let local = git.resolve(&format!("refs/heads/{branch}"))?;
+        let remotes = git.remote_branches(&branch)?;
+        let remotes = remotes.iter().filter_map(|remote| git.resolve(remote.as_str()).transpose());
+        for tip in local.into_iter().map(Ok).chain(remotes) {
+            let tip = tip?;
+            if let Some(with_artifacts) = holds(git, session, &tip)? {
+                found = Some(Home { branch: branch.clone(), tip, with_artifacts });
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The branch a session was started from, and where that is another session's, the branch that one
+/// was started from, and so on.
+fn bases(git: &Git, refs: &RefNames, branch: &str) -> anyhow::Result<Vec<String>> {
+    let mut branches = Vec::new();
+    let mut next = branch.to_owned();
+    while !next.is_empty() && branches.len() < MAX_GENERATIONS && !branches.contains(&next) {
+        branches.push(next.clone());
+        let full = format!("refs/heads/{next}");
+        let session = refs.session_of(&full).map(|name| known(git, refs, &name)).transpose()?;
+        next = session.flatten().map(|(session, _)| session.file.base.branch).unwrap_or_default();
+    }
+    Ok(branches)
+}
+
+/// Whether a commit holds what the session delivered, and if so whether with its artifacts: by its
+/// ancestors, by its tree (a squash), or by the trailers of a commit (a squash or a merge without
+/// artifacts).
+fn holds(git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<bool>> {
+    let report = artifact_path(&session.name, Artifact::DeliveryReport);
+    let theirs = git.blob_id(tip, &report)?;
+    let with_artifacts = theirs.is_some();
+    if git.is_ancestor(&session.tip, tip)? {
+        return Ok(Some(with_artifacts));
+    }
+    if let Some(file) = delivered_in(git, &session.name, tip)? {
+        // Another report is an earlier delivery: what came after it is not merged.
+        let same = file.id == session.file.id && theirs == git.blob_id(&session.tip, &report)?;
+        return Ok(same.then_some(true));
+    }
+    let hide: Vec<Oid> = session.file.base.commit.parse().into_iter().collect();
+    let Ok(commits) = git.reader().walk(std::slice::from_ref(tip), &hide) else {
+        // The base is missing here: a shallow clone.
+        return Ok(None);
+    };
+    let mut entries = commits.iter().filter_map(|commit| Entry::of(commit, &session.file.id));
+    let merged = entries.any(|entry| {
+        entry.trailers.get(key::EVENT) == Some("merge")
+            || entry.kind == Kind::Stage(Stage::Delivery)
+    });
+    Ok(merged.then_some(with_artifacts))
+}
+
+/// `session.json` of a session that a tree holds as delivered.
+fn delivered_in(git: &Git, name: &SessionName, at: &Oid) -> anyhow::Result<Option<SessionFile>> {
+    let reader = git.reader();
+    let read = |artifact| reader.blob(Object::At(at, &artifact_path(name, artifact)));
+    let Some(bytes) = read(Artifact::Session)? else { return Ok(None) };
+    if read(Artifact::DeliveryReport)?.is_none() {
+        return Ok(None);
+    }
+    // A file somebody broke names no session.
+    Ok(serde_json::from_slice(&bytes).ok())
+}
+
+/// A session whose branch is gone: it lives in the tree of what it was merged into.
+fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Ground> {
+    let head = git.head()?;
+    let current = match &head {
+        Head::Branch { name: branch, oid } => Some((branch.short().to_owned(), oid.clone())),
+        Head::Detached { oid } => Some((String::new(), oid.clone())),
+        Head::Unborn { .. } => None,
+    };
+    let listed = git.list_refs(&["refs/heads/", "refs/remotes/"])?;
+    let listed = listed.into_iter().map(|info| {
+        let full = info.name.as_str();
+        let remote = full.strip_prefix("refs/remotes/").and_then(|rest| rest.split_once('/'));
+        (remote.map_or(info.name.short(), |(_, branch)| branch).to_owned(), info.oid)
+    });
+    let mut holders = Vec::new();
+    for (branch, tip) in current.into_iter().chain(listed) {
+        // A change request's branch holds its parent's artifacts, and is no home of them.
+        let is_session = refs.session_of(&format!("refs/heads/{branch}")).is_some();
+        if !is_session && let Some(file) = delivered_in(git, name, &tip)? {
+            holders.push((branch, tip, file));
+        }
+    }
+    let based = |(branch, _, file): &&(String, Oid, SessionFile)| *branch == file.base.branch;
+    let Some((branch, tip, file)) = holders.iter().find(based).or_else(|| holders.first()) else {
+        return Err(Error::repository(format!("there is no session '{name}'"))
+            .hint("git cowork list --all shows the sessions of this repository")
+            .hint("of another machine: git fetch brings its branch")
+            .into());
+    };
+    let hide: Vec<Oid> = file.base.commit.parse().into_iter().collect();
+    let commits = git.reader().walk(std::slice::from_ref(tip), &hide).unwrap_or_default();
+    let newest = commits.iter().find(|commit| Entry::of(commit, &file.id).is_some());
+    let commit = newest.map_or(tip, |commit| &commit.id).to_string();
+    Ok(Ground {
+        parent: Parent { session: name.to_string(), commit },
+        base: Base { branch: branch.clone(), commit: tip.to_string() },
+        start: tip.clone(),
+        artifacts: None,
+    })
+}

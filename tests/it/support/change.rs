@@ -1,0 +1,82 @@
+//! Changes to the todo list: what the model says in a change request.
+
+use serde_json::{Value, json};
+
+use super::reply::Reply;
+use super::sandbox::Sandbox;
+use super::script::at;
+use super::todo;
+
+/// `save_change_request` of a triage.
+pub fn triage(summary: &str, stages: &[&str], files: &[&str]) -> Reply {
+    let named = |stage: &str| stages.contains(&stage);
+    Reply::call(
+        "save_change_request",
+        json!({
+            "summary": summary,
+            "scope": {
+                "prd": named("prd"),
+                "design": named("design"),
+                "plan": named("plan"),
+                "code": named("code"),
+            },
+            "risk": "low",
+            "affected_components": ["COMP-001"],
+            "affected_files": files,
+            "constraints": ["todos stay in one file"],
+            "acceptance_criteria": [format!("{summary} can be seen")],
+        }),
+    )
+}
+
+/// A task of the change, as `create_task` takes it.
+pub fn task(title: &str, file: &str, feature: &str) -> Value {
+    json!({
+        "title": title,
+        "description": format!("{title}, in {file}."),
+        "feature_id": feature,
+        "component_id": "COMP-001",
+        "dependencies": [],
+        "files_to_create": [file],
+        "acceptance_criteria": [format!("{file} exists")],
+    })
+}
+
+impl Sandbox {
+    /// What an actor says when its stage is worked on: this, then a last word.
+    pub fn script(&self, stage: &str, draft: Reply) {
+        self.server.on(at(stage, "actor").turn(1), draft);
+    }
+
+    /// A change of code only: one line of one file.
+    pub fn script_small_change(&self, file: &str, word: &str) {
+        self.script("triage", triage("Say more", &["code"], &[file]));
+        let title = todo::TASKS.iter().find(|task| task.2 == file).unwrap();
+        let line = format!("# {}: {}", title.0, title.1);
+        let edit = json!({"path": file, "old_text": line, "new_text": format!("{line} {word}")});
+        self.script("coding", Reply::call("edit_file", edit));
+    }
+
+    /// A change that adds a requirement, a feature and a task with one file.
+    pub fn script_addition(&self, title: &str, ids: [&str; 3], file: &str) {
+        let [requirement, feature, task_id] = ids;
+        self.script("triage", triage(title, &["prd", "plan", "code"], &[file]));
+        let prd =
+            format!("{}- {requirement} {title}\n- {feature} {title} ({requirement})\n", todo::PRD);
+        self.script(
+            "prd",
+            Reply::call("save_prd_doc", json!({"content": prd}))
+                .and("create_requirement", todo::requirement(title))
+                .and("add_feature", todo::feature(title, &[requirement])),
+        );
+        let plan = format!("{}- {task_id} {title} ({feature}, COMP-001): `{file}`\n", todo::plan());
+        self.script(
+            "plan",
+            Reply::call("save_plan_doc", json!({"content": plan}))
+                .and("create_task", task(title, file, feature)),
+        );
+        let work = Reply::call("write_file", json!({"path": file, "content": "# new\n"}))
+            .and("update_task_status", json!({"task_id": task_id, "new_status": "completed"}));
+        self.server.on(at("coding", "actor").task(task_id).turn(1), work);
+    }
+}
