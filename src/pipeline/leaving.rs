@@ -88,10 +88,14 @@ impl Leaving {
         let note = |text: String| sink.emit(Event::Note { text });
         let warn = |text: String| sink.emit(Event::Warning { text });
         let Self { branch, .. } = self;
-        note(format!(
-            "{what}: {} of {branch} and uncommitted edits of the session are kept as an attempt",
-            commits(self.commits)
-        ));
+        note(if self.commits == 0 && self.edits.is_empty() {
+            format!("{what}: nothing of {branch} is left behind")
+        } else {
+            let commits = commits(self.commits);
+            format!(
+                "{what}: {commits} of {branch} and uncommitted edits of the session are kept as an attempt"
+            )
+        });
         if let Some(on) = &self.elsewhere {
             note(format!("HEAD is on {on} and goes to {branch}"));
         }

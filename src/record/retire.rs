@@ -62,8 +62,8 @@ impl Recorder<'_> {
     ) -> anyhow::Result<u32> {
         let held = unfinished.unwrap_or(tip);
         let tree = self.git.tree_of(held.as_str())?.unwrap_or_else(|| held.clone());
-        let mut behind: Vec<Oid> = unfinished.into_iter().chain(others).cloned().collect();
-        behind.dedup();
+        let others = others.iter().filter(|other| Some(*other) != unfinished);
+        let behind: Vec<Oid> = unfinished.into_iter().chain(others).cloned().collect();
         self.attempt_of(tip, &tree, &behind, reason, Verdict::Passed)
     }
 }
