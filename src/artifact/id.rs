@@ -5,7 +5,7 @@
 //! here as [`IdFloors`].
 
 /// What an id names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IdKind {
     /// `REQ-`
     Requirement,

@@ -10,6 +10,7 @@ mod files;
 mod format;
 mod id;
 mod records;
+mod renumber;
 mod session_file;
 
 pub mod check;
@@ -23,4 +24,5 @@ pub use records::{
     Category, Component, DesignSpec, Feature, FeatureList, FeatureStatus, Plan, Priority,
     Requirement, Requirements, Task, TaskStatus,
 };
+pub use renumber::{Renumbered, renumber, renumber_text};
 pub use session_file::{Base, Depth, Parent, SCHEMA_VERSION, SessionFile, SessionKind};

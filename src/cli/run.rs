@@ -295,6 +295,7 @@ pub(super) fn run_session(
     let mode = context.mode()?;
     let name = session.name.clone();
     let base = session.file.base.clone();
+    let is_patch = session.is_patch();
     let finish = with_pipeline(context, held, models, mode, session, |pipeline| {
         pipeline.stop_after(extent.stop_after);
         if let Some(stage) = extent.go_back_to {
@@ -345,6 +346,9 @@ pub(super) fn run_session(
             }
             let read = match stage {
                 Stage::Coding => format!("git diff {}...HEAD -- . ':!.cowork'", base_of(&base)),
+                Stage::Prd | Stage::Design | Stage::Plan if is_patch => {
+                    format!("git diff {}...HEAD -- .cowork", base_of(&base))
+                }
                 _ => format!("git cowork show {name} {stage}"),
             };
             say(format!("read it: {read}"));

@@ -10,8 +10,9 @@ use super::restore::with_recorder;
 use super::{Answer, list, run};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
-use crate::pipeline::verify::{Problem, Verify, stray_drafts, wrong_tags};
-use crate::session::{Session, SessionName, StateDir};
+use crate::git::Head;
+use crate::pipeline::verify::{Problem, Verify, renumber_collisions, stray_drafts, wrong_tags};
+use crate::session::{RefNames, Session, SessionName, StateDir, delivered_here};
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
@@ -28,7 +29,10 @@ pub(crate) struct VerifyArgs {
 
 pub(super) fn run(context: &Context, args: VerifyArgs) -> Answer {
     let mut unreadable = Vec::new();
-    let sessions = if args.all {
+    let merged = if args.all { Vec::new() } else { merged(context, &args.names)? };
+    let sessions = if !merged.is_empty() {
+        merged
+    } else if args.all {
         let (sessions, broken) = list::every(context, true)?;
         unreadable = broken;
         sessions
@@ -43,8 +47,9 @@ pub(super) fn run(context: &Context, args: VerifyArgs) -> Answer {
     }
     for session in sessions {
         let mut problems = examine(context, &session)?;
+        let mut session = session;
         if args.fix && problems.iter().any(|problem| problem.fixable) {
-            fix(context, &session)?;
+            session = fix(context, session, &problems)?;
             problems = examine(context, &session)?;
         }
         found |= !problems.is_empty();
@@ -76,23 +81,73 @@ pub(super) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
 fn examine(context: &Context, session: &Session) -> anyhow::Result<Vec<Problem>> {
     let git = context.git()?;
     let ran_here = StateDir::at(&git.state_dir(), &session.name).path().is_dir();
-    Verify { git, config: context.config()?, ran_here }.session(session)
+    let verify = Verify { git, config: context.config()?, ran_here };
+    let elsewhere = is_elsewhere(context, session)?;
+    if elsewhere { verify.merged(session) } else { verify.session(session) }
 }
 
-/// Takes wrong labels away and makes the missing ones.
-fn fix(context: &Context, session: &Session) -> anyhow::Result<()> {
+/// True for a session that was read from what it was merged into.
+fn is_elsewhere(context: &Context, session: &Session) -> anyhow::Result<bool> {
+    let (git, refs) = (context.git()?, context.refs()?);
+    let branches = git.remote_branches(&refs.short_branch(&session.name))?;
+    let places = [refs.branch(&session.name), RefNames::archive(&session.name)];
+    for place in places.iter().chain(&branches) {
+        if git.resolve(place.as_str())?.as_ref() == Some(&session.tip) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The sessions in HEAD's tree that are meant: on a branch that is no session's, all of them; by
+/// name, those that have no branch any more.
+fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Session>> {
+    let (git, refs) = (context.git()?, context.refs()?);
+    if names.is_empty() && context.global.session.is_none() {
+        let on_session = match git.head()? {
+            Head::Branch { name, .. } => refs.session_of(name.as_str()).is_some(),
+            _ => false,
+        };
+        return if on_session { Ok(Vec::new()) } else { delivered_here(git) };
+    }
+    let mut gone = delivered_here(git)?;
+    gone.retain(|session| names.contains(&session.name));
+    for session in std::mem::take(&mut gone) {
+        let branch = refs.short_branch(&session.name);
+        if !git.branch_exists(&branch)? && git.remote_branches(&branch)?.is_empty() {
+            gone.push(session);
+        }
+    }
+    // Named sessions with a branch are looked at there, all of them.
+    Ok(if gone.len() == names.len() { gone } else { Vec::new() })
+}
+
+/// Takes wrong labels away and makes the missing ones; renumbers ids that collided in a merge. The
+/// session as it is then.
+fn fix(context: &Context, session: Session, problems: &[Problem]) -> anyhow::Result<Session> {
     let name = &session.name;
     let held = run::hold(context, name, "git cowork verify --fix")?;
-    let mut gone = stray_drafts(&held.git, session)?;
+    if problems.iter().any(|problem| problem.code == "duplicate-id" && problem.fixable) {
+        with_recorder(context, &held, name, &session.tip, |recorder| {
+            for text in renumber_collisions(&held.git, &session, recorder)? {
+                context.ui.emit(Event::Note { text });
+            }
+            Ok(())
+        })?;
+        let tip = held.git.head()?.oid().cloned().unwrap_or_else(|| session.tip.clone());
+        return Session::load(&held.git, name, &tip);
+    }
+    let mut gone = stray_drafts(&held.git, &session)?;
     if context.config()?.project.tags {
-        gone.extend(wrong_tags(&held.git, session)?);
+        gone.extend(wrong_tags(&held.git, &session)?);
     }
     with_recorder(context, &held, name, &session.tip, |recorder| {
         for text in recorder.set_aside(&gone)? {
             context.ui.emit(Event::Note { text });
         }
-        recorder.labels(session).map(|_| ())
-    })
+        recorder.labels(&session).map(|_| ())
+    })?;
+    Ok(session)
 }
 
 fn print(context: &Context, session: &Session, problems: &[Problem]) -> anyhow::Result<()> {

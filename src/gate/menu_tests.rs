@@ -154,6 +154,7 @@ fn the_second_look() {
         draft.critic_said = Some("approves:\nsmall and whole".to_owned());
         draft.findings = vec!["COMP-002 covers no feature".to_owned()];
         draft.since = Some(Since {
+            heading: "Since you last looked",
             summary: "1 component removed, 6 lines changed".to_owned(),
             diff: "diff --git a/design.md b/design.md\nindex 1..2 100644\n--- a/design.md\n\
                    +++ b/design.md\n@@ -5,2 +5,2 @@\n ## Components\n-COMP-003 Storage\x1b[8m\n\
@@ -265,8 +266,9 @@ You said \"no storage layer, one
 
 #[test]
 fn an_empty_difference_shows_the_document_again() {
-    let desk = Desk::new("q", "vim")
-        .with(|draft| draft.since = Some(Since { summary: "0".into(), diff: "\n".into() }));
+    let desk = Desk::new("q", "vim").with(|draft| {
+        draft.since = Some(Since { heading: "", summary: "0".into(), diff: "\n".into() })
+    });
     desk.decision();
     assert!(!desk.said().contains("last looked"), "{}", desk.said());
     assert!(desk.said().contains("  One binary.\n"), "{}", desk.said());

@@ -119,6 +119,8 @@ impl Document {
 /// What changed since the person last looked.
 #[derive(Clone, Debug)]
 pub struct Since {
+    /// What it is compared with: `Since you last looked`.
+    pub heading: &'static str,
     /// One line: `1 component removed, 6 lines changed`.
     pub summary: String,
     /// A unified diff.

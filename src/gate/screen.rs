@@ -62,7 +62,7 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     // A draft that is what it was has nothing to show but itself.
     let since = draft.since.as_ref().filter(|since| !since.diff.trim().is_empty());
     if let Some(since) = since {
-        let summary = format!("Since you last looked: {}", clean_line(&since.summary));
+        let summary = format!("{}: {}", since.heading, clean_line(&since.summary));
         out.push_str(&format!("{}\n", hanging(&summary, width, 2)));
         let shown = since::shown(draft, &since.diff, width.saturating_sub(2), PREVIEW_LINES);
         for (sign, row) in &shown.rows {

@@ -30,7 +30,7 @@ impl Since {
         };
         let records = (!records.is_empty()).then(|| records.to_owned());
         let summary = records.into_iter().chain(lines).collect::<Vec<_>>().join(", ");
-        Some(Self { summary, diff })
+        Some(Self { heading: "Since you last looked", summary, diff })
     }
 }
 

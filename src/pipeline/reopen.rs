@@ -102,7 +102,7 @@ fn spoken_of<'p>(plan: &'p Plan, comments: &str) -> Option<&'p Task> {
     named(&|task| vec![task.id.clone()])
         .or_else(|| named(&|task| task.files_to_create.clone()))
         .or_else(|| named(&|task| vec![task.feature_id.clone()]))
-        .or_else(|| planned().last())
+        .or_else(|| planned().next_back())
 }
 
 /// What a task is called that answers comments: their first words that are a person's. `gh pr view
@@ -112,7 +112,7 @@ fn title(comments: &str) -> String {
         !line.is_empty()
             && !line.contains(":\t")
             && !line.ends_with(':')
-            && line.trim_matches('-') != ""
+            && !line.trim_matches('-').is_empty()
     };
     let line = comments.lines().map(|line| line.trim().trim_start_matches(['>', '*', '-', ' ']));
     let first = line.clone().find(a_persons).or_else(|| line.clone().find(|l| !l.is_empty()));

@@ -10,6 +10,7 @@ use crate::artifact::{Files as _, Origin};
 use crate::gate::{Said, Since, comments};
 use crate::git::{DiffStyle, Oid};
 use crate::session::CommittedFiles;
+use crate::stage::Stage;
 
 /// Records named as the outcome of one remark.
 const NAMED: usize = 4;
@@ -32,7 +33,7 @@ impl Pipeline<'_> {
         progress: &Progress,
         tree: &Oid,
     ) -> anyhow::Result<SecondLook> {
-        let Some(seen) = &progress.seen else { return Ok(SecondLook::default()) };
+        let Some(seen) = &progress.seen else { return self.first_look(spec, tree) };
         let diff = self.shown_diff(spec, seen, tree, DiffStyle::Patch)?;
         let unchanged = diff.trim().is_empty();
         let before = CommittedFiles::new(self.env.git, &self.session.name, seen);
@@ -59,6 +60,20 @@ impl Pipeline<'_> {
             actor_said: (!closing.is_empty() && !said.is_empty()).then_some(closing),
             said,
         })
+    }
+
+    /// Of a change request, what it makes of the documents that were there before it.
+    fn first_look(&self, spec: &StageSpec, tree: &Oid) -> anyhow::Result<SecondLook> {
+        // What triage leaves was not there before.
+        let edits = spec.approves == Approves::Artifacts && spec.stage != Stage::Triage;
+        let start = self.session.history.first().filter(|_| self.session.is_patch() && edits);
+        let Some(start) = start else { return Ok(SecondLook::default()) };
+        let diff = self.shown_diff(spec, &start.commit, tree, DiffStyle::Patch)?;
+        let changes = self.changes_of(spec.artifacts)?.unwrap_or_default();
+        let since = Since::of(diff, &delta::summary(&changes));
+        let heading = "What this change makes of it";
+        let since = since.map(|since| Since { heading, ..since });
+        Ok(SecondLook { since, ..SecondLook::default() })
     }
 
     /// What the person said at or after the draft they saw last, newest round only.

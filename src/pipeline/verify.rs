@@ -2,11 +2,13 @@
 //! approvals, drafts. Reads commits and refs only, never anybody's working tree.
 
 mod approved;
+mod collisions;
 mod drafts;
 mod history;
 mod tags;
 
 pub use approved::changed_since_approval;
+pub use collisions::renumber_collisions;
 pub use drafts::stray_drafts;
 pub use tags::wrong_tags;
 
@@ -14,10 +16,11 @@ use serde::Serialize;
 
 use super::checks::CheckInput;
 use super::{scope, table};
+use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
 use crate::config::Config;
 use crate::git::{Git, Oid};
-use crate::session::{CommittedFiles, Session, artifact_path};
+use crate::session::{CommittedFiles, Session, artifact_path, changes_within};
 use crate::stage::Stage;
 
 /// Something that does not hold, as `verify --json` prints it.
@@ -91,6 +94,15 @@ impl Verify<'_> {
         Ok(problems)
     }
 
+    /// What does not hold in a session's documents, where it was merged: its commits and labels are
+    /// its own branch's.
+    ///
+    /// # Errors
+    /// Git cannot be read.
+    pub fn merged(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
+        self.documents(session)
+    }
+
     /// Schemas, limits, coverage, cycles, drift: the checks of every stage that is done, on the
     /// tip's tree.
     fn documents(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
@@ -102,12 +114,22 @@ impl Verify<'_> {
             return Ok(problems);
         }
         // Where the start commit's records cannot be read there is nothing to compare with.
-        let baseline = scope::baseline(self.git, session).ok().flatten();
+        let mut baseline = scope::baseline(self.git, session).ok().flatten();
+        let folder = format!("{}/changes", session.name.artifact_dir());
+        if baseline.is_none() && !self.git.names_in(&session.tip, &folder)?.is_empty() {
+            // Each change was held to the limits by itself (contract, section 3).
+            baseline = Baseline::of(&store).ok();
+        }
+        let tellable = !changes_within(self.git, session)?.is_empty();
+        // A squash has left no trailer that would tell.
+        let all = [Stage::Prd, Stage::Design, Stage::Plan];
+        let done = session.done();
+        let stages = if session.history.is_empty() { &all[..] } else { &done };
         let recorded = |path: &str| {
             let blob = self.git.blob_id(&session.tip, path);
             blob.is_ok_and(|blob| blob.is_some())
         };
-        for stage in session.done() {
+        for &stage in stages {
             let report = table::row(stage).check.run(&CheckInput {
                 store,
                 limits: &self.config.limits,
@@ -118,10 +140,12 @@ impl Verify<'_> {
             for finding in report.findings {
                 let about = finding.about.unwrap_or_else(|| stage.to_string());
                 let mut problem = Problem::new(session, finding.code, about, finding.details);
-                problem.suggested_fix = if finding.code == "duplicate-id" {
-                    Some("give one of the two another id by hand, then commit".to_owned())
-                } else {
-                    finding.suggested_fix
+                problem = match finding.code {
+                    "duplicate-id" if tellable => problem.fixable(),
+                    "duplicate-id" => {
+                        problem.fix("give one of the two another id by hand, then commit")
+                    }
+                    _ => Problem { suggested_fix: finding.suggested_fix, ..problem },
                 };
                 if !problems.contains(&problem) {
                     problems.push(problem);

@@ -1,9 +1,9 @@
-//! Mending labels: tags that point elsewhere and drafts nobody can take up give way. What they
+//! Mending: ids that collided in a merge, in a commit of their own; and labels: tags that point elsewhere and drafts nobody can take up give way. What they
 //! pointed to is kept as an attempt first, in the same transaction.
 
-use super::{Recorder, point};
-use crate::git::{RefInfo, RefTransaction};
-use crate::session::RefNames;
+use super::{Recorded, Recorder, point};
+use crate::git::{CommitOptions, CommitOutcome, Oid, RefInfo, RefTransaction};
+use crate::session::{Message, RefNames};
 
 impl Recorder<'_> {
     /// Takes these refs of the session away; answers with the attempt that keeps each.
@@ -22,5 +22,31 @@ impl Recorder<'_> {
         transaction.commit(self.git)?;
         point("set-aside.after-refs");
         Ok(kept)
+    }
+
+    /// Commits what `verify --fix` renumbered, on the branch that is checked out: it need not be the
+    /// session's own, for collisions come with merges.
+    pub fn renumbered(&self, tip: &Oid, told: &[String]) -> anyhow::Result<Recorded> {
+        let subject = match told {
+            [one] => format!("Renumber: {one}"),
+            all => format!("Renumber {} ids that collided in a merge", all.len()),
+        };
+        let body: Vec<String> = told.iter().map(|line| format!("- {line}")).collect();
+        let trailers = self.base_trailers();
+        let message = Message { subject, body: body.join("\n"), trailers };
+        let folder = self.name.artifact_dir();
+        let dirty = self.git.status_of(&[&folder])?;
+        let paths: Vec<String> = dirty.into_iter().map(|entry| entry.path).collect();
+        if self.git.head()?.oid() != Some(tip) {
+            return Err(crate::error::Error::repository("HEAD moved while we worked").into());
+        }
+        let signoff = self.project.signoff || self.git.signs_off()?;
+        let options = CommitOptions { signoff, ..CommitOptions::default() };
+        let outcome = self.git.commit_only(&paths, &message.render(), options)?;
+        self.workspace.clear_journal()?;
+        Ok(match outcome {
+            CommitOutcome::Committed(commit) => Recorded::Done(commit),
+            CommitOutcome::HookRefused { hook, output } => Recorded::Refused { hook, output },
+        })
     }
 }

@@ -6,7 +6,7 @@
 use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key};
 use crate::artifact::{Artifact, Base, Parent, SessionFile};
 use crate::error::Error;
-use crate::git::{Git, Head, Object, Oid};
+use crate::git::{Commit, Git, Head, Object, Oid};
 use crate::stage::Stage;
 
 /// Sessions that were started on one another's branches, at most: a circle ends here.
@@ -84,6 +84,23 @@ pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>
     Ok(names)
 }
 
+/// The sessions that HEAD's tree holds as delivered, read as they are there: on a branch that is no
+/// session's.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn delivered_here(git: &Git) -> anyhow::Result<Vec<Session>> {
+    let Some(head) = git.head()?.oid().cloned() else { return Ok(Vec::new()) };
+    let mut sessions = Vec::new();
+    for folder in git.names_in(&head, ".cowork/sessions")? {
+        let Ok(name) = folder.parse::<SessionName>() else { continue };
+        if delivered_in(git, &name, &head)?.is_some() {
+            sessions.push(Session::load(git, &name, &head)?);
+        }
+    }
+    Ok(sessions)
+}
+
 /// The branch a completed session was merged into, and that branch's tip: its base, or what that
 /// was merged into in turn. `None` while it is not merged.
 ///
@@ -102,25 +119,56 @@ pub fn merged_into(
 /// # Errors
 /// Git cannot be read.
 pub(super) fn earlier_commits(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
-    let Some((parent, _)) = session.name.patch_parts() else { return Ok(Vec::new()) };
-    let Some(start) = session.history.first() else { return Ok(Vec::new()) };
-    let parent: SessionName = parent.parse()?;
-    let path = artifact_path(&parent, Artifact::Session);
+    let Some(start) = session.history.first().filter(|_| session.is_patch()) else {
+        return Ok(Vec::new());
+    };
+    let ours = commits_of_family(git, &session.name, &start.commit)?;
+    Ok(ours.into_iter().map(|(_, commit)| commit.id).collect())
+}
+
+/// The change requests on a session that its tip has taken in, each with its newest commit.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn changes_within(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, Entry)>> {
+    if session.is_patch() {
+        return Ok(Vec::new());
+    }
+    let mut found: Vec<(SessionName, Entry)> = Vec::new();
+    for (name, commit) in commits_of_family(git, &session.name, &session.tip)? {
+        let id = Trailers::parse(&commit.message).get(key::SESSION_ID).map(str::to_owned);
+        let entry = id.and_then(|id| Entry::of(&commit, &id));
+        let known = name == session.name || found.iter().any(|(other, _)| *other == name);
+        if let Some(entry) = entry.filter(|_| !known) {
+            found.push((name, entry));
+        }
+    }
+    Ok(found)
+}
+
+/// The commits of a session and of the change requests on it that a commit stands on, the newest
+/// first.
+fn commits_of_family(
+    git: &Git,
+    name: &SessionName,
+    tip: &Oid,
+) -> anyhow::Result<Vec<(SessionName, Commit)>> {
+    let owner: SessionName =
+        name.patch_parts().map_or(name.as_str(), |(parent, _)| parent).parse()?;
     let reader = git.reader();
     let file: Option<SessionFile> = reader
-        .blob(Object::At(&start.commit, &path))?
+        .blob(Object::At(tip, &artifact_path(&owner, Artifact::Session)))?
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let base = file.and_then(|file| file.base.commit.parse::<Oid>().ok());
     let hide: Vec<Oid> = base.into_iter().collect();
-    // Where the parent's base is missing (a shallow clone) there is only what the start holds.
-    let Ok(commits) = reader.walk(&[start.commit.clone()], &hide) else { return Ok(Vec::new()) };
-    let of_family = |name: &str| {
-        name.parse::<SessionName>().is_ok_and(|name| name.artifact_dir() == parent.artifact_dir())
-    };
-    let ours = commits
-        .into_iter()
-        .filter(|commit| Trailers::parse(&commit.message).get(key::SESSION).is_some_and(of_family));
-    Ok(ours.map(|commit| commit.id).collect())
+    // Where the owner's base is missing (a shallow clone) its commits are, too.
+    let commits = reader.walk(std::slice::from_ref(tip), &hide).unwrap_or_default();
+    let named = commits.into_iter().filter_map(|commit| {
+        let name =
+            Trailers::parse(&commit.message).get(key::SESSION)?.parse::<SessionName>().ok()?;
+        (name.artifact_dir() == owner.artifact_dir()).then_some((name, commit))
+    });
+    Ok(named.collect())
 }
 
 /// A session with a branch here or on a remote (true), or in the archive.

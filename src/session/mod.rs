@@ -15,7 +15,7 @@ mod status;
 
 pub use attempts::{Attempt, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
-pub use family::{Ground, changeable, ground, merged_into};
+pub use family::{Ground, changeable, changes_within, delivered_here, ground, merged_into};
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use lock::SessionLock;

@@ -20,6 +20,7 @@
 
 mod back;
 mod budget;
+mod changes;
 #[cfg(unix)]
 mod circles;
 mod coding;

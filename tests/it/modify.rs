@@ -323,6 +323,25 @@ fn killed_anywhere_it_goes_on() {
 
 #[cfg(unix)]
 #[test]
+fn the_gates_show_what_the_change_makes_of_the_documents() {
+    let sandbox = delivered();
+    sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
+    let mut terminal = sandbox.terminal(&["modify", "add due dates", "--stop-after", "prd"]);
+    terminal.sees("stop for now");
+    terminal.types("p");
+    let shown = terminal.sees("Your decision");
+    terminal.sees("stop for now");
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
+    for part in ["What this change makes of it: 1 requirement added", "+- REQ-004 Due dates"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("REQ-001"), "{shown}");
+}
+
+#[cfg(unix)]
+#[test]
 fn the_gate_on_triage_shows_what_the_change_comes_to() {
     let sandbox = delivered();
     sandbox.script_small_change("lib/add.sh", "at once");

@@ -4,7 +4,7 @@ use super::super::table::{self, Approves};
 use super::{Problem, short};
 use crate::git::{Git, Oid};
 use crate::record::Bytes;
-use crate::session::{Entry, Kind, Session, artifact_path, key};
+use crate::session::{Entry, Kind, Session, SessionName, artifact_path, changes_within, key};
 use crate::stage::Stage;
 
 pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
@@ -33,15 +33,18 @@ pub fn changed_since_approval(
     session: &Session,
 ) -> anyhow::Result<Vec<(Stage, String)>> {
     let mut changed = Vec::new();
+    let changes = changes_within(git, session)?;
     for stage in session.order() {
         let files = match table::row(stage).approves {
+            // What a change request made of it was passed there.
+            Approves::Tree if !changes.is_empty() => continue,
             Approves::Tree => match approval(session, stage) {
                 Some(entry) if entry.trailers.get(key::APPROVED).is_some() => {
                     code(git, session, &entry)?
                 }
                 _ => continue,
             },
-            Approves::Artifacts => documents(git, session, stage)?,
+            Approves::Artifacts => documents(git, session, &changes, stage)?,
         };
         changed.extend(files.into_iter().map(|file| (stage, file)));
     }
@@ -57,17 +60,39 @@ fn approval(session: &Session, stage: Stage) -> Option<Entry> {
     }
 }
 
-fn documents(git: &Git, session: &Session, stage: Stage) -> anyhow::Result<Vec<String>> {
+fn documents(
+    git: &Git,
+    session: &Session,
+    changes: &[(SessionName, Entry)],
+    stage: Stage,
+) -> anyhow::Result<Vec<String>> {
     let reader = git.reader();
     let mut changed = Vec::new();
     for artifact in table::row(stage).artifacts {
         let name = artifact.file_name();
+        let path = artifact_path(&session.name, *artifact);
+        // What change requests have passed counts instead; where two of them met, a person has put
+        // both together.
+        let blob = |commit: &Oid| git.blob_id(commit, &path);
+        let own = session.last_stage().map(|(_, entry)| &entry.commit);
+        let before = own.map(blob).transpose()?.flatten();
+        let mut passed_by_changes = Vec::new();
+        for (_, entry) in changes {
+            let left = blob(&entry.commit)?;
+            if left != before {
+                passed_by_changes.push(left);
+            }
+        }
+        let now = blob(&session.tip)?;
+        if passed_by_changes.len() > 1
+            || (passed_by_changes.len() == 1 && passed_by_changes[0] == now)
+        {
+            continue;
+        }
         let Some(id) = passed(session, name) else {
             // A file that was not there then was not passed either.
             continue;
         };
-        let path = artifact_path(&session.name, *artifact);
-        let now = git.blob_id(&session.tip, &path)?;
         let same = match (&now, git.object(id)?) {
             (Some(now), _) if now.as_str().starts_with(id) => true,
             (Some(now), Some(passed)) => {

@@ -1,0 +1,78 @@
+//! Ids that two change requests gave to different things before a merge brought both together.
+
+use crate::artifact::{Artifact, Files, Renumbered, Store, renumber, renumber_text};
+use crate::error::Error;
+use crate::git::Git;
+use crate::record::{Recorded, Recorder};
+use crate::session::{CommittedFiles, Session, changes_within, used_ids};
+use crate::workspace::SessionFiles;
+
+/// The records of a change that name ids.
+const RECORDS: [Artifact; 4] =
+    [Artifact::ChangeRequest, Artifact::Feedback, Artifact::CheckReport, Artifact::DeliveryReport];
+
+/// Gives one of every two things with the same id a new one, with all references, in a commit on the
+/// branch that is checked out. What each became, in words.
+///
+/// # Errors
+/// Exit 5: another branch is checked out, the session's files have uncommitted changes, or a hook
+/// refuses the commit.
+pub fn renumber_collisions(
+    git: &Git,
+    session: &Session,
+    recorder: &Recorder<'_>,
+) -> anyhow::Result<Vec<String>> {
+    let folder = session.name.artifact_dir();
+    if git.head()?.oid() != Some(&session.tip) {
+        return Err(Error::repository(format!("'{}' is not checked out here", session.name))
+            .hint("switch to the branch that was merged into, then: git cowork verify --fix")
+            .into());
+    }
+    if let Some(entry) = git.status_of(&[&folder])?.first() {
+        return Err(Error::repository(format!("{} has uncommitted changes", entry.path))
+            .hint("commit or stash them, then: git cowork verify --fix")
+            .into());
+    }
+    let changes = changes_within(git, session)?;
+    let sides: Vec<CommittedFiles> = changes
+        .iter()
+        .map(|(_, entry)| CommittedFiles::new(git, &session.name, &entry.commit))
+        .collect();
+    let files = |record_dir| SessionFiles {
+        workspace: recorder.workspace,
+        artifact_dir: folder.clone(),
+        record_dir,
+    };
+    let merged = files(folder.clone());
+    let mut floors = used_ids(git, session)?;
+    for side in sides.iter().map(|side| side as &dyn Files).chain([&merged as &dyn Files]) {
+        Store::new(side).see_ids(&mut floors)?;
+    }
+    let views: Vec<&dyn Files> = sides.iter().map(|side| side as &dyn Files).collect();
+    let done = renumber(&merged, &views, &mut floors)?;
+    for (at, (name, _)) in changes.iter().enumerate() {
+        let own = files(name.record_dir());
+        for artifact in RECORDS {
+            let Some(text) = own.read(artifact)? else { continue };
+            let new = renumber_text(&text, at, &done);
+            if new != text {
+                own.write(artifact, &new)?;
+            }
+        }
+    }
+    if done.is_empty() {
+        return Ok(Vec::new());
+    }
+    let told =
+        |one: &Renumbered| format!("{} of {} is {} now", one.from, changes[one.side].0, one.to);
+    let told: Vec<String> = done.iter().map(told).collect();
+    match recorder.renumbered(&session.tip, &told)? {
+        Recorded::Done(_) => Ok(told),
+        Recorded::Refused { hook, output } => Err(Error::repository(format!(
+            "the repository's {hook} hook refused the commit:\n{}",
+            output.trim()
+        ))
+        .hint("the files are changed; commit them yourself, or take them back: git checkout -- .cowork")
+        .into()),
+    }
+}

@@ -1,0 +1,220 @@
+//! Several change requests on one session: merged with plain git, in both orders, and what happens
+//! where they touch the same thing.
+
+use serde_json::{Value, json};
+
+use crate::support::change::triage;
+use crate::support::{Reply, Sandbox, todo};
+
+const DIR: &str = ".cowork/sessions/todo";
+const QUICK: &str = "cowork/todo--quick";
+const SORTED: &str = "cowork/todo--sorted";
+
+fn modify(sandbox: &Sandbox, name: &str) {
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    sandbox.cowork(&["modify", name, "-n", name, "--review", "auto"]).exits(0);
+}
+
+/// One change of code in `lib/add.sh`, one of a requirement and `lib/list.sh`.
+fn two_changes() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    sandbox.script_small_change("lib/add.sh", "at once");
+    modify(&sandbox, "quick");
+    sandbox.script("triage", triage("Sort todos", &["prd", "code"], &["lib/list.sh"]));
+    let update = json!({"id": "REQ-002", "description": "A user can: List todos, sorted."});
+    let prd = todo::PRD.replace("REQ-002 List todos", "REQ-002 List todos, sorted");
+    sandbox.script(
+        "prd",
+        Reply::call("update_requirement", update).and("save_prd_doc", json!({"content": prd})),
+    );
+    let edit = json!({"path": "lib/list.sh", "old_text": "List todos", "new_text": "Sort todos"});
+    sandbox.script("coding", Reply::call("edit_file", edit));
+    modify(&sandbox, "sorted");
+    sandbox
+}
+
+/// Two changes that each add a requirement, a feature and a task: with the same ids.
+fn two_additions() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    for (name, title) in [("quick", "Quick adding"), ("sorted", "Sorted lists")] {
+        let file = format!("lib/{name}.sh");
+        sandbox.script_addition(title, ["REQ-004", "FEAT-003", "TASK-006"], &file);
+        modify(&sandbox, name);
+    }
+    sandbox
+}
+
+fn merge(sandbox: &Sandbox, into: &str, branches: [&str; 2]) {
+    sandbox.git(&["switch", "-q", into]);
+    for branch in branches {
+        sandbox.git(&["merge", "-q", "--no-ff", "-m", &format!("Merge {branch}"), branch]);
+    }
+}
+
+#[test]
+fn different_things_merge_in_both_orders() {
+    let sandbox = two_changes();
+    let mut trees = Vec::new();
+    for order in [[QUICK, SORTED], [SORTED, QUICK]] {
+        for into in ["cowork/todo", "main"] {
+            let sandbox = sandbox.fork();
+            merge(&sandbox, into, order);
+            trees.push(sandbox.tree("HEAD"));
+            assert!(sandbox.blob("HEAD", "lib/add.sh").contains("at once"));
+            assert!(sandbox.blob("HEAD", &format!("{DIR}/requirements.json")).contains("sorted"));
+            let told = sandbox.cowork(&["verify"]).exits(0).stdout;
+            assert!(told.contains("todo: all is well"), "{told}");
+            for session in ["todo--quick", "todo--sorted"] {
+                sandbox.cowork(&["verify", session]).exits(0);
+            }
+        }
+    }
+    trees.dedup();
+    assert_eq!(trees.len(), 1, "one tree, whatever the order");
+}
+
+#[test]
+fn the_same_requirement_is_an_honest_conflict_and_its_resolution_is_accepted() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    for (name, how) in [("quick", "quickly"), ("sorted", "sorted")] {
+        sandbox.script("triage", triage("List better", &["prd", "code"], &["lib/list.sh"]));
+        let update =
+            json!({"id": "REQ-002", "description": format!("A user can list todos {how}.")});
+        sandbox.script("prd", Reply::call("update_requirement", update));
+        let file = json!({"path": format!("lib/{name}.sh"), "content": "# new\n"});
+        sandbox.script("coding", Reply::call("write_file", file));
+        modify(&sandbox, name);
+    }
+    merge_conflicts(&sandbox);
+    let path = format!("{DIR}/requirements.json");
+    let text = sandbox.read(&path);
+    let (ours, theirs) = ("list todos quickly.", "list todos sorted.");
+    let conflict: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("<<<<<<<"))
+        .take_while(|line| !line.starts_with(">>>>>>>"))
+        .collect();
+    assert_eq!(conflict.len(), 4, "one line against one line: {conflict:?}");
+    assert!(conflict[1].contains(ours) && conflict[3].contains(theirs), "{conflict:?}");
+    // The person's word: both.
+    let mut resolved: Vec<String> = text.lines().map(str::to_owned).collect();
+    resolved.retain(|line| !line.starts_with(['<', '=', '>']) && !line.contains(theirs));
+    let resolved = resolved.join("\n").replace(ours, "list todos quickly and sorted.") + "\n";
+    sandbox.write(&path, &resolved);
+    sandbox.git(&["commit", "-q", "-a", "-m", "Merge both"]);
+    sandbox.cowork(&["verify", "todo"]).exits(0);
+    sandbox.cowork(&["verify"]).exits(0);
+}
+
+fn merge_conflicts(sandbox: &Sandbox) {
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge quick", QUICK]);
+    assert!(sandbox.git_fails(&["merge", "-q", "--no-ff", SORTED]));
+}
+
+/// Merges both and keeps, as a person would, both sides of every conflict.
+fn merge_keeping_both(sandbox: &Sandbox, into: &str) {
+    sandbox.git(&["switch", "-q", into]);
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge quick", QUICK]);
+    assert!(sandbox.git_fails(&["merge", "-q", "--no-ff", SORTED]));
+    for path in sandbox.git(&["diff", "--name-only", "--diff-filter=U"]).lines() {
+        let version = |n: u32| sandbox.git_outcome(&["show", &format!(":{n}:{path}")]).stdout;
+        let (base, ours, theirs) = (version(1), version(2), version(3));
+        let both = if path.ends_with(".json") {
+            let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+            let (mut all, theirs) = (read(&ours), read(&theirs));
+            let list = theirs.as_object().unwrap().iter().find(|(_, v)| v.is_array()).unwrap();
+            let known = read(&base)[list.0].as_array().unwrap().len();
+            let added = list.1.as_array().unwrap()[known..].iter().cloned();
+            all[list.0].as_array_mut().unwrap().extend(added);
+            serde_json::to_string_pretty(&all).unwrap() + "\n"
+        } else {
+            let added = theirs.lines().filter(|line| !ours.contains(line));
+            ours.lines().chain(added).map(|line| format!("{line}\n")).collect()
+        };
+        sandbox.write(path, &both);
+    }
+    sandbox.git(&["commit", "-q", "-a", "-m", "Merge sorted"]);
+}
+
+#[test]
+fn ids_that_collide_are_found_and_renumbered_with_all_that_means_them() {
+    for into in ["cowork/todo", "main"] {
+        let sandbox = two_additions();
+        merge_keeping_both(&sandbox, into);
+        let problems = sandbox.cowork(&["verify", "--json"]).exits(1).json_lines();
+        let about: Vec<&Value> = problems
+            .iter()
+            .filter(|problem| problem["code"] == "duplicate-id" && problem["fixable"] == true)
+            .map(|problem| &problem["about"])
+            .collect();
+        assert_eq!(about, ["REQ-004", "FEAT-003", "TASK-006"], "{problems:?}");
+        let before = sandbox.git(&["rev-parse", "HEAD"]);
+        let outcome = sandbox.cowork(&["verify", "--fix"]).exits(0);
+        let said = "REQ-004 of todo--sorted is REQ-005 now";
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+        assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), before);
+        assert!(sandbox.git(&["log", "-1", "--format=%B"]).contains(said));
+        let records = |file: &str, list: &str| -> Vec<Value> {
+            let text = sandbox.blob("HEAD", &format!("{DIR}/{file}"));
+            serde_json::from_str::<Value>(&text).unwrap()[list].as_array().unwrap().clone()
+        };
+        let feature = records("feature_list.json", "features").pop().unwrap();
+        assert_eq!(
+            (&feature["id"], &feature["name"]),
+            (&json!("FEAT-004"), &json!("Sorted lists"))
+        );
+        assert_eq!(feature["requirement_ids"], json!(["REQ-005"]));
+        let task = records("implementation_plan.json", "tasks").pop().unwrap();
+        assert_eq!((&task["id"], &task["feature_id"]), (&json!("TASK-007"), &json!("FEAT-004")));
+        let prd = sandbox.blob("HEAD", &format!("{DIR}/prd.md"));
+        assert!(
+            prd.contains("- REQ-004 Quick adding") && prd.contains("- REQ-005 Sorted lists"),
+            "{prd}"
+        );
+        sandbox.cowork(&["verify"]).exits(0);
+        sandbox.assert_sound();
+        // Nothing left to do.
+        sandbox.cowork(&["verify", "--fix"]).exits(0);
+        assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), before);
+        // The next change goes on from there.
+        let ids = ["REQ-006", "FEAT-005", "TASK-008"];
+        sandbox.script_addition("Due dates", ids, "lib/due.sh");
+        let prd = format!("{prd}- REQ-006 Due dates\n- FEAT-005 Due dates (REQ-006)\n");
+        let plan = sandbox.blob("HEAD", &format!("{DIR}/plan.md"));
+        let plan = format!("{plan}- TASK-008 Due dates (FEAT-005, COMP-001): `lib/due.sh`\n");
+        sandbox.server.on_with(crate::support::at("prd", "actor").turn(1), move |_| {
+            Some(
+                Reply::call("save_prd_doc", json!({"content": prd}))
+                    .and("create_requirement", todo::requirement("Due dates"))
+                    .and("add_feature", todo::feature("Due dates", &["REQ-006"])),
+            )
+        });
+        sandbox.server.on_with(crate::support::at("plan", "actor").turn(1), move |_| {
+            Some(Reply::call("save_plan_doc", json!({"content": plan})).and(
+                "create_task",
+                crate::support::change::task("Due dates", "lib/due.sh", "FEAT-005"),
+            ))
+        });
+        sandbox.cowork(&["modify", "due dates", "--session", "todo", "--review", "auto"]).exits(0);
+    }
+}
+
+#[test]
+fn a_branch_that_is_not_checked_out_is_not_renumbered() {
+    let sandbox = two_additions();
+    merge_keeping_both(&sandbox, "cowork/todo");
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.cowork(&["verify", "todo", "--fix"]).exits(5).says("not checked out");
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    let path = format!("{DIR}/plan.md");
+    let mine = format!("{}mine\n", sandbox.read(&path));
+    sandbox.write(&path, &mine);
+    sandbox.cowork(&["verify", "todo", "--fix"]).exits(5).says("uncommitted changes");
+    assert_eq!(sandbox.read(&path), mine);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
+}
