@@ -42,7 +42,8 @@ impl Pipeline<'_> {
         if spec.stage < Stage::Coding {
             return Ok(());
         }
-        let mut features = store.features()?;
+        let before = store.features()?;
+        let mut features = before.clone();
         derive_feature_status(&mut features, &store.plan()?);
         for feature in &mut features.features {
             feature.status = match (spec.stage, feature.status) {
@@ -53,7 +54,8 @@ impl Pipeline<'_> {
                 (_, status) => status,
             };
         }
-        if store.text(Artifact::Features)?.is_some() {
+        // A file that says so already keeps its bytes, whoever laid it out.
+        if features != before {
             store.save(Artifact::Features, &features)?;
         }
         Ok(())
