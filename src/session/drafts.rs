@@ -102,10 +102,16 @@ pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result
         let Some(newest) = git.resolve(RefNames::draft(&session.name, stage).as_str())? else {
             continue;
         };
-        for draft in session.beside_tip(git, &newest)? {
-            if may_be_a_persons(git, session, stage, &draft)?
-                && !is_recorded(git, session, stage, &draft)?
-            {
+        let mut drafts = session.beside_tip(git, &newest)?;
+        // An edit of the code is noted nowhere; a person who had a word in coding may have made one
+        // in any draft.
+        let any = stage == Stage::Coding && has_a_persons_word(git, session, stage)?;
+        drafts.retain(|draft| {
+            any || draft.trailers.get(key::EDITED).is_some()
+                || draft.verdict() == Some(Verdict::Edited)
+        });
+        for draft in drafts {
+            if !is_recorded(git, session, stage, &draft)? {
                 found.push(newest);
                 break;
             }
@@ -114,24 +120,18 @@ pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result
     Ok(found)
 }
 
-/// An edit of a document is noted in its draft. One of the code is not, but a person who had a word
-/// in coding may have made one.
-fn may_be_a_persons(
-    git: &Git,
-    session: &Session,
-    stage: Stage,
-    draft: &Entry,
-) -> anyhow::Result<bool> {
-    if draft.trailers.get(key::EDITED).is_some() || draft.verdict() == Some(Verdict::Edited) {
-        return Ok(true);
+/// Whether a person gave feedback to the stage: to a draft that was recorded, or to the newest.
+fn has_a_persons_word(git: &Git, session: &Session, stage: Stage) -> anyhow::Result<bool> {
+    let newest = git.resolve(RefNames::draft(&session.name, stage).as_str())?;
+    for commit in newest.iter().chain([&session.tip]) {
+        let files = CommittedFiles::new(git, &session.name, commit);
+        // What somebody broke by hand may hold anything.
+        let Ok(said) = Store::new(&files).feedback() else { return Ok(true) };
+        if said.iter().any(|entry| entry.stage == stage && entry.from == Origin::Human) {
+            return Ok(true);
+        }
     }
-    if stage != Stage::Coding {
-        return Ok(false);
-    }
-    let files = CommittedFiles::new(git, &session.name, &draft.commit);
-    // What somebody broke by hand may hold anything.
-    let Ok(said) = Store::new(&files).feedback() else { return Ok(true) };
-    Ok(said.iter().any(|entry| entry.stage == stage && entry.from == Origin::Human))
+    Ok(false)
 }
 
 /// Whether a commit of the stage, or the tip, has every file as this draft has it.

@@ -63,6 +63,33 @@ fn an_edit_in_an_older_draft_is_kept_when_the_session_is_archived() {
     }
 }
 
+/// In coding a person edits the code itself, and says what else should be different.
+#[test]
+fn code_of_a_person_in_an_older_draft_is_kept_when_the_session_is_archived() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    sandbox.server.on_with(at("coding", "actor"), |received| {
+        let told = received.text().contains("shorter, please") && received.turn == 1;
+        let anew = json!({"path": "lib/add.sh", "content": "# anew\n"});
+        told.then(|| Reply::call("write_file", anew))
+    });
+    let mut terminal = sandbox.terminal(&["resume", "--stop-after", "coding"]);
+    terminal.sees(ASKED);
+    sandbox.write("lib/add.sh", "# mine\n");
+    terminal.types("f");
+    terminal.sees("feedback");
+    terminal.enters("shorter, please");
+    terminal.sees("Your decision");
+    terminal.sees(ASKED);
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
+    let last = sandbox.read("lib/add.sh");
+    assert!(is_kept(&sandbox, "# mine\n"), "before it is archived, {last}: {rest}");
+    keeps(&sandbox, &["archive"], 0);
+    assert!(is_kept(&sandbox, "# mine\n"), "{last}");
+}
+
 #[test]
 fn an_edit_that_was_recorded_is_not_kept_twice() {
     let mut sandbox = Sandbox::new();
