@@ -10,7 +10,7 @@ use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
 use crate::git::{Git, Head, Oid};
 use crate::pipeline::{Leaving, before};
-use crate::session::{RefNames, Session, SessionName};
+use crate::session::{RefNames, Session, SessionName, merged};
 use crate::stage::Stage;
 
 #[derive(Debug, Args)]
@@ -43,7 +43,17 @@ pub(super) fn go_on(
     let refs = context.refs()?;
     new::preflight(git)?;
     let mode = context.mode()?;
-    let (held, session) = take_after(context, name, command, |git, session| {
+    let name = context.session_name(name)?;
+    if extent.go_back_to.is_none()
+        && let Ok(session) = Session::find(git, &refs, &name)
+        && session.is_completed()
+        && merged(git, &refs, &session)?.is_some()
+    {
+        let text = format!("{name} is merged; there is nothing to do");
+        context.ui.emit(Event::Note { text });
+        return Ok(0);
+    }
+    let (held, session) = take_after(context, Some(&name), command, |git, session| {
         let Some(stage) = extent.go_back_to else { return Ok(()) };
         let target = before(session, stage)?;
         may_leave(context, git, session, &target, &format!("going back to before {stage}"))

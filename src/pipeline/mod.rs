@@ -22,6 +22,7 @@ mod progress;
 pub mod prompts;
 mod record_stage;
 mod reopen;
+mod report;
 mod restore;
 mod review;
 mod rework;

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::Pipeline;
 use super::evidence::Evidence;
 use super::progress::Progress;
+use super::report::with_sections;
 use super::table::StageSpec;
 use super::usage::USAGE;
 use crate::artifact::check::derive_feature_status;
@@ -36,8 +37,9 @@ impl Pipeline<'_> {
             && let Some(report) = store.text(Artifact::DeliveryReport)?
             && !report.trim().is_empty()
         {
-            let report = with_section(&report, USAGE, &self.usage_section(progress));
-            store.save_text(Artifact::DeliveryReport, &report)?;
+            let mut sections = self.story(&store)?.sections();
+            sections.push((USAGE, self.usage_section(progress)));
+            store.save_text(Artifact::DeliveryReport, &with_sections(&report, &sections))?;
         }
         if spec.stage < Stage::Coding {
             return Ok(());

@@ -9,16 +9,30 @@ impl Recorder<'_> {
     /// Moves the session from its branch into the archive; its drafts end. The branch must not be
     /// checked out anywhere.
     pub fn archive(&self, tip: &Oid) -> anyhow::Result<()> {
-        let archive = RefNames::archive(self.name);
         let transaction = RefTransaction::new(format!("cowork: archive {}", self.name))
-            .create(&archive, tip)
             .delete(&self.refs.branch(self.name), tip);
+        let transaction = self.keep_in_archive(transaction, tip)?;
         let root = format!("refs/cowork/drafts/{}/", self.name);
         let transaction = self.delete_below(transaction, &root)?;
         point("archive.before-refs");
         transaction.commit(self.git)?;
         point("archive.after-refs");
         Ok(())
+    }
+
+    /// Lets the archive name the tip, whatever it named before: a merge without artifacts keeps its
+    /// session there, too.
+    pub(super) fn keep_in_archive(
+        &self,
+        transaction: RefTransaction,
+        tip: &Oid,
+    ) -> anyhow::Result<RefTransaction> {
+        let archive = RefNames::archive(self.name);
+        Ok(match self.git.resolve(archive.as_str())? {
+            Some(old) if old == *tip => transaction,
+            Some(old) => transaction.update(&archive, tip, &old),
+            None => transaction.create(&archive, tip),
+        })
     }
 
     /// Moves the session from the archive back to its branch.
@@ -29,11 +43,15 @@ impl Recorder<'_> {
             .commit(self.git)
     }
 
-    /// Removes branch and tags; an attempt must hold the tip. The branch must not be checked out
-    /// anywhere.
+    /// Removes branch and tags, and what the archive has of it; an attempt must hold the tip. The
+    /// branch must not be checked out anywhere.
     pub fn delete(&self, tip: &Oid) -> anyhow::Result<()> {
-        let transaction = RefTransaction::new(format!("cowork: delete {}", self.name))
+        let mut transaction = RefTransaction::new(format!("cowork: delete {}", self.name))
             .delete(&self.refs.branch(self.name), tip);
+        let archive = RefNames::archive(self.name);
+        if self.git.resolve(archive.as_str())?.as_ref() == Some(tip) {
+            transaction = transaction.delete(&archive, tip);
+        }
         let root = format!("refs/tags/cowork/{}/", self.name);
         let transaction = self.delete_below(transaction, &root)?;
         point("delete.before-refs");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Entry, KeptDraft, Kind, RefNames, Session, kept_draft, key};
+use super::{Entry, KeptDraft, Kind, RefNames, Session, kept_draft, key, merged};
 use crate::artifact::check::task_order;
 use crate::artifact::{Base, Origin, Plan, SessionKind, Store, TaskStatus};
 use crate::git::Git;
@@ -113,10 +113,12 @@ impl Status {
     pub fn of(git: &Git, refs: &RefNames, session: Session) -> anyhow::Result<Self> {
         let waiting = session.waiting();
         let archived = git.resolve(RefNames::archive(&session.name).as_str())?;
-        let state = if archived.as_ref() == Some(&session.tip) {
+        // A session that was merged without its artifacts is kept there, too.
+        let on_branch = git.resolve(refs.branch(&session.name).as_str())?.is_some();
+        let state = if !on_branch && archived.as_ref() == Some(&session.tip) {
             State::Archived
         } else if session.is_completed() {
-            if is_merged(git, &session)? { State::Merged } else { State::Completed }
+            if merged(git, refs, &session)?.is_some() { State::Merged } else { State::Completed }
         } else if waiting.as_ref().is_some_and(|waiting| waiting.answer.is_none()) {
             State::Waiting
         } else {
@@ -202,11 +204,9 @@ impl Status {
         match self.state {
             State::Waiting => format!("git cowork review {}", self.session.name),
             State::InProgress => format!("git cowork resume {}", self.session.name),
-            State::Completed => format!(
-                "git switch {} && git merge --no-ff {}",
-                base_name(&self.session),
-                self.branch
-            ),
+            State::Completed => {
+                format!("git cowork merge {0} (or: git cowork pr {0})", self.session.name)
+            }
             State::Merged | State::Archived => "git cowork new \"the next idea\"".to_owned(),
         }
     }
@@ -274,22 +274,6 @@ pub(super) fn present_draft(git: &Git, session: &Session) -> anyhow::Result<Opti
         Some(KeptDraft::Live(entry)) => Some(entry),
         _ => None,
     })
-}
-
-fn base_name(session: &Session) -> &str {
-    let base = session.file.base.branch.as_str();
-    if base.is_empty() { "main" } else { base }
-}
-
-fn is_merged(git: &Git, session: &Session) -> anyhow::Result<bool> {
-    let base = &session.file.base.branch;
-    if base.is_empty() {
-        return Ok(false);
-    }
-    match git.resolve(&format!("refs/heads/{base}"))? {
-        Some(tip) => git.is_ancestor(&session.tip, &tip),
-        None => Ok(false),
-    }
 }
 
 fn base_ahead(git: &Git, session: &Session) -> anyhow::Result<Option<usize>> {

@@ -42,6 +42,8 @@ mod log;
 mod loss;
 mod machines;
 mod meanwhile;
+#[cfg(unix)]
+mod merge;
 mod modify;
 mod moved;
 mod new;
@@ -49,6 +51,8 @@ mod new;
 mod notify;
 mod outage;
 mod pipeline;
+#[cfg(unix)]
+mod pr;
 #[cfg(unix)]
 mod preflight;
 mod replay;
