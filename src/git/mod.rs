@@ -90,8 +90,11 @@ impl Git {
     /// The same repository seen from another of its working trees.
     ///
     /// # Errors
-    /// `other_worktree` is not in a working tree of this repository (exit 5).
+    /// `other_worktree` is not there, or not in a working tree of this repository (exit 5).
     pub fn at(&self, other_worktree: &Path) -> Result<Self> {
+        if !other_worktree.exists() {
+            return Err(tree::not_there(other_worktree).into());
+        }
         let found = locate::locate(other_worktree, &self.env, locate::CallersGitDir::Ignored)?;
         if found.common_dir != self.common_dir {
             return Err(Error::repository(format!(

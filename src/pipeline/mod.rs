@@ -13,9 +13,11 @@ mod delta;
 mod draft;
 mod edit;
 mod evidence;
+mod format;
 mod go_back;
 mod judge;
 mod law;
+mod leaving;
 mod limit;
 mod progress;
 pub mod prompts;
@@ -39,6 +41,8 @@ mod usage;
 pub mod verify;
 
 pub use answer::Answer;
+pub use go_back::before;
+pub use leaving::Leaving;
 pub use standstill::{Standstill, standstill};
 
 use std::cell::{Cell, RefCell};
@@ -259,6 +263,7 @@ impl<'a> Pipeline<'a> {
             interrupt::check()?;
             let stage = self.present_stage()?;
             self.stage.set(stage);
+            self.raise_format(stage)?;
             match self.run_stage(table::row(stage)).await? {
                 StageEnd::Completed(stage) if self.env.stop_after == Some(stage) => {
                     return Ok(Finish::Stopped(stage));

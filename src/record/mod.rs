@@ -10,6 +10,7 @@ mod attempt;
 mod changes;
 mod credit;
 mod delivery;
+mod format;
 mod kept;
 mod labels;
 mod landed;

@@ -69,9 +69,19 @@ impl Recorder<'_> {
         Ok(refs.iter().fold(transaction, |all, info| all.delete(&info.name, &info.object)))
     }
 
-    /// Keeps a draft that no commit of the session holds as an attempt, before its ref goes.
-    pub fn keep_draft(&self, tip: &Oid, draft: &Oid, reason: &str) -> anyhow::Result<u32> {
-        let tree = self.git.tree_of(draft.as_str())?.unwrap_or_else(|| draft.clone());
-        self.attempt_of(tip, &tree, reason, Verdict::Passed)
+    /// Keeps drafts as an attempt before their refs go: an unfinished one as what was not committed,
+    /// older ones behind it and `others` as further parents. Answers with its number.
+    pub fn keep_drafts(
+        &self,
+        tip: &Oid,
+        unfinished: Option<&Oid>,
+        others: &[Oid],
+        reason: &str,
+    ) -> anyhow::Result<u32> {
+        let held = unfinished.unwrap_or(tip);
+        let tree = self.git.tree_of(held.as_str())?.unwrap_or_else(|| held.clone());
+        let others = others.iter().filter(|other| Some(*other) != unfinished);
+        let behind: Vec<Oid> = unfinished.into_iter().chain(others).cloned().collect();
+        self.attempt_of(tip, &tree, &behind, reason, Verdict::Passed)
     }
 }

@@ -143,7 +143,7 @@ pub(super) fn bases(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Re
             found.push(base);
         }
         file = match (carried, of_branch) {
-            (Some(parent), _) => parent,
+            (Some((parent, _)), _) => parent,
             (None, Some(name)) => match known(git, refs, &name)? {
                 Some((session, _)) => session.file,
                 None => break,

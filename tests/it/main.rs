@@ -60,6 +60,8 @@ mod outage;
 mod pipeline;
 #[cfg(unix)]
 mod pr;
+#[cfg(unix)]
+mod preflight;
 mod replay;
 mod repos;
 mod review;
@@ -73,6 +75,7 @@ mod support;
 #[cfg(unix)]
 mod terminal;
 mod tidy;
+mod two_people;
 mod usage;
 mod verify;
 mod yours;
