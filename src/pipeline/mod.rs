@@ -368,11 +368,25 @@ impl<'a> Pipeline<'a> {
         self.env.sink.emit(Event::Note { text: text.into() });
     }
 
-    /// Paths outside `.cowork` that differ between the session's start and a commit.
+    /// Paths outside `.cowork` that differ between the session's start and a commit: what came with
+    /// a merge of somebody else's work is theirs.
     fn code_since_start(&self, commit: &Oid) -> anyhow::Result<Vec<String>> {
-        let start = self.session.history.first().map_or(&self.session.tip, |entry| &entry.commit);
-        let paths = self.env.git.changed_paths(start, commit)?;
-        Ok(paths.into_iter().filter(|path| !path.starts_with(".cowork/")).collect())
+        let (git, tip) = (self.env.git, &self.session.tip);
+        let start = self.session.history.first().map_or(tip, |entry| &entry.commit);
+        let mut paths = git.changed_paths(start, commit)?;
+        paths.retain(|path| !path.starts_with(".cowork/"));
+        let since = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(start))?;
+        if paths.is_empty() || since.iter().all(|commit| commit.parents.len() < 2) {
+            return Ok(paths);
+        }
+        let mut ours: BTreeSet<String> = git.changed_paths(tip, commit)?.into_iter().collect();
+        for entry in &self.session.history {
+            if let [parent] = &entry.parents[..] {
+                ours.extend(git.changed_paths(parent, &entry.commit)?);
+            }
+        }
+        paths.retain(|path| ours.contains(path));
+        Ok(paths)
     }
 
     fn model_for(&self, stage: Stage, role: Role) -> anyhow::Result<(&dyn Model, u64)> {

@@ -163,6 +163,21 @@ fn adds_a_feature(sandbox: &Sandbox) {
 }
 
 #[test]
+fn what_was_merged_in_meanwhile_is_not_the_changes() {
+    let sandbox = delivered();
+    sandbox.script_small_change("lib/add.sh", "at once");
+    sandbox.cowork(&modify("be quick", &["--stop-after", "triage"])).exits(0);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.write("colleague.sh", "# theirs\n");
+    sandbox.commit_all("a colleague's file");
+    sandbox.git(&["switch", "-q", "cowork/todo--be-quick"]);
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge main", "main"]);
+    let outcome = sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    assert!(!outcome.stderr.contains("outside the scope"), "{}", outcome.stderr);
+    assert!(sandbox.subjects("cowork/todo..").contains(&"coding: 1 file".to_owned()));
+}
+
+#[test]
 fn a_scope_too_narrow_goes_back_to_triage() {
     let sandbox = delivered();
     adds_a_feature(&sandbox);
