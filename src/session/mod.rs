@@ -13,10 +13,11 @@ mod message;
 mod name;
 mod state_dir;
 mod status;
+mod taken_in;
 
 pub use attempts::{Attempt, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
-pub use family::{Ground, changeable, changes_within, delivered_here, ground, merged_into};
+pub use family::{Ground, changeable, delivered_here, ground, merged_into};
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use lock::SessionLock;
@@ -27,6 +28,7 @@ pub use name::{RefNames, SessionName, slug};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
 pub use status::{AtHand, Details, Kept, State, Status, StatusJson};
+pub use taken_in::{TakenIn, changes_within};
 
 use anyhow::Context as _;
 use serde_json::{Map, Value};
