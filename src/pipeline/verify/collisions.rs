@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::artifact::{Artifact, Files, Store, collided, renumber, renumber_text};
 use crate::error::Error;
-use crate::git::Git;
+use crate::git::{Git, Oid};
 use crate::record::{Recorded, Recorder};
-use crate::session::{CommittedFiles, Session, TakenIn, changes_within, used_ids};
+use crate::session::{CommittedFiles, Session, SessionName, TakenIn, changes_within, used_ids};
 use crate::workspace::SessionFiles;
 
 /// The records of a change that name ids.
@@ -36,8 +36,8 @@ pub fn renumber_collisions(
             .into());
     }
     let changes = changes_within(git, recorder.refs, session)?;
-    let side = |change: &TakenIn| CommittedFiles::new(git, &session.name, &change.tip);
-    let sides: Vec<CommittedFiles> = changes.iter().map(side).collect();
+    let of_sides = sides(git, session, &changes)?;
+    let sides: Vec<CommittedFiles> = committed(git, session, &of_sides);
     let files = |record_dir| SessionFiles {
         workspace: recorder.workspace,
         artifact_dir: folder.clone(),
@@ -50,8 +50,8 @@ pub fn renumber_collisions(
     }
     let views: Vec<&dyn Files> = sides.iter().map(|side| side as &dyn Files).collect();
     let done = renumber(&merged, &views, &mut floors)?;
-    for (at, change) in changes.iter().enumerate() {
-        let own = files(change.name.record_dir());
+    for (at, (name, _)) in of_sides.iter().enumerate() {
+        let own = files(name.record_dir());
         for artifact in RECORDS {
             let Some(text) = own.read(artifact)? else { continue };
             let new = renumber_text(&text, at, &done);
@@ -63,10 +63,8 @@ pub fn renumber_collisions(
     if done.is_empty() {
         return Ok(Vec::new());
     }
-    let moved: Vec<[String; 3]> = done
-        .into_iter()
-        .map(|one| [changes[one.side].name.to_string(), one.from, one.to])
-        .collect();
+    let moved: Vec<[String; 3]> =
+        done.into_iter().map(|one| [of_sides[one.side].0.to_string(), one.from, one.to]).collect();
     let told = |[name, from, to]: &[String; 3]| format!("{from} of {name} is {to} now");
     match recorder.renumbered(&session.tip, &moved)? {
         Recorded::Done(_) => Ok(moved.iter().map(told).collect()),
@@ -88,8 +86,30 @@ pub(super) fn tellable(
     session: &Session,
     changes: &[TakenIn],
 ) -> anyhow::Result<BTreeSet<String>> {
-    let side = |change: &TakenIn| CommittedFiles::new(git, &session.name, &change.tip);
-    let sides: Vec<CommittedFiles> = changes.iter().map(side).collect();
+    let sides = committed(git, session, &sides(git, session, changes)?);
     let views: Vec<&dyn Files> = sides.iter().map(|side| side as &dyn Files).collect();
     collided(&CommittedFiles::new(git, &session.name, &session.tip), &views)
+}
+
+/// Who gave ids, and the commit that holds them: each change, and the session itself before it took
+/// in the first, for reviewers' comments make tasks of its own.
+fn sides(
+    git: &Git,
+    session: &Session,
+    changes: &[TakenIn],
+) -> anyhow::Result<Vec<(SessionName, Oid)>> {
+    let mut sides: Vec<(SessionName, Oid)> =
+        changes.iter().map(|change| (change.name.clone(), change.tip.clone())).collect();
+    let folder = format!("{}/changes", session.name.artifact_dir());
+    for entry in session.history.iter().rev() {
+        if git.names_in(&entry.commit, &folder)?.is_empty() {
+            sides.push((session.name.clone(), entry.commit.clone()));
+            break;
+        }
+    }
+    Ok(sides)
+}
+
+fn committed(git: &Git, session: &Session, sides: &[(SessionName, Oid)]) -> Vec<CommittedFiles> {
+    sides.iter().map(|(_, tip)| CommittedFiles::new(git, &session.name, tip)).collect()
 }
