@@ -21,7 +21,7 @@ use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
 use crate::config::Config;
 use crate::git::{Git, Oid};
-use crate::session::{CommittedFiles, RefNames, Session, artifact_path, changes_within};
+use crate::session::{CommittedFiles, RefNames, Session, artifact_path, merged_changes};
 use crate::stage::Stage;
 
 /// Something that does not hold, as `verify --json` prints it.
@@ -128,7 +128,7 @@ impl Verify<'_> {
             // Each change was held to the limits by itself (contract, section 3).
             baseline = Baseline::of(&store).ok();
         }
-        let changes = changes_within(self.git, self.refs, session)?;
+        let changes = merged_changes(self.git, self.refs, session)?;
         let tellable = collisions::tellable(self.git, session, &changes)?;
         problems.extend(lost::problems(self.git, session, &changes)?);
         // A squash has left no trailer that would tell.

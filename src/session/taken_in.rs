@@ -1,4 +1,4 @@
-//! The change requests a session's tip has taken in, however they were merged.
+//! The change requests that a session's tip has taken in, however they were merged.
 
 use super::family::{commits_of_family, known};
 use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key};
@@ -17,20 +17,20 @@ pub struct TakenIn {
 }
 
 /// The change requests on a session that its tip has taken in, the newest first: those whose
-/// commits it stands on, and those of a squash, as far as their own commits are still here.
+/// commits it stands on, and those of a squash, as far as their own commits are still here. For a
+/// change request also what its parent did while it was under way.
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn changes_within(
+pub fn merged_changes(
     git: &Git,
     refs: &RefNames,
     session: &Session,
 ) -> anyhow::Result<Vec<TakenIn>> {
-    if session.is_patch() {
-        return Ok(Vec::new());
-    }
+    let own_start: Vec<Oid> =
+        session.history.first().map(|entry| entry.commit.clone()).into_iter().collect();
     let mut found: Vec<TakenIn> = Vec::new();
-    for (name, commit) in commits_of_family(git, &session.name, &session.tip)? {
+    for (name, commit) in commits_of_family(git, &session.name, &session.tip, &own_start)? {
         let trailers = Trailers::parse(&commit.message);
         // A merge stands for the tip it names; what it holds besides is not the change's.
         if trailers.get(key::EVENT) == Some("merge") {
@@ -43,6 +43,13 @@ pub fn changes_within(
             Some(change) => change.start = change.start.take().or(start),
             None => found.push(TakenIn { name, tip: entry.commit, start }),
         }
+    }
+    if session.is_patch() {
+        // What its parent, or a change it stands on, did since it began.
+        for change in &mut found {
+            change.start = change.start.take().or_else(|| own_start.first().cloned());
+        }
+        return Ok(found);
     }
     for change in squashed(git, refs, session)? {
         if !found.iter().any(|other| other.name == change.name) {

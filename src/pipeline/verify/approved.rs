@@ -4,7 +4,7 @@ use super::super::table::{self, Approves};
 use super::{Problem, short};
 use crate::git::{Git, Oid, Reader};
 use crate::record::Bytes;
-use crate::session::{Entry, Kind, RefNames, Session, TakenIn, artifact_path, changes_within, key};
+use crate::session::{Entry, Kind, RefNames, Session, TakenIn, artifact_path, key, merged_changes};
 use crate::stage::Stage;
 
 pub(super) fn problems(
@@ -13,7 +13,7 @@ pub(super) fn problems(
     session: &Session,
 ) -> anyhow::Result<Vec<Problem>> {
     let mut problems = Vec::new();
-    let changes = changes_within(git, refs, session)?;
+    let changes = merged_changes(git, refs, session)?;
     for Changed { stage, file, passed_in } in changed(git, session, &changes)? {
         let Some(approval) = approval(session, stage) else { continue };
         let commit = short(passed_in.as_ref().unwrap_or(&approval.commit));
@@ -85,7 +85,7 @@ pub fn changed_since_approval(
     refs: &RefNames,
     session: &Session,
 ) -> anyhow::Result<Vec<(Stage, String)>> {
-    let changes = changes_within(git, refs, session)?;
+    let changes = merged_changes(git, refs, session)?;
     let changed = changed(git, session, &changes)?.into_iter();
     Ok(changed.map(|one| (one.stage, one.file)).collect())
 }

@@ -6,7 +6,7 @@ use crate::artifact::{Artifact, Files, Store, collided, renumber, renumber_text}
 use crate::error::Error;
 use crate::git::{Git, Oid};
 use crate::record::{Recorded, Recorder};
-use crate::session::{CommittedFiles, Session, SessionName, TakenIn, changes_within, used_ids};
+use crate::session::{CommittedFiles, Session, SessionName, TakenIn, merged_changes, used_ids};
 use crate::workspace::SessionFiles;
 
 /// The records of a change that name ids.
@@ -35,7 +35,7 @@ pub fn renumber_collisions(
             .hint("commit or stash them, then: git cowork verify --fix")
             .into());
     }
-    let changes = changes_within(git, recorder.refs, session)?;
+    let changes = merged_changes(git, recorder.refs, session)?;
     let of_sides = sides(git, session, &changes)?;
     let sides: Vec<CommittedFiles> = committed(git, session, &of_sides);
     let files = |record_dir| SessionFiles {
@@ -102,7 +102,11 @@ fn sides(
         changes.iter().map(|change| (change.name.clone(), change.tip.clone())).collect();
     let folder = format!("{}/changes", session.name.artifact_dir());
     for entry in session.history.iter().rev() {
-        if git.names_in(&entry.commit, &folder)?.is_empty() {
+        let mut is_before = session.is_patch() || git.names_in(&entry.commit, &folder)?.is_empty();
+        for change in changes.iter().filter(|_| session.is_patch()) {
+            is_before &= !git.is_ancestor(&change.tip, &entry.commit)?;
+        }
+        if is_before {
             sides.push((session.name.clone(), entry.commit.clone()));
             break;
         }
