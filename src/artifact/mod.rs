@@ -24,5 +24,5 @@ pub use records::{
     Category, Component, DesignSpec, Feature, FeatureList, FeatureStatus, Plan, Priority,
     Requirement, Requirements, Task, TaskStatus,
 };
-pub use renumber::{Renumbered, renumber, renumber_text};
+pub use renumber::{NamedRecord, Renumbered, collided, named_records, renumber, renumber_text};
 pub use session_file::{Base, Depth, Parent, SCHEMA_VERSION, SessionFile, SessionKind};

@@ -67,8 +67,68 @@ impl Version {
 struct Author {
     /// The id it had.
     id: String,
-    /// The sides that hold it just so.
+    /// Another record has it, too.
+    collided: bool,
+    /// The sides that hold it just so, or before a person edited it.
     sides: BTreeSet<usize>,
+}
+
+/// The ids two records have that [`renumber`] can tell apart by the sides.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn collided(merged: &dyn Files, sides: &[&dyn Files]) -> anyhow::Result<BTreeSet<String>> {
+    let mut version = Version::read(merged)?;
+    let sides = sides.iter().map(|side| Version::read(*side));
+    let versions: Vec<Version> = sides.collect::<anyhow::Result<_>>()?;
+    let written = authors(&version, &versions);
+    let mut done = Vec::new();
+    for list in LISTS {
+        new_ids(&mut version, list, &written, &mut IdFloors::default(), &mut done);
+    }
+    let mut ids: BTreeSet<String> = done.iter().map(|one| one.from.clone()).collect();
+    // Sub-tasks go with their task.
+    for author in written.values() {
+        let task = author.id.split_once('.').map(|(task, _)| task);
+        if task.is_some_and(|task| ids.contains(task)) && author.sides.len() == 1 {
+            ids.insert(author.id.clone());
+        }
+    }
+    Ok(ids)
+}
+
+/// A record, as people tell it from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedRecord {
+    /// The file it is in.
+    pub artifact: Artifact,
+    /// Its id.
+    pub id: String,
+    /// Its title or name.
+    pub name: String,
+}
+
+impl NamedRecord {
+    /// The same kind of record with the same name, whatever its id.
+    pub fn is_called_as(&self, other: &Self) -> bool {
+        self.artifact == other.artifact && self.name == other.name
+    }
+}
+
+/// All records that have ids.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn named_records(files: &dyn Files) -> anyhow::Result<Vec<NamedRecord>> {
+    let version = Version::read(files)?;
+    let mut found = Vec::new();
+    for list in LISTS {
+        for record in version.records(&list) {
+            let (id, name) = (id_of(record).to_owned(), name_of(record).unwrap_or_default());
+            found.push(NamedRecord { artifact: list.0, id, name: name.to_owned() });
+        }
+    }
+    Ok(found)
 }
 
 /// Gives one of every two records with the same id a new one, with all references, and writes what
@@ -121,13 +181,52 @@ fn write(files: &dyn Files, artifact: Artifact, text: &str) -> anyhow::Result<()
 fn authors(version: &Version, sides: &[Version]) -> BTreeMap<(List, usize), Author> {
     let mut authors = BTreeMap::new();
     for list in LISTS {
+        let mut by_id: BTreeMap<&str, Vec<(usize, &Value)>> = BTreeMap::new();
         for (at, record) in version.records(&list).iter().enumerate() {
-            let wrote = |side: &usize| sides[*side].records(&list).iter().any(|r| same(r, record));
-            let sides = (0..sides.len()).filter(wrote).collect();
-            authors.insert((list, at), Author { id: id_of(record).to_owned(), sides });
+            by_id.entry(id_of(record)).or_default().push((at, record));
+        }
+        for (id, records) in by_id {
+            let wrote = writers(id, &list, &records, sides);
+            for ((at, _), sides) in records.iter().zip(wrote) {
+                let author = Author { id: id.to_owned(), collided: records.len() > 1, sides };
+                authors.insert((list, *at), author);
+            }
         }
     }
     authors
+}
+
+/// The sides that wrote each of the records that have one id. A record a person has edited since is
+/// known by its name; else, where the others are known, it is of the side that is left.
+fn writers(
+    id: &str,
+    list: &List,
+    records: &[(usize, &Value)],
+    sides: &[Version],
+) -> Vec<BTreeSet<usize>> {
+    let holders = |known: &dyn Fn(&Value) -> bool| -> BTreeSet<usize> {
+        let holds = |side: &usize| sides[*side].records(list).iter().any(known);
+        (0..sides.len()).filter(holds).collect()
+    };
+    let mut wrote: Vec<BTreeSet<usize>> =
+        records.iter().map(|(_, record)| holders(&|r| same(r, record))).collect();
+    if records.len() < 2 {
+        return wrote;
+    }
+    let taken: BTreeSet<usize> = wrote.iter().flatten().copied().collect();
+    for ((_, record), wrote) in records.iter().zip(&mut wrote) {
+        if wrote.is_empty() {
+            let named = |r: &Value| id_of(r) == id && name_of(r) == name_of(record);
+            *wrote = holders(&named).difference(&taken).copied().collect();
+        }
+    }
+    let taken: BTreeSet<usize> = wrote.iter().flatten().copied().collect();
+    let left: BTreeSet<usize> = holders(&|r| id_of(r) == id).difference(&taken).copied().collect();
+    let mut unknown = wrote.iter_mut().filter(|wrote| wrote.is_empty());
+    if let (Some(one), None, 1) = (unknown.next(), unknown.next(), left.len()) {
+        *one = left;
+    }
+    wrote
 }
 
 /// Gives new ids where two records of a list have the same.
@@ -149,6 +248,10 @@ fn new_ids(
         let Some(other) = written.get(&(list, before)).filter(|_| !author.id.contains('.')) else {
             continue;
         };
+        // What nobody can say the author of may be meant by anything.
+        if author.sides.is_empty() || other.sides.is_empty() {
+            continue;
+        }
         let only = |one: &Author, two: &Author| one.sides.difference(&two.sides).next().copied();
         // The later one moves, unless only the earlier one can be told to be somebody's.
         let (moves, side) = match (only(author, other), only(other, author)) {
@@ -156,6 +259,9 @@ fn new_ids(
             (None, Some(side)) => (before, side),
             (None, None) => continue,
         };
+        if moves == before {
+            first.insert(&author.id, at);
+        }
         let to = floors.next(list.2);
         if let Some(record) = version.record_mut(&list, moves) {
             record["id"] = to.clone().into();
@@ -172,6 +278,9 @@ fn follow(
     sides: &[Version],
     done: &[Renumbered],
 ) {
+    if author.collided && author.sides.is_empty() {
+        return;
+    }
     if let [side] = author.sides.iter().collect::<Vec<_>>()[..]
         && author.id.contains('.')
         && let Some(to) = moved(done, &author.id, *side)
@@ -253,6 +362,11 @@ fn id_of(record: &Value) -> &str {
     record.get("id").and_then(Value::as_str).unwrap_or_default()
 }
 
+/// What people call a record.
+fn name_of(record: &Value) -> Option<&str> {
+    record.get("title").or_else(|| record.get("name")).and_then(Value::as_str)
+}
+
 /// The same record, `status` aside: it changes with every merge of code.
 fn same(a: &Value, b: &Value) -> bool {
     let bare = |value: &Value| {
@@ -283,102 +397,4 @@ fn replace(field: &mut Value, from: &str, to: &str, keeps: bool) {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::artifact::check::testing::Memory;
-
-    /// A version with these requirements, features and tasks added to nothing.
-    fn version(title: &str, related: &[&str]) -> Memory {
-        let files = Memory::default();
-        let put = |artifact, value: Value| files.put(artifact, &value.to_string());
-        put(Artifact::Requirements, json!({"requirements": [{"id": "REQ-004", "title": title}]}));
-        put(
-            Artifact::Features,
-            json!({"features": [{"id": "FEAT-003", "name": title, "requirement_ids": ["REQ-004"], "status": "planned"}]}),
-        );
-        put(
-            Artifact::DesignSpec,
-            json!({"components": [{"id": "COMP-001", "name": "Core", "related_features": related}]}),
-        );
-        put(
-            Artifact::ImplementationPlan,
-            json!({"tasks": [
-                {"id": "TASK-006", "title": title, "feature_id": "FEAT-003", "dependencies": []},
-                {"id": "TASK-006.1", "title": title, "feature_id": "FEAT-003"},
-            ]}),
-        );
-        files.put(Artifact::Prd, &format!("# PRD\n- REQ-004 {title} (FEAT-003)\n"));
-        files
-    }
-
-    /// What a person who keeps both makes of it.
-    fn both(a: &Memory, b: &Memory, related: &[&str]) -> Memory {
-        let files = Memory::default();
-        for (artifact, list, _) in LISTS {
-            let read = |side: &Memory| -> Value {
-                serde_json::from_str(&side.read(artifact).unwrap().unwrap()).unwrap()
-            };
-            let mut all = read(a);
-            for record in read(b)[list].as_array().unwrap() {
-                if artifact != Artifact::DesignSpec {
-                    all[list].as_array_mut().unwrap().push(record.clone());
-                }
-            }
-            files.put(artifact, &all.to_string());
-        }
-        files.edit(Artifact::DesignSpec, |v| {
-            v["components"][0]["related_features"] = json!(related)
-        });
-        let line = |side: &Memory| {
-            side.read(Artifact::Prd).unwrap().unwrap().lines().nth(1).unwrap().to_owned()
-        };
-        files.put(Artifact::Prd, &format!("# PRD\n{}\n{}\n", line(a), line(b)));
-        files
-    }
-
-    #[test]
-    fn the_second_of_two_gets_a_new_id_with_all_that_means_it() {
-        let (due, sort) =
-            (version("Due", &["FEAT-001", "FEAT-003"]), version("Sort", &["FEAT-001", "FEAT-003"]));
-        let merged = both(&due, &sort, &["FEAT-001", "FEAT-003"]);
-        let mut floors = IdFloors { requirement: 4, feature: 3, component: 2, task: 6 };
-        let done = renumber(&merged, &[&due, &sort], &mut floors).unwrap();
-        let moved: Vec<_> = done.iter().map(|one| (&one.from[..], &one.to[..], one.side)).collect();
-        assert_eq!(
-            moved,
-            [("REQ-004", "REQ-005", 1), ("FEAT-003", "FEAT-004", 1), ("TASK-006", "TASK-007", 1)]
-        );
-        let read = |artifact| -> Value {
-            serde_json::from_str(&merged.read(artifact).unwrap().unwrap()).unwrap()
-        };
-        let features = read(Artifact::Features);
-        assert_eq!(features["features"][0]["requirement_ids"], json!(["REQ-004"]));
-        assert_eq!(features["features"][1]["id"], "FEAT-004");
-        assert_eq!(features["features"][1]["requirement_ids"], json!(["REQ-005"]));
-        let tasks = read(Artifact::ImplementationPlan);
-        let ids: Vec<_> =
-            tasks["tasks"].as_array().unwrap().iter().map(|t| t["id"].clone()).collect();
-        assert_eq!(ids, ["TASK-006", "TASK-006.1", "TASK-007", "TASK-007.1"]);
-        assert_eq!(tasks["tasks"][3]["feature_id"], "FEAT-004");
-        // Both sides meant their own.
-        let related = &read(Artifact::DesignSpec)["components"][0]["related_features"];
-        assert_eq!(*related, json!(["FEAT-001", "FEAT-003", "FEAT-004"]));
-        let prd = merged.read(Artifact::Prd).unwrap().unwrap();
-        assert_eq!(prd, "# PRD\n- REQ-004 Due (FEAT-003)\n- REQ-005 Sort (FEAT-004)\n");
-        assert_eq!(renumber_text("REQ-004, REQ-0041", 1, &done), "REQ-005, REQ-0041");
-        // Once is enough.
-        assert!(renumber(&merged, &[&due, &sort], &mut floors).unwrap().is_empty());
-    }
-
-    #[test]
-    fn what_nobody_can_tell_apart_is_left() {
-        let (due, sort) = (version("Due", &[]), version("Sort", &[]));
-        let merged = both(&due, &sort, &[]);
-        let before = merged.read(Artifact::Features).unwrap();
-        let mut floors = IdFloors::default();
-        assert!(renumber(&merged, &[], &mut floors).unwrap().is_empty());
-        assert_eq!(merged.read(Artifact::Features).unwrap(), before);
-    }
-}
+mod tests;

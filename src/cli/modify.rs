@@ -7,7 +7,7 @@ use clap::Args;
 use super::context::Context;
 use super::run::{self, Extent};
 use super::start::{self, Beginning};
-use super::{Answer, idea, new, parse_stage};
+use super::{Answer, idea, new, parse_stage, upstream};
 use crate::artifact::{SCHEMA_VERSION, SessionFile, SessionKind};
 use crate::clock;
 use crate::error::Error;
@@ -42,6 +42,7 @@ pub(super) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let change = idea::text(context, &args.change, args.file.as_deref(), "change")?;
     context.mode()?;
     let parent = parent(context, git, &refs)?;
+    upstream::require_not_behind(git, &refs, &parent)?;
     let Ground { parent: found, base, start, artifacts } = ground(git, &refs, &parent)?;
     let name = free_name(git, &refs, &parent, args.name.as_ref(), &change)?;
     new::room_for_branches(git, &context.config()?.project.branch_prefix)?;
@@ -53,6 +54,11 @@ pub(super) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let from = if base.branch.is_empty() { start.short() } else { base.branch.as_str() };
     let text = format!("a change to {parent}, from {from}");
     context.ui.emit(Event::Note { text });
+    if let Some((from, _)) = &artifacts {
+        let text = format!("its documents are those {from} left: none were merged");
+        context.ui.emit(Event::Note { text });
+    }
+    let artifacts = artifacts.map(|(_, commit)| commit);
     let file = SessionFile {
         schema_version: SCHEMA_VERSION.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),

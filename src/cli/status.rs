@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context, args: SessionArg) -> Answer {
     let paint = Paint { on: context.color_stdout() };
     let details = status.details(git)?;
     let mut text = full(&status, &details, &context.refs()?.short_branch(&name), &place, &paint);
-    for (stage, file) in changed_since_approval(git, &status.session)? {
+    for (stage, file) in changed_since_approval(git, &context.refs()?, &status.session)? {
         let _ = writeln!(text, "Changed  {file} is not what was approved with {stage}");
     }
     text += &asked(&status);

@@ -22,7 +22,8 @@ pub(crate) struct VerifyArgs {
     /// Every session, archived ones too
     #[arg(long)]
     all: bool,
-    /// Rebuild labels: tags that are missing or point elsewhere, drafts nobody can take up
+    /// Renumber ids that collided in a merge; rebuild labels: tags that are missing or point
+    /// elsewhere, drafts nobody can take up
     #[arg(long)]
     fix: bool,
 }
@@ -63,7 +64,9 @@ pub(super) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
     let mut found = false;
     for name in names {
         let session = context.session(Some(name))?;
-        let problems = examine(context, &session)?;
+        let mut problems = examine(context, &session)?;
+        // Labels are of this repository only: what is pushed is the same without them.
+        problems.retain(|problem| !problem.is_label());
         if !problems.is_empty() {
             found = true;
             print(context, &session, &problems)?;
@@ -81,7 +84,8 @@ pub(super) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
 fn examine(context: &Context, session: &Session) -> anyhow::Result<Vec<Problem>> {
     let git = context.git()?;
     let ran_here = StateDir::at(&git.state_dir(), &session.name).path().is_dir();
-    let verify = Verify { git, config: context.config()?, ran_here };
+    let refs = context.refs()?;
+    let verify = Verify { git, refs: &refs, config: context.config()?, ran_here };
     let elsewhere = is_elsewhere(context, session)?;
     if elsewhere { verify.merged(session) } else { verify.session(session) }
 }

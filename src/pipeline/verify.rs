@@ -5,6 +5,7 @@ mod approved;
 mod collisions;
 mod drafts;
 mod history;
+mod lost;
 mod tags;
 
 pub use approved::changed_since_approval;
@@ -20,7 +21,7 @@ use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
 use crate::config::Config;
 use crate::git::{Git, Oid};
-use crate::session::{CommittedFiles, Session, artifact_path, changes_within};
+use crate::session::{CommittedFiles, RefNames, Session, artifact_path, merged_changes};
 use crate::stage::Stage;
 
 /// Something that does not hold, as `verify --json` prints it.
@@ -57,6 +58,11 @@ impl Problem {
         }
     }
 
+    /// True where only a tag or a kept draft of this repository is not as it should be.
+    pub fn is_label(&self) -> bool {
+        ["tag-missing", "stale-draft"].contains(&self.code)
+    }
+
     fn fix(mut self, fix: impl Into<String>) -> Self {
         self.suggested_fix = Some(fix.into());
         self
@@ -72,6 +78,8 @@ impl Problem {
 pub struct Verify<'a> {
     /// The repository.
     pub git: &'a Git,
+    /// Where changes have their branches.
+    pub refs: &'a RefNames,
     /// Limits, tags on or off.
     pub config: &'a Config,
     /// The session ran here, so that its labels should be here, too: a clone has none at first.
@@ -89,7 +97,7 @@ impl Verify<'_> {
             problems.extend(tags::problems(self, session)?);
         }
         problems.extend(self.documents(session)?);
-        problems.extend(approved::problems(self.git, session)?);
+        problems.extend(approved::problems(self.git, self.refs, session)?);
         problems.extend(drafts::problems(self.git, session)?);
         Ok(problems)
     }
@@ -120,7 +128,9 @@ impl Verify<'_> {
             // Each change was held to the limits by itself (contract, section 3).
             baseline = Baseline::of(&store).ok();
         }
-        let tellable = !changes_within(self.git, session)?.is_empty();
+        let changes = merged_changes(self.git, self.refs, session)?;
+        let tellable = collisions::tellable(self.git, session, &changes)?;
+        problems.extend(lost::problems(self.git, session, &changes)?);
         // A squash has left no trailer that would tell.
         let all = [Stage::Prd, Stage::Design, Stage::Plan];
         let done = session.done();
@@ -138,9 +148,9 @@ impl Verify<'_> {
                 let about = finding.about.unwrap_or_else(|| stage.to_string());
                 let mut problem = Problem::new(session, finding.code, about, finding.details);
                 problem = match finding.code {
-                    "duplicate-id" if tellable => problem.fixable(),
+                    "duplicate-id" if tellable.contains(&problem.about) => problem.fixable(),
                     "duplicate-id" => {
-                        problem.fix("give one of the two another id by hand, then commit")
+                        problem.fix("whose is which cannot be told: give one of the two another id by hand, also where it is meant, then commit")
                     }
                     _ => Problem { suggested_fix: finding.suggested_fix, ..problem },
                 };

@@ -1,9 +1,10 @@
-//! Mending: ids that collided in a merge, in a commit of their own; and labels: tags that point elsewhere and drafts nobody can take up give way. What they
-//! pointed to is kept as an attempt first, in the same transaction.
+//! Mending: ids that collided in a merge, in a commit of their own; and labels: tags that point
+//! elsewhere and drafts nobody can take up give way. What they pointed to is kept as an attempt
+//! first, in the same transaction.
 
 use super::{Recorded, Recorder, point};
 use crate::git::{CommitOptions, CommitOutcome, Oid, RefInfo, RefTransaction};
-use crate::session::{Message, RefNames};
+use crate::session::{Message, RefNames, key};
 
 impl Recorder<'_> {
     /// Takes these refs of the session away; answers with the attempt that keeps each.
@@ -25,14 +26,20 @@ impl Recorder<'_> {
     }
 
     /// Commits what `verify --fix` renumbered, on the branch that is checked out: it need not be the
-    /// session's own, for collisions come with merges.
-    pub fn renumbered(&self, tip: &Oid, told: &[String]) -> anyhow::Result<Recorded> {
-        let subject = match told {
+    /// session's own, for collisions come with merges. `moved`: a change, an id it gave, and the id
+    /// that its record has now.
+    pub fn renumbered(&self, tip: &Oid, moved: &[[String; 3]]) -> anyhow::Result<Recorded> {
+        let told: Vec<String> =
+            moved.iter().map(|[name, from, to]| format!("{from} of {name} is {to} now")).collect();
+        let subject = match &told[..] {
             [one] => format!("Renumber: {one}"),
             all => format!("Renumber {} ids that collided in a merge", all.len()),
         };
         let body: Vec<String> = told.iter().map(|line| format!("- {line}")).collect();
-        let trailers = self.base_trailers();
+        let mut trailers = self.base_trailers();
+        for one in moved {
+            trailers.push(key::RENUMBERED, one.join(" "));
+        }
         let message = Message { subject, body: body.join("\n"), trailers };
         let folder = self.name.artifact_dir();
         let dirty = self.git.status_of(&[&folder])?;

@@ -3,6 +3,8 @@
 //! the merge was made (with a merge commit, squashed, without artifacts) or whether the session's
 //! branch still exists.
 
+use std::collections::BTreeSet;
+
 use super::merged::{bases, merged_in};
 use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key};
 use crate::artifact::{Artifact, Base, Parent, SessionFile};
@@ -18,8 +20,9 @@ pub struct Ground {
     pub base: Base,
     /// That commit.
     pub start: Oid,
-    /// Where the parent's artifacts are taken from: its start has none after a merge without them.
-    pub artifacts: Option<Oid>,
+    /// Where the artifacts are taken from, which session's tip: `start` has none after a merge
+    /// without them.
+    pub artifacts: Option<(SessionName, Oid)>,
 }
 
 /// A branch a session is part of.
@@ -47,7 +50,10 @@ pub fn ground(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<
     }
     let parent = Parent { session: name.to_string(), commit: session.tip.to_string() };
     if let Some(home) = home(git, refs, &session)? {
-        let artifacts = (!home.with_artifacts).then(|| session.tip.clone());
+        let artifacts = match home.with_artifacts {
+            true => None,
+            false => Some(newest_merged(git, refs, &session, &home.tip)?),
+        };
         let base = Base { branch: home.branch, commit: home.tip.to_string() };
         return Ok(Ground { parent, base, start: home.tip, artifacts });
     }
@@ -164,7 +170,7 @@ fn taken_in(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, En
 
 /// The commits of a session and of the change requests on it that a commit stands on and `but` does
 /// not, the newest first.
-fn commits_of_family(
+pub(super) fn commits_of_family(
     git: &Git,
     name: &SessionName,
     tip: &Oid,
@@ -221,6 +227,49 @@ fn home(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<
         }
     }
     Ok(found)
+}
+
+/// The one of a session and its family, the session it changes and the changes to that, which was
+/// merged last into a branch: what it left is what the next change begins with.
+fn newest_merged(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+    home: &Oid,
+) -> anyhow::Result<(SessionName, Oid)> {
+    let owner: SessionName = match session.name.patch_parts() {
+        Some((owner, _)) => owner.parse()?,
+        None => session.name.clone(),
+    };
+    let branch = refs.short_branch(&owner);
+    let mut names = BTreeSet::from([owner.clone()]);
+    let patterns = [
+        format!("refs/heads/{branch}--*"),
+        format!("refs/remotes/*/{branch}--*"),
+        format!("{}--*", RefNames::archive(&owner).as_str()),
+    ];
+    for info in git.list_refs(&patterns)? {
+        let name = info.name.as_str().rsplit('/').next().unwrap_or_default();
+        names.extend(name.parse::<SessionName>());
+    }
+    let mut newest = (session.name.clone(), session.tip.clone());
+    let mut at = merged_in(git, session, home)?.map(|merged| merged.commit);
+    for name in names.into_iter().filter(|name| *name != session.name) {
+        // A branch of such a name that is no session is nobody's change.
+        let Some((other, _)) = known(git, refs, &name).ok().flatten() else { continue };
+        let Some(merged) = merged_in(git, &other, home)?.filter(|merged| merged.whole) else {
+            continue;
+        };
+        let later = match &at {
+            Some(at) => *at != merged.commit && git.is_ancestor(at, &merged.commit)?,
+            None => true,
+        };
+        if later {
+            newest = (name, other.tip);
+            at = Some(merged.commit);
+        }
+    }
+    Ok(newest)
 }
 
 /// Whether a commit holds what the session delivered, and if so whether with its artifacts.

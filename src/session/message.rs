@@ -62,6 +62,8 @@ pub mod key {
     pub const SEEN: &str = "Cowork-Seen";
     /// On a merge: the session's tip that was merged.
     pub const TIP: &str = "Cowork-Tip";
+    /// On a commit of `verify --fix`: a change, the id it gave, and the one its record has now.
+    pub const RENUMBERED: &str = "Cowork-Renumbered";
     /// On a kept draft only: the commit the critic read last.
     pub const READ: &str = "Cowork-Read";
 }
@@ -82,6 +84,12 @@ impl Trailers {
     /// The last value of a key; keys compare without case, as git's do.
     pub fn get(&self, key: &str) -> Option<&str> {
         let found = self.0.iter().rev().find(|(k, _)| k.eq_ignore_ascii_case(key));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// All values of a key, in order.
+    pub fn all<'t>(&'t self, key: &'t str) -> impl Iterator<Item = &'t str> {
+        let found = self.0.iter().filter(move |(k, _)| k.eq_ignore_ascii_case(key));
         found.map(|(_, value)| value.as_str())
     }
 

@@ -13,6 +13,7 @@ mod message;
 mod name;
 mod state_dir;
 mod status;
+mod taken_in;
 
 pub use attempts::{Attempt, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
@@ -29,6 +30,7 @@ pub use name::{RefNames, SessionName, slug};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
 pub use status::{AtHand, Details, Kept, State, Status, StatusJson};
+pub use taken_in::{TakenIn, merged_changes};
 
 use anyhow::Context as _;
 use serde_json::{Map, Value};

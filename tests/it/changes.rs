@@ -120,23 +120,7 @@ fn merge_keeping_both(sandbox: &Sandbox, into: &str) {
     sandbox.git(&["switch", "-q", into]);
     sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge quick", QUICK]);
     assert!(sandbox.git_fails(&["merge", "-q", "--no-ff", SORTED]));
-    for path in sandbox.git(&["diff", "--name-only", "--diff-filter=U"]).lines() {
-        let version = |n: u32| sandbox.git_outcome(&["show", &format!(":{n}:{path}")]).stdout;
-        let (base, ours, theirs) = (version(1), version(2), version(3));
-        let both = if path.ends_with(".json") {
-            let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-            let (mut all, theirs) = (read(&ours), read(&theirs));
-            let list = theirs.as_object().unwrap().iter().find(|(_, v)| v.is_array()).unwrap();
-            let known = read(&base)[list.0].as_array().unwrap().len();
-            let added = list.1.as_array().unwrap()[known..].iter().cloned();
-            all[list.0].as_array_mut().unwrap().extend(added);
-            serde_json::to_string_pretty(&all).unwrap() + "\n"
-        } else {
-            let added = theirs.lines().filter(|line| !ours.contains(line));
-            ours.lines().chain(added).map(|line| format!("{line}\n")).collect()
-        };
-        sandbox.write(path, &both);
-    }
+    sandbox.keep_both();
     sandbox.git(&["commit", "-q", "-a", "-m", "Merge sorted"]);
 }
 

@@ -21,6 +21,7 @@
 mod back;
 mod budget;
 mod changes;
+mod changes_met;
 #[cfg(unix)]
 mod circles;
 mod coding;

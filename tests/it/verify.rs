@@ -158,6 +158,35 @@ fn labels_are_checked_and_rebuilt() {
 }
 
 #[test]
+fn labels_that_the_next_resume_makes_are_no_finding_where_the_work_was_done_elsewhere() {
+    let mut sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    sandbox.git(&["init", "-q", "--bare", "../hub.git"]);
+    sandbox.git(&["remote", "add", "origin", "../hub.git"]);
+    sandbox.git(&["push", "-q", "-u", "origin", "main", "cowork/todo"]);
+    sandbox.git(&["clone", "-q", "-b", "cowork/todo", "../hub.git", "../second"]);
+    let first = sandbox.repo();
+    sandbox.enter("../second");
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "design"]).exits(0);
+    sandbox.git(&["push", "-q"]);
+    sandbox.enter(first);
+    sandbox.git(&["pull", "-q", "--ff-only"]);
+    assert!(codes(&sandbox, 0).is_empty());
+    // What was made here and lost its label is still said.
+    sandbox.git(&["tag", "-d", "cowork/todo/prd"]);
+    assert_eq!(codes(&sandbox, 1), ["tag-missing"]);
+    // It is nothing that a push would carry.
+    sandbox.cowork(&["init", "--hooks"]).exits(0);
+    sandbox.commit_file("README.md", "# Mine\n", "mine");
+    sandbox.git(&["push", "-q"]);
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "plan"]).exits(0);
+    assert!(codes(&sandbox, 0).is_empty());
+    assert!(sandbox.refs("refs/tags/cowork/todo").contains(&"refs/tags/cowork/todo/design".into()));
+    let help = sandbox.cowork(&["verify", "--help"]).exits(0).stdout;
+    assert!(help.contains("enumber ids"), "{help}");
+}
+
+#[test]
 fn drafts_nobody_can_take_up_are_named_and_put_away() {
     let sandbox = Sandbox::new();
     sandbox.auto(&["--stop-after", "idea"]).exits(0);

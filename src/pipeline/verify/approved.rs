@@ -2,26 +2,39 @@
 
 use super::super::table::{self, Approves};
 use super::{Problem, short};
-use crate::git::{Git, Oid};
+use crate::git::{Git, Oid, Reader};
 use crate::record::Bytes;
-use crate::session::{Entry, Kind, Session, SessionName, artifact_path, changes_within, key};
+use crate::session::{Entry, Kind, RefNames, Session, TakenIn, artifact_path, key, merged_changes};
 use crate::stage::Stage;
 
-pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
+pub(super) fn problems(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<Vec<Problem>> {
     let mut problems = Vec::new();
-    for (stage, file) in changed_since_approval(git, session)? {
+    let changes = merged_changes(git, refs, session)?;
+    for Changed { stage, file, passed_in } in changed(git, session, &changes)? {
         let Some(approval) = approval(session, stage) else { continue };
-        let commit = short(&approval.commit);
+        let commit = short(passed_in.as_ref().unwrap_or(&approval.commit));
         let details = format!("{file} is not what was approved with {stage} in {commit}");
         let name = &session.name;
         let mut ways = vec![format!("look: git diff {commit} {} -- {file}", short(&session.tip))];
-        ways.extend(take_back(git, &approval, &file)?.map(|command| {
+        let back = match &passed_in {
+            Some(_) => Some(format!("git checkout {commit} -- {file}")),
+            None => take_back(git, &approval, &file)?,
+        };
+        ways.extend(back.map(|command| {
             format!(
                 "take the approved bytes back: {command} && git commit -m \"{stage}: as approved\""
             )
         }));
         ways.push(match approval.kind {
             Kind::Review(..) => format!("or have {stage} ask again: git cowork resume {name}"),
+            // Going back would leave behind what was merged since.
+            _ if !changes.is_empty() => format!(
+                "or have it approved in a change: git cowork modify --session {name} \"what is to be different\""
+            ),
             _ => format!(
                 "or have {stage} approved anew, which what follows is done again after: git cowork revert {name} --to {stage}"
             ),
@@ -30,6 +43,14 @@ pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Probl
         problems.push(problem.fix(ways.join("; ")));
     }
     Ok(problems)
+}
+
+/// A file that is not what was passed.
+struct Changed {
+    stage: Stage,
+    file: String,
+    /// The commit that holds what was passed, where that is not the stage's own.
+    passed_in: Option<Oid>,
 }
 
 /// The command that puts the approved bytes of a file into the working tree and the index, where
@@ -61,23 +82,31 @@ fn take_back(git: &Git, approval: &Entry, path: &str) -> anyhow::Result<Option<S
 /// Git cannot be read.
 pub fn changed_since_approval(
     git: &Git,
+    refs: &RefNames,
     session: &Session,
 ) -> anyhow::Result<Vec<(Stage, String)>> {
+    let changes = merged_changes(git, refs, session)?;
+    let changed = changed(git, session, &changes)?.into_iter();
+    Ok(changed.map(|one| (one.stage, one.file)).collect())
+}
+
+fn changed(git: &Git, session: &Session, changes: &[TakenIn]) -> anyhow::Result<Vec<Changed>> {
     let mut changed = Vec::new();
-    let changes = changes_within(git, session)?;
     for stage in session.order() {
-        let files = match table::row(stage).approves {
+        let files: Vec<(String, Option<Oid>)> = match table::row(stage).approves {
             // What a change request made of it was passed there.
             Approves::Tree if !changes.is_empty() => continue,
             Approves::Tree => match approval(session, stage) {
                 Some(entry) if entry.trailers.get(key::APPROVED).is_some() => {
-                    code(git, session, &entry)?
+                    let files = code(git, session, &entry)?.into_iter();
+                    files.map(|file| (file, None)).collect()
                 }
                 _ => continue,
             },
-            Approves::Artifacts => documents(git, session, &changes, stage)?,
+            Approves::Artifacts => documents(git, session, changes, stage)?,
         };
-        changed.extend(files.into_iter().map(|file| (stage, file)));
+        let files = files.into_iter();
+        changed.extend(files.map(|(file, passed_in)| Changed { stage, file, passed_in }));
     }
     Ok(changed)
 }
@@ -94,58 +123,105 @@ fn approval(session: &Session, stage: Stage) -> Option<Entry> {
 fn documents(
     git: &Git,
     session: &Session,
-    changes: &[(SessionName, Entry)],
+    changes: &[TakenIn],
     stage: Stage,
-) -> anyhow::Result<Vec<String>> {
+) -> anyhow::Result<Vec<(String, Option<Oid>)>> {
     let reader = git.reader();
     let mut changed = Vec::new();
     for artifact in table::row(stage).artifacts {
         let name = artifact.file_name();
         let path = artifact_path(&session.name, *artifact);
-        // What change requests have passed counts instead; where two of them met, a person has put
-        // both together.
         let blob = |commit: &Oid| git.blob_id(commit, &path);
-        let own = session.last_stage().map(|(_, entry)| &entry.commit);
-        let before = own.map(blob).transpose()?.flatten();
-        let mut passed_by_changes = Vec::new();
-        for (_, entry) in changes {
-            let left = blob(&entry.commit)?;
-            if left != before {
-                passed_by_changes.push(left);
-            }
-        }
-        let now = blob(&session.tip)?;
-        if passed_by_changes.len() > 1
-            || (passed_by_changes.len() == 1 && passed_by_changes[0] == now)
-        {
-            continue;
-        }
-        let Some(id) = passed(session, name) else {
-            // A file that was not there then was not passed either.
+        // A file that was not there then was not passed either.
+        let Some((id, own)) = passed(session, name) else { continue };
+        let Some(met) = passed_by_change(git, &path, own, changes)? else {
+            // Where two met, a person has put both together.
             continue;
         };
-        let same = match (&now, git.object(id)?) {
-            (Some(now), _) if now.as_str().starts_with(id) => true,
-            (Some(now), Some(passed)) => {
-                let bytes = |oid: &Oid| Bytes(vec![(name.to_owned(), oid.clone())]);
-                bytes(&passed).same(reader.as_ref(), &bytes(now))?
-                    || !git.differs_beyond_whitespace(&passed, now)?
+        let mut now = blob(&session.tip)?;
+        let mut renumbered = None;
+        let mut same = is_passed(git, reader.as_ref(), name, id, met.as_ref(), now.as_ref())?;
+        // New ids for two that collided are ours: what counts is what they were given in.
+        for entry in session.history.iter().rev() {
+            let before = entry.parents.first().map(blob).transpose()?.flatten();
+            let ours = entry.trailers.get(key::RENUMBERED).is_some() && !same;
+            let after = if ours { blob(&entry.commit)? } else { None };
+            if after.is_none() || before == after {
+                continue;
             }
-            _ => false,
-        };
+            renumbered = renumbered.or_else(|| Some(entry.commit.clone()));
+            if after == now {
+                now = before;
+                same = is_passed(git, reader.as_ref(), name, id, met.as_ref(), now.as_ref())?;
+            }
+        }
         if !same {
-            changed.push(path);
+            changed.push((path, renumbered.or(met.map(|(tip, _)| tip))));
         }
     }
     Ok(changed)
 }
 
-/// The blob of a file that was passed last, by whichever commit.
-fn passed<'s>(session: &'s Session, file: &str) -> Option<&'s str> {
+/// A change's tip, and the blob it left there.
+type Left = (Oid, Option<Oid>);
+
+/// What the one change that has passed a file since the session itself did left of it: that counts
+/// instead. `None` where several have, or the session has, too, while the change was under way.
+fn passed_by_change(
+    git: &Git,
+    path: &str,
+    own: &Entry,
+    changes: &[TakenIn],
+) -> anyhow::Result<Option<Option<Left>>> {
+    let of_session = git.blob_id(&own.commit, path)?;
+    let mut met: Option<Left> = None;
+    for change in changes {
+        let began = match &change.start {
+            Some(start) => git.blob_id(start, path)?,
+            None => of_session.clone(),
+        };
+        let left = git.blob_id(&change.tip, path)?;
+        if left == began || git.is_ancestor(&change.tip, &own.commit)? {
+            continue;
+        }
+        let both = match &change.start {
+            Some(start) => of_session != began && !git.is_ancestor(&own.commit, start)?,
+            None => false,
+        };
+        if both || met.is_some() {
+            return Ok(None);
+        }
+        met = Some((change.tip.clone(), left));
+    }
+    Ok(Some(met))
+}
+
+/// Whether a blob is what was passed: by the one change that did, else by the session, `status`
+/// fields and white space aside.
+fn is_passed(
+    git: &Git,
+    reader: &dyn Reader,
+    name: &str,
+    id: &str,
+    met: Option<&Left>,
+    now: Option<&Oid>,
+) -> anyhow::Result<bool> {
+    let passed = match met {
+        Some((_, left)) => left.clone(),
+        None if now.is_some_and(|now| now.as_str().starts_with(id)) => return Ok(true),
+        None => git.object(id)?,
+    };
+    let (Some(passed), Some(now)) = (passed, now) else { return Ok(false) };
+    let bytes = |oid: &Oid| Bytes(vec![(name.to_owned(), oid.clone())]);
+    Ok(bytes(&passed).same(reader, &bytes(now))? || !git.differs_beyond_whitespace(&passed, now)?)
+}
+
+/// The blob of a file that the session passed last, and the commit that says so.
+fn passed<'s>(session: &'s Session, file: &str) -> Option<(&'s str, &'s Entry)> {
     session.history.iter().rev().find_map(|entry| {
         let approved = entry.trailers.get(key::APPROVED)?;
         let mut items = approved.split_whitespace().filter_map(|item| item.split_once('@'));
-        items.find(|(name, _)| *name == file).map(|(_, id)| id)
+        items.find(|(name, _)| *name == file).map(|(_, id)| (id, entry))
     })
 }
 

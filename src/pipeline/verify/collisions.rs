@@ -1,10 +1,12 @@
 //! Ids that two change requests gave to different things before a merge brought both together.
 
-use crate::artifact::{Artifact, Files, Renumbered, Store, renumber, renumber_text};
+use std::collections::BTreeSet;
+
+use crate::artifact::{Artifact, Files, Store, collided, renumber, renumber_text};
 use crate::error::Error;
-use crate::git::Git;
+use crate::git::{Git, Oid};
 use crate::record::{Recorded, Recorder};
-use crate::session::{CommittedFiles, Session, changes_within, used_ids};
+use crate::session::{CommittedFiles, Session, SessionName, TakenIn, merged_changes, used_ids};
 use crate::workspace::SessionFiles;
 
 /// The records of a change that name ids.
@@ -33,11 +35,9 @@ pub fn renumber_collisions(
             .hint("commit or stash them, then: git cowork verify --fix")
             .into());
     }
-    let changes = changes_within(git, session)?;
-    let sides: Vec<CommittedFiles> = changes
-        .iter()
-        .map(|(_, entry)| CommittedFiles::new(git, &session.name, &entry.commit))
-        .collect();
+    let changes = merged_changes(git, recorder.refs, session)?;
+    let of_sides = sides(git, session, &changes)?;
+    let sides: Vec<CommittedFiles> = committed(git, session, &of_sides);
     let files = |record_dir| SessionFiles {
         workspace: recorder.workspace,
         artifact_dir: folder.clone(),
@@ -50,7 +50,7 @@ pub fn renumber_collisions(
     }
     let views: Vec<&dyn Files> = sides.iter().map(|side| side as &dyn Files).collect();
     let done = renumber(&merged, &views, &mut floors)?;
-    for (at, (name, _)) in changes.iter().enumerate() {
+    for (at, (name, _)) in of_sides.iter().enumerate() {
         let own = files(name.record_dir());
         for artifact in RECORDS {
             let Some(text) = own.read(artifact)? else { continue };
@@ -63,11 +63,11 @@ pub fn renumber_collisions(
     if done.is_empty() {
         return Ok(Vec::new());
     }
-    let told =
-        |one: &Renumbered| format!("{} of {} is {} now", one.from, changes[one.side].0, one.to);
-    let told: Vec<String> = done.iter().map(told).collect();
-    match recorder.renumbered(&session.tip, &told)? {
-        Recorded::Done(_) => Ok(told),
+    let moved: Vec<[String; 3]> =
+        done.into_iter().map(|one| [of_sides[one.side].0.to_string(), one.from, one.to]).collect();
+    let told = |[name, from, to]: &[String; 3]| format!("{from} of {name} is {to} now");
+    match recorder.renumbered(&session.tip, &moved)? {
+        Recorded::Done(_) => Ok(moved.iter().map(told).collect()),
         Recorded::Refused { hook, output } => Err(Error::repository(format!(
             "the repository's {hook} hook refused the commit:\n{}",
             output.trim()
@@ -75,4 +75,45 @@ pub fn renumber_collisions(
         .hint("the files are changed; commit them yourself, or take them back: git checkout -- .cowork")
         .into()),
     }
+}
+
+/// The ids that two things have and [`renumber_collisions`] can tell apart.
+///
+/// # Errors
+/// Git cannot be read.
+pub(super) fn tellable(
+    git: &Git,
+    session: &Session,
+    changes: &[TakenIn],
+) -> anyhow::Result<BTreeSet<String>> {
+    let sides = committed(git, session, &sides(git, session, changes)?);
+    let views: Vec<&dyn Files> = sides.iter().map(|side| side as &dyn Files).collect();
+    collided(&CommittedFiles::new(git, &session.name, &session.tip), &views)
+}
+
+/// Who gave ids, and the commit that holds them: each change, and the session itself before it took
+/// in the first, for reviewers' comments make tasks of its own.
+fn sides(
+    git: &Git,
+    session: &Session,
+    changes: &[TakenIn],
+) -> anyhow::Result<Vec<(SessionName, Oid)>> {
+    let mut sides: Vec<(SessionName, Oid)> =
+        changes.iter().map(|change| (change.name.clone(), change.tip.clone())).collect();
+    let folder = format!("{}/changes", session.name.artifact_dir());
+    for entry in session.history.iter().rev() {
+        let mut is_before = session.is_patch() || git.names_in(&entry.commit, &folder)?.is_empty();
+        for change in changes.iter().filter(|_| session.is_patch()) {
+            is_before &= !git.is_ancestor(&change.tip, &entry.commit)?;
+        }
+        if is_before {
+            sides.push((session.name.clone(), entry.commit.clone()));
+            break;
+        }
+    }
+    Ok(sides)
+}
+
+fn committed(git: &Git, session: &Session, sides: &[(SessionName, Oid)]) -> Vec<CommittedFiles> {
+    sides.iter().map(|(_, tip)| CommittedFiles::new(git, &session.name, tip)).collect()
 }

@@ -1,5 +1,7 @@
 //! Whether each stage commit has its tag, and each tag a stage commit.
 
+use std::collections::BTreeSet;
+
 use super::{Problem, Verify, short};
 use crate::git::{Git, RefInfo};
 use crate::session::{Entry, Kind, Session};
@@ -18,8 +20,13 @@ pub(super) fn problems(verify: &Verify<'_>, session: &Session) -> anyhow::Result
     if !verify.ran_here && tags.is_empty() {
         return Ok(problems);
     }
+    let made_here = made_here(verify, session)?;
     for entry in &session.history {
         let Kind::Stage(stage) = entry.kind else { continue };
+        // What was made elsewhere, or has been rebased, gets its tags with the next `resume`.
+        if !made_here.contains(entry.commit.as_str()) {
+            continue;
+        }
         if !tags.iter().any(|tag| tag.oid == entry.commit && is_label(tag, stage.name())) {
             let details = format!("the {stage} commit {} has no tag", short(&entry.commit));
             let about = short(&entry.commit);
@@ -27,6 +34,17 @@ pub(super) fn problems(verify: &Verify<'_>, session: &Session) -> anyhow::Result
         }
     }
     Ok(problems)
+}
+
+/// The commits that were made on the session's branch in this repository, as its reflog tells.
+fn made_here(verify: &Verify<'_>, session: &Session) -> anyhow::Result<BTreeSet<String>> {
+    let branch = verify.refs.branch(&session.name);
+    let log = verify.git.read(["reflog", "show", "--format=%H %gs", branch.as_str(), "--"]);
+    // There is none for a branch that is not here.
+    let log = log.output()?.text();
+    let made = log.lines().filter_map(|line| line.split_once(' '));
+    let made = made.filter(|(_, what)| what.starts_with("commit"));
+    Ok(made.map(|(commit, _)| commit.to_owned()).collect())
 }
 
 /// Tags of the session that do not point to a commit of their stage. Those of stages a revert left

@@ -79,4 +79,26 @@ impl Sandbox {
             .and("update_task_status", json!({"task_id": task_id, "new_status": "completed"}));
         self.server.on(at("coding", "actor").task(task_id).turn(1), work);
     }
+
+    /// Where a merge has stopped at conflicts: keeps, as a person would, both sides of every one.
+    /// Nothing is committed.
+    pub fn keep_both(&self) {
+        for path in self.git(&["diff", "--name-only", "--diff-filter=U"]).lines() {
+            let version = |n: u32| self.git_outcome(&["show", &format!(":{n}:{path}")]).stdout;
+            let (base, ours, theirs) = (version(1), version(2), version(3));
+            let both = if path.ends_with(".json") {
+                let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+                let (mut all, theirs) = (read(&ours), read(&theirs));
+                let list = theirs.as_object().unwrap().iter().find(|(_, v)| v.is_array()).unwrap();
+                let known = read(&base)[list.0].as_array().unwrap().len();
+                let added = list.1.as_array().unwrap()[known..].iter().cloned();
+                all[list.0].as_array_mut().unwrap().extend(added);
+                serde_json::to_string_pretty(&all).unwrap() + "\n"
+            } else {
+                let added = theirs.lines().filter(|line| !ours.contains(line));
+                ours.lines().chain(added).map(|line| format!("{line}\n")).collect()
+            };
+            self.write(path, &both);
+        }
+    }
 }

@@ -1,0 +1,149 @@
+//! What a merge took away without a word: records of a change that are not in what it was merged
+//! into, and conflicts that were committed as they stood.
+
+use std::collections::BTreeSet;
+
+use super::{Problem, short};
+use crate::artifact::{Artifact, Files as _, NamedRecord, named_records};
+use crate::git::Git;
+use crate::session::{CommittedFiles, Session, TakenIn, artifact_path, key};
+
+/// Documents in prose: a record with a conflict in it cannot be read, and is said to be so.
+const PROSE: [Artifact; 4] = [Artifact::Idea, Artifact::Prd, Artifact::Design, Artifact::Plan];
+
+pub(super) fn problems(
+    git: &Git,
+    session: &Session,
+    changes: &[TakenIn],
+) -> anyhow::Result<Vec<Problem>> {
+    let mut problems = conflicts(git, session)?;
+    let here = records_at(git, session, &session.tip)?;
+    let mut added = Vec::new();
+    for change in changes {
+        added.push(if is_whole(git, session, change)? {
+            records_added(git, session, change)?
+        } else {
+            Vec::new()
+        });
+    }
+    for (at, change) in changes.iter().enumerate() {
+        for record in &added[at] {
+            let id = id_now(session, change, &record.id);
+            let of_another = |other: &NamedRecord| {
+                let others = added.iter().enumerate().filter(|(number, _)| *number != at);
+                others.flat_map(|(_, records)| records).any(|one| one.is_called_as(other))
+            };
+            // Under another id a person may have put it; under another name, edited it.
+            let is_it = |other: &NamedRecord| {
+                record.is_called_as(other)
+                    || (other.artifact == record.artifact && other.id == id && !of_another(other))
+            };
+            if here.iter().any(is_it) || was_taken_out(git, session, change, record)? {
+                continue;
+            }
+            let path = artifact_path(&session.name, record.artifact);
+            let details = format!("{} of {} is not here: {}", record.id, change.name, record.name);
+            problems.push(Problem::new(session, "lost-record", &record.id, details).fix(format!(
+                "it was lost in a merge; put it back into {path} from: git show {}:{path}; to do without it, take it out again in a commit of its own",
+                short(&change.tip)
+            )));
+        }
+    }
+    Ok(problems)
+}
+
+/// Conflict markers in a document.
+fn conflicts(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
+    let files = CommittedFiles::new(git, &session.name, &session.tip);
+    let mut problems = Vec::new();
+    for artifact in PROSE {
+        let Some(text) = files.read(artifact)? else { continue };
+        let first = text.lines().position(|line| line.starts_with("<<<<<<< "));
+        let closes = text.lines().any(|line| line.starts_with(">>>>>>> "));
+        if let Some(line) = first.filter(|_| closes) {
+            let path = artifact_path(&session.name, artifact);
+            let details = format!("{path} holds a conflict of a merge, from line {}", line + 1);
+            problems.push(
+                Problem::new(session, "conflict-marker", &path, details)
+                    .fix(format!("resolve it in {path} by hand, then commit")),
+            );
+        }
+    }
+    Ok(problems)
+}
+
+/// True when what we know as the change's tip is what was merged: a squash says nothing of what
+/// came after it.
+fn is_whole(git: &Git, session: &Session, change: &TakenIn) -> anyhow::Result<bool> {
+    if git.is_ancestor(&change.tip, &session.tip)? {
+        return Ok(true);
+    }
+    let report = artifact_path(&change.name, Artifact::DeliveryReport);
+    let there = git.blob_id(&session.tip, &report)?;
+    Ok(there.is_some() && there == git.blob_id(&change.tip, &report)?)
+}
+
+fn records_at(
+    git: &Git,
+    session: &Session,
+    commit: &crate::git::Oid,
+) -> anyhow::Result<Vec<NamedRecord>> {
+    named_records(&CommittedFiles::new(git, &session.name, commit))
+}
+
+/// The records a change has added; none where nobody knows what it began with, or can read it.
+fn records_added(
+    git: &Git,
+    session: &Session,
+    change: &TakenIn,
+) -> anyhow::Result<Vec<NamedRecord>> {
+    let Some(start) = &change.start else { return Ok(Vec::new()) };
+    let (Ok(before), Ok(after)) =
+        (records_at(git, session, start), records_at(git, session, &change.tip))
+    else {
+        return Ok(Vec::new());
+    };
+    let known: BTreeSet<&str> = before.iter().map(|record| record.id.as_str()).collect();
+    let added = after.into_iter().filter(|record| !known.contains(record.id.as_str()));
+    Ok(added.collect())
+}
+
+/// The id that a change's record has after our own renumbering.
+fn id_now(session: &Session, change: &TakenIn, id: &str) -> String {
+    let (task, part) = id.split_at(id.find('.').unwrap_or(id.len()));
+    let mut now = task.to_owned();
+    for entry in &session.history {
+        for moved in entry.trailers.all(key::RENUMBERED) {
+            let [name, from, to] = moved.split(' ').collect::<Vec<_>>()[..] else { continue };
+            if name == change.name.as_str() && from == now {
+                to.clone_into(&mut now);
+            }
+        }
+    }
+    now + part
+}
+
+/// Whether an ordinary commit, a person's or a later change's, took a record out: a merge says
+/// nothing of what it leaves behind.
+fn was_taken_out(
+    git: &Git,
+    session: &Session,
+    change: &TakenIn,
+    record: &NamedRecord,
+) -> anyhow::Result<bool> {
+    let path = artifact_path(&session.name, record.artifact);
+    let log = git.read(["log", "--no-merges", "--min-parents=1", "--format=%H %P"]);
+    let log = log.args([session.tip.as_str(), "--not", change.tip.as_str(), "--", &path]);
+    for line in log.checked()?.text().lines() {
+        let Some((commit, parent)) = line.split_once(' ') else { continue };
+        let has = |commit: &str| -> anyhow::Result<bool> {
+            // A version nobody can read tells nothing.
+            let records = records_at(git, session, &commit.parse()?).unwrap_or_default();
+            Ok(records.iter().any(|other| record.is_called_as(other)))
+        };
+        if has(parent)? && !has(commit)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,85 @@
+//! The change requests that a session's tip has taken in, however they were merged.
+
+use super::family::{commits_of_family, known};
+use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key};
+use crate::artifact::{Artifact, SessionFile};
+use crate::git::{Git, Object, Oid};
+
+/// A change request that was merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenIn {
+    /// Its name.
+    pub name: SessionName,
+    /// Its newest commit, as it was merged.
+    pub tip: Oid,
+    /// Its start commit: the records as it found them.
+    pub start: Option<Oid>,
+}
+
+/// The change requests on a session that its tip has taken in, the newest first: those whose
+/// commits it stands on, and those of a squash, as far as their own commits are still here. For a
+/// change request also what its parent did while it was under way.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn merged_changes(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<Vec<TakenIn>> {
+    let own_start: Vec<Oid> =
+        session.history.first().map(|entry| entry.commit.clone()).into_iter().collect();
+    let mut found: Vec<TakenIn> = Vec::new();
+    for (name, commit) in commits_of_family(git, &session.name, &session.tip, &own_start)? {
+        let trailers = Trailers::parse(&commit.message);
+        // A merge stands for the tip it names; what it holds besides is not the change's.
+        if trailers.get(key::EVENT) == Some("merge") {
+            continue;
+        }
+        let entry = trailers.get(key::SESSION_ID).and_then(|id| Entry::of(&commit, id));
+        let Some(entry) = entry.filter(|_| name != session.name) else { continue };
+        let start = (entry.kind == Kind::Start).then(|| entry.commit.clone());
+        match found.iter_mut().find(|change| change.name == name) {
+            Some(change) => change.start = change.start.take().or(start),
+            None => found.push(TakenIn { name, tip: entry.commit, start }),
+        }
+    }
+    if session.is_patch() {
+        // What its parent, or a change it stands on, did since it began.
+        for change in &mut found {
+            change.start = change.start.take().or_else(|| own_start.first().cloned());
+        }
+        return Ok(found);
+    }
+    for change in squashed(git, refs, session)? {
+        if !found.iter().any(|other| other.name == change.name) {
+            found.push(change);
+        }
+    }
+    Ok(found)
+}
+
+/// Changes whose records the tip has, and whose branch, here or on a remote, or archive still says
+/// what they were.
+fn squashed(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec<TakenIn>> {
+    let reader = git.reader();
+    let mut found = Vec::new();
+    let folder = format!("{}/changes", session.name.artifact_dir());
+    for change in git.names_in(&session.tip, &folder)? {
+        let Ok(change) = change.parse::<SessionName>() else { continue };
+        let Ok(name) = session.name.change(&change) else { continue };
+        let path = artifact_path(&name, Artifact::Session);
+        let file = reader.blob(Object::At(&session.tip, &path))?;
+        let file: Option<SessionFile> = file.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        // A branch nobody can read says nothing.
+        let there = known(git, refs, &name).ok().flatten().map(|(there, _)| there);
+        if let (Some(file), Some(there)) = (file, there)
+            && file.id == there.file.id
+        {
+            let start = there.history.first().filter(|entry| entry.kind == Kind::Start);
+            let start = start.map(|entry| entry.commit.clone());
+            found.push(TakenIn { name, tip: there.tip, start });
+        }
+    }
+    Ok(found)
+}
