@@ -57,11 +57,7 @@ pub(super) fn confinement(context: &Context, git: &Git) -> anyhow::Result<Confin
     });
     Ok(Confinement {
         helper: Some(this_program()),
-        sealed: vec![
-            git.top().join(".git"),
-            git.git_dir().to_owned(),
-            git.common_dir().to_owned(),
-        ],
+        sealed: vec![git.top().join(".git"), git.git_dir().to_owned(), git.common_dir().to_owned()],
         writable: writable.collect(),
         network: set.network,
         cache_dir: cache_dir(context, git.top()),

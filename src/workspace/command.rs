@@ -169,9 +169,7 @@ impl Workspace {
         let settings = &self.commands;
         let (before, env) = match confined {
             Some(confined) => (confined.before, confined.env),
-            None => {
-                (settings.prefix.iter().map(OsString::from).collect(), settings.env.clone())
-            }
+            None => (settings.prefix.iter().map(OsString::from).collect(), settings.env.clone()),
         };
         let shell = ["sh", "-c", command].map(OsString::from);
         let mut words = before.into_iter().chain(shell);

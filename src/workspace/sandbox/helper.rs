@@ -88,6 +88,8 @@ fn as_init(spec: &Spec, command: &mut Command) -> anyhow::Result<ExitStatus> {
     setsid()?;
     limit()?;
     let private_devices = namespaces::furnish()?;
+    // Where memory runs out, the command goes first.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "900");
     namespaces::drop_capabilities()?;
     landlock::restrict(spec, private_devices)?;
     let child = command.spawn().context("starting the command")?.id();
@@ -111,7 +113,5 @@ fn limit() -> anyhow::Result<()> {
         let hard = getrlimit(resource).maximum.map_or(most, |hard| hard.min(most));
         setrlimit(resource, Rlimit { current: Some(hard), maximum: Some(hard) })?;
     }
-    // Where memory runs out, the command goes first.
-    let _ = std::fs::write("/proc/self/oom_score_adj", "900");
     Ok(())
 }

@@ -3,8 +3,8 @@
 //!
 //! | level | how | weaker |
 //! | --- | --- | --- |
-//! | namespaces | own processes, network, IPC and mounts, `.git` mounted read-only; then Landlock | |
-//! | Landlock | Landlock alone | no new entries at the top of the tree, no network at all, UDP open, keys in the home can be read |
+//! | namespaces | own processes, network, IPC and mounts, all but the tree mounted read-only; then Landlock | |
+//! | Landlock | Landlock alone | no new entries at the top of the tree, no network at all, UDP open, keys in the home can be read, modes and times changed |
 //! | none | a person is asked before each command | everything |
 
 #[cfg(target_os = "linux")]

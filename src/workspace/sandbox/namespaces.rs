@@ -1,18 +1,18 @@
 //! Namespaces: a command sees its own processes and network, git's directories read-only, and
 //! neither keys nor the sockets of other programs.
 
+use std::ffi::CString;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change,
-    mount_remount,
 };
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, SendFlags, SocketType, sendto, socket};
-use rustix::process::{Resource, Rlimit, getegid, geteuid, setrlimit};
+use rustix::process::{Resource, Rlimit, chdir, getegid, geteuid, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, UnshareFlags, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities, unshare_unsafe,
@@ -26,10 +26,8 @@ const TASKS_MAX: u64 = 4096;
 /// Leaves the namespaces of the caller; the next child is the first process of a new one.
 pub(super) fn enter(spec: &Spec) -> anyhow::Result<()> {
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
-    let mut flags = UnshareFlags::NEWUSER
-        | UnshareFlags::NEWNS
-        | UnshareFlags::NEWPID
-        | UnshareFlags::NEWIPC;
+    let mut flags =
+        UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
     flags.set(UnshareFlags::NEWNET, !spec.network);
     // SAFETY: file descriptors stay shared, and there is one thread.
     unsafe { unshare_unsafe(flags) }.context("the kernel gives no user namespace")?;
@@ -38,12 +36,25 @@ pub(super) fn enter(spec: &Spec) -> anyhow::Result<()> {
     fs::write("/proc/self/gid_map", format!("{gid} {gid} 1")).context("mapping the group")?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .context("making mounts private")?;
+    // Landlock lets modes and times of files be changed; a read-only mount does not.
+    let writable = || std::iter::once(&spec.root).chain(&spec.writable);
+    for path in writable() {
+        mount_bind_recursive(path, path).with_context(|| format!("mounting {}", path.display()))?;
+    }
+    read_only(Path::new("/"), true, true).context("making mounts read-only")?;
+    for path in writable() {
+        // A mount below that was read-only before has to stay so.
+        let opened = read_only(path, false, true).or_else(|_| read_only(path, false, false));
+        opened.with_context(|| format!("making {} writable", path.display()))?;
+    }
     for path in &spec.sealed {
         seal(path).with_context(|| format!("making {} read-only", path.display()))?;
     }
     for path in &spec.hidden {
         hide(path).with_context(|| format!("hiding {}", path.display()))?;
     }
+    // Where we stand is below what was mounted here.
+    chdir(&spec.root).context("going to the working tree")?;
     if !spec.network {
         // Tests talk to servers of their own; without it they just cannot.
         let _ = loopback_up();
@@ -53,23 +64,28 @@ pub(super) fn enter(spec: &Spec) -> anyhow::Result<()> {
 
 fn seal(path: &Path) -> anyhow::Result<()> {
     mount_bind_recursive(path, path)?;
-    mount_remount(path, MountFlags::BIND | MountFlags::RDONLY | kept(path)?, "")?;
-    Ok(())
+    Ok(read_only(path, true, true)?)
 }
 
-/// The flags of a mount, which an unprivileged remount must not drop.
-fn kept(path: &Path) -> anyhow::Result<MountFlags> {
-    let now = statvfs(path)?.f_flag;
-    let pairs = [
-        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
-        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
-        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
-        (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
-        (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
-        (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
-    ];
-    let set = pairs.into_iter().filter(|(is, _)| now.contains(*is));
-    Ok(set.fold(MountFlags::empty(), |all, (_, flag)| all | flag))
+/// Makes a mount, or it and all below, read-only or writable, and leaves its other flags.
+fn read_only(path: &Path, yes: bool, below: bool) -> std::io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let (attr_set, attr_clr) =
+        if yes { (libc::MOUNT_ATTR_RDONLY, 0) } else { (0, libc::MOUNT_ATTR_RDONLY) };
+    let attributes = libc::mount_attr { attr_set, attr_clr, propagation: 0, userns_fd: 0 };
+    let flags = if below { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: both pointers live through the call, and the size is that of what is pointed to.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 fn hide(path: &Path) -> anyhow::Result<()> {
