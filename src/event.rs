@@ -118,6 +118,8 @@ pub enum Event {
     SessionCompleted {
         /// Tip of the session.
         commit: String,
+        /// What the whole session used, earlier runs included.
+        usage: Usage,
     },
     /// Something a person should know that stops nothing.
     Warning {

@@ -21,6 +21,7 @@ pub mod clock;
 pub mod config;
 pub mod error;
 pub mod event;
+pub mod forge;
 pub mod gate;
 pub mod git;
 pub mod interrupt;

@@ -404,6 +404,13 @@ fn model_failure(error: ModelError) -> anyhow::Error {
             let error = Error::model(error.to_string()).hint(hint);
             return error.hint("then: git cowork resume; the draft is kept").into();
         }
+        ModelError::Unavailable { .. } if error.status() == Some(429) => {
+            "wait a while, or ask less often: git config cowork.llm.ratelimit 10/m; then: git cowork resume"
+        }
+        ModelError::Unavailable { .. } if error.status().is_some() => {
+            "it runs and cannot serve: look at its own log (loading, overloaded, a gateway whose \
+             server is away); then: git cowork resume"
+        }
         ModelError::Unavailable { .. } => {
             "check that the server runs and COWORK_LLM_BASE_URL is right; then: git cowork resume"
         }

@@ -7,6 +7,7 @@
 mod change;
 mod feedback;
 mod files;
+mod format;
 mod id;
 mod records;
 mod renumber;
@@ -17,6 +18,7 @@ pub mod check;
 pub use change::{ChangeRequest, Risk, Scope};
 pub use feedback::{BY_HAND, Feedback, FeedbackType, Origin, Severity};
 pub use files::{Artifact, Files, Store, read_json, render_json};
+pub use format::{Format, raise};
 pub use id::{IdFloors, IdKind, number_of};
 pub use records::{
     Category, Component, DesignSpec, Feature, FeatureList, FeatureStatus, Plan, Priority,

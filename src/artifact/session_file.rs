@@ -1,5 +1,5 @@
-//! `session.json`: what a session was started with. Written once, by the start commit; there is
-//! no status in it, because status is read from history.
+//! `session.json`: what a session was started with. Written by the start commit, and once more when
+//! its format is raised; there is no status in it, because status is read from history.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -53,6 +53,7 @@ pub struct Parent {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionFile {
     /// [`SCHEMA_VERSION`] when it was written.
+    #[serde(default)]
     pub schema_version: String,
     /// UUID, also in every commit's `Cowork-Session-Id`.
     pub id: String,

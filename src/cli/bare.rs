@@ -1,6 +1,7 @@
 //! `git cowork` alone: where you stand and the one command that comes next.
 
 use super::context::Context;
+use super::next::next;
 use super::{Answer, status};
 use crate::git::Head;
 use crate::session::{Session, list};
@@ -21,7 +22,8 @@ pub(super) fn run(context: &Context) -> Answer {
         context.print(&if context.global.json {
             format!("{}\n", serde_json::to_string(&status.json())?)
         } else {
-            status::brief(&status)
+            let kept = status.kept(git)?;
+            status::brief(&status, kept.as_ref(), &next(context, &status)?)
         })?;
         return Ok(0);
     }
@@ -39,9 +41,9 @@ pub(super) fn run(context: &Context) -> Answer {
         return Ok(0);
     }
     let next = match sessions.into_iter().find(|session| !session.is_completed()) {
-        Some(session) => context.status(session)?.next_command(),
-        None => "git cowork new \"what you want built\"".to_owned(),
+        Some(session) => next(context, &context.status(session)?)?.lines(""),
+        None => "Next     git cowork new \"what you want built\"\n".to_owned(),
     };
-    context.print(&format!("{text}\nNext     {next}\n"))?;
+    context.print(&format!("{text}\n{next}"))?;
     Ok(0)
 }

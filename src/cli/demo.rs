@@ -60,6 +60,7 @@ pub(super) fn run(context: &Context, args: DemoArgs) -> Answer {
              git show cowork/todo/prd                 # a stage is a commit: its documents, its trailers\n  \
              git cowork status                        # read from that history, kept nowhere else\n  \
              git cowork show report                   # what a reviewer reads first\n  \
+             git cowork merge                         # that report becomes the message of the merge\n  \
              cargo run -- add \"buy milk\"              # the program that was delivered\n"
         ))?;
     }

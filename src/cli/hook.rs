@@ -8,9 +8,9 @@ use clap::{Args, ValueEnum};
 
 use super::context::Context;
 use super::restore::with_recorder;
-use super::{Answer, run, verify};
+use super::{Answer, run, upstream, verify};
 use crate::event::{Event, Sink as _};
-use crate::git::{Git, RefName};
+use crate::git::{Git, Oid, RefName};
 use crate::session::{RefNames, Session, SessionName, key};
 
 /// Git's name of the moment.
@@ -32,7 +32,7 @@ pub(crate) struct HookArgs {
 
 pub(super) fn run(context: &Context, args: &HookArgs) -> Answer {
     let done = match args.event {
-        Moment::PrePush => return push(context),
+        Moment::PrePush => return push(context, &args.arguments),
         Moment::PostRewrite => rewritten(context),
         Moment::PrepareCommitMsg => message(context, &args.arguments),
     };
@@ -80,21 +80,43 @@ fn message(context: &Context, arguments: &[String]) -> anyhow::Result<()> {
     git.add_trailers(&file, &trailers)
 }
 
-/// Session branches that are pushed are verified; findings stop the push.
-fn push(context: &Context) -> Answer {
-    let refs = context.refs()?;
+/// Session branches that are pushed are verified; findings stop the push, and so does what somebody
+/// else has pushed there.
+fn push(context: &Context, arguments: &[String]) -> Answer {
+    let (git, refs) = (context.git()?, context.refs()?);
     let mut input = String::new();
     std::io::stdin().read_to_string(&mut input)?;
-    let pushed: Vec<SessionName> =
-        input.lines().filter_map(|line| pushed_session(line, &refs)).collect();
-    if pushed.is_empty() {
+    let pushed: Vec<Pushed> = input.lines().filter_map(|line| Pushed::parse(line, &refs)).collect();
+    let remote = arguments.first().map_or("the remote", String::as_str);
+    for Pushed { session, tip, theirs } in &pushed {
+        if let Some(theirs) = theirs {
+            upstream::require_not_over(git, &refs, session, remote, tip, theirs)?;
+        }
+    }
+    let names: Vec<SessionName> = pushed.into_iter().map(|pushed| pushed.session).collect();
+    if names.is_empty() {
         return Ok(0);
     }
-    verify::before_push(context, &pushed)
+    verify::before_push(context, &names)
 }
 
-/// `<local ref> <local oid> <remote ref> <remote oid>`; a deletion has no local ref.
-fn pushed_session(line: &str, refs: &RefNames) -> Option<SessionName> {
-    let local = RefName::new(line.split(' ').next()?).ok()?;
-    refs.session_of(local.as_str())
+/// A session's branch that is pushed to a branch of the same name.
+struct Pushed {
+    session: SessionName,
+    tip: Oid,
+    /// What the remote has there.
+    theirs: Option<Oid>,
+}
+
+impl Pushed {
+    /// `<local ref> <local oid> <remote ref> <remote oid>`; a deletion has no local ref, and what
+    /// the remote does not have is zeros.
+    fn parse(line: &str, refs: &RefNames) -> Option<Self> {
+        let mut words = line.split(' ');
+        let (local, tip) = (RefName::new(words.next()?).ok()?, words.next()?.parse().ok()?);
+        let same = words.next()? == local.as_str();
+        let theirs: Option<Oid> = words.next()?.trim_end().parse().ok();
+        let theirs = theirs.filter(|oid| same && !oid.is_zero());
+        Some(Self { session: refs.session_of(local.as_str())?, tip, theirs })
+    }
 }

@@ -169,7 +169,12 @@ fn facts(step: &Step) -> Vec<String> {
         "went_back" => {
             let stage = |stage: &Option<String>| stage.clone().unwrap_or_default();
             let by = if step.decision == Some("auto") { "a model" } else { who };
-            facts.push(format!("from {} to {}, by {by}", stage(&step.from), stage(&step.to)));
+            let (from, to) = (stage(&step.from), stage(&step.to));
+            facts.push(match from == to {
+                true if from == "completed" => format!("was completed, by {by}"),
+                true => format!("stood at {from}, by {by}"),
+                false => format!("from {from} to {to}, by {by}"),
+            });
         }
         _ => {}
     }

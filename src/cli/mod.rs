@@ -13,9 +13,13 @@ mod idea;
 mod init;
 mod list;
 mod log;
+mod merge;
 mod modify;
 mod new;
+mod next;
 mod paint;
+mod pr;
+mod push;
 mod restore;
 mod resume;
 mod retire;
@@ -122,6 +126,10 @@ enum Command {
     List(list::ListArgs),
     /// Whether history, labels, documents and approvals of sessions hold
     Verify(verify::VerifyArgs),
+    /// Merge a delivered session into its base branch, with its report as the message
+    Merge(merge::MergeArgs),
+    /// Push a delivered session's branch and open a pull request
+    Pr(pr::PrArgs),
     /// Put a session away
     Archive(SessionArg),
     /// Remove a session; its tip stays as an attempt
@@ -195,6 +203,8 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
         Some(Command::Revert(args)) => revert::run(context, args),
         Some(Command::Restore(args)) => restore::run(context, &args),
         Some(Command::Undo) => restore::undo(context),
+        Some(Command::Merge(args)) => merge::run(context, &args),
+        Some(Command::Pr(args)) => pr::run(context, &args),
         Some(Command::Archive(args)) => retire::archive(context, &args),
         Some(Command::Delete(args)) => retire::delete(context, &args),
         Some(Command::Review(args)) => review::run(context, args),

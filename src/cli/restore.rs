@@ -83,10 +83,18 @@ fn parse(words: &[String]) -> anyhow::Result<(Option<SessionName>, Option<u32>)>
 fn restore(context: &Context, refs: &RefNames, attempt: &Attempt) -> Answer {
     let name = &attempt.session;
     context.ui.set_session(name);
-    if !exists(context.git()?, refs, name)? {
+    let deleted = !exists(context.git()?, refs, name)?;
+    if deleted {
         bring_branch_back(context, refs, attempt)?;
     }
-    let (held, session) = resume::take(context, Some(name), "git cowork restore")?;
+    let command = "git cowork restore";
+    let (held, session) = resume::take_after(context, Some(name), command, |git, session| {
+        if deleted {
+            return Ok(());
+        }
+        let what = format!("bringing attempt {} back", attempt.number);
+        resume::may_leave(context, git, session, &attempt.tip, &what)
+    })?;
     let models = run::no_models();
     run::with_pipeline(context, &held, &models, Mode::Wait, session, |pipeline| {
         pipeline.restore(attempt)

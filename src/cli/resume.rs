@@ -5,10 +5,12 @@ use clap::Args;
 use super::context::Context;
 use super::run::{self, Extent, Held};
 use super::{Answer, new, parse_stage, start, upstream};
+use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
-use crate::gate::Mode;
-use crate::git::{Git, Head};
-use crate::session::{RefNames, Session, SessionName};
+use crate::gate::{Mode, Tty};
+use crate::git::{Git, Head, Oid};
+use crate::pipeline::{Leaving, before};
+use crate::session::{RefNames, Session, SessionName, merged};
 use crate::stage::Stage;
 
 #[derive(Debug, Args)]
@@ -41,7 +43,21 @@ pub(super) fn go_on(
     let refs = context.refs()?;
     new::preflight(git)?;
     let mode = context.mode()?;
-    let (held, session) = take(context, name, command)?;
+    let name = context.session_name(name)?;
+    if extent.go_back_to.is_none()
+        && let Ok(session) = Session::find(git, &refs, &name)
+        && session.is_completed()
+        && merged(git, &refs, &session)?.is_some()
+    {
+        let text = format!("{name} is merged; there is nothing to do");
+        context.ui.emit(Event::Note { text });
+        return Ok(0);
+    }
+    let (held, session) = take_after(context, Some(&name), command, |git, session| {
+        let Some(stage) = extent.go_back_to else { return Ok(()) };
+        let target = before(session, stage)?;
+        may_leave(context, git, session, &target, &format!("going back to before {stage}"))
+    })?;
     new::require_not_sparse(git, &session.name)?;
     context
         .ui
@@ -57,12 +73,46 @@ pub(super) fn go_on(
     run::run_session(context, &held, &models, session, extent)
 }
 
+/// Says what the session leaves behind on its way to `target`. On a terminal a person whom that
+/// may surprise is asked.
+///
+/// # Errors
+/// Interrupted, when they would rather not.
+pub(super) fn may_leave(
+    context: &Context,
+    git: &Git,
+    session: &Session,
+    target: &Oid,
+    what: &str,
+) -> anyhow::Result<()> {
+    let leaving = Leaving::of(git, &context.refs()?, session, target)?;
+    leaving.say(context.ui.as_ref(), what);
+    if context.mode()? != Mode::Ask || !leaving.may_surprise() {
+        return Ok(());
+    }
+    context.ui.clear();
+    if leaving.ask(git, &Tty::new(context.color))? {
+        return Ok(());
+    }
+    Err(Error::new(Kind::Interrupted, "cancelled; nothing has moved").into())
+}
+
 /// Takes the session a command means: its lock, its branch, its history. A start that was killed
 /// is finished first.
 pub(super) fn take(
     context: &Context,
     name: Option<&SessionName>,
     command: &str,
+) -> anyhow::Result<(Held, Session)> {
+    take_after(context, name, command, |_, _| Ok(()))
+}
+
+/// As [`take`], but HEAD goes to the session's branch only after `allowed`.
+pub(super) fn take_after(
+    context: &Context,
+    name: Option<&SessionName>,
+    command: &str,
+    allowed: impl FnOnce(&Git, &Session) -> anyhow::Result<()>,
 ) -> anyhow::Result<(Held, Session)> {
     let git = context.git()?;
     let refs = context.refs()?;
@@ -78,6 +128,9 @@ pub(super) fn take(
         Session::find(git, &refs, &name)?;
     }
     let held = run::hold(context, &name, command)?;
+    if !unfinished {
+        allowed(&held.git, &Session::find(&held.git, &refs, &name)?)?;
+    }
     stand_on(&held.git, &refs, &name)?;
     release_protected(&held)?;
     if unfinished && let Some(session) = start::finish(context, &held, &refs, &name)? {

@@ -10,7 +10,12 @@ use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
 use crate::git::{Git, Oid};
-use crate::session::{KeptDraft, RefNames, Session, SessionName, Verdict, kept_draft};
+use crate::session::{
+    KeptDraft, RefNames, Session, SessionName, Verdict, drafts_of_a_person, kept_draft,
+};
+
+/// How many files a sentence names.
+const NAMED: usize = 10;
 
 /// What is done with the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +70,7 @@ fn may_leave(
 ) -> anyhow::Result<()> {
     if !standing_on(&held.git, refs, &session.name)? {
         return match linked_tree(&held.git, refs, &session.name)? {
-            Some(path) => may_remove(&held.git, &path),
+            Some(path) => is_clean(&held.git, &path),
             None => Ok(()),
         };
     }
@@ -80,19 +85,16 @@ fn may_leave(
     with_recorder(context, held, &session.name, tip, |recorder| recorder.may_rewind(tip, &target))
 }
 
-/// Makes sure that nothing goes with a linked working tree: git itself would remove ignored files.
-fn may_remove(git: &Git, path: &Path) -> anyhow::Result<()> {
-    let linked = git.at(path)?;
-    let mut lost: Vec<String> = linked.status()?.into_iter().map(|entry| entry.path).collect();
-    lost.extend(linked.unknown_files()?);
-    lost.sort();
-    lost.dedup();
-    if lost.is_empty() {
+/// Makes sure that a linked working tree holds nothing that git would ask about.
+fn is_clean(git: &Git, path: &Path) -> anyhow::Result<()> {
+    let dirty = git.at(path)?.status()?;
+    if dirty.is_empty() {
         return Ok(());
     }
+    let paths: Vec<String> = dirty.into_iter().map(|entry| entry.path).collect();
     let path = path.display();
     let message = format!("the session's working tree {path} holds what is in no commit");
-    Err(Error::repository(format!("{message}: {}", lost.join(", ")))
+    Err(Error::repository(format!("{message}: {}", paths.join(", ")))
         .hint("commit or move away what you need, then the same command again")
         .hint(format!("if all of it may go: git worktree remove --force {path}"))
         .into())
@@ -124,11 +126,17 @@ fn keep(
         }
         let stage = session.next_stage();
         let draft = stage.map(|stage| kept_draft(&held.git, session, stage)).transpose()?.flatten();
-        let mut kept = match draft {
-            Some(KeptDraft::Live(draft) | KeptDraft::Elsewhere(draft)) => {
-                Some(recorder.keep_draft(tip, &draft.commit, "archived with a draft")?)
-            }
-            Some(KeptDraft::Aborted) | None => None,
+        let unfinished = match draft {
+            Some(KeptDraft::Live(draft) | KeptDraft::Elsewhere(draft)) => Some(draft.commit),
+            Some(KeptDraft::Aborted | KeptDraft::LeftBehind(_)) | None => None,
+        };
+        let edited = drafts_of_a_person(&held.git, session)?;
+        let mut kept = if unfinished.is_some() || !edited.is_empty() {
+            let words = if unfinished.is_some() { "a draft" } else { "your edits of drafts" };
+            let reason = format!("archived with {words}");
+            Some(recorder.keep_drafts(tip, unfinished.as_ref(), &edited, &reason)?)
+        } else {
+            None
         };
         if here && recorder.would_lose(tip)? {
             kept = Some(recorder.keep_attempt(tip, "archived", Verdict::Passed)?);
@@ -142,7 +150,7 @@ fn standing_on(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result
 }
 
 /// Makes sure that the branch is checked out nowhere: here by going back to its base, in a linked
-/// working tree by removing that when it is clean.
+/// working tree by removing that, or by leaving it on no branch where something would go with it.
 fn leave_branch(
     context: &Context,
     held: &Held,
@@ -157,7 +165,7 @@ fn leave_branch(
         return go_to_base(git, session);
     }
     match linked_tree(git, refs, &session.name)? {
-        Some(path) => remove_worktree(context, git, &path),
+        Some(path) => leave_worktree(context, git, &path, &session.tip),
         None => Ok(()),
     }
 }
@@ -182,15 +190,33 @@ fn go_to_base(git: &Git, session: &Session) -> anyhow::Result<()> {
     git.detach(&base_of(git, session)?)
 }
 
-fn remove_worktree(context: &Context, git: &Git, path: &Path) -> anyhow::Result<()> {
-    git.worktree_remove(path).map_err(|error| {
-        Error::repository(format!(
-            "the session's working tree {} cannot go: {error:#}",
-            path.display()
-        ))
-        .hint("commit or remove what lies there, then the same command again")
-    })?;
-    let text = format!("removed the working tree {}", path.display());
+/// Git itself would remove ignored files without a word: build output, and what a person keeps out
+/// of commits. Nobody can tell the two apart, so the person removes such a tree.
+fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyhow::Result<()> {
+    let linked = git.at(path)?;
+    let ignored = linked.unknown_files()?;
+    let why = if ignored.is_empty() {
+        match git.worktree_remove(path) {
+            Ok(()) => {
+                let text = format!("removed the working tree {}", path.display());
+                context.ui.emit(Event::Note { text });
+                return Ok(());
+            }
+            // It is locked, or holds submodules.
+            Err(error) => format!("git does not remove it: {error:#}"),
+        }
+    } else {
+        let named = ignored.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = ignored.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("it holds files that git ignores: {named}{more}")
+    };
+    linked.detach(tip)?;
+    let path = path.display();
+    let text = format!(
+        "the working tree {path} stays, on no branch: {why}\n\
+         when you need nothing of it: git worktree remove {path}"
+    );
     context.ui.emit(Event::Note { text });
     Ok(())
 }
@@ -202,6 +228,6 @@ fn say(context: &Context, name: &SessionName, fate: Fate, kept: Option<u32>) {
         Fate::Deleted => note(format!("{name} is deleted; back: git cowork undo --session {name}")),
     }
     if let (Fate::Archived, Some(kept)) = (fate, kept) {
-        note(format!("its unfinished draft is attempt {kept}: git cowork restore {name} {kept}"));
+        note(format!("its unfinished work is attempt {kept}: git cowork restore {name} {kept}"));
     }
 }

@@ -35,7 +35,9 @@ pub(super) fn run(context: &Context, args: ReviewArgs) -> Answer {
         (true, ..) => Review::Pass,
         (_, true, ..) => Review::Edit,
         (.., Some(text), _) if text.trim().is_empty() => {
-            return Err(Error::usage("the feedback is empty").into());
+            return Err(Error::usage("the feedback is empty")
+                .hint("say what to change: git cowork review --feedback TEXT")
+                .into());
         }
         (.., Some(text), _) => Review::Feedback(text),
         (.., true) => Review::Abort,

@@ -170,6 +170,8 @@ pub(super) fn hold(context: &Context, name: &SessionName, command: &str) -> anyh
         format!("refs/tags/cowork/{name}"),
         format!("refs/cowork/drafts/{name}"),
         format!("refs/cowork/attempts/{name}"),
+        format!("refs/cowork/archive/{name}"),
+        RefNames::without_artifacts(name).to_string(),
     ];
     let waiting = |child: &str| {
         let text = format!("waiting for {child}, which a run that was killed had started");

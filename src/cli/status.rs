@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::context::Context;
+use super::next::{Next, next};
 use super::paint::Paint;
 use super::{Answer, SessionArg};
 use crate::config::Budget;
@@ -10,7 +11,8 @@ use crate::git::{Git, RefName};
 use crate::model::budget;
 use crate::pipeline::verify::changed_since_approval;
 use crate::session::{
-    Details, Entry, Kind, Session, SessionName, State, StateDir, Status, Verdict, Waiting, key,
+    Details, Entry, Kept, Kind, Session, SessionName, State, StateDir, Status, Verdict, Waiting,
+    key,
 };
 use crate::stage::Stage;
 use crate::ui::sanitize;
@@ -41,7 +43,7 @@ pub(super) fn run(context: &Context, args: SessionArg) -> Answer {
         Place::Elsewhere(path) if status.state == State::InProgress => format!("cd {path} && "),
         _ => String::new(),
     };
-    let _ = writeln!(text, "Next     {there}{}", status.next_command());
+    text += &next(context, &status)?.lines(&there);
     context.print(&text)?;
     Ok(0)
 }
@@ -110,15 +112,19 @@ fn kept(status: &Status, details: &Details) -> String {
         let name = &status.session.name;
         kept.push(format!("{attempts} ({which}: git cowork restore {name} {number})"));
     }
-    if let (Some(stage), Some(draft)) = (status.stage, &details.draft) {
-        let state = if details.partial { ", not finished" } else { "" };
-        kept.push(format!("draft {} of {stage}{state} (git show {draft})", status.iteration));
-    }
+    kept.extend(details.kept.as_ref().and_then(|draft| kept_draft(status, draft)));
     if kept.is_empty() { String::new() } else { format!("Kept     {}\n", kept.join("; ")) }
 }
 
-/// Three lines.
-pub(super) fn brief(status: &Status) -> String {
+/// `draft 2 of prd, not finished (git show …)`
+fn kept_draft(status: &Status, kept: &Kept) -> Option<String> {
+    let state = if kept.partial { ", not finished" } else { "" };
+    let (stage, number) = (status.stage?, status.iteration);
+    Some(format!("draft {number} of {stage}{state} (git show {})", kept.name))
+}
+
+/// Three lines, and what is kept and asked.
+pub(super) fn brief(status: &Status, kept: Option<&Kept>, next: &Next) -> String {
     let session = &status.session;
     let mut out = format!("Session  {} · {}\n", session.name, session.file.title);
     let done: Vec<&str> = session.done().iter().map(|stage| stage.name()).collect();
@@ -129,7 +135,10 @@ pub(super) fn brief(status: &Status) -> String {
     };
     let _ = writeln!(out, "Stands   {} · {done}", standing(status));
     out += &asked(status);
-    let _ = writeln!(out, "Next     {}", status.next_command());
+    if let Some(draft) = kept.and_then(|kept| kept_draft(status, kept)) {
+        let _ = writeln!(out, "Kept     {draft}");
+    }
+    out += &next.lines("");
     out
 }
 
@@ -249,8 +258,8 @@ fn under_way(status: &Status, stage: Stage) -> String {
     } else {
         "not begun".to_owned()
     };
-    if let (Some((task, begun)), true) = (&status.task, status.tasks.1 > 0) {
-        line += &format!(", {task} {}", if *begun { "in progress" } else { "is next" });
+    if let (Some((task, how)), true) = (&status.task, status.tasks.1 > 0) {
+        line += &format!(", {task} {}", how.words());
     }
     let last = session.history.iter().rev().find(|e| matches!(e.kind, Kind::Task(_)));
     if let Some(checks) = last.and_then(|entry| entry.trailers.get(key::CHECKS))

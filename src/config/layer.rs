@@ -46,6 +46,7 @@ pub(super) fn from_toml(text: &str, file: &str, expand: Expand<'_>) -> Result<Se
         let line = error.span().map_or(1, |span| line_of(text, &span));
         let problem = error.message().lines().collect::<Vec<_>>().join(", ");
         Error::model(format!("{file}:{line} is not valid TOML: {problem}"))
+            .hint("mend that line; half of a configuration is not used")
     })?;
     let mut file = File { text, name: file, expand, settings: Settings::new() };
     file.table(table.get_ref(), &mut Path::new())?;

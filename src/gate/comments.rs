@@ -141,7 +141,7 @@ struct Marks {
 
 impl Marks {
     fn of(lines: &[&str], before: &[&str], prefix: &str) -> Self {
-        let same = matches(before, lines);
+        let same = matched(before, lines);
         let added: Vec<bool> = same.iter().map(Option::is_none).collect();
         let begins = |line: &str| comment_of(line, prefix).is_some();
         let mut comment: Vec<bool> =
@@ -173,7 +173,7 @@ impl Marks {
 
 /// Where each line of `now` stands in `before`: a longest common subsequence, white space at the
 /// ends of lines aside.
-fn matches(before: &[&str], now: &[&str]) -> Vec<Option<usize>> {
+pub fn matched(before: &[&str], now: &[&str]) -> Vec<Option<usize>> {
     /// Beyond this many pairs a line counts as old wherever it stood.
     const PAIRS: usize = 4_000_000;
     let same = |a: usize, b: usize| before[a].trim_end() == now[b].trim_end();

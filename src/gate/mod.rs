@@ -28,6 +28,7 @@ use crate::stage::Stage;
 pub use editor::{EditResult, Editor};
 pub use limit::{LimitDecision, Stuck};
 pub use notify::notify;
+pub use pager::show as page;
 pub use question::{NobodyThere, TerminalPerson, choose, confirm};
 pub use terminal::Terminal;
 pub use tty::Tty;

@@ -9,8 +9,12 @@ use anyhow::Result;
 use crate::gate::editor;
 use crate::gate::terminal::Terminal;
 
-/// Shows a text that was cleaned. A pager that cannot be used is no reason not to show it.
-pub(super) fn show(terminal: &dyn Terminal, pager: &str, cwd: &Path, text: &str) -> Result<()> {
+/// Shows a text that was cleaned, by a shell command that pages in `cwd`. A
+/// pager that cannot be used is no reason not to show it.
+///
+/// # Errors
+/// The terminal cannot be written.
+pub fn show(terminal: &dyn Terminal, pager: &str, cwd: &Path, text: &str) -> Result<()> {
     let pager = pager.trim();
     if !pager.is_empty() && pager != "cat" && page(pager, cwd, text).is_ok_and(|paged| paged) {
         return Ok(());

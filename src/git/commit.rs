@@ -186,7 +186,7 @@ impl Git {
     }
 
     /// Adds what may help when no hook refused.
-    fn explain(&self, error: Error) -> Error {
+    pub(super) fn explain(&self, error: Error) -> Error {
         match self.config_bool("commit.gpgSign") {
             Ok(true) => error
                 .hint(
@@ -204,8 +204,8 @@ struct Selection {
 }
 
 /// The exit codes of the hooks one git process ran, in order.
-struct Hooks {
-    exits: Vec<(String, i64)>,
+pub(super) struct Hooks {
+    pub(super) exits: Vec<(String, i64)>,
 }
 
 #[derive(Deserialize)]
@@ -221,7 +221,7 @@ struct TraceEvent {
 impl Hooks {
     /// Reads a `GIT_TRACE2_EVENT` file. Processes that hooks start append to it too; only the
     /// first one's own events count.
-    fn read(trace: &Path) -> Result<Self> {
+    pub(super) fn read(trace: &Path) -> Result<Self> {
         let bytes = match std::fs::read(trace) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
@@ -252,13 +252,13 @@ impl Hooks {
     }
 
     /// The last hook that did not exit with 0.
-    fn refusing(self) -> Option<String> {
+    pub(super) fn refusing(self) -> Option<String> {
         self.exits.into_iter().rev().find(|(_, code)| *code != 0).map(|(name, _)| name)
     }
 }
 
 /// What a hook printed: git sends it to standard error.
-fn said(output: &Output) -> String {
+pub(super) fn said(output: &Output) -> String {
     let mut text = output.text();
     text.push_str(&output.stderr);
     text.trim_end().to_owned()

@@ -22,10 +22,12 @@ mod hooks;
 mod init;
 mod libgit2;
 mod locate;
+mod merge;
 mod name;
 mod paths;
 mod reader;
 mod refs;
+mod remote;
 mod settings;
 mod snapshot;
 mod spawn;
@@ -38,9 +40,11 @@ mod tree;
 pub use commit::{CommitOptions, CommitOutcome};
 pub use diff::DiffStyle;
 pub use hooks::HookChange;
+pub use merge::{MergeOutcome, MergedTree};
 pub use name::{Oid, RefName};
 pub use reader::{BlameHunk, Commit, Object, Reader, TreeChange, TreeChangeKind};
 pub use refs::{RefInfo, RefTransaction};
+pub use remote::{Push, PushOutcome};
 pub use spawn::{Cmd, Output};
 pub use state::{Head, Store};
 pub use status::{Change, StatusEntry, StatusKind};
@@ -86,8 +90,11 @@ impl Git {
     /// The same repository seen from another of its working trees.
     ///
     /// # Errors
-    /// `other_worktree` is not in a working tree of this repository (exit 5).
+    /// `other_worktree` is not there, or not in a working tree of this repository (exit 5).
     pub fn at(&self, other_worktree: &Path) -> Result<Self> {
+        if !other_worktree.exists() {
+            return Err(tree::not_there(other_worktree).into());
+        }
         let found = locate::locate(other_worktree, &self.env, locate::CallersGitDir::Ignored)?;
         if found.common_dir != self.common_dir {
             return Err(Error::repository(format!(

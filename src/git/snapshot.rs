@@ -142,7 +142,7 @@ impl Git {
         Ok(entries)
     }
 
-    fn in_index<const N: usize>(&self, index: &Path, args: [&str; N]) -> super::Cmd<'_> {
+    pub(super) fn in_index<const N: usize>(&self, index: &Path, args: [&str; N]) -> super::Cmd<'_> {
         // A shared or sparse index would leave parts in the repository.
         self.write(["-c", "core.splitIndex=false", "-c", "index.sparse=false"])
             .args(args)

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 
 use super::snapshot::relative;
 use super::spawn::nul_texts;
-use super::{Cmd, Git, Oid, RefName};
+use super::{Cmd, Git, Head, Oid, RefName};
 use crate::error::Error;
 
 /// How many paths an error names.
@@ -19,7 +19,7 @@ impl Git {
     ///
     /// # Errors
     /// It is checked out elsewhere (the path is named), changes or untracked files stand in the
-    /// way, it does not exist: exit 5.
+    /// way, HEAD is on commits that no reference holds, it does not exist: exit 5.
     pub fn switch(&self, branch: &str) -> Result<()> {
         let name = RefName::branch(branch)?;
         let Some(info) = self.list_refs(&[name.as_str()])?.into_iter().find(|r| r.name == name)
@@ -27,11 +27,15 @@ impl Git {
             return Err(Error::repository(format!("there is no branch {branch}")).into());
         };
         if let Some(path) = info.worktree.filter(|path| !same_place(path, &self.top)) {
+            if !path.exists() {
+                return Err(not_there(&path).into());
+            }
             let path = path.display();
             return Err(Error::repository(format!("{branch} is checked out in {path}"))
                 .hint(format!("work there: cd {path}"))
                 .into());
         }
+        self.refuse_losing_head(&info.oid)?;
         self.refuse_overwriting(&info.oid)?;
         self.switched(self.hooked(["switch", "--quiet", "--no-guess", branch]), &name)
     }
@@ -45,7 +49,7 @@ impl Git {
         let detach = self.hooked(["switch", "--quiet", "--detach", at.as_str()]);
         let output = detach.output()?;
         // A failing post-checkout hook sets the exit code although it is done.
-        if output.success() || matches!(self.head()?, super::Head::Detached { oid } if oid == *at) {
+        if output.success() || matches!(self.head()?, Head::Detached { oid } if oid == *at) {
             return Ok(());
         }
         Err(detach.failure(&output).into())
@@ -60,9 +64,24 @@ impl Git {
         if self.branch_exists(branch)? {
             return Err(Error::repository(format!("there is a branch {branch} already")).into());
         }
+        self.refuse_losing_head(start)?;
         self.refuse_overwriting(start)?;
         let switch = self.hooked(["switch", "--quiet", "--no-track", "--create", branch]);
         self.switched(switch.arg(start.as_str()), &name)
+    }
+
+    /// Makes sure that a detached HEAD which goes to `target` leaves no commit behind that only it
+    /// holds. Git itself warns, and goes.
+    fn refuse_losing_head(&self, target: &Oid) -> Result<()> {
+        let Head::Detached { oid } = self.head()? else { return Ok(()) };
+        let holds = self.read(["for-each-ref", "--count=1", "--contains", oid.as_str()]);
+        if self.is_ancestor(&oid, target)? || !holds.checked()?.stdout.is_empty() {
+            return Ok(());
+        }
+        let short = oid.short();
+        Err(Error::repository(format!("HEAD is on {short}, which is on no branch"))
+            .hint(format!("keep it, then the same command again: git branch NAME {short}"))
+            .into())
     }
 
     /// Makes a local branch that tracks the one remote branch of this name; checks nothing out.
@@ -311,6 +330,12 @@ fn same_place(a: &Path, b: &Path) -> bool {
         (Ok(a), Ok(b)) => a == b,
         _ => a == b,
     }
+}
+
+/// A linked working tree that git knows and the disk does not: it may be on another disk.
+pub(super) fn not_there(path: &Path) -> Error {
+    Error::repository(format!("the working tree {} is not there", path.display()))
+        .hint("if it is gone for good: git worktree prune")
 }
 
 #[cfg(test)]

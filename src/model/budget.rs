@@ -4,6 +4,9 @@ use super::ModelError;
 use crate::config::Budget;
 use crate::spent::{Spent, dollars, exact_dollars};
 
+/// What comes before the command in a hint.
+const RAISE: &str = "raise it: ";
+
 /// A millionth of a dollar is the unit of money.
 const MICROS: f64 = 1e6;
 
@@ -93,8 +96,43 @@ pub(super) fn refusal(budget: &Budget, used: &Spent, next: &Spent) -> Option<Mod
             row.words()
         )
     };
-    let hint = format!("raise it: git config cowork.budget.{} {}", row.key, row.more());
+    let hint = format!("{RAISE}git config cowork.budget.{} {}", row.key, row.more());
     Some(ModelError::Budget { message: what, hint })
+}
+
+/// Why nothing may be asked of a model whose price nobody knows, where money is limited; and the
+/// key of that price.
+fn unpriced(budget: &Budget, model: &str) -> Option<(String, String)> {
+    if budget.usd <= 0.0 || budget.prices.contains_key(model) {
+        return None;
+    }
+    let budget = "the session's budget of money cannot be kept";
+    let key = format!("git config cowork.budget.prices.{model}");
+    Some((format!("{budget}: the price of {model} is not known"), key))
+}
+
+/// The same as an error.
+pub(super) fn unpriced_error(budget: &Budget, model: &str) -> Option<ModelError> {
+    let (message, key) = unpriced(budget, model)?;
+    let hint = format!("say what a million tokens cost: {key}.in 2.0, and the same with .out");
+    Some(ModelError::Budget { message, hint })
+}
+
+/// Why the next request would not be sent, and the command that lets it be: from what is used,
+/// and what was refused last (its model, and what it would take at the least).
+pub fn standing(
+    budget: &Budget,
+    used: &Spent,
+    refused: Option<&(String, Spent)>,
+) -> Option<(String, String)> {
+    let priceless = refused.filter(|_| used.unpriced > 0);
+    if let Some((why, key)) = priceless.and_then(|(model, _)| unpriced(budget, model)) {
+        return Some((why, format!("{key}.in DOLLARS && {key}.out DOLLARS")));
+    }
+    let one = Spent { requests: 1, ..Spent::default() };
+    let next = refused.map_or(&one, |(_, next)| next);
+    let ModelError::Budget { message, hint } = refusal(budget, used, next)? else { return None };
+    Some((message, hint.trim_start_matches(RAISE).to_owned()))
 }
 
 /// What to say when four fifths of a limit have just been passed.

@@ -91,6 +91,12 @@ enum Line {
         model: String,
         spent: Spent,
     },
+    /// The budget forbade a request that would have taken this at the least.
+    Refused {
+        at: String,
+        model: String,
+        next: Spent,
+    },
 }
 
 /// See the module. Without a path it is kept in memory only.
@@ -102,6 +108,7 @@ pub struct Ledger {
     answered: Vec<Answered>,
     open: Option<(Place, String, Spent)>,
     share: Option<f64>,
+    refused: Option<(String, Spent)>,
 }
 
 impl Ledger {
@@ -159,6 +166,20 @@ impl Ledger {
         self.write(Line::Got { at: now(), model: model.to_owned(), spent })
     }
 
+    /// Writes down that the budget forbade a request.
+    pub(super) fn refuse(&mut self, model: &str, next: Spent) -> anyhow::Result<()> {
+        if self.refused.as_ref() == Some(&(model.to_owned(), next)) {
+            return Ok(());
+        }
+        self.write(Line::Refused { at: now(), model: model.to_owned(), next })
+    }
+
+    /// The request the budget forbade, unless one was sent since: its model, and what it would have
+    /// taken at the least.
+    pub fn refused(&self) -> Option<&(String, Spent)> {
+        self.refused.as_ref()
+    }
+
     /// The same without the request under way.
     pub(super) fn settled(&self) -> Spent {
         self.total
@@ -193,9 +214,11 @@ impl Ledger {
     fn take_in(&mut self, line: Line) {
         match line {
             Line::Total { spent, .. } => self.raise(spent),
+            Line::Refused { model, next, .. } => self.refused = Some((model, next)),
             Line::Sent { place, model, guess, .. } => {
                 self.total = self.total();
                 self.open = Some((place, model, guess));
+                self.refused = None;
             }
             Line::Got { model, spent, .. } => {
                 self.total += spent;

@@ -120,16 +120,6 @@ impl Meter {
         let mut state = self.state.borrow_mut();
         state.tick();
         let price = self.budget.prices.get(model);
-        if self.budget.usd > 0.0 && price.is_none() && state.costless.contains(model) {
-            return Err(ModelError::Budget {
-                message: format!(
-                    "the session's budget of money cannot be kept: the price of {model} is not known"
-                ),
-                hint: format!(
-                    "say what a million tokens cost: git config cowork.budget.prices.{model}.in 2.0, and the same with .out"
-                ),
-            });
-        }
         // Four characters a token is a guess; what the server counted makes it knowledge.
         let input = state.ledger.share().map_or(0, |share| (guess.input as f64 * share) as u64);
         let cheapest = price.map_or(0.0, |price| price.input.min(price.cached));
@@ -139,7 +129,15 @@ impl Meter {
             requests: 1,
             ..Spent::default()
         };
-        if let Some(refusal) = budget::refusal(&self.budget, &state.used(), &next) {
+        let costless = state.costless.contains(model);
+        let unpriced = costless.then(|| budget::unpriced_error(&self.budget, model)).flatten();
+        if let Some(refusal) =
+            unpriced.or_else(|| budget::refusal(&self.budget, &state.used(), &next))
+        {
+            // Only for whoever asks later what comes next.
+            if let Err(error) = state.ledger.refuse(model, next) {
+                tracing::warn!("a refused request cannot be written down: {error:#}");
+            }
             return Err(refusal);
         }
         let bill = Bill { usage: Some(guess), guessed: true, ..Bill::default() };

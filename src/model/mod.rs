@@ -150,7 +150,7 @@ pub struct Reply {
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// Network, 429, 5xx, a cut stream, silence: still so after all retries.
-    #[error("the model server did not answer: {message}")]
+    #[error("{}", unavailable(.message, *.tries))]
     Unavailable {
         /// The last failure.
         message: String,
@@ -185,6 +185,35 @@ pub enum ModelError {
         /// Which position, and what the recording has instead.
         message: String,
     },
+}
+
+/// What became of the last of `tries`: a server that says that it cannot has answered.
+fn unavailable(message: &str, tries: u32) -> String {
+    let how = match answered(message) {
+        Some(_) => format!("the model server answered {message}"),
+        None if message.contains("broke") => {
+            format!("the model server did not finish its answer: {message}")
+        }
+        None => format!("the model server did not answer: {message}"),
+    };
+    if tries > 1 { format!("{how} (tried {tries} times)") } else { how }
+}
+
+/// The HTTP status a failed try was answered with, where it was answered.
+fn answered(message: &str) -> Option<u16> {
+    let status = message.strip_prefix("HTTP ")?;
+    status.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+impl ModelError {
+    /// The HTTP status behind it, where there was one.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Unavailable { message, .. } => answered(message),
+            Self::Refused { status, .. } => *status,
+            _ => None,
+        }
+    }
 }
 
 /// A boxed future, so that models can be chosen at run time.

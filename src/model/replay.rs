@@ -81,6 +81,7 @@ impl Replay {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|error| {
             Error::model(format!("cannot read the recording {}: {error}", path.display()))
+                .hint("name a file that was made with --record")
         })?;
         Self::parse(&path.display().to_string(), &text)
     }

@@ -246,6 +246,7 @@ pub fn explain(error: &reqwest::Error) -> String {
         inner = source;
     }
     let what = match error {
+        e if e.is_timeout() && e.is_connect() => return "no connection: timed out".to_owned(),
         e if e.is_timeout() => return "timed out".to_owned(),
         e if e.is_builder() => "bad address or client settings",
         e if e.is_connect() => "no connection",

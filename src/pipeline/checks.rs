@@ -4,7 +4,10 @@ use crate::artifact::check::{self, Baseline, Finding, Report};
 use crate::artifact::{FeedbackType, Store};
 use crate::config::Limits;
 
+use std::cell::RefCell;
+
 use super::evidence::Evidence;
+use crate::git::{Git, Oid};
 use crate::stage::Stage;
 
 /// Which checks a stage has.
@@ -40,6 +43,37 @@ pub struct CheckInput<'a> {
     pub exists: &'a dyn Fn(&str) -> bool,
     /// What was run on this tree.
     pub evidence: Option<&'a Evidence>,
+}
+
+/// Which files a commit holds. A git that could not be asked (somebody stops the run) is no file
+/// that is missing: nothing may be concluded from a report before [`Recorded::heard`] said so.
+pub(super) struct Recorded<'a> {
+    git: &'a Git,
+    commit: &'a Oid,
+    failed: RefCell<Option<anyhow::Error>>,
+}
+
+impl<'a> Recorded<'a> {
+    pub(super) fn at(git: &'a Git, commit: &'a Oid) -> Self {
+        Self { git, commit, failed: RefCell::default() }
+    }
+
+    /// Whether the file is there; true where git could not be asked.
+    pub(super) fn has(&self, path: &str) -> bool {
+        match self.git.blob_id(self.commit, path) {
+            Ok(blob) => blob.is_some(),
+            Err(error) => {
+                self.failed.replace(Some(error));
+                true
+            }
+        }
+    }
+
+    /// # Errors
+    /// Git could not be asked about some file.
+    pub(super) fn heard(self) -> anyhow::Result<()> {
+        self.failed.into_inner().map_or(Ok(()), Err)
+    }
 }
 
 impl Check {

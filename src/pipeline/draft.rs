@@ -1,7 +1,5 @@
 //! One draft: the actor's conversations, its own second look, and the commit that keeps it.
 
-use std::time::Instant;
-
 use super::context::artifacts;
 use super::conversation::Part;
 use super::progress::Progress;
@@ -29,7 +27,7 @@ impl Pipeline<'_> {
         progress.unfinished = false;
         progress.approval = None;
         progress.words.clear();
-        progress.began = Some(Instant::now());
+        progress.began = Some(self.env.models.meter.used().millis);
         progress.note = None;
         progress.judged = None;
         progress.critic_asks = false;
@@ -87,7 +85,7 @@ impl Pipeline<'_> {
     /// Notes what a stop has to keep.
     pub(super) fn mark(&self, progress: &Progress, iteration: u32, ending: DraftEnding) {
         let notes = progress.notes();
-        self.under_way.replace(Some(UnderWay { iteration, ending, notes, stuck: false }));
+        self.under_way.replace(Some(UnderWay { iteration, ending, notes, stuck: None }));
     }
 
     async fn whole(

@@ -272,18 +272,23 @@ impl Pipeline<'_> {
     }
 
     /// Tells the next draft what the person wrote in this one: it stays.
-    pub(super) fn tell_edit(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<()> {
-        let Some(edit) = &progress.edit else { return Ok(()) };
+    pub(super) fn tell_edit(
+        &self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+    ) -> anyhow::Result<()> {
+        let Some(edit) = progress.edit.clone() else { return Ok(()) };
         let words = format!(
             "I edited {} by hand. What I wrote stays as it is, unless something I say later asks \
              for a change of that very place. My changes:\n{}",
             edit.names(),
-            cut(self.diff_of(edit)?.trim_end(), TOLD)
+            cut(self.diff_of(&edit)?.trim_end(), TOLD)
         );
         let mut entry = self.feedback(spec.stage, progress.iteration, Origin::Human, &words);
         entry.feedback_type = FeedbackType::Suggestion;
         let files: Vec<&str> = edit.files.iter().map(|file| file.file_name()).collect();
         entry.extra.insert(BY_HAND.to_owned(), files.into());
+        self.note_version(spec, progress, &edit, &mut entry)?;
         self.give_feedback(vec![entry])
     }
 

@@ -1,15 +1,12 @@
 //! Going back to an earlier stage: keep what is left behind, then reset.
 
-use super::Pipeline;
+use super::{Leaving, Pipeline};
 use crate::artifact::Origin;
 use crate::error::Error;
 use crate::git::Oid;
-use crate::session::{Kind, Session, Trailers, Verdict, key};
+use crate::session::{Kind, Session, Verdict};
 use crate::stage::Stage;
 use crate::tool::GoBack;
-
-/// How many commits a warning names.
-const NAMED: usize = 5;
 
 impl Pipeline<'_> {
     /// Goes back to before `wish.stage`, whose next draft gets the reason as feedback.
@@ -18,6 +15,9 @@ impl Pipeline<'_> {
     /// Exit 5 when the reset would lose something of the user's.
     pub(super) fn go_back(&mut self, wish: &GoBack, by: Origin) -> anyhow::Result<()> {
         let verdict = if by == Origin::Human { Verdict::Aborted } else { Verdict::Auto };
+        let target = before(&self.session, wish.stage)?;
+        Leaving::of(self.env.git, self.env.refs, &self.session, &target)?
+            .say(self.env.sink, &format!("going back to before {}", wish.stage));
         self.reset(wish.stage, &wish.reason, verdict)?;
         if by != Origin::Human {
             let entry = self.feedback(wish.stage, 0, by, &wish.reason);
@@ -26,7 +26,8 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Goes back because a person wants it: `revert`, `resume --goto-stage`.
+    /// Goes back because a person wants it, who was told what leaves the branch: `revert`, `resume
+    /// --goto-stage`.
     ///
     /// # Errors
     /// Exit 5 when the stage was not reached, or something of the user's would be lost.
@@ -42,7 +43,6 @@ impl Pipeline<'_> {
         let recorder = self.recorder();
         let tip = self.session.tip.clone();
         recorder.may_rewind(&tip, &target)?;
-        self.say_what_moves(stage, &tip, &target)?;
         let attempt = recorder.keep_attempt(&tip, reason, verdict)?;
         let order = self.session.order();
         for later in order.into_iter().filter(|other| *other >= stage) {
@@ -61,64 +61,13 @@ impl Pipeline<'_> {
         ));
         self.advance(&target)
     }
-
-    /// Says what is about to leave the branch, and whom that may surprise.
-    fn say_what_moves(&self, stage: Stage, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
-        let git = self.env.git;
-        let branch = self.env.refs.short_branch(&self.session.name);
-        let reader = git.reader();
-        let base = git.resolve(&format!("refs/heads/{}", self.session.file.base.branch))?;
-        let hidden: Vec<Oid> = std::iter::once(target.clone()).chain(base).collect();
-        let leave = reader.walk(std::slice::from_ref(tip), &hidden)?;
-        self.note(format!(
-            "going back to before {stage}: {} of {branch} and uncommitted edits of the session are kept as an attempt",
-            commits(leave.len())
-        ));
-        let own: Vec<String> = leave
-            .iter()
-            .filter(|commit| commit.parents.len() < 2 && is_a_persons(&commit.message))
-            .map(|commit| format!("{} {}", commit.id.short(), subject(&commit.message)))
-            .collect();
-        if !own.is_empty() {
-            let named = own.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
-            let more = own.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            self.warn(format!(
-                "not made by a stage, and kept there, too: {named}{more}; bring one along with git cherry-pick"
-            ));
-        }
-        for remote in git.remote_branches(&branch)? {
-            let Some(theirs) = git.resolve(remote.as_str())? else { continue };
-            let hidden: Vec<Oid> = hidden.iter().cloned().chain([theirs]).collect();
-            let unpushed = reader.walk(std::slice::from_ref(tip), &hidden)?.len();
-            if unpushed < leave.len() {
-                let remote = remote.short();
-                self.warn(format!(
-                    "{} of them are on {remote} already: others may have them, and a push needs --force-with-lease",
-                    leave.len() - unpushed
-                ));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn commits(n: usize) -> String {
-    if n == 1 { "1 commit".to_owned() } else { format!("{n} commits") }
-}
-
-/// True for a commit that is no step of a session; a hook may have named the session in it.
-fn is_a_persons(message: &str) -> bool {
-    let trailers = Trailers::parse(message);
-    [key::EVENT, key::STAGE, key::TASK].iter().all(|key| trailers.get(key).is_none())
-}
-
-fn subject(message: &str) -> &str {
-    message.lines().next().unwrap_or_default()
 }
 
 /// The commit `stage` began on: the newest one that completed an earlier stage, else the start.
-pub(super) fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
+///
+/// # Errors
+/// Exit 5 when the session has not reached the stage.
+pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
     let reached = session.done().contains(&stage) || session.next_stage() == Some(stage);
     if !reached || !session.order().contains(&stage) {
         return Err(Error::repository(format!(

@@ -6,6 +6,7 @@ use super::Pipeline;
 use super::circle::STRIKES;
 use super::progress::Progress;
 use super::stage_loop::{StageEnd, Turned};
+use super::standstill::other_way;
 use super::table::StageSpec;
 use crate::artifact::{Feedback, Origin};
 use crate::error::Error;
@@ -54,6 +55,7 @@ impl Why {
 
     fn words(&self, used: u32, max_replans: u32) -> String {
         match self {
+            Self::Drafts if used == 1 => "the only draft was refused".to_owned(),
             Self::Drafts => format!("{used} drafts were refused"),
             Self::Circle(what) | Self::Asked(what) | Self::Astray(what) => what.clone(),
             Self::Replans(wish) => format!(
@@ -143,7 +145,7 @@ impl Pipeline<'_> {
             self.mark(progress, progress.iteration, DraftEnding::Whole);
         }
         if let Some(under_way) = self.under_way.borrow_mut().as_mut() {
-            under_way.stuck = true;
+            under_way.stuck = Some(why.render(used, &words));
         }
         let said = said_of(&self.feedback_so_far()?, spec.stage, progress.iteration);
         let title = why.title(used, limit);
@@ -230,21 +232,9 @@ impl Pipeline<'_> {
         }
         let resume = "everything is kept; say what to do: git cowork resume on a terminal";
         let mut error = Error::failed(message).hint(resume);
-        error = match why {
-            Why::Drafts => {
-                let more = self.env.config.iterations(stage) + 2;
-                let set = format!("git config cowork.limits.iterations.{stage} {more}");
-                error.hint(format!("or allow more drafts: {set}"))
-            }
-            Why::Circle(_) => {
-                error.hint(format!("or begin it afresh: git cowork revert {name} --to {stage}"))
-            }
-            Why::Asked(_) | Why::Astray(_) => error.hint(format!(
-                "or let the draft wait for an answer: git cowork resume {name} --review wait"
-            )),
-            Why::Replans(wish) => error
-                .hint(format!("or go back yourself: git cowork revert {name} --to {}", wish.stage)),
-        };
+        let noted = why.render(0, "");
+        let kind = noted.trim_end();
+        error = error.hint(other_way(kind, stage, self.env.config, name));
         Err(error.into())
     }
 

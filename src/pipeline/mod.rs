@@ -13,13 +13,17 @@ mod delta;
 mod draft;
 mod edit;
 mod evidence;
+mod format;
 mod go_back;
 mod judge;
+mod law;
+mod leaving;
 mod limit;
 mod progress;
 pub mod prompts;
 mod record_stage;
 mod reopen;
+mod report;
 mod restore;
 mod review;
 mod rework;
@@ -27,6 +31,7 @@ mod scope;
 mod second_look;
 mod settle;
 mod stage_loop;
+mod standstill;
 mod summary;
 pub mod table;
 mod take_up;
@@ -36,6 +41,9 @@ mod usage;
 pub mod verify;
 
 pub use answer::Answer;
+pub use go_back::before;
+pub use leaving::Leaving;
+pub use standstill::{Standstill, standstill};
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,9 +138,9 @@ struct UnderWay {
     iteration: u32,
     ending: DraftEnding,
     notes: DraftNotes,
-    /// It cannot go on without a person: that must be known again after a stop, also where no
-    /// file was written.
-    stuck: bool,
+    /// It cannot go on without a person, and why: that must be known again after a stop, also
+    /// where no file was written.
+    stuck: Option<String>,
 }
 
 /// A run of a session.
@@ -172,8 +180,8 @@ impl<'a> Pipeline<'a> {
         self.protect_theirs()?;
         let result = self.stages().await.map_err(|error| self.make_room(error));
         // The reason of the stop is what the person must hear, whatever else fails.
-        if result.is_err()
-            && let Err(error) = self.stop_cleanly()
+        if let Err(reason) = &result
+            && let Err(error) = self.stop_after_error(Some(reason))
         {
             self.warn(format!("the draft could not be put away: {error:#}"));
         }
@@ -183,6 +191,11 @@ impl<'a> Pipeline<'a> {
     /// Keeps the draft under way in its ref and puts the session's paths back to the tip. Also for
     /// a run that was dropped in the middle by a signal.
     pub fn stop_cleanly(&self) -> anyhow::Result<()> {
+        self.stop_after_error(None)
+    }
+
+    /// The same for a run that ended with an error, which the person hears anyway.
+    fn stop_after_error(&self, told: Option<&anyhow::Error>) -> anyhow::Result<()> {
         let Some(UnderWay { iteration, ending, mut notes, stuck }) = self.under_way.take() else {
             return Ok(());
         };
@@ -190,13 +203,20 @@ impl<'a> Pipeline<'a> {
         let recorder = self.recorder();
         let tip = &self.session.tip;
         if let Err(error) = recorder.expect_tip(tip) {
-            self.warn(format!("files were left as they lie: {error}"));
+            // HEAD or the branch moved: where that ended the run, it is what the error is about.
+            let branch = self.env.refs.short_branch(&self.session.name);
+            let about = told.map(ToString::to_string).unwrap_or_default();
+            self.warn(match about.contains("HEAD ") || about.contains(&branch) {
+                true => "files were left as they lie".to_owned(),
+                false => format!("files were left as they lie: {error}"),
+            });
             self.kept.replace(Some("the files lie where they were".to_owned()));
             return Ok(());
         }
         let stage = self.stage.get();
         let name = RefNames::draft(&self.session.name, stage);
-        if stuck || recorder.differs_from(tip)? {
+        if stuck.is_some() || recorder.differs_from(tip)? {
+            notes.stuck = stuck;
             recorder.draft(tip, stage, iteration, ending, &notes)?;
             self.kept
                 .replace(Some(format!("draft {iteration} of {stage} is kept: git show {name}")));
@@ -236,12 +256,14 @@ impl<'a> Pipeline<'a> {
         loop {
             if self.session.is_completed() {
                 let commit = self.session.tip.to_string();
-                self.env.sink.emit(Event::SessionCompleted { commit });
+                let usage = self.env.models.meter.used().usage;
+                self.env.sink.emit(Event::SessionCompleted { commit, usage });
                 return Ok(Finish::Completed);
             }
             interrupt::check()?;
             let stage = self.present_stage()?;
             self.stage.set(stage);
+            self.raise_format(stage)?;
             match self.run_stage(table::row(stage)).await? {
                 StageEnd::Completed(stage) if self.env.stop_after == Some(stage) => {
                     return Ok(Finish::Stopped(stage));

@@ -1,7 +1,5 @@
 //! What is known of a stage while it is worked on, and how its drafts are counted.
 
-use std::time::Instant;
-
 use super::Pipeline;
 use super::edit::Edit;
 use super::evidence::Evidence;
@@ -45,8 +43,9 @@ pub(super) struct Progress {
     pub edit: Option<Edit>,
     /// The actor's closing words about the newest draft.
     pub words: String,
-    /// When the newest draft was begun.
-    pub began: Option<Instant>,
+    /// Milliseconds of work the session had taken when the newest draft was begun; the time a
+    /// person is waited for is none.
+    pub began: Option<u64>,
     /// Who generated it.
     pub credit: Credit,
     /// What was run.
@@ -75,6 +74,7 @@ impl Progress {
                 format!("{who} {words}")
             }),
             refusals: self.refusals,
+            stuck: None,
         }
     }
 }

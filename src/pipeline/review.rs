@@ -22,6 +22,7 @@ impl Pipeline<'_> {
         progress: &mut Progress,
     ) -> anyhow::Result<Turned> {
         if !self.env.config.gated(spec.stage) {
+            self.tell_of_broken_law(spec, progress)?;
             return Ok(Turned::On);
         }
         let bytes = self.bytes_now(spec)?;
@@ -30,6 +31,7 @@ impl Pipeline<'_> {
         {
             return Ok(Turned::On);
         }
+        self.tell_of_broken_law(spec, progress)?;
         match self.env.mode {
             Mode::Auto => {
                 progress.approval = Some(Approval { bytes, verdict: Verdict::Auto, by: None });
@@ -339,7 +341,9 @@ impl Pipeline<'_> {
             stage: spec.stage,
             iteration: progress.used(),
             limit: self.allowed(spec, progress)?,
-            elapsed_s: progress.began.map_or(0, |began| began.elapsed().as_secs()),
+            elapsed_s: progress.began.map_or(0, |began| {
+                self.env.models.meter.used().millis.saturating_sub(began) / 1000
+            }),
             usage: progress.credit.spent.usage,
             documents: self.documents(spec, &store)?,
             since: look.since,

@@ -2,7 +2,7 @@
 //! what is there, a bounded number of times (row B9).
 
 use super::Pipeline;
-use super::checks::{CheckInput, whole_session};
+use super::checks::{CheckInput, Recorded, whole_session};
 use super::evidence::Evidence;
 use super::stage_loop::StageEnd;
 use super::table::StageSpec;
@@ -34,7 +34,8 @@ impl Pipeline<'_> {
         *found = self.evidence(None).await?;
         let files = self.files();
         let baseline = self.baseline_of_change()?;
-        let exists = |path: &str| self.is_recorded(path);
+        let recorded = Recorded::at(self.env.git, &self.session.tip);
+        let exists = |path: &str| recorded.has(path);
         let order = self.session.order();
         let report = whole_session(
             &order,
@@ -46,6 +47,7 @@ impl Pipeline<'_> {
                 evidence: found.as_ref(),
             },
         );
+        recorded.heard()?;
         if report.is_ok() {
             return Ok(None);
         }

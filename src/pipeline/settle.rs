@@ -6,12 +6,13 @@ use std::fmt::Write as _;
 use super::Pipeline;
 use super::evidence::Evidence;
 use super::progress::Progress;
+use super::report::with_sections;
 use super::table::StageSpec;
 use super::usage::USAGE;
 use crate::artifact::check::derive_feature_status;
 use crate::artifact::{Artifact, FeatureStatus, Store};
 use crate::event::Event;
-use crate::pipeline::checks::{CheckInput, whole_session};
+use crate::pipeline::checks::{CheckInput, Recorded, whole_session};
 use crate::stage::Stage;
 use crate::workspace::Refusal;
 
@@ -37,13 +38,15 @@ impl Pipeline<'_> {
             && let Some(report) = store.text(Artifact::DeliveryReport)?
             && !report.trim().is_empty()
         {
-            let report = with_section(&report, USAGE, &self.usage_section(progress));
-            store.save_text(Artifact::DeliveryReport, &report)?;
+            let mut sections = self.story(&store)?.sections();
+            sections.push((USAGE, self.usage_section(progress)));
+            store.save_text(Artifact::DeliveryReport, &with_sections(&report, &sections))?;
         }
         if spec.stage < Stage::Coding {
             return Ok(());
         }
-        let mut features = store.features()?;
+        let before = store.features()?;
+        let mut features = before.clone();
         derive_feature_status(&mut features, &store.plan()?);
         for feature in &mut features.features {
             feature.status = match (spec.stage, feature.status) {
@@ -54,7 +57,8 @@ impl Pipeline<'_> {
                 (_, status) => status,
             };
         }
-        if store.text(Artifact::Features)?.is_some() {
+        // A file that says so already keeps its bytes, whoever laid it out.
+        if features != before {
             store.save(Artifact::Features, &features)?;
         }
         Ok(())
@@ -105,7 +109,8 @@ impl Pipeline<'_> {
         evidence: Option<&Evidence>,
     ) -> anyhow::Result<String> {
         let baseline = self.baseline_of_change()?;
-        let exists = |path: &str| self.is_recorded(path);
+        let recorded = Recorded::at(self.env.git, &self.session.tip);
+        let exists = |path: &str| recorded.has(path);
         let order = self.session.order();
         let report = whole_session(
             &order,
@@ -117,6 +122,7 @@ impl Pipeline<'_> {
                 evidence,
             },
         );
+        recorded.heard()?;
         let mut out = format!("{MECHANICAL}\n\n");
         match evidence {
             Some(evidence) => {

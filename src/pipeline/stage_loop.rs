@@ -9,7 +9,7 @@
 //! asked twice about the same bytes.
 
 use super::Pipeline;
-use super::checks::CheckInput;
+use super::checks::{CheckInput, Recorded};
 use super::limit::{Why, Wish};
 use super::progress::Progress;
 use super::table::StageSpec;
@@ -210,22 +210,20 @@ impl Pipeline<'_> {
         let files = self.files();
         let baseline = self.baseline_of_change()?;
         let drafted = self.env.workspace.written_paths();
+        let recorded = Recorded::at(self.env.git, &self.session.tip);
         let exists = |path: &str| {
-            self.is_recorded(path)
+            recorded.has(path)
                 || drafted.iter().any(|file| file == path) && self.env.workspace.exists(path)
         };
-        Ok(spec.check.run(&CheckInput {
+        let report = spec.check.run(&CheckInput {
             store: Store::new(&files),
             limits: &self.env.config.limits,
             baseline: baseline.as_ref(),
             exists: &exists,
             evidence: progress.evidence.as_ref(),
-        }))
-    }
-
-    /// Whether a file is in the session's history, not only in the working tree.
-    pub(super) fn is_recorded(&self, path: &str) -> bool {
-        self.env.git.blob_id(&self.session.tip, path).is_ok_and(|blob| blob.is_some())
+        });
+        recorded.heard()?;
+        Ok(report)
     }
 
     /// What a finished conversation of the actor asks for.

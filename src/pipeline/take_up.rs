@@ -42,6 +42,11 @@ impl Pipeline<'_> {
                 aborted = true;
                 None
             }
+            Some(KeptDraft::LeftBehind(commit)) => {
+                // As a revert does it: what is drafted from here on is not that commit's.
+                self.recorder().end_draft(&commit, spec.stage)?;
+                None
+            }
             _ => None,
         };
         let waits = self.session.waiting().is_some_and(|waiting| waiting.answer.is_none());

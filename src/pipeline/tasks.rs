@@ -32,6 +32,7 @@ impl Pipeline<'_> {
         progress: &mut Progress,
         pending: Vec<Task>,
     ) -> anyhow::Result<Turned> {
+        let last = pending.last().map(|task| task.id.clone());
         for task in pending {
             let label = format!("{} {}", task.id, task.title);
             self.announce(spec, progress, Some(label))?;
@@ -66,7 +67,10 @@ impl Pipeline<'_> {
                     self.mark(progress, progress.iteration, DraftEnding::Partial);
                 }
                 // What comes after may build on it: the draft ends here.
-                TaskEnd::Open => break,
+                TaskEnd::Open => {
+                    self.tell_of_open_task(&task, last.as_ref() != Some(&task.id))?;
+                    break;
+                }
                 TaskEnd::Refused => return Ok(Turned::Again),
             }
         }
@@ -120,10 +124,27 @@ impl Pipeline<'_> {
     }
 
     fn task_is_completed(&self, task: &Task) -> anyhow::Result<bool> {
+        Ok(self.task_status(task)? == Some(TaskStatus::Completed))
+    }
+
+    fn task_status(&self, task: &Task) -> anyhow::Result<Option<TaskStatus>> {
         let files = self.files();
         let plan = Store::new(&files).plan()?;
-        let status = plan.tasks.iter().find(|t| t.id == task.id).map(|t| t.status);
-        Ok(status == Some(TaskStatus::Completed))
+        Ok(plan.tasks.iter().find(|t| t.id == task.id).map(|t| t.status))
+    }
+
+    /// A conversation that ends without its task completed ends the draft: why nothing is done
+    /// about the tasks after it must be seen.
+    fn tell_of_open_task(&self, task: &Task, others_wait: bool) -> anyhow::Result<()> {
+        let how = match self.task_status(task)? {
+            Some(TaskStatus::Blocked) => "the actor says that it is blocked",
+            Some(TaskStatus::InProgress) => "the actor ended with it in progress",
+            Some(_) => "the actor ended without setting its status",
+            None => "it is no longer in the plan",
+        };
+        let wait = if others_wait { "; the tasks after it wait" } else { "" };
+        self.warn(format!("{} is not completed: {how}{wait}", task.id));
+        Ok(())
     }
 
     /// Top-level tasks without a commit, in the order of their dependencies.

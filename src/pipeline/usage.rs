@@ -61,7 +61,7 @@ impl Pipeline<'_> {
         parts.push((Stage::Delivery, progress.credit.spent));
         let mut sum = Spent::default();
         parts.iter().for_each(|(_, spent)| sum += *spent);
-        let mut out = format!("{USAGE}\n\nModels used {}", sum.words());
+        let mut out = format!("Models used {}", sum.words());
         if let Some(cost) = sum.cost() {
             let _ = write!(out, ", {cost}");
         }

@@ -14,7 +14,7 @@ pub use tags::wrong_tags;
 
 use serde::Serialize;
 
-use super::checks::CheckInput;
+use super::checks::{CheckInput, Recorded};
 use super::{scope, table};
 use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
@@ -125,16 +125,13 @@ impl Verify<'_> {
         let all = [Stage::Prd, Stage::Design, Stage::Plan];
         let done = session.done();
         let stages = if session.history.is_empty() { &all[..] } else { &done };
-        let recorded = |path: &str| {
-            let blob = self.git.blob_id(&session.tip, path);
-            blob.is_ok_and(|blob| blob.is_some())
-        };
+        let recorded = Recorded::at(self.git, &session.tip);
         for &stage in stages {
             let report = table::row(stage).check.run(&CheckInput {
                 store,
                 limits: &self.config.limits,
                 baseline: baseline.as_ref(),
-                exists: &recorded,
+                exists: &|path: &str| recorded.has(path),
                 evidence: None,
             });
             for finding in report.findings {
@@ -152,6 +149,7 @@ impl Verify<'_> {
                 }
             }
         }
+        recorded.heard()?;
         Ok(problems)
     }
 }

@@ -33,8 +33,12 @@ impl Recorder<'_> {
         let tracked = status.filter(|e| e.kind != StatusKind::Untracked && !e.submodule);
         paths.extend(tracked.map(|entry| entry.path));
         let tree = self.git.snapshot_tree(tip, &paths)?;
-        let staged = self.staged(tip)?.filter(|staged| *staged != tree);
-        self.attempt_with(tip, &tree, staged.as_ref(), reason, verdict)
+        let mut behind = Vec::new();
+        if let Some(staged) = self.staged(tip)?.filter(|staged| *staged != tree) {
+            let words = format!("what was staged: {reason}\n");
+            behind.push(self.git.commit_tree(&staged, std::slice::from_ref(tip), &words)?);
+        }
+        self.attempt_of(tip, &tree, &behind, reason, verdict)
     }
 
     /// True when putting the session's paths back to `tip` would take something away.
@@ -47,22 +51,13 @@ impl Recorder<'_> {
         self.git.staged_tree(tip, &self.changes()?)
     }
 
-    /// An attempt with this tree on top of the tip; answers with its number.
+    /// An attempt with this tree on top of the tip, with more that is kept behind it; answers with
+    /// its number.
     pub(super) fn attempt_of(
         &self,
         tip: &Oid,
         tree: &Oid,
-        reason: &str,
-        verdict: Verdict,
-    ) -> anyhow::Result<u32> {
-        self.attempt_with(tip, tree, None, reason, verdict)
-    }
-
-    fn attempt_with(
-        &self,
-        tip: &Oid,
-        tree: &Oid,
-        staged: Option<&Oid>,
+        behind: &[Oid],
         reason: &str,
         verdict: Verdict,
     ) -> anyhow::Result<u32> {
@@ -72,11 +67,7 @@ impl Recorder<'_> {
         trailers.push(key::REVIEW, verdict.name());
         let subject = format!("attempt {number}: {reason}");
         let message = Message { subject, body: String::new(), trailers };
-        let mut parents = vec![tip.clone()];
-        if let Some(staged) = staged {
-            let words = format!("what was staged at attempt {number}\n");
-            parents.push(self.git.commit_tree(staged, std::slice::from_ref(tip), &words)?);
-        }
+        let parents: Vec<Oid> = std::iter::once(tip).chain(behind).cloned().collect();
         let kept = self.git.commit_tree(tree, &parents, &message.render())?;
         point("attempt.before-ref");
         RefTransaction::new(format!("cowork: attempt {number}"))

@@ -39,6 +39,8 @@ pub struct DraftNotes {
     pub asks: Option<String>,
     /// How many calls a guard has refused in the stage.
     pub refusals: u32,
+    /// Why it cannot go on without a person, in the pipeline's own form.
+    pub stuck: Option<String>,
 }
 
 /// How a kept draft ended.
@@ -110,6 +112,7 @@ impl Recorder<'_> {
         if notes.refusals > 0 {
             trailers.push(key::REFUSALS, notes.refusals.to_string());
         }
+        trailers.push(key::STUCK, notes.stuck.as_deref().unwrap_or_default());
         self.put_draft(tip, tree, stage, iteration, trailers)
     }
 

@@ -9,17 +9,22 @@ mod approval;
 mod attempt;
 mod changes;
 mod credit;
+mod delivery;
+mod format;
 mod kept;
 mod labels;
 mod landed;
 mod mend;
+mod merge;
 mod retire;
 
 pub use abort::{arm, point};
 pub use approval::{Approval, Bytes};
 pub use changes::{Scope, Tracked, collect, in_session};
 pub use credit::Credit;
+pub use delivery::Delivery;
 pub use kept::{BroughtBack, DraftEnding, DraftNotes};
+pub use merge::Obstacle;
 
 use crate::config::Project;
 use crate::error::Error;

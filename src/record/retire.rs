@@ -9,16 +9,30 @@ impl Recorder<'_> {
     /// Moves the session from its branch into the archive; its drafts end. The branch must not be
     /// checked out anywhere.
     pub fn archive(&self, tip: &Oid) -> anyhow::Result<()> {
-        let archive = RefNames::archive(self.name);
         let transaction = RefTransaction::new(format!("cowork: archive {}", self.name))
-            .create(&archive, tip)
             .delete(&self.refs.branch(self.name), tip);
+        let transaction = self.keep_in_archive(transaction, tip)?;
         let root = format!("refs/cowork/drafts/{}/", self.name);
         let transaction = self.delete_below(transaction, &root)?;
         point("archive.before-refs");
         transaction.commit(self.git)?;
         point("archive.after-refs");
         Ok(())
+    }
+
+    /// Lets the archive name the tip, whatever it named before: a merge without artifacts keeps its
+    /// session there, too.
+    pub(super) fn keep_in_archive(
+        &self,
+        transaction: RefTransaction,
+        tip: &Oid,
+    ) -> anyhow::Result<RefTransaction> {
+        let archive = RefNames::archive(self.name);
+        Ok(match self.git.resolve(archive.as_str())? {
+            Some(old) if old == *tip => transaction,
+            Some(old) => transaction.update(&archive, tip, &old),
+            None => transaction.create(&archive, tip),
+        })
     }
 
     /// Moves the session from the archive back to its branch.
@@ -29,11 +43,15 @@ impl Recorder<'_> {
             .commit(self.git)
     }
 
-    /// Removes branch and tags; an attempt must hold the tip. The branch must not be checked out
-    /// anywhere.
+    /// Removes branch and tags, and what the archive has of it; an attempt must hold the tip. The
+    /// branch must not be checked out anywhere.
     pub fn delete(&self, tip: &Oid) -> anyhow::Result<()> {
-        let transaction = RefTransaction::new(format!("cowork: delete {}", self.name))
+        let mut transaction = RefTransaction::new(format!("cowork: delete {}", self.name))
             .delete(&self.refs.branch(self.name), tip);
+        let archive = RefNames::archive(self.name);
+        if self.git.resolve(archive.as_str())?.as_ref() == Some(tip) {
+            transaction = transaction.delete(&archive, tip);
+        }
         let root = format!("refs/tags/cowork/{}/", self.name);
         let transaction = self.delete_below(transaction, &root)?;
         point("delete.before-refs");
@@ -51,9 +69,19 @@ impl Recorder<'_> {
         Ok(refs.iter().fold(transaction, |all, info| all.delete(&info.name, &info.object)))
     }
 
-    /// Keeps a draft that no commit of the session holds as an attempt, before its ref goes.
-    pub fn keep_draft(&self, tip: &Oid, draft: &Oid, reason: &str) -> anyhow::Result<u32> {
-        let tree = self.git.tree_of(draft.as_str())?.unwrap_or_else(|| draft.clone());
-        self.attempt_of(tip, &tree, reason, Verdict::Passed)
+    /// Keeps drafts as an attempt before their refs go: an unfinished one as what was not committed,
+    /// older ones behind it and `others` as further parents. Answers with its number.
+    pub fn keep_drafts(
+        &self,
+        tip: &Oid,
+        unfinished: Option<&Oid>,
+        others: &[Oid],
+        reason: &str,
+    ) -> anyhow::Result<u32> {
+        let held = unfinished.unwrap_or(tip);
+        let tree = self.git.tree_of(held.as_str())?.unwrap_or_else(|| held.clone());
+        let others = others.iter().filter(|other| Some(*other) != unfinished);
+        let behind: Vec<Oid> = unfinished.into_iter().chain(others).cloned().collect();
+        self.attempt_of(tip, &tree, &behind, reason, Verdict::Passed)
     }
 }

@@ -1,6 +1,8 @@
 //! Kept drafts, read: what a stage's side ref holds, and what lies beside the session's branch.
 
-use super::{Entry, Kind, RefNames, Session, Verdict};
+use super::message::key;
+use super::{CommittedFiles, Entry, Kind, RefNames, Session, Verdict};
+use crate::artifact::{Artifact, Origin, Store};
 use crate::git::{Git, Oid};
 use crate::stage::Stage;
 
@@ -32,9 +34,11 @@ pub(crate) enum KeptDraft {
     Elsewhere(Entry),
     /// A person aborted it, and nothing has happened since.
     Aborted,
+    /// It became this commit of its stage, which plain git has taken off the branch since.
+    LeftBehind(Oid),
 }
 
-/// The kept draft of the session's present stage, unless its run was completed or ended.
+/// The kept draft of the session's present stage, unless its stage was recorded or its run ended.
 pub(crate) fn kept_draft(
     git: &Git,
     session: &Session,
@@ -48,8 +52,12 @@ pub(crate) fn kept_draft(
     if entry.verdict() == Some(Verdict::Aborted) {
         return Ok((on == Some(&session.tip)).then_some(KeptDraft::Aborted));
     }
-    if was_completed(git, session, stage, &entry)? {
+    let done = |e: &Entry| e.kind == Kind::Stage(stage) && e.parents.first() == on;
+    if session.history.iter().any(done) {
         return Ok(None);
+    }
+    if let Some(commit) = left_behind(git, session, stage, &entry)? {
+        return Ok(Some(KeptDraft::LeftBehind(commit)));
     }
     let place = session.history.iter().position(|e| Some(&e.commit) == on);
     let completed = |e: &Entry| matches!(e.kind, Kind::Stage(_) | Kind::Start);
@@ -63,28 +71,80 @@ pub(crate) fn kept_draft(
     })
 }
 
-/// True when a stage commit (also one that a plain `git reset` left behind, as its tag shows)
-/// stands where this draft stood. What lies below the draft was left behind before it was begun: a
-/// revert ends the drafts of its stages on the tip it leaves.
-fn was_completed(
+/// The stage commit that stands where this draft stood, and that a plain `git reset` left behind, as
+/// its tag shows. What lies below the draft was left behind before it was begun: drafts of a stage
+/// end on the tip that is left.
+fn left_behind(
     git: &Git,
     session: &Session,
     stage: Stage,
     draft: &Entry,
-) -> anyhow::Result<bool> {
+) -> anyhow::Result<Option<Oid>> {
     let on = draft.parents.first();
-    let done = |entry: &Entry| entry.kind == Kind::Stage(stage) && entry.parents.first() == on;
-    if session.history.iter().any(done) {
-        return Ok(true);
-    }
     for tag in git.list_refs(&[&format!("refs/tags/cowork/{}/", session.name)])? {
         let label = tag.name.as_str().rsplit('/').next().unwrap_or_default();
         let of_stage = label == stage.name() || label.starts_with(&format!("{stage}-"));
         if of_stage && git.resolve(&format!("{}^1", tag.oid))?.as_ref() == on {
             let below = session.beside_tip(git, &draft.commit)?;
             if !below.iter().any(|entry| entry.commit == tag.oid) {
-                return Ok(true);
+                return Ok(Some(tag.oid));
             }
+        }
+    }
+    Ok(None)
+}
+
+/// The newest drafts of those stages where a person's own bytes stand in a draft, this or an older
+/// one, and in no commit of the session.
+pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
+    let mut found = Vec::new();
+    for stage in session.order() {
+        let Some(newest) = git.resolve(RefNames::draft(&session.name, stage).as_str())? else {
+            continue;
+        };
+        let mut drafts = session.beside_tip(git, &newest)?;
+        // An edit of the code is noted nowhere; a person who had a word in coding may have made one
+        // in any draft.
+        let any = stage == Stage::Coding && has_a_persons_word(git, session, stage)?;
+        drafts.retain(|draft| {
+            any || draft.trailers.get(key::EDITED).is_some()
+                || draft.verdict() == Some(Verdict::Edited)
+        });
+        for draft in drafts {
+            if !is_recorded(git, session, stage, &draft)? {
+                found.push(newest);
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a person gave feedback to the stage: to a draft that was recorded, or to the newest.
+fn has_a_persons_word(git: &Git, session: &Session, stage: Stage) -> anyhow::Result<bool> {
+    let newest = git.resolve(RefNames::draft(&session.name, stage).as_str())?;
+    for commit in newest.iter().chain([&session.tip]) {
+        let files = CommittedFiles::new(git, &session.name, commit);
+        // What somebody broke by hand may hold anything.
+        let Ok(said) = Store::new(&files).feedback() else { return Ok(true) };
+        if said.iter().any(|entry| entry.stage == stage && entry.from == Origin::Human) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a commit of the stage, or the tip, has every file as this draft has it.
+fn is_recorded(git: &Git, session: &Session, stage: Stage, draft: &Entry) -> anyhow::Result<bool> {
+    let Some(on) = draft.parents.first() else { return Ok(false) };
+    let mut paths = git.changed_paths(on, &draft.commit)?;
+    // It only grows.
+    paths.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
+    let drafted = git.blob_ids(&draft.commit, &paths)?;
+    let stages = session.history.iter().filter(|entry| entry.kind == Kind::Stage(stage));
+    for commit in stages.map(|entry| &entry.commit).chain([&session.tip]) {
+        if git.blob_ids(commit, &paths)? == drafted {
+            return Ok(true);
         }
     }
     Ok(false)

@@ -3,14 +3,11 @@
 //! the merge was made (with a merge commit, squashed, without artifacts) or whether the session's
 //! branch still exists.
 
-use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key};
+use super::merged::{bases, merged_in};
+use super::{Entry, RefNames, Session, SessionName, Trailers, artifact_path, key};
 use crate::artifact::{Artifact, Base, Parent, SessionFile};
 use crate::error::Error;
 use crate::git::{Commit, Git, Head, Object, Oid};
-use crate::stage::Stage;
-
-/// Sessions that were started on one another's branches, at most: a circle ends here.
-const MAX_GENERATIONS: usize = 16;
 
 /// What a change request starts from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,7 +169,7 @@ fn commits_of_family(
 }
 
 /// A session with a branch here or on a remote (true), or in the archive.
-fn known(
+pub(super) fn known(
     git: &Git,
     refs: &RefNames,
     name: &SessionName,
@@ -191,7 +188,7 @@ fn known(
 /// Where a session was merged: the outermost branch of those its base stands in for.
 fn home(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<Home>> {
     let mut found = None;
-    for branch in bases(git, refs, &session.file.base.branch)? {
+    for branch in bases(git, refs, session)? {
         let local = git.resolve(&format!("refs/heads/{branch}"))?;
         let remotes = git.remote_branches(&branch)?;
         let remotes = remotes.iter().filter_map(|remote| git.resolve(remote.as_str()).transpose());
@@ -206,50 +203,20 @@ fn home(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<
     Ok(found)
 }
 
-/// The branch a session was started from, and where that is another session's, the branch that one
-/// was started from, and so on.
-fn bases(git: &Git, refs: &RefNames, branch: &str) -> anyhow::Result<Vec<String>> {
-    let mut branches = Vec::new();
-    let mut next = branch.to_owned();
-    while !next.is_empty() && branches.len() < MAX_GENERATIONS && !branches.contains(&next) {
-        branches.push(next.clone());
-        let full = format!("refs/heads/{next}");
-        let session = refs.session_of(&full).map(|name| known(git, refs, &name)).transpose()?;
-        next = session.flatten().map(|(session, _)| session.file.base.branch).unwrap_or_default();
-    }
-    Ok(branches)
-}
-
-/// Whether a commit holds what the session delivered, and if so whether with its artifacts: by its
-/// ancestors, by its tree (a squash), or by the trailers of a commit (a squash or a merge without
-/// artifacts).
+/// Whether a commit holds what the session delivered, and if so whether with its artifacts.
 fn holds(git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<bool>> {
     let report = artifact_path(&session.name, Artifact::DeliveryReport);
-    let theirs = git.blob_id(tip, &report)?;
-    let with_artifacts = theirs.is_some();
-    if git.is_ancestor(&session.tip, tip)? {
-        return Ok(Some(with_artifacts));
-    }
-    if let Some(file) = delivered_in(git, &session.name, tip)? {
-        // Another report is an earlier delivery: what came after it is not merged.
-        let same = file.id == session.file.id && theirs == git.blob_id(&session.tip, &report)?;
-        return Ok(same.then_some(true));
-    }
-    let hide: Vec<Oid> = session.file.base.commit.parse().into_iter().collect();
-    let Ok(commits) = git.reader().walk(std::slice::from_ref(tip), &hide) else {
-        // The base is missing here: a shallow clone.
-        return Ok(None);
-    };
-    let mut entries = commits.iter().filter_map(|commit| Entry::of(commit, &session.file.id));
-    let merged = entries.any(|entry| {
-        entry.trailers.get(key::EVENT) == Some("merge")
-            || entry.kind == Kind::Stage(Stage::Delivery)
-    });
-    Ok(merged.then_some(with_artifacts))
+    let with_artifacts = git.blob_id(tip, &report)?.is_some();
+    let merged = merged_in(git, session, tip)?.filter(|merged| merged.whole);
+    Ok(merged.map(|_| with_artifacts))
 }
 
 /// `session.json` of a session that a tree holds as delivered.
-fn delivered_in(git: &Git, name: &SessionName, at: &Oid) -> anyhow::Result<Option<SessionFile>> {
+pub(super) fn delivered_in(
+    git: &Git,
+    name: &SessionName,
+    at: &Oid,
+) -> anyhow::Result<Option<SessionFile>> {
     let reader = git.reader();
     let read = |artifact| reader.blob(Object::At(at, &artifact_path(name, artifact)));
     let Some(bytes) = read(Artifact::Session)? else { return Ok(None) };

@@ -1,13 +1,17 @@
 //! What happened to a session, step by step: from its history, its attempts, its kept drafts and
 //! its feedback. Nothing here is stored; a clone tells what its refs tell.
 
-use std::collections::HashSet;
+mod order;
+
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use super::{CommittedFiles, Entry, Kind, RefNames, Session, StateDir, Verdict, key};
+use super::{
+    Attempt, CommittedFiles, Entry, Kind, RefNames, Session, StateDir, Verdict, attempts, key,
+};
 use crate::artifact::{BY_HAND, Feedback, Origin, Store};
 use crate::clock;
 use crate::git::{Git, Oid};
@@ -69,6 +73,9 @@ pub struct Step {
     pub transcripts: Vec<PathBuf>,
     #[serde(skip)]
     order: Order,
+    /// The attempt a kept draft was left behind with.
+    #[serde(skip)]
+    left: Option<u32>,
     /// What was counted.
     #[serde(skip)]
     pub spent: Spent,
@@ -98,9 +105,6 @@ struct Tokens {
 /// What decides which of two steps of the same second, told by different refs, comes first.
 type Order = (i64, Option<Stage>, u32, u8);
 
-/// A row of steps in the order one ref tells them.
-type Row = std::vec::IntoIter<Step>;
-
 /// Every step that is known here, in order.
 pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
     let mut teller = Teller {
@@ -113,24 +117,8 @@ pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
     let mut rows = teller.attempts()?;
     rows.push(teller.row(&session.history, None)?);
     rows.extend(teller.drafts()?);
-    Ok(merged(rows))
-}
-
-/// Merges rows by time; no row is reordered.
-fn merged(rows: Vec<Vec<Step>>) -> Vec<Step> {
-    let mut rows: Vec<std::iter::Peekable<Row>> =
-        rows.into_iter().map(|row| row.into_iter().peekable()).collect();
-    let mut steps = Vec::new();
-    loop {
-        let heads = rows.iter_mut().enumerate().filter_map(|(at, row)| {
-            // Of the same second, what was left behind happened first.
-            let head = row.peek()?;
-            let (time, stage, iteration, rank) = head.order;
-            Some(((time, head.attempt.is_none(), stage, iteration, rank), at))
-        });
-        let Some((_, at)) = heads.min() else { return steps };
-        steps.extend(rows.get_mut(at).and_then(Iterator::next));
-    }
+    let below = order::below(git, session, &rows)?;
+    Ok(order::merged(rows, &below))
 }
 
 struct Teller<'a> {
@@ -177,6 +165,7 @@ impl Teller<'_> {
             let name = RefNames::draft(&self.session.name, stage);
             let Some(tip) = self.git.resolve(name.as_str())? else { continue };
             let mut entries = self.new_entries(&tip)?;
+            let left = self.ended_with(&entries)?;
             // The note that ends a draft is not one.
             entries.retain(|entry| {
                 matches!(entry.kind, Kind::Draft(_)) && entry.verdict() != Some(Verdict::Aborted)
@@ -186,10 +175,28 @@ impl Teller<'_> {
                 step.event = "draft_kept";
                 "actor".clone_into(&mut step.actor);
                 step.to.clone_from(&step.from);
+                step.left = step.commit.as_ref().and_then(|id| left.get(id)).copied();
             }
             rows.push(row);
         }
         Ok(rows)
+    }
+
+    /// The attempts that drafts were left behind with: the note that ends a draft stands on the tip
+    /// that was left.
+    fn ended_with(&self, drafts: &[Entry]) -> anyhow::Result<HashMap<String, u32>> {
+        let attempts = attempts(self.git, Some(&self.session.name))?;
+        let (mut left, mut number) = (HashMap::new(), None);
+        for entry in drafts.iter().rev() {
+            if entry.verdict() == Some(Verdict::Aborted) {
+                let on = entry.parents.first();
+                let of_tip = |attempt: &&Attempt| Some(&attempt.tip) == on;
+                number = attempts.iter().rev().find(of_tip).map(|attempt| attempt.number);
+            } else if let Some(number) = number {
+                left.insert(entry.commit.to_string(), number);
+            }
+        }
+        Ok(left)
     }
 
     /// The session's commits below a tip that no other row tells of, oldest first.
@@ -356,13 +363,17 @@ impl Teller<'_> {
     ) -> anyhow::Result<(Option<String>, Option<String>)> {
         let Some(tip) = attempt.parents.first() else { return Ok((None, None)) };
         let left = Session::load(self.git, &self.session.name, tip)?;
-        let from = left.next_stage().map_or("completed".to_owned(), |stage| stage.to_string());
+        let stands = |session: &Session| {
+            let next = session.next_stage();
+            next.map_or("completed".to_owned(), |stage| stage.to_string())
+        };
+        let from = stands(&left);
         let reader = self.git.reader();
         let gone = reader.walk(std::slice::from_ref(tip), others)?;
         let gone: HashSet<&Oid> = gone.iter().map(|commit| &commit.id).collect();
         let shared = left.history.iter().filter(|entry| !gone.contains(&entry.commit));
         let shared = Session { history: shared.cloned().collect(), ..left };
-        Ok((Some(from), shared.next_stage().map(|stage| stage.to_string())))
+        Ok((Some(from), Some(stands(&shared))))
     }
 
     /// The transcripts of what a step is about.
@@ -430,14 +441,6 @@ mod tests {
     fn step(time: i64, event: &'static str, attempt: Option<u32>) -> Step {
         let order = (time, None, 0, 0);
         Step { timestamp: moment(time), event, attempt, order, ..Step::default() }
-    }
-
-    #[test]
-    fn rows_are_merged_by_time_and_never_reordered() {
-        let main = vec![step(1, "a", None), step(5, "b", None), step(4, "c", None)];
-        let left = vec![step(4, "x", Some(1)), step(5, "y", Some(1))];
-        let names: Vec<&str> = merged(vec![main, left]).iter().map(|step| step.event).collect();
-        assert_eq!(names, ["a", "x", "y", "b", "c"]);
     }
 
     #[test]

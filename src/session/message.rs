@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 const MAX_SUBJECT: usize = 72;
 /// Longest body kept from a model's summary, in characters.
 const MAX_BODY: usize = 2_000;
+/// Longest document kept as a body, in characters.
+const MAX_DOCUMENT: usize = 60_000;
 
 /// `Cowork-…` trailer keys (contract, section 2).
 pub mod key {
@@ -50,12 +52,16 @@ pub mod key {
     pub const CRITIC_SAID: &str = "Cowork-Critic-Said";
     /// On a kept draft only: how many calls a guard has refused in the stage.
     pub const REFUSALS: &str = "Cowork-Refusals";
+    /// On a kept draft only: the run ended because it cannot go on without a person, and why.
+    pub const STUCK: &str = "Cowork-Stuck";
     /// On a kept draft only: the actor had not finished it.
     pub const PARTIAL: &str = "Cowork-Partial";
     /// On a kept draft only: what a person edited in it by hand, and whether the rest follows.
     pub const EDITED: &str = "Cowork-Edited";
     /// On a kept draft only: the commit a person looked at last.
     pub const SEEN: &str = "Cowork-Seen";
+    /// On a merge: the session's tip that was merged.
+    pub const TIP: &str = "Cowork-Tip";
     /// On a kept draft only: the commit the critic read last.
     pub const READ: &str = "Cowork-Read";
 }
@@ -77,6 +83,11 @@ impl Trailers {
     pub fn get(&self, key: &str) -> Option<&str> {
         let found = self.0.iter().rev().find(|(k, _)| k.eq_ignore_ascii_case(key));
         found.map(|(_, value)| value.as_str())
+    }
+
+    /// One a line: the last paragraph of a message.
+    pub fn render(&self) -> String {
+        self.0.iter().map(|(key, value)| format!("{key}: {value}\n")).collect()
     }
 
     /// True when these go on from `others`: git and hooks add their own at the end.
@@ -143,16 +154,23 @@ pub struct Message {
 impl Message {
     /// The text for `git commit -F`.
     pub fn render(&self) -> String {
+        self.rendered(&tame_body(&self.body))
+    }
+
+    /// The same with a whole Markdown document for a body: nothing of it is cut short, and no line
+    /// is broken, which tables and graphs would not bear.
+    pub fn render_document(&self) -> String {
+        self.rendered(&tame_document(&self.body))
+    }
+
+    fn rendered(&self, body: &str) -> String {
         let mut out = subject_line(&self.subject);
         out.push('\n');
-        let body = tame_body(&self.body);
         if !body.is_empty() {
             let _ = write!(out, "\n{body}\n");
         }
         out.push('\n');
-        for (key, value) in &self.trailers.0 {
-            let _ = writeln!(out, "{key}: {value}");
-        }
+        out.push_str(&self.trailers.render());
         out
     }
 }
@@ -175,7 +193,27 @@ pub fn subject_line(text: &str) -> String {
 }
 
 fn tame_body(body: &str) -> String {
-    let body: String = body.chars().take(MAX_BODY).collect();
+    // A scissors line counts wherever it stands after the comment character.
+    let plain = |line: &str| {
+        let word = line.starts_with("- ") || line.starts_with(|c: char| c.is_alphanumeric());
+        word && !line.starts_with("diff --git")
+    };
+    tame(&body.chars().take(MAX_BODY).collect::<String>(), plain, wrap)
+}
+
+fn tame_document(body: &str) -> String {
+    let mut text: String = body.chars().take(MAX_DOCUMENT).collect();
+    if text.len() < body.len() {
+        text.push_str("\n\n[cut here]");
+    }
+    // An editor's clean-up takes comments away; git's own tools cut at rules, diffs and scissors.
+    let cuts = ["#", "--", "***", "Index: ", "diff -"];
+    let plain = |line: &str| !cuts.iter().any(|cut| line.starts_with(cut)) && !line.contains(">8");
+    tame(&text, plain, String::push_str)
+}
+
+/// What is not plain is indented.
+fn tame(body: &str, plain: impl Fn(&str) -> bool, add: impl Fn(&mut String, &str)) -> String {
     let mut out = String::new();
     let mut blank = 0;
     for line in body.lines() {
@@ -189,11 +227,8 @@ fn tame_body(body: &str) -> String {
             out.push_str(if blank > 0 { "\n\n" } else { "\n" });
         }
         blank = 0;
-        let plain = line.starts_with("- ") || line.starts_with(|c: char| c.is_alphanumeric());
-        // A scissors line counts wherever it stands after the comment character.
-        let plain = plain && !line.starts_with("diff --git");
-        let indent = if plain || line.starts_with("  ") { "" } else { "  " };
-        wrap(&mut out, &format!("{indent}{line}"));
+        let indent = if plain(line) || line.starts_with("  ") { "" } else { "  " };
+        add(&mut out, &format!("{indent}{line}"));
     }
     out
 }

@@ -8,29 +8,32 @@ mod find;
 mod history;
 mod lock;
 mod log;
+mod merged;
 mod message;
 mod name;
 mod state_dir;
 mod status;
 
 pub use attempts::{Attempt, attempts};
-pub(crate) use drafts::{KeptDraft, kept_draft};
+pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 pub use family::{Ground, changeable, changes_within, delivered_here, ground, merged_into};
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use lock::SessionLock;
 pub use log::{ALIGNING, Step, log};
+pub use merged::{Merged, base_branch, merged, merged_in, review_base};
 pub use message::{Message, Trailers, key, subject_line};
 pub use name::{RefNames, SessionName, slug};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
-pub use status::{Details, State, Status, StatusJson};
+pub use status::{AtHand, Details, Kept, State, Status, StatusJson};
 
 use anyhow::Context as _;
+use serde_json::{Map, Value};
 
 use crate::artifact::{
-    Artifact, ChangeRequest, Files, SCHEMA_VERSION, Scope, SessionFile, SessionKind, Store,
-    read_json,
+    Artifact, ChangeRequest, Files, Format, SCHEMA_VERSION, Scope, SessionFile, SessionKind, Store,
+    raise, read_json,
 };
 use crate::error::Error;
 use crate::git::{Git, Object, Oid, Reader};
@@ -65,6 +68,8 @@ pub struct Session {
     pub tip: Oid,
     /// `session.json` at the tip.
     pub file: SessionFile,
+    /// The format it has there, where that is an older one: `file` is as ours has it.
+    pub older: Option<String>,
     /// Its commits, oldest first.
     pub history: Vec<Entry>,
     /// Which stages a change request needs, as its triage at the tip says; `None` before that, and
@@ -79,13 +84,13 @@ impl Session {
     /// When the tip has no readable `session.json` for this name, or history cannot be walked.
     pub fn load(git: &Git, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
         let reader = git.reader();
-        let file = session_file(reader.as_ref(), name, tip)?;
+        let (file, older) = session_file(reader.as_ref(), name, tip)?;
         let history = entries(reader.as_ref(), &file, tip)?;
         let scope = match file.kind {
             SessionKind::New => None,
             SessionKind::Patch => scope(reader.as_ref(), name, tip)?,
         };
-        Ok(Self { name: name.clone(), tip: tip.clone(), file, history, scope })
+        Ok(Self { name: name.clone(), tip: tip.clone(), file, older, history, scope })
     }
 
     /// Reads a session by name.
@@ -221,7 +226,12 @@ impl Session {
     }
 }
 
-fn session_file(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<SessionFile> {
+/// `session.json` at the tip, and the format it was raised from in memory.
+fn session_file(
+    reader: &dyn Reader,
+    name: &SessionName,
+    tip: &Oid,
+) -> anyhow::Result<(SessionFile, Option<String>)> {
     let path = format!("{}/{}", name.record_dir(), Artifact::Session.file_name());
     let Some(bytes) = reader.blob(Object::At(tip, &path))? else {
         return Err(Error::repository(format!("session '{name}' has no {path} at its tip"))
@@ -229,17 +239,26 @@ fn session_file(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::R
             .into());
     };
     let text = String::from_utf8(bytes).context("session.json is not UTF-8")?;
-    // A newer format need not have the fields of ours, so it is asked for first.
-    let raw: serde_json::Value = read_json(Artifact::Session, &text)?;
-    let written = raw.get("schema_version").and_then(serde_json::Value::as_str);
-    if let Some(written) = written.filter(|written| !is_known(written)) {
-        return Err(Error::repository(format!(
+    // A newer format need not have the fields of ours, so its number is looked at first.
+    let mut raw: Map<String, Value> = read_json(Artifact::Session, &text)?;
+    let other = |written: String| {
+        Error::repository(format!(
             "session '{name}' was written in format {written}, this program knows {SCHEMA_VERSION}"
         ))
-        .hint("use a newer git-cowork")
-        .into());
-    }
-    read_json(Artifact::Session, &text)
+    };
+    let older = match raise(&mut raw) {
+        Format::Present => return Ok((read_json(Artifact::Session, &text)?, None)),
+        Format::Raised(from) => Some(from),
+        Format::Unknown(written) => {
+            return Err(other(written).hint("use a newer git-cowork").into());
+        }
+        Format::TooOld(written) => {
+            return Err(other(written)
+                .hint(format!("use the git-cowork that wrote it, or bring {path} to format {SCHEMA_VERSION} by hand and commit it"))
+                .into());
+        }
+    };
+    Ok((read_json(Artifact::Session, &serde_json::to_string(&raw)?)?, older))
 }
 
 /// What the change request at the tip says it touches; a file nobody can read says nothing, and
@@ -249,18 +268,6 @@ fn scope(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<O
     let Some(bytes) = reader.blob(Object::At(tip, &path))? else { return Ok(None) };
     let change: Option<ChangeRequest> = serde_json::from_slice(&bytes).ok();
     Ok(change.map(|change| change.scope))
-}
-
-/// True for this format and the older ones of its major version.
-fn is_known(written: &str) -> bool {
-    let parts = |version: &str| {
-        let (major, minor) = version.split_once('.')?;
-        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
-    };
-    let (Some(written), Some(ours)) = (parts(written), parts(SCHEMA_VERSION)) else {
-        return false;
-    };
-    written.0 == ours.0 && written.1 <= ours.1
 }
 
 /// The session's commits reachable from the tip and not from the start commit's parent.

@@ -203,6 +203,11 @@ impl RefNames {
         RefName::trusted(format!("refs/heads/{}/{name}", self.prefix))
     }
 
+    /// `refs/heads/cowork-pr/S`: what is pushed of a session without its artifacts.
+    pub fn without_artifacts(name: &SessionName) -> RefName {
+        RefName::trusted(format!("refs/heads/cowork-pr/{name}"))
+    }
+
     /// `refs/heads/cowork/`: what all session branches begin with.
     pub fn branch_root(&self) -> String {
         format!("refs/heads/{}/", self.prefix)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Entry, KeptDraft, Kind, RefNames, Session, kept_draft, key};
+use super::{Entry, KeptDraft, Kind, RefNames, Session, kept_draft, key, merged};
 use crate::artifact::check::task_order;
 use crate::artifact::{Base, Origin, Plan, SessionKind, Store, TaskStatus};
 use crate::git::Git;
@@ -40,6 +40,31 @@ impl State {
     }
 }
 
+/// How far the task at hand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtHand {
+    /// Nobody has worked on it yet.
+    Next,
+    /// The plan says so, or the run stopped in the middle of it.
+    Begun,
+    /// Its conversation ended, and it is not completed.
+    Unfinished,
+    /// The actor says that it cannot be done.
+    Blocked,
+}
+
+impl AtHand {
+    /// Behind the task's id.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Next => "is next",
+            Self::Begun => "in progress",
+            Self::Unfinished => "was worked on and is not completed",
+            Self::Blocked => "is blocked",
+        }
+    }
+}
+
 /// Everything `status` shows.
 #[derive(Clone, Debug)]
 pub struct Status {
@@ -55,8 +80,8 @@ pub struct Status {
     pub iteration: u32,
     /// Completed and planned top-level tasks.
     pub tasks: (usize, usize),
-    /// The task that is worked on: one that says so, else the next one, and whether it says so.
-    pub task: Option<(String, bool)>,
+    /// The task that is worked on: one that says so, else the next one.
+    pub task: Option<(String, AtHand)>,
     /// What was used, as history and the kept draft tell.
     pub spent: Spent,
 }
@@ -70,16 +95,23 @@ pub struct Details {
     pub attempts: usize,
     /// Full name of the newest one's ref.
     pub newest_attempt: Option<String>,
-    /// The ref of the draft under way, when one is kept and none waits on the branch.
-    pub draft: Option<String>,
-    /// The run stopped in the middle of it.
-    pub partial: bool,
+    /// The draft under way, when one is kept and none waits on the branch.
+    pub kept: Option<Kept>,
     /// Names of the tags on the stages that count.
     pub labels: BTreeMap<Stage, String>,
     /// Stages whose earlier commit was left behind.
     pub reverted: BTreeSet<Stage>,
     /// Drafts of finished stages that their critic refused.
     pub rejections: BTreeMap<Stage, usize>,
+}
+
+/// A draft under way that is kept beside the branch.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Its ref.
+    pub name: String,
+    /// The run stopped in the middle of it.
+    pub partial: bool,
 }
 
 /// `status --json` and `list --json` (contract, section 4).
@@ -113,10 +145,12 @@ impl Status {
     pub fn of(git: &Git, refs: &RefNames, session: Session) -> anyhow::Result<Self> {
         let waiting = session.waiting();
         let archived = git.resolve(RefNames::archive(&session.name).as_str())?;
-        let state = if archived.as_ref() == Some(&session.tip) {
+        // A session that was merged without its artifacts is kept there, too.
+        let on_branch = git.resolve(refs.branch(&session.name).as_str())?.is_some();
+        let state = if !on_branch && archived.as_ref() == Some(&session.tip) {
             State::Archived
         } else if session.is_completed() {
-            if is_merged(git, &session)? { State::Merged } else { State::Completed }
+            if merged(git, refs, &session)?.is_some() { State::Merged } else { State::Completed }
         } else if waiting.as_ref().is_some_and(|waiting| waiting.answer.is_none()) {
             State::Waiting
         } else {
@@ -133,7 +167,9 @@ impl Status {
         let plan = Store::new(&files).plan().unwrap_or_default();
         let planned = plan.tasks.iter().filter(|task| task.is_top_level()).count();
         let finished = session.completed_tasks().len();
-        let task = (stage == Some(Stage::Coding)).then(|| task_at_hand(&session, &plan)).flatten();
+        let task = (stage == Some(Stage::Coding))
+            .then(|| task_at_hand(&session, &plan, draft.as_ref()))
+            .flatten();
         Ok(Self {
             branch: refs.short_branch(&session.name),
             state,
@@ -153,27 +189,30 @@ impl Status {
         let number = |name: &str| name.rsplit('/').next().and_then(|n| n.parse::<u32>().ok());
         let names = attempts.iter().map(|info| info.name.as_str().to_owned());
         let session = &self.session;
-        let kept = match self.stage.filter(|_| session.waiting().is_none()) {
-            Some(stage) => kept_draft(git, session, stage)?.zip(Some(stage)),
-            None => None,
-        };
-        let (draft, partial) = match kept {
-            Some((KeptDraft::Live(entry), stage)) => {
-                let partial = entry.trailers.get(key::PARTIAL).is_some();
-                (Some(RefNames::draft(&session.name, stage).to_string()), partial)
-            }
-            _ => (None, false),
-        };
         let (labels, reverted) = labels(git, session)?;
         Ok(Details {
-            draft,
-            partial,
+            kept: self.kept(git)?,
             labels,
             reverted,
             rejections: rejections(git, session),
             base_ahead: base_ahead(git, &self.session)?,
             attempts: attempts.len(),
             newest_attempt: names.max_by_key(|name| number(name)),
+        })
+    }
+
+    /// The draft under way, when one is kept and none waits on the branch.
+    pub fn kept(&self, git: &Git) -> anyhow::Result<Option<Kept>> {
+        let session = &self.session;
+        let Some(stage) = self.stage.filter(|_| session.waiting().is_none()) else {
+            return Ok(None);
+        };
+        Ok(match kept_draft(git, session, stage)? {
+            Some(KeptDraft::Live(entry)) => Some(Kept {
+                name: RefNames::draft(&session.name, stage).to_string(),
+                partial: entry.trailers.get(key::PARTIAL).is_some(),
+            }),
+            _ => None,
         })
     }
 
@@ -202,11 +241,9 @@ impl Status {
         match self.state {
             State::Waiting => format!("git cowork review {}", self.session.name),
             State::InProgress => format!("git cowork resume {}", self.session.name),
-            State::Completed => format!(
-                "git switch {} && git merge --no-ff {}",
-                base_name(&self.session),
-                self.branch
-            ),
+            State::Completed => {
+                format!("git cowork merge {0} (or: git cowork pr {0})", self.session.name)
+            }
             State::Merged | State::Archived => "git cowork new \"the next idea\"".to_owned(),
         }
     }
@@ -252,16 +289,26 @@ fn rejections(git: &Git, session: &Session) -> BTreeMap<Stage, usize> {
     refused
 }
 
-/// The top-level task that is worked on, and whether the plan says so.
-fn task_at_hand(session: &Session, plan: &Plan) -> Option<(String, bool)> {
+/// The top-level task that is worked on, and how far it is: the plan says so, else a draft kept
+/// since the last task's commit.
+fn task_at_hand(session: &Session, plan: &Plan, draft: Option<&Entry>) -> Option<(String, AtHand)> {
     let done = session.completed_tasks();
     let mut open = plan.tasks.iter().filter(|t| t.is_top_level() && !done.contains(&t.id.as_str()));
-    if let Some(task) = open.clone().find(|task| task.status == TaskStatus::InProgress) {
-        return Some((task.id.clone(), true));
-    }
     let order = task_order(plan).unwrap_or_default();
-    let mut next = order.iter().filter(|id| open.clone().any(|task| task.id == **id));
-    next.next().cloned().or_else(|| open.next().map(|task| task.id.clone())).map(|id| (id, false))
+    let mut next = order.iter().filter_map(|id| open.clone().find(|task| task.id == *id));
+    let says_so = open.clone().find(|task| task.status == TaskStatus::InProgress);
+    let task = says_so.or_else(|| next.next()).or_else(|| open.next())?;
+    let draft = draft
+        .filter(|draft| draft.parents.first() == Some(&session.tip) || session.waiting().is_some());
+    let partial = draft.is_some_and(|draft| draft.trailers.get(key::PARTIAL).is_some());
+    let how = match task.status {
+        TaskStatus::Blocked => AtHand::Blocked,
+        _ if draft.is_some() && !partial => AtHand::Unfinished,
+        TaskStatus::InProgress => AtHand::Begun,
+        _ if partial => AtHand::Begun,
+        _ => AtHand::Next,
+    };
+    Some((task.id.clone(), how))
 }
 
 /// The draft that waits, else the one that was kept of the stage under way.
@@ -274,22 +321,6 @@ pub(super) fn present_draft(git: &Git, session: &Session) -> anyhow::Result<Opti
         Some(KeptDraft::Live(entry)) => Some(entry),
         _ => None,
     })
-}
-
-fn base_name(session: &Session) -> &str {
-    let base = session.file.base.branch.as_str();
-    if base.is_empty() { "main" } else { base }
-}
-
-fn is_merged(git: &Git, session: &Session) -> anyhow::Result<bool> {
-    let base = &session.file.base.branch;
-    if base.is_empty() {
-        return Ok(false);
-    }
-    match git.resolve(&format!("refs/heads/{base}"))? {
-        Some(tip) => git.is_ancestor(&session.tip, &tip),
-        None => Ok(false),
-    }
 }
 
 fn base_ahead(git: &Git, session: &Session) -> anyhow::Result<Option<usize>> {

@@ -135,9 +135,15 @@ impl Sink for JsonLines {
                 "stage_completed",
                 json!({ "stage": stage, "commit": commit, "tag": tag, "subject": subject }),
             ),
-            Event::SessionCompleted { commit } => {
-                self.line("session_completed", json!({ "commit": commit }));
-            }
+            Event::SessionCompleted { commit, usage } => self.line(
+                "session_completed",
+                json!({
+                    "commit": commit,
+                    "tokens": {
+                        "in": usage.input, "out": usage.output, "cached": usage.cached,
+                    },
+                }),
+            ),
             Event::Warning { text } => self.warn(&text),
             Event::Alert { title, text } => self.warn(&format!("{title}: {text}")),
             Event::DraftStarted { .. }
@@ -209,7 +215,7 @@ mod tests {
             },
             Event::ReviewRequested { stage, iteration: 1, commit: None, reason: None },
             Event::StageCompleted { stage, commit: commit.clone(), tag: None, subject },
-            Event::SessionCompleted { commit },
+            Event::SessionCompleted { commit, usage: Usage::default() },
             Event::Warning { text: "be\nware".into() },
             Event::Note { text: "never shown".into() },
         ]

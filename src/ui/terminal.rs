@@ -76,6 +76,10 @@ struct Screen {
     stage: Option<Progress>,
     /// Since the renderer was made.
     total: Usage,
+    /// Since when a person is waited for.
+    waits: Option<Duration>,
+    /// How long people were waited for so far: nobody worked then.
+    waited: Duration,
 }
 
 struct Progress {
@@ -116,6 +120,8 @@ impl Terminal {
             status: 0,
             stage: None,
             total: Usage::default(),
+            waits: None,
+            waited: Duration::ZERO,
         };
         let age = Box::new(move || born.elapsed());
         Self { look, screen: Mutex::new(screen), age, hides_echo: look.live }
@@ -258,6 +264,16 @@ impl Terminal {
 }
 
 impl Screen {
+    /// Whoever was waited for has answered.
+    fn goes_on(&mut self, now: Duration) {
+        let Some(since) = self.waits.take() else { return };
+        let waited = now.saturating_sub(since);
+        self.waited += waited;
+        if let Some(progress) = &mut self.stage {
+            progress.began += waited;
+        }
+    }
+
     /// Ends whatever is under way.
     fn clear(&mut self) {
         self.clear_status();

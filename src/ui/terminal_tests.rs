@@ -80,7 +80,7 @@ fn told(look: Look) -> String {
             tag: Some("cowork/todo/coding".into()),
             subject: "coding: 1 of 1 task".into(),
         },
-        Event::SessionCompleted { commit: "fedcba9876".into() },
+        Event::SessionCompleted { commit: "fedcba9876".into(), usage },
     ] {
         terminal.emit(event);
     }
@@ -346,4 +346,32 @@ fn a_box_is_no_wider_than_the_terminal() {
     let narrow = alerted(Look { width: 24, ..PLAIN });
     assert!(narrow.contains("│ three rejections in │\n│ a row say the same  │\n"), "{narrow}");
     assert!(narrow.lines().all(|line| console::measure_text_width(line) == 23), "{narrow}");
+}
+
+#[test]
+fn the_end_tells_the_whole_session_and_nobody_who_was_waited_for() {
+    let out = Captured::default();
+    let mut terminal = terminal(&out, PLAIN);
+    let clock = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let shown = std::sync::Arc::clone(&clock);
+    let seconds = move || shown.load(std::sync::atomic::Ordering::Relaxed);
+    terminal.age = Box::new(move || Duration::from_secs(seconds()));
+    let at = |second, event| {
+        clock.store(second, std::sync::atomic::Ordering::Relaxed);
+        terminal.emit(event);
+    };
+    let stage = Stage::Prd;
+    let usage = Usage { input: 900, output: 50, cached: 0 };
+    let (role, commit) = (Role::Actor, "fedcba9876".to_owned());
+    at(1, Event::StageStarted { stage });
+    at(4, Event::ModelRequest { stage, role, iteration: 1, turn: 1, usage, millis: 1 });
+    at(5, Event::ReviewRequested { stage, iteration: 1, commit: None, reason: None });
+    let subject = "prd: 3 requirements".to_owned();
+    at(600, Event::StageCompleted { stage, commit: commit.clone(), tag: None, subject });
+    let usage = Usage { input: 9_000, output: 249, cached: 0 };
+    at(602, Event::SessionCompleted { commit, usage });
+    let shown = out.text();
+    assert!(shown.contains("✓ prd: 3 requirements · fedcba9 · 950 tokens · 4 s\n"), "{shown}");
+    let end = "✓ session completed · fedcba9 · 9.2k tokens (950 in this run) · 7 s\n";
+    assert!(shown.contains(end), "{shown}");
 }

@@ -172,3 +172,25 @@ fn a_clone_knows_what_was_used() {
     clone.cowork(&["resume", "todo", "--review", "auto"]).exits(4).says(&used);
     assert_eq!(clone.server.requests().len(), 0);
 }
+
+#[test]
+fn the_end_of_a_session_tells_what_all_its_runs_used() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "check"]).exits(0);
+    let earlier = sandbox.server.requests().len();
+    let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(0).stderr;
+    let all = sandbox.server.requests().len();
+    // Each takes 120.
+    let short = |n: usize| match n * 120 {
+        n @ 0..1000 => n.to_string(),
+        n => format!("{}.{}k", n / 1000, n % 1000 / 100),
+    };
+    let line = format!("{} tokens ({} in this run)", short(all), short(all - earlier));
+    let end = told.lines().find(|line| line.contains("session completed")).unwrap();
+    assert!(end.contains(&line), "{line} in {end}");
+    // The same to programs; and once it is completed, that is told again.
+    let args = ["resume", "todo", "--review", "auto", "--json"];
+    let lines = sandbox.cowork(&args).exits(0).json_lines();
+    let end = lines.iter().find(|line| line["event"] == "session_completed").unwrap();
+    assert_eq!(end["tokens"]["in"], 100 * all);
+}

@@ -200,6 +200,39 @@ fn a_blocked_task_does_not_pass_for_done() {
 }
 
 #[test]
+fn a_task_that_ends_without_its_status_is_what_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[limits]\niterations = { coding = 1 }\n");
+    let third = at("coding", "actor").task("TASK-003");
+    sandbox.server.sequence(third, vec![Reply::text("I think it is done.")]);
+    let told = sandbox.auto(&[]).exits(1).stderr;
+    let open = "TASK-003 is not completed: the actor ended without setting its status; \
+                the tasks after it wait";
+    assert!(told.contains(open), "{told}");
+    let finding = "is not completed (its status: pending); TASK-004, TASK-005 come after it and \
+                   were not begun";
+    let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(finding), "{told}");
+    // Nothing is said of the others by themselves.
+    assert!(!told.contains("TASK-004 '") && !told.contains("TASK-005 '"), "{told}");
+    let shown = sandbox.cowork(&["status"]).exits(0).stdout;
+    let line = "● coding    2 of 5 tasks, TASK-003 was worked on and is not completed";
+    assert!(shown.contains(line), "{shown}");
+    let shown = sandbox.cowork(&["log"]).exits(0).stdout;
+    assert_eq!(shown.matches("draft 1 rejected by validator: TASK-003 '").count(), 1, "{shown}");
+    // The next draft takes it up where it stands, and nothing is done twice.
+    sandbox.git(&["config", "cowork.limits.iterations.coding", "3"]);
+    sandbox.server.forget();
+    let again = at("coding", "actor").task("TASK-003").iteration(2);
+    sandbox.server.sequence(again, vec![task_work("TASK-003"), Reply::text("Done.")]);
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    let again = sandbox.server.requests_of("coding", "actor");
+    assert!(again.iter().all(|r| r.task.as_deref() > Some("TASK-002")), "a task was done twice");
+    let log = sandbox.git(&["log", "--format=%s", "cowork/todo"]);
+    assert_eq!(log.matches("coding: TASK-003 ").count(), 1, "{log}");
+}
+
+#[test]
 fn the_gate_on_coding_waits_once_with_the_whole_diff() {
     let sandbox = Sandbox::new();
     sandbox.auto(&["--stop-after", "plan"]).exits(0);

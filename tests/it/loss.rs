@@ -6,6 +6,7 @@
 //! between, and the shape of the repository.
 
 mod belongings;
+mod drafts;
 mod formats;
 mod going_back;
 mod killed;
@@ -13,6 +14,7 @@ mod many;
 mod models;
 mod plain_git;
 mod shapes;
+mod worktrees;
 
 use crate::support::Sandbox;
 use belongings::Belongings;

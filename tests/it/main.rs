@@ -29,6 +29,8 @@ mod critic;
 mod disk;
 #[cfg(unix)]
 mod edit;
+#[cfg(unix)]
+mod exit_codes;
 mod faults;
 mod feedback;
 mod git_hooks;
@@ -39,18 +41,29 @@ mod hostile;
 mod init;
 mod json;
 mod kill;
+#[cfg(unix)]
+mod law;
 mod log;
+mod log_order;
 #[cfg(unix)]
 mod loss;
 mod machines;
+mod matrix;
 mod meanwhile;
+#[cfg(unix)]
+mod merge;
 mod modify;
 mod moved;
 mod new;
+mod next;
 #[cfg(unix)]
 mod notify;
 mod outage;
 mod pipeline;
+#[cfg(unix)]
+mod pr;
+#[cfg(unix)]
+mod preflight;
 mod replay;
 mod repos;
 mod review;
@@ -64,6 +77,7 @@ mod support;
 #[cfg(unix)]
 mod terminal;
 mod tidy;
+mod two_people;
 mod usage;
 mod verify;
 mod yours;

@@ -28,6 +28,10 @@ fn modify<'a>(words: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn a_change_of_code_leaves_every_document_as_it_was() {
     let sandbox = delivered();
+    // However a person has laid out a record: it is nobody's business.
+    let features = sandbox.artifact("feature_list.json").replace("    ", "\t");
+    sandbox.write(&format!("{DIR}/feature_list.json"), &features);
+    sandbox.git(&["commit", "-q", "-a", "-m", "tabs"]);
     sandbox.script_small_change("lib/add.sh", "at once");
     let outcome = sandbox.cowork(&modify("Say that adding is quick", &["-n", "quick"])).exits(0);
     assert!(outcome.stderr.contains("a change to todo, from cowork/todo"), "{}", outcome.stderr);
@@ -347,7 +351,6 @@ fn the_gate_on_triage_shows_what_the_change_comes_to() {
     sandbox.script_small_change("lib/add.sh", "at once");
     let mut terminal = sandbox.terminal(&["modify", "be quick", "--stop-after", "triage"]);
     let shown = terminal.sees("Your decision");
-    eprintln!("{shown}");
     terminal.sees("stop for now");
     terminal.types("p");
     let (code, rest) = terminal.ends();

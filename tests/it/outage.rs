@@ -34,20 +34,28 @@ fn refused(code: u16, kind: &str) -> Reply {
 /// What lasts: how the server fails, how often it is asked, what the message says.
 fn lasting() -> Vec<(Reply, usize, &'static str)> {
     vec![
-        (Reply::status(500, "the disk is full"), 4, "check that the server runs"),
-        (Reply::status(429, "slow down"), 4, "slow down"),
-        (Reply::text("Half an ans").fault(Fault::CutAfter(2)), 4, "broke off"),
+        (
+            Reply::status(503, "the disk is full"),
+            4,
+            "the model server answered HTTP 503: the disk is full (tried 4 times)",
+        ),
+        (Reply::status(500, "oops"), 4, "it runs and cannot serve: look at its own log"),
+        (Reply::status(429, "slow down"), 4, "cowork.llm.ratelimit"),
+        (Reply::text("Half an ans").fault(Fault::CutAfter(2)), 4, "did not finish its answer"),
         (refused(429, "insufficient_quota"), 1, "check the account's quota"),
         (Reply::status(401, "bad key test-key"), 1, "check the key"),
         (Reply::status(404, "no such model"), 1, "no such model"),
     ]
 }
 
-/// What passes.
+/// What passes: three at the first turn, as many as are tried again, three at the second.
 fn passing() -> Vec<Reply> {
     vec![
         Reply::status(500, "oops"),
+        Reply::status(503, "loading"),
         Reply::too_many_requests("0"),
+        Reply::empty().fault(Fault::ErrorBody),
+        Reply::text("All done.").fault(Fault::Unfinished),
         Reply::text("Half an ans").fault(Fault::CutAfter(2)),
     ]
 }
@@ -64,14 +72,19 @@ fn every_kind_of_request_survives_every_fault() {
                 && received.role == *role
                 && (task.is_none() || received.task.as_deref() == *task)
         })?;
+        let mut counts = counts.lock().unwrap();
+        if received.turn == 2 {
+            let count = counts.entry(KINDS.len() + kind).or_default();
+            *count += 1;
+            return passing().into_iter().skip(3).nth(*count - 1);
+        }
         if received.turn != 1 {
             return None;
         }
-        let mut counts = counts.lock().unwrap();
         let count = counts.entry(kind).or_default();
         *count += 1;
         let script = lasting().into_iter().flat_map(|(reply, n, _)| vec![reply; n]);
-        script.chain(passing()).nth(*count - 1)
+        script.chain(passing().into_iter().take(3)).nth(*count - 1)
     });
     let mut outcome = sandbox.auto(&[]);
     for (stage, role, _) in KINDS {
@@ -91,9 +104,43 @@ fn every_kind_of_request_survives_every_fault() {
     let each = 3 + lasting().iter().map(|(_, n, _)| n).sum::<usize>();
     let asked = asked.lock().unwrap();
     for (kind, (stage, role, task)) in KINDS.iter().enumerate() {
-        // The task's kind also takes the turn that goes well.
+        // The turn that goes well comes on top.
         assert!(asked[&kind] > each, "{stage} {role} {task:?}: {} of {each}", asked[&kind]);
     }
+}
+
+/// Silence in the middle of an answer, where it costs a second each.
+#[test]
+fn a_server_that_falls_silent_is_left_at_every_kind_of_request() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[llm]\ntimeout_s = 1\nmax_retries = 0\n");
+    let silent: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let had = Arc::clone(&silent);
+    sandbox.server.on_with(anywhere(), move |received| {
+        let kind = KINDS.iter().position(|(stage, role, task)| {
+            received.stage == *stage
+                && received.role == *role
+                && (task.is_none() || received.task.as_deref() == *task)
+        })?;
+        let mut had = had.lock().unwrap();
+        if had.contains(&kind) {
+            return None;
+        }
+        had.push(kind);
+        Some(Reply::text("One, two, ").fault(Fault::SilentAfter(2)))
+    });
+    let mut outcome = sandbox.auto(&[]);
+    for (stage, role, _) in KINDS {
+        let told = &outcome.stderr;
+        assert_eq!(outcome.code, 4, "{stage} {role}: {told}");
+        assert!(told.contains("git cowork resume"), "{stage} {role}: {told}");
+        sandbox.assert_clean();
+        outcome = sandbox.cowork(&RESUME);
+    }
+    outcome.exits(0);
+    assert_eq!(silent.lock().unwrap().len(), KINDS.len());
+    assert_eq!(sandbox.stages("main..")[1..], STAGES);
+    sandbox.assert_sound();
 }
 
 #[test]
@@ -123,4 +170,75 @@ fn nobody_at_the_address_is_said_before_anything_is_made() {
     let outcome = sandbox.cowork(&RESUME).exits(4).says("did not answer");
     assert!(outcome.stderr.contains("http://127.0.0.1:1/v1"), "{}", outcome.stderr);
     sandbox.assert_sound();
+}
+
+/// A port that takes connections no more: its queue of one is full, so that another one is neither
+/// accepted nor refused. Only Linux is known to keep such a caller waiting.
+#[cfg(target_os = "linux")]
+mod full {
+    use std::io::{Read as _, Write as _};
+    use std::net::{SocketAddr, TcpListener, TcpStream};
+
+    pub fn listener() -> TcpListener {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+            let listener = socket.listen(0).unwrap().into_std().unwrap();
+            listener.set_nonblocking(false).unwrap();
+            listener
+        })
+    }
+
+    /// Takes the one place in the queue, as long as the answer lives.
+    pub fn fill(listener: &TcpListener) -> TcpStream {
+        TcpStream::connect(listener.local_addr().unwrap()).unwrap()
+    }
+
+    /// Answers one request for the list of models, then is full.
+    pub fn answers_once(listener: &TcpListener) -> TcpStream {
+        let (mut stream, _) = listener.accept().unwrap();
+        let filler = fill(listener);
+        let mut head = Vec::new();
+        let mut byte = [0; 1];
+        while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() == 1 {
+            head.push(byte[0]);
+        }
+        let body = r#"{"data":[{"id":"scripted"}]}"#;
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+             Connection: close\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(answer.as_bytes()).unwrap();
+        filler
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_connection_that_never_stands_is_given_up() {
+    let mut sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    sandbox.user_config("[llm]\ntimeout_s = 1\nmax_retries = 1\n");
+    let listener = full::listener();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    sandbox.set_env("COWORK_LLM_BASE_URL", &url);
+    // Before anything is made ...
+    let filler = full::fill(&listener);
+    let told = sandbox.cowork(&RESUME).exits(4).says("no connection: timed out").stderr;
+    assert!(told.contains(&url), "{told}");
+    drop(filler);
+    drop(listener.accept().unwrap());
+    // ... and in the middle of a run, where each try gives up by itself.
+    let server = std::thread::spawn(move || (full::answers_once(&listener), listener));
+    let outcome = sandbox.cowork(&RESUME).exits(4);
+    let told = "the model server did not answer: no connection: timed out (tried 2 times)";
+    let outcome = outcome.says(told).says("check that the server runs");
+    assert!(outcome.stderr.contains("(1 of 1)"), "{}", outcome.stderr);
+    drop(server.join().unwrap());
+    sandbox.assert_sound();
+    let url = sandbox.server.base_url();
+    sandbox.set_env("COWORK_LLM_BASE_URL", &url);
+    sandbox.cowork(&[&RESUME[..], &["--stop-after", "prd"]].concat()).exits(0);
 }

@@ -331,3 +331,31 @@ fn the_same_works_as_a_git_command() {
     assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea"]);
     sandbox.git_cowork(&["review", "--pass"]).exits(5);
 }
+
+#[test]
+fn a_git_that_cannot_be_asked_is_no_missing_file() {
+    let sandbox = Sandbox::new();
+    let path = std::env::var_os("PATH").unwrap();
+    let git = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|git| git.is_file());
+    let git = git.unwrap().display().to_string();
+    let once = sandbox.root().join("once").display().to_string();
+    // The first look for a promised file after coding was recorded, as when somebody stops the run.
+    let tag = ".git/refs/tags/cowork/todo/coding";
+    sandbox.executable(
+        &sandbox.root().join("bin/git"),
+        &format!(
+            "case \" $* \" in *' ls-tree '*lib/store.sh*)\n\
+             if [ -e {tag} ] && mkdir '{once}' 2>/dev/null; then exit 130; fi;;\nesac\n\
+             exec '{git}' \"$@\""
+        ),
+    );
+    let outcome = sandbox.auto(&[]);
+    assert_ne!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(std::path::Path::new(&once).is_dir(), "nothing failed");
+    assert!(!outcome.stderr.contains("promised by"), "{}", outcome.stderr);
+    sandbox.assert_sound();
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    let subjects = sandbox.subjects("main..cowork/todo");
+    let coded = subjects.iter().filter(|s| s.starts_with("coding: 5 of 5 tasks"));
+    assert_eq!(coded.count(), 1, "{subjects:?}");
+}

@@ -84,6 +84,55 @@ fn what_was_approved_and_changed_since_is_said_here_and_in_status() {
     assert!(said.contains("lib/add.sh") && said.contains("changed-after-approval"), "{said}");
 }
 
+/// What the one finding about `file` suggests, as shell commands by what they are for.
+#[track_caller]
+fn ways(sandbox: &Sandbox, file: &str) -> Vec<String> {
+    let found = sandbox.cowork(&["verify", "todo", "--json"]).exits(1).json_lines();
+    let about = |f: &&Value| f["about"].as_str().is_some_and(|about| about.ends_with(file));
+    let found = found.iter().find(about).unwrap();
+    assert_eq!(found["code"], "changed-after-approval");
+    found["suggested_fix"].as_str().unwrap().split("; ").map(str::to_owned).collect()
+}
+
+#[test]
+fn the_stage_that_owns_a_changed_artifact_and_both_ways_out_are_named() {
+    let by_hand = |sandbox: &Sandbox, file: &str| {
+        let ways = ways(sandbox, file);
+        assert_eq!(ways.len(), 3, "{ways:?}");
+        let look = ways[0].strip_prefix("look: git ").unwrap();
+        assert!(sandbox.git(&look.split(' ').collect::<Vec<_>>()).contains("diff --git"));
+        let back = ways[1].strip_prefix("take the approved bytes back: ").unwrap().to_owned();
+        let outcome = sandbox.command("sh").args(["-c", &back]).status().unwrap();
+        assert!(outcome.success(), "{back}");
+        assert!(codes(sandbox, 0).is_empty(), "{back}");
+        ways[2].clone()
+    };
+    let sandbox = whole();
+    change(&sandbox, "design.md", "COMP-001", "COMP-001, the first,");
+    commit(&sandbox);
+    let anew = by_hand(&sandbox, "design.md");
+    assert!(anew.ends_with("git cowork revert todo --to design"), "{anew}");
+    // Code that was changed, and code that came later.
+    sandbox.write("lib/add.sh", "# something else\n");
+    commit(&sandbox);
+    assert!(by_hand(&sandbox, "lib/add.sh").ends_with("--to coding"));
+    sandbox.write("lib/more.sh", "# more\n");
+    sandbox.commit_all("more");
+    by_hand(&sandbox, "lib/more.sh");
+    // An amend of the commit that says what was approved.
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    change(&sandbox, "idea.md", "Notes get lost", "Notes got lost");
+    sandbox.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    let suggested = ways(&sandbox, "idea.md");
+    assert!(suggested[1].contains("git show ") && suggested.len() == 3, "{suggested:?}");
+    // The other way out works, too.
+    let anew = suggested[2].rsplit_once(": git cowork ").unwrap().1;
+    let args: Vec<&str> = anew.split(' ').chain(["--review", "auto"]).collect();
+    sandbox.cowork(&args).exits(0);
+    assert!(codes(&sandbox, 0).is_empty());
+}
+
 #[test]
 fn labels_are_checked_and_rebuilt() {
     let sandbox = whole();

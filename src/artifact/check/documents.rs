@@ -85,6 +85,17 @@ pub fn delivery(
                 );
             }
         });
+        report.rule("the report has a summary", |report| {
+            if !has_summary(&text) {
+                report.find(
+                    Finding::missing(
+                        "delivery-summary",
+                        "delivery_report.md has no summary: a reviewer begins there",
+                    )
+                    .fix("after the title, a section '## Summary': what a user can do now, how to try it"),
+                );
+            }
+        });
     }
     report
 }
@@ -130,6 +141,15 @@ pub fn triage(store: &Store<'_>) -> Report {
         }
     });
     report
+}
+
+/// Whether there is a heading `Summary` with something under it.
+fn has_summary(report: &str) -> bool {
+    let is_heading = |line: &str| line.starts_with('#') || line.starts_with("**");
+    let name = |line: &str| line.trim_matches(['#', '*', ':', ' ']).to_lowercase();
+    let mut lines = report.lines().map(str::trim).filter(|line| !line.is_empty());
+    let found = lines.any(|line| is_heading(line) && name(line) == "summary");
+    found && lines.next().is_some_and(|line| !line.starts_with('#'))
 }
 
 /// The pull-request title a report begins with, without Markdown; `None` when its first line is
@@ -215,7 +235,9 @@ mod tests {
     fn delivery_needs_every_planned_file() {
         let files = Memory::valid();
         let store = Store::new(&files);
-        files.put(Artifact::DeliveryReport, "# Add a todo list\n");
+        files.put(Artifact::DeliveryReport, "# Add a todo list\n\n## Summary\n");
+        assert_eq!(codes(&delivery(&store, &|_| true, None)), ["delivery-summary"]);
+        files.put(Artifact::DeliveryReport, "# Add a todo list\n\n**Summary:**\nIt lists.\n");
         assert!(delivery(&store, &|_| true, None).is_ok());
         let report = delivery(&store, &|path| path != "src/2.rs", None);
         assert_eq!(codes(&report), ["missing-file"]);

@@ -49,15 +49,8 @@ pub fn coding(
     let mut features = report.load(store.features());
     let top: Vec<_> = plan.tasks.iter().filter(|task| task.is_top_level()).collect();
     report.rule(&format!("{} of {} tasks completed", top.len(), top.len()), |report| {
-        for task in top.iter().filter(|task| task.status != TaskStatus::Completed) {
-            report.find(
-                Finding::missing(
-                    "open-task",
-                    format!("{} '{}' is {}", task.id, task.title, status_name(task.status)),
-                )
-                .fix("finish it, then call update_task_status with completed")
-                .about(&task.id),
-            );
+        for finding in open_tasks(&plan) {
+            report.find(finding);
         }
         if top.is_empty() {
             report.find(Finding::missing("open-task", "there are no tasks").critical());
@@ -79,6 +72,34 @@ pub fn coding(
         }
     });
     report
+}
+
+/// A finding for each task that is not completed; those that were never begun, because they come
+/// after it, are named with the first.
+fn open_tasks(plan: &Plan) -> Vec<Finding> {
+    let order = task_order(plan).unwrap_or_default();
+    let place = |task: &Task| order.iter().position(|id| *id == task.id).unwrap_or(usize::MAX);
+    let is_open = |task: &&Task| task.is_top_level() && task.status != TaskStatus::Completed;
+    let mut open: Vec<&Task> = plan.tasks.iter().filter(is_open).collect();
+    open.sort_by_key(|task| place(task));
+    let not_begun = |task: &&Task| task.status == TaskStatus::Pending;
+    let after: Vec<&str> =
+        open.iter().skip(1).copied().filter(not_begun).map(|task| task.id.as_str()).collect();
+    let finding = |(at, task): (usize, &&Task)| {
+        let status = status_name(task.status);
+        let mut words =
+            format!("{} '{}' is not completed (its status: {status})", task.id, task.title);
+        if at == 0 && !after.is_empty() {
+            let were =
+                if after.len() == 1 { "comes after it and was" } else { "come after it and were" };
+            words += &format!("; {} {were} not begun", after.join(", "));
+        }
+        Finding::missing("open-task", words)
+            .fix("finish it, then call update_task_status with completed")
+            .about(&task.id)
+    };
+    let told = open.iter().enumerate();
+    told.filter(|(at, task)| *at == 0 || task.status != TaskStatus::Pending).map(finding).collect()
 }
 
 /// The files the tasks are to create. In a patch session only its own tasks count, since a change
@@ -311,7 +332,18 @@ mod tests {
     fn coding_is_done_when_every_task_is() {
         let files = Memory::valid();
         let store = Store::new(&files);
-        assert_eq!(codes(&coding(&store, &|_| true, None)), ["open-task"; 5]);
+        let report = coding(&store, &|_| true, None);
+        assert_eq!(codes(&report), ["open-task"]);
+        let told = &report.findings[0].details;
+        assert!(
+            told.starts_with("TASK-001 '") && told.contains("(its status: pending); "),
+            "{told}"
+        );
+        assert!(told.ends_with("TASK-005 come after it and were not begun"), "{told}");
+        files.edit(Artifact::ImplementationPlan, |v| v["tasks"][3]["status"] = json!("blocked"));
+        let report = coding(&store, &|_| true, None);
+        assert_eq!(codes(&report), ["open-task"; 2]);
+        assert!(report.findings[1].details.contains("TASK-004"), "{report:?}");
         files.edit(Artifact::ImplementationPlan, |v| {
             v["tasks"]
                 .as_array_mut()

@@ -8,19 +8,50 @@ use crate::session::{Entry, Kind, Session, SessionName, artifact_path, changes_w
 use crate::stage::Stage;
 
 pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
-    let problem = |(stage, file): (Stage, String)| {
-        let approval = approval(session, stage);
-        let commit = approval.as_ref().map_or("", |entry| short(&entry.commit));
+    let mut problems = Vec::new();
+    for (stage, file) in changed_since_approval(git, session)? {
+        let Some(approval) = approval(session, stage) else { continue };
+        let commit = short(&approval.commit);
         let details = format!("{file} is not what was approved with {stage} in {commit}");
         let name = &session.name;
-        let anew = match approval.as_ref().map(|entry| &entry.kind) {
-            Some(Kind::Review(..)) => format!("git cowork resume {name} asks again"),
-            _ => format!("approve it anew: git cowork revert {name} --to {stage}"),
-        };
-        let look = format!("look: git diff {commit} {}; {anew}", short(&session.tip));
-        Problem::new(session, "changed-after-approval", file, details).fix(look)
-    };
-    Ok(changed_since_approval(git, session)?.into_iter().map(problem).collect())
+        let mut ways = vec![format!("look: git diff {commit} {} -- {file}", short(&session.tip))];
+        ways.extend(take_back(git, &approval, &file)?.map(|command| {
+            format!(
+                "take the approved bytes back: {command} && git commit -m \"{stage}: as approved\""
+            )
+        }));
+        ways.push(match approval.kind {
+            Kind::Review(..) => format!("or have {stage} ask again: git cowork resume {name}"),
+            _ => format!(
+                "or have {stage} approved anew, which what follows is done again after: git cowork revert {name} --to {stage}"
+            ),
+        });
+        let problem = Problem::new(session, "changed-after-approval", file, details);
+        problems.push(problem.fix(ways.join("; ")));
+    }
+    Ok(problems)
+}
+
+/// The command that puts the approved bytes of a file into the working tree and the index, where
+/// they are still known.
+fn take_back(git: &Git, approval: &Entry, path: &str) -> anyhow::Result<Option<String>> {
+    let there = git.blob_id(&approval.commit, path)?;
+    let commit = short(&approval.commit);
+    let approved = approval.trailers.get(key::APPROVED).unwrap_or_default();
+    let named = approved.split_whitespace().filter_map(|item| item.split_once('@'));
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let id = named.into_iter().find(|(name, _)| *name == file).map(|(_, id)| id);
+    Ok(match (there, id) {
+        // The commit that says so was amended.
+        (Some(there), Some(id)) if !there.as_str().starts_with(id) => {
+            let known = git.object(id)?.is_some();
+            known.then(|| format!("git show {id} >{path} && git add {path}"))
+        }
+        (Some(_), _) => Some(format!("git checkout {commit} -- {path}")),
+        (None, Some(_)) => None,
+        // Code that came later.
+        (None, None) => Some(format!("git rm {path}")),
+    })
 }
 
 /// What was passed at a gate and is something else at the tip now, whoever changed it: documents,

@@ -1,8 +1,8 @@
 //! Whether each kept draft still belongs to something.
 
 use super::Problem;
-use crate::git::{Git, RefInfo};
-use crate::session::{Entry, RefNames, Session, Trailers, key};
+use crate::git::{Git, Oid, RefInfo};
+use crate::session::{Entry, RefNames, Session, Trailers, Verdict, key};
 
 pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
     let problem = |draft: RefInfo| {
@@ -22,12 +22,13 @@ pub fn stray_drafts(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>
     let archived = git.resolve(RefNames::archive(&session.name).as_str())?.is_some();
     let mut stray = Vec::new();
     for draft in git.list_refs(&[format!("refs/cowork/drafts/{}/", session.name)])? {
-        let ours =
-            Trailers::parse(&draft.message).get(key::SESSION_ID) == Some(session.file.id.as_str());
+        let trailers = Trailers::parse(&draft.message);
+        let ours = trailers.get(key::SESSION_ID) == Some(session.file.id.as_str());
+        let ended = trailers.get(key::REVIEW) == Some(Verdict::Aborted.name());
         let on = git.resolve(&format!("{}^1", draft.oid))?;
         // The tip it stood on is kept as an attempt after a revert.
         let known = match &on {
-            Some(on) => stands(git, session, on)?,
+            Some(on) => stands(git, session, on)? || (ended && has_tag(git, session, on)?),
             None => false,
         };
         if archived || !ours || !known {
@@ -37,7 +38,7 @@ pub fn stray_drafts(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>
     Ok(stray)
 }
 
-fn stands(git: &Git, session: &Session, on: &crate::git::Oid) -> anyhow::Result<bool> {
+fn stands(git: &Git, session: &Session, on: &Oid) -> anyhow::Result<bool> {
     let here = |entry: &Entry| entry.commit == *on;
     if session.history.iter().any(here) || git.is_ancestor(on, &session.tip)? {
         return Ok(true);
@@ -48,4 +49,10 @@ fn stands(git: &Git, session: &Session, on: &crate::git::Oid) -> anyhow::Result<
         }
     }
     Ok(false)
+}
+
+/// After a plain `git reset` drafts end on the stage commit that was left behind.
+fn has_tag(git: &Git, session: &Session, on: &Oid) -> anyhow::Result<bool> {
+    let tags = git.list_refs(&[format!("refs/tags/cowork/{}/", session.name)])?;
+    Ok(tags.iter().any(|tag| tag.oid == *on))
 }

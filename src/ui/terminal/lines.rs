@@ -17,6 +17,7 @@ impl Sink for Terminal {
         let mut guard = self.lock();
         let screen = &mut *guard;
         let normal = Verbosity::Normal;
+        screen.goes_on((self.age)());
         match event {
             Event::Text { text } => return self.text(screen, &text),
             Event::Speaker { stage: _, role } => screen.speaker = Some(role),
@@ -82,6 +83,7 @@ impl Sink for Terminal {
                     }
                 }
                 screen.clear();
+                screen.waits = Some((self.age)());
                 self.show_echo();
                 // A prompt comes next; a status line would stand in its way.
                 return;
@@ -106,12 +108,18 @@ impl Sink for Terminal {
                 let color = if failed { YELLOW } else { GREEN };
                 self.completed(screen, color, &subject, &facts);
             }
-            Event::SessionCompleted { commit } => {
+            Event::SessionCompleted { commit, usage } => {
                 screen.stage = None;
+                // Earlier runs and other machines have worked on it, too.
+                let (all, here) = (sum(usage).max(sum(screen.total)), sum(screen.total));
+                let mut used = format!("{} tokens", tokens(all));
+                if tokens(all) != tokens(here) {
+                    used += &format!(" ({} in this run)", tokens(here));
+                }
                 let facts = [
                     short(&commit).to_owned(),
-                    format!("{} tokens", tokens(sum(screen.total))),
-                    elapsed((self.age)()),
+                    used,
+                    elapsed((self.age)().saturating_sub(screen.waited)),
                 ];
                 self.completed(screen, GREEN, "session completed", &facts);
             }
@@ -122,6 +130,8 @@ impl Sink for Terminal {
             Event::Alert { title, text } => {
                 let text = self.boxed(&one_line(&title, usize::MAX), &text);
                 self.line(screen, Verbosity::Quiet, text.trim_end());
+                // What to do about it is asked next.
+                screen.waits = Some((self.age)());
             }
             Event::Note { text } => {
                 let text = self.wrapped(&one_line(&text, usize::MAX), 2);

@@ -258,23 +258,6 @@ fn going_to_and_fro_piles_up_nothing_and_loses_nothing() {
     assert_eq!(sandbox.server.requests_of("design", "actor").len(), 4, "once more");
 }
 
-/// Pain 9: a working tree goes only when nothing at all would go with it.
-#[test]
-fn a_linked_working_tree_with_ignored_files_stays() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".gitignore", ".env\n");
-    sandbox.commit_all("ignore");
-    sandbox.auto(&["-w=../tree", "--stop-after", "idea"]).exits(0);
-    sandbox.write("../tree/.env", "SECRET=mine\n");
-    for command in ["archive", "delete"] {
-        let told = keeps(&sandbox, &[command, "todo"], 5);
-        assert!(told.contains(".env"), "{told}");
-        assert_eq!(sandbox.read("../tree/.env"), "SECRET=mine\n");
-        assert!(sandbox.refs("refs/cowork/archive").is_empty(), "nothing was begun");
-        assert!(sandbox.refs("refs/cowork/attempts").is_empty(), "nothing was begun");
-    }
-}
-
 #[test]
 fn a_session_put_away_from_inside_its_working_tree_loses_nothing() {
     let mut sandbox = Sandbox::new();

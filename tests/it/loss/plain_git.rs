@@ -126,6 +126,31 @@ fn checked_out_elsewhere_it_stays_there() {
     }
 }
 
+/// Commits on no branch are reached by HEAD alone: it does not go away from them.
+#[test]
+fn commits_on_a_detached_head_are_not_left_behind() {
+    let base = designed();
+    base.git(&["switch", "-q", "--detach", "main"]);
+    base.write("mine.txt", "mine\n");
+    base.commit_all("on no branch");
+    let commands = [
+        &["resume", "todo", "--review", "auto", "--stop-after", "plan"][..],
+        &["revert", "todo", "--to", "prd", "--no-run"],
+        &["new", "-n", "other", "-b", "main", "another list", "--review", "wait"],
+    ];
+    for args in commands {
+        let sandbox = base.fork();
+        let told = keeps(&sandbox, args, 5);
+        assert!(told.contains("git branch NAME"), "{args:?}: {told}");
+        assert_eq!(sandbox.git(&["log", "-1", "--format=%s", "HEAD"]), "on no branch");
+        sandbox.git(&["branch", "mine"]);
+        keeps(&sandbox, args, if args[0] == "new" { 3 } else { 0 });
+    }
+    // From there, into a session or beside it, nothing is left.
+    keeps(&base.fork(), &["new", "-n", "other", "another list", "--review", "wait"], 3);
+    keeps(&base, &["new", "-n", "other", "-w=../tree", "another list", "--review", "wait"], 3);
+}
+
 /// Pain 25: two sessions take turns in one checkout.
 #[test]
 fn two_sessions_in_one_working_tree() {

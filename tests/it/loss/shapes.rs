@@ -20,6 +20,29 @@ fn there_and_back(sandbox: &Sandbox) {
     keeps(sandbox, &["undo"], 0);
     keeps(sandbox, &["verify", "todo"], 0);
     assert_eq!(sandbox.cowork(&["status", "todo", "--json"]).json()["stage"], "check");
+    in_a_tree_of_its_own(sandbox);
+}
+
+/// The same for a session in a linked working tree, `../side`, which is left there clean.
+#[track_caller]
+fn in_a_tree_of_its_own(sandbox: &Sandbox) {
+    let uncommitted = sandbox.git(&["status", "--porcelain=v2", "-z"]);
+    let new = ["new", "-n", "side", "-w=../side", "another list", "--review", "auto"];
+    keeps(sandbox, &[&new[..], &["--stop-after", "coding"]].concat(), 0);
+    let there = |args: &[&str], code: i32| {
+        let before = Belongings::of(sandbox);
+        let mut command = sandbox.command(env!("CARGO_BIN_EXE_git-cowork"));
+        let output = command.current_dir(sandbox.path("../side")).args(args).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        before.assert_kept(sandbox, &format!("{args:?}\n{told}"));
+        assert_eq!(output.status.code(), Some(code), "{args:?}\n{told}");
+    };
+    there(&["revert", "--to", "design", "--no-run"], 0);
+    there(&["undo"], 0);
+    there(&["restore", "side", "2"], 0);
+    there(&["resume", "--review", "auto", "--stop-after", "coding"], 0);
+    assert_eq!(sandbox.git(&["-C", "../side", "status", "--porcelain"]), "");
+    assert_eq!(sandbox.git(&["status", "--porcelain=v2", "-z"]), uncommitted);
 }
 
 const NEW: [&str; 8] = [
@@ -57,6 +80,12 @@ fn with_a_submodule_that_has_changes() {
     there_and_back(&sandbox);
     assert_eq!(sandbox.read("vendor/library/mine.txt"), "mine, in the submodule\n");
     assert_eq!(sandbox.git(&["-C", "vendor/library", "rev-parse", "HEAD"]), inner);
+    // What the branch says of it is what others have.
+    let theirs = sandbox.git(&["rev-parse", "main:vendor/library"]);
+    for branch in ["todo", "side"] {
+        let path = format!("cowork/{branch}:vendor/library");
+        assert_eq!(sandbox.git(&["rev-parse", &path]), theirs, "{branch}");
+    }
 }
 
 #[test]
@@ -80,7 +109,10 @@ fn in_a_sparse_cone() {
     sandbox.write("outside/mine.txt", "mine, outside the cone\n");
     there_and_back(&sandbox);
     assert_eq!(sandbox.read("outside/mine.txt"), "mine, outside the cone\n");
-    assert!(!sandbox.exists("outside/y.txt"), "the cone was widened");
+    for (branch, tree) in [("todo", "."), ("side", "../side")] {
+        assert!(!sandbox.exists(&format!("{tree}/outside/y.txt")), "the cone was widened");
+        assert_eq!(sandbox.blob(&format!("cowork/{branch}"), "outside/y.txt"), "y\n");
+    }
 }
 
 #[test]
@@ -113,7 +145,11 @@ fn with_a_filter_that_keeps_pointers() {
     sandbox.write("big.bin", "big, and changed\n");
     there_and_back(&sandbox);
     assert_eq!(sandbox.read("big.bin"), "big, and changed\n");
-    assert_eq!(sandbox.read("other.bin"), "other\n");
+    for (branch, tree) in [("todo", "."), ("side", "../side")] {
+        assert_eq!(sandbox.read(&format!("{tree}/other.bin")), "other\n");
+        let pointer = sandbox.blob(&format!("cowork/{branch}"), "other.bin");
+        assert!(pointer.starts_with("pointer "), "{branch}: {pointer}");
+    }
 }
 
 #[test]
@@ -127,7 +163,13 @@ fn with_hooks_kept_in_the_tree() {
     sandbox.commit_all("hooks");
     scatter(&sandbox);
     there_and_back(&sandbox);
-    assert!(sandbox.read(".git/ran").contains("pre-commit"));
+    let ran = sandbox.read(".git/ran");
+    assert!(ran.contains("pre-commit"), "{ran}");
+    // What is refused runs none.
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.write(".git/ran", "");
+    sandbox.cowork(&["resume", "side", "--review", "auto"]).exits(5).says("side");
+    assert_eq!(sandbox.read(".git/ran"), "");
 }
 
 #[test]
@@ -143,7 +185,10 @@ fn with_crlf_line_endings() {
         sandbox.write("mixed.txt", "one\r\ntwo\n");
         there_and_back(&sandbox);
         assert_eq!(sandbox.read("mixed.txt"), "one\r\ntwo\n");
-        assert_eq!(sandbox.read("kept.txt"), "kept.txt\r\n");
+        for (branch, tree) in [("todo", "."), ("side", "../side")] {
+            assert_eq!(sandbox.read(&format!("{tree}/kept.txt")), "kept.txt\r\n");
+            assert_eq!(sandbox.blob(&format!("cowork/{branch}"), "kept.txt"), "kept.txt\n");
+        }
     }
 }
 

@@ -234,6 +234,13 @@ impl Sandbox {
         self.git(&["commit", "-q", "-m", message]);
     }
 
+    /// Writes one file and commits it.
+    pub fn commit_file(&self, path: &str, text: &str, message: &str) {
+        self.write(path, text);
+        self.git(&["add", "--", path]);
+        self.git(&["commit", "-q", "-m", message]);
+    }
+
     /// A program with the sandbox's environment, and nothing else of ours.
     pub fn command(&self, program: &str) -> Command {
         let root = self.root();

@@ -1,0 +1,171 @@
+//! The format of `session.json`, and how one that an older program wrote becomes ours.
+//!
+//! Within a major version a newer program reads what older ones wrote, and raises it. Across a major
+//! version only what stands in [`MIGRATIONS`] is raised; anything else is left alone and said.
+
+use serde_json::{Map, Value};
+
+use super::SCHEMA_VERSION;
+
+/// A format's number, major and minor.
+type Version = (u32, u32);
+
+/// What a file without a number was written in: the format from before there was one.
+const UNNUMBERED: Version = (0, 9);
+
+/// One step from a format to a later one.
+struct Migration {
+    from: Version,
+    to: Version,
+    /// Changes what has another form there; the number is set by whoever goes the steps.
+    apply: fn(&mut Map<String, Value>),
+}
+
+/// Every step that something has to be done for, in order.
+const MIGRATIONS: [Migration; 1] = [Migration { from: UNNUMBERED, to: (1, 0), apply: name_idea }];
+
+/// 0.9 need not have had a title of its own: the idea's first line was shown for one.
+fn name_idea(file: &mut Map<String, Value>) {
+    let text = |file: &Map<String, Value>, key: &str| {
+        file.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
+    };
+    if text(file, "title").is_empty() {
+        let idea = text(file, "idea");
+        let first = idea.lines().next().unwrap_or_default();
+        file.insert("title".to_owned(), Value::from(first));
+    }
+}
+
+/// How a `session.json` relates to the format of this program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// It is ours.
+    Present,
+    /// It was older, and has been brought to ours in memory: the number it had.
+    Raised(String),
+    /// It is older than what this program can raise.
+    TooOld(String),
+    /// It is newer, or of a kind this program does not know.
+    Unknown(String),
+}
+
+/// Brings the content of a `session.json` to the format of this program, as far as that is known.
+/// Fields nobody knows stay.
+pub fn raise(file: &mut Map<String, Value>) -> Format {
+    match parse(SCHEMA_VERSION) {
+        Some(ours) => raise_by(&MIGRATIONS, ours, file),
+        None => Format::Unknown(SCHEMA_VERSION.to_owned()),
+    }
+}
+
+fn raise_by(steps: &[Migration], ours: Version, file: &mut Map<String, Value>) -> Format {
+    let written = match file.get("schema_version") {
+        None => UNNUMBERED,
+        Some(Value::String(text)) => match parse(text) {
+            Some(version) => version,
+            None => return Format::Unknown(text.clone()),
+        },
+        Some(other) => return Format::Unknown(other.to_string()),
+    };
+    if written == ours {
+        return Format::Present;
+    }
+    if written > ours {
+        return Format::Unknown(render(written));
+    }
+    let mut at = written;
+    let mut raised = file.clone();
+    for step in steps {
+        // A minor version that needs nothing done has no step of its own; before 1.0 each was as
+        // good as a major one.
+        let same_major = at.0 > 0 && step.from.0 == at.0 && at < step.from;
+        if step.from == at || same_major {
+            (step.apply)(&mut raised);
+            at = step.to;
+        }
+    }
+    if at.0 != ours.0 {
+        return Format::TooOld(render(written));
+    }
+    *file = raised;
+    file.insert("schema_version".to_owned(), Value::from(render(ours)));
+    Format::Raised(render(written))
+}
+
+fn parse(version: &str) -> Option<Version> {
+    let (major, minor) = version.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn render((major, minor): Version) -> String {
+    format!("{major}.{minor}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn file(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn a_file_without_a_number_is_of_the_format_before_there_was_one() {
+        for old in [json!({"idea": "\n A list\nof todos"}), json!({"schema_version": "0.9"})] {
+            let mut raised = file(old.clone());
+            raised.insert("theirs".to_owned(), json!([1]));
+            assert_eq!(raise(&mut raised), Format::Raised("0.9".to_owned()));
+            assert_eq!(raised["schema_version"], SCHEMA_VERSION);
+            assert_eq!(raised["theirs"], json!([1]));
+            let title = if old.get("idea").is_some() { "A list" } else { "" };
+            assert_eq!(raised["title"], title);
+        }
+        let mut named = file(json!({"idea": "A list", "title": "Todos"}));
+        raise(&mut named);
+        assert_eq!(named["title"], "Todos");
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_alone() {
+        for (version, expected) in [
+            (json!("1.0"), Format::Present),
+            (json!("1.1"), Format::Unknown("1.1".to_owned())),
+            (json!("2.0"), Format::Unknown("2.0".to_owned())),
+            (json!("one"), Format::Unknown("one".to_owned())),
+            (json!(1), Format::Unknown("1".to_owned())),
+            (json!("0.8"), Format::TooOld("0.8".to_owned())),
+        ] {
+            let before = file(json!({"schema_version": version, "idea": "x"}));
+            let mut after = before.clone();
+            assert_eq!(raise(&mut after), expected);
+            assert_eq!(after, before, "{version}");
+        }
+    }
+
+    #[test]
+    fn steps_are_taken_in_order_from_where_the_file_stands() {
+        fn note(file: &mut Map<String, Value>, step: &str) {
+            let so_far = file.get("steps").and_then(Value::as_str).unwrap_or_default();
+            file.insert("steps".to_owned(), Value::from(format!("{so_far}{step}")));
+        }
+        let steps = [
+            Migration { from: (0, 9), to: (1, 0), apply: |file| note(file, "a") },
+            Migration { from: (1, 2), to: (1, 3), apply: |file| note(file, "b") },
+            Migration { from: (1, 3), to: (1, 4), apply: |file| note(file, "c") },
+        ];
+        for (from, taken) in
+            [("0.9", "abc"), ("1.0", "bc"), ("1.2", "bc"), ("1.3", "c"), ("1.4", "")]
+        {
+            let mut old = file(json!({"schema_version": from, "steps": ""}));
+            assert_eq!(raise_by(&steps, (1, 5), &mut old), Format::Raised(from.to_owned()));
+            assert_eq!(old["steps"], taken, "from {from}");
+            assert_eq!(old["schema_version"], "1.5");
+        }
+        let old = file(json!({"schema_version": "1.1", "steps": ""}));
+        let mut too_old = old.clone();
+        assert_eq!(raise_by(&steps, (2, 0), &mut too_old), Format::TooOld("1.1".to_owned()));
+        assert_eq!(too_old, old);
+    }
+}

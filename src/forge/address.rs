@@ -1,0 +1,261 @@
+//! Where a remote's address leads: which kind of forge, whose repository, and the page that
+//! compares two of its branches. No credentials ever come out of here.
+
+use std::fmt::Write as _;
+
+/// What a host runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forge {
+    /// github.com, or a GitHub Enterprise server.
+    GitHub,
+    /// gitlab.com, or a server of one's own.
+    GitLab,
+    /// bitbucket.org
+    Bitbucket,
+    /// Codeberg and everything else that runs Gitea or Forgejo.
+    Gitea,
+    /// git.sr.ht
+    Sourcehut,
+    /// A host whose kind its name does not tell.
+    Unknown,
+}
+
+/// A repository on a forge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// What the host runs.
+    pub forge: Forge,
+    /// The host, with the port of its web pages where the address has one.
+    pub host: String,
+    /// `owner/name`, or with GitLab's groups `group/sub/name`.
+    pub path: String,
+    /// `https`, or `http` where the remote is spoken to so.
+    scheme: &'static str,
+}
+
+impl Address {
+    /// The address of a remote: `git@host:owner/name.git`, `ssh://…`, `https://…`; `None` for a
+    /// path on this machine, a bundle, or anything that is not on a host.
+    pub fn parse(url: &str) -> Option<Self> {
+        let url = url.trim();
+        let (host, path, scheme) = match url.split_once("://") {
+            Some((scheme, rest)) => {
+                let (authority, path) = rest.split_once('/')?;
+                let host = authority.rsplit('@').next().unwrap_or_default();
+                match scheme {
+                    "https" => (host, path, "https"),
+                    "http" => (host, path, "http"),
+                    // The port of another service says nothing about web pages.
+                    "ssh" | "git" | "git+ssh" | "ssh+git" => (without_port(host), path, "https"),
+                    _ => return None,
+                }
+            }
+            None => {
+                // `host:path`, where no slash stands before the colon; `C:\…` is a path.
+                let (authority, path) = url.split_once(':')?;
+                if authority.contains(['/', '\\']) || authority.len() < 2 {
+                    return None;
+                }
+                (authority.rsplit('@').next().unwrap_or_default(), path, "https")
+            }
+        };
+        let path = path.split(['?', '#']).next().unwrap_or_default().trim_matches('/');
+        let path = path.strip_suffix(".git").unwrap_or(path).trim_matches('/');
+        let host = public_host(&host.to_ascii_lowercase());
+        let sound = |text: &str, more: &str| {
+            let ok = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c) || more.contains(c);
+            !text.is_empty() && text.chars().all(ok)
+        };
+        let parts = path.split('/').count();
+        if !sound(&host, ":") || !sound(path, "/+%") || parts < 2 {
+            return None;
+        }
+        Some(Self { forge: forge_of(&host), host, path: path.to_owned(), scheme })
+    }
+
+    /// The page where a pull request of `head` into `base` is opened by hand. `head_owner` owns
+    /// the fork that has `head`, where it is another repository.
+    pub fn compare(&self, base: &str, head: &str, head_owner: Option<&str>) -> Option<String> {
+        let Self { scheme, host, path, .. } = self;
+        let root = format!("{scheme}://{host}/{path}");
+        let (base, head) = (encoded(base, "/"), encoded(head, "/"));
+        let from = head_owner.map_or_else(|| head.clone(), |owner| format!("{owner}:{head}"));
+        Some(match self.forge {
+            Forge::GitHub => format!("{root}/compare/{base}...{from}?expand=1"),
+            Forge::Gitea => format!("{root}/compare/{base}...{from}"),
+            Forge::GitLab => format!(
+                "{root}/-/merge_requests/new?merge_request%5Bsource_branch%5D={head}&merge_request%5Btarget_branch%5D={base}"
+            ),
+            Forge::Bitbucket => format!("{root}/pull-requests/new?source={head}&dest={base}"),
+            // It takes patches by mail; this is what they would be made of.
+            Forge::Sourcehut => format!("{root}/log/{head}"),
+            Forge::Unknown => return None,
+        })
+    }
+
+    /// Who owns the repository: all of the path but its last part.
+    pub fn owner(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(owner, _)| owner)
+    }
+}
+
+/// An address as it may be shown: without user name and password, unless the name is that of a
+/// service (`git@`).
+pub fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, path) = match rest.find('/') {
+        Some(at) => rest.split_at(at),
+        None => (rest, ""),
+    };
+    match authority.rsplit_once('@') {
+        Some(("git", _)) | None => url.to_owned(),
+        Some((_, host)) => format!("{scheme}://{host}{path}"),
+    }
+}
+
+fn without_port(host: &str) -> &str {
+    host.split_once(':').map_or(host, |(host, _)| host)
+}
+
+/// The host of the web pages: forges take ssh on other names where port 22 is closed, and people
+/// give hosts short names in their ssh configuration.
+fn public_host(host: &str) -> String {
+    match host {
+        "ssh.github.com" => "github.com",
+        "altssh.gitlab.com" => "gitlab.com",
+        "altssh.bitbucket.org" => "bitbucket.org",
+        _ if host.contains('.') || host.contains(':') => host,
+        _ if host.starts_with("github") => "github.com",
+        _ if host.starts_with("gitlab") => "gitlab.com",
+        _ => host,
+    }
+    .to_owned()
+}
+
+fn forge_of(host: &str) -> Forge {
+    let has = |name: &str| without_port(host).split('.').any(|label| label == name);
+    match host {
+        _ if has("github") => Forge::GitHub,
+        _ if has("gitlab") => Forge::GitLab,
+        "bitbucket.org" => Forge::Bitbucket,
+        _ if has("codeberg") || has("gitea") || has("forgejo") => Forge::Gitea,
+        "git.sr.ht" => Forge::Sourcehut,
+        _ => Forge::Unknown,
+    }
+}
+
+/// Percent-encoded for a URL; `also` may stay as it is.
+pub(super) fn encoded(text: &str, also: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric()
+            || "-._~".contains(byte as char)
+            || also.contains(byte as char)
+        {
+            out.push(byte as char);
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_their_pages() {
+        let head = "cowork/todo";
+        for (url, page) in [
+            (
+                "git@github.com:ana/todo.git",
+                "https://github.com/ana/todo/compare/main...cowork/todo?expand=1",
+            ),
+            (
+                "https://github.com/ana/todo",
+                "https://github.com/ana/todo/compare/main...cowork/todo?expand=1",
+            ),
+            (
+                "https://ana:s3cret@github.com/ana/todo.git/",
+                "https://github.com/ana/todo/compare/main...cowork/todo?expand=1",
+            ),
+            (
+                "ssh://git@ssh.github.com:443/ana/todo.git",
+                "https://github.com/ana/todo/compare/main...cowork/todo?expand=1",
+            ),
+            (
+                "github-work:ana/todo.git",
+                "https://github.com/ana/todo/compare/main...cowork/todo?expand=1",
+            ),
+            (
+                "git@GitHub.example.org:ana/todo",
+                "https://github.example.org/ana/todo/compare/main...cowork/todo?expand=1",
+            ),
+            (
+                "git@gitlab.com:group/sub/todo.git",
+                "https://gitlab.com/group/sub/todo/-/merge_requests/new?merge_request%5Bsource_branch%5D=cowork/todo&merge_request%5Btarget_branch%5D=main",
+            ),
+            (
+                "http://gitlab.example.org:8080/g/todo.git",
+                "http://gitlab.example.org:8080/g/todo/-/merge_requests/new?merge_request%5Bsource_branch%5D=cowork/todo&merge_request%5Btarget_branch%5D=main",
+            ),
+            (
+                "git@bitbucket.org:team/todo.git",
+                "https://bitbucket.org/team/todo/pull-requests/new?source=cowork/todo&dest=main",
+            ),
+            (
+                "ssh://git@codeberg.org/ana/todo.git",
+                "https://codeberg.org/ana/todo/compare/main...cowork/todo",
+            ),
+            (
+                "https://gitea.example.org/ana/todo.git",
+                "https://gitea.example.org/ana/todo/compare/main...cowork/todo",
+            ),
+            ("git@git.sr.ht:~ana/todo", "https://git.sr.ht/~ana/todo/log/cowork/todo"),
+        ] {
+            let address = Address::parse(url).unwrap_or_else(|| panic!("{url}"));
+            assert_eq!(address.compare("main", head, None).as_deref(), Some(page), "{url}");
+        }
+        for url in [
+            "/srv/git/todo.git",
+            "../far.git",
+            "file:///srv/todo.git",
+            "C:\\repos\\todo",
+            "",
+            "https://github.com/",
+            "git@github.com:todo",
+            "ext::sh -c x",
+            "git@evil\n.com:a/b",
+        ] {
+            assert_eq!(Address::parse(url), None, "{url}");
+        }
+        let unknown = Address::parse("git@git.example.org:ana/todo.git").unwrap();
+        assert_eq!((unknown.forge, unknown.compare("main", head, None)), (Forge::Unknown, None));
+    }
+
+    #[test]
+    fn forks_and_odd_branch_names() {
+        let address = Address::parse("git@github.com:org/todo.git").unwrap();
+        assert_eq!(
+            address.compare("release/1#2", "x y&z", Some("ana")).as_deref(),
+            Some("https://github.com/org/todo/compare/release/1%232...ana:x%20y%26z?expand=1")
+        );
+        assert_eq!(address.owner(), "org");
+        let nested = Address::parse("git@gitlab.com:group/sub/todo.git").unwrap();
+        assert_eq!(nested.owner(), "group/sub");
+    }
+
+    #[test]
+    fn no_password_is_shown() {
+        for (url, shown) in [
+            ("https://ana:s3c@ret@host/x", "https://host/x"),
+            ("https://ghp_token@github.com/a/b", "https://github.com/a/b"),
+            ("ssh://git@host:22/x", "ssh://git@host:22/x"),
+            ("git@host:a/b", "git@host:a/b"),
+            ("https://host", "https://host"),
+        ] {
+            assert_eq!(without_credentials(url), shown);
+        }
+    }
+}

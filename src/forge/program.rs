@@ -1,0 +1,251 @@
+//! The user's own `gh` and `glab`: whether they are there and signed in, and opening a pull
+//! request with them. They get the user's environment, for that is where their sign-in may be,
+//! but never a terminal, a pager, a browser or an editor to ask anything with.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use super::address::{Address, Forge, encoded};
+use crate::error::Error;
+
+/// Beginnings of variables that hold model servers' keys.
+const OURS: [&str; 2] = ["COWORK_", "OPENAI_"];
+
+/// Characters of a program's complaint that are shown.
+const MOST_SAID: usize = 1_000;
+
+/// One of the two, found and signed in.
+#[derive(Clone, Debug)]
+pub struct Program {
+    forge: Forge,
+    host: String,
+    dir: PathBuf,
+    env: Vec<(String, String)>,
+}
+
+/// A pull request that is to be opened.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The repository that is to take it.
+    pub into: &'a Address,
+    /// The branch there.
+    pub base: &'a str,
+    /// The branch that is proposed.
+    pub head: &'a str,
+    /// The owner of the fork that has it, where that is another repository.
+    pub head_owner: Option<&'a str>,
+    /// Its title.
+    pub title: &'a str,
+    /// Its text, Markdown.
+    pub text: &'a str,
+    /// Not ready to be merged.
+    pub draft: bool,
+}
+
+/// How opening went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Its page.
+    pub url: String,
+    /// It was there before, and nothing was changed.
+    pub existed: bool,
+    /// It was to be a draft, and the forge has none.
+    pub plain: bool,
+}
+
+struct Answer {
+    ok: bool,
+    stdout: String,
+    stderr: String,
+}
+
+impl Answer {
+    /// Both streams, for words that may stand on either.
+    fn all(&self) -> String {
+        format!("{}\n{}", self.stdout, self.stderr)
+    }
+}
+
+impl Program {
+    /// The program for this repository, if it is installed and signed in to its host. `dir` is the
+    /// working tree; of the environment everything is passed on but what is ours.
+    pub fn find<'e>(
+        address: &Address,
+        dir: &Path,
+        env: impl Iterator<Item = (&'e String, &'e String)>,
+    ) -> Option<Self> {
+        // The keys of models are no business of theirs.
+        let theirs = |key: &str| !OURS.iter().any(|prefix| key.starts_with(prefix));
+        let env: Vec<(String, String)> = env
+            .filter(|(key, _)| theirs(key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        let candidates = match address.forge {
+            Forge::GitHub => &[Forge::GitHub][..],
+            Forge::GitLab => &[Forge::GitLab],
+            // A server of one's own: whoever is signed in to it knows what it is.
+            Forge::Unknown => &[Forge::GitHub, Forge::GitLab],
+            Forge::Bitbucket | Forge::Gitea | Forge::Sourcehut => &[],
+        };
+        let program = |forge: &Forge| Self {
+            forge: *forge,
+            host: address.host.clone(),
+            dir: dir.to_owned(),
+            env: env.clone(),
+        };
+        candidates.iter().map(program).find(Self::is_signed_in)
+    }
+
+    /// `gh` or `glab`.
+    pub const fn name(&self) -> &'static str {
+        match self.forge {
+            Forge::GitLab => "glab",
+            _ => "gh",
+        }
+    }
+
+    /// Opens it, or finds the one that is open for this branch.
+    ///
+    /// # Errors
+    /// The forge refuses (exit 5 with its words).
+    pub fn open(&self, request: &Request<'_>) -> Result<Opened> {
+        let answer = self.create(request, request.draft)?;
+        if let Some(url) = self.url_of(&answer, request)? {
+            return Ok(Opened { url, existed: !answer.ok, plain: false });
+        }
+        let said = answer.all().to_lowercase();
+        if request.draft && (said.contains("draft") || said.contains("422")) {
+            let answer = self.create(request, false)?;
+            if let Some(url) = self.url_of(&answer, request)? {
+                return Ok(Opened { url, existed: !answer.ok, plain: true });
+            }
+            return Err(self.refusal(&answer).into());
+        }
+        Err(self.refusal(&answer).into())
+    }
+
+    fn is_signed_in(&self) -> bool {
+        let status = ["auth", "status", "--hostname", &self.host];
+        self.run(&status, None).is_ok_and(|answer| answer.ok)
+    }
+
+    fn create(&self, request: &Request<'_>, draft: bool) -> Result<Answer> {
+        if self.forge == Forge::GitLab {
+            return self.create_with_glab(request, draft);
+        }
+        // A report is longer than what fits on a command line.
+        let mut body = tempfile::NamedTempFile::new().context("writing the text of the request")?;
+        body.write_all(request.text.as_bytes()).context("writing the text of the request")?;
+        let path = body.path().display().to_string();
+        let repository = format!("{}/{}", self.host, request.into.path);
+        let head = match request.head_owner {
+            Some(owner) => format!("{owner}:{}", request.head),
+            None => request.head.to_owned(),
+        };
+        let mut args = vec!["pr", "create", "--repo", &repository, "--base", request.base];
+        args.extend(["--head", &head, "--title", request.title, "--body-file", &path]);
+        if draft {
+            args.push("--draft");
+        }
+        self.run(&args, None)
+    }
+
+    /// `glab mr create` takes a description only as an argument; its API call takes a file.
+    fn create_with_glab(&self, request: &Request<'_>, draft: bool) -> Result<Answer> {
+        let title =
+            if draft { format!("Draft: {}", request.title) } else { request.title.to_owned() };
+        let fields = json!({
+            "source_branch": request.head, "target_branch": request.base,
+            "title": title, "description": request.text,
+        });
+        let endpoint = requests_of(request.into);
+        let header = "Content-Type: application/json";
+        let args = ["api", "--method", "POST", &endpoint, "--header", header, "--input", "-"];
+        self.run(&args, Some(fields.to_string()))
+    }
+
+    /// The page of the request that was made, or of the one that is in its way.
+    fn url_of(&self, answer: &Answer, request: &Request<'_>) -> Result<Option<String>> {
+        if self.forge != Forge::GitLab {
+            let exists = answer.stderr.contains("already exists");
+            let text = if answer.ok { answer.stdout.clone() } else { answer.all() };
+            return Ok(if answer.ok || exists { last_url(&text) } else { None });
+        }
+        let made: Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
+        if answer.ok {
+            return Ok(made["web_url"].as_str().map(str::to_owned));
+        }
+        if !answer.all().contains("already exists") {
+            return Ok(None);
+        }
+        let branch = encoded(request.head, "");
+        let query = format!("{}?state=opened&source_branch={branch}", requests_of(request.into));
+        let found = self.run(&["api", &query], None)?;
+        let found: Value = serde_json::from_str(&found.stdout).unwrap_or_default();
+        Ok(found[0]["web_url"].as_str().map(str::to_owned))
+    }
+
+    fn refusal(&self, answer: &Answer) -> Error {
+        let all = answer.all();
+        let lines: Vec<&str> = all.lines().filter(|line| !line.trim().is_empty()).collect();
+        let said: String = lines.join("\n").chars().take(MOST_SAID).collect();
+        Error::repository(format!("{} could not open the request:\n{said}", self.name()))
+    }
+
+    fn run(&self, args: &[&str], input: Option<String>) -> Result<Answer> {
+        let mut command = Command::new(self.name());
+        command.args(args).current_dir(&self.dir).env_clear();
+        command.envs(self.env.iter().map(|(key, value)| (key, value)));
+        for (key, value) in [
+            ("GH_PROMPT_DISABLED", "1"),
+            ("GH_NO_UPDATE_NOTIFIER", "1"),
+            ("NO_PROMPT", "1"),
+            ("GLAB_CHECK_UPDATE", "false"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("NO_COLOR", "1"),
+            ("GLAMOUR_STYLE", "notty"),
+            ("PAGER", "cat"),
+            ("GH_PAGER", "cat"),
+            ("GLAB_PAGER", "cat"),
+            ("BROWSER", "true"),
+            ("EDITOR", "false"),
+            ("VISUAL", "false"),
+            ("GH_EDITOR", "false"),
+        ] {
+            command.env(key, value);
+        }
+        for key in ["GH_REPO", "GH_FORCE_TTY", "GH_DEBUG", "DEBUG", "GIT_DIR", "GIT_WORK_TREE"] {
+            command.env_remove(key);
+        }
+        if self.forge == Forge::GitLab {
+            command.env("GITLAB_HOST", &self.host);
+        }
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut file = tempfile::tempfile().context("preparing a program's input")?;
+        file.write_all(input.unwrap_or_default().as_bytes())
+            .context("preparing a program's input")?;
+        std::io::Seek::rewind(&mut file).context("preparing a program's input")?;
+        command.stdin(file);
+        tracing::trace!(?args, "{}", self.name());
+        let output = command.output().with_context(|| format!("starting {}", self.name()))?;
+        Ok(Answer {
+            ok: output.status.success(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+}
+
+fn requests_of(into: &Address) -> String {
+    format!("projects/{}/merge_requests", encoded(&into.path, ""))
+}
+
+/// The last address in a text.
+fn last_url(text: &str) -> Option<String> {
+    let is_url = |word: &&str| word.starts_with("https://") || word.starts_with("http://");
+    text.split_whitespace().rfind(is_url).map(|url| url.trim_end_matches(['.', ',']).to_owned())
+}

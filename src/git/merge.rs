@@ -1,0 +1,349 @@
+//! Merging: as the user would do it, and what would come of it, as a tree made on the side.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+
+use super::commit::{Hooks, said};
+use super::spawn::nul_texts;
+use super::{Cmd, CommitOutcome, Git, Oid};
+use crate::error::Error;
+
+/// What git answers to an option it does not know.
+const UNKNOWN_OPTION: i32 = 129;
+
+/// How a merge went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeOutcome {
+    /// HEAD is this merge commit.
+    Merged(Oid),
+    /// These paths need a person. It was aborted: index and working tree are as before.
+    Conflicts(Vec<String>),
+    /// One of the user's hooks said no. It was aborted, too.
+    HookRefused {
+        /// `pre-merge-commit`, `commit-msg`, …
+        hook: String,
+        /// What it printed.
+        output: String,
+    },
+}
+
+/// What a merge would come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergedTree {
+    /// This tree.
+    Clean(Oid),
+    /// These paths need a person.
+    Conflicts(Vec<String>),
+}
+
+/// A command that may run hooks, with its message in a file and a trace that tells of the hooks.
+struct WithMessage {
+    scratch: tempfile::TempDir,
+}
+
+impl WithMessage {
+    fn new(message: &str) -> Result<Self> {
+        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+        std::fs::write(scratch.path().join("message"), message).context("writing the message")?;
+        Ok(Self { scratch })
+    }
+
+    fn message(&self) -> PathBuf {
+        self.scratch.path().join("message")
+    }
+
+    fn trace(&self) -> PathBuf {
+        self.scratch.path().join("trace")
+    }
+
+    /// Runs it; a hook that met a lock is not asked twice.
+    fn run(&self, command: Cmd<'_>) -> Result<(super::Output, Error)> {
+        let command = command.env("GIT_EDITOR", ":").env("GIT_TRACE2_EVENT", self.trace());
+        let no_hook_ran = || Hooks::read(&self.trace()).is_ok_and(|hooks| hooks.exits.is_empty());
+        let output = command.output_retrying(no_hook_ran)?;
+        let failure = command.failure(&output);
+        Ok((output, failure))
+    }
+}
+
+impl Git {
+    /// Merges a commit into HEAD with a merge commit of this message, whatever the user configured
+    /// about fast-forwards. Hooks and signing apply.
+    ///
+    /// # Errors
+    /// Anything but a conflict and a hook's refusal: changes in the way, a failed signature.
+    pub fn merge_no_ff(&self, theirs: &Oid, message: &str, signoff: bool) -> Result<MergeOutcome> {
+        let with = WithMessage::new(message)?;
+        let before = self.resolve("HEAD")?;
+        let mut merge = self
+            .hooked(["merge", "--no-ff", "--no-squash", "--commit", "--no-edit", "--no-log"])
+            .args(["--no-autostash", "--no-stat", "--quiet", "--cleanup=whitespace", "-F"])
+            .arg(with.message());
+        if signoff {
+            merge = merge.arg("--signoff");
+        }
+        let (output, failure) = with.run(merge.arg(theirs.as_str()))?;
+        let head = self.resolve("HEAD")?;
+        if let Some(head) = head.filter(|head| Some(head) != before.as_ref()) {
+            return Ok(MergeOutcome::Merged(head));
+        }
+        let conflicts = self.unmerged()?;
+        let hook = Hooks::read(&with.trace())?.refusing();
+        if self.resolve("MERGE_HEAD")?.is_some() {
+            self.write(["merge", "--abort"]).checked()?;
+        }
+        Ok(match (conflicts.is_empty(), hook) {
+            (false, _) => MergeOutcome::Conflicts(conflicts),
+            (true, Some(hook)) => MergeOutcome::HookRefused { hook, output: said(&output) },
+            (true, None) => return Err(self.explain(failure).into()),
+        })
+    }
+
+    /// Takes back a merge that is under way.
+    ///
+    /// # Errors
+    /// Git fails, there is none.
+    pub fn merge_abort(&self) -> Result<()> {
+        self.write(["merge", "--abort"]).checked().map(|_| ())
+    }
+
+    /// The paths that a merge under way has not decided.
+    fn unmerged(&self) -> Result<Vec<String>> {
+        let diff = self.read(["diff", "--name-only", "--diff-filter=U", "--no-relative", "-z"]);
+        let mut paths: Vec<String> = nul_texts(&diff.checked()?.stdout).collect();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// The tree `git merge` would make of two commits; nothing but objects is written.
+    ///
+    /// # Errors
+    /// Git fails, or is older than 2.38 and both have gone on.
+    pub fn merged_tree(&self, ours: &Oid, theirs: &Oid) -> Result<MergedTree> {
+        if self.is_ancestor(ours, theirs)? {
+            return Ok(MergedTree::Clean(self.must_tree(theirs)?));
+        }
+        if self.is_ancestor(theirs, ours)? {
+            return Ok(MergedTree::Clean(self.must_tree(ours)?));
+        }
+        let merge = self.write(["merge-tree", "--write-tree", "--name-only", "--no-messages"]);
+        let merge = merge.args(["-z", ours.as_str(), theirs.as_str()]);
+        let output = merge.output()?;
+        let mut words = nul_texts(&output.stdout);
+        match output.code {
+            Some(0) => Ok(MergedTree::Clean(words.next().unwrap_or_default().trim().parse()?)),
+            Some(1) => {
+                let mut paths: Vec<String> = words.skip(1).collect();
+                paths.dedup();
+                Ok(MergedTree::Conflicts(paths))
+            }
+            Some(UNKNOWN_OPTION) => {
+                Err(Error::repository("this needs git 2.38 or newer when both sides have gone on")
+                    .hint("merge the base branch into the session's branch, then again")
+                    .into())
+            }
+            _ => Err(merge.failure(&output).into()),
+        }
+    }
+
+    /// The best common ancestor of two commits; `None` for histories that have nothing in common.
+    ///
+    /// # Errors
+    /// One of them is missing.
+    pub fn merge_base(&self, a: &Oid, b: &Oid) -> Result<Option<Oid>> {
+        let ask = self.read(["merge-base", a.as_str(), b.as_str()]);
+        let output = ask.output()?;
+        match output.code {
+            Some(0) => Ok(Some(output.text().trim_end().parse()?)),
+            Some(1) => Ok(None),
+            _ => Err(ask.failure(&output).into()),
+        }
+    }
+
+    /// The tree of `commit` with the directory `dir` as it is in `other`: also gone, if it is not
+    /// there. Everything else is the same to the byte, mode and name.
+    ///
+    /// # Errors
+    /// Git fails, one of them is missing.
+    pub fn tree_with_dir_of(&self, commit: &Oid, dir: &str, other: &Oid) -> Result<Oid> {
+        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+        let index = scratch.path().join("index");
+        let read = self.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
+        read.arg(commit.as_str()).checked()?;
+        let list = self.in_index(&index, ["ls-files", "-z", "--cached", "--full-name", "--", dir]);
+        let gone: Vec<String> = nul_texts(&list.checked()?.stdout).collect();
+        let remove = self.in_index(&index, ["update-index", "--force-remove", "-z", "--stdin"]);
+        remove.stdin_nul(&gone).checked()?;
+        if self.verified(&format!("{other}:{dir}"))?.is_some() {
+            let read = self.in_index(&index, ["read-tree", &format!("--prefix={dir}/")]);
+            read.arg(format!("{other}:{dir}")).checked()?;
+        }
+        self.in_index(&index, ["write-tree"]).oid()
+    }
+
+    /// A commit object under the user's name, signed when commits are; no reference moves and no
+    /// hook runs.
+    ///
+    /// # Errors
+    /// Git fails, a signature cannot be made.
+    pub fn signed_commit(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
+        if !self.config_bool("commit.gpgSign")? {
+            return self.commit_tree(tree, parents, message);
+        }
+        let mut commit = self.write(["commit-tree", "-S", "-F", "-"]);
+        for parent in parents {
+            commit = commit.args(["-p", parent.as_str()]);
+        }
+        let commit = commit.arg(tree.as_str()).stdin(message);
+        let output = commit.output()?;
+        if !output.success() {
+            return Err(self.explain(commit.failure(&output)).into());
+        }
+        Ok(output.text().trim_end().parse()?)
+    }
+
+    /// Moves index and working tree from one tree to another; HEAD stays. What is changed in the
+    /// working tree elsewhere stays, too.
+    ///
+    /// # Errors
+    /// A change or an untracked file is in the way; nothing has moved.
+    pub fn move_tree(&self, from: &Oid, to: &Oid) -> Result<()> {
+        self.write(["read-tree", "-m", "-u", from.as_str(), to.as_str()]).checked().map(|_| ())
+    }
+
+    /// The tree of what is staged.
+    ///
+    /// # Errors
+    /// The index has conflicts.
+    pub fn index_tree(&self) -> Result<Oid> {
+        self.write(["write-tree"]).oid()
+    }
+
+    /// Commits what is staged, all of it, with this message. Hooks and signing apply.
+    ///
+    /// # Errors
+    /// Anything but a hook's refusal; then nothing was committed.
+    pub fn commit_staged(&self, message: &str, signoff: bool) -> Result<CommitOutcome> {
+        let with = WithMessage::new(message)?;
+        let before = self.resolve("HEAD")?;
+        let mut commit =
+            self.hooked(["commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F"]);
+        commit = commit.arg(with.message());
+        if signoff {
+            commit = commit.arg("--signoff");
+        }
+        let (output, failure) = with.run(commit)?;
+        let head = self.resolve("HEAD")?;
+        if let Some(head) = head.filter(|head| Some(head) != before.as_ref()) {
+            return Ok(CommitOutcome::Committed(head));
+        }
+        match Hooks::read(&with.trace())?.refusing() {
+            Some(hook) => Ok(CommitOutcome::HookRefused { hook, output: said(&output) }),
+            None => Err(self.explain(failure).into()),
+        }
+    }
+
+    fn must_tree(&self, commit: &Oid) -> Result<Oid> {
+        let tree = self.tree_of(commit.as_str())?;
+        tree.ok_or_else(|| Error::repository(format!("there is no commit {commit}")).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    /// `main` and `side`, which changes the same file and adds one, in a folder of its own, too.
+    fn forked(on_main: &str) -> (Repo, Oid, Oid) {
+        let repo = Repo::with_commit();
+        repo.file("code", "1\n2\n3\n4\n5\n6\n7\n");
+        repo.commit_all("base");
+        repo.run(&["checkout", "-q", "-b", "side"]);
+        repo.file("code", "1\n2\n3\n4\n5\n6\nside\n");
+        repo.file("notes/s/a b", "artifact");
+        repo.file("notes/keep", "kept");
+        let side = repo.commit_all("side");
+        repo.run(&["checkout", "-q", "main"]);
+        repo.file("code", on_main);
+        let main = repo.commit_all("main");
+        (repo, main, side)
+    }
+
+    #[test]
+    fn what_a_merge_would_make_is_what_it_makes() {
+        let (repo, main, side) = forked("main\n2\n3\n4\n5\n6\n7\n");
+        let git = repo.git();
+        let MergedTree::Clean(tree) = git.merged_tree(&main, &side).unwrap() else { panic!() };
+        let outcome = git.merge_no_ff(&side, "Subject\n\nKey: value\n", true).unwrap();
+        assert_eq!(outcome, MergeOutcome::Merged(repo.head()));
+        assert_eq!(git.tree_of("HEAD").unwrap(), Some(tree));
+        assert_eq!(
+            repo.run(&["log", "-1", "--format=%P %B"]),
+            format!("{main} {side} Subject\n\nKey: value\nSigned-off-by: Ana <ana@example.com>")
+        );
+    }
+
+    #[test]
+    fn a_conflict_leaves_everything_as_it_was() {
+        let (repo, main, side) = forked("1\n2\n3\n4\n5\n6\nmain\n");
+        let git = repo.git();
+        repo.file("untracked", "mine");
+        let expected = vec!["code".to_owned()];
+        assert_eq!(git.merged_tree(&main, &side).unwrap(), MergedTree::Conflicts(expected.clone()));
+        let outcome = git.merge_no_ff(&side, "x\n", false).unwrap();
+        assert_eq!(outcome, MergeOutcome::Conflicts(expected));
+        assert_eq!(repo.head(), main);
+        assert_eq!(repo.run(&["status", "--short"]), "?? untracked");
+        assert_eq!(git.operation_in_progress().unwrap(), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_hook_that_refuses_is_named_and_nothing_stays() {
+        for hook in ["pre-merge-commit", "commit-msg"] {
+            let (repo, main, side) = forked("main\n2\n3\n4\n5\n6\n7\n");
+            repo.hook(hook, "echo not today; exit 1");
+            let git = repo.git();
+            match git.merge_no_ff(&side, "x\n", false).unwrap() {
+                MergeOutcome::HookRefused { hook: named, output } => {
+                    assert_eq!((named.as_str(), output.contains("not today")), (hook, true));
+                }
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(repo.head(), main);
+            assert_eq!(repo.run(&["status", "--short"]), "");
+            assert_eq!(git.operation_in_progress().unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn a_directory_is_taken_out_of_a_tree_and_nothing_else() {
+        let (repo, main, side) = forked("x");
+        let git = repo.git();
+        let tree = git.tree_with_dir_of(&side, "notes/s", &main).unwrap();
+        let list = |rev: &str| repo.run(&["ls-tree", "-r", "-z", rev]).replace('\0', "\n");
+        let without: Vec<String> =
+            list(side.as_str()).lines().filter(|l| !l.contains("a b")).map(str::to_owned).collect();
+        assert_eq!(list(tree.as_str()).trim_end(), without.join("\n"));
+        let back = git.tree_with_dir_of(&tree, "notes/s", &side).unwrap();
+        assert_eq!(Some(back), git.tree_of(side.as_str()).unwrap());
+    }
+
+    #[test]
+    fn a_staged_tree_is_committed_and_can_be_taken_back() {
+        let (repo, main, side) = forked("x");
+        let git = repo.git();
+        repo.file("README.md", "edited, not staged");
+        git.move_tree(&main, &side).unwrap();
+        assert_eq!(Some(git.index_tree().unwrap()), git.tree_of(side.as_str()).unwrap());
+        git.move_tree(&side, &main).unwrap();
+        assert_eq!(repo.run(&["status", "--short"]), " M README.md");
+        git.move_tree(&main, &side).unwrap();
+        let outcome = git.commit_staged("one\n", false).unwrap();
+        assert_eq!(outcome, CommitOutcome::Committed(repo.head()));
+        assert_eq!(repo.run(&["rev-parse", "HEAD^"]), main.to_string());
+        assert_eq!(repo.run(&["status", "--short"]), " M README.md");
+    }
+}

@@ -1,0 +1,264 @@
+//! Remotes: which there are, where they are, and pushing to them what was asked for and nothing
+//! else. Why a push was refused is read from its machine-readable output.
+
+use anyhow::{Context as _, Result};
+
+use super::commit::Hooks;
+use super::{Git, Oid, RefName};
+
+/// One reference to be pushed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// What it shall be.
+    pub from: Oid,
+    /// The reference on the remote.
+    pub to: RefName,
+    /// It may be replaced if it is still this; `None` inside: if it is not there. Without, it may
+    /// only go forward.
+    pub lease: Option<Option<Oid>>,
+}
+
+/// How a push went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PushOutcome {
+    /// The remote has it all; false when it had it before.
+    Done(bool),
+    /// The remote, or git for it, refused a reference.
+    Rejected {
+        /// The reference on the remote.
+        reference: String,
+        /// In git's words: `non-fast-forward`, `fetch first`, `stale info`, or the remote's.
+        reason: String,
+        /// What the remote's hooks printed.
+        said: String,
+    },
+    /// The `pre-push` hook here said no.
+    HookRefused {
+        /// What it printed.
+        output: String,
+    },
+    /// The remote could not be reached, or does not let us in.
+    Unreachable {
+        /// What git printed.
+        said: String,
+    },
+}
+
+impl Git {
+    /// Names of the remotes.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn remotes(&self) -> Result<Vec<String>> {
+        Ok(self.read(["remote"]).capture()?.lines().map(str::to_owned).collect())
+    }
+
+    /// Where a remote is pushed to, as git would do it. It may hold a password.
+    ///
+    /// # Errors
+    /// There is no such remote.
+    pub fn push_url(&self, remote: &str) -> Result<String> {
+        let url = self.read(["remote", "get-url", "--push", "--", remote]).capture()?;
+        Ok(url.lines().next().unwrap_or_default().to_owned())
+    }
+
+    /// The remote a branch is pushed to by the user's configuration: its own, that of all
+    /// branches, the one it follows, the only one, `origin`.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn default_remote(&self, branch: &str) -> Result<Option<String>> {
+        let remotes = self.remotes()?;
+        let keys = [
+            format!("branch.{branch}.pushRemote"),
+            "remote.pushDefault".to_owned(),
+            format!("branch.{branch}.remote"),
+        ];
+        for key in keys {
+            if let Some(remote) = self.config_get(&key)?
+                && remotes.contains(&remote)
+            {
+                return Ok(Some(remote));
+            }
+        }
+        Ok(match remotes.as_slice() {
+            [only] => Some(only.clone()),
+            several => several.iter().find(|name| *name == "origin").cloned(),
+        })
+    }
+
+    /// Whether a remote has this branch now; asks it.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn remote_has_branch(&self, remote: &str, branch: &str) -> Result<bool> {
+        let full = RefName::branch(branch)?;
+        let ask = self.read(["ls-remote", "--heads", "--", remote, full.as_str()]);
+        Ok(!ask.checked()?.stdout.is_empty())
+    }
+
+    /// Pushes exactly these references: all of them or none where the remote can do that. Hooks,
+    /// credential helpers and signing are the user's; a password is only asked for on a terminal.
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn push(&self, remote: &str, refs: &[Push], attended: bool) -> Result<PushOutcome> {
+        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+        let trace = scratch.path().join("trace");
+        let push = self.hooked(["push", "--porcelain", "--no-follow-tags"]);
+        let mut push = push
+            .env("GIT_TERMINAL_PROMPT", if attended { "1" } else { "0" })
+            .env("GIT_TRACE2_EVENT", &trace)
+            .once();
+        for item in refs {
+            if let Some(old) = &item.lease {
+                let old = old.as_ref().map_or("", Oid::as_str);
+                push = push.arg(format!("--force-with-lease={}:{old}", item.to));
+            }
+        }
+        push = push.args(["--", remote]);
+        push = push.args(refs.iter().map(|item| format!("{}:{}", item.from, item.to)));
+        let output = push.output()?;
+        let text = output.text();
+        let lines: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split('\t').collect::<Vec<_>>()).collect();
+        if output.success() {
+            let news = |fields: &Vec<&str>| fields.len() > 2 && !fields[0].starts_with('=');
+            return Ok(PushOutcome::Done(lines.iter().any(news)));
+        }
+        // Of several the one that was the cause: others fail with it (`atomic push failed`).
+        let rejected = lines.iter().find(|fields| fields.len() > 2 && fields[0].starts_with('!'));
+        if let Some(fields) = rejected {
+            let reason = fields[2].split_once(" (").map_or(fields[2], |(_, reason)| reason);
+            let reference = fields[1].rsplit(':').next().unwrap_or_default();
+            return Ok(PushOutcome::Rejected {
+                reference: reference.to_owned(),
+                reason: reason.trim_end_matches(')').to_owned(),
+                said: remote_said(&output.stderr),
+            });
+        }
+        if Hooks::read(&trace)?.refusing().is_some() {
+            let own = |line: &&str| !line.starts_with("error: failed to push");
+            let said: Vec<&str> = output.stderr.lines().filter(own).collect();
+            return Ok(PushOutcome::HookRefused { output: said.join("\n") });
+        }
+        Ok(PushOutcome::Unreachable { said: output.complaint() })
+    }
+
+    /// The text of `git request-pull` for a reference that was pushed; `None` where git cannot say
+    /// (the script needs perl).
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn request_pull(
+        &self,
+        since: &Oid,
+        remote: &str,
+        what: &RefName,
+    ) -> Result<Option<String>> {
+        let ask = self.read(["request-pull", since.as_str(), remote, what.as_str()]);
+        let output = ask.output()?;
+        let text = output.text();
+        Ok((output.success() && !text.trim().is_empty()).then_some(text))
+    }
+}
+
+/// What the other side said, without git's mark.
+fn remote_said(stderr: &str) -> String {
+    let lines = stderr.lines().filter_map(|line| line.strip_prefix("remote:"));
+    let lines: Vec<&str> =
+        lines.map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    fn with_remote() -> (Repo, Oid) {
+        let repo = Repo::with_commit();
+        repo.run(&["init", "-q", "--bare", "../far.git"]);
+        repo.run(&["remote", "add", "far", "../far.git"]);
+        let head = repo.head();
+        (repo, head)
+    }
+
+    fn item(from: &Oid, lease: Option<Option<Oid>>) -> Push {
+        Push { from: from.clone(), to: RefName::branch("x/y").unwrap(), lease }
+    }
+
+    #[test]
+    fn a_push_goes_forward_or_says_why_not() {
+        let (repo, first) = with_remote();
+        let git = repo.git();
+        let push = |from: &Oid, lease| git.push("far", &[item(from, lease)], false).unwrap();
+        assert_eq!(push(&first, None), PushOutcome::Done(true));
+        assert_eq!(push(&first, None), PushOutcome::Done(false));
+        assert!(git.remote_has_branch("far", "x/y").unwrap());
+        assert!(!git.remote_has_branch("far", "y").unwrap());
+        let second = repo.commit_all("second");
+        assert_eq!(push(&second, None), PushOutcome::Done(true));
+        match push(&first, None) {
+            PushOutcome::Rejected { reference, reason, .. } => {
+                assert_eq!(reference, "refs/heads/x/y");
+                assert_eq!(reason, "non-fast-forward");
+            }
+            other => panic!("{other:?}"),
+        }
+        let stale = push(&first, Some(Some(first.clone())));
+        assert!(
+            matches!(&stale, PushOutcome::Rejected { reason, .. } if reason == "stale info"),
+            "{stale:?}"
+        );
+        let absent = push(&first, Some(None));
+        assert!(
+            matches!(&absent, PushOutcome::Rejected { reason, .. } if reason == "stale info"),
+            "{absent:?}"
+        );
+        assert_eq!(push(&first, Some(Some(second))), PushOutcome::Done(true));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn hooks_on_both_sides_and_a_remote_that_is_not_there() {
+        let (repo, first) = with_remote();
+        let git = repo.git();
+        let push = |remote: &str| git.push(remote, &[item(&first, None)], false).unwrap();
+        repo.script("../far.git/hooks/pre-receive", "echo no branches like that >&2; exit 1");
+        match push("far") {
+            PushOutcome::Rejected { reason, said, .. } => {
+                assert_eq!(reason, "pre-receive hook declined");
+                assert!(said.contains("no branches like that"), "{said}");
+            }
+            other => panic!("{other:?}"),
+        }
+        repo.hook("pre-push", "echo tests first >&2; exit 1");
+        assert_eq!(push("far"), PushOutcome::HookRefused { output: "tests first".to_owned() });
+        std::fs::remove_file(repo.path(".git/hooks/pre-push")).unwrap();
+        repo.run(&["remote", "add", "gone", "../gone.git"]);
+        assert!(matches!(push("gone"), PushOutcome::Unreachable { .. }));
+    }
+
+    #[test]
+    fn the_remote_a_branch_goes_to() {
+        let (repo, _) = with_remote();
+        let git = repo.git();
+        let remote = || git.default_remote("cowork/s").unwrap();
+        assert_eq!(remote().as_deref(), Some("far"));
+        repo.run(&["remote", "add", "near", "../far.git"]);
+        assert_eq!(remote(), None);
+        repo.run(&["remote", "add", "origin", "../far.git"]);
+        assert_eq!(remote().as_deref(), Some("origin"));
+        for (key, name) in [
+            ("branch.cowork/s.remote", "far"),
+            ("remote.pushDefault", "near"),
+            ("branch.cowork/s.pushRemote", "far"),
+        ] {
+            repo.run(&["config", key, name]);
+            assert_eq!(remote().as_deref(), Some(name), "{key}");
+        }
+        repo.run(&["config", "branch.cowork/s.pushRemote", "no-more"]);
+        assert_eq!(remote().as_deref(), Some("near"));
+    }
+}

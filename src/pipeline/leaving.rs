@@ -1,0 +1,185 @@
+//! What going back or restoring leaves behind, and whom that may surprise: found out and said
+//! before anything moves.
+
+use crate::event::{Event, Sink};
+use crate::gate::clean::clean;
+use crate::gate::{Terminal, choose, page};
+use crate::git::{DiffStyle, Git, Head, Oid, StatusKind};
+use crate::record::in_session;
+use crate::session::{RefNames, Session, Trailers, attempts, key};
+
+/// How many commits or files a sentence names.
+const NAMED: usize = 5;
+
+/// What a session's branch leaves behind when it goes somewhere else.
+#[derive(Clone, Debug)]
+pub struct Leaving {
+    tip: Oid,
+    target: Oid,
+    branch: String,
+    /// Number of the attempt that will hold it.
+    attempt: u32,
+    /// How many commits leave the branch.
+    commits: usize,
+    /// Those of them that no session made.
+    own: Vec<String>,
+    /// Remote-tracking branches, and how many of the commits each has.
+    pushed: Vec<(String, usize)>,
+    /// Paths whose uncommitted edits the attempt will hold.
+    edits: Vec<String>,
+    /// What HEAD is on, when that is not the session's branch.
+    elsewhere: Option<String>,
+}
+
+impl Leaving {
+    /// What is left behind when the session's branch goes from its tip to `target`. Reads only.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn of(git: &Git, refs: &RefNames, session: &Session, target: &Oid) -> anyhow::Result<Self> {
+        let (name, tip) = (&session.name, &session.tip);
+        let branch = refs.short_branch(name);
+        let reader = git.reader();
+        let base = git.resolve(&format!("refs/heads/{}", session.file.base.branch))?;
+        let hidden: Vec<Oid> = std::iter::once(target.clone()).chain(base).collect();
+        let leave = reader.walk(std::slice::from_ref(tip), &hidden)?;
+        let own = leave
+            .iter()
+            .filter(|commit| commit.parents.len() < 2 && is_a_persons(&commit.message))
+            .map(|commit| format!("{} {}", commit.id.short(), subject(&commit.message)))
+            .collect();
+        let mut pushed = Vec::new();
+        for remote in git.remote_branches(&branch)? {
+            let Some(theirs) = git.resolve(remote.as_str())? else { continue };
+            let hidden: Vec<Oid> = hidden.iter().cloned().chain([theirs]).collect();
+            let unpushed = reader.walk(std::slice::from_ref(tip), &hidden)?.len();
+            if unpushed < leave.len() {
+                pushed.push((remote.short().to_owned(), leave.len() - unpushed));
+            }
+        }
+        let dirs = [name.artifact_dir(), name.record_dir()];
+        let edits = git.status()?.into_iter().filter(|entry| {
+            !entry.submodule
+                && (entry.kind != StatusKind::Untracked || in_session(&entry.path, &dirs))
+        });
+        let elsewhere = match git.head()? {
+            Head::Branch { name: on, .. } if on == refs.branch(name) => None,
+            Head::Branch { name: on, .. } | Head::Unborn { branch: on } => {
+                Some(on.short().to_owned())
+            }
+            Head::Detached { oid } => Some(format!("no branch, at {}", oid.short())),
+        };
+        let newest = attempts(git, Some(name))?.into_iter().map(|attempt| attempt.number).max();
+        Ok(Self {
+            tip: tip.clone(),
+            target: target.clone(),
+            branch,
+            attempt: newest.unwrap_or(0) + 1,
+            commits: leave.len(),
+            own,
+            pushed,
+            edits: edits.map(|entry| entry.path).collect(),
+            elsewhere,
+        })
+    }
+
+    /// Says it. `what` is what is about to be done: `going back to before prd`.
+    pub fn say(&self, sink: &dyn Sink, what: &str) {
+        let note = |text: String| sink.emit(Event::Note { text });
+        let warn = |text: String| sink.emit(Event::Warning { text });
+        let Self { branch, .. } = self;
+        note(if self.commits == 0 && self.edits.is_empty() {
+            format!("{what}: nothing of {branch} is left behind")
+        } else {
+            let commits = commits(self.commits);
+            format!(
+                "{what}: {commits} of {branch} and uncommitted edits of the session are kept as an attempt"
+            )
+        });
+        if let Some(on) = &self.elsewhere {
+            note(format!("HEAD is on {on} and goes to {branch}"));
+        }
+        if !self.edits.is_empty() {
+            note(format!("not committed, and kept there, too: {}", named(&self.edits, ", ")));
+        }
+        if !self.own.is_empty() {
+            warn(format!(
+                "not made by a stage, and kept there, too: {}; bring one along with git cherry-pick",
+                named(&self.own, "; ")
+            ));
+        }
+        for (remote, number) in &self.pushed {
+            warn(format!(
+                "{number} of them are on {remote} already: others may have them, and a push needs --force-with-lease"
+            ));
+        }
+    }
+
+    /// Whether a person may not have thought of some of this.
+    pub fn may_surprise(&self) -> bool {
+        let Self { own, pushed, edits, elsewhere, .. } = self;
+        elsewhere.is_some() || !(own.is_empty() && pushed.is_empty() && edits.is_empty())
+    }
+
+    /// Asks a person who was told. False when they would rather not.
+    ///
+    /// # Errors
+    /// Interrupted on Ctrl-C; git fails.
+    pub fn ask(&self, git: &Git, terminal: &dyn Terminal) -> anyhow::Result<bool> {
+        let goes_on = format!("go on; everything is kept as attempt {}", self.attempt);
+        let answers =
+            [('g', goes_on.as_str()), ('d', "see what would leave the branch"), ('c', "cancel")];
+        terminal.discard_typed();
+        loop {
+            match choose(terminal, "Go on all the same?", &answers, Some('c'))? {
+                Some('g') => return Ok(true),
+                Some('d') => {
+                    let text = clean(&self.diff(git)?);
+                    page(terminal, &git.pager()?, git.top(), &text)?;
+                }
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    /// What leaves the branch, and what is not committed, for a person to read.
+    fn diff(&self, git: &Git) -> anyhow::Result<String> {
+        let both = |from: &Oid, to: &Oid| -> anyhow::Result<String> {
+            let all: [&str; 0] = [];
+            let stat = git.diff_text(from, to, &all, DiffStyle::Stat, false)?;
+            let patch = git.diff_text(from, to, &all, DiffStyle::Patch, false)?;
+            Ok(format!("{stat}\n{patch}"))
+        };
+        let mut text = format!("In {} of {}:\n", commits(self.commits), self.branch);
+        text.push_str(&both(&self.target, &self.tip)?);
+        if !self.edits.is_empty()
+            && let Some(head) = git.resolve("HEAD")?
+        {
+            let edited = git.snapshot_tree(&head, &self.edits)?;
+            text.push_str("\nNot committed:\n");
+            text.push_str(&both(&head, &edited)?);
+        }
+        Ok(text)
+    }
+}
+
+fn named(all: &[String], between: &str) -> String {
+    let named: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
+    let more = all.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", named.join(between))
+}
+
+fn commits(n: usize) -> String {
+    if n == 1 { "1 commit".to_owned() } else { format!("{n} commits") }
+}
+
+/// True for a commit that is no step of a session; a hook may have named the session in it.
+fn is_a_persons(message: &str) -> bool {
+    let trailers = Trailers::parse(message);
+    [key::EVENT, key::STAGE, key::TASK].iter().all(|key| trailers.get(key).is_none())
+}
+
+fn subject(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
+}

@@ -1,0 +1,151 @@
+//! The words a delivered session goes out with: the report as the message of a merge and as the
+//! text of a pull request, each with the same trailers at its end.
+
+use super::Credit;
+use crate::artifact::check::pr_title;
+use crate::artifact::{Artifact, Store};
+use crate::config::Attribution;
+use crate::error::Error;
+use crate::git::Git;
+use crate::session::{CommittedFiles, Kind, Message, Session, Trailers, key};
+
+/// Characters of a report that go into a pull request; forges take some 65000.
+const MAX_TEXT: usize = 60_000;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// The report's first line.
+    pub title: String,
+    /// The rest of it.
+    pub report: String,
+    /// What stays readable to programs, also after a squash.
+    pub trailers: Trailers,
+}
+
+impl Delivery {
+    /// What a completed session delivers.
+    ///
+    /// # Errors
+    /// Exit 5 when the report is gone.
+    pub fn of(git: &Git, session: &Session, attribution: Attribution) -> anyhow::Result<Self> {
+        let files = CommittedFiles::new(git, &session.name, &session.tip);
+        let Some(report) = Store::new(&files).text(Artifact::DeliveryReport)? else {
+            let file = Artifact::DeliveryReport.file_name();
+            return Err(Error::repository(format!("'{}' has no {file} at its tip", session.name))
+                .hint(format!("bring it back: git cowork log {} says where it was", session.name))
+                .into());
+        };
+        let title = pr_title(&report).unwrap_or_else(|| session.file.title.clone());
+        let rest = match (pr_title(&report), report.trim_start().split_once('\n')) {
+            (Some(_), Some((_, rest))) => rest,
+            (Some(_), None) => "",
+            (None, _) => &report,
+        };
+        let mut trailers = Trailers::default();
+        trailers.push(key::SESSION, session.name.as_str());
+        trailers.push(key::SESSION_ID, &session.file.id);
+        trailers.push(key::EVENT, "merge");
+        trailers.push(key::TIP, session.tip.as_str());
+        let mut credit = Credit::default();
+        let work = |kind: &Kind| matches!(kind, Kind::Stage(_) | Kind::Task(_));
+        session.history.iter().filter(|e| work(&e.kind)).for_each(|e| credit.merge(Credit::of(e)));
+        credit.push(&mut trailers, attribution);
+        Ok(Self { title, report: rest.trim().to_owned(), trailers })
+    }
+
+    /// The message of a merge.
+    pub fn message(&self) -> String {
+        let (subject, body) = (self.title.clone(), self.report.clone());
+        Message { subject, body, trailers: self.trailers.clone() }.render_document()
+    }
+
+    /// The text of a pull request. A forge that squashes makes it a commit message, so no line of
+    /// it may look to git like the end of one.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let mut fenced = false;
+        for line in cut(&self.report).lines() {
+            let line: String = line.chars().filter(|c| *c == '\t' || !c.is_control()).collect();
+            let line = line.trim_end();
+            fenced ^= is_fence(line);
+            // One space more changes nothing in Markdown.
+            if line.starts_with("---") {
+                out.push(' ');
+            }
+            out.push_str(line);
+            out.push('\n');
+        }
+        if fenced {
+            out.push_str("```\n");
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out + &self.trailers.render()
+    }
+}
+
+fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+/// At most [`MAX_TEXT`] characters, whole lines.
+fn cut(report: &str) -> String {
+    if report.chars().count() <= MAX_TEXT {
+        return report.to_owned();
+    }
+    let head: String = report.chars().take(MAX_TEXT).collect();
+    let head = head.rsplit_once('\n').map_or(head.as_str(), |(head, _)| head).to_owned();
+    let open = head.lines().filter(|line| is_fence(line)).count() % 2 == 1;
+    let close = if open { "\n```" } else { "" };
+    format!("{head}{close}\n\n(cut here; the whole report is in the branch)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delivery(report: &str) -> Delivery {
+        let mut trailers = Trailers::default();
+        trailers.push(key::SESSION_ID, "1-2");
+        trailers.push(key::EVENT, "merge");
+        Delivery { title: "Add todos".into(), report: report.to_owned(), trailers }
+    }
+
+    #[test]
+    fn trailers_end_both_whatever_the_report_holds() {
+        for report in [
+            "## Summary\n\nWell.\n\n---\n\nNote: this\nTODO: that",
+            "```sh\nnever closed\n---\nCowork-Session-Id: other",
+            "| a | b |\n| --- | --- |\n| 1 | 2 |",
+            "",
+            "# ------------------------ >8 ------------------------\ncut",
+            "diff --git a/x b/x\n--- a/x\n+++ b/x",
+        ] {
+            for text in [delivery(report).message(), format!("T\n\n{}", delivery(report).text())] {
+                let found = Trailers::parse(&text);
+                assert_eq!(found.get(key::SESSION_ID), Some("1-2"), "{text}");
+                assert!(!text.lines().any(|line| line.starts_with("---")), "{text}");
+                assert!(text.ends_with("\n\nCowork-Session-Id: 1-2\nCowork-Event: merge\n"));
+            }
+        }
+    }
+
+    #[test]
+    fn tables_and_graphs_stay_whole() {
+        let row = format!("| {} | b |", "word ".repeat(40));
+        let text = delivery(&format!("## T\n\n{row}\n\n```mermaid\ngraph LR\n  A --> B\n```"));
+        assert!(text.message().contains(&row));
+        assert!(text.text().contains(&row) && text.text().contains("```mermaid\ngraph LR"));
+    }
+
+    #[test]
+    fn a_long_report_is_cut_at_a_line_and_its_fence_is_closed() {
+        let report = format!("```\n{}", "0123456789\n".repeat(10_000));
+        let text = delivery(&report).text();
+        assert!(text.chars().count() < MAX_TEXT + 300);
+        assert!(text.contains("0123456789\n```\n\n(cut here"), "{}", &text[text.len() - 200..]);
+    }
+}

@@ -1,0 +1,264 @@
+//! A delivered session becomes part of another branch: merged, or as one commit without its
+//! artifacts. HEAD is on that branch.
+//!
+//! What git is about to do is noted in J first, so that the next run can take back what one that
+//! was killed left half done.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Recorder, is_message_hook, point};
+use crate::error::Error;
+use crate::git::{
+    CommitOutcome, Git, Head, MergeOutcome, MergedTree, Oid, RefName, RefTransaction,
+};
+use crate::session::{Merged, RefNames, Session, SessionName, Trailers, key};
+
+/// Name of the note in J about a merge under way.
+const MERGING: &str = "merging.json";
+
+#[derive(Serialize, Deserialize)]
+struct Merging {
+    /// Full name of the branch merged into.
+    branch: String,
+    /// Its tip before.
+    onto: String,
+    /// The tip that is merged.
+    theirs: String,
+    /// The tree that is to be committed, where it is no merge.
+    tree: Option<String>,
+}
+
+/// Why there is no merge; nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// These paths need a person.
+    Conflicts(Vec<String>),
+    /// A hook of the repository refused.
+    Hook {
+        /// Its name.
+        hook: String,
+        /// What it printed.
+        output: String,
+    },
+}
+
+impl Obstacle {
+    /// For people, with the way on.
+    pub fn error(&self, branch: &str, into: &str, name: &SessionName) -> Error {
+        let again = format!("then again: git cowork merge {name}");
+        match self {
+            Self::Conflicts(paths) => Error::repository(format!(
+                "{branch} does not merge into {into} by itself: conflicts in {}",
+                paths.join(", ")
+            ))
+            .hint("nothing has changed; the merge was aborted")
+            .hint(format!("solve them in the session: git switch {branch} && git merge {into}"))
+            .hint(format!("or replay it on {into}: git switch {branch} && git rebase {into}"))
+            .hint(again),
+            Self::Hook { hook, output } => {
+                let error = Error::repository(format!(
+                    "the {hook} hook refused the merge:\n{}",
+                    output.trim()
+                ))
+                .hint("nothing has changed; the merge was aborted");
+                let error = if is_message_hook(hook) {
+                    error.hint(format!(
+                        "the message is the delivery report: git cowork show {name} report"
+                    ))
+                } else {
+                    error.hint(format!("mend what it wants on {branch}"))
+                };
+                error.hint(again)
+            }
+        }
+    }
+}
+
+impl Recorder<'_> {
+    /// Takes back what a merge of this session that was killed left in index and working tree.
+    pub fn end_unfinished_merge(&self) -> anyhow::Result<()> {
+        let Some(note) = self.state.note::<Merging>(MERGING)? else { return Ok(()) };
+        let onto: Oid = note.onto.parse()?;
+        let head = self.git.head()?;
+        let there = head.branch().is_some_and(|branch| branch.as_str() == note.branch)
+            && head.oid() == Some(&onto);
+        if there {
+            let merging = self.git.resolve("MERGE_HEAD")?;
+            if merging.is_some_and(|theirs| theirs.as_str() == note.theirs) {
+                self.git.merge_abort()?;
+            } else if let Some(tree) = note.tree.as_ref().map(|tree| tree.parse::<Oid>()) {
+                let tree = tree?;
+                if self.git.index_tree().ok().as_ref() == Some(&tree) {
+                    self.git.move_tree(&tree, &onto)?;
+                }
+            }
+        }
+        self.state.set_note::<Merging>(MERGING, None)
+    }
+
+    /// Merges the session into the branch HEAD is on.
+    pub fn merge(
+        &self,
+        session: &Session,
+        onto: &Oid,
+        message: &str,
+    ) -> anyhow::Result<Result<Oid, Obstacle>> {
+        self.expect_base(onto)?;
+        self.note_merge(session, onto, None)?;
+        point("merge.before-merge");
+        let outcome = self.git.merge_no_ff(&session.tip, message, self.signs_off()?);
+        point("merge.after-merge");
+        // Also where git was interrupted in the middle of it.
+        self.end_unfinished_merge()?;
+        Ok(match outcome? {
+            MergeOutcome::Merged(commit) => Ok(commit),
+            MergeOutcome::Conflicts(paths) => Err(Obstacle::Conflicts(paths)),
+            MergeOutcome::HookRefused { hook, output } => Err(Obstacle::Hook { hook, output }),
+        })
+    }
+
+    /// Brings the session's code to the branch HEAD is on, as one commit that changes nothing in
+    /// the session's folder. The archive names the session first, so that its artifacts outlive its
+    /// branch. `earlier` is the merge of this session the branch has already.
+    pub fn merge_code(
+        &self,
+        session: &Session,
+        onto: &Oid,
+        earlier: Option<&Merged>,
+        message: &str,
+    ) -> anyhow::Result<Result<Oid, Obstacle>> {
+        self.expect_base(onto)?;
+        let tree = match code_on(self.git, session, onto, earlier)? {
+            MergedTree::Clean(tree) => tree,
+            MergedTree::Conflicts(paths) => return Ok(Err(Obstacle::Conflicts(paths))),
+        };
+        let keep = RefTransaction::new(format!("cowork: {} is merged", self.name));
+        self.keep_in_archive(keep, &session.tip)?.commit(self.git)?;
+        point("merge.after-keep");
+        self.note_merge(session, onto, Some(&tree))?;
+        self.git.move_tree(onto, &tree)?;
+        point("merge.before-commit");
+        let outcome = self.git.commit_staged(message, self.signs_off()?);
+        point("merge.after-commit");
+        // Takes what is staged back where nothing was committed.
+        self.end_unfinished_merge()?;
+        match outcome? {
+            CommitOutcome::Committed(commit) if self.says_so(&commit)? => Ok(Ok(commit)),
+            CommitOutcome::Committed(commit) => {
+                self.take_merge_back(&commit, onto)?;
+                Err(Error::repository("a hook took the trailers out of the message")
+                    .hint("they tell that the session is merged; look at the commit-msg and prepare-commit-msg hooks")
+                    .hint(format!("nothing has changed; then again: git cowork merge {}", self.name))
+                    .into())
+            }
+            CommitOutcome::HookRefused { hook, output } => Ok(Err(Obstacle::Hook { hook, output })),
+        }
+    }
+
+    /// The commit that `cowork-pr/S` is to be: the session's code on what it shares with `base`.
+    /// What was made before is taken again where it still says the same.
+    pub fn code_branch(
+        &self,
+        session: &Session,
+        base: &Oid,
+        message: &str,
+        made_before: &[Oid],
+    ) -> anyhow::Result<Oid> {
+        let shared = self.git.merge_base(&session.tip, base)?.ok_or_else(|| {
+            Error::repository(format!("'{}' and its base have no history in common", session.name))
+        })?;
+        let tree =
+            self.git.tree_with_dir_of(&session.tip, &session.name.artifact_dir(), &shared)?;
+        for old in made_before {
+            let same = self.git.tree_of(old.as_str())?.as_ref() == Some(&tree)
+                && self.git.resolve(&format!("{old}^1"))?.as_ref() == Some(&shared)
+                && self.says(old)?.get(key::TIP) == Some(session.tip.as_str());
+            if same {
+                return Ok(old.clone());
+            }
+        }
+        self.git.signed_commit(&tree, std::slice::from_ref(&shared), message)
+    }
+
+    /// Lets `cowork-pr/S` be this commit, which was pushed.
+    pub fn keep_code_branch(&self, commit: &Oid) -> anyhow::Result<()> {
+        let name = RefNames::without_artifacts(self.name);
+        let transaction = RefTransaction::new(format!("cowork: pr of {}", self.name));
+        match self.git.resolve(name.as_str())? {
+            Some(old) if old == *commit => Ok(()),
+            Some(old) => transaction.update(&name, commit, &old).commit(self.git),
+            None => transaction.create(&name, commit).commit(self.git),
+        }
+    }
+
+    fn note_merge(&self, session: &Session, onto: &Oid, tree: Option<&Oid>) -> anyhow::Result<()> {
+        let head = self.git.head()?;
+        let note = Merging {
+            branch: head.branch().map(RefName::to_string).unwrap_or_default(),
+            onto: onto.to_string(),
+            theirs: session.tip.to_string(),
+            tree: tree.map(Oid::to_string),
+        };
+        self.state.set_note(MERGING, Some(&note))
+    }
+
+    /// Makes sure that HEAD is on a branch whose tip is `onto`.
+    fn expect_base(&self, onto: &Oid) -> anyhow::Result<()> {
+        match self.git.head()? {
+            Head::Branch { oid, .. } if oid == *onto => Ok(()),
+            _ => Err(Error::repository("HEAD moved while we worked")
+                .hint(format!("nothing was merged; then again: git cowork merge {}", self.name))
+                .into()),
+        }
+    }
+
+    fn signs_off(&self) -> anyhow::Result<bool> {
+        Ok(self.project.signoff || self.git.signs_off()?)
+    }
+
+    fn says(&self, commit: &Oid) -> anyhow::Result<Trailers> {
+        let parent: Vec<Oid> = self.git.resolve(&format!("{commit}^1"))?.into_iter().collect();
+        let found = self.git.reader().walk(std::slice::from_ref(commit), &parent)?;
+        let found = found.iter().find(|found| found.id == *commit);
+        Ok(found.map(|found| Trailers::parse(&found.message)).unwrap_or_default())
+    }
+
+    /// Whether a commit says that it is the merge of this session.
+    fn says_so(&self, commit: &Oid) -> anyhow::Result<bool> {
+        let trailers = self.says(commit)?;
+        let is = |key: &str, value: &str| trailers.get(key) == Some(value);
+        Ok(is(key::SESSION_ID, self.id) && is(key::EVENT, "merge"))
+    }
+
+    fn take_merge_back(&self, commit: &Oid, onto: &Oid) -> anyhow::Result<()> {
+        if let Some(branch) = self.git.head()?.branch() {
+            RefTransaction::new("cowork: a hook took its trailers")
+                .update(branch, onto, commit)
+                .commit(self.git)?;
+            self.git.move_tree(commit, onto)?;
+        }
+        Ok(())
+    }
+}
+
+/// The tree of `onto` with the session's code merged in, as `git merge` would do it, and with the
+/// session's folder as `onto` has it.
+fn code_on(
+    git: &Git,
+    session: &Session,
+    onto: &Oid,
+    earlier: Option<&Merged>,
+) -> anyhow::Result<MergedTree> {
+    let dir = session.name.artifact_dir();
+    let made = |tree: &Oid, parents: &[Oid]| git.commit_tree(tree, parents, "on the way\n");
+    let code = git.tree_with_dir_of(&session.tip, &dir, onto)?;
+    let Some(merged) = earlier.and_then(|earlier| earlier.tip.as_ref()) else {
+        return git.merged_tree(onto, &made(&code, std::slice::from_ref(&session.tip))?);
+    };
+    // History does not say that the branch has it up to that tip.
+    let since = git.tree_with_dir_of(merged, &dir, onto)?;
+    let since = made(&since, &[])?;
+    let ours = git.tree_of(onto.as_str())?.unwrap_or_else(|| onto.clone());
+    let ours = made(&ours, std::slice::from_ref(&since))?;
+    git.merged_tree(&ours, &made(&code, std::slice::from_ref(&since))?)
+}

@@ -1,0 +1,102 @@
+//! The order of steps that different refs tell.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Step;
+use crate::git::{Git, Oid};
+use crate::session::Session;
+
+/// A row of steps in the order one ref tells them.
+type Row = std::vec::IntoIter<Step>;
+
+/// The commits each step's commit stands on: the nearest ones that are steps themselves.
+pub(super) fn below(
+    git: &Git,
+    session: &Session,
+    rows: &[Vec<Step>],
+) -> anyhow::Result<HashMap<Oid, Vec<Oid>>> {
+    let commits = rows.iter().flatten().filter_map(|step| step.commit.as_deref()?.parse().ok());
+    let told: HashSet<Oid> = commits.collect();
+    let tips: Vec<Oid> = told.iter().cloned().chain([session.tip.clone()]).collect();
+    let start = session.history.first();
+    let base: Vec<Oid> = start.into_iter().flat_map(|start| start.parents.clone()).collect();
+    let reader = git.reader();
+    let mut below: HashMap<Oid, Vec<Oid>> = HashMap::new();
+    // Each before its parents, so from the end: what is below is known already.
+    for commit in reader.walk(&tips, &base)?.iter().rev() {
+        let mut nearest: Vec<Oid> = Vec::new();
+        for parent in &commit.parents {
+            let through = below.get(parent).filter(|_| !told.contains(parent));
+            let on = through.map_or(std::slice::from_ref(parent), Vec::as_slice);
+            nearest.extend(on.iter().cloned());
+        }
+        nearest.sort();
+        nearest.dedup();
+        below.insert(commit.id.clone(), nearest);
+    }
+    Ok(below)
+}
+
+/// Merges rows by time; no row is reordered, and no commit comes before one it stands on (`below`),
+/// whatever their dates.
+pub(super) fn merged(rows: Vec<Vec<Step>>, below: &HashMap<Oid, Vec<Oid>>) -> Vec<Step> {
+    let commit = |step: &Step| step.commit.as_deref().and_then(|id| id.parse::<Oid>().ok());
+    let mut ahead: HashSet<Oid> = rows.iter().flatten().filter_map(commit).collect();
+    let mut rows: Vec<std::iter::Peekable<Row>> =
+        rows.into_iter().map(|row| row.into_iter().peekable()).collect();
+    let mut steps = Vec::new();
+    loop {
+        let heads = rows.iter_mut().enumerate().filter_map(|(at, row)| {
+            let head = row.peek()?;
+            let on = commit(head).and_then(|id| below.get(&id));
+            let waits = on.is_some_and(|on| on.iter().any(|id| ahead.contains(id)));
+            // Of the same second, what was left behind happened first.
+            let (time, stage, iteration, rank) = head.order;
+            let left = head.left.or(head.attempt).unwrap_or(u32::MAX);
+            Some(((waits, time, left, stage, iteration, rank), at))
+        });
+        let Some((_, at)) = heads.min() else { return steps };
+        let step = rows.get_mut(at).and_then(Iterator::next);
+        if let Some(id) = step.as_ref().and_then(commit) {
+            ahead.remove(&id);
+        }
+        steps.extend(step);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(time: i64, event: &'static str, attempt: Option<u32>) -> Step {
+        let order = (time, None, 0, 0);
+        Step { event, attempt, order, ..Step::default() }
+    }
+
+    #[test]
+    fn rows_are_merged_by_time_and_never_reordered() {
+        let main = vec![step(1, "a", None), step(5, "b", None), step(4, "c", None)];
+        let left = vec![step(4, "x", Some(1)), step(5, "y", Some(1))];
+        let merged = merged(vec![main, left], &HashMap::new());
+        let names: Vec<&str> = merged.iter().map(|step| step.event).collect();
+        assert_eq!(names, ["a", "x", "y", "b", "c"]);
+    }
+
+    #[test]
+    fn no_commit_comes_before_one_it_stands_on() {
+        let ids: Vec<Oid> = ["1", "2", "3"].map(|n| n.repeat(40).parse().unwrap()).to_vec();
+        let at = |n: usize, time, attempt| Step {
+            commit: Some(ids[n].to_string()),
+            ..step(time, "", attempt)
+        };
+        // All of one second, or with a clock that went back.
+        for time in [5, 3] {
+            let main = vec![at(0, 5, None), at(1, 5, None)];
+            let left = vec![at(2, time, Some(1))];
+            let below = HashMap::from([(ids[2].clone(), vec![ids[1].clone()])]);
+            let steps = merged(vec![left, main], &below);
+            let order: Vec<_> = steps.iter().map(|step| step.commit.clone().unwrap()).collect();
+            assert_eq!(order, ids.iter().map(ToString::to_string).collect::<Vec<_>>());
+        }
+    }
+}
