@@ -11,6 +11,7 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, getpid, getppid, getrlimit, kill_process,
     set_parent_process_death_signal, setrlimit, setsid, wait, waitpid,
 };
+use rustix::thread::CapabilitySet;
 
 use super::{Level, Spec, landlock, namespaces};
 
@@ -39,6 +40,7 @@ pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
         Level::None => bail!("no confinement was asked for"),
         Level::Landlock => {
             limit()?;
+            namespaces::drop_capabilities_but(namespaces::OF_FILES)?;
             landlock::restrict(&spec, false)?;
             Err(command.exec()).context("starting the command")
         }
@@ -90,7 +92,7 @@ fn as_init(spec: &Spec, command: &mut Command) -> anyhow::Result<ExitStatus> {
     let private_devices = namespaces::furnish()?;
     // Where memory runs out, the command goes first.
     let _ = std::fs::write("/proc/self/oom_score_adj", "900");
-    namespaces::drop_capabilities()?;
+    namespaces::drop_capabilities_but(CapabilitySet::empty())?;
     landlock::restrict(spec, private_devices)?;
     let child = command.spawn().context("starting the command")?.id();
     loop {

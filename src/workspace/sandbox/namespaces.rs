@@ -4,9 +4,10 @@
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change,
 };
@@ -14,7 +15,7 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, SendFlags, SocketType, sendto, socket};
 use rustix::process::{Resource, Rlimit, chdir, getegid, geteuid, setrlimit};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, UnshareFlags, clear_ambient_capability_set,
+    CapabilitySet, CapabilitySets, UnshareFlags, capabilities, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities, unshare_unsafe,
 };
 
@@ -26,6 +27,9 @@ const TASKS_MAX: u64 = 4096;
 /// Leaves the namespaces of the caller; the next child is the first process of a new one.
 pub(super) fn enter(spec: &Spec) -> anyhow::Result<()> {
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
+    // In a namespace root is no more than the owner of its own files.
+    let owner = fs::metadata(&spec.root).context("looking at the working tree")?.uid();
+    ensure!(uid != 0 || owner == 0, "the working tree belongs to another user than root");
     let mut flags =
         UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
     flags.set(UnshareFlags::NEWNET, !spec.network);
@@ -151,14 +155,25 @@ fn limit_tasks() {
     }
 }
 
-/// A command has no capability, not even within its namespaces and not even as root.
-pub(super) fn drop_capabilities() -> anyhow::Result<()> {
+/// What root may keep outside a namespace: to write files of others, as in a container whose tree
+/// belongs to the user outside.
+pub(super) const OF_FILES: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID);
+
+/// Drops all capabilities but these, for good, also for root.
+pub(super) fn drop_capabilities_but(kept: CapabilitySet) -> anyhow::Result<()> {
     let _ = clear_ambient_capability_set();
     for bit in 0..u64::BITS {
-        // Those the kernel does not know are refused.
-        let _ = remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit));
+        let one = CapabilitySet::from_bits_retain(1 << bit);
+        if !kept.contains(one) {
+            // Those the kernel does not know are refused, and to a user who has none.
+            let _ = remove_capability_from_bounding_set(one);
+        }
     }
-    let none = CapabilitySet::empty();
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+    let left = capabilities(None)?.permitted & kept;
+    let inheritable = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: left, permitted: left, inheritable })
         .context("dropping capabilities")
 }

@@ -196,3 +196,77 @@ impl Place {
         env.into_iter().collect()
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    struct Home(TempDir);
+
+    impl Home {
+        fn new(files: &[&str]) -> Self {
+            let home = Self(TempDir::new().unwrap());
+            for file in files {
+                std::fs::create_dir_all(home.path(file).parent().unwrap()).unwrap();
+                std::fs::write(home.path(file), "").unwrap();
+            }
+            home
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.0.path().canonicalize().unwrap().join(path)
+        }
+
+        fn place(&self, root: &str, more: &[(&str, &str)]) -> Place {
+            let wanted =
+                Confinement { cache_dir: Some(self.path("cache")), ..Confinement::default() };
+            let mut env = vec![("HOME".into(), self.path("").into())];
+            env.extend(more.iter().map(|(name, value)| (name.into(), value.into())));
+            Place::open(&wanted, &self.path(root), &env).unwrap()
+        }
+    }
+
+    #[test]
+    fn what_is_installed_is_found_and_what_is_written_is_private() {
+        let home = Home::new(&[".cargo/registry/x", ".rustup/toolchains/x", ".gitconfig"]);
+        let place = home.place("tree", &[]);
+        let given = [("HOME", "/h"), ("NPM_CONFIG_CACHE", "/n"), ("CARGO_TARGET_DIR", "/t")];
+        let given = given.map(|(name, value)| (name.into(), value.into()));
+        let env: BTreeMap<_, _> = place.environment(&given).into_iter().collect();
+        let at = |name: &str| PathBuf::from(&env[OsStr::new(name)]);
+        let private = home.path("cache");
+        assert_eq!(at("HOME"), private);
+        for name in ["CARGO_HOME", "npm_config_cache", "GOCACHE", "CARGO_TARGET_DIR"] {
+            assert!(at(name).starts_with(&private), "{name}");
+        }
+        assert!(at("TMPDIR").is_dir() && !env.contains_key(OsStr::new("NPM_CONFIG_CACHE")));
+        assert!(at("CARGO_HOME").join("registry/x").exists());
+        assert_eq!(at("RUSTUP_HOME"), home.path(".rustup"));
+        assert_eq!(at("GIT_CONFIG_GLOBAL"), home.path(".gitconfig"));
+        assert!(!env.contains_key(OsStr::new("GOMODCACHE")));
+    }
+
+    #[test]
+    fn keys_and_sockets_are_hidden_but_never_what_is_worked_on() {
+        let files = [".ssh/id", ".netrc", "sock/agent", ".config/cowork/x", ".aws/project/x"];
+        let home = Home::new(&files);
+        let agent = home.path("sock/agent").display().to_string();
+        let more = [("SSH_AUTH_SOCK", agent.as_str())];
+        let ours = |place: &Place| {
+            let mut hidden = place.hidden(&[]);
+            hidden.retain(|path| path.starts_with(home.path("")));
+            hidden
+        };
+        let all = [".aws", ".config/cowork", ".netrc", ".ssh", "sock/agent"];
+        assert_eq!(ours(&home.place("tree", &more)), all.map(|path| home.path(path)));
+        assert_eq!(
+            ours(&home.place(".aws/project", &more)),
+            all[1..].iter().map(|path| home.path(path)).collect::<Vec<_>>()
+        );
+        let bus = format!("unix:path={agent},guid=1");
+        let by_bus = home.place("tree", &[("DBUS_SESSION_BUS_ADDRESS", &bus)]);
+        assert!(ours(&by_bus).contains(&home.path("sock/agent")));
+        let docker = home.place("tree", &[("DOCKER_HOST", &format!("unix://{agent}"))]);
+        assert!(ours(&docker).contains(&home.path("sock/agent")));
+    }
+}
