@@ -1,6 +1,6 @@
 //! What confinement costs: a command in the sandbox next to the same command without, as a ratio.
 //! The samples alternate, so that a busy machine slows both; medians are compared.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
 
 use std::path::Path;

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
 
-use super::{at_every_level, none_gets_in, sandbox};
+use super::{at_every_level, none_gets_in, sandbox, skipped};
 use crate::support::confinement::Level;
 
 #[test]
@@ -31,7 +31,7 @@ fn no_key_is_found() {
             attempts.extend([read, format!("grep hunter2 {}/.netrc", home.display())]);
             attempts.push("cat /proc/[0-9]*/cmdline | grep -qa -- '--stop-[a]fter'".to_owned());
         } else {
-            println!("SKIPPED: reading keys in the home, which Landlock alone cannot prevent");
+            skipped("reading keys in the home, which Landlock alone cannot prevent");
         }
         let attempts: Vec<_> = attempts.iter().map(String::as_str).collect();
         none_gets_in(&sandbox, &attempts);
@@ -62,7 +62,7 @@ fn the_network_is_not_there() {
             // Sending always works; arriving would be the success.
             attempts.push(format!("bash -c 'echo x >/dev/udp/127.0.0.1/{heard}'; false"));
         } else {
-            println!("SKIPPED: sending UDP, which Landlock alone cannot prevent");
+            skipped("sending UDP, which Landlock alone cannot prevent");
         }
         let attempts: Vec<_> = attempts.iter().map(String::as_str).collect();
         // The manners know `git ls-remote`.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{at_every_level, results, sandbox};
+use super::{at_every_level, results, sandbox, skipped};
 use crate::support::confinement::{Level, confinement};
 use crate::support::todo::task_work;
 use crate::support::{Reply, at};
@@ -11,7 +11,7 @@ use crate::support::{Reply, at};
 fn work_goes_on_as_without_walls() {
     let level = confinement();
     if level == Level::None {
-        println!("SKIPPED: commands cannot be confined here");
+        skipped("commands cannot be confined here");
         return;
     }
     let mut sandbox = sandbox(level);

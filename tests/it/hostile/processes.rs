@@ -3,7 +3,7 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{at_every_level, results, sandbox};
+use super::{at_every_level, results, sandbox, skipped};
 use crate::support::confinement::{Level, confinement};
 use crate::support::todo::task_work;
 use crate::support::{Reply, at};
@@ -84,7 +84,7 @@ fn nothing_is_written_to_the_terminal() {
 #[test]
 fn a_command_dies_with_the_program() {
     if confinement() != Level::Namespaces {
-        println!("SKIPPED: the kernel gives no namespaces");
+        skipped("the kernel gives no namespaces");
         return;
     }
     let sandbox = sandbox(Level::Namespaces);
