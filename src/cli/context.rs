@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use anyhow::Context as _;
 
-use super::Global;
+use super::{Global, start};
 use crate::config::{self, Config, Flags, Loaded, Sources};
 use crate::error::Error;
 use crate::event::{Event, Sink};
@@ -237,7 +237,14 @@ impl Context {
         {
             return Session::load(git, &name, &tip);
         }
-        Session::find(git, &refs, &name)
+        Session::find(git, &refs, &name).map_err(|error| {
+            if !start::is_unfinished(git, &refs, &name).unwrap_or(false) {
+                return error;
+            }
+            Error::repository(format!("the start of '{name}' was interrupted"))
+                .hint(format!("go on with it: git cowork resume {name}"))
+                .into()
+        })
     }
 
     /// The name of that session.

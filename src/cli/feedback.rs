@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::context::Context;
 use super::run::{self, Extent};
-use super::{Answer, idea, new, resume};
+use super::{Answer, idea, merge, new, resume};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::session::merged_into;
@@ -31,7 +31,9 @@ pub(super) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
     let piped = args.file.is_none() && args.text.is_empty() && !std::io::stdin().is_terminal();
     let file = if piped { Some(Path::new("-")) } else { args.file.as_deref() };
     let comments = idea::text(context, &args.text, file, "feedback")?;
-    let (held, session) = resume::take(context, None, "git cowork feedback")?;
+    // Nothing is switched or locked for a session that takes no comments.
+    let name = merge::delivered_name(context, None)?;
+    let session = context.session(Some(&name))?;
     let name = &session.name;
     if !session.is_completed() {
         let mut error = Error::repository(format!("'{name}' is not delivered yet"));
@@ -47,6 +49,7 @@ pub(super) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
             .into());
     }
     let models = run::models(context)?;
+    let (held, session) = resume::take(context, Some(name), "git cowork feedback")?;
     context
         .ui
         .emit(Event::SessionStarted { branch: refs.short_branch(&session.name), resumed: true });

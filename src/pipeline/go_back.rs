@@ -77,13 +77,16 @@ pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
         .hint("git cowork status shows where it stands")
         .into());
     }
-    let first = session.history.iter().position(|entry| match entry.kind {
+    let round = if stage >= Stage::Coding { session.newest_round() } else { &session.history };
+    let first = round.iter().position(|entry| match entry.kind {
         Kind::Stage(done) => done >= stage,
         _ => false,
     });
-    let history = &session.history[..first.unwrap_or(session.history.len())];
+    let history = &round[..first.unwrap_or(round.len())];
     let found =
         history.iter().rev().find(|entry| matches!(entry.kind, Kind::Stage(_) | Kind::Start));
+    // A round of comments begins with them.
+    let found = found.or(history.first());
     found.map(|entry| entry.commit.clone()).ok_or_else(|| {
         Error::repository(format!("'{}' has no start commit in its history", session.name)).into()
     })

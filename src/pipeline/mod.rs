@@ -247,6 +247,7 @@ impl<'a> Pipeline<'a> {
     }
 
     async fn stages(&mut self) -> anyhow::Result<Finish> {
+        self.put_back_comments()?;
         self.compare_last()?;
         self.recorder().labels(&self.session)?;
         if let Some(stage) = self.env.stop_after.filter(|stage| self.session.done().contains(stage))

@@ -8,6 +8,10 @@ use crate::record::{Bytes, Recorded};
 use crate::session::{Verdict, artifact_path, subject_line, used_ids};
 use crate::stage::Stage;
 
+/// The note in J while comments are being recorded: the tip they are recorded on.
+const REOPENING: &str = "reopening.json";
+/// Most of the comments that is kept in the plan, in characters: all of it is in the feedback.
+const DESCRIPTION: usize = 1_000;
 /// The part of `plan.md` that lists these tasks.
 const HEADING: &str = "## Review comments";
 /// Longest title of such a task, in characters.
@@ -26,15 +30,26 @@ impl Pipeline<'_> {
             );
         }
         self.stage.set(Stage::Idea);
+        self.put_back_comments()?;
+        if let Some(entry) = self.env.git.status_of(&self.commented_paths())?.first() {
+            return Err(Error::repository(format!("{} has your uncommitted changes", entry.path))
+                .hint("commit them (git commit) or put them away (git stash), then the same command again")
+                .into());
+        }
+        // A run that dies before the commit leaves files that the next one puts back.
+        self.env.state.set_note(REOPENING, Some(&self.session.tip.to_string()))?;
         let drafts = self.earlier_drafts(Stage::Coding);
         self.give_feedback(vec![self.feedback(Stage::Coding, drafts, Origin::Human, comments)])?;
         let planned = self.plan_for(comments)?;
         let tip = self.session.tip.clone();
         let (verdict, bytes) = (Verdict::Feedback, planned.as_ref());
         match self.recorder().review(&tip, Stage::Coding, verdict, drafts, bytes, comments)? {
-            Recorded::Done(commit) => self.advance(&commit),
+            Recorded::Done(commit) => {
+                self.advance(&commit)?;
+                self.put_back_comments()
+            }
             Recorded::Refused { hook, output } => {
-                self.recorder().put_back(&tip)?;
+                self.put_back_comments()?;
                 Err(Error::repository(format!(
                     "the repository's {hook} hook refused the commit:\n{}",
                     output.trim()
@@ -45,6 +60,25 @@ impl Pipeline<'_> {
         }
     }
 
+    /// The files that comments are written into.
+    fn commented_paths(&self) -> Vec<String> {
+        let artifacts = [&[Artifact::Feedback][..], row(Stage::Plan).artifacts].concat();
+        artifacts.into_iter().map(|file| artifact_path(&self.session.name, file)).collect()
+    }
+
+    /// Puts back what a run left that died, or was refused, before its comments were recorded. What
+    /// a person has changed since stays.
+    pub(super) fn put_back_comments(&self) -> anyhow::Result<()> {
+        let Some(tip) = self.env.state.note::<String>(REOPENING)? else { return Ok(()) };
+        if tip == self.session.tip.as_str() {
+            let mut ours = self.commented_paths();
+            ours.retain(|path| self.env.workspace.is_as_written(path));
+            self.env.git.restore_paths(&self.session.tip, &ours)?;
+            self.env.workspace.clear_journal()?;
+        }
+        self.env.state.set_note::<String>(REOPENING, None)
+    }
+
     /// Adds the task that answers the comments to the plan; the bytes of the plan it is in now,
     /// which the person who commented stands for. `None` when the session has no tasks at all.
     fn plan_for(&self, comments: &str) -> anyhow::Result<Option<Bytes>> {
@@ -53,9 +87,11 @@ impl Pipeline<'_> {
         let mut plan = store.plan()?;
         let Some(like) = spoken_of(&plan, comments) else { return Ok(None) };
         let title = title(comments);
+        let mut floors = used_ids(self.env.git, &self.session)?;
+        store.see_ids(&mut floors)?;
         let task = Task {
-            id: used_ids(self.env.git, &self.session)?.next(IdKind::Task),
-            description: comments.to_owned(),
+            id: floors.next(IdKind::Task),
+            description: beginning(comments),
             feature_id: like.feature_id.clone(),
             component_id: like.component_id.clone(),
             acceptance_criteria: vec!["every point of the comments is answered".to_owned()],
@@ -75,9 +111,11 @@ impl Pipeline<'_> {
         Ok(Some(Bytes(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect())))
     }
 
-    /// A task that answers comments is done when its actor has ended without saying that it is not.
+    /// A task that answers comments is done when its actor has changed code and ended without saying
+    /// that it is not.
     pub(super) fn close_review_task(&self, task: &Task) -> anyhow::Result<()> {
-        if !task.is_from_review() {
+        let changes = self.recorder().changes()?;
+        if !task.is_from_review() || changes.iter().all(|path| path.starts_with(".cowork/")) {
             return Ok(());
         }
         let files = self.files();
@@ -92,17 +130,43 @@ impl Pipeline<'_> {
     }
 }
 
+/// At most [`DESCRIPTION`] characters; a cut is said.
+fn beginning(comments: &str) -> String {
+    let cut: String = comments.chars().take(DESCRIPTION).collect();
+    if cut.len() == comments.len() {
+        return cut;
+    }
+    format!("{}\n… (the whole text is in feedback_history.json)", cut.trim_end())
+}
+
 /// The planned task the comments speak of, by its id, its feature's or one of its files; else the
 /// last one that was planned.
 fn spoken_of<'p>(plan: &'p Plan, comments: &str) -> Option<&'p Task> {
     let planned = || plan.tasks.iter().filter(|task| task.is_top_level() && !task.is_from_review());
     let named = |words: &dyn Fn(&Task) -> Vec<String>| {
-        planned().find(|task| words(task).iter().any(|w| !w.is_empty() && comments.contains(w)))
+        planned().find(|task| words(task).iter().any(|word| speaks_of(comments, word)))
     };
     named(&|task| vec![task.id.clone()])
         .or_else(|| named(&|task| task.files_to_create.clone()))
+        .or_else(|| {
+            named(&|task| task.files_to_create.iter().map(|file| base_name(file)).collect())
+        })
         .or_else(|| named(&|task| vec![task.feature_id.clone()]))
         .or_else(|| planned().next_back())
+}
+
+/// True when a word stands in a text by itself: `list.py`, not in `playlist.py`.
+fn speaks_of(text: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    !word.is_empty()
+        && text.match_indices(word).any(|(at, _)| {
+            let (before, after) = (&text[..at], &text[at + word.len()..]);
+            !before.ends_with(part) && !after.starts_with(part)
+        })
+}
+
+fn base_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
 /// What a task is called that answers comments: their first words that are a person's. `gh pr view
@@ -114,7 +178,8 @@ fn title(comments: &str) -> String {
             && !line.ends_with(':')
             && !line.trim_matches('-').is_empty()
     };
-    let line = comments.lines().map(|line| line.trim().trim_start_matches(['>', '*', '-', ' ']));
+    let line =
+        comments.lines().map(|line| line.trim().trim_start_matches(['>', '*', '-', '#', ' ']));
     let first = line.clone().find(a_persons).or_else(|| line.clone().find(|l| !l.is_empty()));
     let words = format!("review: {}", first.unwrap_or_default());
     if words.chars().count() <= TITLE {
@@ -142,6 +207,7 @@ mod tests {
                   `add` forgets the date\n--\n";
         assert_eq!(title(gh), "review: `add` forgets the date");
         assert_eq!(title(&"word ".repeat(40)).chars().count(), TITLE);
+        assert_eq!(title("# Sort it"), "review: Sort it");
         assert_eq!(title("--\n"), "review: ");
     }
 
@@ -154,11 +220,12 @@ mod tests {
             ..Task::default()
         };
         let tasks =
-            vec![task("TASK-001", "a.sh", "FEAT-001"), task("TASK-002", "b.sh", "FEAT-002")];
+            vec![task("TASK-001", "lib/a.sh", "FEAT-001"), task("TASK-002", "b.sh", "FEAT-002")];
         let plan = Plan { tasks, ..Plan::default() };
         let spoken = |words| spoken_of(&plan, words).map(|task| task.id.as_str());
         assert_eq!(spoken("TASK-001 is slow"), Some("TASK-001"));
         assert_eq!(spoken("in a.sh line 3"), Some("TASK-001"));
+        assert_eq!(spoken("see banana.sh, lib/a.sh:3"), Some("TASK-001"));
         assert_eq!(spoken("FEAT-001: wrong"), Some("TASK-001"));
         assert_eq!(spoken("nicer, please"), Some("TASK-002"));
         assert_eq!(spoken_of(&Plan::default(), "x"), None);

@@ -2,12 +2,15 @@
 //! and which files lie outside the scope its triage named.
 
 use super::Pipeline;
-use super::delta::{self, Change};
-use crate::artifact::check::Baseline;
-use crate::artifact::{Artifact, Store, Task};
+use super::delta::{self, Became, Change};
+use super::limit::Wish;
+use super::table::{StageSpec, Work};
+use crate::artifact::check::{Baseline, Finding, Report, UNPLANNED};
+use crate::artifact::{Artifact, Origin, Store, Task};
 use crate::git::Git;
-use crate::session::{CommittedFiles, Session};
+use crate::session::{CommittedFiles, Session, changes_within};
 use crate::stage::Stage;
+use crate::tool::GoBack;
 
 /// The records a change edits in place.
 const RECORDS: [Artifact; 4] = [
@@ -22,10 +25,31 @@ const RECORDS: [Artifact; 4] = [
 /// # Errors
 /// The start commit cannot be read.
 pub(super) fn baseline(git: &Git, session: &Session) -> anyhow::Result<Option<Baseline>> {
-    let Some(before) = parents_files(git, session) else { return Ok(None) };
-    let baseline = Baseline::of(&Store::new(&before))?;
-    let plans = session.scope.is_none_or(|scope| scope.names(Stage::Plan));
-    Ok(Some(Baseline { plans, ..baseline }))
+    let Some(before) = parents_files(git, session) else {
+        // Changes it has taken in were held to the limits by themselves.
+        return with_taken_in(git, session, None);
+    };
+    let mut baseline = Baseline::of(&Store::new(&before))?;
+    baseline.plans = session.scope.is_none_or(|scope| scope.names(Stage::Plan));
+    // What it has taken in since is not its own either.
+    with_taken_in(git, session, Some(baseline))
+}
+
+/// The ids that other sessions of the family have brought in beside these.
+fn with_taken_in(
+    git: &Git,
+    session: &Session,
+    mut baseline: Option<Baseline>,
+) -> anyhow::Result<Option<Baseline>> {
+    for (_, entry) in changes_within(git, session)? {
+        let theirs = CommittedFiles::new(git, &session.name, &entry.commit);
+        let theirs = Baseline::of(&Store::new(&theirs))?;
+        match &mut baseline {
+            Some(baseline) => baseline.ids.extend(theirs.ids),
+            None => baseline = Some(theirs),
+        }
+    }
+    Ok(baseline)
 }
 
 /// The artifacts as a change request found them.
@@ -50,7 +74,10 @@ impl Pipeline<'_> {
     /// What the change has made of these records so far; none in a session of its own.
     pub(super) fn changes_of(&self, artifacts: &[Artifact]) -> anyhow::Result<Option<Vec<Change>>> {
         let Some(before) = parents_files(self.env.git, &self.session) else { return Ok(None) };
-        delta::changes(&before, &self.files(), artifacts).map(Some)
+        let known = self.baseline_of_change()?.unwrap_or_default();
+        let mut changes = delta::changes(&before, &self.files(), artifacts)?;
+        changes.retain(|change| change.became != Became::Added || !known.has(&change.id));
+        Ok(Some(changes))
     }
 
     /// Before code is written for a change, and money spent on it: what it adds to the records.
@@ -61,12 +88,49 @@ impl Pipeline<'_> {
         Ok(())
     }
 
+    /// A change that was to touch code and has touched none is not made.
+    pub(super) fn nothing_changed(&self, spec: &StageSpec) -> anyhow::Result<Option<Finding>> {
+        let wants_code = self.session.scope.is_some_and(|scope| scope.code);
+        if !wants_code || !matches!(spec.work, Work::Tasks { .. }) {
+            return Ok(None);
+        }
+        let code = |path: &String| !path.starts_with(".cowork/");
+        let touched = self.recorder().changes()?.iter().any(code)
+            || !self.code_since_start(&self.session.tip)?.is_empty();
+        Ok((!touched).then(|| {
+            Finding::missing("nothing-changed", "this change is about code, and no file was changed")
+                .critical()
+                .fix("make the change; if there is nothing to do or something is in the way, say so with request_human_review")
+        }))
+    }
+
+    /// Where the prd adds what the scope leaves no room for, and has been told so before: back to
+    /// triage, if whoever decides agrees.
+    pub(super) fn needs_wider_scope(&self, report: &Report) -> anyhow::Result<Option<Wish>> {
+        let Some(finding) = report.findings.iter().find(|f| f.code == UNPLANNED) else {
+            return Ok(None);
+        };
+        let told = self.feedback_so_far()?.iter().any(|entry| {
+            entry.stage == Stage::Prd
+                && entry.from == Origin::Validator
+                && entry.details == finding.details
+        });
+        let wish = GoBack {
+            stage: Stage::Triage,
+            reason: format!("the scope of this change is too narrow: {}", finding.details),
+        };
+        Ok(told.then_some(Wish::GoBack(wish, Origin::Validator)))
+    }
+
     /// The top-level tasks this session added: all of them, but in a change request.
     pub(super) fn own_tasks(&self) -> anyhow::Result<Vec<Task>> {
         let files = self.files();
-        let baseline = self.baseline_of_change()?.unwrap_or_default();
+        let known = match self.session.is_patch() {
+            true => self.baseline_of_change()?.unwrap_or_default(),
+            false => Baseline::default(),
+        };
         let tasks = Store::new(&files).plan()?.tasks.into_iter();
-        Ok(tasks.filter(|task| task.is_top_level() && !baseline.has(&task.id)).collect())
+        Ok(tasks.filter(|task| task.is_top_level() && !known.has(&task.id)).collect())
     }
 
     /// Files the change has touched and its triage did not name, nor a task of its own promise.

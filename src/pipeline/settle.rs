@@ -13,6 +13,7 @@ use crate::artifact::check::derive_feature_status;
 use crate::artifact::{Artifact, FeatureStatus, Store};
 use crate::event::Event;
 use crate::pipeline::checks::{CheckInput, Recorded, whole_session};
+use crate::session::artifact_path;
 use crate::stage::Stage;
 use crate::workspace::Refusal;
 
@@ -25,6 +26,7 @@ const MECHANICAL: &str = "## What the program checked itself";
 impl Pipeline<'_> {
     /// What follows from a draft by itself: feature statuses, and the check report's own section.
     pub(super) fn settle(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<()> {
+        self.put_back_others(spec)?;
         let files = self.files();
         let store = Store::new(&files);
         if spec.stage == Stage::Check
@@ -60,6 +62,38 @@ impl Pipeline<'_> {
         // A file that says so already keeps its bytes, whoever laid it out.
         if features != before {
             store.save(Artifact::Features, &features)?;
+        }
+        Ok(())
+    }
+
+    /// Puts documents of other stages back that changed while a command of the actor ran: its tools
+    /// cannot write them. What they were is kept, for it may have been a person just then.
+    fn put_back_others(&self, spec: &StageSpec) -> anyhow::Result<()> {
+        let mut may_change = vec![Artifact::Feedback];
+        may_change.extend(spec.artifacts);
+        if spec.stage >= Stage::Coding {
+            may_change.extend([Artifact::Features, Artifact::ImplementationPlan]);
+        }
+        let others = Artifact::ALL.into_iter().filter(|artifact| !may_change.contains(artifact));
+        let mut others: Vec<String> =
+            others.map(|artifact| artifact_path(&self.session.name, artifact)).collect();
+        let by_commands = self.env.workspace.documents_changed_by_commands();
+        others.retain(|path| by_commands.contains(path));
+        if others.is_empty() {
+            return Ok(());
+        }
+        let git = self.env.git;
+        let changed: Vec<String> =
+            git.status_of(&others)?.into_iter().map(|entry| entry.path).collect();
+        let copies = git.hash_files(&changed, crate::git::Store::Write)?;
+        git.restore_paths(&self.session.tip, &changed)?;
+        for (path, copy) in changed.iter().zip(copies) {
+            let copy = copy.map(|blob| format!("; what it was: git cat-file -p {blob}"));
+            self.warn(format!(
+                "{path} changed while a command ran, and is not {}'s to change: put back{}",
+                spec.stage,
+                copy.unwrap_or_default()
+            ));
         }
         Ok(())
     }

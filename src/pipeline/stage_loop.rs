@@ -15,7 +15,7 @@ use super::progress::Progress;
 use super::table::StageSpec;
 use crate::agent::Run;
 use crate::artifact::check::Report;
-use crate::artifact::{Origin, Store};
+use crate::artifact::{Feedback, Origin, Store};
 use crate::config::ReviewOrder;
 use crate::error::Error;
 use crate::event::Event;
@@ -196,14 +196,15 @@ impl Pipeline<'_> {
             return self.refused_edit(spec, progress, &report);
         }
         let at = super::now();
-        let entries = report
+        let entries: Vec<Feedback> = report
             .findings
             .iter()
             .map(|finding| finding.to_feedback(&at, spec.stage, progress.iteration))
             .collect();
+        let wider = self.needs_wider_scope(&report)?;
         self.give_feedback(entries)?;
         progress.needs_draft = true;
-        Ok(Turned::Again)
+        Ok(wider.map_or(Turned::Again, Turned::Wishes))
     }
 
     pub(super) fn report(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Report> {
@@ -215,7 +216,7 @@ impl Pipeline<'_> {
             recorded.has(path)
                 || drafted.iter().any(|file| file == path) && self.env.workspace.exists(path)
         };
-        let report = spec.check.run(&CheckInput {
+        let mut report = spec.check.run(&CheckInput {
             store: Store::new(&files),
             limits: &self.env.config.limits,
             baseline: baseline.as_ref(),
@@ -223,6 +224,7 @@ impl Pipeline<'_> {
             evidence: progress.evidence.as_ref(),
         });
         recorded.heard()?;
+        report.findings.extend(self.nothing_changed(spec)?);
         Ok(report)
     }
 

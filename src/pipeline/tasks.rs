@@ -11,7 +11,7 @@ use crate::artifact::check::task_order;
 use crate::artifact::{Store, Task, TaskStatus};
 use crate::event::Event;
 use crate::record::{Credit, DraftEnding, Recorded, TaskRecord};
-use crate::session::CommittedFiles;
+use crate::session::{CommittedFiles, tasks_taken_in};
 use crate::stage::Role;
 
 /// How a task's conversation ended.
@@ -158,7 +158,8 @@ impl Pipeline<'_> {
         let order = task_order(&plan).unwrap_or_else(|_| {
             plan.tasks.iter().filter(|task| task.is_top_level()).map(|t| t.id.clone()).collect()
         });
-        let elsewhere = self.completed_by_parent()?;
+        let mut elsewhere = self.completed_by_parent()?;
+        elsewhere.extend(tasks_taken_in(self.env.git, &self.session)?);
         let open =
             |task: &&Task| !done.contains(&task.id.as_str()) && !elsewhere.contains(&task.id);
         let by_id = |id: &String| plan.tasks.iter().find(|task| task.id == *id);

@@ -4,7 +4,7 @@
 //! branch still exists.
 
 use super::merged::{bases, merged_in};
-use super::{Entry, RefNames, Session, SessionName, Trailers, artifact_path, key};
+use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key};
 use crate::artifact::{Artifact, Base, Parent, SessionFile};
 use crate::error::Error;
 use crate::git::{Commit, Git, Head, Object, Oid};
@@ -111,44 +111,64 @@ pub fn merged_into(
     Ok(home(git, refs, session)?.map(|home| (home.branch, home.tip)))
 }
 
-/// The commits of a change request's parent, and of its siblings, that it stands on.
+/// The commits of a session and of its whole family that its tip stands on: whatever they used must
+/// not be used again.
 ///
 /// # Errors
 /// Git cannot be read.
-pub(super) fn earlier_commits(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
-    let Some(start) = session.history.first().filter(|_| session.is_patch()) else {
-        return Ok(Vec::new());
-    };
-    let ours = commits_of_family(git, &session.name, &start.commit)?;
+pub(super) fn family_commits(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
+    let ours = commits_of_family(git, &session.name, &session.tip, &[])?;
     Ok(ours.into_iter().map(|(_, commit)| commit.id).collect())
 }
 
-/// The change requests on a session that its tip has taken in, each with its newest commit.
+/// The other sessions of its family that a session has taken in since it started, each with its
+/// newest commit: change requests that were merged into it, and for a change request also its
+/// parent, where that went on.
 ///
 /// # Errors
 /// Git cannot be read.
 pub fn changes_within(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, Entry)>> {
-    if session.is_patch() {
-        return Ok(Vec::new());
-    }
     let mut found: Vec<(SessionName, Entry)> = Vec::new();
-    for (name, commit) in commits_of_family(git, &session.name, &session.tip)? {
-        let id = Trailers::parse(&commit.message).get(key::SESSION_ID).map(str::to_owned);
-        let entry = id.and_then(|id| Entry::of(&commit, &id));
-        let known = name == session.name || found.iter().any(|(other, _)| *other == name);
-        if let Some(entry) = entry.filter(|_| !known) {
+    for (name, entry) in taken_in(git, session)? {
+        if !found.iter().any(|(other, _)| *other == name) {
             found.push((name, entry));
         }
     }
     Ok(found)
 }
 
-/// The commits of a session and of the change requests on it that a commit stands on, the newest
-/// first.
+/// The tasks that other sessions of the family have committed since this one started, and that its
+/// tip has taken in.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn tasks_taken_in(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
+    let tasks = taken_in(git, session)?.into_iter().filter_map(|(_, entry)| match entry.kind {
+        Kind::Task(task) => Some(task),
+        _ => None,
+    });
+    Ok(tasks.collect())
+}
+
+/// The family's commits that are not the session's own and came after its start, the newest first.
+fn taken_in(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, Entry)>> {
+    let start: Vec<Oid> = session.history.first().map(|e| e.commit.clone()).into_iter().collect();
+    let commits = commits_of_family(git, &session.name, &session.tip, &start)?;
+    let others = commits.into_iter().filter(|(name, _)| *name != session.name);
+    let entry = |(name, commit): (SessionName, Commit)| {
+        let id = Trailers::parse(&commit.message).get(key::SESSION_ID).map(str::to_owned)?;
+        Entry::of(&commit, &id).map(|entry| (name, entry))
+    };
+    Ok(others.filter_map(entry).collect())
+}
+
+/// The commits of a session and of the change requests on it that a commit stands on and `but` does
+/// not, the newest first.
 fn commits_of_family(
     git: &Git,
     name: &SessionName,
     tip: &Oid,
+    but: &[Oid],
 ) -> anyhow::Result<Vec<(SessionName, Commit)>> {
     let owner: SessionName =
         name.patch_parts().map_or(name.as_str(), |(parent, _)| parent).parse()?;
@@ -157,7 +177,7 @@ fn commits_of_family(
         .blob(Object::At(tip, &artifact_path(&owner, Artifact::Session)))?
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let base = file.and_then(|file| file.base.commit.parse::<Oid>().ok());
-    let hide: Vec<Oid> = base.into_iter().collect();
+    let hide: Vec<Oid> = base.into_iter().chain(but.iter().cloned()).collect();
     // Where the owner's base is missing (a shallow clone) its commits are, too.
     let commits = reader.walk(std::slice::from_ref(tip), &hide).unwrap_or_default();
     let named = commits.into_iter().filter_map(|commit| {

@@ -217,7 +217,7 @@ fn tame(body: &str, plain: impl Fn(&str) -> bool, add: impl Fn(&mut String, &str
     let mut out = String::new();
     let mut blank = 0;
     for line in body.lines() {
-        let line: String = line.chars().filter(|c| !c.is_control()).collect();
+        let line: String = line.replace('\t', " ").chars().filter(|c| !c.is_control()).collect();
         let line = line.trim_end();
         if line.is_empty() {
             blank += 1;

@@ -16,7 +16,9 @@ mod status;
 
 pub use attempts::{Attempt, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
-pub use family::{Ground, changeable, changes_within, delivered_here, ground, merged_into};
+pub use family::{
+    Ground, changeable, changes_within, delivered_here, ground, merged_into, tasks_taken_in,
+};
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use lock::SessionLock;
@@ -138,6 +140,23 @@ impl Session {
         let open = self.reopened();
         let done = |stage: &Stage| *stage <= last && open.is_none_or(|open| *stage < open);
         self.order().into_iter().take_while(done).collect()
+    }
+
+    /// The history since reviewers' comments opened the delivered session last; all of it, if they
+    /// never did.
+    pub fn newest_round(&self) -> &[Entry] {
+        let mut delivered = false;
+        let mut from = 0;
+        for (at, entry) in self.history.iter().enumerate() {
+            match entry.kind {
+                Kind::Stage(stage) => delivered = stage == Stage::Delivery,
+                Kind::Review(Stage::Coding, Verdict::Feedback) if delivered => {
+                    (from, delivered) = (at, false);
+                }
+                _ => {}
+            }
+        }
+        &self.history[from..]
     }
 
     /// The stage that reviewers' comments on the delivered session have opened again.
@@ -324,14 +343,17 @@ pub fn artifact_path(name: &SessionName, artifact: Artifact) -> String {
     artifact.path_in(&name.artifact_dir(), &name.record_dir())
 }
 
-/// Every id a session has ever used, from all versions of its records in history; for a change
-/// request also those its parent and the changes before it used.
+/// Every id a session has ever used, from all versions of its records in history, and in that of its
+/// parent and of the change requests it has taken in.
 pub fn used_ids(git: &Git, session: &Session) -> anyhow::Result<crate::artifact::IdFloors> {
     let mut floors = crate::artifact::IdFloors::default();
-    let before = family::earlier_commits(git, session)?;
-    let own = session.history.iter().map(|entry| &entry.commit);
-    for commit in before.iter().chain(own) {
-        let files = CommittedFiles::new(git, &session.name, commit);
+    let own = session.history.iter().map(|entry| entry.commit.clone());
+    let mut commits: Vec<Oid> = family::family_commits(git, session)?;
+    commits.extend(own.chain([session.tip.clone()]));
+    commits.sort();
+    commits.dedup();
+    for commit in commits {
+        let files = CommittedFiles::new(git, &session.name, &commit);
         // A version somebody broke by hand must not stop the session; its ids are in its neighbours.
         let _ = Store::new(&files).see_ids(&mut floors);
     }

@@ -9,7 +9,7 @@ use super::data::{
 use super::plain::rows;
 use super::{Access, Answer, Args, Context, Field, Plain, Tool};
 use crate::artifact::check::{derive_feature_status, task_order};
-use crate::artifact::{Artifact, IdKind, Plan, Task, TaskStatus};
+use crate::artifact::{Artifact, IdKind, Plan, SessionKind, Task, TaskStatus};
 use crate::stage::Stage;
 
 /// Levels of `TASK-001.1.1`.
@@ -189,7 +189,14 @@ fn update_task_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
     }
     let mut plan = context.store.plan()?;
     let workspace = context.workspace;
+    let in_a_change =
+        context.store.session()?.is_some_and(|session| session.kind == SessionKind::Patch);
     for task in plan.tasks.iter_mut().filter(|task| task.id == id) {
+        let reopens = task.status == TaskStatus::Completed && status != TaskStatus::Completed;
+        anyhow::ensure!(
+            !(in_a_change && context.task.is_none() && reopens),
+            "{id} was done before and stays completed; say at the end what is wrong with it"
+        );
         if status == TaskStatus::Completed {
             let missing = missing_files(task, &|path| workspace.exists(path));
             anyhow::ensure!(

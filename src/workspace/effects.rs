@@ -85,6 +85,11 @@ impl Workspace {
         self.bulk.borrow().iter().map(|(folder, files)| (folder.clone(), *files)).collect()
     }
 
+    /// Paths below `.cowork` that changed while commands ran: no command has business there.
+    pub fn documents_changed_by_commands(&self) -> Vec<String> {
+        self.documents.borrow().iter().cloned().collect()
+    }
+
     /// To be called before a command begins.
     pub(super) fn watch(&self) -> anyhow::Result<Watch<'_>> {
         if let Some(tracking) = &self.tracking {
@@ -133,7 +138,10 @@ impl Workspace {
         };
         let after = tracking.uncommitted()?;
         let new = |path: &&String| !before.uncommitted.contains(*path);
-        let made = after.iter().filter(new).filter(|path| !path.starts_with(".cowork/"));
+        let (documents, made): (Vec<&String>, Vec<&String>) =
+            after.iter().filter(new).partition(|path| path.starts_with(".cowork/"));
+        self.documents.borrow_mut().extend(documents.into_iter().cloned());
+        let made = made.into_iter();
         let made = made.filter(|path| is_effect(path));
         let (mut paths, bulk) = self.without_bulk(tracking.as_ref(), made.cloned().collect())?;
         // A formatter goes over what tools wrote: that stays theirs.

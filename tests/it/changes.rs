@@ -218,3 +218,42 @@ fn a_branch_that_is_not_checked_out_is_not_renumbered() {
     assert_eq!(sandbox.read(&path), mine);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
 }
+
+#[test]
+fn comments_after_a_merged_change_repeat_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    sandbox.script_addition("Quick adding", ["REQ-004", "FEAT-003", "TASK-006"], "lib/quick.sh");
+    modify(&sandbox, "quick");
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge quick", QUICK]);
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    let edit =
+        json!({"path": "lib/list.sh", "old_text": "List todos", "new_text": "List all todos"});
+    sandbox.server.on(
+        crate::support::at("coding", "actor").task("TASK-007").turn(1),
+        Reply::call("edit_file", edit),
+    );
+    sandbox.cowork(&["feedback", "List all, please", "--review", "auto"]).exits(0);
+    let subjects = sandbox.subjects(&format!("{tip}..HEAD"));
+    let tasks: Vec<&String> = subjects.iter().filter(|subject| subject.contains("TASK-")).collect();
+    assert_eq!(tasks, ["coding: TASK-007 review: List all, please"]);
+}
+
+#[test]
+fn a_sibling_that_was_taken_in_is_not_the_changes_own() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    sandbox.script_addition("Quick adding", ["REQ-004", "FEAT-003", "TASK-006"], "lib/quick.sh");
+    modify(&sandbox, "quick");
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    sandbox.script_small_change("lib/add.sh", "at once");
+    let args = ["modify", "say more", "-n", "more", "--review", "auto", "--stop-after", "triage"];
+    sandbox.cowork(&args).exits(0);
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge quick", QUICK]);
+    let outcome = sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    assert!(!outcome.stderr.contains("the change so far"), "{}", outcome.stderr);
+    let own = sandbox.git(&["log", "--first-parent", "--format=%s", "cowork/todo.."]);
+    assert!(!own.contains("TASK-006"), "{own}");
+    assert!(sandbox.blob("HEAD", "lib/add.sh").contains("at once"));
+}

@@ -67,11 +67,11 @@ fn comments_become_a_task_a_check_and_a_report() {
     sandbox
         .server
         .on(at("coding", "actor").task("TASK-007").turn(1), Reply::call("edit_file", edit));
-    let piped = "author:\tana\nstatus:\tnone\n--\nTASK-002 adds two\n--\n";
+    let piped = "author:\tana\nstatus:\tnone\n--\nlib/add.sh adds two\n--\n";
     sandbox.cowork_in(&["feedback", "--review", "auto"], piped).exits(0);
     assert_eq!(
         sandbox.git(&["log", "-1", "--format=%s", "HEAD~3"]),
-        "coding: TASK-007 review: TASK-002 adds two"
+        "coding: TASK-007 review: lib/add.sh adds two"
     );
     sandbox.cowork(&["verify"]).exits(0);
 }
@@ -116,4 +116,82 @@ fn what_cannot_take_comments_says_so() {
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.git(&["merge", "-q", "--no-ff", "-m", "Add it", "cowork/todo"]);
     sandbox.cowork(&["feedback", "nicer", "--session", "todo"]).exits(5).says("git cowork modify");
+}
+
+#[test]
+fn a_run_that_dies_before_the_comments_are_recorded_leaves_nothing() {
+    for goes_on in
+        [&["resume", "--review", "auto"][..], &["feedback", COMMENTS, "--review", "auto"]]
+    {
+        let mut sandbox = delivered();
+        let tip = sandbox.git(&["rev-parse", "HEAD"]);
+        let args = ["feedback", COMMENTS, "--review", "auto"];
+        crate::support::kill::abort_at(&mut sandbox, &args, "review.before-commit:1").was_killed();
+        assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
+        sandbox.cowork(goes_on).exits(0);
+        sandbox.assert_sound();
+        let tasks = sandbox.artifact("implementation_plan.json").matches("\"TASK-006\"").count();
+        assert_eq!(tasks, usize::from(goes_on[0] == "feedback"));
+        sandbox.cowork(&["verify"]).exits(0);
+    }
+}
+
+#[test]
+fn a_persons_edits_of_the_plan_are_not_taken_for_comments() {
+    let sandbox = delivered();
+    let mine = format!("{}mine\n", sandbox.artifact("plan.md"));
+    sandbox.write(".cowork/sessions/todo/plan.md", &mine);
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.cowork(&["feedback", COMMENTS]).exits(5).says("plan.md has your uncommitted changes");
+    assert_eq!(sandbox.artifact("plan.md"), mine);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
+}
+
+#[test]
+fn comments_that_changed_nothing_are_not_answered() {
+    let sandbox = delivered();
+    sandbox.server.on(at("coding", "actor"), Reply::text("It is fine as it is."));
+    let outcome = sandbox.cowork(&["feedback", COMMENTS, "--review", "auto"]).exits(1);
+    assert!(outcome.stderr.contains("TASK-006"), "{}", outcome.stderr);
+    let status = sandbox.cowork(&["status", "--json"]).exits(0).json();
+    assert_eq!(status["state"], "in_progress");
+}
+
+#[test]
+fn going_back_stays_in_the_round_of_the_comments() {
+    let sandbox = delivered();
+    sandbox.cowork(&["feedback", COMMENTS, "--review", "auto"]).exits(0);
+    let at_subject = |subject: &str| sandbox.commit_of("HEAD", subject);
+    let (comments, coded) = (
+        at_subject("coding: review of draft 1: feedback"),
+        at_subject("coding: 6 of 6 tasks, 5 files"),
+    );
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    for (stage, target) in [("check", coded), ("coding", comments)] {
+        sandbox.cowork(&["revert", "--to", stage, "--no-run"]).exits(0);
+        assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), target, "{stage}");
+        sandbox.cowork(&["undo"]).exits(0);
+        assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
+    }
+    sandbox.cowork(&["revert", "--to", "coding", "--no-run"]).exits(0);
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    assert_eq!(
+        sandbox.subjects("HEAD~4..HEAD")[0],
+        "coding: TASK-006 review: lib/list.sh prints nothing for an empty list."
+    );
+}
+
+#[test]
+fn the_delivered_session_is_found_and_nothing_is_switched_in_vain() {
+    let sandbox = delivered();
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox
+        .cowork(&["new", "-n", "other", "another idea", "--review", "auto", "--stop-after", "idea"])
+        .exits(0);
+    sandbox.cowork(&["feedback", "nicer"]).exits(5).says("'other' is not delivered");
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.cowork(&["feedback", "nicer", "--session", "other"]).exits(5);
+    assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "main");
+    sandbox.cowork(&["feedback", COMMENTS, "--review", "auto"]).exits(0);
+    assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "cowork/todo");
 }

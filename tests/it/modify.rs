@@ -151,10 +151,8 @@ fn a_file_outside_the_scope_is_warned_of_once() {
     assert!(report.contains("outside the scope of the change: lib/other.sh"), "{report}");
 }
 
-#[test]
-fn what_nobody_can_plan_is_refused_in_the_prd() {
-    let sandbox = delivered();
-    sandbox.script("triage", triage("Due dates", &["prd", "code"], &[]));
+/// The prd of a change adds a feature, and nothing else is scripted for it.
+fn adds_a_feature(sandbox: &Sandbox) {
     let prd = format!("{}- REQ-004 Due dates\n- FEAT-003 Due dates (REQ-004)\n", todo::PRD);
     sandbox.script(
         "prd",
@@ -162,8 +160,64 @@ fn what_nobody_can_plan_is_refused_in_the_prd() {
             .and("create_requirement", todo::requirement("Due dates"))
             .and("add_feature", todo::feature("Due dates", &["REQ-004"])),
     );
-    sandbox.cowork(&modify("due dates", &[])).exits(1).says("FEAT-003 is new, but the scope");
+}
+
+#[test]
+fn a_scope_too_narrow_goes_back_to_triage() {
+    let sandbox = delivered();
+    adds_a_feature(&sandbox);
+    sandbox.script("triage", triage("Due dates", &["prd", "code"], &[]));
+    let outcome = sandbox.cowork(&["modify", "due dates", "--review", "wait"]).exits(3);
+    assert!(outcome.stderr.contains("triage"), "{}", outcome.stderr);
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    let asks = sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
+    assert!(asks.stderr.contains("FEAT-003 is new, but the scope"), "{}", asks.stderr);
+    // Where nobody is asked it is done.
+    let sandbox = delivered();
+    sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
+    sandbox.server.times(
+        1,
+        at("triage", "actor").turn(1),
+        triage("Due dates", &["prd", "code"], &[]),
+    );
+    sandbox.cowork(&modify("due dates", &[])).exits(0);
+    assert_eq!(sandbox.subjects("cowork/todo..")[1], "triage: low risk; prd, plan and code");
+    let asked = sandbox.server.requests_of("triage", "actor").last().unwrap().text();
+    assert!(asked.contains("the scope of this change is too narrow"), "{asked}");
+}
+
+#[test]
+fn a_change_of_code_that_changes_none_is_not_delivered() {
+    let sandbox = delivered();
+    sandbox.script_small_change("lib/add.sh", "at once");
+    sandbox.script("coding", Reply::text("Nothing to do."));
+    sandbox.cowork(&modify("be quick", &[])).exits(1).says("no file was changed");
     assert_eq!(sandbox.stages("cowork/todo.."), ["start", "triage"]);
+}
+
+#[test]
+fn a_change_of_code_cannot_touch_documents_or_old_tasks() {
+    let sandbox = delivered();
+    sandbox.script_small_change("lib/add.sh", "at once");
+    sandbox.script(
+        "coding",
+        Reply::call(
+            "run_command",
+            json!({"command": format!("echo more >>{DIR}/prd.md; echo quick >lib/add.sh")}),
+        )
+        .and("update_task_status", json!({"task_id": "TASK-001", "new_status": "pending"})),
+    );
+    let outcome = sandbox.cowork(&modify("be quick", &[])).exits(0);
+    assert!(
+        outcome.stderr.contains("todo/prd.md changed while a command ran"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(sandbox.blob("HEAD", &format!("{DIR}/prd.md")), todo::PRD);
+    let plan = format!("{DIR}/implementation_plan.json");
+    assert_eq!(sandbox.blob("HEAD", &plan), sandbox.blob("cowork/todo", &plan));
+    let told = sandbox.server.requests_of("coding", "actor").last().unwrap().tool_results();
+    assert!(told.iter().any(|text| text.contains("stays completed")), "{told:?}");
 }
 
 #[test]

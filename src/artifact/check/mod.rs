@@ -26,6 +26,7 @@ pub use tasks::{coding, derive_feature_status, plan};
 pub use words::word_evidence;
 
 pub(crate) use ids::{known_ids, same_id};
+pub use records::UNPLANNED;
 pub(crate) use records::{components_of, features_of, requirements_of, uncovered_features};
 pub(crate) use tasks::tasks_of;
 

@@ -149,13 +149,16 @@ pub(crate) fn uncovered_features(
     uncovered.map(|feature| (feature.id.clone(), feature.name.clone())).collect()
 }
 
+/// The finding that only a wider scope can answer, when the feature has to be.
+pub const UNPLANNED: &str = "unplanned-feature";
+
 /// A change request whose scope has no plan cannot carry out a feature it adds.
 fn unplanned(report: &mut Report, features: &FeatureList, added: Option<&Baseline>) {
     let Some(known) = added.filter(|known| !known.plans) else { return };
     for feature in features.features.iter().filter(|feature| !known.has(&feature.id)) {
         report.find(
             Finding::missing(
-                "unplanned-feature",
+                UNPLANNED,
                 format!(
                     "{} is new, but the scope of this change has no plan: no task will make it",
                     feature.id
