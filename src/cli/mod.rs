@@ -26,6 +26,7 @@ mod retire;
 mod revert;
 mod review;
 mod run;
+mod sandbox;
 mod show;
 mod signals;
 mod start;
@@ -161,6 +162,9 @@ pub(crate) type Answer = anyhow::Result<u8>;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
+    if let Some(code) = sandbox::helper() {
+        return code;
+    }
     // A shell that completes calls us back, and gets its answer here.
     clap_complete::CompleteEnv::with_factory(Cli::command).var(completions::VARIABLE).complete();
     let args: Vec<OsString> = std::env::args_os().collect();

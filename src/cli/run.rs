@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::context::Context;
+use super::sandbox;
 use super::signals::Guard;
 use super::trace::{self, Traced, start_log};
 use super::{Answer, idea};
@@ -197,6 +198,7 @@ pub(super) fn workspace(
         timeout_s: config.limits.command_timeout_s,
         timeout_max_s: config.limits.command_timeout_max_s,
         command_prefix: config.sandbox.command_prefix.clone(),
+        confinement: sandbox::confinement(context, &held.git)?,
         secrets,
         tracking: Some(Rc::new(Tracked(held.git.clone()))),
         env: context.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),

@@ -31,6 +31,7 @@ pub(super) fn build(settings: &Settings) -> Result<Config> {
             network: values.flag(&["sandbox", "network"]).unwrap_or_default(),
             writable: values.list(&["sandbox", "writable"]).unwrap_or_default(),
             command_prefix: values.list(&["sandbox", "command_prefix"]).unwrap_or_default(),
+            unconfined: values.flag(&["sandbox", "unconfined"]).unwrap_or_default(),
         },
         unusable,
         llm,

@@ -212,6 +212,8 @@ pub struct Sandbox {
     pub writable: Vec<String>,
     /// Put before every command, instead of the built-in confinement.
     pub command_prefix: Vec<String>,
+    /// Where the system cannot confine commands, run them all the same.
+    pub unconfined: bool,
 }
 
 /// Everything, resolved.

@@ -107,6 +107,7 @@ pub(super) const KEYS: &[Key] = &[
     user("sandbox.network", Shape::Flag),
     user("sandbox.writable", Shape::List),
     user("sandbox.command_prefix", Shape::List),
+    user("sandbox.unconfined", Shape::Flag),
 ];
 
 /// Keys that are another name for one; the second is what counts.

@@ -262,6 +262,7 @@ editor = "evil"
 network = true
 writable = ["/"]
 command_prefix = ["evil"]
+unconfined = true
 "#;
     let case = Case::new().user("[llm]\nbase_url = \"http://127.0.0.1:9/v1\"").project(text);
     let Loaded { config, warnings, origins } = case.load();

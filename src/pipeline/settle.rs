@@ -15,6 +15,7 @@ use crate::event::Event;
 use crate::pipeline::checks::{CheckInput, Recorded, whole_session};
 use crate::session::artifact_path;
 use crate::stage::Stage;
+use crate::workspace::Refusal;
 
 /// What a shell answers for a program that is not there (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
@@ -114,7 +115,15 @@ impl Pipeline<'_> {
         }
         self.env.sink.emit(Event::Note { text: format!("running {command}") });
         let timeout = self.env.config.limits.command_timeout_max_s;
-        let evidence = Evidence::gather(self.env.workspace, command, timeout, tree).await?;
+        let gathered = Evidence::gather(self.env.workspace, command, timeout, tree).await;
+        let evidence = match gathered {
+            Ok(evidence) => evidence,
+            Err(error) if error.is::<Refusal>() => {
+                self.warn(format!("{command} was not allowed to run; the tests were not run"));
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
         if evidence.exit == Some(NO_SUCH_COMMAND) {
             self.warn(format!("{command} is not installed here; the tests were not run"));
             return Ok(None);

@@ -1,10 +1,11 @@
 //! Running commands: in the root, with a scrubbed environment, a time limit, bounded output, and
 //! nothing left behind.
 //!
-//! What a command may run is judged in `policy`, what it may reach is decided in `confine`, how
+//! What a command may run is judged in `policy`, what it may reach is decided in `sandbox`, how
 //! it ends in `family`.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use tokio::sync::Mutex;
 use super::capture::Capture;
 use super::effects::BEAT;
 use super::family::Family;
+use super::sandbox::{Confined, Sandbox};
 use super::{Bulk, Refusal, Workspace, WorkspaceOptions, environment, policy};
 
 /// How long the output may stay open after everything was killed. Only matters where strays
@@ -64,16 +66,18 @@ pub(super) struct Settings {
     prefix: Vec<String>,
     secrets: Vec<String>,
     env: Vec<(OsString, OsString)>,
+    sandbox: Sandbox,
 }
 
 impl Settings {
-    pub(super) fn new(options: &WorkspaceOptions) -> Self {
+    pub(super) fn new(options: &WorkspaceOptions, root: &Path) -> Self {
         Self {
             timeout_s: options.timeout_s,
             timeout_max_s: options.timeout_max_s,
             prefix: options.command_prefix.clone(),
             secrets: options.secrets.clone(),
             env: environment::scrubbed(&options.env, &options.secrets),
+            sandbox: Sandbox::new(options.confinement.clone(), root, options.env.clone()),
         }
     }
 }
@@ -89,13 +93,16 @@ impl Workspace {
         timeout_s: Option<u64>,
     ) -> Result<CommandResult, Refusal> {
         policy::judge(command)?;
-        self.run_trusted(command, timeout_s)
-            .await
-            .map_err(|error| Refusal::failed(format!("the command did not run: {error:#}")))
+        let ran = self.run_trusted(command, timeout_s).await;
+        ran.map_err(|error| match error.downcast::<Refusal>() {
+            Ok(refusal) => refusal,
+            Err(error) => Refusal::failed(format!("the command did not run: {error:#}")),
+        })
     }
 
     /// Like [`Self::run`], for a command the configuration or this program chose: it is not
-    /// judged. Fails when it cannot be started.
+    /// judged, but confined as well. Fails when it cannot be started, with a [`Refusal`] when it
+    /// cannot be confined and nobody allows that.
     pub async fn run_trusted(
         &self,
         command: &str,
@@ -103,13 +110,18 @@ impl Workspace {
     ) -> anyhow::Result<CommandResult> {
         let _turn = ONE_AT_A_TIME.lock().await;
         let settings = &self.commands;
+        let confined = match settings.prefix.is_empty() {
+            true => settings.sandbox.confine(command, &settings.env)?,
+            // The person brought a sandbox.
+            false => None,
+        };
         let limit = timeout_s.unwrap_or(settings.timeout_s).clamp(1, settings.timeout_max_s.max(1));
         // Declared before the child: when this future is dropped, the family goes after it, and
         // what all of them did is found out last.
         let watch = self.watch()?;
         let mut family = Family::begin();
         let begun = Instant::now();
-        let mut child = self.shell(command).spawn().context("starting the shell")?;
+        let mut child = self.shell(command, confined).spawn().context("starting the shell")?;
         family.led_by(child.id());
 
         let mut stdout = Capture::new(&settings.secrets);
@@ -153,36 +165,39 @@ impl Workspace {
         })
     }
 
-    fn shell(&self, command: &str) -> Command {
+    fn shell(&self, command: &str, confined: Option<Confined>) -> Command {
         let settings = &self.commands;
-        let shell = ["sh", "-c", command];
-        let mut words = settings.prefix.iter().map(String::as_str).chain(shell);
-        let mut built = Command::new(words.next().unwrap_or("sh"));
+        let (before, env) = match confined {
+            Some(confined) => (confined.before, confined.env),
+            None => (settings.prefix.iter().map(OsString::from).collect(), settings.env.clone()),
+        };
+        let shell = ["sh", "-c", command].map(OsString::from);
+        let mut words = before.into_iter().chain(shell);
+        let mut built = Command::new(words.next().unwrap_or_default());
         built
             .args(words)
             .current_dir(&self.root)
             .env_clear()
-            .envs(settings.env.iter().map(|(name, value)| (name, value)))
+            .envs(env)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         #[cfg(unix)]
-        // SAFETY: `confine` runs between fork and exec; it makes system calls only, and neither
+        // SAFETY: `detach` runs between fork and exec; it makes system calls only, and neither
         // allocates nor takes a lock.
         unsafe {
-            built.pre_exec(confine);
+            built.pre_exec(detach);
         }
         built
     }
 }
 
-/// What a command may reach, decided in the child just before it becomes the shell.
-///
-/// A session of its own takes away the terminal: nothing can ask for a password, and strays are
-/// known by it. This is the place for what the kernel can confine.
+/// What holds with and without a sandbox, done in the child just before it becomes the shell or
+/// the helper: a session of its own takes away the terminal, so nothing can ask for a password,
+/// and strays are known by it.
 #[cfg(unix)]
-fn confine() -> std::io::Result<()> {
+fn detach() -> std::io::Result<()> {
     use rustix::process::{Resource, Rlimit, setrlimit, setsid};
     setsid()?;
     // A command must not write on when we are killed.

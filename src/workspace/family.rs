@@ -54,6 +54,14 @@ mod linux {
         /// caller waits for.
         pub(crate) fn end(&self) {
             let begun = Instant::now();
+            // A confined command has a first process, with which all others die at once: faster
+            // than any of them can fork.
+            let me = getpid().as_raw_pid();
+            if let Some(leader) = self.leader
+                && processes().get(&leader).is_some_and(|p| p.parent == me && !p.dead)
+            {
+                signal(leader, Signal::KILL);
+            }
             loop {
                 self.stop_all();
                 let members = self.members();

@@ -19,6 +19,7 @@ mod nearest;
 mod placeholder;
 mod policy;
 mod read;
+mod sandbox;
 mod search;
 mod shell;
 mod troubles;
@@ -42,6 +43,9 @@ pub use effects::{Bulk, Tracking};
 pub use family::abandon as abandon_commands;
 pub use guard::is_dot_git;
 pub use journal::{Fingerprint, Written};
+#[cfg(target_os = "linux")]
+pub use sandbox::run_helper;
+pub use sandbox::{Confinement, Consent, HELPER_WORD, Level};
 
 use journal::Journal;
 
@@ -62,8 +66,10 @@ pub struct WorkspaceOptions {
     pub timeout_s: u64,
     /// Seconds a caller may ask for.
     pub timeout_max_s: u64,
-    /// Put before `sh -c COMMAND`.
+    /// Put before `sh -c COMMAND`, which is not confined then.
     pub command_prefix: Vec<String>,
+    /// How commands are confined.
+    pub confinement: Confinement,
     /// Values that never reach a command's environment nor leave in its output.
     pub secrets: Vec<String>,
     /// The environment of the program, of which commands get a safe part.
@@ -147,7 +153,7 @@ impl Workspace {
             .with_context(|| format!("opening the working tree {}", root.display()))?;
         let journal = Journal::open(&options.state_dir)?;
         let workspace = Self {
-            commands: command::Settings::new(&options),
+            commands: command::Settings::new(&options, &root),
             root,
             dir,
             artifact_dirs: options.artifact_dirs,

@@ -37,6 +37,8 @@ mod feedback;
 mod git_hooks;
 mod harness;
 mod hooks;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod init;
 mod json;
 mod kill;

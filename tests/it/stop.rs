@@ -112,7 +112,9 @@ fn gone(process: Pid) {
 #[test]
 fn while_a_command_of_the_model_runs_it_is_killed_and_the_draft_kept() {
     for signal in SIGNALS {
-        let sandbox = Sandbox::new();
+        let mut sandbox = Sandbox::new();
+        // A confined one cannot tell who it is, nor write to our pipe (see `hostile`).
+        sandbox.set_env("COWORK_TEST_SANDBOX", "none");
         let moment = Moment::new(&sandbox);
         let work = todo::task_work("TASK-002")
             .and("run_command", json!({"command": moment.script, "timeout_s": 60}));
@@ -163,7 +165,9 @@ fn a_slow_hook_is_waited_for_once_and_not_twice() {
 
 #[test]
 fn stopped_again_and_again_while_a_command_runs_nothing_of_it_is_left() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
+    // A confined one cannot tell who it is, nor write to our pipe (see `hostile`).
+    sandbox.set_env("COWORK_TEST_SANDBOX", "none");
     let moment = Moment::new(&sandbox);
     let reply = Reply::call("run_command", json!({"command": moment.script, "timeout_s": 60}));
     sandbox.server.times(1, at("coding", "actor").task("TASK-001").turn(1), reply);

@@ -1,6 +1,7 @@
 //! What the tests share: a sandbox, a scripted model server, a terminal, and ways to kill.
 
 pub mod change;
+pub mod confinement;
 pub mod history;
 pub mod kill;
 #[cfg(unix)]

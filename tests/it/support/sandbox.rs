@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::confinement::{Level, confinement};
 use super::script::Script;
 use super::server::Server;
 
@@ -32,6 +33,8 @@ const GITCONFIG: &str = "[user]
 \tdetachedHead = false
 [protocol \"file\"]
 \tallow = always
+[cowork \"sandbox\"]
+\tunconfined = true
 ";
 
 /// How a program ended.
@@ -269,6 +272,10 @@ impl Sandbox {
             .env("COWORK_LLM_MODEL", "scripted")
             .env("COWORK_TEST_RETRY_MS", "1")
             .env("GIT_PAGER", "cat");
+        // Less than the best confinement is for those tests that ask for it.
+        if confinement() != Level::Namespaces {
+            command.env("COWORK_TEST_SANDBOX", "none");
+        }
         for (name, value) in &self.env {
             if value.is_empty() {
                 command.env_remove(name);

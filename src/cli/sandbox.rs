@@ -1,0 +1,136 @@
+//! Commands in the sandbox: the helper this program is then, and who answers where the system
+//! cannot confine them.
+
+use std::cell::Cell;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::rc::Rc;
+
+use super::context::{Context, Ui};
+use crate::event::{Event, Sink as _};
+use crate::gate::{self, Tty};
+use crate::git::Git;
+use crate::workspace::{Confinement, Consent, HELPER_WORD, Level};
+
+/// Runs as the helper, when that is what this process is. To be called before anything else, while
+/// there is one thread.
+pub(super) fn helper() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    args.next().filter(|word| word == HELPER_WORD)?;
+    Some(help(&args.collect::<Vec<_>>()))
+}
+
+/// As a shell says that a command could not be run.
+const NOT_RUN: u8 = 126;
+
+#[cfg(target_os = "linux")]
+#[expect(clippy::print_stderr, reason = "a helper has nothing else to say it with")]
+fn help(args: &[std::ffi::OsString]) -> ExitCode {
+    match crate::workspace::run_helper(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(NOT_RUN)
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn help(_args: &[std::ffi::OsString]) -> ExitCode {
+    ExitCode::from(NOT_RUN)
+}
+
+/// How this run's commands are confined.
+pub(super) fn confinement(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
+    let set = &context.config()?.sandbox;
+    let home = context.env.get("HOME").map(PathBuf::from);
+    let writable = set.writable.iter().map(|path| match (path.strip_prefix("~/"), &home) {
+        (Some(path), Some(home)) => home.join(path),
+        // Relative to the tree, where all is writable anyway.
+        _ => git.top().join(path),
+    });
+    let most = context.env.get("COWORK_TEST_SANDBOX").and_then(|word| Level::of_word(word));
+    let terminal = context.attended.then(|| {
+        let ui = Rc::clone(&context.ui);
+        Tty::new(context.color).before(move || ui.clear())
+    });
+    Ok(Confinement {
+        helper: Some(this_program()),
+        sealed: vec![git.top().join(".git"), git.git_dir().to_owned(), git.common_dir().to_owned()],
+        writable: writable.collect(),
+        network: set.network,
+        cache_dir: cache_dir(context, git.top()),
+        most: most.unwrap_or_default(),
+        consent: Some(Rc::new(Asking {
+            ui: Rc::clone(&context.ui),
+            terminal,
+            unconfined: set.unconfined,
+            said: Cell::new(false),
+        })),
+    })
+}
+
+/// This very file, also when an update has replaced it meanwhile.
+fn this_program() -> PathBuf {
+    let own = Path::new("/proc/self/exe");
+    match own.exists() {
+        true => own.to_owned(),
+        false => std::env::current_exe().unwrap_or_default(),
+    }
+}
+
+/// Where the commands of one tree keep what they fetched and compiled.
+fn cache_dir(context: &Context, top: &Path) -> Option<PathBuf> {
+    let set = |name| context.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+    let mut hasher = DefaultHasher::new();
+    top.hash(&mut hasher);
+    let name = top.file_name().unwrap_or_default().to_string_lossy();
+    Some(cache.join("git-cowork").join(format!("{name}-{:016x}", hasher.finish())))
+}
+
+/// Asks at the terminal, unless the configuration has the answer.
+struct Asking {
+    ui: Rc<Ui>,
+    terminal: Option<Tty>,
+    unconfined: bool,
+    said: Cell<bool>,
+}
+
+impl Consent for Asking {
+    fn weaker(&self, level: Level, reason: &str) {
+        if self.said.replace(true) || (self.unconfined && level == Level::None) {
+            return;
+        }
+        let text = match level {
+            Level::Namespaces => return,
+            Level::Landlock => format!(
+                "commands are confined less well than they could be: {reason}. They cannot make new \
+                 files at the top of the working tree nor use servers of their own, they can read \
+                 all that you can read, and they can send UDP"
+            ),
+            Level::None if self.terminal.is_some() => format!(
+                "commands cannot be confined here: {reason}. You are asked about each; a program \
+                 that confines them can be set as sandbox.command_prefix"
+            ),
+            Level::None => format!(
+                "commands cannot be confined here: {reason}. None is run; set \
+                 sandbox.command_prefix to a program that confines them, or sandbox.unconfined in \
+                 your own configuration"
+            ),
+        };
+        self.ui.emit(Event::Warning { text });
+    }
+
+    fn may_run_unconfined(&self, command: &str) -> anyhow::Result<Option<bool>> {
+        if self.unconfined {
+            return Ok(Some(true));
+        }
+        let Some(terminal) = &self.terminal else {
+            return Ok(None);
+        };
+        let question = format!("run this without confinement?\n{command}");
+        gate::confirm(terminal, &question).map(Some)
+    }
+}

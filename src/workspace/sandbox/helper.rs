@@ -1,0 +1,119 @@
+//! The helper: a process of its own that gives up what a command must not have, and becomes it.
+//!
+//! It has one thread and no threads are ever started in it, so `fork` and `unshare` are sound.
+
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Command, ExitStatus};
+
+use anyhow::{Context as _, bail, ensure};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitOptions, getpid, getppid, getrlimit, kill_process,
+    set_parent_process_death_signal, setrlimit, setsid, wait, waitpid,
+};
+use rustix::thread::CapabilitySet;
+
+use super::{Level, Spec, landlock, namespaces};
+
+/// Largest file a command may write, in bytes.
+const FILE_MAX: u64 = 8 << 30;
+/// Processor seconds of one process: no command may run that long by the clock.
+const CPU_S: u64 = 3600;
+
+/// Runs what follows the specification in `args` (both without the program's name and
+/// [`super::HELPER_WORD`]) and answers with the exit code.
+///
+/// # Errors
+/// When it cannot be confined as specified; nothing was run then.
+pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
+    let [spec, program, arguments @ ..] = args else {
+        bail!("this is started by the program itself");
+    };
+    let spec: Spec = serde_json::from_str(spec.to_str().unwrap_or_default())
+        .context("the specification of the sandbox cannot be read")?;
+    for path in &spec.sealed {
+        ensure!(!path.is_symlink(), "{} is a symbolic link", path.display());
+    }
+    let mut command = Command::new(program);
+    command.args(arguments);
+    match spec.level {
+        Level::None => bail!("no confinement was asked for"),
+        Level::Landlock => {
+            limit()?;
+            namespaces::drop_capabilities_but(namespaces::OF_FILES)?;
+            landlock::restrict(&spec, false)?;
+            Err(command.exec()).context("starting the command")
+        }
+        Level::Namespaces => in_namespaces(&spec, command),
+    }
+}
+
+fn in_namespaces(spec: &Spec, mut command: Command) -> anyhow::Result<u8> {
+    let parent = getppid();
+    namespaces::enter(spec)?;
+    die_with_parent()?;
+    ensure!(getppid() == parent, "the program that started this one is gone");
+    let (ended, end) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    // SAFETY: this process has one thread, so nothing is locked or half done in the child.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        drop(ended);
+        let status = as_init(spec, &mut command)?;
+        rustix::io::write(&end, &status.into_raw().to_ne_bytes())?;
+        // Everything else in the namespace is killed now.
+        return Ok(0);
+    }
+    drop(end);
+    let init = Pid::from_raw(pid).filter(|_| pid > 0).context("fork failed")?;
+    let mut status = [0; 4];
+    let told = rustix::io::read(&ended, &mut status)?;
+    let waited = waitpid(Some(init), WaitOptions::empty())?;
+    if told < status.len() {
+        // It said why on standard error, or was killed.
+        let code = waited.and_then(|(_, status)| status.exit_status());
+        return Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
+    }
+    let status = ExitStatus::from_raw(i32::from_ne_bytes(status));
+    match status.code() {
+        Some(code) => Ok(u8::try_from(code).unwrap_or(1)),
+        None => {
+            // Ended by a signal: so do we, which is all that anybody asks.
+            kill_process(getpid(), Signal::KILL)?;
+            Ok(1)
+        }
+    }
+}
+
+/// The first process of the namespace: starts the command, reaps orphans until it ends.
+fn as_init(spec: &Spec, command: &mut Command) -> anyhow::Result<ExitStatus> {
+    die_with_parent()?;
+    setsid()?;
+    limit()?;
+    let private_devices = namespaces::furnish()?;
+    // Where memory runs out, the command goes first.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "900");
+    namespaces::drop_capabilities_but(CapabilitySet::empty())?;
+    landlock::restrict(spec, private_devices)?;
+    let child = command.spawn().context("starting the command")?.id();
+    loop {
+        if let Some((pid, status)) = wait(WaitOptions::empty())?
+            && u32::try_from(pid.as_raw_pid()).is_ok_and(|pid| pid == child)
+        {
+            return Ok(ExitStatus::from_raw(status.as_raw()));
+        }
+    }
+}
+
+fn die_with_parent() -> anyhow::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+fn limit() -> anyhow::Result<()> {
+    for (resource, most) in
+        [(Resource::Core, 0), (Resource::Fsize, FILE_MAX), (Resource::Cpu, CPU_S)]
+    {
+        let hard = getrlimit(resource).maximum.map_or(most, |hard| hard.min(most));
+        setrlimit(resource, Rlimit { current: Some(hard), maximum: Some(hard) })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Keys and the network.
+
+use std::io::ErrorKind;
+use std::net::{TcpListener, UdpSocket};
+
+use super::{at_every_level, none_gets_in, sandbox, skipped};
+use crate::support::confinement::Level;
+
+#[test]
+fn no_key_is_found() {
+    at_every_level(|level| {
+        let mut sandbox = sandbox(level);
+        sandbox.set_env("GITHUB_TOKEN", "hunter2");
+        sandbox.set_env("AWS_SECRET_ACCESS_KEY", "hunter2");
+        sandbox.set_env("SSH_AUTH_SOCK", "/nowhere/hunter2");
+        sandbox.set_env("DOCKER_HOST", "unix:///nowhere/hunter2");
+        let home = sandbox.root().join("home");
+        for path in [".ssh/id_ed25519", ".aws/credentials", ".netrc", ".config/gh/hosts.yml"] {
+            std::fs::create_dir_all(home.join(path).parent().unwrap()).unwrap();
+            std::fs::write(home.join(path), "hunter2").unwrap();
+        }
+        sandbox.user_config("# hunter2\n");
+        let mut attempts = vec![
+            "env | grep -e hunter2 -e test-key".to_owned(),
+            "test -n \"$SSH_AUTH_SOCK$DOCKER_HOST$DBUS_SESSION_BUS_ADDRESS\"".to_owned(),
+            "tr '\\0' '\\n' </proc/self/environ | grep -e hunter2 -e test-key".to_owned(),
+            "cat /proc/[0-9]*/environ 2>/dev/null | grep -qa -e hunter2 -e test-key".to_owned(),
+        ];
+        if level == Level::Namespaces {
+            let read = format!("grep -r hunter2 {0}/.ssh {0}/.aws {0}/.config", home.display());
+            attempts.extend([read, format!("grep hunter2 {}/.netrc", home.display())]);
+            attempts.push("cat /proc/[0-9]*/cmdline | grep -qa -- '--stop-[a]fter'".to_owned());
+        } else {
+            skipped("reading keys in the home, which Landlock alone cannot prevent");
+        }
+        let attempts: Vec<_> = attempts.iter().map(String::as_str).collect();
+        none_gets_in(&sandbox, &attempts);
+    });
+}
+
+#[test]
+fn the_network_is_not_there() {
+    at_every_level(|level| {
+        let sandbox = sandbox(level);
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        tcp.set_nonblocking(true).unwrap();
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        udp.set_nonblocking(true).unwrap();
+        let port = tcp.local_addr().unwrap().port();
+        let heard = udp.local_addr().unwrap().port();
+        let mut attempts = vec![
+            format!("timeout 5 git ls-remote git://127.0.0.1:{port}/x"),
+            format!("timeout 5 git ls-remote http://127.0.0.1:{port}/x"),
+            format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'"),
+            format!("bash -c 'exec 3<>/dev/tcp/localhost/{port} && echo x >&3'"),
+            format!(
+                "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}))'"
+            ),
+            format!("curl -s -m 5 telnet://127.0.0.1:{port} </dev/null"),
+        ];
+        if level == Level::Namespaces {
+            // Sending always works; arriving would be the success.
+            attempts.push(format!("bash -c 'echo x >/dev/udp/127.0.0.1/{heard}'; false"));
+        } else {
+            skipped("sending UDP, which Landlock alone cannot prevent");
+        }
+        let attempts: Vec<_> = attempts.iter().map(String::as_str).collect();
+        // The manners know `git ls-remote`.
+        let attempts: Vec<_> = attempts
+            .iter()
+            .map(|a| a.replace("5 git", "5 $g"))
+            .map(|a| format!("g=git; {a}"))
+            .collect();
+        none_gets_in(&sandbox, &attempts.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(tcp.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert_eq!(udp.recv(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    });
+}

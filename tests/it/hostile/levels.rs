@@ -1,0 +1,91 @@
+//! What still works in the sandbox, and what happens where there is none.
+
+use serde_json::json;
+
+use super::{at_every_level, results, sandbox, skipped};
+use crate::support::confinement::{Level, confinement};
+use crate::support::todo::task_work;
+use crate::support::{Reply, at};
+
+#[test]
+fn work_goes_on_as_without_walls() {
+    let level = confinement();
+    if level == Level::None {
+        skipped("commands cannot be confined here");
+        return;
+    }
+    let mut sandbox = sandbox(level);
+    // The tests' home is not where the toolchain is.
+    let home = std::env::var("HOME").unwrap_or_default();
+    let rustup = std::env::var("RUSTUP_HOME").unwrap_or_else(|_| format!("{home}/.rustup"));
+    sandbox.set_env("RUSTUP_HOME", &rustup);
+    sandbox.set_env("RUSTUP_TOOLCHAIN", &std::env::var("RUSTUP_TOOLCHAIN").unwrap_or_default());
+    let commands = [
+        "git status --short && git log --oneline -1 && git diff HEAD",
+        "echo x >lib/new && mkdir lib/dir && mv lib/new lib/dir/new && rm -r lib/dir",
+        "f=$(mktemp) && echo x >$f && cat $f && case $f in $TMPDIR/*) true;; *) false;; esac",
+        "mkdir -p ~/.config/tool ~/.cache && echo x >~/.config/tool/state && test -w \"$CARGO_HOME\"",
+        "echo x >/dev/null && echo x >/dev/stderr && echo x >/dev/stdout && head -c 8 /dev/urandom | wc -c",
+        "mkdir -p lib/c/src && cd lib/c && printf '[package]\\nname=\"c\"\\nedition=\"2021\"\\n' \
+         >Cargo.toml && printf '#[test]\\nfn t() { \
+         let l = std::net::TcpListener::bind(\"127.0.0.1:0\").unwrap(); \
+         std::net::TcpStream::connect(l.local_addr().unwrap()).unwrap(); }\\n' >src/lib.rs && \
+         cargo test --offline -q && cd ../.. && rm -r lib/c",
+    ];
+    // What is written at the top of the tree, and a loopback, is for the better level.
+    let count = if level == Level::Namespaces { commands.len() } else { commands.len() - 1 };
+    for (command, result) in commands.iter().zip(results(&sandbox, &commands[..count], 300)) {
+        assert!(result.starts_with("exit 0"), "{command}: {result}");
+    }
+}
+
+#[test]
+fn a_directory_is_opened_by_the_users_own_configuration() {
+    at_every_level(|level| {
+        let sandbox = sandbox(level);
+        let root = sandbox.root();
+        std::fs::create_dir_all(root.join("home/data")).unwrap();
+        sandbox.user_config("[sandbox]\nwritable = [\"~/data\", \"~/not-there\"]\n");
+        let path = root.join("home/data/new");
+        let told = results(&sandbox, &[&format!("echo x >{}", path.display())], 20);
+        assert!(told[0].starts_with("exit 0") && path.exists(), "{told:?}");
+    });
+}
+
+#[test]
+fn without_confinement_and_without_a_person_nothing_runs() {
+    let sandbox = sandbox(Level::None);
+    sandbox.git(&["config", "--global", "cowork.sandbox.unconfined", "false"]);
+    let first = at("coding", "actor").task("TASK-001");
+    let call = Reply::call("run_command", json!({"command": "touch lib/ran"}));
+    sandbox.server.sequence(first, vec![call, task_work("TASK-001"), Reply::text("Done.")]);
+    let outcome = sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let warnings = outcome.stderr.matches("cannot be confined").count();
+    assert_eq!(warnings, 1, "{}", outcome.stderr);
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let told = requests.iter().find(|r| r.turn == 2).unwrap().tool_results().join("");
+    assert!(told.contains("cannot confine commands"), "{told}");
+    assert!(!sandbox.exists("lib/ran"));
+}
+
+#[test]
+fn without_confinement_a_person_is_asked_about_each_command() {
+    let sandbox = sandbox(Level::None);
+    sandbox.git(&["config", "--global", "cowork.sandbox.unconfined", "false"]);
+    let run =
+        |name: &str| Reply::call("run_command", json!({"command": format!("touch lib/{name}")}));
+    let rest = [task_work("TASK-001"), Reply::text("Done.")];
+    let first = at("coding", "actor").task("TASK-001");
+    sandbox.server.sequence(first, [&[run("yes"), run("no")][..], &rest].concat());
+    let new = ["new", "-n", "todo", "a todo list", "--review", "auto", "--stop-after", "coding"];
+    let mut terminal = sandbox.terminal(&new);
+    terminal.sees("touch lib/yes [y/N]");
+    terminal.types("y");
+    terminal.sees("touch lib/no [y/N]");
+    terminal.types("n");
+    assert_eq!(terminal.ends().0, 0);
+    assert!(sandbox.exists("lib/yes") && !sandbox.exists("lib/no"));
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let told = requests.iter().find(|r| r.turn == 3).unwrap().tool_results().join("");
+    assert!(told.contains("did not allow"), "{told}");
+}

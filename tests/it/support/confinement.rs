@@ -1,0 +1,52 @@
+//! What the kernel under the tests offers to confine commands with.
+
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::json;
+
+/// How well commands can be confined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    None,
+    Landlock,
+    Namespaces,
+}
+
+impl Level {
+    /// As `COWORK_TEST_SANDBOX` has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Landlock => "landlock",
+            Self::Namespaces => "namespaces",
+        }
+    }
+}
+
+/// The best level here, found by asking the program; at most `COWORK_TEST_SANDBOX`, which tries
+/// the suite as on another machine.
+pub fn confinement() -> Level {
+    static FOUND: OnceLock<Level> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let most = std::env::var("COWORK_TEST_SANDBOX").unwrap_or_default();
+        let mut levels = vec![Level::Namespaces, Level::Landlock];
+        if let Some(most) = levels.iter().copied().chain([Level::None]).find(|l| l.word() == most) {
+            levels.retain(|level| *level <= most);
+        }
+        levels.into_iter().find(|level| works(*level)).unwrap_or(Level::None)
+    })
+}
+
+fn works(level: Level) -> bool {
+    let dir = tempfile::tempdir().unwrap();
+    let spec = json!({
+        "level": level.word(), "root": dir.path(), "sealed": [], "writable": [], "hidden": [],
+        "network": false
+    });
+    let tried = Command::new(env!("CARGO_BIN_EXE_git-cowork"))
+        .args(["__sandbox", &spec.to_string(), "true"])
+        .stderr(Stdio::null())
+        .status();
+    tried.unwrap().success()
+}
