@@ -112,8 +112,8 @@ impl Story {
     }
 
     fn criteria(&self) -> String {
-        let run = self.checks.last().map_or("nothing was run", |(_, found)| found.as_str());
-        let run = cell(run, REASON);
+        let run = self.checks.last().map(|(_, found)| found.as_str()).filter(|run| *run != "none");
+        let run = cell(run.unwrap_or("no test command is known, so nothing was run"), REASON);
         let mut out = String::new();
         let mut block = |what: &str, evidence: &str, criteria: &[String]| {
             let _ = writeln!(out, "- **{what}**: {evidence}");
@@ -131,7 +131,7 @@ impl Story {
         if out.is_empty() {
             return "No requirement is touched.\n".to_owned();
         }
-        let _ = writeln!(out, "\nThe whole, when it was checked last: {run}.");
+        let _ = writeln!(out, "\nThe project's own tests, at the last look: {run}.");
         out
     }
 

@@ -222,6 +222,7 @@ fn comments_after_a_merged_change_repeat_nothing() {
     let subjects = sandbox.subjects(&format!("{tip}..HEAD"));
     let tasks: Vec<&String> = subjects.iter().filter(|subject| subject.contains("TASK-")).collect();
     assert_eq!(tasks, ["coding: TASK-007 review: List all, please"]);
+    sandbox.cowork(&["verify"]).exits(0);
 }
 
 #[test]

@@ -272,6 +272,16 @@ impl Sandbox {
             .env("COWORK_LLM_MODEL", "scripted")
             .env("COWORK_TEST_RETRY_MS", "1")
             .env("GIT_PAGER", "cat");
+        // Whoever runs the tests under nohup hands an ignored SIGHUP on, which no shell can undo.
+        #[cfg(unix)]
+        // SAFETY: between fork and exec, one system call that neither allocates nor locks.
+        unsafe {
+            use std::os::unix::process::CommandExt as _;
+            command.pre_exec(|| {
+                libc::signal(libc::SIGHUP, libc::SIG_DFL);
+                Ok(())
+            });
+        }
         // Less than the best confinement is for those tests that ask for it.
         if confinement() != Level::Namespaces {
             command.env("COWORK_TEST_SANDBOX", "none");
