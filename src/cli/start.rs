@@ -166,7 +166,8 @@ fn paths(held: &Held, name: &SessionName, starting: &Starting) -> anyhow::Result
     let mut paths = vec![format!("{}/{}", name.record_dir(), Artifact::Session.file_name())];
     paths.extend(brought(held, name, starting)?);
     let theirs = held.state.protected()?.iter().any(|entry| entry.path == ATTRIBUTES)
-        || !held.git.tracked(&[ATTRIBUTES])?.is_empty();
+        // Not what is staged: a start that was killed has staged its own.
+        || held.git.blob_id(&starting.start, ATTRIBUTES)?.is_some();
     if !theirs {
         paths.push(ATTRIBUTES.to_owned());
     }

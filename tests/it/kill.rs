@@ -305,3 +305,16 @@ fn a_git_child_that_outlived_us_is_waited_for() {
     sandbox.git(&["fsck", "--strict", "--no-dangling"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "?? notes.txt");
 }
+
+#[test]
+fn a_start_that_died_with_its_files_staged_is_finished_whole() {
+    let mut sandbox = Sandbox::new();
+    abort_at(&mut sandbox, &NEW, "start.before-commit:1").was_killed();
+    // As far as a git child came that died, too.
+    sandbox.git(&["add", ".cowork"]);
+    sandbox.cowork(&[&RESUME[..], &["--stop-after", "idea"]].concat()).exits(0);
+    let start = sandbox.git(&["rev-parse", "cowork/todo~1"]);
+    let held = sandbox.git(&["ls-tree", "-r", "--name-only", &start]);
+    assert!(held.contains(".cowork/.gitattributes"), "{held}");
+    sandbox.assert_sound();
+}
