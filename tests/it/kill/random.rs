@@ -100,6 +100,9 @@ impl Moments {
 }
 
 /// A `git` that comes before the real one on `PATH`, counts, and kills who started it.
+///
+/// The count is replaced, not rewritten: a child that outlived the program never leaves it
+/// empty.
 fn children_killed_at(sandbox: &Sandbox, at: u64, side: Side, how: How) {
     let git = real_git().display().to_string();
     let count = sandbox.root().join("children").display().to_string();
@@ -118,7 +121,7 @@ fn children_killed_at(sandbox: &Sandbox, at: u64, side: Side, how: How) {
         Side::After => format!("'{git}' \"$@\"; code=$?; {stop}; exit $code"),
     };
     let script = format!(
-        "read -r n <'{count}'; n=$((n + 1)); echo $n >'{count}'\n\
+        "read -r n <'{count}'; n=$((n + 1)); echo $n >'{count}'.$$; mv '{count}'.$$ '{count}'\n\
          if [ $n = {at} ]; then {act}; fi\nexec '{git}' \"$@\""
     );
     sandbox.executable(&sandbox.root().join("bin/git"), &script);
