@@ -18,6 +18,7 @@ mod child;
 mod commit;
 mod diff;
 mod fallback;
+mod files;
 mod hooks;
 mod init;
 mod libgit2;
@@ -39,6 +40,7 @@ mod tree;
 
 pub use commit::{CommitOptions, CommitOutcome};
 pub use diff::DiffStyle;
+pub use files::TreeFile;
 pub use hooks::HookChange;
 pub use merge::{MergeOutcome, MergedTree};
 pub use name::{Oid, RefName};

@@ -10,9 +10,10 @@ const WORDS: [&str; 8] =
     ["stage", "error", "event", "clock", "wrap", "interrupt", "markers", "spent"];
 
 /// What a room may know besides [`WORDS`] and itself. `cli`, `main.rs` and `lib.rs` know all.
-const KNOWS: [(&str, &[&str]); 15] = [
+const KNOWS: [(&str, &[&str]); 16] = [
     ("git", &[]),
     ("forge", &[]),
+    ("codebase", &[]),
     ("config", &[]),
     // The mechanical checks take the limits.
     ("artifact", &["config"]),
@@ -33,6 +34,7 @@ const KNOWS: [(&str, &[&str]); 15] = [
             "session",
             "artifact",
             "workspace",
+            "codebase",
             "config",
             "model",
             "tool",
