@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// So many files that take too long are no accident: no further one is taken apart.
 const GIVEN_UP: u32 = 3;
 /// Bytes of a signature shown.
-const SIGNATURE: usize = 120;
+const SIGNATURE: usize = 110;
 /// Bytes of the longest name.
 const NAME_MAX: usize = 60;
 /// Definitions and names taken from one file at most.
@@ -45,7 +45,8 @@ pub(super) struct Definition {
 pub(super) struct Symbols {
     /// In the order of the file.
     pub(super) defines: Vec<Definition>,
-    /// Distinct names that stand in it other than as the name of a definition, sorted.
+    /// Distinct names that it calls, imports or speaks of as types, sorted; those called as methods
+    /// with a dot before them. Others are mostly its own variables.
     pub(super) uses: BTreeSet<String>,
 }
 
@@ -108,6 +109,8 @@ struct Scope {
     owner: String,
     /// What is in it is local.
     local: bool,
+    /// It names what is defined elsewhere.
+    imports: bool,
 }
 
 struct Walk<'a, 'tree> {
@@ -153,35 +156,44 @@ impl<'a, 'tree> Walk<'a, 'tree> {
             }
             return;
         }
-        let (owner, local) = self
-            .scopes
-            .last()
-            .map_or_else(<(String, bool)>::default, |scope| (scope.owner.clone(), scope.local));
+        let (owner, local) = match self.scopes.last() {
+            Some(scope) => (scope.owner.clone(), scope.local),
+            None => (String::new(), false),
+        };
         let depth = self.above.len();
+        let mut scope = Scope { depth, owner, local, imports: false };
         let shapes = self.language.shapes();
         let Some((_, shape)) = shapes.iter().find(|(known, _)| *known == kind) else {
             // A function without a name hides what it defines as well.
-            if matches!(kind, "arrow_function" | "function_expression" | "func_literal") {
-                self.scopes.push(Scope { depth, owner, local: true });
+            scope.local |=
+                matches!(kind, "arrow_function" | "function_expression" | "func_literal");
+            scope.imports = kind.starts_with("import") || kind == "use_declaration";
+            if scope.local != local || scope.imports {
+                self.scopes.push(scope);
             }
             return;
         };
         if *shape == Shape::Implementation {
             let of = node.child_by_field_name("type").map(|of| self.of(of)).unwrap_or_default();
             let of = of.split('<').next().unwrap_or_default();
-            let owner = if is_name(of) { of.to_owned() } else { String::new() };
-            self.scopes.push(Scope { depth, owner, local });
+            scope.owner = if is_name(of) { of.to_owned() } else { String::new() };
+            self.scopes.push(scope);
             return;
         }
-        let name = if local { None } else { self.name_in(node, *shape) };
+        let name = self.name_in(node, *shape);
         if let Some(name) = name {
             self.named.insert(name.start_byte());
-            self.define(node, name, &owner);
+        }
+        if let Some(name) = name.filter(|_| !local) {
+            self.define(node, name, &scope.owner);
         }
         let holds = matches!(shape, Shape::Type | Shape::TypeWithBody);
         let inner = name.filter(|_| holds).map(|name| self.of(name)).filter(|name| is_name(name));
-        let owner = inner.map_or(owner, str::to_owned);
-        self.scopes.push(Scope { depth, owner, local: local || *shape == Shape::Code });
+        if let Some(inner) = inner {
+            inner.clone_into(&mut scope.owner);
+        }
+        scope.local |= *shape == Shape::Code;
+        self.scopes.push(scope);
     }
 
     /// The node of the name that is defined, if something is.
@@ -249,9 +261,18 @@ impl<'a, 'tree> Walk<'a, 'tree> {
 
     fn uses(&mut self, node: Node<'_>) {
         let name = self.of(node);
-        let uses = &mut self.symbols.uses;
-        if name.len() > 2 && is_name(name) && uses.len() < USES && !uses.contains(name) {
-            uses.insert(name.to_owned());
+        let rest = self.text.get(node.end_byte()..).unwrap_or_default();
+        let called = ["(", "!(", "::<", "!["].iter().any(|sign| rest.starts_with(sign));
+        let method = called && self.text[..node.start_byte()].ends_with('.');
+        let spoken_of = node.kind() == "type_identifier"
+            || name.starts_with(char::is_uppercase)
+            || self.scopes.last().is_some_and(|scope| scope.imports);
+        if !(called || spoken_of) || name.len() <= 2 || !is_name(name) {
+            return;
+        }
+        let name = if method { format!(".{name}") } else { name.to_owned() };
+        if self.symbols.uses.len() < USES {
+            self.symbols.uses.insert(name);
         }
     }
 

@@ -41,7 +41,11 @@ fn rust() {
     for used in ["Path", "Result", "close", "Store"] {
         assert!(found.uses.contains(used), "{used} in {:?}", found.uses);
     }
-    assert!(!found.uses.contains("open") && !found.uses.contains("LIMIT"), "{:?}", found.uses);
+    let expected = ["Path", "Result", "Self", "Send", "Store", "Vec", "Debug", "close", "derive"];
+    assert_eq!(found.uses, expected.map(str::to_owned).into(), "{:?}", found.uses);
+    let found =
+        symbols("a.rs", "use a::{load_all, b::save};\nfn f(x: u8) { let y = x; z.join(y) }");
+    assert_eq!(found.uses, [".join", "load_all", "save"].map(str::to_owned).into());
 }
 
 #[test]

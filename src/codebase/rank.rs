@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::parse::Symbols;
+use super::parse::{Definition, Symbols};
 
 /// A name that more files define is nobody's.
 const DEFINERS_MAX: usize = 5;
@@ -19,8 +19,10 @@ const DAMPING: f64 = 0.85;
 const MENTIONED: f64 = 10.0;
 /// How much a test or an example weighs beside code.
 const TRIAL: f64 = 0.3;
-/// How much a name weighs that is meant for its file only, or says little.
-const MINOR: f64 = 0.1;
+/// How much a name weighs that says little: a short one, a single plain word.
+const MINOR: f64 = 0.2;
+/// How much a method's name weighs beside a function's or a type's.
+const METHOD: f64 = 0.1;
 
 /// A file to be ranked.
 pub(super) struct Ranked<'a> {
@@ -50,14 +52,17 @@ pub(super) fn rank(files: &[Ranked<'_>], mentions: &BTreeSet<String>) -> Vec<Pla
     let mut links: Vec<Vec<(usize, &str, f64)>> = Vec::with_capacity(files.len());
     for (at, file) in files.iter().enumerate() {
         let mut own = Vec::new();
-        for name in &file.symbols.uses {
-            let Some(theirs) = definers.get(&(file.family, name.as_str())) else { continue };
+        for used in &file.symbols.uses {
+            let name = used.trim_start_matches('.');
+            let Some(theirs) = definers.get(&(file.family, name)) else { continue };
             if theirs.len() > DEFINERS_MAX {
                 continue;
             }
-            let share = weight(name, mentions) / theirs.len() as f64;
+            // Whose method it is cannot be seen: it may well be the language's own.
+            let sure = if name.len() < used.len() { METHOD } else { 1.0 };
+            let share = sure * weight(name, mentions) / theirs.len() as f64;
             let others = theirs.iter().filter(|other| **other != at);
-            own.extend(others.map(|other| (*other, name.as_str(), share)));
+            own.extend(others.map(|other| (*other, name, share)));
         }
         links.push(own);
     }
@@ -80,6 +85,12 @@ pub(super) fn rank(files: &[Ranked<'_>], mentions: &BTreeSet<String>) -> Vec<Pla
             if mentions.contains(&defined.name.to_lowercase()) {
                 score *= MENTIONED;
             }
+            if is_private(defined, ranked) {
+                score = 0.0;
+            }
+            if ranked.trial {
+                score *= TRIAL;
+            }
             places.push((score, Place { file, definition }));
         }
     }
@@ -97,7 +108,8 @@ pub(super) fn rank(files: &[Ranked<'_>], mentions: &BTreeSet<String>) -> Vec<Pla
 fn definers<'a>(files: &[Ranked<'a>]) -> HashMap<(&'static str, &'a str), Vec<usize>> {
     let mut definers: HashMap<_, Vec<usize>> = HashMap::new();
     for (at, file) in files.iter().enumerate() {
-        let names: HashSet<&str> = file.symbols.defines.iter().map(|d| d.name.as_str()).collect();
+        let open = file.symbols.defines.iter().filter(|defined| !is_private(defined, file));
+        let names: HashSet<&str> = open.map(|defined| defined.name.as_str()).collect();
         for name in names {
             definers.entry((file.family, name)).or_default().push(at);
         }
@@ -128,9 +140,31 @@ fn settle(links: &[Vec<(usize, &str, f64)>], own: Vec<f64>) -> Vec<f64> {
     weights
 }
 
+/// True for what its language keeps for the file: others that use the name mean something else.
+fn is_private(defined: &Definition, file: &Ranked<'_>) -> bool {
+    let head = defined.signature.as_str();
+    let has = |word: &str| head.split_whitespace().any(|part| part == word);
+    match file.family {
+        "rust" => {
+            let of_a_trait = || {
+                let mut traits = file.symbols.defines.iter().filter(|other| {
+                    other.name == defined.owner && other.signature.contains("trait ")
+                });
+                traits.next().is_some()
+            };
+            !head.starts_with("pub") && !head.starts_with("macro_rules!") && !of_a_trait()
+        }
+        "python" => defined.name.starts_with('_'),
+        "java" => has("private"),
+        "c" => has("static") && defined.owner.is_empty(),
+        _ => false,
+    }
+}
+
 fn weight(name: &str, mentions: &BTreeSet<String>) -> f64 {
     let mentioned = if mentions.contains(&name.to_lowercase()) { MENTIONED } else { 1.0 };
-    let minor = if name.starts_with('_') || name.len() < 4 { MINOR } else { 1.0 };
+    let plain = name.chars().all(|c| c.is_lowercase());
+    let minor = if plain || name.starts_with('_') || name.len() < 4 { MINOR } else { 1.0 };
     mentioned * minor
 }
 
@@ -175,10 +209,10 @@ mod tests {
     }
 
     const FILES: [(&str, &str); 6] = [
-        ("a.rs", "fn seldom() { widely() }\nfn never_used() {}"),
-        ("b.rs", "fn widely() {}\nfn often() { widely() }"),
-        ("c.rs", "fn caller() { widely(); often(); seldom() }"),
-        ("d.rs", "fn other_caller() { widely(); often() }"),
+        ("a.rs", "pub fn seldom() { widely() }\npub fn never_used() {}"),
+        ("b.rs", "pub fn widely() {}\npub fn often() { widely() }"),
+        ("c.rs", "pub fn caller() { widely(); often(); seldom() }"),
+        ("d.rs", "pub fn other_caller() { widely(); often() }"),
         ("tests/e.rs", "fn tries() { widely(); seldom() }"),
         ("f.py", "def widely(): never_used()"),
     ];
@@ -208,9 +242,9 @@ mod tests {
     fn names_that_everybody_defines_tell_nothing() {
         let paths: Vec<String> = (0..8).map(|n| format!("{n}.rs")).collect();
         let mut files: Vec<(&str, &str)> =
-            paths.iter().map(|path| (path.as_str(), "fn common() { common() }")).collect();
-        files.push(("x.rs", "fn special() {}"));
-        files.push(("y.rs", "fn last() { special(); common() }"));
+            paths.iter().map(|path| (path.as_str(), "pub fn common() { common() }")).collect();
+        files.push(("x.rs", "pub fn special() {}\nfn last() {}"));
+        files.push(("y.rs", "pub fn last() { special(); common(); last() }"));
         assert_eq!(ranked(&files, "")[0], "special");
         assert_eq!(ranked(&[], ""), Vec::<String>::new());
     }

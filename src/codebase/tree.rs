@@ -82,7 +82,9 @@ fn directories(paths: &[&str], budget: usize) -> String {
         missing.push("names of files".to_owned());
     }
     let (all, missing) = (number(paths.len()), missing.join(", "));
-    out.push_str(&format!("[{all} in all; cut here: {missing}; list_files shows more]"));
+    out.push_str(&format!(
+        "[{all} in all; cut here: {missing}; list_files with a path or a pattern shows more]"
+    ));
     out
 }
 
@@ -195,7 +197,7 @@ mod tests {
         }
         assert!(text.contains("\nsrc/part0/ (43 files)\n") && !text.contains("file0.rs"), "{text}");
         assert!(text.starts_with("./") && !text.contains("place/0"), "{text}");
-        assert!(text.ends_with("list_files shows more]"), "{text}");
+        assert!(text.ends_with("list_files with a path or a pattern shows more]"), "{text}");
         assert!(text.contains("[903 files in all; cut here: "), "{text}");
         let mut turned = paths.clone();
         turned.reverse();
@@ -214,7 +216,7 @@ mod tests {
         let flat: Vec<&str> = flat.iter().map(String::as_str).collect();
         assert_eq!(
             tree(&flat, 500),
-            "[5000 files in all; cut here: names of files; list_files shows more]"
+            "[5000 files in all; cut here: names of files; list_files with a path or a pattern shows more]"
         );
     }
 }

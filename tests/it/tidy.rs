@@ -18,7 +18,8 @@ const KNOWS: [(&str, &[&str]); 16] = [
     // The mechanical checks take the limits.
     ("artifact", &["config"]),
     ("model", &["config"]),
-    ("workspace", &["artifact"]),
+    // `codebase` to show very many files in few bytes.
+    ("workspace", &["artifact", "codebase"]),
     // The types of `model` only: what a tool looks like to it.
     ("tool", &["workspace", "artifact", "model", "config"]),
     ("session", &["git", "artifact", "config"]),
