@@ -19,12 +19,14 @@ mod commit;
 mod diff;
 mod fallback;
 mod hooks;
+mod in_the_way;
 mod init;
 mod libgit2;
 mod locate;
 mod merge;
 mod name;
 mod paths;
+mod put_back;
 mod reader;
 mod refs;
 mod remote;
@@ -33,9 +35,9 @@ mod snapshot;
 mod spawn;
 mod state;
 mod status;
+mod switch;
 #[cfg(test)]
 mod test_repo;
-mod tree;
 
 pub use commit::{CommitOptions, CommitOutcome};
 pub use diff::DiffStyle;
@@ -93,7 +95,7 @@ impl Git {
     /// `other_worktree` is not there, or not in a working tree of this repository (exit 5).
     pub fn at(&self, other_worktree: &Path) -> Result<Self> {
         if !other_worktree.exists() {
-            return Err(tree::not_there(other_worktree).into());
+            return Err(switch::not_there(other_worktree).into());
         }
         let found = locate::locate(other_worktree, &self.env, locate::CallersGitDir::Ignored)?;
         if found.common_dir != self.common_dir {
