@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::plain;
 
 /// Bytes kept free for the line that says what was left out.
-const LAST_LINE: usize = 120;
+const LAST_LINE: usize = 140;
 
 /// A directory: what lies right in it.
 #[derive(Default)]
@@ -82,9 +82,13 @@ fn directories(paths: &[&str], budget: usize) -> String {
         missing.push("names of files".to_owned());
     }
     let (all, missing) = (number(paths.len()), missing.join(", "));
-    out.push_str(&format!(
-        "[{all} in all; cut here: {missing}; list_files with a path or a pattern shows more]"
-    ));
+    out.push_str(&if missing.is_empty() {
+        format!("[{all} in all]")
+    } else {
+        format!(
+            "[{all} in all; cut here: {missing}; list_files with a path or a pattern shows more]"
+        )
+    });
     out
 }
 
@@ -202,6 +206,16 @@ mod tests {
         let mut turned = paths.clone();
         turned.reverse();
         assert_eq!(tree(&turned, 600), text, "the order of the list does not matter");
+    }
+
+    #[test]
+    fn what_only_shares_long_folders_is_not_cut() {
+        let paths: Vec<String> =
+            (0..20).map(|n| format!("a-folder-with-a-long-name/another/{n}")).collect();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let text = tree(&paths, 400);
+        assert!(text.starts_with("a-folder-with-a-long-name/another/ (20 files): 0, 1, 10, "));
+        assert!(text.ends_with("\n[20 files in all]"), "{text}");
     }
 
     #[test]
