@@ -52,7 +52,7 @@ pub(super) struct Symbols {
 
 /// The parsers of a run, one a language.
 pub(super) struct Parsers {
-    of: HashMap<Language, Parser>,
+    of: HashMap<Language, (Parser, Vec<Class>)>,
     patience: Duration,
     given_up: u32,
 }
@@ -69,12 +69,12 @@ impl Parsers {
         if self.given_up >= GIVEN_UP {
             return None;
         }
-        let parser = self.of.entry(language).or_insert_with(|| {
-            let mut parser = Parser::new();
-            if let Err(error) = parser.set_language(&language.grammar()) {
+        let (parser, classes) = self.of.entry(language).or_insert_with(|| {
+            let (mut parser, grammar) = (Parser::new(), language.grammar());
+            if let Err(error) = parser.set_language(&grammar) {
                 tracing::warn!("the grammar of {} cannot be used: {error}", language.name());
             }
-            parser
+            (parser, classes(language, &grammar))
         });
         let begin = Instant::now();
         let mut in_time = |_: &tree_sitter::ParseState| match begin.elapsed() < self.patience {
@@ -90,6 +90,7 @@ impl Parsers {
         };
         let mut walk = Walk {
             language,
+            classes,
             text,
             symbols: Symbols::default(),
             scopes: Vec::new(),
@@ -99,6 +100,38 @@ impl Parsers {
         walk.run(tree.walk());
         Some(walk.symbols)
     }
+}
+
+/// What a node is to us, by the number of its kind: comparing names at each node takes longer than
+/// parsing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Nothing but what is in it.
+    Other,
+    /// A name; of a type, as far as the grammar knows.
+    Name { of_type: bool },
+    /// It may define something.
+    Defines(Shape),
+    /// A function without a name, which hides what it defines as well.
+    Hides,
+    /// It names what is defined elsewhere.
+    Imports,
+}
+
+fn classes(language: Language, grammar: &tree_sitter::Language) -> Vec<Class> {
+    let class = |id: u16| {
+        let name = grammar.node_kind_for_id(id).unwrap_or_default();
+        let shape = language.shapes().iter().find(|(kind, _)| *kind == name);
+        match name {
+            _ if !grammar.node_kind_is_named(id) => Class::Other,
+            _ if name.ends_with("identifier") => Class::Name { of_type: name == "type_identifier" },
+            "arrow_function" | "function_expression" | "func_literal" => Class::Hides,
+            "use_declaration" => Class::Imports,
+            _ if name.starts_with("import") => Class::Imports,
+            _ => shape.map_or(Class::Other, |(_, shape)| Class::Defines(*shape)),
+        }
+    };
+    (0..u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX)).map(class).collect()
 }
 
 /// A definition or implementation that is not left yet.
@@ -115,6 +148,7 @@ struct Scope {
 
 struct Walk<'a, 'tree> {
     language: Language,
+    classes: &'a [Class],
     text: &'a str,
     symbols: Symbols,
     scopes: Vec<Scope>,
@@ -128,8 +162,11 @@ impl<'a, 'tree> Walk<'a, 'tree> {
     fn run(&mut self, mut cursor: TreeCursor<'tree>) {
         loop {
             let node = cursor.node();
-            if node.is_named() {
-                self.enter(node);
+            let class = usize::from(node.kind_id());
+            match self.classes.get(class).copied().unwrap_or(Class::Other) {
+                Class::Other => {}
+                Class::Name { of_type } => self.uses(node, of_type),
+                class => self.enter(node, class),
             }
             if cursor.goto_first_child() {
                 self.above.push(node);
@@ -148,39 +185,26 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         }
     }
 
-    fn enter(&mut self, node: Node<'tree>) {
-        let kind = node.kind();
-        if node.child_count() == 0 {
-            if kind.ends_with("identifier") && !self.named.contains(&node.start_byte()) {
-                self.uses(node);
-            }
-            return;
-        }
+    fn enter(&mut self, node: Node<'tree>, class: Class) {
         let (owner, local) = match self.scopes.last() {
             Some(scope) => (scope.owner.clone(), scope.local),
             None => (String::new(), false),
         };
         let depth = self.above.len();
-        let mut scope = Scope { depth, owner, local, imports: false };
-        let shapes = self.language.shapes();
-        let Some((_, shape)) = shapes.iter().find(|(known, _)| *known == kind) else {
-            // A function without a name hides what it defines as well.
-            scope.local |=
-                matches!(kind, "arrow_function" | "function_expression" | "func_literal");
-            scope.imports = kind.starts_with("import") || kind == "use_declaration";
-            if scope.local != local || scope.imports {
-                self.scopes.push(scope);
-            }
+        let mut scope = Scope { depth, owner, local, imports: class == Class::Imports };
+        let Class::Defines(shape) = class else {
+            scope.local |= class == Class::Hides;
+            self.scopes.push(scope);
             return;
         };
-        if *shape == Shape::Implementation {
+        if shape == Shape::Implementation {
             let of = node.child_by_field_name("type").map(|of| self.of(of)).unwrap_or_default();
             let of = of.split('<').next().unwrap_or_default();
             scope.owner = if is_name(of) { of.to_owned() } else { String::new() };
             self.scopes.push(scope);
             return;
         }
-        let name = self.name_in(node, *shape);
+        let name = self.name_in(node, shape);
         if let Some(name) = name {
             self.named.insert(name.start_byte());
         }
@@ -192,7 +216,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         if let Some(inner) = inner {
             inner.clone_into(&mut scope.owner);
         }
-        scope.local |= *shape == Shape::Code;
+        scope.local |= shape == Shape::Code;
         self.scopes.push(scope);
     }
 
@@ -259,19 +283,19 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         self.symbols.defines.push(Definition { name, owner, signature, line });
     }
 
-    fn uses(&mut self, node: Node<'_>) {
+    fn uses(&mut self, node: Node<'_>, of_type: bool) {
         let name = self.of(node);
+        if name.len() <= 2 || !is_name(name) || self.symbols.uses.len() >= USES {
+            return;
+        }
         let rest = self.text.get(node.end_byte()..).unwrap_or_default();
         let called = ["(", "!(", "::<", "!["].iter().any(|sign| rest.starts_with(sign));
         let method = called && self.text[..node.start_byte()].ends_with('.');
-        let spoken_of = node.kind() == "type_identifier"
+        let spoken_of = of_type
             || name.starts_with(char::is_uppercase)
             || self.scopes.last().is_some_and(|scope| scope.imports);
-        if !(called || spoken_of) || name.len() <= 2 || !is_name(name) {
-            return;
-        }
-        let name = if method { format!(".{name}") } else { name.to_owned() };
-        if self.symbols.uses.len() < USES {
+        if (called || spoken_of) && !self.named.contains(&node.start_byte()) {
+            let name = if method { format!(".{name}") } else { name.to_owned() };
             self.symbols.uses.insert(name);
         }
     }

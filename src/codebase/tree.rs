@@ -50,13 +50,11 @@ fn directories(paths: &[&str], budget: usize) -> String {
             children.sort_by_key(|path| (std::cmp::Reverse(count(&all, path)), *path));
             let line = |path: &str| format!("{}/ ({})", plain(path), number(count(&all, path)));
             let cost = |path: &&str| line(path).len() + 1;
+            // One directory with very many others in it must not take all the room.
             let whole = children.iter().map(cost).sum::<usize>() <= room;
-            if !whole && !parent.is_empty() {
-                closed += children.len();
-                continue;
-            }
+            let least = if whole || parent.is_empty() { 0 } else { budget / 2 };
             for child in children {
-                if cost(&child) <= room {
+                if cost(&child) + least <= room {
                     room -= cost(&child);
                     lines.insert(child, line(child));
                     next.push(child);
@@ -206,6 +204,17 @@ mod tests {
         let mut turned = paths.clone();
         turned.reverse();
         assert_eq!(tree(&turned, 600), text, "the order of the list does not matter");
+    }
+
+    #[test]
+    fn of_very_many_directories_the_fullest_are_shown() {
+        let mut paths: Vec<String> =
+            (0..400).map(|n| format!("crates/c{n:03}/src/lib.rs")).collect();
+        paths.extend((0..9).map(|n| format!("crates/c333/src/{n}.rs")));
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let text = tree(&paths, 2_000);
+        assert!(text.contains("crates/c333/src/ (10 files)"), "{text}");
+        assert!(text.contains("\ncrates/c000/src/ (1 file)") && text.len() <= 2_000, "{text}");
     }
 
     #[test]
