@@ -57,7 +57,7 @@ pub(super) fn confinement(context: &Context, git: &Git) -> anyhow::Result<Confin
     });
     Ok(Confinement {
         helper: Some(this_program()),
-        sealed: vec![git.top().join(".git"), git.git_dir().to_owned(), git.common_dir().to_owned()],
+        sealed: sealed(git),
         writable: writable.collect(),
         network: set.network,
         cache_dir: cache_dir(context, git.top()),
@@ -69,6 +69,15 @@ pub(super) fn confinement(context: &Context, git: &Git) -> anyhow::Result<Confin
             said: Cell::new(false),
         })),
     })
+}
+
+/// What commands never write: git's directories; and session documents and the project's
+/// configuration, which typed tools and people write.
+fn sealed(git: &Git) -> Vec<PathBuf> {
+    let own = [git.top().join(".git"), git.git_dir().to_owned(), git.common_dir().to_owned()];
+    // Behind a link it is outside the tree, where nothing is written anyway.
+    let documents = Some(git.top().join(".cowork")).filter(|path| !path.is_symlink());
+    own.into_iter().chain(documents).collect()
 }
 
 /// This very file, also when an update has replaced it meanwhile.

@@ -77,7 +77,12 @@ impl Settings {
             prefix: options.command_prefix.clone(),
             secrets: options.secrets.clone(),
             env: environment::scrubbed(&options.env, &options.secrets),
-            sandbox: Sandbox::new(options.confinement.clone(), root, options.env.clone()),
+            sandbox: Sandbox::new(
+                options.confinement.clone(),
+                root,
+                options.env.clone(),
+                options.tracking.clone(),
+            ),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod leaks;
 mod levels;
+mod nested;
 mod processes;
 
 use std::collections::BTreeMap;
@@ -265,7 +266,6 @@ fn a_persons_edit_survives_a_git_that_would_write_over_it() {
     });
 }
 
-/// Whether any process has this word among its arguments.
 /// The same attempts do get in where nothing is in their way, so the tests above can fail.
 #[test]
 fn without_walls_they_would_get_in() {

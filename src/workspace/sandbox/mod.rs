@@ -4,7 +4,7 @@
 //! | level | how | weaker |
 //! | --- | --- | --- |
 //! | namespaces | own processes, network, IPC and mounts, all but the tree mounted read-only; then Landlock | |
-//! | Landlock | Landlock alone | no new entries at the top of the tree, no network at all, UDP open, keys in the home can be read, modes and times changed |
+//! | Landlock | Landlock alone | no new entries at the top of the tree nor beside a nested `.git`, no network at all, UDP open, keys in the home can be read, modes and times changed |
 //! | none | a person is asked before each command | everything |
 
 #[cfg(target_os = "linux")]
@@ -13,9 +13,11 @@ mod helper;
 mod landlock;
 #[cfg(target_os = "linux")]
 mod namespaces;
+mod nested;
 mod place;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -23,7 +25,8 @@ use std::rc::Rc;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::Refusal;
+use super::{Refusal, Tracking};
+use nested::Nested;
 use place::Place;
 
 #[cfg(target_os = "linux")]
@@ -74,8 +77,9 @@ pub trait Consent {
 pub struct Confinement {
     /// This program, to be started as the helper; without it nothing is confined.
     pub helper: Option<PathBuf>,
-    /// Git's own files and directories, never written: the tree's `.git`, where it points to, and
-    /// the directory linked worktrees share.
+    /// Files and directories that are never written: the tree's `.git`, where it points to, the
+    /// directory linked worktrees share; what else only the program writes. Repositories below the
+    /// tree are found and added.
     pub sealed: Vec<PathBuf>,
     /// Writable besides the tree. Those that do not exist are passed over.
     pub writable: Vec<PathBuf>,
@@ -114,19 +118,26 @@ pub(super) struct Sandbox {
     wanted: Confinement,
     root: PathBuf,
     env: Vec<(OsString, OsString)>,
+    tracking: Option<Rc<dyn Tracking>>,
     ready: OnceCell<Option<Ready>>,
 }
 
 /// What was found out before the first command.
 struct Ready {
-    spec: String,
+    spec: RefCell<Spec>,
+    nested: RefCell<Nested>,
     place: Place,
 }
 
 impl Sandbox {
     /// For commands in `root` of a program that has the environment `env`.
-    pub(super) fn new(wanted: Confinement, root: &Path, env: Vec<(OsString, OsString)>) -> Self {
-        Self { wanted, root: root.to_owned(), env, ready: OnceCell::new() }
+    pub(super) fn new(
+        wanted: Confinement,
+        root: &Path,
+        env: Vec<(OsString, OsString)>,
+        tracking: Option<Rc<dyn Tracking>>,
+    ) -> Self {
+        Self { wanted, root: root.to_owned(), env, tracking, ready: OnceCell::new() }
     }
 
     /// How to run `command`, whose environment would be `env`; `None` as it is. Fails with a
@@ -146,9 +157,11 @@ impl Sandbox {
                 self.ready.get_or_init(|| ready)
             }
         };
-        if let Some(Ready { spec, place }) = ready {
+        if let Some(ready) = ready {
+            self.follow_moved(ready);
+            let spec = serde_json::to_string(&*ready.spec.borrow())?;
             let before = vec![helper.into(), HELPER_WORD.into(), spec.into()];
-            return Ok(Some(Confined { before, env: place.environment(env) }));
+            return Ok(Some(Confined { before, env: ready.place.environment(env) }));
         }
         let allowed = match &self.wanted.consent {
             Some(consent) => consent.may_run_unconfined(command)?,
@@ -171,6 +184,7 @@ impl Sandbox {
 
     fn make_ready(&self, helper: &Path) -> anyhow::Result<Option<Ready>> {
         let wanted = &self.wanted;
+        let nested = Nested::find(&self.root, &self.ignored()?, &existing(&wanted.writable));
         let mut reason = "this system has no way to do it".to_owned();
         for level in [Level::Namespaces, Level::Landlock] {
             if level > wanted.most || cfg!(not(target_os = "linux")) {
@@ -181,18 +195,18 @@ impl Sandbox {
             let spec = Spec {
                 level,
                 root: self.root.clone(),
-                sealed: existing(&wanted.sealed),
+                sealed: self.sealed(&nested),
                 writable: place.writable(&wanted.writable),
                 hidden: place.hidden(&wanted.writable),
                 network: wanted.network,
             };
-            let spec = serde_json::to_string(&spec)?;
             let why = match try_out(helper, &spec, &self.root)? {
                 None => {
                     if level == Level::Landlock {
                         self.weaker(level, &reason);
                     }
-                    return Ok(Some(Ready { spec, place }));
+                    let (spec, nested) = (RefCell::new(spec), RefCell::new(nested));
+                    return Ok(Some(Ready { spec, nested, place }));
                 }
                 Some(why) => why,
             };
@@ -203,6 +217,27 @@ impl Sandbox {
         Ok(None)
     }
 
+    /// What git ignores, as far as that is known.
+    fn ignored(&self) -> anyhow::Result<BTreeSet<PathBuf>> {
+        let Some(tracking) = &self.tracking else { return Ok(BTreeSet::new()) };
+        Ok(tracking.ignored()?.into_iter().map(|path| self.root.join(path)).collect())
+    }
+
+    fn sealed(&self, nested: &Nested) -> Vec<PathBuf> {
+        let mut sealed = existing(&self.wanted.sealed);
+        sealed.extend(nested.paths().cloned());
+        without_inner(sealed)
+    }
+
+    /// Repositories below the tree stay sealed also where an earlier command moved them.
+    fn follow_moved(&self, ready: &Ready) {
+        if !ready.nested.borrow().are_in_place() {
+            let moved = ready.nested.borrow().moved(&self.root);
+            ready.spec.borrow_mut().sealed = self.sealed(&moved);
+            ready.nested.replace(moved);
+        }
+    }
+
     fn weaker(&self, level: Level, reason: &str) {
         if let Some(consent) = &self.wanted.consent {
             consent.weaker(level, reason);
@@ -211,9 +246,9 @@ impl Sandbox {
 }
 
 /// Lets the helper try; answers with why it cannot.
-fn try_out(helper: &Path, spec: &str, root: &Path) -> anyhow::Result<Option<String>> {
+fn try_out(helper: &Path, spec: &Spec, root: &Path) -> anyhow::Result<Option<String>> {
     let tried = std::process::Command::new(helper)
-        .args([HELPER_WORD, spec, "true"])
+        .args([HELPER_WORD, &serde_json::to_string(spec)?, "true"])
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .current_dir(root)
@@ -227,8 +262,7 @@ fn try_out(helper: &Path, spec: &str, root: &Path) -> anyhow::Result<Option<Stri
     Ok(Some(said.lines().next().unwrap_or("the helper failed").trim().to_owned()))
 }
 
-/// With links resolved, each once, and none below another. A symbolic link stays one: it cannot
-/// be sealed, and the helper says so.
+/// With links resolved. A symbolic link stays one: it cannot be sealed, and the helper says so.
 fn existing(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -237,7 +271,12 @@ fn existing(paths: &[PathBuf]) -> Vec<PathBuf> {
         }
         found.extend(path.canonicalize());
     }
-    found.sort();
-    found.dedup_by(|a, b| a.starts_with(&*b));
-    found
+    without_inner(found)
+}
+
+/// Each once, and none below another.
+fn without_inner(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    paths.sort();
+    paths.dedup_by(|a, b| a.starts_with(&*b));
+    paths
 }
