@@ -4,6 +4,7 @@
 //! Commands that the program's manners refuse anyway (`git reset`, `&`) are spelled so that the
 //! manners do not see them: here only the kernel's walls count.
 
+mod fetching;
 mod leaks;
 mod levels;
 mod nested;
