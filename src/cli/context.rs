@@ -3,13 +3,13 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use anyhow::Context as _;
 
 use super::{Global, start};
-use crate::config::{self, Config, Flags, Loaded, Sources};
+use crate::config::{self, Config, Flags, Loaded, PROJECT_FILE, Sources, Trust, TrustRecords};
 use crate::error::Error;
 use crate::event::{Event, Sink};
 use crate::gate;
@@ -194,30 +194,41 @@ impl Context {
 
     /// Reads the configuration, with or without a repository.
     pub(crate) fn load(&self, git: Option<&Git>) -> anyhow::Result<Loaded> {
-        let project = match git {
-            Some(git) => project_file(git.top())?,
-            None => None,
+        let project = git.map(|git| config::project_file(git.top())).transpose()?.flatten();
+        let trust = match (git, &project) {
+            (Some(git), Some(text)) => TrustRecords::of(&git.state_dir()).about(text)?,
+            _ => Trust::None,
         };
+        let loaded = self.load_with(git, project, trust)?;
+        for text in &loaded.warnings {
+            self.ui.emit(Event::Warning { text: text.clone() });
+        }
+        Ok(loaded)
+    }
+
+    /// What the configuration would be with this text as the project's file; says nothing.
+    pub(crate) fn load_with(
+        &self,
+        git: Option<&Git>,
+        project: Option<String>,
+        trust: Trust,
+    ) -> anyhow::Result<Loaded> {
         let git_values = match git {
             Some(git) => git.config_values()?,
             None => Vec::new(),
         };
-        let loaded = config::load(&Sources {
+        config::load(&Sources {
             system: Some(config::system_file()),
             user: config::user_file(&self.env),
-            project,
+            project: project.map(|text| (PROJECT_FILE.into(), text)),
             git_values,
             env: self.env.clone(),
             flags: Flags {
                 model: self.global.model.clone(),
                 base_url: self.global.base_url.clone(),
             },
-            trusted: false,
-        })?;
-        for text in &loaded.warnings {
-            self.ui.emit(Event::Warning { text: text.clone() });
-        }
-        Ok(loaded)
+            trust,
+        })
     }
 
     /// Ref names under the configured prefix.
@@ -307,17 +318,5 @@ impl Context {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(text.as_bytes()).context("writing to standard output")?;
         stdout.flush().context("writing to standard output")
-    }
-}
-
-/// The project's configuration: how to call it, and its text.
-fn project_file(top: &Path) -> anyhow::Result<Option<(PathBuf, String)>> {
-    let path = Path::new(".cowork/config.toml");
-    match std::fs::read_to_string(top.join(path)) {
-        Ok(text) => Ok(Some((path.to_owned(), text))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => {
-            Err(Error::model(format!("{} cannot be read: {error}", path.display())).into())
-        }
     }
 }

@@ -155,17 +155,13 @@ fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<S
     Ok(Setting { value: Ok(value), origin, preset: false, key })
 }
 
-/// Takes out what an unaccepted project file may not set; the names of what was taken out.
-pub(super) fn distrust(settings: &mut Settings) -> Vec<String> {
-    let mut ignored = Vec::new();
-    settings.retain(|path, setting| {
-        let keep = setting.key.trust == Trust::Open;
-        if !keep {
-            ignored.push(schema::dotted(path));
-        }
-        keep
-    });
-    ignored
+/// Takes out what an unaccepted project file may not set; what was taken out.
+pub(super) fn distrust(settings: &mut Settings) -> Settings {
+    let (open, restricted) = std::mem::take(settings)
+        .into_iter()
+        .partition(|(_, setting)| setting.key.trust == Trust::Open);
+    *settings = open;
+    restricted
 }
 
 /// Lays `layer` over `below`: aliases become their keys and presets their base URL.
@@ -219,7 +215,7 @@ fn check_stage(path: &Path, origin: &str) -> Result<()> {
         _ => return Ok(()),
     };
     if let Err(problem) = name.parse::<crate::stage::Stage>() {
-        let key = schema::dotted(path);
+        let key = schema::brief(path);
         return Err(Error::model(format!("unknown key `{key}` in {origin}")).hint(problem).into());
     }
     Ok(())
@@ -260,18 +256,18 @@ fn line_of(text: &str, span: &Range<usize>) -> usize {
 }
 
 fn wrong(path: &[String], expected: &str, found: Option<&str>, origin: &str) -> Error {
-    let key = schema::dotted(path);
+    let key = schema::brief(path);
     let found = found.map(|found| format!(", not {found}")).unwrap_or_default();
     Error::model(format!("`{key}` in {origin} must be {expected}{found}"))
 }
 
 fn unknown(path: &[String], origin: &str) -> Error {
-    let error = Error::model(format!("unknown key `{}` in {origin}", schema::dotted(path)));
+    let error = Error::model(format!("unknown key `{}` in {origin}", schema::brief(path)));
     if let Some(key) = schema::nearest(path) {
         return error.hint(format!("did you mean `{key}`?"));
     }
     let known = keys_below(&path[..path.len().saturating_sub(1)]);
-    let section = schema::dotted(&path[..path.len().saturating_sub(1)]);
+    let section = schema::brief(&path[..path.len().saturating_sub(1)]);
     match (known.is_empty(), section.is_empty()) {
         (false, false) => error.hint(format!("keys of [{section}]: {}", known.join(", "))),
         (false, true) => error.hint(format!("sections: {}", known.join(", "))),

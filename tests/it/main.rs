@@ -78,6 +78,7 @@ mod support;
 #[cfg(unix)]
 mod terminal;
 mod tidy;
+mod trust;
 mod two_people;
 mod usage;
 mod verify;
