@@ -15,8 +15,9 @@ use crate::event::{Event, Sink};
 use crate::gate;
 use crate::git::Git;
 use crate::model::ledger::Ledger;
+use crate::secret::Secrets;
 use crate::session::{RefNames, Session, SessionName, StateDir, Status, default_session};
-use crate::ui::{JsonLines, Look, Terminal, Verbosity};
+use crate::ui::{JsonLines, Look, Terminal, Verbosity, escaped_json, painted};
 
 /// `--color`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -231,6 +232,23 @@ impl Context {
         })
     }
 
+    /// The user's keys: those of every model, and those the environment holds for other programs.
+    pub(crate) fn secrets(&self) -> anyhow::Result<Secrets> {
+        const NAMES: [&str; 4] = ["_API_KEY", "_TOKEN", "_SECRET", "_SECRET_ACCESS_KEY"];
+        /// Tokens of servers are longer than what people set to try something out.
+        const SHORTEST: usize = 16;
+        let config = self.config()?;
+        let models = std::iter::once(&config.llm).chain(config.models.values());
+        let configured = models.map(|model| model.api_key.clone());
+        let ours = ["COWORK_LLM_API_KEY", "OPENAI_API_KEY"];
+        let around = self.env.iter().filter(|(name, value)| {
+            let other = NAMES.iter().any(|end| name.ends_with(end)) && value.len() >= SHORTEST;
+            let path = value.starts_with('/') || value.contains("://");
+            ours.contains(&name.as_str()) || other && !path && !value.contains([' ', '$'])
+        });
+        Ok(Secrets::new(configured.chain(around.map(|(_, value)| value.clone()))))
+    }
+
     /// Ref names under the configured prefix.
     pub(crate) fn refs(&self) -> anyhow::Result<RefNames> {
         Ok(RefNames::new(&self.config()?.project.branch_prefix))
@@ -313,8 +331,20 @@ impl Context {
         }
     }
 
-    /// Prints a line of data to standard output.
+    /// Prints data to standard output, where a terminal may be: nothing in it is obeyed.
     pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
+        self.print_bytes(&match self.global.json {
+            true => escaped_json(text),
+            false => painted(text, self.color_stdout()),
+        })
+    }
+
+    /// Prints the content of a file: to a terminal as [`Self::print`], to anything else as it is.
+    pub(crate) fn print_file(&self, text: &str) -> anyhow::Result<()> {
+        if std::io::stdout().is_terminal() { self.print(text) } else { self.print_bytes(text) }
+    }
+
+    fn print_bytes(&self, text: &str) -> anyhow::Result<()> {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(text.as_bytes()).context("writing to standard output")?;
         stdout.flush().context("writing to standard output")

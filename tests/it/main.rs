@@ -68,6 +68,7 @@ mod preflight;
 mod replay;
 mod repos;
 mod review;
+mod secrets;
 mod size;
 mod status;
 #[cfg(unix)]
