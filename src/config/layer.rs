@@ -43,18 +43,19 @@ pub(super) enum Expand<'a> {
 pub(super) fn from_toml(text: &str, file: &str, expand: Expand<'_>) -> Result<Settings> {
     // The library's own rendering would show the offending line, which may hold a key.
     let table = DeTable::parse(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| line_of(text, &span));
+        let line = error.span().map_or(1, |span| line_of(&line_starts(text), &span));
         let problem = error.message().lines().collect::<Vec<_>>().join(", ");
         Error::model(format!("{file}:{line} is not valid TOML: {problem}"))
             .hint("mend that line; half of a configuration is not used")
     })?;
-    let mut file = File { text, name: file, expand, settings: Settings::new() };
+    let lines = line_starts(text);
+    let mut file = File { lines, name: file, expand, settings: Settings::new() };
     file.table(table.get_ref(), &mut Path::new())?;
     Ok(file.settings)
 }
 
 struct File<'a> {
-    text: &'a str,
+    lines: Vec<usize>,
     name: &'a str,
     expand: Expand<'a>,
     settings: Settings,
@@ -64,7 +65,7 @@ impl File<'_> {
     fn table(&mut self, table: &DeTable<'_>, path: &mut Path) -> Result<()> {
         for (name, value) in table {
             path.push(name.get_ref().to_string());
-            let origin = format!("{}:{}", self.name, line_of(self.text, &name.span()));
+            let origin = format!("{}:{}", self.name, line_of(&self.lines, &name.span()));
             match (schema::find(path), value.get_ref()) {
                 (Found::Leaf(key), value) => {
                     let value = self.value(key, path, &origin, value)?;
@@ -250,9 +251,13 @@ fn expand(text: &str, env: &BTreeMap<String, String>) -> Result<String, Missing>
     Ok(out)
 }
 
-fn line_of(text: &str, span: &Range<usize>) -> usize {
-    let end = span.start.min(text.len());
-    text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1
+/// Where each line but the first begins.
+fn line_starts(text: &str) -> Vec<usize> {
+    text.match_indices('\n').map(|(at, _)| at + 1).collect()
+}
+
+fn line_of(starts: &[usize], span: &Range<usize>) -> usize {
+    starts.partition_point(|start| *start <= span.start) + 1
 }
 
 fn wrong(path: &[String], expected: &str, found: Option<&str>, origin: &str) -> Error {

@@ -7,6 +7,7 @@
 mod leaks;
 mod levels;
 mod processes;
+mod repository;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
