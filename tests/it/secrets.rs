@@ -121,7 +121,10 @@ fn the_users_key_is_nowhere_when_a_session_is_over() {
     let key = key();
     sandbox.user_config(&format!("[models.other]\nmodel = \"m\"\napi_key = \"{key}\"\n"));
     sandbox.set_env("COWORK_LLM_API_KEY", &key);
+    // Of another program, and no model of ours is reached with it.
     sandbox.set_env("OPENAI_API_KEY", &key);
+    let other = format!("dt_{}", "5m2c8w1x9q4z7k3v6b");
+    sandbox.set_env("DEPLOY_TOKEN", &other);
     // A file of theirs that git ignores holds it, and a model may read it.
     sandbox.commit_file(".gitignore", "settings.txt\n", "ignore it");
     sandbox.write("settings.txt", &format!("key = {key}\n"));
@@ -129,9 +132,12 @@ fn the_users_key_is_nowhere_when_a_session_is_over() {
     let server = &sandbox.server;
     server.on(
         at("idea", "actor").turn(1),
-        Reply::call("save_idea", json!({"content": format!("{IDEA}\nIt uses {key}.\n")}))
-            .and("read_file", json!({"path": "settings.txt"}))
-            .and("search_files", json!({"pattern": "key", "path": "."})),
+        Reply::call(
+            "save_idea",
+            json!({"content": format!("{IDEA}\nIt uses {key} and {other}.\n")}),
+        )
+        .and("read_file", json!({"path": "settings.txt"}))
+        .and("search_files", json!({"pattern": "key", "path": "."})),
     );
     server.on(at("idea", "actor").turn(2), Reply::text(&format!("It is {key}.")).wire(Wire::ODD));
     server.times(
@@ -164,6 +170,7 @@ fn the_users_key_is_nowhere_when_a_session_is_over() {
         assert!(!text.contains(&key), "{text}");
     }
     let all = objects(&sandbox);
+    assert!(!holds(&all, &other), "another program's token is in the repository");
     let at = all.windows(key.len()).position(|window| window == key.as_bytes());
     let around = at.map(|at| String::from_utf8_lossy(&all[at.saturating_sub(300)..at]));
     assert_eq!(around, None, "the key is in the repository");
