@@ -68,6 +68,7 @@ mod preflight;
 mod replay;
 mod repos;
 mod review;
+mod secrets;
 mod size;
 mod status;
 #[cfg(unix)]
@@ -78,6 +79,7 @@ mod support;
 #[cfg(unix)]
 mod terminal;
 mod tidy;
+mod trust;
 mod two_people;
 mod usage;
 mod verify;
