@@ -3,7 +3,8 @@
 
 use anyhow::Result;
 
-use super::spawn::{chunks, lossy};
+use super::output::lossy;
+use super::spawn::chunks;
 use super::{Cmd, Git, Oid};
 use crate::error::Error;
 
