@@ -69,6 +69,7 @@ mod preflight;
 mod replay;
 mod repos;
 mod review;
+mod secrets;
 mod size;
 mod status;
 #[cfg(unix)]
@@ -79,6 +80,7 @@ mod support;
 #[cfg(unix)]
 mod terminal;
 mod tidy;
+mod trust;
 mod two_people;
 mod usage;
 mod verify;
