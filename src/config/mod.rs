@@ -11,11 +11,13 @@ mod default;
 mod endpoint;
 mod layer;
 mod load;
+mod project_file;
 mod schema;
 mod settings;
 mod template;
 #[cfg(test)]
 mod tests;
+mod trust;
 mod value;
 
 use std::collections::BTreeMap;
@@ -24,7 +26,9 @@ use crate::stage::Stage;
 
 pub use endpoint::{DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback};
 pub use load::{Flags, Loaded, Sources, load, system_file, user_file};
+pub use project_file::{PROJECT_FILE, project_file};
 pub use template::template_file;
+pub use trust::{Trust, TrustRecords, restricted};
 
 /// The name of [`Config::llm`] in roles and stages.
 pub const DEFAULT_MODEL: &str = "default";

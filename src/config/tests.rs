@@ -40,7 +40,7 @@ impl Case {
     }
 
     fn trusted(mut self) -> Self {
-        self.sources.trusted = true;
+        self.sources.trust = Trust::Given;
         self
     }
 

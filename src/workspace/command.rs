@@ -19,6 +19,7 @@ use super::effects::BEAT;
 use super::family::Family;
 use super::sandbox::{Confined, Sandbox};
 use super::{Bulk, Refusal, Workspace, WorkspaceOptions, environment, policy};
+use crate::secret::Secrets;
 
 /// How long the output may stay open after everything was killed. Only matters where strays
 /// cannot be found.
@@ -67,7 +68,7 @@ pub(super) struct Settings {
     timeout_s: u64,
     timeout_max_s: u64,
     pub(super) prefix: Vec<String>,
-    secrets: Vec<String>,
+    secrets: Secrets,
     env: Vec<(OsString, OsString)>,
     pub(super) sandbox: Sandbox,
     pub(super) known: Known,
@@ -89,6 +90,10 @@ impl Settings {
             ),
             known: Known::default(),
         }
+    }
+
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 }
 
@@ -340,13 +345,15 @@ mod tests {
     #[test]
     fn the_environment_is_scrubbed_and_secrets_are_blanked_out() {
         let tree = Tree::with(|options| {
-            options.secrets = vec!["sk-12345678".to_owned()];
+            options.secrets = Secrets::new(["sk-12345678".to_owned()]);
             let more = [("OPENAI_API_KEY", "sk-12345678"), ("SSH_AUTH_SOCK", "/s"), ("LANG", "C")];
             options.env.extend(more.map(|(name, value)| (name.into(), value.into())));
         });
         tree.put("key", "it is sk-12345678!\n");
         let result = run(&tree, "env; cat key", 20);
-        assert!(result.stdout.contains("LANG=C\n") && result.stdout.contains("it is [secret]!"));
+        assert!(
+            result.stdout.contains("LANG=C\n") && result.stdout.contains("it is [withheld key]!")
+        );
         assert!(!result.stdout.contains("SSH_") && !result.stdout.contains("OPENAI"));
     }
 

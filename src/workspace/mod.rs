@@ -49,6 +49,7 @@ pub use journal::{Fingerprint, Written};
 pub use sandbox::run_helper;
 pub use sandbox::{Cache, Confinement, Consent, HELPER_WORD, Level};
 
+use crate::secret::Secrets;
 use journal::Journal;
 
 /// Largest file, in bytes, that is read or written as a whole.
@@ -72,8 +73,8 @@ pub struct WorkspaceOptions {
     pub command_prefix: Vec<String>,
     /// How commands are confined.
     pub confinement: Confinement,
-    /// Values that never reach a command's environment nor leave in its output.
-    pub secrets: Vec<String>,
+    /// Keys that never reach a command's environment nor leave in its output.
+    pub secrets: Secrets,
     /// The environment of the program, of which commands get a safe part.
     pub env: Vec<(OsString, OsString)>,
     /// Tells what commands changed; without it, that is not found out.
@@ -181,6 +182,11 @@ impl Workspace {
     pub fn exists(&self, path: &str) -> bool {
         self.resolve_entry(path, guard::Purpose::Look)
             .is_ok_and(|path| self.dir.metadata(path).is_ok_and(|meta| meta.is_file()))
+    }
+
+    /// The user's keys, which nothing a model reads or writes may hold.
+    pub fn secrets(&self) -> &Secrets {
+        self.commands.secrets()
     }
 
     /// The top level of the working tree, with links resolved.

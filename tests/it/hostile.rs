@@ -9,6 +9,7 @@ mod leaks;
 mod levels;
 mod nested;
 mod processes;
+mod repository;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
