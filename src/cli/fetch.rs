@@ -9,9 +9,10 @@ use std::rc::Rc;
 use anyhow::Context as _;
 
 use super::context::Ui;
+use super::sandbox::confirm;
 use crate::config::FetchPolicy;
 use crate::event::{Event, Sink as _};
-use crate::gate::{self, Tty};
+use crate::gate::Tty;
 use crate::workspace::{Fetching, Wanted};
 
 /// In J: the hashes that somebody agreed to.
@@ -79,7 +80,7 @@ impl Fetching for Agreement {
              network, and again without asking as long as these files stay as they are?",
             wanted.named, wanted.command
         );
-        if !gate::confirm(terminal, &question)? {
+        if !confirm(terminal, &question)? {
             return Ok(Err("the person at the terminal did not allow it".to_owned()));
         }
         self.try_to_remember(&wanted.hash);

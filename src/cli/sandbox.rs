@@ -9,9 +9,11 @@ use std::rc::Rc;
 
 use super::context::{Context, Ui};
 use super::fetch::Agreement;
+use crate::error::{Kind, kind_of};
 use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
 use crate::git::Git;
+use crate::interrupt;
 use crate::workspace::{Cache, Confinement, Consent, HELPER_WORD, Level};
 
 /// Runs as the helper, when that is what this process is. To be called before anything else, while
@@ -147,6 +149,16 @@ impl Consent for Asking {
             return Ok(None);
         };
         let question = format!("run this without confinement?\n{command}");
-        gate::confirm(terminal, &question).map(Some)
+        confirm(terminal, &question).map(Some)
     }
+}
+
+/// Asks in the middle of a tool's work, where an error is an answer to the model: Ctrl-C has to stop
+/// the run all the same.
+pub(super) fn confirm(terminal: &Tty, question: &str) -> anyhow::Result<bool> {
+    gate::confirm(terminal, question).inspect_err(|error| {
+        if kind_of(error) == Kind::Interrupted {
+            interrupt::request();
+        }
+    })
 }

@@ -16,6 +16,8 @@ use managers::{MANAGERS, Manager};
 
 /// Folders inside one another that are looked into.
 const DEPTH_MAX: usize = 2;
+/// Folders that are looked into, those nearer to the top first: this is done before every command.
+const FOLDERS_MAX: usize = 256;
 /// Larger files name nothing we would look for.
 const FILE_MAX: u64 = 32 * 1024 * 1024;
 /// Files that a sentence names.
@@ -104,7 +106,9 @@ fn look(root: &Path) -> Vec<Seen> {
     let known = |name: &str| MANAGERS.iter().any(|manager| manager.reads(name));
     let mut seen = Vec::new();
     let mut folders = vec![(PathBuf::new(), 0)];
-    while let Some((folder, depth)) = folders.pop() {
+    let mut at = 0;
+    while let Some((folder, depth)) = folders.get(at).filter(|_| at < FOLDERS_MAX).cloned() {
+        at += 1;
         for entry in std::fs::read_dir(root.join(&folder)).into_iter().flatten().flatten() {
             let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
                 continue;

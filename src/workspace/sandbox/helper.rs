@@ -29,8 +29,12 @@ pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
     let [spec, program, arguments @ ..] = args else {
         bail!("this is started by the program itself");
     };
-    let spec: Spec = serde_json::from_str(spec.to_str().unwrap_or_default())
-        .context("the specification of the sandbox cannot be read")?;
+    let unreadable = "the specification of the sandbox cannot be read";
+    let mut text = spec.to_str().unwrap_or_default().to_owned();
+    if let Some(file) = text.strip_prefix('@') {
+        text = std::fs::read_to_string(file).context(unreadable)?;
+    }
+    let spec: Spec = serde_json::from_str(&text).context(unreadable)?;
     for path in &spec.sealed {
         ensure!(!path.is_symlink(), "{} is a symbolic link", path.display());
     }

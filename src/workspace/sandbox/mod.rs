@@ -41,6 +41,11 @@ pub use sweep::Cache;
 /// The first argument of the program when it is the helper.
 pub const HELPER_WORD: &str = "__sandbox";
 
+/// Longer specifications are handed over in a file: Linux takes no argument of 128 KiB, and a tree
+/// may hold a thousand repositories.
+#[cfg(not(target_os = "macos"))]
+const ARGUMENT_MAX: usize = 64 * 1024;
+
 /// How well commands are confined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -115,7 +120,8 @@ pub struct Confinement {
     pub fetching: Option<Rc<dyn Fetching>>,
 }
 
-/// What the helper is told, as JSON in its second argument.
+/// What the helper is told, as JSON in its second argument, or in the file that stands there after
+/// an `@`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Spec {
     level: Level,
@@ -174,7 +180,7 @@ impl Sandbox {
         };
         if let Some(ready) = self.ready()? {
             self.follow_moved(ready);
-            let before = before(helper, &ready.spec.borrow())?;
+            let before = before(helper, &ready.place, &ready.spec.borrow())?;
             return Ok(Some(Confined { before, env: ready.place.environment(env) }));
         }
         let allowed = match &self.wanted.consent {
@@ -209,7 +215,7 @@ impl Sandbox {
         let mut spec = ready.spec.borrow().clone();
         spec.network = true;
         spec.writable = ready.place.writable_to_fetch(&self.wanted.writable);
-        Ok(Some(Confined { before: before(helper, &spec)?, env }))
+        Ok(Some(Confined { before: before(helper, &ready.place, &spec)?, env }))
     }
 
     /// Whether commands are kept off the network by the kernel.
@@ -271,7 +277,7 @@ impl Sandbox {
                 hidden: place.hidden(&wanted.writable),
                 network: wanted.network,
             };
-            let why = match try_out(helper, &spec, &self.root)? {
+            let why = match try_out(helper, &place, &spec, &self.root)? {
                 None => {
                     if level == Level::Landlock {
                         self.weaker(level, &reason);
@@ -318,19 +324,29 @@ impl Sandbox {
 
 /// What stands before a command.
 #[cfg(not(target_os = "macos"))]
-fn before(helper: &Path, spec: &Spec) -> anyhow::Result<Vec<OsString>> {
-    Ok(vec![helper.into(), HELPER_WORD.into(), serde_json::to_string(spec)?.into()])
+fn before(helper: &Path, place: &Place, spec: &Spec) -> anyhow::Result<Vec<OsString>> {
+    let mut spec = serde_json::to_string(spec)?;
+    if spec.len() > ARGUMENT_MAX {
+        let file = place.keep_spec(&spec).context("writing what a command may reach")?;
+        spec = format!("@{}", file.display());
+    }
+    Ok(vec![helper.into(), HELPER_WORD.into(), spec.into()])
 }
 
 /// What stands before a command.
 #[cfg(target_os = "macos")]
-fn before(_helper: &Path, spec: &Spec) -> anyhow::Result<Vec<OsString>> {
+fn before(_helper: &Path, _place: &Place, spec: &Spec) -> anyhow::Result<Vec<OsString>> {
     Ok(vec!["/usr/bin/sandbox-exec".into(), "-p".into(), seatbelt::profile(spec).into()])
 }
 
 /// Lets a command that does nothing try; answers with why it cannot be confined.
-fn try_out(helper: &Path, spec: &Spec, root: &Path) -> anyhow::Result<Option<String>> {
-    let words = before(helper, spec)?;
+fn try_out(
+    helper: &Path,
+    place: &Place,
+    spec: &Spec,
+    root: &Path,
+) -> anyhow::Result<Option<String>> {
+    let words = before(helper, place, spec)?;
     let tried = std::process::Command::new(&words[0])
         .args(&words[1..])
         .arg("true")

@@ -145,6 +145,14 @@ impl Place {
         &self.fetched
     }
 
+    /// Keeps a specification where no command writes, and answers with its file.
+    #[cfg(not(target_os = "macos"))]
+    pub(super) fn keep_spec(&self, spec: &str) -> std::io::Result<PathBuf> {
+        let file = self.temp.path().join("spec.json");
+        std::fs::write(&file, spec)?;
+        Ok(file)
+    }
+
     /// From now on commands find what was fetched for a package manager, or not any more.
     pub(super) fn set_used(&self, manager: &'static str, used: bool) {
         if used {

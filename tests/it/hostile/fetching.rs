@@ -146,6 +146,43 @@ fn a_person_is_asked_once_for_each_content() {
 }
 
 #[test]
+fn ctrl_c_at_a_question_and_in_a_fetch_stops_the_run() {
+    let level = confinement();
+    if level == Level::None {
+        super::skipped("nothing is fetched where commands are not confined");
+        return;
+    }
+    let sandbox = project(level);
+    let slow =
+        "case \"$*\" in *--offline*) exit 1;; fetch*) echo >Cargo.lock.begun; sleep 71.5;; esac";
+    sandbox.executable(
+        &sandbox.root().join("bin/cargo"),
+        &slow.replace("Cargo.lock.begun", &sandbox.path("lib/begun").display().to_string()),
+    );
+    turns(&sandbox, &[run("cargo build"), run("cargo build")]);
+    let args = [&NEW[..], &["--stop-after", "coding"]].concat();
+    let mut terminal = sandbox.terminal(&args);
+    terminal.sees("stay as they are? [y/N]");
+    terminal.control('c');
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 130, "{rest}");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+
+    turns(&sandbox, &[run("cargo build"), run("cargo build")]);
+    let mut terminal = sandbox.terminal(&["resume", "--review", "auto", "--stop-after", "coding"]);
+    terminal.sees("stay as they are? [y/N]");
+    terminal.types("y");
+    terminal.sees("fetching dependencies");
+    while !sandbox.exists("lib/begun") {
+        std::thread::yield_now();
+    }
+    terminal.control('c');
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 130, "{rest}");
+    assert!(!super::processes::is_running("71.5"));
+}
+
+#[test]
 fn a_fetch_that_hangs_or_fails_is_told_and_commands_go_on() {
     let level = confinement();
     if level == Level::None {

@@ -2,7 +2,7 @@
 
 use super::{at_every_level, contents, none_gets_in, results, sandbox, skipped};
 use crate::support::Sandbox;
-use crate::support::confinement::Level;
+use crate::support::confinement::{Level, confinement};
 
 /// A submodule, a repository nobody tracks, one that is ignored, one whose data lies beside it.
 fn with_others(level: Level) -> Sandbox {
@@ -64,6 +64,22 @@ fn repositories_below_the_tree_are_out_of_reach() {
         });
         assert_eq!(now, before);
     });
+}
+
+/// More than fits into an argument of a program.
+#[test]
+fn a_thousand_repositories_are_out_of_reach() {
+    if confinement() != Level::Namespaces {
+        skipped("the kernel gives no namespaces");
+        return;
+    }
+    let sandbox = sandbox(Level::Namespaces);
+    let name = |n: usize| format!("lib/{}/{n}/.git", "deep".repeat(40));
+    for n in 0..600 {
+        sandbox.write(&format!("{}/config", name(n)), "");
+    }
+    let attempts = [0, 599].map(|n| format!("echo x >{}/config", name(n)));
+    none_gets_in(&sandbox, &attempts.each_ref().map(String::as_str));
 }
 
 #[test]

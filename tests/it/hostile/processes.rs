@@ -8,7 +8,7 @@ use crate::support::confinement::{Level, confinement};
 use crate::support::todo::task_work;
 use crate::support::{Reply, at};
 
-fn is_running(word: &str) -> bool {
+pub(super) fn is_running(word: &str) -> bool {
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
         std::fs::read(entry.path().join("cmdline"))
             .is_ok_and(|line| line.split(|b| *b == 0).any(|arg| arg == word.as_bytes()))
