@@ -18,6 +18,7 @@ pub mod agent;
 pub mod artifact;
 pub mod cli;
 pub mod clock;
+pub mod codebase;
 pub mod config;
 pub mod error;
 pub mod event;

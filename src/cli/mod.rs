@@ -8,6 +8,7 @@ mod completions;
 mod context;
 mod demo;
 mod feedback;
+mod fetch;
 mod hook;
 mod idea;
 mod init;

@@ -218,6 +218,20 @@ pub struct Sandbox {
     pub command_prefix: Vec<String>,
     /// Where the system cannot confine commands, run them all the same.
     pub unconfined: bool,
+    /// Whether a project's dependencies are fetched.
+    pub fetch: FetchPolicy,
+}
+
+/// Whether what a project's lock files name is fetched, with the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FetchPolicy {
+    /// When a person at the terminal says so.
+    #[default]
+    Ask,
+    /// Without a question.
+    Always,
+    /// Not at all.
+    Never,
 }
 
 /// Everything, resolved.

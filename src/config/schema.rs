@@ -108,6 +108,7 @@ pub(super) const KEYS: &[Key] = &[
     user("sandbox.writable", Shape::List),
     user("sandbox.command_prefix", Shape::List),
     user("sandbox.unconfined", Shape::Flag),
+    user("sandbox.fetch", Shape::Choice(&["ask", "always", "never"])),
 ];
 
 /// Keys that are another name for one; the second is what counts.

@@ -24,6 +24,7 @@ pub mod prompts;
 mod record_stage;
 mod reopen;
 mod report;
+mod repository;
 mod restore;
 mod review;
 mod rework;

@@ -14,6 +14,7 @@ use tokio::process::Command;
 use tokio::sync::Mutex;
 
 use super::capture::Capture;
+use super::dependencies::fetch::Known;
 use super::effects::BEAT;
 use super::family::Family;
 use super::sandbox::{Confined, Sandbox};
@@ -42,6 +43,8 @@ pub struct CommandResult {
     pub seconds: f64,
     /// New folders with too many files to be recorded, and how many.
     pub bulk: Vec<Bulk>,
+    /// What the project needs from outside and was not fetched, and why.
+    pub missing: Vec<String>,
 }
 
 impl CommandResult {
@@ -64,10 +67,11 @@ impl CommandResult {
 pub(super) struct Settings {
     timeout_s: u64,
     timeout_max_s: u64,
-    prefix: Vec<String>,
+    pub(super) prefix: Vec<String>,
     secrets: Secrets,
     env: Vec<(OsString, OsString)>,
-    sandbox: Sandbox,
+    pub(super) sandbox: Sandbox,
+    pub(super) known: Known,
 }
 
 impl Settings {
@@ -78,7 +82,13 @@ impl Settings {
             prefix: options.command_prefix.clone(),
             secrets: options.secrets.clone(),
             env: environment::scrubbed(&options.env, &options.secrets),
-            sandbox: Sandbox::new(options.confinement.clone(), root, options.env.clone()),
+            sandbox: Sandbox::new(
+                options.confinement.clone(),
+                root,
+                options.env.clone(),
+                options.tracking.clone(),
+            ),
+            known: Known::default(),
         }
     }
 
@@ -115,12 +125,39 @@ impl Workspace {
     ) -> anyhow::Result<CommandResult> {
         let _turn = ONE_AT_A_TIME.lock().await;
         let settings = &self.commands;
+        let missing = self.fetch_dependencies(command).await?;
         let confined = match settings.prefix.is_empty() {
             true => settings.sandbox.confine(command, &settings.env)?,
             // The person brought a sandbox.
             false => None,
         };
-        let limit = timeout_s.unwrap_or(settings.timeout_s).clamp(1, settings.timeout_max_s.max(1));
+        let limit = timeout_s.unwrap_or(settings.timeout_s);
+        Ok(CommandResult { missing, ..self.run_within(command, confined, limit).await? })
+    }
+
+    /// Runs a command of this program's own beside that of somebody else, confined the same way.
+    pub(super) async fn run_confined(&self, command: &str) -> anyhow::Result<CommandResult> {
+        let settings = &self.commands;
+        let confined = settings.sandbox.confine(command, &settings.env)?;
+        self.run_within(command, confined, settings.timeout_max_s).await
+    }
+
+    /// Runs the command that fetches dependencies: confined, but with the network.
+    pub(super) async fn run_fetching(&self, command: &str) -> anyhow::Result<CommandResult> {
+        let settings = &self.commands;
+        let confined = settings.sandbox.confine_to_fetch(&settings.env)?;
+        let confined = confined.context("nothing is fetched where nothing is confined")?;
+        self.run_within(command, Some(confined), settings.timeout_max_s).await
+    }
+
+    async fn run_within(
+        &self,
+        command: &str,
+        confined: Option<Confined>,
+        timeout_s: u64,
+    ) -> anyhow::Result<CommandResult> {
+        let settings = &self.commands;
+        let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
         // Declared before the child: when this future is dropped, the family goes after it, and
         // what all of them did is found out last.
         let watch = self.watch()?;
@@ -167,6 +204,7 @@ impl Workspace {
             stderr: stderr.text(&settings.secrets),
             seconds,
             bulk,
+            missing: Vec::new(),
         })
     }
 

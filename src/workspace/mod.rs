@@ -8,6 +8,7 @@
 mod artifacts;
 mod capture;
 mod command;
+mod dependencies;
 mod detect;
 mod edit;
 mod effects;
@@ -38,6 +39,7 @@ use cap_std::fs::Dir;
 
 pub use artifacts::SessionFiles;
 pub use command::CommandResult;
+pub use dependencies::fetch::{Fetching, Wanted};
 pub use detect::{ProjectCommands, detect_commands};
 pub use effects::{Bulk, Tracking};
 pub use family::abandon as abandon_commands;
@@ -45,7 +47,7 @@ pub use guard::is_dot_git;
 pub use journal::{Fingerprint, Written};
 #[cfg(target_os = "linux")]
 pub use sandbox::run_helper;
-pub use sandbox::{Confinement, Consent, HELPER_WORD, Level};
+pub use sandbox::{Cache, Confinement, Consent, HELPER_WORD, Level};
 
 use crate::secret::Secrets;
 use journal::Journal;

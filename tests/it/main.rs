@@ -24,6 +24,7 @@ mod changes;
 mod changes_met;
 #[cfg(unix)]
 mod circles;
+mod codebase;
 mod coding;
 mod critic;
 #[cfg(unix)]
