@@ -29,6 +29,8 @@ impl Pipeline<'_> {
                 Error::repository(format!("'{}' is not delivered", self.session.name)).into()
             );
         }
+        // They become a task of the plan, which is recorded.
+        let comments = &self.env.workspace.secrets().blanked(comments);
         self.stage.set(Stage::Idea);
         self.put_back_comments()?;
         if let Some(entry) = self.env.git.status_of(&self.commented_paths())?.first() {

@@ -99,27 +99,27 @@ impl Secrets {
         let plain = self.withheld(json);
         // What is no JSON is taken as text.
         if let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&plain)
-            && self.withhold(&mut value)
+            && self.withhold(&mut value) > 0
         {
             return value.to_string();
         }
         plain.into_owned()
     }
 
-    /// Whether anything had to be taken out of a JSON value.
-    fn withhold(&self, value: &mut serde_json::Value) -> bool {
+    /// Takes them out of a JSON value; out of how many texts.
+    fn withhold(&self, value: &mut serde_json::Value) -> usize {
         match value {
             serde_json::Value::String(text) if self.are_in(text) => {
                 *text = self.withheld(text).into_owned();
-                true
+                1
             }
             serde_json::Value::Array(items) => {
-                items.iter_mut().fold(false, |any, item| self.withhold(item) || any)
+                items.iter_mut().map(|item| self.withhold(item)).sum()
             }
             serde_json::Value::Object(fields) => {
-                fields.values_mut().fold(false, |any, field| self.withhold(field) || any)
+                fields.values_mut().map(|field| self.withhold(field)).sum()
             }
-            _ => false,
+            _ => 0,
         }
     }
 

@@ -85,6 +85,22 @@ fn what_is_accepted_is_shown_without_keys_and_without_what_a_terminal_obeys() {
     assert!(!all.contains('\u{202e}') && all.contains("\\u{1b}[2J"), "{all}");
 }
 
+#[cfg(unix)]
+#[test]
+fn at_a_terminal_only_a_yes_is_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write(FILE, HOSTILE);
+    for (answer, code) in [("\r", 1), ("n", 1), ("y", 0)] {
+        let mut terminal = sandbox.terminal(&["trust"]);
+        terminal.sees("project.test = \"touch was-run\"");
+        terminal.sees("let .cowork/config.toml set this");
+        terminal.types(answer);
+        let (ended, rest) = terminal.ends();
+        assert_eq!(ended, code, "{answer:?}: {rest}");
+    }
+    assert!(!sandbox.cowork(&["list"]).exits(0).stderr.contains("ignored"));
+}
+
 #[test]
 fn an_accepted_test_command_is_really_run() {
     let sandbox = Sandbox::new();

@@ -175,6 +175,26 @@ fn text_that_a_terminal_would_obey_and_numbers_beyond_all_measure() {
     commit(&sandbox, &format!("delivery: {EVIL}\n\n{}", trailers("ansi", more)));
     sandbox.git(&["switch", "-q", "main"]);
     survives(&sandbox, "ansi", &[&["status"], &["merge"], &["pr", "--dry-run"], &["modify", "x"]]);
+    // A change request on it, whose records are no better.
+    let mut change: serde_json::Value = serde_json::from_str(&json).unwrap();
+    change["kind"] = "patch".into();
+    change["name"] = "ansi--evil".into();
+    change["parent"] = serde_json::json!({"session": "ansi", "commit": ""});
+    let evil = [EVIL, "../../etc/passwd"];
+    let request = serde_json::json!({
+        "summary": EVIL, "scope": {"prd": true, "design": true, "plan": true, "code": true},
+        "risk": "high", "affected_components": evil, "affected_files": evil,
+        "constraints": evil, "acceptance_criteria": evil,
+    });
+    sandbox.git(&["switch", "-q", "-c", "cowork/ansi--evil", "cowork/ansi"]);
+    let own = ".cowork/sessions/ansi/changes/evil";
+    sandbox.write(&format!("{own}/session.json"), &change.to_string());
+    sandbox.write(&format!("{own}/change_request.json"), &request.to_string());
+    commit(&sandbox, &format!("start: x\n\n{}", trailers("ansi--evil", "Cowork-Event: start\n")));
+    let more = format!("Cowork-Stage: triage\nCowork-Review: passed\nReviewed-by: {EVIL}\n");
+    commit(&sandbox, &format!("triage: {EVIL}\n\n{}", trailers("ansi--evil", &more)));
+    sandbox.git(&["switch", "-q", "main"]);
+    survives(&sandbox, "ansi--evil", &FEW);
     // A file is given as it is to whoever is no terminal.
     assert_eq!(sandbox.cowork(&["show", "ansi", "prd"]).exits(0).stdout, document);
 }
