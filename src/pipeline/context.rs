@@ -22,7 +22,7 @@ const ARTIFACT: usize = 24_000;
 pub const DIFF: usize = 40_000;
 
 /// Files that say how people work here.
-const CONVENTIONS: [&str; 2] = ["AGENTS.md", "CONTRIBUTING.md"];
+pub const CONVENTIONS: [&str; 2] = ["AGENTS.md", "CONTRIBUTING.md"];
 
 /// Adds a section, cut to `budget` bytes.
 pub fn section(out: &mut String, title: &str, text: &str, budget: usize) {

@@ -34,6 +34,10 @@ impl Pipeline<'_> {
         let mut variables = self.variables(spec, progress)?;
         variables.words = self.words(spec)?;
         variables.delta = self.delta(spec, progress)?;
+        if spec.approves == Approves::Tree {
+            let tree = self.recorder().tree(&self.session.tip)?;
+            variables.evidence += &self.tests_for_readers(&tree)?;
+        }
         let part = Part {
             spec,
             role: Role::Critic,
