@@ -145,12 +145,9 @@ impl Pipeline<'_> {
     fn weakened_item(&self) -> anyhow::Result<String> {
         let weakened = self.test_changes(&self.session.tip)?.weakened;
         if weakened.is_empty() {
-            return Ok(
-                "- no test was deleted, skipped or weakened since the session began\n".into()
-            );
+            return Ok("- no test was deleted, skipped or weakened\n".into());
         }
-        let mut out =
-            "- tests that were deleted, skipped or weakened since the session began:\n".to_owned();
+        let mut out = "- tests that were deleted, skipped or weakened:\n".to_owned();
         for weakened in &weakened {
             let _ = writeln!(out, "  - {}", cell(&weakened.to_string(), LINE));
         }

@@ -16,6 +16,8 @@ use crate::artifact::check::{Finding, Report};
 use crate::artifact::{Artifact, Store};
 use crate::config::TestsPolicy;
 use crate::git::{Object, Oid};
+use crate::session::{Entry, Kind};
+use crate::stage::Stage;
 use compare::{Changed, TestChanges, compare};
 use languages::{is_test_path, knows};
 
@@ -30,10 +32,36 @@ static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 impl Pipeline<'_> {
-    /// What became of the project's tests between the session's start and a commit or tree.
+    /// What became of the project's tests up to a commit or tree: of those the session found at
+    /// its start, and of those its own tasks and corrections have left since.
     pub(super) fn test_changes(&self, to: &Oid) -> anyhow::Result<TestChanges> {
-        let start = self.session.history.first().map_or(&self.session.tip, |entry| &entry.commit);
-        let ours: BTreeSet<String> = self.code_since_start(to)?.into_iter().collect();
+        let Some((start, since)) = self.session.history.split_first() else {
+            return Ok(TestChanges::default());
+        };
+        let own = |entry: &&Entry| matches!(entry.kind, Kind::Task(_) | Kind::Stage(Stage::Coding));
+        let own: Vec<&Entry> = since.iter().filter(own).collect();
+        let git = self.env.git;
+        // A file of the session's own that is gone again is no difference from its start.
+        let mut ours: BTreeSet<String> = self.code_since_start(to)?.into_iter().collect();
+        ours.extend(git.changed_paths(&self.session.tip, to)?);
+        for entry in &own {
+            if let Some(parent) = entry.parents.first() {
+                ours.extend(git.changed_paths(parent, &entry.commit)?);
+            }
+        }
+        let mut changes = self.tests_since(&start.commit, to, &ours)?;
+        for entry in own {
+            changes.add_weakened(self.tests_since(&entry.commit, to, &ours)?);
+        }
+        Ok(changes)
+    }
+
+    fn tests_since(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        ours: &BTreeSet<String>,
+    ) -> anyhow::Result<TestChanges> {
         let reader = self.env.git.reader();
         let text = |oid: Option<&Oid>| -> anyhow::Result<Option<String>> {
             let Some(oid) = oid else { return Ok(None) };
@@ -41,8 +69,9 @@ impl Pipeline<'_> {
             Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
         };
         let mut files = Vec::new();
-        for change in reader.diff(Some(start), to)? {
-            if ours.contains(&change.path) && (knows(&change.path) || is_test_path(&change.path)) {
+        for change in reader.diff(Some(from), to)? {
+            let tells = knows(&change.path) || is_test_path(&change.path);
+            if tells && ours.contains(&change.path) {
                 let (before, after) = (text(change.old.as_ref())?, text(change.new.as_ref())?);
                 files.push(Changed { path: change.path, before, after });
             }
@@ -134,7 +163,7 @@ impl Pipeline<'_> {
         }
         let list: String = told.iter().map(|line| format!("- {line}\n")).collect();
         Ok(format!(
-            "\n\nThe program compared the tests with those at the session's start. Unless it was asked for or is a rename, a test that checks less is a critical fault:\n\n{list}"
+            "\n\nThe program compared the tests with those the session found and those it wrote itself before. Unless it was asked for or is a rename, a test that checks less is a critical fault:\n\n{list}"
         ))
     }
 }

@@ -173,6 +173,22 @@ fn deleted_and_weakened_tests_are_named_to_everybody() {
 }
 
 #[test]
+fn tests_of_its_own_that_a_correction_weakens_are_named_too() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[project]\ntest = \"no-such-program-here\"\n");
+    let replies =
+        vec![write("tests/test_a.py", TESTS[0]), task_work("TASK-001"), Reply::text("Done.")];
+    sandbox.server.sequence(at("coding", "actor").task("TASK-001"), replies);
+    sandbox.server.times(1, at("coding", "critic").iteration(1), todo::reject("test_a fails"));
+    let delete = Reply::call("delete_file", json!({"path": "tests/test_a.py"}));
+    second_draft(&sandbox, delete);
+    sandbox.auto(&["--stop-after", "check"]).exits(0);
+    let report = sandbox.artifact("check_report.md");
+    let gone = "  - tests/test_a.py: deleted with 3 tests (test_a, test_b, test_c)\n";
+    assert!(report.contains(gone), "{report}");
+}
+
+#[test]
 fn a_session_that_leaves_tests_alone_says_so() {
     let sandbox = Sandbox::new();
     sandbox.commit_file("tests/test_a.py", TESTS[0], "tests");

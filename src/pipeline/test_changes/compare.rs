@@ -76,6 +76,20 @@ pub(in crate::pipeline) struct TestChanges {
     pub added: Vec<String>,
 }
 
+impl TestChanges {
+    /// Adds what checks less than in another earlier state, where nothing is told of that test yet.
+    pub(super) fn add_weakened(&mut self, other: Self) {
+        for weakened in other.weakened {
+            let same =
+                |known: &Weakened| (&known.path, &known.test) == (&weakened.path, &weakened.test);
+            if !self.weakened.iter().any(same) {
+                self.weakened.push(weakened);
+            }
+        }
+        self.weakened.sort_by(|a, b| (&a.path, &a.test).cmp(&(&b.path, &b.test)));
+    }
+}
+
 /// The tests of one state, by path.
 type Tests = BTreeMap<String, Vec<Test>>;
 
