@@ -153,15 +153,12 @@ impl Evidence {
         self.runs.iter().find(|run| run.which == Which::Test)
     }
 
-    /// The value of `Cowork-Checks`: `passed (cargo build, cargo test)`, `failed (npm test, exit 1)`,
-    /// and both where both happened.
+    /// The value of `Cowork-Checks`: `passed (cargo build, cargo test)`, `failed (npm test, exit 1)`;
+    /// where both happened, what failed comes first.
     pub fn trailer(&self) -> String {
         let passed = self.runs.iter().filter(|run| run.passed());
         let passed: Vec<&str> = passed.map(|run| run.command.as_str()).collect();
         let mut parts = Vec::new();
-        if !passed.is_empty() {
-            parts.push(format!("passed ({})", passed.join(", ")));
-        }
         for run in self.runs.iter().filter(|run| !run.passed()) {
             parts.push(match self.outcome(run) {
                 Outcome::AsBefore(_) => {
@@ -169,6 +166,9 @@ impl Evidence {
                 }
                 _ => run.verdict(),
             });
+        }
+        if !passed.is_empty() {
+            parts.push(format!("passed ({})", passed.join(", ")));
         }
         if parts.is_empty() { "none".to_owned() } else { parts.join("; ") }
     }
@@ -415,10 +415,10 @@ mod tests {
         assert_eq!(both.report().passed, ["make test passes"]);
         let lint = Run { command: "lint".into(), ..run(Which::Lint, 1, "x") };
         both.runs.push(lint.clone());
-        assert_eq!(both.trailer(), "passed (make test); failed (lint, exit 1)");
+        assert_eq!(both.trailer(), "failed (lint, exit 1); passed (make test)");
         assert_eq!(both.report().findings[0].code, "lint-fails");
         both.before.push(lint);
-        assert_eq!(both.trailer(), "passed (make test); failed (lint, exit 1, as before)");
+        assert_eq!(both.trailer(), "failed (lint, exit 1, as before); passed (make test)");
         assert_eq!(both.report().warnings, ["lint fails (exit 1) as it did before the session"]);
         assert!(both.report().is_ok());
         both.runs.clear();
