@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use super::spawn::nul_texts;
+use super::output::nul_texts;
 use super::{Git, Oid};
 
 impl Git {
