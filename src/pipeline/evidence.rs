@@ -148,9 +148,16 @@ impl Evidence {
         run.outcome(self.before.iter().find(same))
     }
 
-    /// How the tests ended, where they were run.
-    pub fn tests(&self) -> Option<&Run> {
-        self.runs.iter().find(|run| run.which == Which::Test)
+    /// In a few words: how the tests ended, or what came before them.
+    pub fn summary(&self) -> String {
+        let tests = self.runs.iter().find(|run| run.which == Which::Test);
+        let Some(run) = tests.or(self.runs.first()) else { return "no tests to run".to_owned() };
+        let how = match self.outcome(run) {
+            Outcome::Passed => "passed",
+            Outcome::Failed(_) => "failed",
+            Outcome::AsBefore(_) => "failed as before",
+        };
+        format!("{} {how}", run.command)
     }
 
     /// The value of `Cowork-Checks`: `passed (cargo build, cargo test)`, `failed (npm test, exit 1)`;
@@ -413,6 +420,10 @@ mod tests {
             ["`make test` on tree `abcdef789012`: exit 0 (log `123456789012`)"]
         );
         assert_eq!(both.report().passed, ["make test passes"]);
+        assert_eq!(both.summary(), "make test passed");
+        let failed = run(Which::Test, 1, "no");
+        assert_eq!(evidence(failed.clone(), None).summary(), "make test failed");
+        assert_eq!(evidence(failed.clone(), Some(failed)).summary(), "make test failed as before");
         let lint = Run { command: "lint".into(), ..run(Which::Lint, 1, "x") };
         both.runs.push(lint.clone());
         assert_eq!(both.trailer(), "failed (lint, exit 1); passed (make test)");

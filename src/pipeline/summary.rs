@@ -57,11 +57,8 @@ pub fn subject(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
         Stage::Check => {
             let features = store.features()?.features;
             let held = features.iter().filter(|f| f.status >= FeatureStatus::Implemented).count();
-            let run = facts.evidence.and_then(|e| e.tests().or(e.runs.first()));
-            let tests = run.map_or_else(
-                || "no tests to run".to_owned(),
-                |run| format!("{} {}", run.command, if run.passed() { "passed" } else { "failed" }),
-            );
+            let none = || "no tests to run".to_owned();
+            let tests = facts.evidence.map_or_else(none, Evidence::summary);
             format!("{} covered, {tests}", count(held, "feature"))
         }
         Stage::Delivery => title_of(store, Artifact::DeliveryReport, facts.title)?,

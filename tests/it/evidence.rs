@@ -89,6 +89,7 @@ esac\n",
     assert_eq!(said(1), ["quality_issue", "major"], "{history}");
     let task = sandbox.trailers(&sandbox.commit_of("cowork/todo", "coding: TASK-005 "));
     assert_eq!(task["Cowork-Checks"], ["failed (sh run.sh build, exit 1)"]);
+    assert!(task["Cowork-Evidence"][0].starts_with("sh run.sh build: exit 1, log "), "{task:?}");
     let commit = sandbox.stage_commit("coding");
     let trailers = sandbox.trailers(&commit);
     let passed = "passed (sh run.sh build, sh run.sh test, sh run.sh lint)";

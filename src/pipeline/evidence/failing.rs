@@ -43,6 +43,9 @@ const FORMS: [&str; 15] = [
     r"^\d+\) (?<name>[\w\\]+::\w+)",
 ];
 
+/// Characters of a name; what is longer is still told apart by its beginning.
+const LONGEST: usize = 200;
+
 static KNOWN: LazyLock<Vec<Regex>> =
     LazyLock::new(|| FORMS.iter().filter_map(|form| Regex::new(form).ok()).collect());
 
@@ -84,7 +87,7 @@ pub(super) fn names(output: &str) -> BTreeSet<String> {
     for line in output.lines().map(str::trim_end) {
         let found = KNOWN.iter().find_map(|form| form.captures(line));
         let Some(name) = found.as_ref().and_then(|found| found.name("name")) else { continue };
-        let name = without_times(name.as_str());
+        let name: String = without_times(name.as_str()).chars().take(LONGEST).collect();
         // What a test printed, as jest shows it.
         if !name.is_empty() && name != "Console" {
             names.insert(name);
