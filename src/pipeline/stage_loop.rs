@@ -226,7 +226,7 @@ impl Pipeline<'_> {
         });
         recorded.heard()?;
         report.findings.extend(self.nothing_changed(spec)?);
-        self.look_at_tests(spec, &mut report)?;
+        self.look_at_tests(spec, progress, &mut report)?;
         Ok(report)
     }
 

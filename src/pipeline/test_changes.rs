@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Pipeline;
+use super::progress::Progress;
 use super::table::{Approves, StageSpec};
 use crate::artifact::check::{Finding, Report};
 use crate::artifact::{Artifact, Store};
@@ -40,14 +41,13 @@ impl Pipeline<'_> {
         };
         let own = |entry: &&Entry| matches!(entry.kind, Kind::Task(_) | Kind::Stage(Stage::Coding));
         let own: Vec<&Entry> = since.iter().filter(own).collect();
-        let git = self.env.git;
         // A file of the session's own that is gone again is no difference from its start.
+        let reader = self.env.git.reader();
         let mut ours: BTreeSet<String> = self.code_since_start(to)?.into_iter().collect();
-        ours.extend(git.changed_paths(&self.session.tip, to)?);
+        ours.extend(reader.diff(Some(&self.session.tip), to)?.into_iter().map(|c| c.path));
         for entry in &own {
-            if let Some(parent) = entry.parents.first() {
-                ours.extend(git.changed_paths(parent, &entry.commit)?);
-            }
+            let changed = reader.diff(entry.parents.first(), &entry.commit)?;
+            ours.extend(changed.into_iter().map(|change| change.path));
         }
         let mut changes = self.tests_since(&start.commit, to, &ours)?;
         for entry in own {
@@ -84,12 +84,13 @@ impl Pipeline<'_> {
     pub(super) fn look_at_tests(
         &self,
         spec: &StageSpec,
+        progress: &Progress,
         report: &mut Report,
     ) -> anyhow::Result<()> {
         if spec.approves != Approves::Tree {
             return Ok(());
         }
-        let changes = self.test_changes(&self.recorder().tree(&self.session.tip)?)?;
+        let changes = self.test_changes(progress.draft.as_ref().unwrap_or(&self.session.tip))?;
         report.warnings.extend(told(&changes));
         let files = self.files();
         let store = Store::new(&files);
