@@ -18,6 +18,7 @@ mod child;
 mod commit;
 mod diff;
 mod fallback;
+mod files;
 mod hooks;
 mod in_the_way;
 mod init;
@@ -42,6 +43,7 @@ mod test_repo;
 
 pub use commit::{CommitOptions, CommitOutcome};
 pub use diff::DiffStyle;
+pub use files::TreeFile;
 pub use hooks::HookChange;
 pub use merge::{MergeOutcome, MergedTree};
 pub use name::{Oid, RefName};

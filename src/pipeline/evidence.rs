@@ -303,7 +303,9 @@ fn list(introduction: &str, names: &[String]) -> String {
 
 /// What a command printed and complained, one after the other.
 fn output_of(result: &CommandResult) -> String {
-    let both = format!("{}\n{}", result.stdout.trim_end(), result.stderr.trim_end());
+    // Where it worked all the same, nobody needs to know.
+    let missing = if result.succeeded() { String::new() } else { result.missing.join("\n") };
+    let both = format!("{}\n{}\n{missing}", result.stdout.trim_end(), result.stderr.trim_end());
     both.trim().to_owned()
 }
 

@@ -37,8 +37,8 @@ impl Pipeline<'_> {
             evidence: progress.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
         };
         match self.recorder().stage(&tip, &record)? {
-            Recorded::Refused { hook, output } => {
-                self.hook_feedback(spec, progress.iteration, &hook, &output)?;
+            Recorded::Refused(why) => {
+                self.refusal_feedback(spec, progress.iteration, &why)?;
                 progress.needs_draft = true;
                 Ok(Turned::Again)
             }

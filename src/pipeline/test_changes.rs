@@ -12,6 +12,7 @@ use regex::Regex;
 
 use super::Pipeline;
 use super::progress::Progress;
+use super::repository::{CONVENTION, CONVENTIONS};
 use super::table::{Approves, StageSpec};
 use crate::artifact::check::{Finding, Report};
 use crate::artifact::{Artifact, Store};
@@ -29,7 +30,7 @@ const TOLD: usize = 20;
 
 /// Says that tests are wanted, somehow.
 static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:unit|integration|e2e|end-to-end|regression)?[ -]?(?:tests?|testing|tested|TDD|pytest|specs)\b").ok()
+    Regex::new(r"(?i-u)\b(?:unit|integration|e2e|end-to-end|regression)?[ -]?(?:tests?|testing|tested|TDD|pytest|specs)\b").ok()
 });
 
 impl Pipeline<'_> {
@@ -143,8 +144,8 @@ impl Pipeline<'_> {
                 && !path.starts_with(".cowork/")
                 && !ours.contains(path)
         };
-        let conventions = super::context::CONVENTIONS.iter().map(|name| git.top().join(name));
-        let mut conventions = conventions.filter_map(|path| std::fs::read_to_string(path).ok());
+        let head = |name: &&str| self.env.workspace.head(name, CONVENTION);
+        let mut conventions = CONVENTIONS.iter().map(head);
         Ok(git.ls_files()?.iter().any(had_tests) || conventions.any(|text| asks(&text)))
     }
 

@@ -75,6 +75,10 @@ impl Tracking for Tracked {
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool> {
         self.0.tracks_below(folder)
     }
+
+    fn ignored(&self) -> anyhow::Result<Vec<String>> {
+        self.0.ignored_files()
+    }
 }
 
 /// True for the session's own documents and records in these directories; the records of a change

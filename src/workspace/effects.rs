@@ -38,6 +38,8 @@ pub trait Tracking {
     fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool>;
     /// Whether git tracks anything below this folder.
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool>;
+    /// Files and folders that git ignores; of a folder that is ignored as a whole only itself.
+    fn ignored(&self) -> anyhow::Result<Vec<String>>;
 }
 
 /// How things stood before a command.
@@ -290,6 +292,10 @@ mod tests {
 
         fn tracks_below(&self, folder: &str) -> anyhow::Result<bool> {
             Ok(folder == "src")
+        }
+
+        fn ignored(&self) -> anyhow::Result<Vec<String>> {
+            Ok(Vec::new())
         }
     }
 

@@ -8,6 +8,7 @@
 mod artifacts;
 mod capture;
 mod command;
+mod dependencies;
 mod detect;
 mod edit;
 mod effects;
@@ -38,6 +39,7 @@ use cap_std::fs::Dir;
 
 pub use artifacts::SessionFiles;
 pub use command::CommandResult;
+pub use dependencies::fetch::{Fetching, Wanted};
 pub use detect::{ProjectCommands, detect_commands};
 pub use effects::{Bulk, Tracking};
 pub use family::abandon as abandon_commands;
@@ -45,8 +47,9 @@ pub use guard::is_dot_git;
 pub use journal::{Fingerprint, Written};
 #[cfg(target_os = "linux")]
 pub use sandbox::run_helper;
-pub use sandbox::{Confinement, Consent, HELPER_WORD, Level};
+pub use sandbox::{Cache, Confinement, Consent, HELPER_WORD, Level};
 
+use crate::secret::Secrets;
 use journal::Journal;
 
 /// Largest file, in bytes, that is read or written as a whole.
@@ -70,8 +73,8 @@ pub struct WorkspaceOptions {
     pub command_prefix: Vec<String>,
     /// How commands are confined.
     pub confinement: Confinement,
-    /// Values that never reach a command's environment nor leave in its output.
-    pub secrets: Vec<String>,
+    /// Keys that never reach a command's environment nor leave in its output.
+    pub secrets: Secrets,
     /// The environment of the program, of which commands get a safe part.
     pub env: Vec<(OsString, OsString)>,
     /// Tells what commands changed; without it, that is not found out.
@@ -179,6 +182,11 @@ impl Workspace {
     pub fn exists(&self, path: &str) -> bool {
         self.resolve_entry(path, guard::Purpose::Look)
             .is_ok_and(|path| self.dir.metadata(path).is_ok_and(|meta| meta.is_file()))
+    }
+
+    /// The user's keys, which nothing a model reads or writes may hold.
+    pub fn secrets(&self) -> &Secrets {
+        self.commands.secrets()
     }
 
     /// The top level of the working tree, with links resolved.

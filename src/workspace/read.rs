@@ -1,6 +1,6 @@
 //! Reading parts of files without holding them in memory.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _};
 
 use super::guard::Purpose;
 use super::{Refusal, Workspace};
@@ -35,6 +35,22 @@ impl Workspace {
                 Err(Refusal::failed(format!("{path} is not UTF-8 text (line {line})")))
             }
             Part::Text(text) => text.render(&path, first),
+        }
+    }
+}
+
+impl Workspace {
+    /// The first bytes of a text file, some more than `bytes` at most, undecodable ones replaced;
+    /// empty for what is no readable regular file within the tree.
+    pub fn head(&self, path: &str, bytes: usize) -> String {
+        let file = self.resolve(path, Purpose::Look).and_then(|path| self.open_regular(&path));
+        let Ok(file) = file else { return String::new() };
+        let mut head = Vec::new();
+        // Some more, so that whoever cuts it can see that something is missing.
+        let limit = u64::try_from(bytes + 4).unwrap_or(u64::MAX);
+        match file.take(limit).read_to_end(&mut head) {
+            Ok(_) => String::from_utf8_lossy(&head).into_owned(),
+            Err(_) => String::new(),
         }
     }
 }

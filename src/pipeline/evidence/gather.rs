@@ -44,7 +44,7 @@ impl Pipeline<'_> {
         known: Option<Evidence>,
         seen: &[Checked],
     ) -> anyhow::Result<Option<Evidence>> {
-        let commands = self.own_commands();
+        let commands = self.commands_to_run();
         if commands.is_empty() {
             return Ok(None);
         }
@@ -67,7 +67,7 @@ impl Pipeline<'_> {
     ) -> anyhow::Result<()> {
         let begun =
             self.earlier_drafts(Stage::Coding) > 0 || !self.session.completed_tasks().is_empty();
-        let commands = self.own_commands();
+        let commands = self.commands_to_run();
         if spec.approves != Approves::Tree || begun || commands.is_empty() {
             return Ok(());
         }
@@ -107,7 +107,7 @@ impl Pipeline<'_> {
         note.filter(|note| note.session == self.session.file.id)
     }
 
-    fn own_commands(&self) -> Vec<(Which, String)> {
+    fn commands_to_run(&self) -> Vec<(Which, String)> {
         let own = (self.env.commands)();
         let all = [(Which::Build, own.build), (Which::Test, own.test), (Which::Lint, own.lint)];
         all.into_iter().filter(|(_, command)| !command.is_empty()).collect()
