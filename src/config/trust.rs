@@ -175,7 +175,7 @@ mod tests {
                     [sandbox]\nnetwork = true\nwritable = [\"/a\", \"/b\"]\n\
                     [models.\"x\\u001b\"]\nbase_url = \"http://a/v1\"\n";
         let shown = restricted(text).unwrap();
-        let all = format!("{}", shown.iter().map(|(k, v)| format!("{k}={v};")).collect::<String>());
+        let all = shown.iter().map(|(k, v)| format!("{k}={v};")).collect::<String>();
         assert!(!all.contains("sk-secret") && !all.contains('\u{1b}'), "{all}");
         assert!(all.contains("project.test=\"a\\u{1b}[2Jb\";"), "{all}");
         assert!(all.contains("sandbox.network=true;"), "{all}");

@@ -114,10 +114,11 @@ impl Secrets {
                 true
             }
             serde_json::Value::Array(items) => {
-                items.iter_mut().fold(false, |any, item| self.withhold(item) || any)
+                items.iter_mut().filter_map(|item| self.withhold(item).then_some(())).count() > 0
             }
             serde_json::Value::Object(fields) => {
-                fields.values_mut().fold(false, |any, field| self.withhold(field) || any)
+                fields.values_mut().filter_map(|field| self.withhold(field).then_some(())).count()
+                    > 0
             }
             _ => false,
         }
