@@ -124,7 +124,8 @@ mod tests {
                 "PAGER=cat",
                 "GIT_PAGER=cat",
                 "GIT_TERMINAL_PROMPT=0",
-                "GIT_OPTIONAL_LOCKS=0"
+                "GIT_OPTIONAL_LOCKS=0",
+                "PYTHONDONTWRITEBYTECODE=1"
             ]
         );
     }
