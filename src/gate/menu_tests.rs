@@ -59,6 +59,7 @@ impl Desk {
             since: None,
             passed: vec!["2 components (2–4)".to_owned(), "every feature covered".to_owned()],
             findings: Vec::new(),
+            warnings: Vec::new(),
             said: Vec::new(),
             actor_said: None,
             critic_said: None,

@@ -156,6 +156,8 @@ pub struct Draft<'a> {
     pub passed: Vec<String>,
     /// Checks that do not, a line each.
     pub findings: Vec<String>,
+    /// What is allowed and yet to be looked at, a line each.
+    pub warnings: Vec<String>,
     /// What the person said last time.
     pub said: Vec<Said>,
     /// The actor's closing words, on a second look.

@@ -82,7 +82,9 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     } else if let (None, Some(main)) = (since, draft.main()) {
         preview(&mut out, paint, width, &clean(main.shown()), place);
     }
-    checks(&mut out, paint, width.min(MAX_WIDTH), &draft.passed, &draft.findings);
+    let lines =
+        Checks { passed: &draft.passed, findings: &draft.findings, warnings: &draft.warnings };
+    checks(&mut out, paint, width.min(MAX_WIDTH), &lines);
     if let Some(said) = &draft.critic_said {
         labelled(&mut out, width, "Critic", said);
     }
@@ -314,11 +316,19 @@ fn signed(paint: Paint, sign: char, line: &str) -> String {
 }
 
 /// What holds, as many to a line as fit; then what does not, a line each.
-fn checks(out: &mut String, paint: Paint, width: usize, passed: &[String], findings: &[String]) {
+/// What the checks found.
+struct Checks<'a> {
+    passed: &'a [String],
+    findings: &'a [String],
+    warnings: &'a [String],
+}
+
+fn checks(out: &mut String, paint: Paint, width: usize, found: &Checks<'_>) {
+    let Checks { passed, findings, warnings } = found;
     let mut line = String::new();
     let mut used = INDENT;
     let mut lines = Vec::new();
-    for check in passed {
+    for check in *passed {
         let check = clean_line(check);
         let columns = console::measure_text_width(&check) + 2;
         if !line.is_empty() && used + 2 + columns > width {
@@ -335,9 +345,11 @@ fn checks(out: &mut String, paint: Paint, width: usize, passed: &[String], findi
     if !line.is_empty() {
         lines.push(line);
     }
-    lines.extend(findings.iter().map(|finding| {
-        format!("{} {}", paint.bad("✗"), hanging(&clean_line(finding), width, INDENT + 2))
-    }));
+    let full = |sign: &str, text: &String| {
+        format!("{sign} {}", hanging(&clean_line(text), width, INDENT + 2))
+    };
+    lines.extend(findings.iter().map(|finding| full(&paint.bad("✗"), finding)));
+    lines.extend(warnings.iter().map(|warning| full(&paint.bold("!"), warning)));
     for (i, line) in lines.iter().enumerate() {
         let label = if i == 0 { "Checks" } else { "" };
         out.push_str(&format!("{label:<INDENT$}{line}\n"));
@@ -362,10 +374,12 @@ mod tests {
         let mut out = String::new();
         let passed = ["one thing".to_owned(), "another thing".to_owned(), "third".to_owned()];
         let findings = ["TASK-002 names a\nfeature that is not there".to_owned()];
-        checks(&mut out, Paint(false), 40, &passed, &findings);
+        let warnings = ["a_test.py: deleted".to_owned()];
+        let found = Checks { passed: &passed, findings: &findings, warnings: &warnings };
+        checks(&mut out, Paint(false), 40, &found);
         assert_eq!(
             out,
-            "Checks   ✓ one thing  ✓ another thing\n         ✓ third\n         ✗ TASK-002 names a feature that\n           is not there\n"
+            "Checks   ✓ one thing  ✓ another thing\n         ✓ third\n         ✗ TASK-002 names a feature that\n           is not there\n         ! a_test.py: deleted\n"
         );
     }
 

@@ -33,6 +33,7 @@ fn program() {
         since: None,
         passed: Vec::new(),
         findings: Vec::new(),
+        warnings: Vec::new(),
         said: Vec::new(),
         actor_said: None,
         critic_said: None,

@@ -153,6 +153,14 @@ impl Git {
         self.author().map(|_| ())
     }
 
+    /// Writes a blob of these bytes.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn store_blob(&self, bytes: impl Into<Vec<u8>>) -> Result<Oid> {
+        self.write(["hash-object", "-w", "--stdin"]).stdin(bytes.into()).oid()
+    }
+
     /// The blob ids these working tree files would have if they were added now, clean filters
     /// applied; `None` for what is not a file or link. With `store`, the blobs are written.
     ///

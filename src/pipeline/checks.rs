@@ -1,7 +1,7 @@
 //! The mechanical checks of a row: what must hold of a draft before anybody is asked about it.
 
+use crate::artifact::Store;
 use crate::artifact::check::{self, Baseline, Finding, Report};
-use crate::artifact::{FeedbackType, Store};
 use crate::config::Limits;
 
 use std::cell::RefCell;
@@ -24,7 +24,7 @@ pub enum Check {
     Design,
     /// Tasks.
     Plan,
-    /// Every task done, and the project's tests pass.
+    /// Every task done, and no command of the project's fails newly.
     Coding,
     /// The check report, and all of the above still holds.
     Report,
@@ -99,7 +99,7 @@ impl Check {
             Self::Plan => check::plan(store, limits, *baseline),
             Self::Coding => {
                 let mut report = check::coding(store, *exists, *baseline);
-                report.merge(tests_pass(*evidence));
+                report.merge(evidence.map(Evidence::report).unwrap_or_default());
                 report
             }
             Self::Report => check::check_report(store),
@@ -121,45 +121,4 @@ pub fn whole_session(stages: &[Stage], input: &CheckInput<'_>) -> Report {
         report.merge(part.run(input));
     }
     report
-}
-
-fn tests_pass(evidence: Option<&Evidence>) -> Report {
-    let mut report = Report::default();
-    match evidence {
-        None => {}
-        Some(evidence) if evidence.passed() => report.passed.push(evidence.trailer()),
-        Some(evidence) => {
-            let said = match evidence.tail.trim() {
-                "" => "it printed nothing; run it to see why".to_owned(),
-                tail => format!("its output ends:\n{tail}"),
-            };
-            let details = format!("{}; {said}", evidence.trailer());
-            let mut finding = Finding::wrong("tests-fail", details).critical();
-            finding.feedback_type = FeedbackType::BuildError;
-            report.findings.push(finding);
-        }
-    }
-    report
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failing_tests_say_something_even_when_they_print_nothing() {
-        let said = |tail: &str| {
-            let tree = "1234567890123456789012345678901234567890".parse().unwrap();
-            let evidence = Evidence {
-                command: "make test".to_owned(),
-                exit: Some(2),
-                timed_out: false,
-                tree,
-                tail: tail.to_owned(),
-            };
-            tests_pass(Some(&evidence)).findings.remove(0).details
-        };
-        assert_eq!(said("a\nb"), "failed (make test, exit 2); its output ends:\na\nb");
-        assert!(said(" \n").ends_with("exit 2); it printed nothing; run it to see why"));
-    }
 }

@@ -4,7 +4,7 @@ use super::context::{artifacts, section};
 use super::evidence::Evidence;
 use super::progress::Progress;
 use super::prompts::{CommandItem, FeedbackItem, Prompt, TaskItem, Variables};
-use super::table::{StageSpec, Work};
+use super::table::{Approves, StageSpec, Work};
 use super::{Pipeline, now};
 use crate::agent::{self, Brief, Run, Transcript};
 use crate::artifact::{Artifact, Feature, Store, Task};
@@ -148,6 +148,7 @@ impl Pipeline<'_> {
             limits: &config.limits,
             commands: &commands,
             ids: &mut ids,
+            code: &|| self.recorder().tree(&self.session.tip).ok().map(String::from),
             person: self.env.person,
             earlier: &earlier,
             now: &at,
@@ -233,6 +234,10 @@ impl Pipeline<'_> {
                 lint: commands.lint,
             },
             evidence: progress.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),
+            failed_before: match spec.approves {
+                Approves::Tree => self.failed_before(),
+                Approves::Artifacts => String::new(),
+            },
             words: String::new(),
             delta: String::new(),
             edited: String::new(),

@@ -11,7 +11,7 @@ use crate::artifact::{FeedbackType, Origin, Severity, Store};
 use crate::event::Event;
 use crate::model::prose::Marker;
 use crate::record::{DraftEnding, Refused};
-use crate::stage::Role;
+use crate::stage::{Role, Stage};
 
 impl Pipeline<'_> {
     /// Makes the next draft and keeps it in its ref.
@@ -33,6 +33,7 @@ impl Pipeline<'_> {
         progress.critic_asks = false;
         progress.asks = None;
         self.mark(progress, progress.iteration, DraftEnding::Partial);
+        self.look_before_coding(spec).await?;
         let pending = self.pending_tasks(spec)?;
         let turned = match spec.work {
             Work::Tasks { .. } if !pending.is_empty() => {
@@ -64,6 +65,7 @@ impl Pipeline<'_> {
         self.keep(spec, progress)?;
         if let (Work::Tasks { .. }, Some(draft)) = (spec.work, &progress.draft) {
             self.warn_outside_scope(&self.code_since_start(draft)?)?;
+            self.warn_of_weakened(draft)?;
         }
         self.goes_on.set(false);
         progress.needs_draft = turned == Turned::Again;
@@ -95,6 +97,10 @@ impl Pipeline<'_> {
         prompt: Prompt,
     ) -> anyhow::Result<Turned> {
         self.announce(spec, progress, None)?;
+        let mut variables = self.variables(spec, progress)?;
+        if spec.stage == Stage::Check {
+            variables.evidence += &self.tests_for_readers(&self.session.tip)?;
+        }
         let part = Part {
             spec,
             role: Role::Actor,
@@ -103,9 +109,10 @@ impl Pipeline<'_> {
             iteration: progress.iteration,
             task: None,
             extra: self.draft_so_far(spec, progress)?,
-            variables: self.variables(spec, progress)?,
+            variables,
         };
-        let run = self.converse(&part, &mut progress.refusals).await?;
+        let mut run = self.converse(&part, &mut progress.refusals).await?;
+        progress.note_checked(&mut run);
         progress.credit.merge(self.taken());
         progress.words.clone_from(&run.text);
         let turned = self.turned(run);
@@ -130,7 +137,8 @@ impl Pipeline<'_> {
             extra: artifacts(&Store::new(&files), &self.session.name, spec.artifacts)?,
             variables: self.variables(spec, progress)?,
         };
-        let run = self.converse(&part, &mut progress.refusals).await?;
+        let mut run = self.converse(&part, &mut progress.refusals).await?;
+        progress.note_checked(&mut run);
         progress.credit.merge(self.taken());
         match crate::model::prose::verdict_marker(&run.text) {
             Some(Marker::Pass) => {}

@@ -34,6 +34,10 @@ impl Pipeline<'_> {
         let mut variables = self.variables(spec, progress)?;
         variables.words = self.words(spec)?;
         variables.delta = self.delta(spec, progress)?;
+        if spec.approves == Approves::Tree {
+            let draft = progress.draft.as_ref().unwrap_or(&self.session.tip);
+            variables.evidence += &self.tests_for_readers(draft)?;
+        }
         let part = Part {
             spec,
             role: Role::Critic,

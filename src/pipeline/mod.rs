@@ -37,6 +37,7 @@ mod summary;
 pub mod table;
 mod take_up;
 mod tasks;
+mod test_changes;
 mod theirs;
 mod usage;
 pub mod verify;
@@ -155,8 +156,8 @@ pub struct Pipeline<'a> {
     goes_on: Cell<bool>,
     /// What the last stop has kept, in words.
     kept: RefCell<Option<String>>,
-    /// Files outside a change's scope that were warned of in this run.
-    outside: RefCell<BTreeSet<String>>,
+    /// Warnings this run has given that are given once.
+    told: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> Pipeline<'a> {
@@ -164,7 +165,7 @@ impl<'a> Pipeline<'a> {
     pub fn new(env: Env<'a>, session: Session) -> Self {
         let stage = Cell::new(session.next_stage().unwrap_or(Stage::Delivery));
         let (under_way, goes_on, kept) = <(RefCell<_>, Cell<_>, RefCell<_>)>::default();
-        Self { env, session, stage, under_way, goes_on, kept, outside: RefCell::default() }
+        Self { env, session, stage, under_way, goes_on, kept, told: RefCell::default() }
     }
 
     /// Ends the run after this stage.
@@ -368,6 +369,14 @@ impl<'a> Pipeline<'a> {
 
     fn warn(&self, text: impl Into<String>) {
         self.env.sink.emit(Event::Warning { text: text.into() });
+    }
+
+    /// A warning that is given once in a run, however often there is reason for it.
+    fn warn_once(&self, text: impl Into<String>) {
+        let text = text.into();
+        if self.told.borrow_mut().insert(text.clone()) {
+            self.warn(text);
+        }
     }
 
     fn note(&self, text: impl Into<String>) {

@@ -4,11 +4,13 @@ use super::Pipeline;
 use super::edit::Edit;
 use super::evidence::Evidence;
 use super::table::StageSpec;
+use crate::agent::Run;
 use crate::artifact::{Feedback, Origin, Store};
 use crate::git::Oid;
 use crate::record::{Approval, Bytes, Credit, DraftNotes};
 use crate::session::{CommittedFiles, Entry, Kind};
 use crate::stage::Stage;
+use crate::tool::Checked;
 
 /// What is known of a stage while it is worked on.
 #[derive(Debug, Default)]
@@ -50,6 +52,8 @@ pub(super) struct Progress {
     pub credit: Credit,
     /// What was run.
     pub evidence: Option<Evidence>,
+    /// The newest run of each of the project's commands that the actor has asked for.
+    pub checked: Vec<Checked>,
     /// How often a hook changed what was approved.
     pub hook_changes: u32,
 }
@@ -58,6 +62,14 @@ impl Progress {
     /// Drafts of this run, which the limit counts.
     pub fn used(&self) -> u32 {
         self.iteration.saturating_sub(self.offset)
+    }
+
+    /// Keeps what a conversation has run of the project's commands.
+    pub fn note_checked(&mut self, run: &mut Run) {
+        for checked in run.outcome.checked.drain(..) {
+            self.checked.retain(|older| older.command != checked.command);
+            self.checked.push(checked);
+        }
     }
 
     /// What is written down with a kept draft.

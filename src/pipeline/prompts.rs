@@ -155,6 +155,8 @@ pub struct Variables {
     pub commands: CommandItem,
     /// What the program ran and found, possibly empty.
     pub evidence: String,
+    /// What failed before anything was changed, possibly empty; only in coding.
+    pub failed_before: String,
     /// Words a critic may want to look at, possibly empty.
     pub words: String,
     /// What changed since the critic last looked, possibly empty.

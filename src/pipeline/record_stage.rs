@@ -1,7 +1,7 @@
 //! The end of a stage: one commit, then its tag.
 
 use super::Pipeline;
-use super::evidence;
+use super::evidence::{self, Evidence};
 use super::progress::Progress;
 use super::stage_loop::{StageEnd, Turned};
 use super::summary::{self, Facts};
@@ -33,7 +33,8 @@ impl Pipeline<'_> {
             iterations: progress.used(),
             approval: progress.approval.clone(),
             credit: progress.credit.clone(),
-            checks: spec.runs_tests.then(|| evidence::trailer(progress.evidence.as_ref())),
+            checks: spec.runs_checks.then(|| evidence::trailer(progress.evidence.as_ref())),
+            evidence: progress.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
         };
         match self.recorder().stage(&tip, &record)? {
             Recorded::Refused(why) => {

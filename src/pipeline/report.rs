@@ -319,7 +319,7 @@ fn text(words: &str) -> String {
 }
 
 /// Words as a cell of a table, or on a line.
-fn cell(words: &str, most: usize) -> String {
+pub(super) fn cell(words: &str, most: usize) -> String {
     text(&shortened(&one_line(words), most))
 }
 

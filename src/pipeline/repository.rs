@@ -33,14 +33,14 @@ const SYMBOLS: usize = 6_000;
 /// Bytes of the README's beginning.
 const README: usize = 1_200;
 /// Bytes of each convention file.
-const CONVENTION: usize = 4_000;
+pub const CONVENTION: usize = 4_000;
 /// Bytes of the list of files the session has changed.
 const CHANGED: usize = 1_500;
 /// Bytes of the map of what it has written.
 const WRITTEN: usize = 4_000;
 
 /// Files that say how people work here.
-const CONVENTIONS: [&str; 2] = ["AGENTS.md", "CONTRIBUTING.md"];
+pub const CONVENTIONS: [&str; 2] = ["AGENTS.md", "CONTRIBUTING.md"];
 
 /// The note in the session's room that keeps the text.
 const NOTE: &str = "repository.json";

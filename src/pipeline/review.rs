@@ -347,6 +347,7 @@ impl Pipeline<'_> {
             since: look.since,
             passed: report.passed,
             findings: report.findings.into_iter().map(|finding| finding.details).collect(),
+            warnings: report.warnings,
             said: look.said,
             actor_said: look.actor_said,
             critic_said: progress.judged.as_ref().map(|(_, words)| words.clone()),

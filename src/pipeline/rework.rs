@@ -31,7 +31,7 @@ impl Pipeline<'_> {
         spec: &StageSpec,
         found: &mut Option<Evidence>,
     ) -> anyhow::Result<Option<StageEnd>> {
-        *found = self.evidence(None).await?;
+        *found = self.evidence(None, &[]).await?;
         let files = self.files();
         let baseline = self.baseline_of_change()?;
         let recorded = Recorded::at(self.env.git, &self.session.tip);

@@ -153,11 +153,9 @@ impl Pipeline<'_> {
     /// Warns once of each file outside the change's scope.
     pub(super) fn warn_outside_scope(&self, touched: &[String]) -> anyhow::Result<()> {
         for path in self.outside_scope(touched)? {
-            if self.outside.borrow_mut().insert(path.clone()) {
-                self.warn(format!(
-                    "{path} is outside the scope of this change (affected_files in change_request.json)"
-                ));
-            }
+            self.warn_once(format!(
+                "{path} is outside the scope of this change (affected_files in change_request.json)"
+            ));
         }
         Ok(())
     }

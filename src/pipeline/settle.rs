@@ -1,24 +1,22 @@
-//! What follows from a draft without asking anybody: feature statuses, the program's own section
-//! of the check report, and the project's tests run on the tree as it is.
+//! What follows from a draft without asking anybody: feature statuses, and the program's own
+//! sections of the reports.
 
 use std::fmt::Write as _;
 
 use super::Pipeline;
 use super::evidence::Evidence;
 use super::progress::Progress;
-use super::report::with_sections;
+use super::report::{cell, with_sections};
 use super::table::StageSpec;
 use super::usage::USAGE;
 use crate::artifact::check::derive_feature_status;
 use crate::artifact::{Artifact, FeatureStatus, Store};
-use crate::event::Event;
 use crate::pipeline::checks::{CheckInput, Recorded, whole_session};
 use crate::session::artifact_path;
 use crate::stage::Stage;
-use crate::workspace::Refusal;
 
-/// What a shell answers for a program that is not there (POSIX, 2.8.2).
-const NO_SUCH_COMMAND: i32 = 127;
+/// Characters of a line that tells what was run or found.
+const LINE: usize = 1_000;
 
 /// The heading of the part of `check_report.md` the program writes itself.
 const MECHANICAL: &str = "## What the program checked itself";
@@ -98,44 +96,6 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Runs the project's tests on the tree as it is, unless that was done already.
-    pub(super) async fn evidence(
-        &self,
-        known: Option<Evidence>,
-    ) -> anyhow::Result<Option<Evidence>> {
-        let command = &(self.env.commands)().test;
-        if command.is_empty() {
-            return Ok(None);
-        }
-        let tree = self.recorder().tree(&self.session.tip)?;
-        if let Some(known) = known
-            && self.same_code(&known.tree, &tree)?
-        {
-            return Ok(Some(known));
-        }
-        self.env.sink.emit(Event::Note { text: format!("running {command}") });
-        let timeout = self.env.config.limits.command_timeout_max_s;
-        let gathered = Evidence::gather(self.env.workspace, command, timeout, tree).await;
-        let evidence = match gathered {
-            Ok(evidence) => evidence,
-            Err(error) if error.is::<Refusal>() => {
-                self.warn(format!("{command} was not allowed to run; the tests were not run"));
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        if evidence.exit == Some(NO_SUCH_COMMAND) {
-            self.warn(format!("{command} is not installed here; the tests were not run"));
-            return Ok(None);
-        }
-        Ok(Some(evidence))
-    }
-
-    fn same_code(&self, a: &crate::git::Oid, b: &crate::git::Oid) -> anyhow::Result<bool> {
-        let paths = self.env.git.changed_paths(a, b)?;
-        Ok(paths.iter().all(|path| path.starts_with(".cowork/")))
-    }
-
     /// What the program checked, as a section of the check report.
     pub(super) fn mechanical_section(
         &self,
@@ -158,26 +118,38 @@ impl Pipeline<'_> {
         );
         recorded.heard()?;
         let mut out = format!("{MECHANICAL}\n\n");
-        match evidence {
-            Some(evidence) => {
-                let code = evidence.exit.map_or_else(|| "none".to_owned(), |code| code.to_string());
-                let _ = writeln!(
-                    out,
-                    "- `{}` on tree `{}`: exit code {code}",
-                    evidence.command,
-                    evidence.tree.abbreviated()
-                );
-            }
-            None => out += "- no test command is known for this project: nothing was run\n",
+        let runs = evidence.map(Evidence::lines).unwrap_or_default();
+        if runs.is_empty() {
+            out += "- no build, test or lint command is known for this project: nothing was run\n";
+        }
+        for line in &runs {
+            let _ = writeln!(out, "- {}", cell(line, LINE));
         }
         for line in &report.passed {
-            let _ = writeln!(out, "- {line}");
+            let _ = writeln!(out, "- {}", cell(line, LINE));
         }
         for finding in &report.findings {
             let _ = writeln!(out, "- not met: {}", finding.details);
         }
+        for line in &report.warnings {
+            let _ = writeln!(out, "- {}", cell(line, LINE));
+        }
+        out += &self.weakened_item()?;
         for path in self.outside_scope(&self.code_since_start(&self.session.tip)?)? {
             let _ = writeln!(out, "- outside the scope of the change: {path}");
+        }
+        Ok(out)
+    }
+
+    /// The item of the check report about tests that were deleted, skipped or weakened.
+    fn weakened_item(&self) -> anyhow::Result<String> {
+        let weakened = self.test_changes(&self.session.tip)?.weakened;
+        if weakened.is_empty() {
+            return Ok("- no test was deleted, skipped or weakened\n".into());
+        }
+        let mut out = "- tests that were deleted, skipped or weakened:\n".to_owned();
+        for weakened in &weakened {
+            let _ = writeln!(out, "  - {}", cell(&weakened.to_string(), LINE));
         }
         Ok(out)
     }

@@ -78,7 +78,7 @@ impl Pipeline<'_> {
             return Ok(StageEnd::Waiting(reason));
         };
         progress.evidence = evidence;
-        if spec.runs_tests && spec.stage == Stage::Coding {
+        if spec.runs_checks && spec.stage == Stage::Coding {
             self.tell_change_so_far()?;
         }
         self.take_up_comments(spec, &mut progress)?;
@@ -180,8 +180,9 @@ impl Pipeline<'_> {
         spec: &StageSpec,
         progress: &mut Progress,
     ) -> anyhow::Result<Turned> {
-        if spec.runs_tests {
-            progress.evidence = self.evidence(progress.evidence.take()).await?;
+        if spec.runs_checks {
+            let known = progress.evidence.take();
+            progress.evidence = self.evidence(known, &progress.checked).await?;
         }
         let report = self.report(spec, progress)?;
         if report.is_ok() {
@@ -225,6 +226,7 @@ impl Pipeline<'_> {
         });
         recorded.heard()?;
         report.findings.extend(self.nothing_changed(spec)?);
+        self.look_at_tests(spec, progress, &mut report)?;
         let leaks = self.recorder().leaks(&self.session.tip)?;
         if !leaks.is_empty() {
             report.findings.push(secrets_found(&leaks));

@@ -57,10 +57,8 @@ pub fn subject(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
         Stage::Check => {
             let features = store.features()?.features;
             let held = features.iter().filter(|f| f.status >= FeatureStatus::Implemented).count();
-            let tests = facts.evidence.map_or_else(
-                || "no tests to run".to_owned(),
-                |e| format!("{} {}", e.command, if e.passed() { "passed" } else { "failed" }),
-            );
+            let none = || "no tests to run".to_owned();
+            let tests = facts.evidence.map_or_else(none, Evidence::summary);
             format!("{} covered, {tests}", count(held, "feature"))
         }
         Stage::Delivery => title_of(store, Artifact::DeliveryReport, facts.title)?,
@@ -93,13 +91,12 @@ pub fn body(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
                 let _ = writeln!(out, "- {} {}", item.id, item.title);
             }
         }
-        Stage::Check => {
-            if let Some(evidence) = facts.evidence {
-                let _ =
-                    writeln!(out, "{} on tree {}", evidence.trailer(), evidence.tree.abbreviated());
+        Stage::Coding | Stage::Check => {
+            for line in facts.evidence.map(Evidence::lines).unwrap_or_default() {
+                let _ = writeln!(out, "- {line}");
             }
         }
-        Stage::Idea | Stage::Coding | Stage::Delivery => {}
+        Stage::Idea | Stage::Delivery => {}
     }
     if !facts.approval.trim().is_empty() {
         let said: String = facts.approval.trim().chars().take(MOST_SAID).collect();

@@ -67,8 +67,8 @@ pub struct StageSpec {
     pub check: Check,
     /// What an approval names.
     pub approves: Approves,
-    /// The program runs the project's tests on this stage's tree.
-    pub runs_tests: bool,
+    /// The program runs the project's build, tests and lint on this stage's tree.
+    pub runs_checks: bool,
 }
 
 /// One of the two forms a stage's result has.
@@ -165,7 +165,7 @@ pub const TABLE: &[StageSpec] = &[
         artifacts: &[Artifact::ChangeRequest],
         check: Check::Triage,
         approves: Approves::Artifacts,
-        runs_tests: false,
+        runs_checks: false,
     },
     StageSpec {
         stage: Stage::Idea,
@@ -179,7 +179,7 @@ pub const TABLE: &[StageSpec] = &[
         artifacts: &[Artifact::Idea],
         check: Check::Idea,
         approves: Approves::Artifacts,
-        runs_tests: false,
+        runs_checks: false,
     },
     StageSpec {
         stage: Stage::Prd,
@@ -211,7 +211,7 @@ pub const TABLE: &[StageSpec] = &[
         artifacts: &[Artifact::Prd, Artifact::Requirements, Artifact::Features],
         check: Check::Prd,
         approves: Approves::Artifacts,
-        runs_tests: false,
+        runs_checks: false,
     },
     StageSpec {
         stage: Stage::Design,
@@ -246,7 +246,7 @@ pub const TABLE: &[StageSpec] = &[
         artifacts: &[Artifact::Design, Artifact::DesignSpec],
         check: Check::Design,
         approves: Approves::Artifacts,
-        runs_tests: false,
+        runs_checks: false,
     },
     StageSpec {
         stage: Stage::Plan,
@@ -295,7 +295,7 @@ pub const TABLE: &[StageSpec] = &[
         artifacts: &[Artifact::Plan, Artifact::ImplementationPlan],
         check: Check::Plan,
         approves: Approves::Artifacts,
-        runs_tests: false,
+        runs_checks: false,
     },
     StageSpec {
         stage: Stage::Coding,
@@ -342,7 +342,7 @@ pub const TABLE: &[StageSpec] = &[
         artifacts: &[Artifact::ImplementationPlan],
         check: Check::Coding,
         approves: Approves::Tree,
-        runs_tests: true,
+        runs_checks: true,
     },
     StageSpec {
         stage: Stage::Check,
@@ -373,7 +373,7 @@ pub const TABLE: &[StageSpec] = &[
         artifacts: &[Artifact::CheckReport],
         check: Check::Report,
         approves: Approves::Artifacts,
-        runs_tests: true,
+        runs_checks: true,
     },
     StageSpec {
         stage: Stage::Delivery,
@@ -394,7 +394,7 @@ pub const TABLE: &[StageSpec] = &[
         artifacts: &[Artifact::DeliveryReport],
         check: Check::Delivery,
         approves: Approves::Artifacts,
-        runs_tests: false,
+        runs_checks: false,
     },
 ];
 

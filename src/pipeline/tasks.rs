@@ -2,7 +2,7 @@
 
 use super::Pipeline;
 use super::conversation::Part;
-use super::evidence;
+use super::evidence::{self, Evidence};
 use super::progress::Progress;
 use super::stage_loop::Turned;
 use super::summary;
@@ -48,7 +48,8 @@ impl Pipeline<'_> {
                 extra: String::new(),
                 variables,
             };
-            let run = self.converse(&part, &mut progress.refusals).await?;
+            let mut run = self.converse(&part, &mut progress.refusals).await?;
+            progress.note_checked(&mut run);
             self.taken();
             let credit = self.task_credit(&task.id, progress.iteration);
             let said = run.text.clone();
@@ -92,7 +93,7 @@ impl Pipeline<'_> {
             return Ok(TaskEnd::Open);
         }
         self.settle(spec, progress)?;
-        let evidence = self.evidence(progress.evidence.take()).await?;
+        let evidence = self.evidence(progress.evidence.take(), &progress.checked).await?;
         let record = TaskRecord {
             id: task.id.clone(),
             title: task.title.clone(),
@@ -100,6 +101,7 @@ impl Pipeline<'_> {
             feature: task.feature_id.clone(),
             credit,
             checks: evidence::trailer(evidence.as_ref()),
+            evidence: evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
         };
         progress.evidence = evidence;
         self.warn_of_bulk();

@@ -97,6 +97,8 @@ pub struct StageRecord {
     pub credit: Credit,
     /// What the program ran on that tree.
     pub checks: Option<String>,
+    /// Each of its commands with how it ended, its log and its tree.
+    pub evidence: Vec<String>,
 }
 
 /// Writes a session's commits and refs.
@@ -299,6 +301,7 @@ impl Recorder<'_> {
         trailers.push(key::FEATURE, &task.feature);
         task.credit.push(&mut trailers, self.project.attribution);
         trailers.push(key::CHECKS, &task.checks);
+        task.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
         let subject = self.subject(Stage::Coding.name(), &format!("{} {}", task.id, task.title));
         let message = Message { subject, body: task.body.clone(), trailers };
         point("task.before-commit");
@@ -321,6 +324,7 @@ impl Recorder<'_> {
         if let Some(checks) = &record.checks {
             trailers.push(key::CHECKS, checks);
         }
+        record.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
         if let Some(by) = record.approval.as_ref().and_then(|approval| approval.by.as_ref()) {
             trailers.push(key::REVIEWED_BY, by);
         }
@@ -396,6 +400,8 @@ pub struct TaskRecord {
     pub credit: Credit,
     /// What the program ran on that tree.
     pub checks: String,
+    /// Each of its commands with how it ended, its log and its tree.
+    pub evidence: Vec<String>,
 }
 
 /// The command that gives an operation up.

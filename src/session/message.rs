@@ -44,6 +44,8 @@ pub mod key {
     pub const COST: &str = "Cowork-Cost";
     /// What the program itself ran.
     pub const CHECKS: &str = "Cowork-Checks";
+    /// Beside it, one a command: how it ended, the blob that holds its log, the tree it ran on.
+    pub const EVIDENCE: &str = "Cowork-Evidence";
     /// On a draft that waits: `approved` when the critic has approved these bytes (critic-first
     /// order), `asks` when it wants a person's decision. On a kept draft: `approved` and the bytes,
     /// or `asks` and what for.

@@ -1,7 +1,7 @@
 //! The command tools: a shell command of the model's, and the project's own tests and lint.
 
 use super::plain::{Args, Kind, Waiting};
-use super::{Answer, Context, Field, ProjectCommands, Tool};
+use super::{Answer, Checked, Context, Field, ProjectCommands, Tool};
 use crate::workspace::CommandResult;
 
 static TOOLS: [Waiting; 3] = [
@@ -46,12 +46,13 @@ async fn run(context: &Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
 
 /// Runs a command of the project's own.
 async fn check(
-    context: &Context<'_>,
+    context: &mut Context<'_>,
     args: Args<'_>,
     what: &str,
     own: fn(&ProjectCommands) -> &str,
 ) -> anyhow::Result<Answer> {
-    let own = own(context.commands);
+    let commands = context.commands;
+    let own = own(commands);
     // A whole test suite may take what a build may.
     let limit = Some(context.limits.command_timeout_max_s);
     let (command, result) = match args.some_text("command") {
@@ -69,8 +70,13 @@ async fn check(
                 Some(path) => narrowed(own, &context.workspace.existing(path)?),
                 None => own.to_owned(),
             };
-            let result = context.workspace.run_trusted(&command, limit).await?;
-            (command, result)
+            let code = (context.code)();
+            let result = context.workspace.run_check(&command, limit).await?;
+            let shown = result.shortened();
+            if let Some(code) = code.filter(|_| command == own) {
+                context.outcome.checked.push(Checked { command: command.clone(), code, result });
+            }
+            (command, shown)
         }
     };
     let verdict = if result.succeeded() { "passed" } else { "failed" };
@@ -151,9 +157,12 @@ mod tests {
         assert!(own[0].text.starts_with("passed: `echo tested & wait`, exit 0"), "{}", own[0].text);
         let (other, _) = commands("false", &check(json!({"command": "true"})));
         assert!(!other[0].ok && other[0].text.contains("is `false`"));
-        let (failed, _) = commands("false", &check(json!({})));
+        let (failed, outcome) = commands("false", &check(json!({})));
+        let ran: Vec<_> = outcome.checked.iter().map(|ran| (&*ran.command, &*ran.code)).collect();
+        assert_eq!(ran, [("false", "code")]);
         assert!(failed[0].ok && failed[0].text.starts_with("failed: `false`, exit 1"));
-        let (given, _) = commands("", &check(json!({"command": "true"})));
+        let (given, outcome) = commands("", &check(json!({"command": "true"})));
+        assert!(outcome.checked.is_empty(), "a command of the model's is no evidence");
         assert!(given[0].text.starts_with("passed: `true`"));
         let (none, _) = commands("", &check(json!({})));
         assert!(!none[0].ok && none[0].text.contains("give one"));

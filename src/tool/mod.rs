@@ -29,7 +29,7 @@ use crate::artifact::{Feedback, IdFloors, Store};
 use crate::config::Limits;
 use crate::model::{BoxFuture, ToolSpec};
 use crate::stage::{Role, Stage};
-use crate::workspace::Workspace;
+use crate::workspace::{CommandResult, Workspace};
 
 pub use crate::workspace::ProjectCommands;
 
@@ -87,6 +87,17 @@ pub struct GoBack {
     pub reason: String,
 }
 
+/// A run of one of the project's own commands, whole and as it is.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The command.
+    pub command: String,
+    /// What it ran on, as [`Context::code`] names it.
+    pub code: String,
+    /// How it ended.
+    pub result: CommandResult,
+}
+
 /// What the tools of one agent run have said besides their effects.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -106,6 +117,8 @@ pub struct Outcome {
     pub guard_refusals: u32,
     /// Why the run gets nowhere by itself: calls that fail, are refused or repeat.
     pub astray: Option<String>,
+    /// The project's own commands that were run.
+    pub checked: Vec<Checked>,
 }
 
 impl Outcome {
@@ -141,6 +154,8 @@ pub struct Context<'a> {
     pub commands: &'a ProjectCommands,
     /// Numbers used so far.
     pub ids: &'a mut IdFloors,
+    /// The name of the code as it is in the working tree now, where there is one.
+    pub code: &'a dyn Fn() -> Option<String>,
     /// Who can be asked.
     pub person: &'a dyn Person,
     /// Stages before this one, which the model may want to go back to.

@@ -187,7 +187,7 @@ pub struct Waiting {
     /// Arguments.
     pub fields: &'static [Field],
     /// Does it.
-    pub run: for<'a> fn(&'a Context<'_>, Args<'a>) -> BoxFuture<'a, anyhow::Result<Answer>>,
+    pub run: for<'a> fn(&'a mut Context<'_>, Args<'a>) -> BoxFuture<'a, anyhow::Result<Answer>>,
 }
 
 impl Tool for Waiting {

@@ -92,6 +92,7 @@ impl Bench {
             commands: &self.commands,
             // One test's worth of memory, so that a context can own what it borrows.
             ids: Box::leak(Box::new(IdFloors::default())),
+            code: &|| Some("code".to_owned()),
             person: self,
             earlier: &ORDER[..at],
             now: NOW,

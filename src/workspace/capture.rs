@@ -6,23 +6,31 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::secret::Secrets;
 
-/// Bytes kept of a stream: all of it up to this, else half from each end.
-const KEEP: usize = 10_000;
-const HALF: usize = KEEP / 2;
+/// Bytes a model is shown of a stream: all of it up to this, else half from each end.
+pub(super) const SHOWN: usize = 10_000;
+/// Bytes kept of a stream of the project's own checks, which is read for the names of tests.
+pub(super) const LOGGED: usize = 256 * 1024;
 
 /// What is kept of one stream.
 pub(super) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
+    /// Bytes kept: all of the stream up to this, else half from each end.
+    keep: usize,
     /// Kept beyond what is shown, so that a secret is never cut in two before it is blanked out.
     margin: usize,
 }
 
 impl Capture {
-    pub(super) fn new(secrets: &Secrets) -> Self {
+    pub(super) fn new(secrets: &Secrets, keep: usize) -> Self {
         let margin = secrets.longest() + 4;
-        Self { head: Vec::new(), tail: VecDeque::new(), total: 0, margin }
+        Self { head: Vec::new(), tail: VecDeque::new(), total: 0, keep, margin }
+    }
+
+    /// Whether something had to be left out.
+    pub(super) fn is_cut(&self) -> bool {
+        self.total > self.keep as u64
     }
 
     /// Reads until the stream ends.
@@ -38,25 +46,36 @@ impl Capture {
 
     fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let room = (KEEP + self.margin).saturating_sub(self.head.len());
+        let room = (self.keep + self.margin).saturating_sub(self.head.len());
         self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.tail.extend(bytes);
-        let excess = self.tail.len().saturating_sub(HALF + self.margin);
+        let excess = self.tail.len().saturating_sub(self.keep / 2 + self.margin);
         self.tail.drain(..excess);
     }
 
     /// As text: the secrets blanked out, the middle left out and a line that says how much.
     pub(super) fn text(mut self, secrets: &Secrets) -> String {
-        if self.total <= KEEP as u64 {
+        if !self.is_cut() {
             return blanked(&self.head, secrets);
         }
-        let head = blanked(&self.head[..HALF + self.margin], secrets);
+        let head = blanked(&self.head[..self.keep / 2 + self.margin], secrets);
         let end = boundary(&head, head.len().saturating_sub(self.margin));
         let tail = blanked(self.tail.make_contiguous(), secrets);
         let start = boundary(&tail, self.margin.min(tail.len()));
-        let cut = self.total - KEEP as u64;
+        let cut = self.total - self.keep as u64;
         format!("{}\n[… {cut} bytes left out …]\n{}", &head[..end], &tail[start..])
     }
+}
+
+/// Head and tail of a text that is longer than a model is shown.
+pub(super) fn shortened(text: &str) -> String {
+    if text.len() <= SHOWN {
+        return text.to_owned();
+    }
+    let head = &text[..boundary(text, SHOWN / 2)];
+    let tail = &text[boundary(text, text.len() - SHOWN / 2)..];
+    let cut = text.len() - head.len() - tail.len();
+    format!("{head}\n[… {cut} bytes left out …]\n{tail}")
 }
 
 /// The character boundary at or before a place.
@@ -76,11 +95,11 @@ mod tests {
     use super::*;
 
     fn text(pieces: &[&str], secrets: &Secrets) -> String {
-        let mut capture = Capture::new(secrets);
+        let mut capture = Capture::new(secrets, SHOWN);
         for piece in pieces {
             capture.push(piece.as_bytes());
         }
-        assert!(capture.head.len() + capture.tail.len() < 2 * KEEP);
+        assert!(capture.head.len() + capture.tail.len() < 2 * SHOWN);
         capture.text(secrets)
     }
 
@@ -92,6 +111,10 @@ mod tests {
         let text = text(&[&long], &none);
         assert!(text.starts_with("first") && text.ends_with("last") && text.len() < 10_100);
         assert!(text.contains("[… 1990009 bytes left out …]"), "{}", &text[4990..5050]);
+        assert_eq!(shortened("ab"), "ab");
+        let text = shortened(&long);
+        assert!(text.starts_with("first") && text.ends_with("last") && text.len() < 10_100);
+        assert!(text.contains("[… 1990009 bytes left out …]"));
     }
 
     #[test]

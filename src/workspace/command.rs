@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
-use super::capture::Capture;
+use super::capture::{Capture, LOGGED, SHOWN, shortened};
 use super::dependencies::fetch::Known;
 use super::effects::BEAT;
 use super::family::Family;
@@ -39,6 +39,8 @@ pub struct CommandResult {
     pub stdout: String,
     /// Head and tail of its complaints.
     pub stderr: String,
+    /// Something of what it printed is left out.
+    pub cut: bool,
     /// How long it took.
     pub seconds: f64,
     /// New folders with too many files to be recorded, and how many.
@@ -60,6 +62,13 @@ impl CommandResult {
             Some(code) => format!("exit {code}"),
             None => "ended by a signal".to_owned(),
         }
+    }
+
+    /// The same with no more output than a model is shown.
+    #[must_use]
+    pub fn shortened(&self) -> Self {
+        let [stdout, stderr] = [&self.stdout, &self.stderr].map(|text| shortened(text));
+        Self { stdout, stderr, ..self.clone() }
     }
 }
 
@@ -123,6 +132,25 @@ impl Workspace {
         command: &str,
         timeout_s: Option<u64>,
     ) -> anyhow::Result<CommandResult> {
+        self.run_keeping(command, timeout_s, SHOWN).await
+    }
+
+    /// Like [`Self::run_trusted`], for the project's own build, tests and lint: so much of the
+    /// output is kept that the names of failing tests are in it.
+    pub async fn run_check(
+        &self,
+        command: &str,
+        timeout_s: Option<u64>,
+    ) -> anyhow::Result<CommandResult> {
+        self.run_keeping(command, timeout_s, LOGGED).await
+    }
+
+    async fn run_keeping(
+        &self,
+        command: &str,
+        timeout_s: Option<u64>,
+        keep: usize,
+    ) -> anyhow::Result<CommandResult> {
         let _turn = ONE_AT_A_TIME.lock().await;
         let settings = &self.commands;
         let missing = self.fetch_dependencies(command).await?;
@@ -132,14 +160,14 @@ impl Workspace {
             false => None,
         };
         let limit = timeout_s.unwrap_or(settings.timeout_s);
-        Ok(CommandResult { missing, ..self.run_within(command, confined, limit).await? })
+        Ok(CommandResult { missing, ..self.run_within(command, confined, limit, keep).await? })
     }
 
     /// Runs a command of this program's own beside that of somebody else, confined the same way.
     pub(super) async fn run_confined(&self, command: &str) -> anyhow::Result<CommandResult> {
         let settings = &self.commands;
         let confined = settings.sandbox.confine(command, &settings.env)?;
-        self.run_within(command, confined, settings.timeout_max_s).await
+        self.run_within(command, confined, settings.timeout_max_s, SHOWN).await
     }
 
     /// Runs the command that fetches dependencies: confined, but with the network.
@@ -147,7 +175,7 @@ impl Workspace {
         let settings = &self.commands;
         let confined = settings.sandbox.confine_to_fetch(&settings.env)?;
         let confined = confined.context("nothing is fetched where nothing is confined")?;
-        self.run_within(command, Some(confined), settings.timeout_max_s).await
+        self.run_within(command, Some(confined), settings.timeout_max_s, SHOWN).await
     }
 
     async fn run_within(
@@ -155,6 +183,7 @@ impl Workspace {
         command: &str,
         confined: Option<Confined>,
         timeout_s: u64,
+        keep: usize,
     ) -> anyhow::Result<CommandResult> {
         let settings = &self.commands;
         let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
@@ -166,8 +195,8 @@ impl Workspace {
         let mut child = self.shell(command, confined).spawn().context("starting the shell")?;
         family.led_by(child.id());
 
-        let mut stdout = Capture::new(&settings.secrets);
-        let mut stderr = Capture::new(&settings.secrets);
+        let mut stdout = Capture::new(&settings.secrets, keep);
+        let mut stderr = Capture::new(&settings.secrets, keep);
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let status = {
             let reading = async { tokio::join!(stdout.drain(out), stderr.drain(err)) };
@@ -200,6 +229,7 @@ impl Workspace {
         Ok(CommandResult {
             exit: status.ok().as_ref().and_then(ExitStatus::code).filter(|_| !timed_out),
             timed_out,
+            cut: stdout.is_cut() || stderr.is_cut(),
             stdout: stdout.text(&settings.secrets),
             stderr: stderr.text(&settings.secrets),
             seconds,

@@ -52,15 +52,16 @@ const PREFIXES: [&str; 6] = ["LC_", "npm_config_", "NPM_CONFIG_", "PIP_", "UV_",
 const SECRET_WORDS: [&str; 7] =
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
 
-/// Set for every command: no colours, no pagers, no questions, and a `git status` that does not
-/// lock the index under our own git.
-const SET: [(&str, &str); 6] = [
+/// Set for every command: no colours, no pagers, no questions, no bytecode beside the sources,
+/// where it would be recorded, and a `git status` that does not lock the index under our own git.
+const SET: [(&str, &str); 7] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_OPTIONAL_LOCKS", "0"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 
 /// The environment of a command. Variables whose value holds one of `secrets` are left out.
@@ -123,7 +124,8 @@ mod tests {
                 "PAGER=cat",
                 "GIT_PAGER=cat",
                 "GIT_TERMINAL_PROMPT=0",
-                "GIT_OPTIONAL_LOCKS=0"
+                "GIT_OPTIONAL_LOCKS=0",
+                "PYTHONDONTWRITEBYTECODE=1"
             ]
         );
     }

@@ -32,6 +32,8 @@ mod disk;
 #[cfg(unix)]
 mod edit;
 #[cfg(unix)]
+mod evidence;
+#[cfg(unix)]
 mod exit_codes;
 mod faults;
 mod feedback;

@@ -134,6 +134,22 @@ fn while_a_command_of_the_model_runs_it_is_killed_and_the_draft_kept() {
 }
 
 #[test]
+fn while_the_projects_tests_run_they_are_killed_and_run_again_by_the_next() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set_env("COWORK_TEST_SANDBOX", "none");
+    let moment = Moment::new(&sandbox);
+    sandbox.git(&["config", "cowork.project.test", &moment.script]);
+    let outcome = moment.run(&sandbox, &NEW, |program, script| {
+        kill_process(program, Signal::INT).unwrap();
+        gone(script);
+    });
+    outcome.exits(130);
+    assert_eq!(sandbox.stages("main..cowork/todo").last().unwrap(), "plan");
+    sandbox.assert_sound();
+    goes_on(&sandbox);
+}
+
+#[test]
 fn a_slow_hook_is_waited_for_once_and_not_twice() {
     for twice in [false, true] {
         let sandbox = Sandbox::new();

@@ -111,6 +111,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Evidence for the critic, never a refusal.
     pub notes: Vec<String>,
+    /// What a person should know of it, never a refusal.
+    pub warnings: Vec<String>,
 }
 
 impl Report {
@@ -124,6 +126,7 @@ impl Report {
         self.passed.extend(other.passed);
         self.findings.extend(other.findings);
         self.notes.extend(other.notes);
+        self.warnings.extend(other.warnings);
     }
 
     pub(crate) fn find(&mut self, finding: Finding) {

@@ -1,0 +1,202 @@
+//! Which tests failed, read from what common test runners print.
+//!
+//! All forms are tried on every line, because a command such as `make test` does not tell which
+//! runner it starts. A name has to be the same in two runs and needs no other meaning.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Lines that name a failing test, each with a group `name`.
+const FORMS: [&str; 15] = [
+    // cargo test
+    r"^test (?<name>\S.*?)(?: - should panic)? \.\.\. FAILED$",
+    // cargo nextest
+    r"^\s+(?:FAIL|TIMEOUT|ABORT|SIG[A-Z]+) \[[^\]]*\](?: \([^)]*\))? +(?<name>\S.*)$",
+    // pytest
+    r"^(?:FAILED|ERROR) (?<name>\S+::.*?|\S+\.py)(?: - .*)?$",
+    // unittest
+    r"^(?:FAIL|ERROR): (?<name>\S+ \([\w.]+\).*)$",
+    // go test, a package; its tests are read by `go_tests`
+    r"^FAIL\t(?<name>\S+(?: \[[^\]]+\])?)",
+    // jest and vitest, a file or a test in it
+    r"^\s*FAIL\s+(?:\|[^|]*\| )?(?<name>\S+\.[cm]?[jt]sx?(?: > .*)?)(?: \([^)]*\))?$",
+    // jest
+    r"^\s+● (?<name>\S.*)$",
+    // jest, mocha, vitest and node, one test
+    r"^\s*[✕×✖✗] (?<name>\S.*)$",
+    // mocha
+    r"^\s+\d+\) (?<name>\S.*)$",
+    // TAP: node, bats, prove
+    r"^\s*not ok \d+(?: -)? (?<name>[^#]*?)\s*(?:# (?:time|duration).*)?$",
+    // gradle
+    r"^(?<name>\S+ > .+) FAILED$",
+    // maven
+    r"^\[ERROR\]\s+(?<name>[\w$]+(?:\.[\w$]+)+):\d+",
+    // dotnet
+    r"^\s+Failed (?<name>\S+) \[",
+    // rspec
+    r"^rspec \S+ # (?<name>.+)$",
+    // phpunit
+    r"^\d+\) (?<name>[\w\\]+::\w+)",
+];
+
+/// Characters of a name; what is longer is still told apart by its beginning.
+const LONGEST: usize = 200;
+
+static KNOWN: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| FORMS.iter().filter_map(|form| Regex::new(form).ok()).collect());
+
+/// A time something took, a time of day, a line of a doc test: none of them is part of a name.
+static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    const FORM: &str = r"(?x)
+        \s?\(?\b\d+(?:[.,:]\d+)*\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|m|min|minutes?)\b\)?
+        | \b\d{1,4}[-/]\d{1,2}[-/]\d{1,4}\b
+        | \b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b
+        | \s\(line\s\d+\)";
+    Regex::new(FORM).ok()
+});
+
+/// Colours and the like.
+static ESCAPES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[ -/]*[@-~]").ok());
+
+fn plain(output: &str) -> Cow<'_, str> {
+    match ESCAPES.as_ref() {
+        Some(escapes) => escapes.replace_all(output, ""),
+        None => Cow::Borrowed(output),
+    }
+}
+
+/// The output without any times, to be compared with another run's.
+pub(super) fn without_times(output: &str) -> String {
+    let output = plain(output);
+    let output = match TIMES.as_ref() {
+        Some(times) => times.replace_all(&output, ""),
+        None => output,
+    };
+    output.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The names of the tests that failed.
+pub(super) fn names(output: &str) -> BTreeSet<String> {
+    let output = plain(output);
+    let mut names = go_tests(&output);
+    for line in output.lines().map(str::trim_end) {
+        let found = KNOWN.iter().find_map(|form| form.captures(line));
+        let Some(name) = found.as_ref().and_then(|found| found.name("name")) else { continue };
+        let name: String = without_times(name.as_str()).chars().take(LONGEST).collect();
+        // What a test printed, as jest shows it.
+        if !name.is_empty() && name != "Console" {
+            names.insert(name);
+        }
+    }
+    names
+}
+
+/// go names a package after its tests, and tests of several packages may share a name.
+fn go_tests(output: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut open: Vec<&str> = Vec::new();
+    for line in output.lines() {
+        if let Some(rest) = line.trim_start().strip_prefix("--- FAIL: ") {
+            open.extend(rest.split_whitespace().next());
+        } else if let Some(rest) = line.strip_prefix("FAIL\t").or_else(|| line.strip_prefix("ok "))
+        {
+            let package = rest.split_whitespace().next().unwrap_or_default();
+            names.extend(open.drain(..).map(|test| format!("{package} {test}")));
+        }
+    }
+    names.extend(open.into_iter().map(str::to_owned));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_is_understood() {
+        assert_eq!(KNOWN.len(), FORMS.len());
+        assert!(TIMES.is_some());
+    }
+
+    #[test]
+    fn each_runner_names_what_failed() {
+        for (runner, output, expected) in [
+            (
+                "cargo",
+                "running 3 tests\ntest a::b ... ok\ntest a::c ... FAILED\ntest src/lib.rs - f (line 12) ... FAILED\ntest d - should panic ... FAILED\n\nfailures:\n    a::c\n\ntest result: FAILED. 1 passed; 3 failed; finished in 0.02s\nerror: test failed, to rerun pass `--lib`\n",
+                &["a::c", "d", "src/lib.rs - f"][..],
+            ),
+            (
+                "nextest",
+                "        PASS [   0.004s] it a::b\n        FAIL [   0.007s] (2/9) it a::c\n     SIGSEGV [   1.2s] it d\n",
+                &["it a::c", "it d"],
+            ),
+            (
+                "pytest",
+                "F.E [100%]\n=== short test summary info ===\nFAILED tests/test_a.py::test_x[a b] - assert 1 == 2\nERROR tests/test_b.py - ImportError: no\nERROR tests/test_c.py::test_y\n1 failed, 2 errors in 0.12s\n",
+                &["tests/test_a.py::test_x[a b]", "tests/test_b.py", "tests/test_c.py::test_y"],
+            ),
+            (
+                "unittest",
+                "F.\n======\nFAIL: test_x (tests.test_a.TestA.test_x)\n------\nERROR: test_y (test_b.TestB) (i=1)\nAssertionError: 1 != 2\nFAILED (failures=1, errors=1)\n",
+                &["test_x (tests.test_a.TestA.test_x)", "test_y (test_b.TestB) (i=1)"],
+            ),
+            (
+                "go",
+                "--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/one (0.00s)\n        a_test.go:5: no\nFAIL\nFAIL\texample.com/a\t0.003s\nok  \texample.com/b\t0.1s\n# example.com/c\nFAIL\texample.com/c [build failed]\nFAIL\n",
+                &[
+                    "example.com/a",
+                    "example.com/a TestA",
+                    "example.com/a TestA/one",
+                    "example.com/c [build failed]",
+                ],
+            ),
+            (
+                "jest",
+                "FAIL src/a.test.js (5.1 s)\n  sums\n    ✓ adds (2 ms)\n    ✕ carries (3 ms)\n\n  ● sums › carries\n\n    expect(received).toBe(expected)\n\n  ● Console\n\nTests: 1 failed, 1 passed\n",
+                &["carries", "src/a.test.js", "sums › carries"],
+            ),
+            (
+                "vitest",
+                " ❯ a.test.ts (2 tests | 1 failed) 5ms\n   × sums > carries 3ms\n FAIL  a.test.ts > sums > carries\nAssertionError: no\n",
+                &["a.test.ts > sums > carries", "sums > carries"],
+            ),
+            (
+                "node",
+                "TAP version 13\nnot ok 1 - carries\n  ---\n  duration_ms: 1.2\nok 2 - adds\nnot ok 3 - later # TODO\n",
+                &["carries"],
+            ),
+            ("node spec", "✖ carries (0.9ms)\n✔ adds (0.1ms)\nℹ fail 1\n", &["carries"]),
+            ("mocha", "  sums\n    ✓ adds\n    1) carries\n\n  1 failing\n", &["carries"]),
+            ("bats", "1..2\nok 1 adds\nnot ok 2 carries in 3ms\n", &["carries in"]),
+            (
+                "gradle",
+                "SumTest > carries() FAILED\n    java.lang.Error\n",
+                &["SumTest > carries()"],
+            ),
+            ("maven", "[ERROR]   SumTest.carries:12 expected\n", &["SumTest.carries"]),
+            ("dotnet", "  Failed Sum.Carries [3 ms]\n", &["Sum.Carries"]),
+            ("rspec", "rspec ./spec/sum_spec.rb:3 # Sum carries\n", &["Sum carries"]),
+            ("phpunit", "1) SumTest::testCarries\nFailed asserting\n", &["SumTest::testCarries"]),
+            ("colours", "test \u{1b}[31ma\u{1b}[0m ... FAILED\n", &["a"]),
+            ("a build", "error[E0425]: cannot find value `x`\n --> src/lib.rs:1:5\n", &[]),
+            ("all well", "test a ... ok\n3 passed in 0.1s\n", &[]),
+        ] {
+            let found: Vec<String> = names(output).into_iter().collect();
+            assert_eq!(found, expected, "{runner}");
+        }
+    }
+
+    #[test]
+    fn times_are_no_words() {
+        let said = |text: &str| without_times(text);
+        assert_eq!(said("3 failed  in 0.12s (2 ms) at 12:01:59\n"), "3 failed in at");
+        assert_eq!(said("a.py:12: no"), "a.py:12: no");
+        assert_ne!(said("1 failed"), said("2 failed"));
+    }
+}

@@ -1,0 +1,229 @@
+//! What the program runs itself: build, tests and lint, before the first change, at each task and
+//! at the whole draft; what of it is new; and what becomes of tests.
+
+use serde_json::json;
+
+use crate::support::todo::{self, approve, task_work};
+use crate::support::{Reply, Sandbox, at};
+
+/// Writes a file.
+fn write(path: &str, content: &str) -> Reply {
+    Reply::call("write_file", json!({"path": path, "content": content}))
+}
+
+/// The second draft of coding begins with this; its critic agrees.
+fn second_draft(sandbox: &Sandbox, work: Reply) {
+    sandbox.server.on(at("coding", "actor").iteration(2).turn(1), work);
+    sandbox.server.on(at("coding", "actor").iteration(2).turn(2), Reply::text("Mended."));
+    sandbox.server.on(at("coding", "critic").iteration(2), approve());
+}
+
+/// A test command that always fails with the test `old`, and with `new` once `lib/add.sh` is there
+/// and `fix.txt` is not.
+const SUITE: &str = "echo 'test old ... FAILED'
+[ ! -e lib/add.sh ] || [ -e fix.txt ] || echo 'test new ... FAILED'
+exit 1
+";
+
+#[test]
+fn only_new_failures_go_back_and_before_the_critic_is_asked() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("suite.sh", SUITE, "a suite that fails");
+    sandbox.user_config("[project]\ntest = \"sh suite.sh\"\n");
+    second_draft(&sandbox, write("fix.txt", "fixed\n"));
+    let told = sandbox.auto(&[]).exits(0).stderr;
+    assert!(told.contains("before anything is changed this fails"), "{told}");
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let feedback = "failed (sh suite.sh, exit 1); newly failing: new; its output ends:";
+    assert!(flat(&told).contains(feedback), "{told}");
+    let actor = sandbox.server.requests_of("coding", "actor");
+    assert!(actor[0].text().contains("- `sh suite.sh`: exit 1: old"), "{}", actor[0].text());
+    let critic = sandbox.server.requests_of("coding", "critic");
+    assert!(critic.iter().all(|request| request.iteration == 2), "asked about what fails");
+    assert!(critic[0].text().contains("as before the session changed anything: old"));
+    let trailers = sandbox.trailers(&sandbox.stage_commit("coding"));
+    assert_eq!(trailers["Cowork-Checks"], ["failed (sh suite.sh, exit 1, as before)"]);
+    let report = sandbox.artifact("check_report.md");
+    assert!(report.contains("it failed like this before the session: old"), "{report}");
+    sandbox.assert_sound();
+}
+
+#[test]
+fn build_tests_and_lint_are_run_in_this_order_and_their_logs_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(".gitignore", "out/\n", "ignore");
+    sandbox.write("out/runs", "");
+    sandbox.commit_file(
+        "run.sh",
+        "echo $1 >>out/runs\ncase $1 in
+build) [ ! -e todo.sh ] || [ -e fix.txt ];;
+test) echo 'all is well';;
+lint) ! grep -rn FIXME lib;;
+esac\n",
+        "commands",
+    );
+    sandbox.user_config(
+        "[project]\nbuild = \"sh run.sh build\"\ntest = \"sh run.sh test\"\nlint = \"sh run.sh lint\"\n",
+    );
+    // The build breaks with the last task; what mends it is what the linter does not like.
+    let both = write("fix.txt", "fixed\n")
+        .and("write_file", json!({"path": "lib/more.sh", "content": "# FIXME\n"}));
+    second_draft(&sandbox, both);
+    sandbox.server.on(at("coding", "actor").iteration(3).turn(1), write("lib/more.sh", "# Fine\n"));
+    sandbox.server.on(at("coding", "actor").iteration(3).turn(2), Reply::text("Mended."));
+    sandbox.server.on(at("coding", "critic").iteration(3), approve());
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let all = ["build", "test", "lint"];
+    // Before the first change, four tasks, the fifth with a build that breaks, two corrections.
+    let mut expected = all.repeat(5);
+    expected.push("build");
+    expected.extend(all.repeat(2));
+    assert_eq!(sandbox.read("out/runs").lines().collect::<Vec<_>>(), expected);
+    let history = sandbox.artifact("feedback_history.json");
+    let entries: serde_json::Value = serde_json::from_str(&history).unwrap();
+    let said = |n: usize| {
+        let entry = &entries[n];
+        [&entry["feedback_type"], &entry["severity"]].map(|text| text.as_str().unwrap().to_owned())
+    };
+    assert_eq!(said(0), ["build_error", "critical"], "{history}");
+    assert_eq!(said(1), ["quality_issue", "major"], "{history}");
+    let task = sandbox.trailers(&sandbox.commit_of("cowork/todo", "coding: TASK-005 "));
+    assert_eq!(task["Cowork-Checks"], ["failed (sh run.sh build, exit 1)"]);
+    assert!(task["Cowork-Evidence"][0].starts_with("sh run.sh build: exit 1, log "), "{task:?}");
+    let commit = sandbox.stage_commit("coding");
+    let trailers = sandbox.trailers(&commit);
+    let passed = "passed (sh run.sh build, sh run.sh test, sh run.sh lint)";
+    assert_eq!(trailers["Cowork-Checks"], [passed]);
+    let evidence = &trailers["Cowork-Evidence"];
+    assert_eq!(evidence.len(), 3, "{evidence:?}");
+    let ids = evidence[1].strip_prefix("sh run.sh test: exit 0, log ").unwrap();
+    let (log, tree) = ids.split_once(", tree ").unwrap();
+    let code = ["diff", "--name-only", tree, &commit, "--", ":!.cowork"];
+    assert_eq!(sandbox.git(&code), "", "it ran on something else");
+    let log = sandbox.git(&["cat-file", "-p", log]);
+    assert!(log.starts_with("$ sh run.sh test\ntree ") && log.contains("\nall is well\n"), "{log}");
+    sandbox.assert_sound();
+}
+
+#[test]
+fn tests_the_actor_had_run_are_not_run_again() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(".gitignore", "out/\n", "ignore");
+    sandbox.write("out/runs", "");
+    sandbox.user_config("[project]\ntest = \"echo run >>out/runs\"\n");
+    sandbox.server.sequence(
+        at("coding", "actor").task("TASK-001"),
+        vec![
+            task_work("TASK-001"),
+            Reply::call("check_tests", json!({})),
+            Reply::text("It is done and tested."),
+        ],
+    );
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    // Before the first change, by the tool, and at four more tasks, the last of which is the draft.
+    assert_eq!(sandbox.read("out/runs").lines().count(), 1 + 1 + 4);
+    for task in ["TASK-001", "TASK-002"] {
+        let commit = sandbox.commit_of("cowork/todo", &format!("coding: {task} "));
+        assert_eq!(sandbox.trailers(&commit)["Cowork-Checks"], ["passed (echo run >>out/runs)"]);
+    }
+}
+
+/// Tests as a session finds them, and as its first task leaves them.
+const TESTS: [&str; 2] = [
+    "def test_a():\n    assert 1\n    assert 2\n\ndef test_b():\n    assert 3\n\ndef test_c():\n    assert 4\n",
+    "import pytest\n\ndef test_a():\n    assert 1\n\n@pytest.mark.skip\ndef test_b():\n    assert 3\n",
+];
+
+/// What is said of that.
+const WEAKER: [&str; 3] = [
+    "tests/test_a.py: test_a: fewer assertions (2 → 1)",
+    "tests/test_a.py: test_b: skipped",
+    "tests/test_a.py: test_c: deleted",
+];
+
+#[test]
+fn deleted_and_weakened_tests_are_named_to_everybody() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("tests/test_a.py", TESTS[0], "tests");
+    // Nothing can be run here; what became of the tests is told all the same.
+    sandbox.user_config("[project]\ntest = \"no-such-program-here\"\n");
+    sandbox.server.sequence(
+        at("coding", "actor").task("TASK-001"),
+        vec![write("tests/test_a.py", TESTS[1]), task_work("TASK-001"), Reply::text("Done.")],
+    );
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let mut terminal = sandbox.terminal(&["resume", "--review", "ask"]);
+    let shown = terminal.sees("Your decision");
+    let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
+    let report = sandbox.artifact("check_report.md");
+    let mechanical = report.split("## What the program checked itself").nth(1).unwrap();
+    let critic = sandbox.server.requests_of("coding", "critic")[0].text();
+    let check = sandbox.server.requests_of("check", "actor")[0].text();
+    for line in WEAKER {
+        // What a terminal is sent comes back byte by byte.
+        let ascii = line.split(" (").next().unwrap();
+        assert!(flat.contains(&format!("! test: {ascii}")), "{shown}");
+        assert!(mechanical.contains(&format!("  - {line}\n")), "{report}");
+        assert!(critic.contains(&format!("- test: {line}\n")), "{critic}");
+        assert!(check.contains(&format!("- test: {line}\n")), "{check}");
+    }
+    sandbox.assert_sound();
+}
+
+#[test]
+fn tests_of_its_own_that_a_correction_weakens_are_named_too() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[project]\ntest = \"no-such-program-here\"\n");
+    let replies =
+        vec![write("tests/test_a.py", TESTS[0]), task_work("TASK-001"), Reply::text("Done.")];
+    sandbox.server.sequence(at("coding", "actor").task("TASK-001"), replies);
+    sandbox.server.times(1, at("coding", "critic").iteration(1), todo::reject("test_a fails"));
+    let delete = Reply::call("delete_file", json!({"path": "tests/test_a.py"}));
+    second_draft(&sandbox, delete);
+    sandbox.auto(&["--stop-after", "check"]).exits(0);
+    let report = sandbox.artifact("check_report.md");
+    let gone = "  - tests/test_a.py: deleted with 3 tests (test_a, test_b, test_c)\n";
+    assert!(report.contains(gone), "{report}");
+}
+
+#[test]
+fn a_session_that_leaves_tests_alone_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("tests/test_a.py", TESTS[0], "tests");
+    let told = sandbox.auto(&["--stop-after", "check"]).exits(0).stderr;
+    assert!(!told.contains("test_a"), "{told}");
+    let report = sandbox.artifact("check_report.md");
+    assert!(report.contains("no test was deleted, skipped or weakened"), "{report}");
+}
+
+#[test]
+fn tests_nobody_wants_are_refused_or_pointed_out() {
+    let unasked = || {
+        let sandbox = Sandbox::new();
+        let both = write("test_todo.py", TESTS[0]);
+        let replies = vec![both, task_work("TASK-001"), Reply::text("Done.")];
+        sandbox.server.sequence(at("coding", "actor").task("TASK-001"), replies);
+        sandbox
+    };
+    let never = unasked();
+    never.user_config("[project]\ntests = \"never\"\n");
+    second_draft(&never, Reply::call("delete_file", json!({"path": "test_todo.py"})));
+    let told = never.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    assert!(told.contains("new tests in test_todo.py"), "{told}");
+    assert!(!never.exists("test_todo.py"));
+    let asked = unasked();
+    asked.auto(&["--stop-after", "plan"]).exits(0);
+    let mut terminal = asked.terminal(&["resume", "--stop-after", "coding"]);
+    terminal.sees("! new tests in test_todo.py");
+    terminal.sees("Your decision");
+    terminal.types("p");
+    assert_eq!(terminal.ends().0, 0);
+    let coding = asked.stage_commit("coding");
+    assert_eq!(asked.trailers(&coding)["Cowork-Iterations"], ["1"]);
+    // Where python runs these tests, it leaves nothing beside them.
+    assert!(!asked.tree(&coding).contains(".pyc"), "bytecode was recorded");
+    assert!(todo::TASKS.iter().all(|task| asked.exists(task.2)));
+}
