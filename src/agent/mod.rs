@@ -88,7 +88,7 @@ pub async fn run(
     transcript: &mut Transcript,
     sink: &dyn Sink,
 ) -> anyhow::Result<Run> {
-    let mut talk = Talk::begin(brief, transcript)?;
+    let mut talk = Talk::begin(brief, context, transcript)?;
     let mut run = Run::default();
     talk.hear_wishes(brief, context).await;
     // Calls that were asked for but not answered when the last process died.
@@ -152,7 +152,11 @@ struct Talk {
 }
 
 impl Talk {
-    fn begin(brief: &Brief, transcript: &mut Transcript) -> anyhow::Result<Self> {
+    fn begin(
+        brief: &Brief,
+        context: &Context<'_>,
+        transcript: &mut Transcript,
+    ) -> anyhow::Result<Self> {
         let messages = vec![
             Message::System { content: brief.system.clone() },
             Message::User { content: brief.prompt.clone() },
@@ -167,8 +171,10 @@ impl Talk {
             watch: Watch::new(brief.refusals),
             refused_before: 0,
         };
-        for (message, how) in earlier {
-            talk.remember(message, how);
+        context.workspace.forget_seen();
+        for earlier in earlier {
+            earlier.seen.into_iter().for_each(|seen| context.workspace.recall(seen));
+            talk.remember(earlier.message, earlier.how);
         }
         Ok(talk)
     }
@@ -340,7 +346,7 @@ impl Talk {
             }
             used += content.len();
             let message = Message::Tool { tool_call_id: call.id.clone(), content };
-            transcript.answer(&message, how)?;
+            transcript.answer(&message, how, context.workspace.take_newly_seen())?;
             self.messages.push(message);
         }
         context.outcome.astray = self.watch.astray();

@@ -13,6 +13,7 @@ use anyhow::Result;
 
 use crate::error::Error;
 
+mod also_read;
 mod binary;
 mod child;
 mod commit;
@@ -37,6 +38,7 @@ mod status;
 mod test_repo;
 mod tree;
 
+pub use also_read::AlsoRead;
 pub use commit::{CommitOptions, CommitOutcome};
 pub use diff::DiffStyle;
 pub use hooks::HookChange;

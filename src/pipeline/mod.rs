@@ -152,6 +152,8 @@ pub struct Pipeline<'a> {
     under_way: RefCell<Option<UnderWay>>,
     /// The first conversation goes on with the one a killed or stopped run left.
     goes_on: Cell<bool>,
+    /// Files that were left to a person and told of.
+    told: RefCell<BTreeSet<String>>,
     /// What the last stop has kept, in words.
     kept: RefCell<Option<String>>,
     /// Files outside a change's scope that were warned of in this run.
@@ -163,7 +165,8 @@ impl<'a> Pipeline<'a> {
     pub fn new(env: Env<'a>, session: Session) -> Self {
         let stage = Cell::new(session.next_stage().unwrap_or(Stage::Delivery));
         let (under_way, goes_on, kept) = <(RefCell<_>, Cell<_>, RefCell<_>)>::default();
-        Self { env, session, stage, under_way, goes_on, kept, outside: RefCell::default() }
+        let (outside, told) = <(RefCell<_>, RefCell<_>)>::default();
+        Self { env, session, stage, under_way, goes_on, told, kept, outside }
     }
 
     /// Ends the run after this stage.

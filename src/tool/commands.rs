@@ -108,6 +108,13 @@ fn answer(context: &Context<'_>, result: &CommandResult, verdict: &str) -> Answe
              make fewer"
         ));
     }
+    if !result.put_back.is_empty() {
+        text.push_str(&format!(
+            "\n{} changed and was put back: git itself acts on it, so a person decides about it; \
+             what the command made of it is kept for them",
+            result.put_back.join(", ")
+        ));
+    }
     Answer { ok: !result.timed_out, text }
 }
 
