@@ -8,14 +8,12 @@
 #[expect(dead_code, unused_imports, reason = "the tests use more of it")]
 mod support;
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+mod measure;
 
-use serde_json::{Value, json};
-use support::{Reply, Sandbox, todo};
+use std::collections::BTreeMap;
+
+use measure::{compared, cowork, files_of, git, line, recording, repository, time};
+use support::Sandbox;
 
 const SIZES: [usize; 2] = [1_000, 20_000];
 const SESSIONS: usize = 50;
@@ -30,54 +28,6 @@ fn main() {
     sessions();
 }
 
-/// The git of the user's `PATH` with arguments, in the sandbox.
-fn git(sandbox: &Sandbox, args: &[&str]) -> Command {
-    let mut command = sandbox.command("git");
-    command.args(args);
-    command
-}
-
-fn cowork(sandbox: &Sandbox, args: &[&str]) -> Command {
-    let mut command = sandbox.command(env!("CARGO_BIN_EXE_git-cowork"));
-    command.args(args);
-    command
-}
-
-/// How long these commands take, one after the other.
-#[track_caller]
-fn time(commands: Vec<Command>) -> Duration {
-    let mut taken = Duration::ZERO;
-    for mut command in commands {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let begin = Instant::now();
-        let output = command.output().unwrap();
-        taken += begin.elapsed();
-        assert!(output.status.success(), "{command:?}: {output:?}");
-    }
-    taken
-}
-
-fn median(mut samples: Vec<Duration>) -> f64 {
-    samples.sort();
-    samples[samples.len() / 2].as_secs_f64() * 1000.0
-}
-
-/// Medians, in milliseconds, of commands that are run in turn.
-fn compared<const N: usize>(samples: usize, commands: [&dyn Fn() -> Vec<Command>; N]) -> [f64; N] {
-    let mut taken = [const { Vec::new() }; N];
-    for _ in 0..samples {
-        for (taken, command) in taken.iter_mut().zip(commands) {
-            taken.push(time(command()));
-        }
-    }
-    taken.map(median)
-}
-
-fn line(what: &str, ours: f64, reference: &str, theirs: f64) {
-    let ratio = ours / theirs;
-    println!("{what:<38}{ours:>9.1} ms  {reference:<28}{theirs:>9.1} ms  ratio {ratio:>5.1}");
-}
-
 fn start_up() {
     let sandbox = Sandbox::new();
     let [ours, theirs] = compared(
@@ -89,59 +39,10 @@ fn start_up() {
     line("git cowork --version", ours, "git --version", theirs);
 }
 
-/// A repository of so many files, a hundred in each directory.
-fn repository(files: usize) -> Sandbox {
-    let sandbox = Sandbox::new();
-    let mut stream = "commit refs/heads/main\ncommitter A <a@example.org> 1700000000 +0000\n\
-                      data 5\nfiles\nfrom refs/heads/main^0\n"
-        .to_owned();
-    for n in 0..files {
-        let text = format!("file {n}\n");
-        let (folder, length) = (n / 100, text.len());
-        write!(stream, "M 100644 inline d{folder}/f{n}.txt\ndata {length}\n{text}\n").unwrap();
-    }
-    let mut import = git(&sandbox, &["fast-import", "--quiet"]);
-    let mut child = import.stdin(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(stream.as_bytes()).unwrap();
-    assert!(child.wait().unwrap().success());
-    sandbox.git(&["reset", "-q", "--hard"]);
-    sandbox.git(&["status"]);
-    sandbox
-}
-
-/// A recording of the todo project's idea and PRD.
-fn recording(sandbox: &Sandbox) -> String {
-    let at = |stage: &str, role: &str, turn: u32, reply: &Reply| {
-        let call = |call: &support::reply::Call| {
-            let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
-            json!({"name": call.name, "arguments": arguments})
-        };
-        let calls: Vec<Value> = reply.calls.iter().map(call).collect();
-        json!({"stage": stage, "role": role, "iteration": 1, "turn": turn, "reply": {
-            "content": reply.text, "tool_calls": calls, "finish_reason": "stop",
-            "usage": {"input": 1, "output": 1, "cached": 0},
-        }})
-    };
-    let saved = Reply::text("The draft is saved.");
-    let idea = Reply::call("save_idea", json!({"content": todo::IDEA}));
-    let lines = [
-        json!({"cowork_replay": 1, "model": "bench"}),
-        at("idea", "actor", 1, &idea),
-        at("idea", "actor", 2, &saved),
-        at("prd", "actor", 1, &todo::prd_draft()),
-        at("prd", "actor", 2, &saved),
-        at("prd", "critic", 1, &todo::approve()),
-    ];
-    let path = sandbox.root().join("replay.jsonl");
-    let text = lines.map(|line| line.to_string()).join("\n");
-    std::fs::write(&path, text + "\n").unwrap();
-    path.display().to_string()
-}
-
 /// The PRD stage from the loading of the session to its tag, less the program's start-up.
 fn stage_commit(files: usize) {
     let sandbox = repository(files);
-    let replay = recording(&sandbox);
+    let replay = recording(&sandbox, |task| files_of(task, 1, 1));
     let auto = ["--review", "auto", "--replay", &replay, "--stop-after"];
     let new = [&["new", "-n", "todo", "a todo list"], &auto[..], &["idea"]].concat();
     time(vec![cowork(&sandbox, &new)]);
@@ -231,7 +132,7 @@ fn verb(arguments: &str) -> String {
 /// `status` and `list` with one session and with many.
 fn sessions() {
     let sandbox = Sandbox::new();
-    let replay = recording(&sandbox);
+    let replay = recording(&sandbox, |task| files_of(task, 1, 1));
     let auto = ["--review", "auto", "--replay", &replay, "--stop-after", "idea", "-b", "main"];
     let mut there = 0;
     for sessions in [1, SESSIONS] {

@@ -31,7 +31,8 @@ pub(super) fn text(
     let text = match file {
         Some(path) if path == Path::new("-") => {
             let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).context("reading standard input")?;
+            let read = std::io::stdin().read_to_string(&mut text);
+            read.map_err(|error| Error::usage(format!("standard input cannot be read: {error}")))?;
             text
         }
         Some(path) => std::fs::read_to_string(path)

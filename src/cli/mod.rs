@@ -50,7 +50,7 @@ use context::Context;
 
 /// Let language models build software inside git, under review.
 #[derive(Debug, Parser)]
-#[command(name = "git-cowork", version, disable_help_subcommand = true)]
+#[command(name = "git-cowork", version)]
 struct Cli {
     #[command(flatten)]
     global: Global,

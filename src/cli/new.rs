@@ -39,7 +39,7 @@ pub(crate) struct NewArgs {
     #[arg(long, value_enum, default_value = "standard")]
     depth: Depth,
     /// Stop when this stage is done
-    #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
+    #[arg(long, value_name = "STAGE", value_parser = stage_of_new)]
     stop_after: Option<Stage>,
 }
 
@@ -55,6 +55,14 @@ impl NewArgs {
             depth: Depth::Standard,
             stop_after: None,
         }
+    }
+}
+
+/// A stage that a new session has; waiting for another one would never end.
+fn stage_of_new(text: &str) -> Result<Stage, String> {
+    match parse_stage(text)? {
+        Stage::Triage => Err("only a change request has it (git cowork modify)".to_owned()),
+        stage => Ok(stage),
     }
 }
 

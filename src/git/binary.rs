@@ -3,8 +3,8 @@
 
 use anyhow::Result;
 
+use super::output::lossy;
 use super::reader::{BlameHunk, Commit, Object, Reader, TreeChange, TreeChangeKind, joined};
-use super::spawn::lossy;
 use super::{Git, Oid};
 use crate::error::Error;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
-use super::spawn::{Output, nul_texts};
+use super::output::{Output, nul_texts};
 use super::{Git, Oid};
 use crate::error::Error;
 

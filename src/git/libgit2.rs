@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use git2::{BlameOptions, Delta, DiffOptions, Repository, RepositoryOpenFlags, Signature, Sort};
 
+use super::output::lossy;
 use super::reader::{BlameHunk, Commit, Object, Reader, TreeChange, TreeChangeKind, joined};
-use super::spawn::lossy;
 use super::{Git, Oid};
 use crate::error::Error;
 

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
-use super::spawn::{Output, REPOSITORY_VARIABLES, cannot_start, lossy, parse_ready, path_buf};
+use super::output::{Output, lossy, path_buf};
+use super::spawn::{REPOSITORY_VARIABLES, cannot_start, parse_ready};
 use crate::error::Error;
 
 /// Where a repository lies.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 
 use super::commit::{Hooks, said};
-use super::spawn::nul_texts;
+use super::output::nul_texts;
 use super::{Cmd, CommitOutcome, Git, Oid};
 use crate::error::Error;
 

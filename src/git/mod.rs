@@ -20,12 +20,15 @@ mod commit;
 mod diff;
 mod fallback;
 mod hooks;
+mod in_the_way;
 mod init;
 mod libgit2;
 mod locate;
 mod merge;
 mod name;
+mod output;
 mod paths;
+mod put_back;
 mod reader;
 mod refs;
 mod remote;
@@ -34,9 +37,9 @@ mod snapshot;
 mod spawn;
 mod state;
 mod status;
+mod switch;
 #[cfg(test)]
 mod test_repo;
-mod tree;
 
 pub use also_read::AlsoRead;
 pub use commit::{CommitOptions, CommitOutcome};
@@ -44,10 +47,11 @@ pub use diff::DiffStyle;
 pub use hooks::HookChange;
 pub use merge::{MergeOutcome, MergedTree};
 pub use name::{Oid, RefName};
+pub use output::Output;
 pub use reader::{BlameHunk, Commit, Object, Reader, TreeChange, TreeChangeKind};
 pub use refs::{RefInfo, RefTransaction};
 pub use remote::{Push, PushOutcome};
-pub use spawn::{Cmd, Output};
+pub use spawn::Cmd;
 pub use state::{Head, Store};
 pub use status::{Change, StatusEntry, StatusKind};
 
@@ -95,7 +99,7 @@ impl Git {
     /// `other_worktree` is not there, or not in a working tree of this repository (exit 5).
     pub fn at(&self, other_worktree: &Path) -> Result<Self> {
         if !other_worktree.exists() {
-            return Err(tree::not_there(other_worktree).into());
+            return Err(switch::not_there(other_worktree).into());
         }
         let found = locate::locate(other_worktree, &self.env, locate::CallersGitDir::Ignored)?;
         if found.common_dir != self.common_dir {

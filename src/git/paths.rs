@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use super::spawn::nul_texts;
+use super::output::nul_texts;
 use super::{Git, Oid};
 
 impl Git {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::spawn::{lossy, nul_texts, path_buf};
+use super::output::{lossy, nul_texts, path_buf};
 use super::{Git, Oid, RefName};
 use crate::error::Error;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::Git;
-use super::spawn::lossy;
+use super::output::lossy;
 
 impl Git {
     /// Every `cowork.*` setting in the order git reads them, so the last of a key counts. Keys

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::spawn::{chunks, lossy, nul_texts};
+use super::output::{lossy, nul_texts};
+use super::spawn::chunks;
 use super::{Git, Oid};
 use crate::error::Error;
 

@@ -4,14 +4,14 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
-use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
+use super::output::{Output, lossy, names_a_busy_lock};
 use super::{Git, Oid};
-use crate::error::{Error, Kind, says_disk_full};
+use crate::error::{Error, Kind};
 
 /// Variables that would point a child at another repository or index than ours. The
 /// configuration ones of `git rev-parse --local-env-vars` are kept: `git -c` must reach us.
@@ -40,47 +40,6 @@ pub(super) enum Role {
     Read,
     Write,
     Hooked,
-}
-
-/// What a finished child left.
-#[derive(Debug)]
-pub struct Output {
-    /// Exit code; `None` when a signal ended it.
-    pub code: Option<i32>,
-    /// Its standard output.
-    pub stdout: Vec<u8>,
-    /// Its standard error, with the output of hooks.
-    pub stderr: String,
-}
-
-impl Output {
-    /// Exit code 0.
-    pub fn success(&self) -> bool {
-        self.code == Some(0)
-    }
-
-    /// Standard output as text, undecodable bytes replaced.
-    pub fn text(&self) -> String {
-        lossy(&self.stdout)
-    }
-
-    /// What went wrong, in git's words: its own error lines without their label, or else the
-    /// last lines it said.
-    pub fn complaint(&self) -> String {
-        let label = |line: &str| {
-            ["fatal: ", "error: "].iter().find_map(|l| line.strip_prefix(l)).map(str::to_owned)
-        };
-        let mut lines: Vec<String> = self.stderr.lines().filter_map(label).collect();
-        if lines.is_empty() {
-            let all: Vec<&str> = self.stderr.lines().filter(|l| !l.trim().is_empty()).collect();
-            lines = all.iter().rev().take(3).rev().map(|l| l.trim().to_owned()).collect();
-        }
-        match (lines.is_empty(), self.code) {
-            (false, _) => lines.join("; "),
-            (true, Some(code)) => format!("exit {code}"),
-            (true, None) => "ended by a signal".to_owned(),
-        }
-    }
 }
 
 /// One git command about to run.
@@ -349,29 +308,6 @@ pub(super) fn chunks<S: AsRef<str>>(paths: &[S]) -> Vec<&[S]> {
     chunks
 }
 
-/// Bytes as text, undecodable ones replaced.
-pub(super) fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// NUL-separated output as texts.
-pub(super) fn nul_texts(bytes: &[u8]) -> impl Iterator<Item = String> {
-    bytes.split(|&b| b == 0).filter(|item| !item.is_empty()).map(lossy)
-}
-
-/// A path as git printed it.
-pub(super) fn path_buf(bytes: &[u8]) -> PathBuf {
-    #[cfg(unix)]
-    {
-        use std::os::unix::ffi::OsStringExt as _;
-        OsString::from_vec(bytes.to_vec()).into()
-    }
-    #[cfg(not(unix))]
-    {
-        lossy(bytes).into()
-    }
-}
-
 /// Flags and locale that make output fit to be parsed.
 pub(super) fn parse_ready(command: &mut Command) {
     command.args(["--no-pager", "--literal-pathspecs"]);
@@ -385,18 +321,6 @@ pub(super) fn parse_ready(command: &mut Command) {
 pub(super) fn cannot_start(error: &std::io::Error) -> Error {
     Error::repository(format!("git cannot be started: {error}"))
         .hint("install git: https://git-scm.com/downloads, and see that it is in PATH")
-}
-
-/// Git's own complaint about a lock file, or about a linked working tree that is just being made
-/// (its `commondir` is empty for a moment); the name of the file is enough, since a command that
-/// runs hooks speaks the user's language.
-fn names_a_busy_lock(stderr: &str) -> bool {
-    let busy = |line: &str| line.contains(".lock'") && line.contains("File exists");
-    // Git reads a working tree that another git is just making.
-    let begun = |line: &str| line.contains("worktrees/") && line.contains("/commondir");
-    let locked = |line: &str| busy(line) || begun(line) || line.contains("/index.lock");
-    // A full disk names the lock, too, and no waiting helps.
-    !says_disk_full(stderr) && stderr.lines().any(locked)
 }
 
 fn input(bytes: &[u8]) -> Result<Stdio> {
@@ -437,13 +361,6 @@ mod tests {
         ]);
         assert_eq!(git.read(["rev-parse", "--git-dir"]).capture().unwrap(), ".git");
         assert_eq!(git.read(["config", "cowork.x"]).capture().unwrap(), "kept");
-    }
-
-    #[test]
-    fn a_full_disk_is_no_busy_lock() {
-        assert!(names_a_busy_lock("fatal: Unable to create '/r/.git/index.lock': File exists."));
-        let full = "fatal: sha1 file '/r/.git/index.lock' write error. Out of diskspace";
-        assert!(!names_a_busy_lock(full));
     }
 
     #[test]

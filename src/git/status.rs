@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use super::Git;
-use super::spawn::{chunks, nul_texts};
+use super::output::nul_texts;
+use super::spawn::chunks;
 use crate::error::Error;
 
 /// How a path differs.

@@ -36,6 +36,7 @@ const ROWS: &[Row] = &[
     ("an abort as an answer", waiting, &["review", "--abort"], 0),
     ("nothing is wrong", nothing, &["verify"], 0),
     ("help", nothing, &["--help"], 0),
+    ("help as git has it", nothing, &["help", "new"], 0),
     // 1: the session failed, verify has findings.
     (
         "drafts run out",
@@ -65,6 +66,7 @@ const ROWS: &[Row] = &[
         1,
     ),
     // 2: usage.
+    ("a stage it does not have", nothing, &["new", "--stop-after", "triage", "an idea"], 2),
     ("an unknown option", nothing, &["resume", "--nonsense"], 2),
     ("an unknown stage", nothing, &["revert", "--to", "lunch"], 2),
     ("a gate without a terminal", nothing, &["resume", "--review", "ask"], 2),

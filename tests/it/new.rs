@@ -159,6 +159,12 @@ fn without_an_idea_and_a_terminal_it_is_a_usage_error() {
     new(&sandbox, &[]).exits(2).says("idea");
     new(&sandbox, &["   "]).exits(2);
     sandbox.cowork_in(&["new", "-F", "-", "--review", "auto"], "\n \n").exits(2);
+    let latin1 = sandbox.path("../latin1.txt");
+    std::fs::write(&latin1, b"caf\xe9\n").unwrap();
+    let mut from_pipe = sandbox.command("sh");
+    let binary = env!("CARGO_BIN_EXE_git-cowork");
+    from_pipe.args(["-c", "\"$0\" new -F - <../latin1.txt", binary]);
+    assert_eq!(from_pipe.output().unwrap().status.code(), Some(2));
     nothing_created(&sandbox, &before);
 }
 

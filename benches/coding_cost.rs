@@ -1,0 +1,72 @@
+//! What the coding stage costs besides the model and the person: five tasks with a commit each, and
+//! the stage's own commit, next to git committing the same paths. The cost should follow how many
+//! paths a task changes, not how many files the repository has.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
+
+#[path = "../tests/it/support/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "the tests use more of it")]
+mod support;
+
+mod measure;
+
+use measure::{compared, cowork, files_of, git, line, recording, repository, time};
+use support::{Sandbox, todo};
+
+/// Files of the repository.
+const SIZES: [usize; 3] = [1_000, 10_000, 40_000];
+/// Files each task adds.
+const CHANGES: [usize; 3] = [1, 10, 100];
+const SAMPLES: usize = 5;
+
+fn main() {
+    for size in SIZES {
+        let sandbox = repository(size);
+        for changes in CHANGES {
+            coding(&sandbox, size, changes);
+        }
+    }
+}
+
+fn coding(sandbox: &Sandbox, size: usize, changes: usize) {
+    let added = |task| files_of(task, changes, size / 100);
+    let replay = recording(sandbox, added);
+    let auto = ["--review", "auto", "--replay", &replay, "--stop-after"];
+    let name = format!("todo-{changes}");
+    let new = ["new", "-b", "main", "-n", &name, "a todo list"];
+    time(vec![cowork(sandbox, &[&new[..], &auto, &["plan"]].concat())]);
+    let plan = sandbox.git(&["rev-parse", "HEAD"]);
+    let resume = [&["resume"], &auto[..], &["coding"]].concat();
+    let back = || {
+        sandbox.git(&["reset", "-q", "--hard", &plan]);
+        sandbox.git(&["update-ref", "-d", &format!("refs/tags/cowork/{name}/coding")]);
+        sandbox.git(&["status"]);
+    };
+    time(vec![cowork(sandbox, &resume)]);
+    let coded = sandbox.git(&["rev-parse", "HEAD"]);
+    let by_git = || {
+        back();
+        let commits = (0..todo::TASKS.len()).flat_map(|task| {
+            let paths = added(task);
+            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+            sandbox.git(&[&["restore", "--source", &coded, "--"], &paths[..]].concat());
+            let with = |first: &[&str]| git(sandbox, &[first, &["--"], &paths].concat());
+            [with(&["add"]), with(&["commit", "-q", "--only", "-m", "task"])]
+        });
+        commits.collect()
+    };
+    let [ours, start_up, theirs] = compared(
+        SAMPLES,
+        [
+            &|| {
+                back();
+                vec![cowork(sandbox, &resume)]
+            },
+            &|| vec![cowork(sandbox, &["--version"])],
+            &by_git,
+        ],
+    );
+    let what = format!("5 tasks of {changes} among {size} files");
+    line(&what, ours - start_up, "git add && commit, 5 times", theirs);
+    sandbox.git(&["reset", "-q", "--hard", &plan]);
+}

@@ -1,0 +1,150 @@
+//! What lies in the way: untracked and ignored files that git would overwrite without a word.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+
+use super::output::nul_texts;
+use super::{Git, Oid};
+use crate::error::Error;
+
+/// How many paths an error names.
+const NAMED_PATHS: usize = 10;
+
+impl Git {
+    /// Untracked or ignored files that lie where `target` has other content than HEAD, so that
+    /// going there would overwrite them.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn overwritten_by(&self, target: &Oid) -> Result<Vec<String>> {
+        let from = match self.resolve("HEAD")? {
+            Some(head) => head,
+            None => self.empty_tree()?,
+        };
+        let diff = self.read(["diff-tree", "-r", "-z", "--no-renames", "--name-only"]);
+        let diff = diff.args(["--diff-filter=d", from.as_str(), target.as_str()]);
+        let written: Vec<String> = nul_texts(&diff.checked()?.stdout).collect();
+        self.in_the_way(&written)
+    }
+
+    pub(super) fn refuse_overwriting(&self, target: &Oid) -> Result<()> {
+        let paths = self.overwritten_by(target)?;
+        if paths.is_empty() { Ok(()) } else { Err(overwriting(&paths).into()) }
+    }
+
+    /// As [`Git::in_the_way`] for paths whose own files may be overwritten.
+    pub(super) fn obstacles(&self, back: &[&str], gone: &[&str]) -> Result<Vec<String>> {
+        let written: Vec<String> = back.iter().map(|&path| path.to_owned()).collect();
+        let mut found = self.in_the_way(&written)?;
+        found.retain(|path| !back.contains(&path.as_str()) && !gone.contains(&path.as_str()));
+        Ok(found)
+    }
+
+    /// Of the paths git is about to write: files in their place, or in the place of their
+    /// directories, that the index does not know.
+    fn in_the_way(&self, written: &[String]) -> Result<Vec<String>> {
+        let mut suspects = BTreeSet::new();
+        let mut found = BTreeSet::new();
+        let mut looked_at: BTreeSet<&str> = BTreeSet::new();
+        for path in written {
+            for (index, _) in path.match_indices('/') {
+                let parent = &path[..index];
+                if looked_at.insert(parent)
+                    && self.lies_at(parent).is_some_and(|meta| !meta.is_dir())
+                {
+                    suspects.insert(parent.to_owned());
+                }
+            }
+            match self.lies_at(path) {
+                Some(meta) if meta.is_dir() => found.extend(self.untracked_below(path)?),
+                Some(_) => {
+                    suspects.insert(path.clone());
+                }
+                None => {}
+            }
+        }
+        if !suspects.is_empty() {
+            let suspects: Vec<String> = suspects.into_iter().collect();
+            let tracked = self.tracked(&suspects)?;
+            found.extend(suspects.into_iter().filter(|path| !tracked.contains(path)));
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    /// Untracked files, ignored or not, in a directory.
+    fn untracked_below(&self, directory: &str) -> Result<Vec<String>> {
+        let list = self.read(["ls-files", "-z", "--others", "--", &format!("{directory}/")]);
+        Ok(nul_texts(&list.checked()?.stdout).collect())
+    }
+
+    /// What git does not track, ignored or not; a folder of such files is named once.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn unknown_files(&self) -> Result<Vec<String>> {
+        let list = ["ls-files", "-z", "--others", "--directory", "--no-empty-directory"];
+        Ok(nul_texts(&self.read(list).checked()?.stdout).collect())
+    }
+
+    /// The id of the tree without entries.
+    pub(super) fn empty_tree(&self) -> Result<Oid> {
+        self.read(["hash-object", "-t", "tree", "--stdin"]).oid()
+    }
+}
+
+pub(super) fn overwriting(paths: &[String]) -> Error {
+    let named = paths.iter().take(NAMED_PATHS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = paths.len().saturating_sub(NAMED_PATHS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Error::repository(format!("untracked files would be overwritten: {named}{more}"))
+        .hint("move them away or commit them first")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use crate::error::{Kind, kind_of};
+
+    #[test]
+    fn nobodys_untracked_or_ignored_file_is_overwritten() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let first = repo.head();
+        repo.file("new.log", "ours");
+        repo.file("dir/deep/x", "ours");
+        repo.file("flat", "ours");
+        repo.file("README.md", "second");
+        let second = repo.commit_all("second");
+        git.move_branch(&first).unwrap();
+        assert!(git.overwritten_by(&second).unwrap().is_empty());
+
+        repo.file(".git/info/exclude", "*.log\nbuild/\nflat/\n");
+        repo.file("new.log", "ignored, the user's");
+        repo.file("dir", "a file where a directory comes");
+        repo.file("flat/build", "ignored, in a directory where a file comes");
+        let expected = ["dir", "flat/build", "new.log"];
+        assert_eq!(git.overwritten_by(&second).unwrap(), expected);
+        for result in [
+            git.move_branch(&second),
+            git.switch_new("other", &second),
+            git.restore_paths(&second, &["dir/deep/x"]),
+            git.restore_paths(&second, &["flat"]),
+        ] {
+            let error = result.unwrap_err();
+            assert_eq!(kind_of(&error), Kind::Repository);
+            assert!(error.to_string().contains("would be overwritten"), "{error}");
+        }
+        assert_eq!(repo.head(), first);
+        assert_eq!(repo.text("new.log").unwrap(), "ignored, the user's");
+        assert!(repo.text("dir").is_some() && repo.text("flat/build").is_some());
+
+        // What the user took out of the index is untracked, too.
+        for path in ["new.log", "dir", "flat/build"] {
+            std::fs::remove_file(repo.path(path)).unwrap();
+        }
+        std::fs::remove_dir(repo.path("flat")).unwrap();
+        repo.run(&["rm", "-q", "--cached", "README.md"]);
+        assert_eq!(git.overwritten_by(&second).unwrap(), ["README.md"]);
+    }
+}

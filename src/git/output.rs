@@ -1,0 +1,94 @@
+//! What a git child left: its exit code, its output as text and names, its complaints.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::error::says_disk_full;
+
+/// What a finished child left.
+#[derive(Debug)]
+pub struct Output {
+    /// Exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error, with the output of hooks.
+    pub stderr: String,
+}
+
+impl Output {
+    /// Exit code 0.
+    pub fn success(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// Standard output as text, undecodable bytes replaced.
+    pub fn text(&self) -> String {
+        lossy(&self.stdout)
+    }
+
+    /// What went wrong, in git's words: its own error lines without their label, or else the
+    /// last lines it said.
+    pub fn complaint(&self) -> String {
+        let label = |line: &str| {
+            ["fatal: ", "error: "].iter().find_map(|l| line.strip_prefix(l)).map(str::to_owned)
+        };
+        let mut lines: Vec<String> = self.stderr.lines().filter_map(label).collect();
+        if lines.is_empty() {
+            let all: Vec<&str> = self.stderr.lines().filter(|l| !l.trim().is_empty()).collect();
+            lines = all.iter().rev().take(3).rev().map(|l| l.trim().to_owned()).collect();
+        }
+        match (lines.is_empty(), self.code) {
+            (false, _) => lines.join("; "),
+            (true, Some(code)) => format!("exit {code}"),
+            (true, None) => "ended by a signal".to_owned(),
+        }
+    }
+}
+
+/// Bytes as text, undecodable ones replaced.
+pub(super) fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// NUL-separated output as texts.
+pub(super) fn nul_texts(bytes: &[u8]) -> impl Iterator<Item = String> {
+    bytes.split(|&b| b == 0).filter(|item| !item.is_empty()).map(lossy)
+}
+
+/// A path as git printed it.
+pub(super) fn path_buf(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStringExt as _;
+        OsString::from_vec(bytes.to_vec()).into()
+    }
+    #[cfg(not(unix))]
+    {
+        lossy(bytes).into()
+    }
+}
+
+/// Git's own complaint about a lock file, or about a linked working tree that is just being made
+/// (its `commondir` is empty for a moment); the name of the file is enough, since a command that
+/// runs hooks speaks the user's language.
+pub(super) fn names_a_busy_lock(stderr: &str) -> bool {
+    let busy = |line: &str| line.contains(".lock'") && line.contains("File exists");
+    // Git reads a working tree that another git is just making.
+    let begun = |line: &str| line.contains("worktrees/") && line.contains("/commondir");
+    let locked = |line: &str| busy(line) || begun(line) || line.contains("/index.lock");
+    // A full disk names the lock, too, and no waiting helps.
+    !says_disk_full(stderr) && stderr.lines().any(locked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_busy_lock() {
+        assert!(names_a_busy_lock("fatal: Unable to create '/r/.git/index.lock': File exists."));
+        let full = "fatal: sha1 file '/r/.git/index.lock' write error. Out of diskspace";
+        assert!(!names_a_busy_lock(full));
+    }
+}

@@ -1,0 +1,121 @@
+//! Putting single paths back, in index and working tree.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use super::in_the_way::overwriting;
+use super::snapshot::relative;
+use super::{Git, Oid};
+
+impl Git {
+    /// Puts exactly these paths back to what they are in `commit`, in index and working tree; those
+    /// it does not have are removed, with directories that get empty. Nothing else is touched.
+    ///
+    /// # Errors
+    /// Somebody's untracked file lies where a directory or file has to be: exit 5.
+    pub fn restore_paths<S: AsRef<str>>(&self, commit: &Oid, paths: &[S]) -> Result<()> {
+        for path in paths {
+            relative(path.as_ref())?;
+        }
+        let entries = self.entries(commit, paths)?;
+        let kept: BTreeSet<&str> =
+            entries.iter().filter(|e| e.kind == "blob").map(|e| e.path.as_str()).collect();
+        let trees: BTreeSet<&str> =
+            entries.iter().filter(|e| e.kind == "tree").map(|e| e.path.as_str()).collect();
+        let (back, gone): (Vec<&str>, Vec<&str>) =
+            paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
+        let obstacles = self.obstacles(&back, &gone)?;
+        if !obstacles.is_empty() {
+            return Err(overwriting(&obstacles).into());
+        }
+        if !gone.is_empty() {
+            let forget = self.write(["update-index", "--force-remove", "-z", "--stdin"]);
+            forget.stdin_nul(&gone).checked()?;
+        }
+        for path in gone.iter().filter(|path| !trees.contains(**path)) {
+            self.remove_file(path)?;
+        }
+        if !back.is_empty() {
+            let restore = self.write(["restore", "--staged", "--worktree", "--quiet"]);
+            let restore = restore.arg(format!("--source={commit}"));
+            let restore = restore.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+            restore.stdin_nul(&back).checked()?;
+        }
+        Ok(())
+    }
+
+    /// Removes one file and then its empty directories, never through a symbolic link.
+    pub(super) fn remove_file(&self, path: &str) -> Result<()> {
+        let real_parents = path
+            .match_indices('/')
+            .all(|(index, _)| self.lies_at(&path[..index]).is_some_and(|meta| meta.is_dir()));
+        if !real_parents || self.lies_at(path).is_none_or(|meta| meta.is_dir()) {
+            return Ok(());
+        }
+        std::fs::remove_file(self.top.join(path)).with_context(|| format!("removing {path}"))?;
+        let mut parent = Path::new(path).parent();
+        while let Some(directory) = parent.filter(|p| !p.as_os_str().is_empty()) {
+            if std::fs::remove_dir(self.top.join(directory)).is_err() {
+                break;
+            }
+            parent = directory.parent();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+
+    #[test]
+    fn paths_are_put_back_and_only_those() {
+        let repo = Repo::with_commit();
+        repo.file("s/a b", "1");
+        repo.file("s/\n[x]", "1");
+        repo.file("s/x", "1");
+        let base = repo.commit_all("s");
+        let git = repo.git();
+        repo.file("s/a b", "2");
+        repo.file("s/\n[x]", "2");
+        repo.file("s/x", "2");
+        repo.file("new/deep/er", "2");
+        repo.file("new/staged", "2");
+        repo.file("other/mine", "mine");
+        repo.file("other/theirs", "theirs");
+        repo.run(&["add", "new/staged", "s/a b"]);
+        let paths = ["s/a b", "s/\n[x]", "new/deep/er", "new/staged", "other/theirs", "never/was"];
+        git.restore_paths(&base, &paths).unwrap();
+        assert_eq!(repo.text("s/a b").unwrap() + &repo.text("s/\n[x]").unwrap(), "11");
+        assert!(!repo.path("new").exists());
+        assert_eq!(repo.run(&["status", "--short", "-uall"]), " M s/x\n?? other/mine");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_removed_through_a_link() {
+        let repo = Repo::with_commit();
+        let outside = repo.root().join("outside");
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(outside.join("x"), "not ours").unwrap();
+        std::os::unix::fs::symlink(&outside, repo.path("link")).unwrap();
+        repo.git().restore_paths(&repo.head(), &["link/x"]).unwrap();
+        assert!(outside.join("x").exists());
+        assert!(repo.git().restore_paths(&repo.head(), &["../outside/x"]).is_err());
+    }
+
+    #[test]
+    fn a_file_became_a_directory_and_back() {
+        let repo = Repo::with_commit();
+        repo.file("a", "file");
+        let base = repo.commit_all("a");
+        std::fs::remove_file(repo.path("a")).unwrap();
+        repo.file("a/b", "x");
+        let git = repo.git();
+        git.restore_paths(&base, &["a", "a/b"]).unwrap();
+        assert_eq!(repo.text("a").unwrap(), "file");
+        assert_eq!(repo.run(&["status", "--short"]), "");
+    }
+}
