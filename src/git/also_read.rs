@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::Git;
-use super::spawn::nul_texts;
+use super::output::nul_texts;
 
 /// The hooks there are (githooks(5)), for a folder of hooks that holds everything.
 const HOOKS: [&str; 28] = [

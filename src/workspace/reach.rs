@@ -90,7 +90,38 @@ impl Workspace {
         }
         let file = dir.open_with(name, &options).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
-        if metadata.is_file() { Ok(file) } else { Err(special()) }
+        if !metadata.is_file() {
+            return Err(special());
+        }
+        #[cfg(unix)]
+        if self.is_gits(&metadata) {
+            return Err(Refusal::guard(format!(
+                "Security: Access to .git is not allowed, and {path} is a file of it by another name"
+            )));
+        }
+        Ok(file)
+    }
+
+    /// Whether a file is one of the repository's own, to which a hard link leads.
+    #[cfg(unix)]
+    fn is_gits(&self, metadata: &Metadata) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
+
+        use cap_std::fs::MetadataExt as _;
+        if metadata.nlink() < 2 {
+            return false;
+        }
+        let dot_git = self.root.join(".git");
+        let pointer = std::fs::read_to_string(&dot_git).ok();
+        let led_to = pointer.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
+        let own = led_to.map_or(dot_git, |led_to| self.root.join(led_to.trim()));
+        let shared = std::fs::read_to_string(own.join("commondir"));
+        let shared = shared.map(|path| own.join(path.trim())).unwrap_or_else(|_| own.clone());
+        let folders = [own, shared.join("hooks"), shared.join("info"), shared];
+        let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+        files.flatten().filter_map(|entry| entry.metadata().ok()).any(|other| {
+            other.is_file() && (other.dev(), other.ino()) == (metadata.dev(), metadata.ino())
+        })
     }
 
     /// A regular file's content, `None` when nothing is there.

@@ -71,6 +71,11 @@ fn git_is_out_of_reach_in_any_spelling() {
     guarded(tree.workspace.delete("link/config"), ".git is not allowed");
     guarded(tree.workspace.list("link", None), ".git is not allowed");
     guarded(tree.workspace.search("s", ".git", None), ".git is not allowed");
+    std::fs::hard_link(tree.root().join(".git/config"), tree.root().join("hard")).unwrap();
+    guarded(read(&tree, "hard"), ".git is not allowed");
+    guarded(tree.edit("hard", "s", "x"), ".git is not allowed");
+    assert!(tree.workspace.search("secret", ".", None).unwrap().starts_with("no match"));
+    assert_eq!(tree.get(".git/config"), "secret");
     tree.put("digit~x", "");
     tree.put(".gitignore", "");
     assert!(read(&tree, "digit~x").is_ok() && read(&tree, ".gitignore").is_ok());
