@@ -354,5 +354,6 @@ fn mode_of(_: &cap_std::fs::Metadata) -> u32 {
     0o644
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -278,5 +278,6 @@ fn looks_absolute_elsewhere(path: &str) -> bool {
     !cfg!(windows) && drive || path.starts_with("\\\\") || path == "~" || path.starts_with("~/")
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

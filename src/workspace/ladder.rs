@@ -35,16 +35,19 @@ pub(super) struct Found {
     pub matches: Vec<Match>,
 }
 
+/// One way to look for a passage in a text, and what it is to become.
+type Look = fn(&str, &str, &str) -> Vec<Match>;
+
 /// Looks for `old`, which is to become `new`, both with `\n` line ends.
 pub(super) fn find(text: &str, old: &str, new: &str) -> Option<Found> {
-    let rungs: [(Rung, fn(&str, &str, &str) -> Vec<Match>); 5] = [
+    let rungs: [(Rung, Look); 5] = [
         (Rung::Exact, exact),
         (Rung::LineEnds, |text, old, new| by_lines(text, old, new, Rung::LineEnds)),
         (Rung::BothEnds, |text, old, new| by_lines(text, old, new, Rung::BothEnds)),
         (Rung::Punctuation, within_typography),
         (Rung::Punctuation, |text, old, new| by_lines(text, old, new, Rung::Punctuation)),
     ];
-    let found = |(rung, matches): (Rung, fn(&str, &str, &str) -> Vec<Match>)| {
+    let found = |(rung, matches): (Rung, Look)| {
         let matches = matches(text, old, new);
         (!matches.is_empty()).then_some(Found { rung, matches })
     };

@@ -226,7 +226,8 @@ impl Workspace {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod race;
 #[cfg(test)]
 mod testing;

@@ -102,7 +102,7 @@ fn raced(target: &str, file: &str) {
     assert!(got > 0, "nothing was read at all");
     assert_eq!(std::fs::read_to_string(behind.join(file)).unwrap(), SECRET);
     let left: Vec<_> = std::fs::read_dir(&behind).unwrap().flatten().collect();
-    let mut left: Vec<_> = left.iter().map(|entry| entry.file_name()).collect();
+    let mut left: Vec<_> = left.iter().map(std::fs::DirEntry::file_name).collect();
     left.sort();
     left.retain(|name| name != ".git" && name != "outside");
     assert!(left.iter().any(|name| name == "only-there"), "{left:?}");

@@ -268,7 +268,7 @@ fn put_in(
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     let old = replaces.then(|| dir.symlink_metadata(name)).transpose()?;
-    let permissions = old.filter(|old| old.is_file()).map(|old| old.permissions());
+    let permissions = old.filter(cap_std::fs::Metadata::is_file).map(|old| old.permissions());
     #[cfg(unix)]
     if let Some(permissions) = &permissions {
         use cap_std::fs::{OpenOptionsExt as _, PermissionsExt as _};
