@@ -3,13 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 const SAMPLES: usize = 151;
+/// Repositories below the tree.
+const NESTED: usize = 20;
 
 fn main() {
     let dir = tempfile::tempdir().unwrap();
@@ -24,17 +26,27 @@ fn main() {
         std::fs::write(root.join(n.to_string()), "x\n").unwrap();
     }
     git(&["add", "-A"]);
+    let mut sealed = vec![root.join(".git")];
     println!("median of {SAMPLES}; ms without, ms with, ratio");
     for command in ["true", "git --version", "git status --short >/dev/null"] {
         for level in ["namespaces", "landlock"] {
-            compare(&root, level, command);
+            compare(&root, level, command, &sealed);
         }
+    }
+    for n in 0..NESTED {
+        let path = format!("vendor/{n}");
+        git(&["init", "-q", &path]);
+        sealed.push(root.join(path).join(".git"));
+    }
+    println!("with {NESTED} repositories below the tree");
+    for level in ["namespaces", "landlock"] {
+        compare(&root, level, "true", &sealed);
     }
 }
 
-fn compare(root: &Path, level: &str, command: &str) {
+fn compare(root: &Path, level: &str, command: &str, sealed: &[PathBuf]) {
     let spec = json!({
-        "level": level, "root": root, "sealed": [root.join(".git")], "writable": [], "hidden": [],
+        "level": level, "root": root, "sealed": sealed, "writable": [], "hidden": [],
         "network": false
     });
     let shell = ["sh", "-c", command];

@@ -11,13 +11,14 @@
 //!                                             └─► record (working tree ─► commit, tag, refs)
 //! ```
 //!
-//! [`stage`], [`error`], [`event`], [`interrupt`] and [`spent`] are the words everybody shares; they
+//! [`stage`], [`error`], [`event`], [`interrupt`], [`secret`] and [`spent`] are the words everybody shares; they
 //! know nobody.
 
 pub mod agent;
 pub mod artifact;
 pub mod cli;
 pub mod clock;
+pub mod codebase;
 pub mod config;
 pub mod error;
 pub mod event;
@@ -28,6 +29,7 @@ pub mod interrupt;
 pub mod model;
 pub mod pipeline;
 pub mod record;
+pub mod secret;
 pub mod session;
 pub mod spent;
 pub mod stage;

@@ -5,20 +5,23 @@
 //! message is written to the transcript before the next one is asked for, so a run that was
 //! killed goes on where it stopped and loses at most one call.
 
+mod failure;
 mod transcript;
 mod watch;
 mod window;
 
 pub use transcript::Transcript;
 
+use std::cell::RefCell;
 use std::time::Instant;
 
-use crate::error::Error;
 use crate::event::{Event, Sink};
 use crate::interrupt;
 use crate::model::{Message, Model, ModelError, Position, Reply, Request, ToolCall};
+use crate::secret::Secrets;
 use crate::stage::{Role, Stage};
 use crate::tool::{self, Context, Outcome};
+use failure::model_failure;
 use transcript::How;
 use watch::Watch;
 
@@ -88,6 +91,7 @@ pub async fn run(
     transcript: &mut Transcript,
     sink: &dyn Sink,
 ) -> anyhow::Result<Run> {
+    let secrets = context.workspace.secrets();
     let mut talk = Talk::begin(brief, context, transcript)?;
     let mut run = Run::default();
     talk.hear_wishes(brief, context).await;
@@ -102,10 +106,11 @@ pub async fn run(
     }
     while talk.turn <= brief.max_turns && !context.outcome.ends_run(brief.role) {
         interrupt::check()?;
-        let Some(reply) = talk.ask(model, brief, sink).await? else {
+        let Some(mut reply) = talk.ask(model, brief, secrets, sink).await? else {
             run.outgrown = true;
             break;
         };
+        withhold(secrets, &mut reply);
         let message = Message::Assistant {
             content: reply.content.clone(),
             tool_calls: reply.tool_calls.clone(),
@@ -157,9 +162,11 @@ impl Talk {
         context: &Context<'_>,
         transcript: &mut Transcript,
     ) -> anyhow::Result<Self> {
+        let secrets = context.workspace.secrets();
+        // Documents and conventions may hold a key of the user's; no model has to know it.
         let messages = vec![
             Message::System { content: brief.system.clone() },
-            Message::User { content: brief.prompt.clone() },
+            Message::User { content: secrets.withheld(&brief.prompt).into_owned() },
         ];
         let earlier = transcript.begin(&messages)?;
         let mut talk = Self {
@@ -245,6 +252,7 @@ impl Talk {
         &mut self,
         model: &dyn Model,
         brief: &Brief,
+        secrets: &Secrets,
         sink: &dyn Sink,
     ) -> anyhow::Result<Option<Reply>> {
         let may_begin_afresh = self.messages.len() > self.opening;
@@ -271,9 +279,19 @@ impl Talk {
             };
             sink.emit(Event::Speaker { stage: brief.stage, role: brief.role });
             let begun = Instant::now();
-            let on_text = |text: &str| sink.emit(Event::Text { text: text.to_owned() });
+            let shown = RefCell::new(secrets.stream());
+            let show = |text: String| {
+                if !text.is_empty() {
+                    sink.emit(Event::Text { text });
+                }
+            };
+            let on_text = |text: &str| {
+                let text = shown.borrow_mut().push(text);
+                show(text);
+            };
             match model.turn(&request, &on_text).await {
                 Ok(mut reply) => {
+                    show(shown.borrow_mut().end());
                     self.unique_ids(&mut reply);
                     sink.emit(Event::ModelRequest {
                         stage: brief.stage,
@@ -376,6 +394,14 @@ impl Talk {
     }
 }
 
+/// Takes the user's keys out of what a model says, before anything is done with it.
+fn withhold(secrets: &Secrets, reply: &mut Reply) {
+    reply.content = secrets.withheld(&reply.content).into_owned();
+    for call in &mut reply.tool_calls {
+        call.arguments = secrets.withheld_in_json(&call.arguments);
+    }
+}
+
 fn brief_arguments(arguments: &str) -> String {
     const WIDTH: usize = 60;
     let value: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
@@ -387,47 +413,4 @@ fn brief_arguments(arguments: &str) -> String {
         line.push('…');
     }
     line
-}
-
-/// What to look at when a server refuses for good.
-fn refused_hint(status: Option<u16>) -> &'static str {
-    match status {
-        Some(401 | 403) => {
-            "check the key: COWORK_LLM_API_KEY or [llm] api_key; then: git cowork resume"
-        }
-        Some(402 | 429) => {
-            "check the account's quota, or use another model; then: git cowork resume"
-        }
-        Some(404) => "check the model's name and COWORK_LLM_BASE_URL; then: git cowork resume",
-        _ => "check the key, the model's name and the quota; then: git cowork resume",
-    }
-}
-
-fn model_failure(error: ModelError) -> anyhow::Error {
-    let hint = match &error {
-        ModelError::Budget { hint, .. } => {
-            let hint = hint.clone();
-            let error = Error::model(error.to_string()).hint(hint);
-            return error.hint("then: git cowork resume; the draft is kept").into();
-        }
-        ModelError::Unavailable { .. } if error.status() == Some(429) => {
-            "wait a while, or ask less often: git config cowork.llm.ratelimit 10/m; then: git cowork resume"
-        }
-        ModelError::Unavailable { .. } if error.status().is_some() => {
-            "it runs and cannot serve: look at its own log (loading, overloaded, a gateway whose \
-             server is away); then: git cowork resume"
-        }
-        ModelError::Unavailable { .. } => {
-            "check that the server runs and COWORK_LLM_BASE_URL is right; then: git cowork resume"
-        }
-        ModelError::Refused { status, .. } => refused_hint(*status),
-        ModelError::TooLong { .. } => {
-            "say how many tokens the server holds: git config cowork.llm.contextwindow N, or use a \
-             model with a larger window; then: git cowork resume"
-        }
-        ModelError::Replay { .. } => {
-            "record again with --record, or use the model it was made with"
-        }
-    };
-    Error::model(error.to_string()).hint(hint).into()
 }

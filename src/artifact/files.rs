@@ -126,8 +126,17 @@ pub fn render_json<T: Serialize>(value: &T) -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// Bytes of a record file that are read; the longest sessions have some hundred kilobytes.
+const LARGEST: usize = 16 * 1024 * 1024;
+
 /// Parses an artifact's JSON; the error names the file and the place.
 pub fn read_json<T: DeserializeOwned>(artifact: Artifact, text: &str) -> anyhow::Result<T> {
+    if text.len() > LARGEST {
+        let (name, limit) = (artifact.file_name(), LARGEST / 1024 / 1024);
+        return Err(Error::repository(format!("{name} is larger than {limit} MiB: not read"))
+            .hint("no session writes that much; look at who committed it: git log -- <file>")
+            .into());
+    }
     serde_json::from_str(text).map_err(|error| {
         Error::repository(format!("{} cannot be read: {error}", artifact.file_name()))
             .hint("mend the file by hand, or take the last committed one: git checkout -- <file>")

@@ -34,6 +34,9 @@ impl IdKind {
     }
 }
 
+/// More than any session counts to: the next number must fit, whatever a file claims.
+const HIGHEST: u32 = 999_999;
+
 /// The number of an id of this kind: 7 for `REQ-007`, also 7 for the sub-task `TASK-007.2`.
 /// `None` for anything else.
 pub fn number_of(kind: IdKind, id: &str) -> Option<u32> {
@@ -42,7 +45,7 @@ pub fn number_of(kind: IdKind, id: &str) -> Option<u32> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    digits.parse().ok()
+    digits.parse().ok().filter(|number| *number <= HIGHEST)
 }
 
 /// The highest number of each kind ever seen in a session's history.
@@ -79,7 +82,7 @@ impl IdFloors {
     /// Takes the next id of a kind.
     pub fn next(&mut self, kind: IdKind) -> String {
         let slot = self.slot(kind);
-        *slot += 1;
+        *slot = slot.saturating_add(1);
         kind.format(*slot)
     }
 }

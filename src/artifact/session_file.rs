@@ -84,3 +84,71 @@ pub struct SessionFile {
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
+
+impl SessionFile {
+    /// What in it no program of ours has written. It came with a clone, and its values become part
+    /// of paths, refs and commands.
+    pub fn problem(&self) -> Option<&'static str> {
+        const LONGEST: usize = 64;
+        let word = |text: &str| {
+            !text.is_empty()
+                && text.len() <= LONGEST
+                && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        };
+        let commit = |text: &str| text.is_empty() || word(text) && !text.contains('-');
+        let branch = |text: &str| {
+            let odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
+            !text.starts_with(['-', '/']) && !text.contains("..") && !text.contains(odd)
+        };
+        if !word(&self.id) {
+            Some("its id is no UUID")
+        } else if !branch(&self.base.branch) {
+            Some("its base is no branch name")
+        } else if !commit(&self.base.commit) {
+            Some("its base is no commit id")
+        } else if self.parent.as_ref().is_some_and(|p| !word(&p.session) || !commit(&p.commit)) {
+            Some("its parent is no session")
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(id: &str, branch: &str, commit: &str, parent: Option<(&str, &str)>) -> SessionFile {
+        let parent = parent
+            .map(|(session, commit)| Parent { session: session.into(), commit: commit.into() });
+        let base = Base { branch: branch.into(), commit: commit.into() };
+        SessionFile { id: id.into(), base, parent, ..SessionFile::default() }
+    }
+
+    #[test]
+    fn what_would_leave_its_place_is_a_problem() {
+        let id = "0191e7a2-0000-7000-8000-0123456789ab";
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        for (branch, commit, parent) in [
+            ("main", hash, None),
+            ("", "", None),
+            ("feature/größe-1", hash, Some(("todo--due", hash))),
+        ] {
+            assert_eq!(file(id, branch, commit, parent).problem(), None, "{branch}");
+        }
+        for (id, branch, commit, parent) in [
+            ("", "main", hash, None),
+            ("../../x", "main", hash, None),
+            ("a\nb", "main", hash, None),
+            (id, "--upload-pack=x", hash, None),
+            (id, "../../x", hash, None),
+            (id, "a\u{1b}[2J", hash, None),
+            (id, "main", "HEAD~1", None),
+            (id, "main", "-x", None),
+            (id, "main", hash, Some(("../x", hash))),
+            (id, "main", hash, Some(("x", "../x"))),
+        ] {
+            assert!(file(id, branch, commit, parent).problem().is_some(), "{id} {branch}");
+        }
+    }
+}

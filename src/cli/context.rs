@@ -3,20 +3,21 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use anyhow::Context as _;
 
 use super::{Global, start};
-use crate::config::{self, Config, Flags, Loaded, Sources};
+use crate::config::{self, Config, Flags, Loaded, PROJECT_FILE, Sources, Trust, TrustRecords};
 use crate::error::Error;
 use crate::event::{Event, Sink};
 use crate::gate;
 use crate::git::Git;
 use crate::model::ledger::Ledger;
+use crate::secret::Secrets;
 use crate::session::{RefNames, Session, SessionName, StateDir, Status, default_session};
-use crate::ui::{JsonLines, Look, Terminal, Verbosity};
+use crate::ui::{JsonLines, Look, Terminal, Verbosity, escaped_json, painted};
 
 /// `--color`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -194,30 +195,58 @@ impl Context {
 
     /// Reads the configuration, with or without a repository.
     pub(crate) fn load(&self, git: Option<&Git>) -> anyhow::Result<Loaded> {
-        let project = match git {
-            Some(git) => project_file(git.top())?,
-            None => None,
+        let project = git.map(|git| config::project_file(git.top())).transpose()?.flatten();
+        let trust = match (git, &project) {
+            (Some(git), Some(text)) => TrustRecords::of(&git.state_dir()).about(text)?,
+            _ => Trust::None,
         };
+        let loaded = self.load_with(git, project, trust)?;
+        for text in &loaded.warnings {
+            self.ui.emit(Event::Warning { text: text.clone() });
+        }
+        Ok(loaded)
+    }
+
+    /// What the configuration would be with this text as the project's file; says nothing.
+    pub(crate) fn load_with(
+        &self,
+        git: Option<&Git>,
+        project: Option<String>,
+        trust: Trust,
+    ) -> anyhow::Result<Loaded> {
         let git_values = match git {
             Some(git) => git.config_values()?,
             None => Vec::new(),
         };
-        let loaded = config::load(&Sources {
+        config::load(&Sources {
             system: Some(config::system_file()),
             user: config::user_file(&self.env),
-            project,
+            project: project.map(|text| (PROJECT_FILE.into(), text)),
             git_values,
             env: self.env.clone(),
             flags: Flags {
                 model: self.global.model.clone(),
                 base_url: self.global.base_url.clone(),
             },
-            trusted: false,
-        })?;
-        for text in &loaded.warnings {
-            self.ui.emit(Event::Warning { text: text.clone() });
-        }
-        Ok(loaded)
+            trust,
+        })
+    }
+
+    /// The user's keys: those of every model, and those the environment holds for other programs.
+    pub(crate) fn secrets(&self) -> anyhow::Result<Secrets> {
+        const NAMES: [&str; 4] = ["_API_KEY", "_TOKEN", "_SECRET", "_SECRET_ACCESS_KEY"];
+        /// Tokens of servers are longer than what people set to try something out.
+        const SHORTEST: usize = 16;
+        let config = self.config()?;
+        let models = std::iter::once(&config.llm).chain(config.models.values());
+        let configured = models.map(|model| model.api_key.clone());
+        let ours = ["COWORK_LLM_API_KEY", "OPENAI_API_KEY"];
+        let around = self.env.iter().filter(|(name, value)| {
+            let other = NAMES.iter().any(|end| name.ends_with(end)) && value.len() >= SHORTEST;
+            let path = value.starts_with('/') || value.contains("://");
+            ours.contains(&name.as_str()) || other && !path && !value.contains([' ', '$'])
+        });
+        Ok(Secrets::new(configured.chain(around.map(|(_, value)| value.clone()))))
     }
 
     /// Ref names under the configured prefix.
@@ -302,22 +331,22 @@ impl Context {
         }
     }
 
-    /// Prints a line of data to standard output.
+    /// Prints data to standard output, where a terminal may be: nothing in it is obeyed.
     pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
+        self.print_bytes(&match self.global.json {
+            true => escaped_json(text),
+            false => painted(text, self.color_stdout()),
+        })
+    }
+
+    /// Prints the content of a file: to a terminal as [`Self::print`], to anything else as it is.
+    pub(crate) fn print_file(&self, text: &str) -> anyhow::Result<()> {
+        if std::io::stdout().is_terminal() { self.print(text) } else { self.print_bytes(text) }
+    }
+
+    fn print_bytes(&self, text: &str) -> anyhow::Result<()> {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(text.as_bytes()).context("writing to standard output")?;
         stdout.flush().context("writing to standard output")
-    }
-}
-
-/// The project's configuration: how to call it, and its text.
-fn project_file(top: &Path) -> anyhow::Result<Option<(PathBuf, String)>> {
-    let path = Path::new(".cowork/config.toml");
-    match std::fs::read_to_string(top.join(path)) {
-        Ok(text) => Ok(Some((path.to_owned(), text))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => {
-            Err(Error::model(format!("{} cannot be read: {error}", path.display())).into())
-        }
     }
 }

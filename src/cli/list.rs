@@ -6,8 +6,10 @@ use clap::Args;
 
 use super::Answer;
 use super::context::Context;
+use super::status::TITLE;
 use crate::event::{Event, Sink as _};
 use crate::session::{Session, State, Status, list};
+use crate::ui::one_line;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -77,6 +79,6 @@ fn line(status: &Status, here: bool) -> String {
         status.session.name,
         status.state.name().replace('_', " "),
         stage,
-        status.session.file.title
+        one_line(&status.session.file.title, TITLE)
     )
 }

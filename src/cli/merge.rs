@@ -61,7 +61,8 @@ pub(super) fn run(context: &Context, args: &MergeArgs) -> Answer {
         return Ok(0);
     }
     require_room(git, &branch, &onto, &session, &name)?;
-    let delivery = Delivery::of(git, &session, context.config()?.project.attribution)?;
+    let attribution = context.config()?.project.attribution;
+    let delivery = Delivery::of(git, &session, attribution, &context.secrets()?)?;
     let from = git.head()?;
     if from.branch() != Some(&branch) {
         git.switch(branch.short())?;

@@ -8,6 +8,7 @@ mod completions;
 mod context;
 mod demo;
 mod feedback;
+mod fetch;
 mod hook;
 mod idea;
 mod init;
@@ -32,6 +33,7 @@ mod signals;
 mod start;
 mod status;
 mod trace;
+mod trust;
 mod upstream;
 mod verify;
 
@@ -140,6 +142,8 @@ enum Command {
     Show(show::ShowArgs),
     /// Write the project's configuration file
     Init(init::InitArgs),
+    /// Accept the project's configuration file exactly as it is now
+    Trust(trust::TrustArgs),
     /// What the git hooks call
     #[command(hide = true)]
     Hook(hook::HookArgs),
@@ -214,6 +218,7 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
         Some(Command::Verify(args)) => verify::run(context, args),
         Some(Command::Show(args)) => show::run(context, args),
         Some(Command::Init(args)) => init::run(context, &args),
+        Some(Command::Trust(args)) => trust::run(context, &args),
         Some(Command::Hook(args)) => hook::run(context, &args),
         Some(Command::Demo(args)) => demo::run(context, args),
         Some(Command::Completions(args)) => completions::run(context, args),

@@ -141,7 +141,8 @@ fn proposal(
     let known = git.remotes()?;
     let base_remote = follows.filter(|name| known.contains(name)).unwrap_or_else(|| remote.clone());
     let base_commit = base_commit(git, &base_remote, &base, &session)?;
-    let delivery = Delivery::of(git, &session, context.config()?.project.attribution)?;
+    let attribution = context.config()?.project.attribution;
+    let delivery = Delivery::of(git, &session, attribution, &context.secrets()?)?;
     let (branch, commit) = if args.without_artifacts {
         let branch = RefNames::without_artifacts(&name);
         let pushed = format!("refs/remotes/{remote}/{}", branch.short());

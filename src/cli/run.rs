@@ -58,7 +58,7 @@ pub(super) fn models(context: &Context) -> anyhow::Result<Models> {
     }
     if let Some(path) = &global.record {
         let name = models.values().next().map(|model| model.name().to_owned()).unwrap_or_default();
-        let recorder = Recorder::create(path, &name)?;
+        let recorder = Recorder::create(path, &name, context.secrets()?)?;
         models = models
             .into_iter()
             .map(|(name, model)| {
@@ -188,9 +188,6 @@ pub(super) fn workspace(
     name: &SessionName,
 ) -> anyhow::Result<Workspace> {
     let config = context.config()?;
-    let mut secrets = vec![config.llm.api_key.clone()];
-    secrets.extend(config.models.values().map(|model| model.api_key.clone()));
-    secrets.retain(|secret| !secret.is_empty());
     let workspace = Workspace::open(WorkspaceOptions {
         root: held.git.top().to_owned(),
         state_dir: held.state.path().to_owned(),
@@ -199,7 +196,7 @@ pub(super) fn workspace(
         timeout_max_s: config.limits.command_timeout_max_s,
         command_prefix: config.sandbox.command_prefix.clone(),
         confinement: sandbox::confinement(context, &held.git)?,
-        secrets,
+        secrets: context.secrets()?,
         tracking: Some(Rc::new(Tracked(held.git.clone()))),
         env: context.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
     })?;
@@ -249,7 +246,7 @@ pub(super) fn with_pipeline<T>(
     } else {
         Box::new(NobodyThere)
     };
-    start_log(&held.state, context.global.verbose)?;
+    start_log(&held.state, &context.secrets()?, context.global.verbose)?;
     models.meter.open(&held.state.ledger(&session.file.id), session.spent(&held.git)?)?;
     let sink = Traced::new(context, held, &session.name, mode, &call)?;
     let scratch = held.state.path().to_owned();

@@ -8,10 +8,11 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 use super::context::{Context, Ui};
+use super::fetch::Agreement;
 use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
 use crate::git::Git;
-use crate::workspace::{Confinement, Consent, HELPER_WORD, Level};
+use crate::workspace::{Cache, Confinement, Consent, HELPER_WORD, Level};
 
 /// Runs as the helper, when that is what this process is. To be called before anything else, while
 /// there is one thread.
@@ -51,24 +52,35 @@ pub(super) fn confinement(context: &Context, git: &Git) -> anyhow::Result<Confin
         _ => git.top().join(path),
     });
     let most = context.env.get("COWORK_TEST_SANDBOX").and_then(|word| Level::of_word(word));
-    let terminal = context.attended.then(|| {
+    let terminal = || {
         let ui = Rc::clone(&context.ui);
-        Tty::new(context.color).before(move || ui.clear())
-    });
+        context.attended.then(|| Tty::new(context.color).before(move || ui.clear()))
+    };
+    let agreement = Agreement::new(Rc::clone(&context.ui), terminal(), set.fetch, &git.state_dir());
     Ok(Confinement {
         helper: Some(this_program()),
-        sealed: vec![git.top().join(".git"), git.git_dir().to_owned(), git.common_dir().to_owned()],
+        sealed: sealed(git),
         writable: writable.collect(),
         network: set.network,
-        cache_dir: cache_dir(context, git.top()),
+        cache: cache(context, git),
         most: most.unwrap_or_default(),
         consent: Some(Rc::new(Asking {
             ui: Rc::clone(&context.ui),
-            terminal,
+            terminal: terminal(),
             unconfined: set.unconfined,
             said: Cell::new(false),
         })),
+        fetching: Some(Rc::new(agreement)),
     })
+}
+
+/// What commands never write: git's directories; and session documents and the project's
+/// configuration, which typed tools and people write.
+fn sealed(git: &Git) -> Vec<PathBuf> {
+    let own = [git.top().join(".git"), git.git_dir().to_owned(), git.common_dir().to_owned()];
+    // Behind a link it is outside the tree, where nothing is written anyway.
+    let documents = Some(git.top().join(".cowork")).filter(|path| !path.is_symlink());
+    own.into_iter().chain(documents).collect()
 }
 
 /// This very file, also when an update has replaced it meanwhile.
@@ -80,14 +92,18 @@ fn this_program() -> PathBuf {
     }
 }
 
-/// Where the commands of one tree keep what they fetched and compiled.
-fn cache_dir(context: &Context, top: &Path) -> Option<PathBuf> {
+/// Where the commands of one repository keep what they fetched and compiled, in all its working
+/// trees.
+fn cache(context: &Context, git: &Git) -> Option<Cache> {
     let set = |name| context.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+    let of = git.common_dir();
     let mut hasher = DefaultHasher::new();
-    top.hash(&mut hasher);
-    let name = top.file_name().unwrap_or_default().to_string_lossy();
-    Some(cache.join("git-cowork").join(format!("{name}-{:016x}", hasher.finish())))
+    of.hash(&mut hasher);
+    let repository = if of.ends_with(".git") { of.parent().unwrap_or(of) } else { of };
+    let name = repository.file_name().unwrap_or_default().to_string_lossy();
+    let dir = cache.join("git-cowork").join(format!("{name}-{:016x}", hasher.finish()));
+    Some(Cache { dir, of: of.to_owned() })
 }
 
 /// Asks at the terminal, unless the configuration has the answer.
@@ -104,7 +120,7 @@ impl Consent for Asking {
             return;
         }
         let text = match level {
-            Level::Namespaces => return,
+            Level::Namespaces | Level::Seatbelt => return,
             Level::Landlock => format!(
                 "commands are confined less well than they could be: {reason}. They cannot make new \
                  files at the top of the working tree nor use servers of their own, they can read \

@@ -1,4 +1,5 @@
-//! `git cowork show [SESSION] ARTIFACT`
+//! `git cowork show [SESSION] ARTIFACT`: to a terminal without what it would obey, to a pipe or a
+//! file byte for byte, as `git show` does.
 
 use clap::Args;
 
@@ -60,7 +61,7 @@ pub(super) fn run(context: &Context, args: ShowArgs) -> Answer {
             });
             context.print(&format!("{object}\n")).map(|()| 0)
         }
-        Some(text) => context.print(&text).map(|()| 0),
+        Some(text) => context.print_file(&text).map(|()| 0),
         None => Err(Error::repository(format!("'{}' has no {what} yet", session.name))
             .hint("git cowork status shows how far it is")
             .into()),

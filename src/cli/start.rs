@@ -222,9 +222,8 @@ fn commit(
             held.state.set_note::<Starting>(NOTE, None)?;
             Session::load(git, name, &commit)
         }
-        Recorded::Refused { hook, output } => Err(Error::repository(format!(
-            "the repository's {hook} hook refused the start commit:\n{}",
-            output.trim()
+        Recorded::Refused(why) => Err(Error::repository(format!(
+            "the session is not begun: {why}"
         ))
         .hint("mend what it complains about, then the same command again; nothing was changed")
         .into()),

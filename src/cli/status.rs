@@ -15,7 +15,10 @@ use crate::session::{
     key,
 };
 use crate::stage::Stage;
-use crate::ui::sanitize;
+use crate::ui::{one_line, sanitize};
+
+/// Longest title shown.
+pub(super) const TITLE: usize = 200;
 
 pub(super) fn run(context: &Context, args: SessionArg) -> Answer {
     let git = context.git()?;
@@ -126,7 +129,8 @@ fn kept_draft(status: &Status, kept: &Kept) -> Option<String> {
 /// Three lines, and what is kept and asked.
 pub(super) fn brief(status: &Status, kept: Option<&Kept>, next: &Next) -> String {
     let session = &status.session;
-    let mut out = format!("Session  {} · {}\n", session.name, session.file.title);
+    let title = one_line(&session.file.title, TITLE);
+    let mut out = format!("Session  {} · {title}\n", session.name);
     let done: Vec<&str> = session.done().iter().map(|stage| stage.name()).collect();
     let done = if done.is_empty() {
         "no stage is done yet".to_owned()
@@ -176,7 +180,7 @@ fn full(status: &Status, details: &Details, branch: &str, place: &Place, paint: 
         Place::Elsewhere(path) => format!("branch {branch} is checked out in {path}"),
     };
     let mut out = format!("Session  {} · {stands}, based on {base}{ahead}\n", session.name);
-    let _ = writeln!(out, "Idea     {}", session.file.title);
+    let _ = writeln!(out, "Idea     {}", one_line(&session.file.title, TITLE));
     out += &stages(status, details, paint);
     out
 }
@@ -283,7 +287,7 @@ fn under_way(status: &Status, stage: Stage) -> String {
 
 fn reviewer(session: &Session, stage: Stage) -> String {
     let by = session.stage_entry(stage).and_then(|entry| entry.trailers.get(key::REVIEWED_BY));
-    by.map_or("a person", |who| who.split(" <").next().unwrap_or(who)).to_owned()
+    one_line(by.map_or("a person", |who| who.split(" <").next().unwrap_or(who)), 60)
 }
 
 fn plural(number: usize, what: &str) -> String {

@@ -15,6 +15,7 @@ use super::context::{Context, Ui};
 use super::run::Held;
 use crate::event::{Event, Sink};
 use crate::gate::{Mode, notify};
+use crate::secret::Secrets;
 use crate::session::{SessionName, StateDir};
 use crate::ui::JsonLines;
 
@@ -37,6 +38,7 @@ impl<'a> Traced<'a> {
         call: &'a dyn Fn(&str),
     ) -> anyhow::Result<Self> {
         let audit = append(&held.state.path().join("audit.jsonl"))?;
+        let audit = context.secrets()?.guard(audit);
         let nowhere = Box::new(std::io::sink());
         Ok(Self {
             ui: &context.ui,
@@ -85,14 +87,15 @@ pub(super) fn call(ui: &Ui, command: &str, top: &Path, message: &str) {
 /// Begins the log of a session, `log` in its part of J: stages, drafts and decisions at INFO, tool
 /// calls and requests at DEBUG, what stopped the run at ERROR, and with `--verbose` every detail
 /// down to the git processes. Only the first call of a process counts.
-pub(super) fn start_log(state: &StateDir, verbose: bool) -> anyhow::Result<()> {
+pub(super) fn start_log(state: &StateDir, secrets: &Secrets, verbose: bool) -> anyhow::Result<()> {
     let file = append(&state.path().join("log"))?;
     let level = if verbose { LevelFilter::TRACE } else { LevelFilter::DEBUG };
     // The HTTP crates log what servers say, which may hold anything.
     let filter = Targets::new().with_target("git_cowork", level);
+    let keys = secrets.guard(());
     let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(move || {
         // A log that cannot be written must not stop the work.
-        file.try_clone().map_or_else(|_| Writer(None), |file| Writer(Some(file)))
+        keys.over(file.try_clone().map_or_else(|_| Writer(None), |file| Writer(Some(file))))
     });
     let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
     Ok(())

@@ -13,6 +13,7 @@ use crate::event::{Event, Sink as _};
 use crate::git::Head;
 use crate::pipeline::verify::{Problem, Verify, renumber_collisions, stray_drafts, wrong_tags};
 use crate::session::{RefNames, Session, SessionName, StateDir, delivered_here};
+use crate::ui::sanitize;
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
@@ -171,9 +172,10 @@ fn print(context: &Context, session: &Session, problems: &[Problem]) -> anyhow::
         ));
     }
     for problem in problems {
-        let _ = writeln!(out, "{name}: {} ({})", problem.details, problem.code);
+        let details = sanitize(&problem.details).replace('\n', "\n    ");
+        let _ = writeln!(out, "{name}: {details} ({})", problem.code);
         if let Some(fix) = &problem.suggested_fix {
-            let _ = writeln!(out, "    {fix}");
+            let _ = writeln!(out, "    {}", sanitize(fix).replace('\n', "\n    "));
         }
     }
     context.print(&out)

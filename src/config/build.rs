@@ -9,8 +9,8 @@ use super::layer::Settings;
 use super::settings::Values;
 use super::value::Value;
 use super::{
-    Attribution, Budget, Config, DEFAULT_MODEL, Limits, Price, Project, Review, ReviewOrder, Roles,
-    Sandbox, StageConfig, TestsPolicy,
+    Attribution, Budget, Config, DEFAULT_MODEL, FetchPolicy, Limits, Price, Project, Review,
+    ReviewOrder, Roles, Sandbox, StageConfig, TestsPolicy,
 };
 use crate::stage::Stage;
 
@@ -32,6 +32,11 @@ pub(super) fn build(settings: &Settings) -> Result<Config> {
             writable: values.list(&["sandbox", "writable"]).unwrap_or_default(),
             command_prefix: values.list(&["sandbox", "command_prefix"]).unwrap_or_default(),
             unconfined: values.flag(&["sandbox", "unconfined"]).unwrap_or_default(),
+            fetch: match values.text(&["sandbox", "fetch"]).as_deref() {
+                Some("always") => FetchPolicy::Always,
+                Some("never") => FetchPolicy::Never,
+                _ => FetchPolicy::Ask,
+            },
         },
         unusable,
         llm,

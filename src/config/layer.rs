@@ -43,18 +43,19 @@ pub(super) enum Expand<'a> {
 pub(super) fn from_toml(text: &str, file: &str, expand: Expand<'_>) -> Result<Settings> {
     // The library's own rendering would show the offending line, which may hold a key.
     let table = DeTable::parse(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| line_of(text, &span));
+        let line = error.span().map_or(1, |span| line_of(&line_starts(text), &span));
         let problem = error.message().lines().collect::<Vec<_>>().join(", ");
         Error::model(format!("{file}:{line} is not valid TOML: {problem}"))
             .hint("mend that line; half of a configuration is not used")
     })?;
-    let mut file = File { text, name: file, expand, settings: Settings::new() };
+    let lines = line_starts(text);
+    let mut file = File { lines, name: file, expand, settings: Settings::new() };
     file.table(table.get_ref(), &mut Path::new())?;
     Ok(file.settings)
 }
 
 struct File<'a> {
-    text: &'a str,
+    lines: Vec<usize>,
     name: &'a str,
     expand: Expand<'a>,
     settings: Settings,
@@ -64,7 +65,7 @@ impl File<'_> {
     fn table(&mut self, table: &DeTable<'_>, path: &mut Path) -> Result<()> {
         for (name, value) in table {
             path.push(name.get_ref().to_string());
-            let origin = format!("{}:{}", self.name, line_of(self.text, &name.span()));
+            let origin = format!("{}:{}", self.name, line_of(&self.lines, &name.span()));
             match (schema::find(path), value.get_ref()) {
                 (Found::Leaf(key), value) => {
                     let value = self.value(key, path, &origin, value)?;
@@ -155,17 +156,13 @@ fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<S
     Ok(Setting { value: Ok(value), origin, preset: false, key })
 }
 
-/// Takes out what an unaccepted project file may not set; the names of what was taken out.
-pub(super) fn distrust(settings: &mut Settings) -> Vec<String> {
-    let mut ignored = Vec::new();
-    settings.retain(|path, setting| {
-        let keep = setting.key.trust == Trust::Open;
-        if !keep {
-            ignored.push(schema::dotted(path));
-        }
-        keep
-    });
-    ignored
+/// Takes out what an unaccepted project file may not set; what was taken out.
+pub(super) fn distrust(settings: &mut Settings) -> Settings {
+    let (open, restricted) = std::mem::take(settings)
+        .into_iter()
+        .partition(|(_, setting)| setting.key.trust == Trust::Open);
+    *settings = open;
+    restricted
 }
 
 /// Lays `layer` over `below`: aliases become their keys and presets their base URL.
@@ -219,7 +216,7 @@ fn check_stage(path: &Path, origin: &str) -> Result<()> {
         _ => return Ok(()),
     };
     if let Err(problem) = name.parse::<crate::stage::Stage>() {
-        let key = schema::dotted(path);
+        let key = schema::brief(path);
         return Err(Error::model(format!("unknown key `{key}` in {origin}")).hint(problem).into());
     }
     Ok(())
@@ -254,24 +251,28 @@ fn expand(text: &str, env: &BTreeMap<String, String>) -> Result<String, Missing>
     Ok(out)
 }
 
-fn line_of(text: &str, span: &Range<usize>) -> usize {
-    let end = span.start.min(text.len());
-    text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1
+/// Where each line but the first begins.
+fn line_starts(text: &str) -> Vec<usize> {
+    text.match_indices('\n').map(|(at, _)| at + 1).collect()
+}
+
+fn line_of(starts: &[usize], span: &Range<usize>) -> usize {
+    starts.partition_point(|start| *start <= span.start) + 1
 }
 
 fn wrong(path: &[String], expected: &str, found: Option<&str>, origin: &str) -> Error {
-    let key = schema::dotted(path);
+    let key = schema::brief(path);
     let found = found.map(|found| format!(", not {found}")).unwrap_or_default();
     Error::model(format!("`{key}` in {origin} must be {expected}{found}"))
 }
 
 fn unknown(path: &[String], origin: &str) -> Error {
-    let error = Error::model(format!("unknown key `{}` in {origin}", schema::dotted(path)));
+    let error = Error::model(format!("unknown key `{}` in {origin}", schema::brief(path)));
     if let Some(key) = schema::nearest(path) {
         return error.hint(format!("did you mean `{key}`?"));
     }
     let known = keys_below(&path[..path.len().saturating_sub(1)]);
-    let section = schema::dotted(&path[..path.len().saturating_sub(1)]);
+    let section = schema::brief(&path[..path.len().saturating_sub(1)]);
     match (known.is_empty(), section.is_empty()) {
         (false, false) => error.hint(format!("keys of [{section}]: {}", known.join(", "))),
         (false, true) => error.hint(format!("sections: {}", known.join(", "))),

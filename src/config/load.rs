@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use super::layer::{self, Expand, Settings};
+use super::trust::{Trust, ignored};
 use super::value::Value;
 use super::{Config, build, schema};
 
@@ -28,7 +29,7 @@ pub struct Sources {
     /// What the command line says.
     pub flags: Flags,
     /// Whether the user accepted the project's file exactly as it is (`git cowork trust`).
-    pub trusted: bool,
+    pub trust: Trust,
 }
 
 /// Options of the command line that stand for a key.
@@ -72,13 +73,9 @@ pub fn load(sources: &Sources) -> Result<Loaded> {
     if let Some((path, text)) = &sources.project {
         let name = path.display().to_string();
         let mut project = layer::from_toml(text, &name, Expand::Never)?;
-        let ignored = if sources.trusted { Vec::new() } else { layer::distrust(&mut project) };
-        if !ignored.is_empty() {
-            warnings.push(format!(
-                "{name} came with the repository, so these keys in it are ignored: {}; \
-                 set them yourself with git config cowork.KEY VALUE, or in your own config.toml",
-                ignored.join(", ")
-            ));
+        if sources.trust != Trust::Given {
+            let restricted = layer::distrust(&mut project);
+            warnings.extend(ignored(&name, &restricted, sources.trust));
         }
         unexpanded(&project, &mut warnings);
         layer::lay(&mut settings, project);

@@ -11,11 +11,13 @@ mod default;
 mod endpoint;
 mod layer;
 mod load;
+mod project_file;
 mod schema;
 mod settings;
 mod template;
 #[cfg(test)]
 mod tests;
+mod trust;
 mod value;
 
 use std::collections::BTreeMap;
@@ -24,7 +26,9 @@ use crate::stage::Stage;
 
 pub use endpoint::{DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback};
 pub use load::{Flags, Loaded, Sources, load, system_file, user_file};
+pub use project_file::{PROJECT_FILE, project_file};
 pub use template::template_file;
+pub use trust::{Trust, TrustRecords, restricted};
 
 /// The name of [`Config::llm`] in roles and stages.
 pub const DEFAULT_MODEL: &str = "default";
@@ -214,6 +218,20 @@ pub struct Sandbox {
     pub command_prefix: Vec<String>,
     /// Where the system cannot confine commands, run them all the same.
     pub unconfined: bool,
+    /// Whether a project's dependencies are fetched.
+    pub fetch: FetchPolicy,
+}
+
+/// Whether what a project's lock files name is fetched, with the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FetchPolicy {
+    /// When a person at the terminal says so.
+    #[default]
+    Ask,
+    /// Without a question.
+    Always,
+    /// Not at all.
+    Never,
 }
 
 /// Everything, resolved.

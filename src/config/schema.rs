@@ -108,6 +108,7 @@ pub(super) const KEYS: &[Key] = &[
     user("sandbox.writable", Shape::List),
     user("sandbox.command_prefix", Shape::List),
     user("sandbox.unconfined", Shape::Flag),
+    user("sandbox.fetch", Shape::Choice(&["ask", "always", "never"])),
 ];
 
 /// Keys that are another name for one; the second is what counts.
@@ -116,13 +117,24 @@ pub(super) const ALIASES: &[(&str, &str)] = &[("project.editor", "review.editor"
 /// A key as somebody wrote it: a path whose names may themselves contain dots (`gpt-4.1`).
 pub(super) type Path = Vec<String>;
 
-/// A path as people read it; a name with a dot is quoted as TOML wants it.
+/// A path as people read it; a name that is more than a word is quoted, and nothing in it is obeyed
+/// by a terminal: the file may come from anybody.
 pub(super) fn dotted(path: &[String]) -> String {
-    let quote = |part: &String| match part.contains('.') || part.is_empty() {
-        true => format!("\"{part}\""),
-        false => part.clone(),
+    let word = |part: &String| {
+        !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
     };
+    let quote = |part: &String| if word(part) { part.clone() } else { format!("{part:?}") };
     path.iter().map(quote).collect::<Vec<_>>().join(".")
+}
+
+/// The same, cut where a name is longer than anybody reads.
+pub(super) fn brief(path: &[String]) -> String {
+    const LONGEST: usize = 100;
+    let whole = dotted(path);
+    match whole.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &whole[..end]),
+        None => whole,
+    }
 }
 
 /// What a path in a TOML file is.
@@ -186,7 +198,11 @@ fn plain(part: &str) -> String {
 
 /// The known key or section that looks most like `path`, if any looks like it at all.
 pub(super) fn nearest(path: &[String]) -> Option<String> {
+    const LONGEST: usize = 100;
     let wanted = plain(&path.join("."));
+    if wanted.len() > LONGEST {
+        return None;
+    }
     let leaf = path.last().map(|part| plain(part)).unwrap_or_default();
     let mut best: Option<(usize, String)> = None;
     for key in KEYS {

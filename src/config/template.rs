@@ -8,11 +8,11 @@ pub fn template_file() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Sources, load, schema};
+    use crate::config::{Sources, Trust, load, schema};
 
     fn load_text(text: String) -> crate::config::Loaded {
         let project = Some((".cowork/config.toml".into(), text));
-        load(&Sources { project, trusted: true, ..Sources::default() }).unwrap()
+        load(&Sources { project, trust: Trust::Given, ..Sources::default() }).unwrap()
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Case {
     }
 
     fn trusted(mut self) -> Self {
-        self.sources.trusted = true;
+        self.sources.trust = Trust::Given;
         self
     }
 
@@ -263,6 +263,7 @@ network = true
 writable = ["/"]
 command_prefix = ["evil"]
 unconfined = true
+fetch = "always"
 "#;
     let case = Case::new().user("[llm]\nbase_url = \"http://127.0.0.1:9/v1\"").project(text);
     let Loaded { config, warnings, origins } = case.load();
@@ -295,6 +296,7 @@ unconfined = true
     assert_eq!(config.review.editor, "evil");
     assert_eq!(config.project.test, "evil");
     assert!(config.sandbox.network);
+    assert_eq!(config.sandbox.fetch, FetchPolicy::Always);
     assert!(warnings.is_empty(), "{warnings:?}");
 }
 

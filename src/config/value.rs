@@ -49,6 +49,26 @@ pub(super) enum Value {
     Rate(Option<u32>),
 }
 
+impl Value {
+    /// For people; control characters are written out, so that a terminal obeys none.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => format!("{text:?}"),
+            Self::Flag(flag) => flag.to_string(),
+            Self::Count(count) => count.to_string(),
+            Self::Number(number) => number.to_string(),
+            Self::Range([least, most]) => format!("[{least}, {most}]"),
+            Self::List(list) => format!("{list:?}"),
+            Self::Stages(stages) => {
+                let names: Vec<&str> = stages.iter().map(|stage| stage.name()).collect();
+                format!("{names:?}")
+            }
+            Self::Rate(Some(rate)) => format!("{rate} requests a minute"),
+            Self::Rate(None) => "no limit".to_owned(),
+        }
+    }
+}
+
 impl Shape {
     /// How an error names it.
     pub(super) fn expected(self) -> String {

@@ -196,7 +196,8 @@ impl Meter {
 impl State {
     fn used(&self) -> Spent {
         let mut used = self.ledger.total();
-        used.millis += self.millis;
+        // What came before was read from trailers, which anybody may have written.
+        used.millis = used.millis.saturating_add(self.millis);
         used
     }
 
@@ -207,7 +208,8 @@ impl State {
             // What is left of a millisecond is counted next time.
             if passed > 0 {
                 *clock = now;
-                self.millis += u64::try_from(passed).unwrap_or(u64::MAX);
+                let passed = u64::try_from(passed).unwrap_or(u64::MAX);
+                self.millis = self.millis.saturating_add(passed);
             }
         }
     }

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::replay::{Header, Line};
 use super::{BoxFuture, Model, ModelError, Reply, Request};
 use crate::error::Error;
+use crate::secret::Secrets;
 
 /// An open recording; clones write to the same file, so that all models of a run share it.
 #[derive(Clone, Debug)]
@@ -20,23 +21,30 @@ pub struct Recorder(Rc<Open>);
 struct Open {
     path: PathBuf,
     file: RefCell<File>,
+    secrets: Secrets,
 }
 
 impl Recorder {
-    /// Begins a recording, in place of what the file held. `model` is for readers of the file.
-    pub fn create(path: &Path, model: &str) -> anyhow::Result<Self> {
+    /// Begins a recording, in place of what the file held. `model` is for readers of the file;
+    /// `secrets` never get into it.
+    pub fn create(path: &Path, model: &str, secrets: Secrets) -> anyhow::Result<Self> {
         let unwritable = |error: std::io::Error| {
             Error::model(format!("cannot write the recording {}: {error}", path.display()))
         };
         let mut file = File::create(path).map_err(unwritable)?;
         let header = json!(Header { cowork_replay: 1, model: model.to_owned() });
         writeln!(file, "{header}").map_err(unwritable)?;
-        Ok(Self(Rc::new(Open { path: path.to_owned(), file: RefCell::new(file) })))
+        Ok(Self(Rc::new(Open { path: path.to_owned(), file: RefCell::new(file), secrets })))
     }
 
     /// Appends one turn, in one write: what is there after a crash is whole lines.
     fn append(&self, request: &Request, reply: &Reply) -> std::io::Result<()> {
-        let line = Line { at: (&request.position).into(), reply: reply.clone() };
+        let mut reply = reply.clone();
+        reply.content = self.0.secrets.withheld(&reply.content).into_owned();
+        for call in &mut reply.tool_calls {
+            call.arguments = self.0.secrets.withheld_in_json(&call.arguments);
+        }
+        let line = Line { at: (&request.position).into(), reply };
         let mut text = serde_json::to_string(&line)?;
         text.push('\n');
         self.0.file.borrow_mut().write_all(text.as_bytes())
@@ -97,7 +105,7 @@ mod tests {
         std::fs::write(&path, "old\n".repeat(99)).unwrap();
         let said = r#"{"cowork_replay":1,"model":"m"}
 {"stage":"prd","role":"actor","iteration":1,"turn":1,"reply":{"content":"a\nb","tool_calls":[{"id":"1","name":"t","arguments":"{\"x\": 1"}],"finish_reason":"stop","usage":{"input":5,"output":2,"cached":1}}}"#;
-        let recorder = Recorder::create(&path, "m").unwrap();
+        let recorder = Recorder::create(&path, "m", Secrets::default()).unwrap();
         let model: Box<dyn Model> = Box::new(Replay::parse("said", said).unwrap());
         let model = Recording::new(model, recorder);
         let first = model.turn(&request(), &|_| {}).await.unwrap();
@@ -108,6 +116,6 @@ mod tests {
         let call = ToolCall { id: "1".into(), name: "t".into(), arguments: "{\"x\": 1".into() };
         assert_eq!(second.tool_calls, [call]);
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
-        assert!(Recorder::create(folder.path(), "m").is_err());
+        assert!(Recorder::create(folder.path(), "m", Secrets::default()).is_err());
     }
 }

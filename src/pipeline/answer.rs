@@ -99,12 +99,9 @@ impl Pipeline<'_> {
                 self.advance(&commit)?;
                 Ok(Some(commit))
             }
-            Recorded::Refused { hook, output } => Err(Error::repository(format!(
-                "the repository's {hook} hook refused the commit:\n{}",
-                output.trim()
-            ))
-            .hint("mend what it complains about and answer again; nothing was lost")
-            .into()),
+            Recorded::Refused(why) => Err(Error::repository(why.to_string())
+                .hint("mend what it complains about and answer again; nothing was lost")
+                .into()),
         }
     }
 

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 
 use super::evidence::Evidence;
 use crate::git::{Git, Oid};
+use crate::record::Leak;
 use crate::stage::Stage;
 
 /// Which checks a stage has.
@@ -43,6 +44,16 @@ pub struct CheckInput<'a> {
     pub exists: &'a dyn Fn(&str) -> bool,
     /// What was run on this tree.
     pub evidence: Option<&'a Evidence>,
+}
+
+/// Secrets in a draft, for whoever takes them out; no value is named.
+pub(super) fn secrets_found(leaks: &[Leak]) -> Finding {
+    let places: Vec<String> = leaks.iter().map(Leak::to_string).collect();
+    let details = format!("{}; secrets are never committed", places.join("; "));
+    Finding::wrong("secret", details).critical().fix(
+        "take it out: read it from an environment variable when the program runs, or write a \
+         placeholder that says EXAMPLE; a file that must hold one belongs into .gitignore",
+    )
 }
 
 /// Which files a commit holds. A git that could not be asked (somebody stops the run) is no file

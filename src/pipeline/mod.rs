@@ -24,6 +24,7 @@ pub mod prompts;
 mod record_stage;
 mod reopen;
 mod report;
+mod repository;
 mod restore;
 mod review;
 mod rework;
@@ -328,7 +329,12 @@ impl<'a> Pipeline<'a> {
         };
         let mut new: Vec<Feedback> =
             entries.into_iter().filter(|entry| !known.iter().any(|k| same(k, entry))).collect();
+        let secrets = self.env.workspace.secrets();
         for entry in &mut new {
+            // It is recorded, and told to models: hooks, commands and people may say anything.
+            entry.details = secrets.blanked(&entry.details).into_owned();
+            let fix = entry.suggested_fix.take();
+            entry.suggested_fix = fix.map(|fix| secrets.blanked(&fix).into_owned());
             // The second strike: it was said before, and nothing came of it (row J5).
             if entry.from != Origin::Human && made_before(&known, entry) {
                 entry.severity = Severity::Critical;

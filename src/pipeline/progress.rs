@@ -115,7 +115,8 @@ impl Pipeline<'_> {
         if progress.used() <= limit {
             return Ok(limit);
         }
-        Ok(self.answered_at(spec, progress)? - progress.offset + limit)
+        let answered = self.answered_at(spec, progress)?.saturating_sub(progress.offset);
+        Ok(answered.saturating_add(limit))
     }
 
     /// The draft after which the count begins: a person's feedback starts it anew.

@@ -71,6 +71,14 @@ prompts! {
     Align => "align.md",
     /// The second opinion before delivery.
     Challenger => "challenger.md",
+    /// How Rust is written; goes into other prompts.
+    GuidanceRust => "guidance-rust.md",
+    /// How Python is written.
+    GuidancePython => "guidance-python.md",
+    /// How JavaScript and TypeScript are written.
+    GuidanceNode => "guidance-node.md",
+    /// How Go is written.
+    GuidanceGo => "guidance-go.md",
 }
 
 /// A piece of feedback as prompts see it.
@@ -181,9 +189,29 @@ impl Prompts {
         })
     }
 
+    /// How a language is written: what comes with the program, or a file `guidance-NAME.md` of the
+    /// user's. Empty for a language nobody has said anything about.
+    ///
+    /// # Errors
+    /// Exit 4 when a user's file cannot be read or filled in.
+    pub fn guidance(&self, language: &str) -> anyhow::Result<String> {
+        let prompt = match language.to_lowercase().as_str() {
+            "rust" => Prompt::GuidanceRust,
+            "python" => Prompt::GuidancePython,
+            "node" | "javascript" | "typescript" => Prompt::GuidanceNode,
+            "go" | "golang" => Prompt::GuidanceGo,
+            other => return Ok(self.own(&format!("guidance-{other}.md"))?.unwrap_or_default()),
+        };
+        self.render(prompt, &Variables::default())
+    }
+
     fn replaced(&self, prompt: Prompt) -> anyhow::Result<Option<String>> {
+        self.own(prompt.file_name())
+    }
+
+    fn own(&self, file: &str) -> anyhow::Result<Option<String>> {
         let Some(folder) = &self.folder else { return Ok(None) };
-        let path = folder.join(prompt.file_name());
+        let path = folder.join(file);
         match std::fs::read_to_string(&path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -203,6 +231,20 @@ mod tests {
             assert!(text.trim().len() > 100, "{}", prompt.file_name());
             assert!(!text.contains("{{") && !text.contains("{%"), "{}", prompt.file_name());
         }
+    }
+
+    #[test]
+    fn a_language_has_guidance_here_or_in_the_users_folder() {
+        let prompts = Prompts::default();
+        for language in ["rust", "Python", "node", "typescript", "go"] {
+            let text = prompts.guidance(language).unwrap();
+            assert!((300..1_200).contains(&text.len()), "{language}: {} bytes", text.len());
+        }
+        assert_eq!(prompts.guidance("elixir").unwrap(), "");
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("guidance-elixir.md"), "Mix it.").unwrap();
+        let prompts = Prompts { folder: Some(dir.path().to_owned()) };
+        assert_eq!(prompts.guidance("elixir").unwrap(), "Mix it.");
     }
 
     #[test]

@@ -36,8 +36,8 @@ impl Pipeline<'_> {
             checks: spec.runs_tests.then(|| evidence::trailer(progress.evidence.as_ref())),
         };
         match self.recorder().stage(&tip, &record)? {
-            Recorded::Refused { hook, output } => {
-                self.hook_feedback(spec, progress.iteration, &hook, &output)?;
+            Recorded::Refused(why) => {
+                self.refusal_feedback(spec, progress.iteration, &why)?;
                 progress.needs_draft = true;
                 Ok(Turned::Again)
             }

@@ -48,14 +48,11 @@ impl Pipeline<'_> {
                 self.advance(&commit)?;
                 self.put_back_comments()
             }
-            Recorded::Refused { hook, output } => {
+            Recorded::Refused(why) => {
                 self.put_back_comments()?;
-                Err(Error::repository(format!(
-                    "the repository's {hook} hook refused the commit:\n{}",
-                    output.trim()
-                ))
-                .hint("mend what it complains about, then the same command again")
-                .into())
+                Err(Error::repository(why.to_string())
+                    .hint("mend what it complains about, then the same command again")
+                    .into())
             }
         }
     }

@@ -302,16 +302,14 @@ impl Pipeline<'_> {
                 Ok(Turned::Ends(StageEnd::Waiting(why)))
             }
             // Nobody may have asked for another draft: a person who stops, a role that asks.
-            Recorded::Refused { hook, output } if stops => Err(Error::waiting(format!(
-                "{} is stopped, but the repository's {hook} hook refused the commit that lets its \
-                 draft wait:\n{}",
-                spec.stage,
-                output.trim()
+            Recorded::Refused(why) if stops => Err(Error::waiting(format!(
+                "{} is stopped, but its draft cannot wait on the branch: {why}",
+                spec.stage
             ))
             .hint("the draft is kept all the same; go on: git cowork resume")
             .into()),
-            Recorded::Refused { hook, output } => {
-                self.hook_feedback(spec, number, &hook, &output)?;
+            Recorded::Refused(why) => {
+                self.refusal_feedback(spec, number, &why)?;
                 progress.needs_draft = true;
                 Ok(Turned::Again)
             }

@@ -74,9 +74,9 @@ impl Pipeline<'_> {
         let spoken = feedback.iter().filter(human).map(|entry| entry.iteration).max();
         let coding =
             self.session.history.iter().filter(|entry| entry.kind == Kind::Stage(Stage::Coding));
-        let mut drafts = 0;
+        let mut drafts = 0_u32;
         let commits = coding.filter(|entry| {
-            drafts += entry.iterations();
+            drafts = drafts.saturating_add(entry.iterations());
             spoken.is_none_or(|spoken| drafts > spoken)
         });
         let commits = u32::try_from(commits.count()).unwrap_or(u32::MAX);

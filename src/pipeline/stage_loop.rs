@@ -9,7 +9,7 @@
 //! asked twice about the same bytes.
 
 use super::Pipeline;
-use super::checks::{CheckInput, Recorded};
+use super::checks::{CheckInput, Recorded, secrets_found};
 use super::limit::{Why, Wish};
 use super::progress::Progress;
 use super::table::StageSpec;
@@ -225,6 +225,10 @@ impl Pipeline<'_> {
         });
         recorded.heard()?;
         report.findings.extend(self.nothing_changed(spec)?);
+        let leaks = self.recorder().leaks(&self.session.tip)?;
+        if !leaks.is_empty() {
+            report.findings.push(secrets_found(&leaks));
+        }
         Ok(report)
     }
 

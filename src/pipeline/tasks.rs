@@ -115,9 +115,9 @@ impl Pipeline<'_> {
                 });
                 Ok(TaskEnd::Committed)
             }
-            Recorded::Refused { hook, output } => {
+            Recorded::Refused(why) => {
                 progress.credit.merge(record.credit);
-                self.hook_feedback(spec, progress.iteration, &hook, &output)?;
+                self.refusal_feedback(spec, progress.iteration, &why)?;
                 Ok(TaskEnd::Refused)
             }
         }

@@ -61,7 +61,7 @@ impl Recorder<'_> {
         reason: &str,
         verdict: Verdict,
     ) -> anyhow::Result<u32> {
-        let number = self.attempt_numbers()?.into_iter().max().unwrap_or(0) + 1;
+        let number = self.attempt_numbers()?.into_iter().max().unwrap_or(0).saturating_add(1);
         let mut trailers = self.base_trailers();
         trailers.push(key::EVENT, "attempt");
         trailers.push(key::REVIEW, verdict.name());

@@ -84,6 +84,10 @@ impl Tracking for Tracked {
         let AlsoRead { files, folders } = self.0.also_read()?;
         Ok(ActedOn { files, folders })
     }
+
+    fn ignored(&self) -> anyhow::Result<Vec<String>> {
+        self.0.ignored_files()
+    }
 }
 
 /// True for the session's own documents and records in these directories; the records of a change

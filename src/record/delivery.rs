@@ -7,6 +7,7 @@ use crate::artifact::{Artifact, Store};
 use crate::config::Attribution;
 use crate::error::Error;
 use crate::git::Git;
+use crate::secret::Secrets;
 use crate::session::{CommittedFiles, Kind, Message, Session, Trailers, key};
 
 /// Characters of a report that go into a pull request; forges take some 65000.
@@ -28,7 +29,12 @@ impl Delivery {
     ///
     /// # Errors
     /// Exit 5 when the report is gone.
-    pub fn of(git: &Git, session: &Session, attribution: Attribution) -> anyhow::Result<Self> {
+    pub fn of(
+        git: &Git,
+        session: &Session,
+        attribution: Attribution,
+        secrets: &Secrets,
+    ) -> anyhow::Result<Self> {
         let files = CommittedFiles::new(git, &session.name, &session.tip);
         let Some(report) = Store::new(&files).text(Artifact::DeliveryReport)? else {
             let file = Artifact::DeliveryReport.file_name();
@@ -51,7 +57,9 @@ impl Delivery {
         let work = |kind: &Kind| matches!(kind, Kind::Stage(_) | Kind::Task(_));
         session.history.iter().filter(|e| work(&e.kind)).for_each(|e| credit.merge(Credit::of(e)));
         credit.push(&mut trailers, attribution);
-        Ok(Self { title, report: rest.trim().to_owned(), trailers })
+        // A person may have written into the report since it was recorded.
+        let (title, report) = (secrets.blanked(&title), secrets.blanked(rest.trim()));
+        Ok(Self { title: title.into_owned(), report: report.into_owned(), trailers })
     }
 
     /// The message of a merge.

@@ -132,7 +132,8 @@ impl Recorder<'_> {
             trailers,
         };
         let parents: Vec<Oid> = std::iter::once(tip.clone()).chain(before.clone()).collect();
-        let commit = self.git.commit_tree(tree, &parents, &message.render())?;
+        let message = self.without_secrets(&message).render();
+        let commit = self.git.commit_tree(tree, &parents, &message)?;
         point("draft.before-ref");
         let transaction = RefTransaction::new(format!("cowork: draft {iteration} of {stage}"));
         match before {

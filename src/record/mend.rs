@@ -2,7 +2,7 @@
 //! elsewhere and drafts nobody can take up give way. What they pointed to is kept as an attempt
 //! first, in the same transaction.
 
-use super::{Recorded, Recorder, point};
+use super::{Recorded, Recorder, Refused, point};
 use crate::git::{CommitOptions, CommitOutcome, Oid, RefInfo, RefTransaction};
 use crate::session::{Message, RefNames, key};
 
@@ -13,7 +13,7 @@ impl Recorder<'_> {
         let mut transaction = RefTransaction::new("cowork: verify --fix");
         let mut kept = Vec::new();
         for info in refs {
-            number += 1;
+            number = number.saturating_add(1);
             let attempt = RefNames::attempt(self.name, number);
             transaction = transaction.create(&attempt, &info.oid);
             transaction = transaction.delete(&info.name, &info.object);
@@ -53,7 +53,9 @@ impl Recorder<'_> {
         self.workspace.clear_journal()?;
         Ok(match outcome {
             CommitOutcome::Committed(commit) => Recorded::Done(commit),
-            CommitOutcome::HookRefused { hook, output } => Recorded::Refused { hook, output },
+            CommitOutcome::HookRefused { hook, output } => {
+                Recorded::Refused(Refused::Hook { hook, output })
+            }
         })
     }
 }

@@ -14,6 +14,7 @@ mod format;
 mod kept;
 mod labels;
 mod landed;
+mod leaks;
 mod mend;
 mod merge;
 mod retire;
@@ -24,7 +25,10 @@ pub use changes::{Scope, Tracked, collect, in_session};
 pub use credit::Credit;
 pub use delivery::Delivery;
 pub use kept::{BroughtBack, DraftEnding, DraftNotes};
+pub use leaks::Leak;
 pub use merge::Obstacle;
+
+use std::fmt;
 
 use crate::config::Project;
 use crate::error::Error;
@@ -44,13 +48,36 @@ const UNCOMPARED: &str = "uncompared.json";
 pub enum Recorded {
     /// The commit exists.
     Done(Oid),
-    /// A hook of the repository refused; its output is feedback for the actor.
-    Refused {
+    /// It may not be made; why is feedback for the actor.
+    Refused(Refused),
+}
+
+/// Why a commit was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// A hook of the repository refused.
+    Hook {
         /// Hook name.
         hook: String,
         /// What it printed.
         output: String,
     },
+    /// It would hold secrets.
+    Secrets(Vec<Leak>),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hook { hook, output } => {
+                write!(f, "the repository's {hook} hook refused the commit:\n{}", output.trim())
+            }
+            Self::Secrets(leaks) => {
+                f.write_str("the commit was refused, for secrets must not be recorded:")?;
+                leaks.iter().try_for_each(|leak| write!(f, "\n{leak}"))
+            }
+        }
+    }
 }
 
 /// What a stage commit says.
@@ -147,6 +174,11 @@ impl Recorder<'_> {
 
     fn commit(&self, tip: &Oid, paths: &[String], message: &Message) -> anyhow::Result<Recorded> {
         self.expect_tip(tip)?;
+        let leaks = self.leaks_in(tip, paths)?;
+        if !leaks.is_empty() {
+            return Ok(Recorded::Refused(Refused::Secrets(leaks)));
+        }
+        let message = &self.without_secrets(message);
         let text = message.render();
         let signoff = self.project.signoff || self.git.signs_off()?;
         let options = CommitOptions { signoff, ..CommitOptions::default() };
@@ -179,7 +211,11 @@ impl Recorder<'_> {
                     .hint("nothing was lost; then the same command again");
                 Err(error.into())
             }
-            CommitOutcome::HookRefused { hook, output } => Ok(Recorded::Refused { hook, output }),
+            CommitOutcome::HookRefused { hook, output } => {
+                // A hook may print its whole environment.
+                let output = self.workspace.secrets().withheld(&output).into_owned();
+                Ok(Recorded::Refused(Refused::Hook { hook, output }))
+            }
         }
     }
 

@@ -93,6 +93,12 @@ impl Trailers {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// The same trailers, each value changed.
+    #[must_use]
+    pub fn map_values(&self, change: impl Fn(&str) -> String) -> Self {
+        Self(self.0.iter().map(|(key, value)| (key.clone(), change(value))).collect())
+    }
+
     /// One a line: the last paragraph of a message.
     pub fn render(&self) -> String {
         self.0.iter().map(|(key, value)| format!("{key}: {value}\n")).collect()

@@ -268,7 +268,7 @@ fn session_file(
         ))
     };
     let older = match raise(&mut raw) {
-        Format::Present => return Ok((read_json(Artifact::Session, &text)?, None)),
+        Format::Present => return Ok((checked(name, read_json(Artifact::Session, &text)?)?, None)),
         Format::Raised(from) => Some(from),
         Format::Unknown(written) => {
             return Err(other(written).hint("use a newer git-cowork").into());
@@ -279,7 +279,20 @@ fn session_file(
                 .into());
         }
     };
-    Ok((read_json(Artifact::Session, &serde_json::to_string(&raw)?)?, older))
+    let file = read_json(Artifact::Session, &serde_json::to_string(&raw)?)?;
+    Ok((checked(name, file)?, older))
+}
+
+/// Refuses values that would become paths, refs or arguments nobody meant.
+fn checked(name: &SessionName, file: SessionFile) -> anyhow::Result<SessionFile> {
+    match file.problem() {
+        None => Ok(file),
+        Some(problem) => Err(Error::repository(format!(
+            "session '{name}' has a session.json that git-cowork did not write: {problem}"
+        ))
+        .hint("look at who committed it: git log -- .cowork/sessions")
+        .into()),
+    }
 }
 
 /// What the change request at the tip says it touches; a file nobody can read says nothing, and

@@ -115,6 +115,10 @@ fn answer(context: &Context<'_>, result: &CommandResult, verdict: &str) -> Answe
             result.put_back.join(", ")
         ));
     }
+    // Where it worked all the same, nobody needs to know.
+    for why in result.missing.iter().filter(|_| !result.succeeded()) {
+        text.push_str(&format!("\n{why}"));
+    }
     Answer { ok: !result.timed_out, text }
 }
 

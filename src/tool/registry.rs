@@ -6,10 +6,14 @@ use super::{
     documents, files, plan_data, prd_data,
 };
 use crate::model::{ToolCall, ToolSpec};
+use crate::secret::WITHHELD;
 use crate::stage::Role;
 
 /// Bytes of an answer a model gets to read.
 const MAX_ANSWER: usize = 16 * 1024;
+
+/// Tools that would do something with a key that stands in their arguments.
+const WORKS: [&str; 5] = ["write_file", "edit_file", "run_command", "check_tests", "check_lint"];
 
 /// Every tool, in the contract's order.
 pub fn all() -> Vec<&'static dyn Tool> {
@@ -60,6 +64,13 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
         let (role, stage) = (context.role, context.stage);
         return Answer::refused(format!("{name} is not available to the {role} in {stage}"));
     }
+    if WORKS.contains(&name) && call.arguments.contains(WITHHELD) {
+        return Answer::refused(format!(
+            "{name}: the arguments hold a key of the user's configuration, which you see as \
+             {WITHHELD}. Keys are never written or used: read it from an environment variable by \
+             its name, or edit only lines that do not hold it"
+        ));
+    }
     let fitted = arguments::parse(&call.arguments)
         .and_then(|given| arguments::fit(&tool.parameters(), given));
     let (fitted, notes) = match fitted {
@@ -70,7 +81,8 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
     for note in notes {
         answer.text.push_str(&format!("\n({note})"));
     }
-    answer.text = bounded(answer.text);
+    let told = context.workspace.secrets().withheld(&answer.text).into_owned();
+    answer.text = bounded(told);
     answer
 }
 

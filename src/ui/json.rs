@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 
-use super::clean::{one_line, sanitize};
+use super::clean::{escaped_json, one_line, sanitize};
 use super::out::{Out, Output};
 use crate::clock;
 use crate::error::{Kind, hints_of, kind_of};
@@ -69,7 +69,7 @@ impl JsonLines {
         if let Value::Object(fields) = fields {
             object.extend(fields);
         }
-        let line = format!("{}\n", Value::Object(object));
+        let line = format!("{}\n", escaped_json(&Value::Object(object).to_string()));
         streams.out.put(&line);
     }
 

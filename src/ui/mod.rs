@@ -9,7 +9,7 @@ mod json;
 mod out;
 mod terminal;
 
-pub use clean::{Cleaner, one_line, sanitize};
+pub use clean::{Cleaner, escaped_json, one_line, painted, sanitize};
 pub use echo::restore;
 pub use json::JsonLines;
 pub use out::Output;

@@ -310,7 +310,7 @@ impl Drop for Terminal {
 }
 
 const fn sum(usage: Usage) -> u64 {
-    usage.input + usage.output
+    usage.input.saturating_add(usage.output)
 }
 
 #[cfg(test)]

@@ -4,12 +4,11 @@ use std::collections::VecDeque;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
+use crate::secret::Secrets;
+
 /// Bytes kept of a stream: all of it up to this, else half from each end.
 const KEEP: usize = 10_000;
 const HALF: usize = KEEP / 2;
-/// Shorter secrets would blank out ordinary text.
-const SECRET_MIN: usize = 4;
-const BLANK: &str = "[secret]";
 
 /// What is kept of one stream.
 pub(super) struct Capture {
@@ -21,8 +20,8 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    pub(super) fn new(secrets: &[String]) -> Self {
-        let margin = secrets.iter().map(String::len).max().unwrap_or(0) + 4;
+    pub(super) fn new(secrets: &Secrets) -> Self {
+        let margin = secrets.longest() + 4;
         Self { head: Vec::new(), tail: VecDeque::new(), total: 0, margin }
     }
 
@@ -47,7 +46,7 @@ impl Capture {
     }
 
     /// As text: the secrets blanked out, the middle left out and a line that says how much.
-    pub(super) fn text(mut self, secrets: &[String]) -> String {
+    pub(super) fn text(mut self, secrets: &Secrets) -> String {
         if self.total <= KEEP as u64 {
             return blanked(&self.head, secrets);
         }
@@ -68,21 +67,15 @@ fn boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
-fn blanked(bytes: &[u8], secrets: &[String]) -> String {
-    let mut text = String::from_utf8_lossy(bytes).into_owned();
-    for secret in secrets.iter().filter(|secret| secret.len() >= SECRET_MIN) {
-        if text.contains(secret.as_str()) {
-            text = text.replace(secret.as_str(), BLANK);
-        }
-    }
-    text
+fn blanked(bytes: &[u8], secrets: &Secrets) -> String {
+    secrets.withheld(&String::from_utf8_lossy(bytes)).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text(pieces: &[&str], secrets: &[String]) -> String {
+    fn text(pieces: &[&str], secrets: &Secrets) -> String {
         let mut capture = Capture::new(secrets);
         for piece in pieces {
             capture.push(piece.as_bytes());
@@ -93,9 +86,10 @@ mod tests {
 
     #[test]
     fn short_output_is_whole_and_long_output_keeps_both_ends() {
-        assert_eq!(text(&["a", "b\n"], &[]), "ab\n");
+        let none = Secrets::default();
+        assert_eq!(text(&["a", "b\n"], &none), "ab\n");
         let long = format!("first{}last", "x".repeat(2_000_000));
-        let text = text(&[&long], &[]);
+        let text = text(&[&long], &none);
         assert!(text.starts_with("first") && text.ends_with("last") && text.len() < 10_100);
         assert!(text.contains("[… 1990009 bytes left out …]"), "{}", &text[4990..5050]);
     }
@@ -103,15 +97,15 @@ mod tests {
     #[test]
     fn a_secret_never_shows_wherever_the_cut_falls() {
         let secret = "sk-abcdefghij".to_owned();
-        let secrets = [secret.clone()];
+        let secrets = Secrets::new([secret.clone()]);
         for before in 4_970..5_010 {
             let long = format!("{}{secret}{}", "x".repeat(before), "y".repeat(20_000));
             let shown = text(&[&long], &secrets);
             assert!(!shown.contains("sk-"), "{before}");
             let shown: String = long.chars().rev().collect();
-            let reversed = [secret.chars().rev().collect::<String>()];
+            let reversed = Secrets::new([secret.chars().rev().collect::<String>()]);
             assert!(!text(&[&shown], &reversed).contains("-ks"), "{before}");
         }
-        assert_eq!(text(&["sk-abc", "defghij"], &secrets), "[secret]");
+        assert_eq!(text(&["sk-abc", "defghij"], &secrets), "[withheld key]");
     }
 }

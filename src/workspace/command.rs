@@ -14,10 +14,12 @@ use tokio::process::Command;
 use tokio::sync::Mutex;
 
 use super::capture::Capture;
+use super::dependencies::fetch::Known;
 use super::effects::BEAT;
 use super::family::Family;
 use super::sandbox::{Confined, Sandbox};
 use super::{Bulk, Refusal, Workspace, WorkspaceOptions, environment, policy};
+use crate::secret::Secrets;
 
 /// How long the output may stay open after everything was killed. Only matters where strays
 /// cannot be found.
@@ -43,6 +45,8 @@ pub struct CommandResult {
     pub bulk: Vec<Bulk>,
     /// Files git acts upon that it changed, which were put back.
     pub put_back: Vec<String>,
+    /// What the project needs from outside and was not fetched, and why.
+    pub missing: Vec<String>,
 }
 
 impl CommandResult {
@@ -65,10 +69,11 @@ impl CommandResult {
 pub(super) struct Settings {
     timeout_s: u64,
     timeout_max_s: u64,
-    prefix: Vec<String>,
-    secrets: Vec<String>,
+    pub(super) prefix: Vec<String>,
+    secrets: Secrets,
     env: Vec<(OsString, OsString)>,
-    sandbox: Sandbox,
+    pub(super) sandbox: Sandbox,
+    pub(super) known: Known,
 }
 
 impl Settings {
@@ -79,8 +84,18 @@ impl Settings {
             prefix: options.command_prefix.clone(),
             secrets: options.secrets.clone(),
             env: environment::scrubbed(&options.env, &options.secrets),
-            sandbox: Sandbox::new(options.confinement.clone(), root, options.env.clone()),
+            sandbox: Sandbox::new(
+                options.confinement.clone(),
+                root,
+                options.env.clone(),
+                options.tracking.clone(),
+            ),
+            known: Known::default(),
         }
+    }
+
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 }
 
@@ -112,12 +127,39 @@ impl Workspace {
     ) -> anyhow::Result<CommandResult> {
         let _turn = ONE_AT_A_TIME.lock().await;
         let settings = &self.commands;
+        let missing = self.fetch_dependencies(command).await?;
         let confined = match settings.prefix.is_empty() {
             true => settings.sandbox.confine(command, &settings.env)?,
             // The person brought a sandbox.
             false => None,
         };
-        let limit = timeout_s.unwrap_or(settings.timeout_s).clamp(1, settings.timeout_max_s.max(1));
+        let limit = timeout_s.unwrap_or(settings.timeout_s);
+        Ok(CommandResult { missing, ..self.run_within(command, confined, limit).await? })
+    }
+
+    /// Runs a command of this program's own beside that of somebody else, confined the same way.
+    pub(super) async fn run_confined(&self, command: &str) -> anyhow::Result<CommandResult> {
+        let settings = &self.commands;
+        let confined = settings.sandbox.confine(command, &settings.env)?;
+        self.run_within(command, confined, settings.timeout_max_s).await
+    }
+
+    /// Runs the command that fetches dependencies: confined, but with the network.
+    pub(super) async fn run_fetching(&self, command: &str) -> anyhow::Result<CommandResult> {
+        let settings = &self.commands;
+        let confined = settings.sandbox.confine_to_fetch(&settings.env)?;
+        let confined = confined.context("nothing is fetched where nothing is confined")?;
+        self.run_within(command, Some(confined), settings.timeout_max_s).await
+    }
+
+    async fn run_within(
+        &self,
+        command: &str,
+        confined: Option<Confined>,
+        timeout_s: u64,
+    ) -> anyhow::Result<CommandResult> {
+        let settings = &self.commands;
+        let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
         // Declared before the child: when this future is dropped, the family goes after it, and
         // what all of them did is found out last.
         let watch = self.watch()?;
@@ -165,6 +207,7 @@ impl Workspace {
             seconds,
             bulk: effects.bulk,
             put_back: effects.put_back,
+            missing: Vec::new(),
         })
     }
 
@@ -305,13 +348,15 @@ mod tests {
     #[test]
     fn the_environment_is_scrubbed_and_secrets_are_blanked_out() {
         let tree = Tree::with(|options| {
-            options.secrets = vec!["sk-12345678".to_owned()];
+            options.secrets = Secrets::new(["sk-12345678".to_owned()]);
             let more = [("OPENAI_API_KEY", "sk-12345678"), ("SSH_AUTH_SOCK", "/s"), ("LANG", "C")];
             options.env.extend(more.map(|(name, value)| (name.into(), value.into())));
         });
         tree.put("key", "it is sk-12345678!\n");
         let result = run(&tree, "env; cat key", 20);
-        assert!(result.stdout.contains("LANG=C\n") && result.stdout.contains("it is [secret]!"));
+        assert!(
+            result.stdout.contains("LANG=C\n") && result.stdout.contains("it is [withheld key]!")
+        );
         assert!(!result.stdout.contains("SSH_") && !result.stdout.contains("OPENAI"));
     }
 

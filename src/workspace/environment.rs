@@ -3,6 +3,8 @@
 
 use std::ffi::{OsStr, OsString};
 
+use crate::secret::Secrets;
+
 /// Passed on as they are.
 const NAMES: [&str; 36] = [
     "PATH",
@@ -64,7 +66,7 @@ const SET: [(&str, &str); 6] = [
 /// The environment of a command. Variables whose value holds one of `secrets` are left out.
 pub(super) fn scrubbed(
     env: &[(OsString, OsString)],
-    secrets: &[String],
+    secrets: &Secrets,
 ) -> Vec<(OsString, OsString)> {
     let safe = |(name, value): &&(OsString, OsString)| is_safe(name, value, secrets);
     let mut scrubbed: Vec<_> = env.iter().filter(safe).cloned().collect();
@@ -72,7 +74,7 @@ pub(super) fn scrubbed(
     scrubbed
 }
 
-fn is_safe(name: &OsStr, value: &OsStr, secrets: &[String]) -> bool {
+fn is_safe(name: &OsStr, value: &OsStr, secrets: &Secrets) -> bool {
     let (Some(name), value) = (name.to_str(), value.to_string_lossy()) else {
         return false;
     };
@@ -81,8 +83,7 @@ fn is_safe(name: &OsStr, value: &OsStr, secrets: &[String]) -> bool {
     let secret = SECRET_WORDS.iter().any(|word| upper.contains(word));
     // Package indexes may carry their password in the URL.
     let login = value.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
-    let holds = secrets.iter().any(|secret| !secret.is_empty() && value.contains(secret.as_str()));
-    wanted && !secret && !login && !holds
+    wanted && !secret && !login && !secrets.are_in(&value)
 }
 
 #[cfg(test)]
@@ -107,7 +108,7 @@ mod tests {
             ("TERM", "xterm"),
         ];
         let env = env.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let names: Vec<_> = scrubbed(&env, &["sk-123456".to_owned()])
+        let names: Vec<_> = scrubbed(&env, &Secrets::new(["sk-123456".to_owned()]))
             .into_iter()
             .map(|(name, value)| format!("{}={}", name.display(), value.display()))
             .collect();

@@ -9,6 +9,7 @@ mod acted_on;
 mod artifacts;
 mod capture;
 mod command;
+mod dependencies;
 mod detect;
 mod edit;
 mod effects;
@@ -44,6 +45,7 @@ use cap_std::fs::Dir;
 pub use acted_on::{ActedOn, Proposed};
 pub use artifacts::SessionFiles;
 pub use command::CommandResult;
+pub use dependencies::fetch::{Fetching, Wanted};
 pub use detect::{ProjectCommands, detect_commands};
 pub use edit::Edit;
 pub use effects::{Bulk, Tracking};
@@ -52,9 +54,10 @@ pub use guard::is_dot_git;
 pub use journal::{Fingerprint, Written};
 #[cfg(target_os = "linux")]
 pub use sandbox::run_helper;
-pub use sandbox::{Confinement, Consent, HELPER_WORD, Level};
+pub use sandbox::{Cache, Confinement, Consent, HELPER_WORD, Level};
 pub use seen::Seen;
 
+use crate::secret::Secrets;
 use journal::Journal;
 
 /// Largest file, in bytes, that is read or written as a whole.
@@ -78,8 +81,8 @@ pub struct WorkspaceOptions {
     pub command_prefix: Vec<String>,
     /// How commands are confined.
     pub confinement: Confinement,
-    /// Values that never reach a command's environment nor leave in its output.
-    pub secrets: Vec<String>,
+    /// Keys that never reach a command's environment nor leave in its output.
+    pub secrets: Secrets,
     /// The environment of the program, of which commands get a safe part.
     pub env: Vec<(OsString, OsString)>,
     /// Tells what commands changed; without it, that is not found out.
@@ -193,6 +196,11 @@ impl Workspace {
     pub fn exists(&self, path: &str) -> bool {
         self.resolve_entry(path, guard::Purpose::Look)
             .is_ok_and(|path| self.dir.metadata(path).is_ok_and(|meta| meta.is_file()))
+    }
+
+    /// The user's keys, which nothing a model reads or writes may hold.
+    pub fn secrets(&self) -> &Secrets {
+        self.commands.secrets()
     }
 
     /// The top level of the working tree, with links resolved.

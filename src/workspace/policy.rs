@@ -8,7 +8,7 @@ use super::Refusal;
 use super::shell;
 
 /// Puts things out of our reach, or tries to.
-const DETACHING: [&str; 14] = [
+const DETACHING: [&str; 25] = [
     "nohup",
     "setsid",
     "disown",
@@ -23,6 +23,17 @@ const DETACHING: [&str; 14] = [
     "at",
     "batch",
     "crontab",
+    "coproc",
+    "bg",
+    "daemon",
+    "dtach",
+    "abduco",
+    "zellij",
+    "byobu",
+    "pm2",
+    "forever",
+    "supervisord",
+    "caffeinate",
 ];
 
 /// Sub-commands of git that only look.
@@ -61,7 +72,7 @@ const GIT_LOOKS: [&str; 31] = [
 ];
 
 /// Servers, whatever their arguments.
-const SERVERS: [&str; 19] = [
+const SERVERS: [&str; 37] = [
     "uvicorn",
     "gunicorn",
     "hypercorn",
@@ -81,10 +92,28 @@ const SERVERS: [&str; 19] = [
     "watch",
     "watchexec",
     "entr",
+    "waitress-serve",
+    "ts-node-dev",
+    "inotifywatch",
+    "fswatch",
+    "chokidar",
+    "air",
+    "tensorboard",
+    "sidekiq",
+    "puma",
+    "unicorn",
+    "rackup",
+    "shotgun",
+    "memcached",
+    "mosquitto",
+    "dockerd",
+    "containerd",
+    "sshd",
+    "cron",
 ];
 
 /// Programs that serve or watch with this first argument.
-const SERVING: [(&str, &[&str]); 19] = [
+const SERVING: [(&str, &[&str]); 39] = [
     ("flask", &["run"]),
     ("django-admin", &["runserver"]),
     ("manage.py", &["runserver"]),
@@ -98,16 +127,46 @@ const SERVING: [(&str, &[&str]); 19] = [
     ("serve", &["", "."]),
     ("rails", &["server", "s"]),
     ("jekyll", &["serve"]),
-    ("hugo", &["server"]),
+    ("hugo", &["server", "serve"]),
     ("mkdocs", &["serve"]),
     ("cargo", &["watch"]),
     ("trunk", &["serve", "watch"]),
     ("caddy", &["run", "start"]),
-    ("http.server", &[""]),
+    ("artisan", &["serve", "queue:work", "queue:listen", "schedule:work"]),
+    ("symfony", &["serve", "server:start"]),
+    ("mix", &["phx.server"]),
+    ("deno", &["serve"]),
+    ("bun", &["serve"]),
+    ("tsx", &["watch"]),
+    ("remix", &["dev", "watch"]),
+    ("gatsby", &["develop", "serve"]),
+    ("vue-cli-service", &["serve"]),
+    ("react-scripts", &["start"]),
+    ("storybook", &["dev"]),
+    ("expo", &["start"]),
+    ("wrangler", &["dev"]),
+    ("netlify", &["dev"]),
+    ("vercel", &["dev"]),
+    ("firebase", &["serve", "emulators:start"]),
+    ("docusaurus", &["start", "serve"]),
+    ("streamlit", &["run"]),
+    ("jupyter", &["notebook", "lab", "server"]),
+    ("dotnet", &["watch"]),
+    ("skaffold", &["dev"]),
 ];
 
 /// Scripts that by convention do not end, of npm and its like.
 const LONG_SCRIPTS: [&str; 6] = ["start", "dev", "serve", "watch", "preview", "develop"];
+
+/// Programs whose first argument, perhaps after `run` or `exec`, is another program.
+const RUNNERS: [&str; 12] = [
+    "npx", "pnpx", "bunx", "poetry", "pipenv", "uv", "uvx", "pdm", "hatch", "rye", "bundle",
+    "xargs",
+];
+
+/// Options of npm and its like that take a value.
+const WITH_VALUE: [&str; 8] =
+    ["--prefix", "-w", "--workspace", "-C", "--dir", "--filter", "-F", "--cwd"];
 
 /// Shells inside shells that are looked into.
 const DEPTH_MAX: u32 = 6;
@@ -131,10 +190,22 @@ fn judge_script(command: &str, depth: u32) -> Result<(), Refusal> {
              when it ends; run it in the foreground, within the time limit",
         ));
     }
-    script.commands.iter().try_for_each(|words| {
+    script.commands.iter().enumerate().try_for_each(|(at, words)| {
         let words: Vec<_> = words.iter().map(String::as_str).collect();
+        // What reads it ends it.
+        if words[0] == "yes" && !script.piped.contains(&at) {
+            return Err(endless(&words));
+        }
         judge_words(&words, depth)
     })
+}
+
+fn endless(words: &[&str]) -> Refusal {
+    Refusal::guard(format!(
+        "Security: Long-running services are not allowed: `{}` does not end by itself; test what \
+         you built with a command that ends",
+        words.join(" ")
+    ))
 }
 
 fn judge_words(words: &[&str], depth: u32) -> Result<(), Refusal> {
@@ -160,17 +231,14 @@ fn judge_words(words: &[&str], depth: u32) -> Result<(), Refusal> {
         {
             return judge_script(script, depth + 1);
         }
-        if ["npx", "pnpx", "bunx", "poetry", "pipenv", "uv", "xargs"].contains(&name) {
-            let rest = args.iter().position(|arg| !arg.starts_with('-') && *arg != "run");
+        if RUNNERS.contains(&name) {
+            let between = ["run", "exec", "dlx", "--"];
+            let rest = args.iter().position(|arg| !arg.starts_with('-') && !between.contains(arg));
             return judge_words(&args[rest.unwrap_or(args.len())..], depth + 1);
         }
     }
     if does_not_end(name, args) {
-        return Err(Refusal::guard(format!(
-            "Security: Long-running services are not allowed: `{}` does not end by itself; test \
-             what you built with a command that ends",
-            words.join(" ")
-        )));
+        return Err(endless(words));
     }
     Ok(())
 }
@@ -178,8 +246,10 @@ fn judge_words(words: &[&str], depth: u32) -> Result<(), Refusal> {
 /// The command behind assignments, reserved words and programs that run another one.
 fn unwrapped<'a>(mut words: &'a [&'a str]) -> &'a [&'a str] {
     const RESERVED: [&str; 9] = ["if", "then", "else", "elif", "while", "until", "do", "{", "!"];
-    const WRAPPERS: [&str; 10] =
-        ["env", "sudo", "doas", "time", "exec", "command", "nice", "timeout", "stdbuf", "builtin"];
+    const WRAPPERS: [&str; 13] = [
+        "env", "sudo", "doas", "time", "exec", "command", "nice", "ionice", "timeout", "stdbuf",
+        "unbuffer", "chronic", "builtin",
+    ];
     while let Some((first, rest)) = words.split_first() {
         let name = first.rsplit('/').next().unwrap_or(first);
         if RESERVED.contains(first) || is_assignment(first) {
@@ -250,16 +320,31 @@ fn judge_git(args: &[&str]) -> Result<(), Refusal> {
     )))
 }
 
+/// Whether a letter is among the short options.
+fn has_flag(args: &[&str], flag: char) -> bool {
+    args.iter().any(|arg| arg.starts_with('-') && !arg.starts_with("--") && arg.contains(flag))
+}
+
 fn does_not_end(name: &str, args: &[&str]) -> bool {
     if args.iter().any(|arg| ["--help", "--version"].contains(arg)) {
         return false;
     }
+    let watches = |arg: &&str| arg.starts_with("--watch");
     let plain: Vec<_> = args.iter().filter(|arg| !arg.starts_with('-')).copied().collect();
     let first = plain.first().copied().unwrap_or_default();
     match name {
-        "npm" | "pnpm" | "yarn" | "bun" => {
-            let script =
-                if ["run", "run-script"].contains(&first) { plain.get(1) } else { plain.first() };
+        // Behind the script they are the script's.
+        "node" | "bun" if args.iter().take_while(|arg| arg.starts_with('-')).any(watches) => true,
+        "npm" | "pnpm" | "yarn" | "bun" | "deno" | "turbo" | "nx" => {
+            let value = |at: usize| at > 0 && WITH_VALUE.contains(&args[at - 1]);
+            let words =
+                args.iter().enumerate().filter(|(at, arg)| !arg.starts_with('-') && !value(*at));
+            let plain: Vec<_> = words.map(|(_, arg)| *arg).collect();
+            let plain = plain
+                .strip_prefix(&["workspace"])
+                .map_or(&*plain, |rest| rest.get(1..).unwrap_or(&[]));
+            let named = plain.first().is_some_and(|w| ["run", "run-script", "task"].contains(w));
+            let script = plain.get(usize::from(named));
             script.is_some_and(|script| {
                 let script = script.split(':').next().unwrap_or_default();
                 LONG_SCRIPTS.contains(&script)
@@ -269,13 +354,33 @@ fn does_not_end(name: &str, args: &[&str]) -> bool {
             arg.starts_with("--follow")
                 || arg.starts_with('-') && !arg.starts_with("--") && arg.contains(['f', 'F'])
         }),
-        "php" => args.contains(&"-S"),
+        "php" => args.contains(&"-S") || first == "artisan" && does_not_end("artisan", &plain[1..]),
         "docker" | "podman" | "docker-compose" => {
-            name == "docker-compose" && first == "up" || plain.starts_with(&["compose", "up"])
+            let detached = has_flag(args, 'd') || args.contains(&"--detach");
+            name == "docker-compose" && first == "up"
+                || plain.starts_with(&["compose", "up"])
+                || first == "run" && detached
+                || first == "logs" && (has_flag(args, 'f') || args.contains(&"--follow"))
         }
+        "ping" => !["-c", "-w", "-n", "-V", "-h"]
+            .iter()
+            .any(|end| args.iter().any(|arg| arg.starts_with(end))),
+        "sleep" => args.contains(&"infinity"),
+        "inotifywait" => has_flag(args, 'm') || args.contains(&"--monitor"),
+        "dmesg" => has_flag(args, 'w') || args.contains(&"--follow"),
+        "kubectl" => {
+            first == "port-forward" || first == "proxy" || first == "logs" && has_flag(args, 'f')
+        }
+        "nc" | "ncat" | "netcat" => has_flag(args, 'l'),
+        "gradle" | "gradlew" => {
+            args.contains(&"bootRun") || args.contains(&"-t") || args.contains(&"--continuous")
+        }
+        "mvn" | "mvnw" => args.contains(&"spring-boot:run") || args.contains(&"quarkus:dev"),
+        "celery" => plain.contains(&"worker") || plain.contains(&"beat"),
         _ if name.starts_with("python") => match args.iter().position(|arg| *arg == "-m") {
             Some(at) => args.get(at + 1).is_some_and(|module| {
-                does_not_end(module, args.get(at + 2..).unwrap_or(&[])) || *module == "http.server"
+                does_not_end(module, args.get(at + 2..).unwrap_or(&[]))
+                    || ["http.server", "SimpleHTTPServer"].contains(module)
             }),
             None => plain.contains(&"runserver"),
         },
@@ -314,6 +419,19 @@ mod tests {
             "make service",
             "cat > x.sh <<EOF\nnpm start &\nEOF",
             "timeout 5 ./server --once",
+            "yes | ./install && yes n | head -3",
+            "ping -c 1 localhost",
+            "docker run --rm image test; docker ps",
+            "node watch.js --watcher=no; node --test",
+            "npm --prefix web run build; npm -w start test; yarn workspace web test",
+            "python3 -c 'import at' && echo at noon, disown it",
+            "php artisan migrate; php vendor/bin/phpunit",
+            "bundle exec rspec; uv run pytest -k serve; poetry run black .",
+            "gradle test; ./gradlew build; mvn -q test",
+            "grep -r screen src; cat daemon.c; make watch.o",
+            "next build; ng build; hugo; mix test; celery --version",
+            "deno test; deno task build; turbo run build; nx build app",
+            "sleep 1; kubectl get pods; nc -z localhost 80",
         ] {
             assert_eq!(judge(command), Ok(()), "{command}");
         }
@@ -345,6 +463,47 @@ mod tests {
             "sudo systemctl restart x",
             "if true; then service x start; fi",
             "docker compose up",
+            "sh -c \"$(cat x; npm run dev)\"",
+            "coproc ./server",
+            "./server & disown",
+            "screen -dmS x ./server",
+            "tmux new -d ./server",
+            "echo ./server | at now",
+            "crontab x",
+            "systemd-run --user ./server",
+            "setsid -f ./server",
+            "daemonize ./server",
+            "pm2 start server.js",
+            "python -m SimpleHTTPServer",
+            "php artisan serve",
+            "php -S localhost:80",
+            "rails s",
+            "bundle exec rails server",
+            "hugo server -D",
+            "ng serve",
+            "next dev",
+            "npx next start",
+            "watch ls",
+            "ping localhost",
+            "yes >file",
+            "yes",
+            "sleep infinity",
+            "npm --prefix web run dev",
+            "npm run dev -w web",
+            "yarn workspace web dev",
+            "pnpm --filter web dev",
+            "deno task dev",
+            "nx serve app",
+            "node --watch x.js",
+            "docker run -d redis",
+            "docker logs -f x",
+            "./gradlew bootRun",
+            "mvn spring-boot:run",
+            "kubectl port-forward x 1:2",
+            "nc -lk 80",
+            "streamlit run app.py",
+            "mix phx.server",
+            "dotnet watch run",
         ] {
             let refusal = judge(command).expect_err(command);
             assert_eq!(refusal.kind, super::super::RefusalKind::Guard, "{command}");

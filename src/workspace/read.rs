@@ -59,6 +59,22 @@ impl Workspace {
     }
 }
 
+impl Workspace {
+    /// The first bytes of a text file, some more than `bytes` at most, undecodable ones replaced;
+    /// empty for what is no readable regular file within the tree.
+    pub fn head(&self, path: &str, bytes: usize) -> String {
+        let file = self.resolve(path, Purpose::Look).and_then(|path| self.open_regular(&path));
+        let Ok(file) = file else { return String::new() };
+        let mut head = Vec::new();
+        // Some more, so that whoever cuts it can see that something is missing.
+        let limit = u64::try_from(bytes + 4).unwrap_or(u64::MAX);
+        match file.take(limit).read_to_end(&mut head) {
+            Ok(_) => String::from_utf8_lossy(&head).into_owned(),
+            Err(_) => String::new(),
+        }
+    }
+}
+
 enum Part {
     Binary,
     NotUtf8(u64),

@@ -9,6 +9,8 @@
 pub(super) struct Script {
     /// Words of each command, quotes removed, redirections left out.
     pub commands: Vec<Vec<String>>,
+    /// Which of them are read by another one, through a pipe.
+    pub piped: Vec<usize>,
     /// Some command is put into the background with `&`.
     pub background: bool,
 }
@@ -65,8 +67,12 @@ impl Splitter {
                 }
                 ';' | '(' | ')' => self.end_command(),
                 '|' => {
-                    self.take('|');
+                    let or = self.take('|');
                     self.take('&');
+                    self.end_word();
+                    if !or && !self.words.is_empty() {
+                        self.script.piped.push(self.script.commands.len());
+                    }
                     self.end_command();
                 }
                 '&' => self.ampersand(),
@@ -181,6 +187,8 @@ impl Splitter {
         let mut inner =
             Self { chars: text.chars().collect(), depth: self.depth + 1, ..Self::default() };
         inner.run();
+        let before = self.script.commands.len();
+        self.script.piped.extend(inner.script.piped.iter().map(|at| before + at));
         self.script.commands.extend(inner.script.commands);
         self.script.background |= inner.script.background;
     }
@@ -267,6 +275,11 @@ mod tests {
             ["a b;c", "d e & f", "g h", "i", "j", "m"]
         );
         assert_eq!(split("a 'x y'").commands, [["a", "x y"]]);
+    }
+
+    #[test]
+    fn a_pipe_is_known_from_an_or() {
+        assert_eq!(split("a | b |& c || d $(e | f); g").piped, [0, 1, 3]);
     }
 
     #[test]

@@ -7,20 +7,26 @@ use ignore::{DirEntry, WalkBuilder};
 
 use super::guard::{Purpose, is_dot_git};
 use super::{Refusal, Workspace};
+use crate::codebase::tree;
 
-/// Entries listed at most.
+/// Files named one by one at most; of more their directories are shown.
 const ENTRIES_MAX: usize = 500;
+/// Bytes of what is shown then.
+const SUMMARY: usize = 12_000;
+/// Files looked at, at most.
+const LOOKED_AT: usize = 200_000;
 /// Directories that are looked into, one below the other.
 const DEPTH_MAX: usize = 10;
 
 impl Workspace {
     /// Files below `path` (`.` is the root), those matching the glob `pattern` if there is one. A
-    /// pattern without `/` is matched with file names.
+    /// pattern without `/` is matched with file names. Of very many, the directories with how many
+    /// there are in each.
     pub fn list(&self, path: &str, pattern: Option<&str>) -> Result<String, Refusal> {
         let path = self.resolve(path, Purpose::Look)?;
         let pattern = pattern.map(Pattern::new).transpose()?;
         let mut listed = Vec::new();
-        let mut more = false;
+        let mut paths = Vec::new();
         for entry in self.walk(&path, Some(DEPTH_MAX)) {
             let (name, is_dir) = (self.relative(entry.path()), is_dir(&entry));
             if is_dir && entry.depth() < DEPTH_MAX {
@@ -33,11 +39,13 @@ impl Workspace {
             if entry.path().to_str().is_some() && self.look(&name).is_err() {
                 continue;
             }
-            more = listed.len() == ENTRIES_MAX;
-            if more {
+            if paths.len() == LOOKED_AT {
                 break;
             }
-            listed.push(shown(entry.path(), &name, is_dir));
+            if listed.len() <= ENTRIES_MAX {
+                listed.push(shown(entry.path(), &name, is_dir));
+            }
+            paths.push(name);
         }
         if listed.is_empty() {
             let matching = if pattern.is_some() { " matching the pattern" } else { "" };
@@ -45,8 +53,13 @@ impl Workspace {
                 "no files{matching} in {path} (hidden and ignored ones are left out)"
             ));
         }
-        if more {
-            listed.push(format!("… the first {ENTRIES_MAX} only; give a path or a pattern"));
+        if listed.len() > ENTRIES_MAX {
+            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+            let mut text = tree(&paths, SUMMARY);
+            if paths.len() == LOOKED_AT {
+                text.push_str("\n… and more files, which were not looked at");
+            }
+            return Ok(text);
         }
         Ok(listed.join("\n"))
     }
@@ -166,10 +179,13 @@ mod tests {
     fn long_lists_are_cut_and_odd_names_stay_on_their_line() {
         let tree = Tree::new();
         for n in 0..501 {
-            tree.put(&format!("f{n:03}"), "");
+            tree.put(&format!("many/{}/a-name-of-some-length-{n:03}.txt", n % 3), "");
         }
+        let list = tree.workspace.list("many/0", None).unwrap();
+        assert_eq!(list.lines().count(), 167);
         let list = tree.workspace.list(".", None).unwrap();
-        assert!(list.lines().count() == 501 && list.ends_with("give a path or a pattern"));
+        assert!(list.contains("many/2/ (167 files)\n") && list.len() <= 12_000, "{list}");
+        assert!(list.contains("[501 files in all; ") && list.contains("a path or a pattern"));
         let tree = Tree::new();
         std::fs::write(tree.root().join("a\nb"), "").unwrap();
         assert_eq!(tree.workspace.list(".", None).unwrap(), "a\\nb (cannot be addressed)");

@@ -5,10 +5,13 @@
 //! Commands that the program's manners refuse anyway (`git reset`, `&`) are spelled so that the
 //! manners do not see them: here only the kernel's walls count.
 
+mod fetching;
 mod files;
 mod leaks;
 mod levels;
+mod nested;
 mod processes;
+mod repository;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -267,7 +270,6 @@ fn a_persons_edit_survives_a_git_that_would_write_over_it() {
     });
 }
 
-/// Whether any process has this word among its arguments.
 /// The same attempts do get in where nothing is in their way, so the tests above can fail.
 #[test]
 fn without_walls_they_would_get_in() {

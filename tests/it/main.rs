@@ -24,6 +24,7 @@ mod changes;
 mod changes_met;
 #[cfg(unix)]
 mod circles;
+mod codebase;
 mod coding;
 mod critic;
 #[cfg(unix)]
@@ -70,6 +71,7 @@ mod preflight;
 mod replay;
 mod repos;
 mod review;
+mod secrets;
 mod size;
 mod status;
 #[cfg(unix)]
@@ -80,6 +82,7 @@ mod support;
 #[cfg(unix)]
 mod terminal;
 mod tidy;
+mod trust;
 mod two_people;
 mod usage;
 mod verify;

@@ -6,18 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The words everybody shares.
-const WORDS: [&str; 8] =
-    ["stage", "error", "event", "clock", "wrap", "interrupt", "markers", "spent"];
+const WORDS: [&str; 9] =
+    ["stage", "error", "event", "clock", "wrap", "interrupt", "markers", "secret", "spent"];
 
 /// What a room may know besides [`WORDS`] and itself. `cli`, `main.rs` and `lib.rs` know all.
-const KNOWS: [(&str, &[&str]); 15] = [
+const KNOWS: [(&str, &[&str]); 16] = [
     ("git", &[]),
     ("forge", &[]),
+    ("codebase", &[]),
     ("config", &[]),
     // The mechanical checks take the limits.
     ("artifact", &["config"]),
     ("model", &["config"]),
-    ("workspace", &["artifact"]),
+    // `codebase` to show very many files in few bytes.
+    ("workspace", &["artifact", "codebase"]),
     // The types of `model` only: what a tool looks like to it.
     ("tool", &["workspace", "artifact", "model", "config"]),
     ("session", &["git", "artifact", "config"]),
@@ -33,6 +35,7 @@ const KNOWS: [(&str, &[&str]); 15] = [
             "session",
             "artifact",
             "workspace",
+            "codebase",
             "config",
             "model",
             "tool",

@@ -68,10 +68,7 @@ pub fn renumber_collisions(
     let told = |[name, from, to]: &[String; 3]| format!("{from} of {name} is {to} now");
     match recorder.renumbered(&session.tip, &moved)? {
         Recorded::Done(_) => Ok(moved.iter().map(told).collect()),
-        Recorded::Refused { hook, output } => Err(Error::repository(format!(
-            "the repository's {hook} hook refused the commit:\n{}",
-            output.trim()
-        ))
+        Recorded::Refused(why) => Err(Error::repository(why.to_string())
         .hint("the files are changed; commit them yourself, or take them back: git checkout -- .cowork")
         .into()),
     }

@@ -24,6 +24,10 @@ impl Tracking for Hooked {
         Ok(true)
     }
 
+    fn ignored(&self) -> anyhow::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     fn submodules(&self) -> anyhow::Result<BTreeSet<String>> {
         Ok(BTreeSet::new())
     }

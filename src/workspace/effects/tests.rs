@@ -34,6 +34,10 @@ impl Tracking for Listing {
         Ok(folder == "src")
     }
 
+    fn ignored(&self) -> anyhow::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     fn submodules(&self) -> anyhow::Result<BTreeSet<String>> {
         Ok(BTreeSet::from(["vendor/lib".to_owned()]))
     }

@@ -37,7 +37,7 @@ pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
     let mut command = Command::new(program);
     command.args(arguments);
     match spec.level {
-        Level::None => bail!("no confinement was asked for"),
+        Level::None | Level::Seatbelt => bail!("no confinement was asked for"),
         Level::Landlock => {
             limit()?;
             namespaces::drop_capabilities_but(namespaces::OF_FILES)?;

@@ -4,7 +4,8 @@
 //! | level | how | weaker |
 //! | --- | --- | --- |
 //! | namespaces | own processes, network, IPC and mounts, all but the tree mounted read-only; then Landlock | |
-//! | Landlock | Landlock alone | no new entries at the top of the tree, no network at all, UDP open, keys in the home can be read, modes and times changed |
+//! | Landlock | Landlock alone | no new entries at the top of the tree nor beside a nested `.git`, no network at all, UDP open, keys in the home can be read, modes and times changed |
+//! | sandbox-exec | macOS: a profile (`seatbelt`) instead of a helper | no servers of a command's own, no limits of resources |
 //! | none | a person is asked before each command | everything |
 
 #[cfg(target_os = "linux")]
@@ -13,9 +14,14 @@ mod helper;
 mod landlock;
 #[cfg(target_os = "linux")]
 mod namespaces;
+mod nested;
 mod place;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
+mod sweep;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -23,11 +29,14 @@ use std::rc::Rc;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::Refusal;
+use super::dependencies::fetch::{Fetched, Fetching};
+use super::{Refusal, Tracking};
+use nested::Nested;
 use place::Place;
 
 #[cfg(target_os = "linux")]
 pub use helper::run as run_helper;
+pub use sweep::Cache;
 
 /// The first argument of the program when it is the helper.
 pub const HELPER_WORD: &str = "__sandbox";
@@ -38,6 +47,9 @@ pub const HELPER_WORD: &str = "__sandbox";
 pub enum Level {
     /// Not at all.
     None,
+    /// A profile of `sandbox-exec`, on macOS.
+    #[serde(rename = "sandbox-exec")]
+    Seatbelt,
     /// Landlock alone.
     Landlock,
     /// Namespaces and Landlock.
@@ -46,10 +58,11 @@ pub enum Level {
 }
 
 impl Level {
-    /// The word of a level: `none`, `landlock`, `namespaces`.
+    /// The word of a level: `none`, `sandbox-exec`, `landlock`, `namespaces`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::None => "none",
+            Self::Seatbelt => "sandbox-exec",
             Self::Landlock => "landlock",
             Self::Namespaces => "namespaces",
         }
@@ -57,9 +70,19 @@ impl Level {
 
     /// The level with this word.
     pub fn of_word(word: &str) -> Option<Self> {
-        [Self::None, Self::Landlock, Self::Namespaces].into_iter().find(|l| l.word() == word)
+        let all = [Self::None, Self::Seatbelt, Self::Landlock, Self::Namespaces];
+        all.into_iter().find(|level| level.word() == word)
     }
 }
+
+/// What this system may have, the best first.
+const LEVELS: &[Level] = if cfg!(target_os = "linux") {
+    &[Level::Namespaces, Level::Landlock]
+} else if cfg!(target_os = "macos") {
+    &[Level::Seatbelt]
+} else {
+    &[]
+};
 
 /// Who answers for commands that the kernel cannot confine.
 pub trait Consent {
@@ -74,19 +97,22 @@ pub trait Consent {
 pub struct Confinement {
     /// This program, to be started as the helper; without it nothing is confined.
     pub helper: Option<PathBuf>,
-    /// Git's own files and directories, never written: the tree's `.git`, where it points to, and
-    /// the directory linked worktrees share.
+    /// Files and directories that are never written: the tree's `.git`, where it points to, the
+    /// directory linked worktrees share; what else only the program writes. Repositories below the
+    /// tree are found and added.
     pub sealed: Vec<PathBuf>,
     /// Writable besides the tree. Those that do not exist are passed over.
     pub writable: Vec<PathBuf>,
     /// Whether commands have the network.
     pub network: bool,
     /// Where the commands' private home with its caches is kept between runs; created.
-    pub cache_dir: Option<PathBuf>,
+    pub cache: Option<Cache>,
     /// Better levels than this are not tried.
     pub most: Level,
     /// Asked where nothing can be confined; without it such commands are refused.
     pub consent: Option<Rc<dyn Consent>>,
+    /// Asked before a project's dependencies are fetched; without it none are.
+    pub fetching: Option<Rc<dyn Fetching>>,
 }
 
 /// What the helper is told, as JSON in its second argument.
@@ -114,19 +140,26 @@ pub(super) struct Sandbox {
     wanted: Confinement,
     root: PathBuf,
     env: Vec<(OsString, OsString)>,
+    tracking: Option<Rc<dyn Tracking>>,
     ready: OnceCell<Option<Ready>>,
 }
 
 /// What was found out before the first command.
 struct Ready {
-    spec: String,
+    spec: RefCell<Spec>,
+    nested: RefCell<Nested>,
     place: Place,
 }
 
 impl Sandbox {
     /// For commands in `root` of a program that has the environment `env`.
-    pub(super) fn new(wanted: Confinement, root: &Path, env: Vec<(OsString, OsString)>) -> Self {
-        Self { wanted, root: root.to_owned(), env, ready: OnceCell::new() }
+    pub(super) fn new(
+        wanted: Confinement,
+        root: &Path,
+        env: Vec<(OsString, OsString)>,
+        tracking: Option<Rc<dyn Tracking>>,
+    ) -> Self {
+        Self { wanted, root: root.to_owned(), env, tracking, ready: OnceCell::new() }
     }
 
     /// How to run `command`, whose environment would be `env`; `None` as it is. Fails with a
@@ -139,16 +172,10 @@ impl Sandbox {
         let Some(helper) = &self.wanted.helper else {
             return Ok(None);
         };
-        let ready = match self.ready.get() {
-            Some(ready) => ready,
-            None => {
-                let ready = self.make_ready(helper)?;
-                self.ready.get_or_init(|| ready)
-            }
-        };
-        if let Some(Ready { spec, place }) = ready {
-            let before = vec![helper.into(), HELPER_WORD.into(), spec.into()];
-            return Ok(Some(Confined { before, env: place.environment(env) }));
+        if let Some(ready) = self.ready()? {
+            self.follow_moved(ready);
+            let before = before(helper, &ready.spec.borrow())?;
+            return Ok(Some(Confined { before, env: ready.place.environment(env) }));
         }
         let allowed = match &self.wanted.consent {
             Some(consent) => consent.may_run_unconfined(command)?,
@@ -169,30 +196,88 @@ impl Sandbox {
         }
     }
 
+    /// How to run the command that fetches dependencies; `None` where nothing is confined.
+    pub(super) fn confine_to_fetch(
+        &self,
+        env: &[(OsString, OsString)],
+    ) -> anyhow::Result<Option<Confined>> {
+        let (Some(helper), Some(ready)) = (&self.wanted.helper, self.ready()?) else {
+            return Ok(None);
+        };
+        let env = ready.place.environment_to_fetch(env).context("making a home to fetch in")?;
+        self.follow_moved(ready);
+        let mut spec = ready.spec.borrow().clone();
+        spec.network = true;
+        spec.writable = ready.place.writable_to_fetch(&self.wanted.writable);
+        Ok(Some(Confined { before: before(helper, &spec)?, env }))
+    }
+
+    /// Whether commands are kept off the network by the kernel.
+    pub(super) fn keeps_off_network(&self) -> anyhow::Result<bool> {
+        Ok(!self.wanted.network && self.ready()?.is_some())
+    }
+
+    /// What was fetched for the project; `None` where nothing is confined.
+    pub(super) fn fetched(&self) -> Option<Fetched<'_>> {
+        Some(Fetched(self.place()?.fetched()))
+    }
+
+    /// From now on commands find what was fetched for a package manager, or not any more.
+    pub(super) fn use_fetched(&self, manager: &'static str, used: bool) {
+        if let Some(place) = self.place() {
+            place.set_used(manager, used);
+        }
+    }
+
+    /// From now on commands find these packages of Python.
+    pub(super) fn use_python(&self, packages: PathBuf) {
+        if let Some(place) = self.place() {
+            place.set_python(packages);
+        }
+    }
+
+    /// The place of commands, once it is made.
+    fn place(&self) -> Option<&Place> {
+        Some(&self.ready.get()?.as_ref()?.place)
+    }
+
+    /// Who is asked before something is fetched.
+    pub(super) fn person(&self) -> Option<&dyn Fetching> {
+        self.wanted.fetching.as_deref()
+    }
+
+    fn ready(&self) -> anyhow::Result<Option<&Ready>> {
+        let Some(helper) = &self.wanted.helper else { return Ok(None) };
+        if self.ready.get().is_none() {
+            let ready = self.make_ready(helper)?;
+            let _ = self.ready.set(ready);
+        }
+        Ok(self.ready.get().and_then(Option::as_ref))
+    }
+
     fn make_ready(&self, helper: &Path) -> anyhow::Result<Option<Ready>> {
         let wanted = &self.wanted;
+        sweep::temporary(&std::env::temp_dir());
+        let nested = Nested::find(&self.root, &self.ignored()?, &existing(&wanted.writable));
         let mut reason = "this system has no way to do it".to_owned();
-        for level in [Level::Namespaces, Level::Landlock] {
-            if level > wanted.most || cfg!(not(target_os = "linux")) {
-                continue;
-            }
+        for level in LEVELS.iter().copied().filter(|level| *level <= wanted.most) {
             let place = Place::open(wanted, &self.root, &self.env)
                 .context("making a private place for commands")?;
             let spec = Spec {
                 level,
                 root: self.root.clone(),
-                sealed: existing(&wanted.sealed),
+                sealed: self.sealed(&nested),
                 writable: place.writable(&wanted.writable),
                 hidden: place.hidden(&wanted.writable),
                 network: wanted.network,
             };
-            let spec = serde_json::to_string(&spec)?;
             let why = match try_out(helper, &spec, &self.root)? {
                 None => {
                     if level == Level::Landlock {
                         self.weaker(level, &reason);
                     }
-                    return Ok(Some(Ready { spec, place }));
+                    let (spec, nested) = (RefCell::new(spec), RefCell::new(nested));
+                    return Ok(Some(Ready { spec, nested, place }));
                 }
                 Some(why) => why,
             };
@@ -203,6 +288,27 @@ impl Sandbox {
         Ok(None)
     }
 
+    /// What git ignores, as far as that is known.
+    fn ignored(&self) -> anyhow::Result<BTreeSet<PathBuf>> {
+        let Some(tracking) = &self.tracking else { return Ok(BTreeSet::new()) };
+        Ok(tracking.ignored()?.into_iter().map(|path| self.root.join(path)).collect())
+    }
+
+    fn sealed(&self, nested: &Nested) -> Vec<PathBuf> {
+        let mut sealed = existing(&self.wanted.sealed);
+        sealed.extend(nested.paths().cloned());
+        without_inner(sealed)
+    }
+
+    /// Repositories below the tree stay sealed also where an earlier command moved them.
+    fn follow_moved(&self, ready: &Ready) {
+        if !ready.nested.borrow().are_in_place() {
+            let moved = ready.nested.borrow().moved(&self.root);
+            ready.spec.borrow_mut().sealed = self.sealed(&moved);
+            ready.nested.replace(moved);
+        }
+    }
+
     fn weaker(&self, level: Level, reason: &str) {
         if let Some(consent) = &self.wanted.consent {
             consent.weaker(level, reason);
@@ -210,16 +316,30 @@ impl Sandbox {
     }
 }
 
-/// Lets the helper try; answers with why it cannot.
-fn try_out(helper: &Path, spec: &str, root: &Path) -> anyhow::Result<Option<String>> {
-    let tried = std::process::Command::new(helper)
-        .args([HELPER_WORD, spec, "true"])
+/// What stands before a command.
+#[cfg(not(target_os = "macos"))]
+fn before(helper: &Path, spec: &Spec) -> anyhow::Result<Vec<OsString>> {
+    Ok(vec![helper.into(), HELPER_WORD.into(), serde_json::to_string(spec)?.into()])
+}
+
+/// What stands before a command.
+#[cfg(target_os = "macos")]
+fn before(_helper: &Path, spec: &Spec) -> anyhow::Result<Vec<OsString>> {
+    Ok(vec!["/usr/bin/sandbox-exec".into(), "-p".into(), seatbelt::profile(spec).into()])
+}
+
+/// Lets a command that does nothing try; answers with why it cannot be confined.
+fn try_out(helper: &Path, spec: &Spec, root: &Path) -> anyhow::Result<Option<String>> {
+    let words = before(helper, spec)?;
+    let tried = std::process::Command::new(&words[0])
+        .args(&words[1..])
+        .arg("true")
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .current_dir(root)
         .stdin(std::process::Stdio::null())
         .output()
-        .context("starting the helper that confines commands")?;
+        .context("starting what confines commands")?;
     if tried.status.success() {
         return Ok(None);
     }
@@ -227,8 +347,7 @@ fn try_out(helper: &Path, spec: &str, root: &Path) -> anyhow::Result<Option<Stri
     Ok(Some(said.lines().next().unwrap_or("the helper failed").trim().to_owned()))
 }
 
-/// With links resolved, each once, and none below another. A symbolic link stays one: it cannot
-/// be sealed, and the helper says so.
+/// With links resolved. A symbolic link stays one: it cannot be sealed, and the helper says so.
 fn existing(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -237,7 +356,12 @@ fn existing(paths: &[PathBuf]) -> Vec<PathBuf> {
         }
         found.extend(path.canonicalize());
     }
-    found.sort();
-    found.dedup_by(|a, b| a.starts_with(&*b));
-    found
+    without_inner(found)
+}
+
+/// Each once, and none below another.
+fn without_inner(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    paths.sort();
+    paths.dedup_by(|a, b| a.starts_with(&*b));
+    paths
 }

@@ -4,13 +4,15 @@
 //! Tools find what is installed in the real home (toolchains, fetched crates and modules), and
 //! write to the private one.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::Confinement;
+use super::{Confinement, sweep};
 
 /// Keys and logins in a person's home.
 const SECRETS: [&str; 25] = [
@@ -56,12 +58,48 @@ const DOORS: [&str; 8] = [
 /// Variables that name such sockets.
 const DOOR_NAMES: [&str; 3] = ["SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST"];
 
+/// What of the environment only the step with the network gets.
+const OF_NETWORK: [&str; 16] = [
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO",
+    "GOPRIVATE",
+    "GONOSUMDB",
+];
+
+/// Tells tools that there is no network, so that they look in their caches and fail at once.
+const OFFLINE: [(&str, &str); 4] = [
+    ("CARGO_NET_OFFLINE", "true"),
+    ("npm_config_offline", "true"),
+    ("PIP_NO_INDEX", "1"),
+    ("UV_OFFLINE", "1"),
+];
+
 /// The directories, which are there while this lives.
 pub(super) struct Place {
     root: PathBuf,
     home: PathBuf,
+    fetched: PathBuf,
     temp: TempDir,
+    /// Tells other runs that this one lives.
+    _lock: File,
     theirs: BTreeMap<OsString, OsString>,
+    network: bool,
+    /// Package managers whose fetched packages are used instead of the real home's.
+    used: RefCell<BTreeSet<&'static str>>,
+    /// Fetched packages of Python.
+    python: RefCell<Option<PathBuf>>,
 }
 
 impl Place {
@@ -71,26 +109,61 @@ impl Place {
         root: &Path,
         env: &[(OsString, OsString)],
     ) -> std::io::Result<Self> {
-        let temp = tempfile::Builder::new().prefix("cowork-").tempdir()?;
-        let lasting = wanted.cache_dir.as_ref().and_then(|dir| {
-            std::fs::create_dir_all(dir).ok()?;
-            dir.canonicalize().ok()
-        });
-        let home = match lasting {
+        let temp = tempfile::Builder::new().prefix(sweep::PREFIX).tempdir()?;
+        let lock = sweep::lock(temp.path())?;
+        let lasting = wanted.cache.as_ref().and_then(|cache| cache.open().ok());
+        let base = match lasting {
             Some(dir) => dir,
-            None => temp.path().canonicalize()?.join("home"),
+            None => temp.path().canonicalize()?,
         };
-        for dir in [home.join(".cache"), home.join(".cargo"), temp.path().join("tmp")] {
+        let (home, fetched) = (base.join("home"), base.join("fetched"));
+        let (tmp, fetch) = (temp.path().join("tmp"), temp.path().join("fetch"));
+        for dir in [&home.join(".cache"), &home.join(".cargo"), &fetched, &tmp, &fetch] {
             std::fs::create_dir_all(dir)?;
         }
-        let theirs = env.iter().cloned().collect();
-        let place = Self { root: root.to_owned(), home, temp, theirs };
+        let place = Self {
+            root: root.to_owned(),
+            home,
+            fetched,
+            temp,
+            _lock: lock,
+            theirs: env.iter().cloned().collect(),
+            network: wanted.network,
+            used: RefCell::default(),
+            python: RefCell::default(),
+        };
         place.link_crates();
         Ok(place)
     }
 
     fn tmp(&self) -> PathBuf {
         self.temp.path().join("tmp")
+    }
+
+    /// Where what was fetched for the project lies; commands only read it.
+    pub(super) fn fetched(&self) -> &Path {
+        &self.fetched
+    }
+
+    /// From now on commands find what was fetched for a package manager, or not any more.
+    pub(super) fn set_used(&self, manager: &'static str, used: bool) {
+        if used {
+            self.used.borrow_mut().insert(manager);
+        } else {
+            self.used.borrow_mut().remove(manager);
+        }
+        if manager == "cargo" {
+            self.link_crates();
+        }
+    }
+
+    /// From now on commands find these packages of Python.
+    pub(super) fn set_python(&self, packages: PathBuf) {
+        self.python.replace(Some(packages));
+    }
+
+    fn uses(&self, manager: &str) -> bool {
+        self.used.borrow().contains(manager)
     }
 
     fn real_home(&self) -> Option<PathBuf> {
@@ -105,22 +178,37 @@ impl Place {
 
     /// Crates that were fetched already can be read, which is all cargo needs when it is offline.
     fn link_crates(&self) {
-        #[cfg(unix)]
-        if let Some(real) = self.real("CARGO_HOME", ".cargo") {
-            for name in ["registry", "git", "config.toml", "config"] {
-                let link = self.home.join(".cargo").join(name);
-                if real.join(name).exists() && !link.exists() {
-                    let _ = std::fs::remove_file(&link);
-                    let _ = std::os::unix::fs::symlink(real.join(name), link);
-                }
+        let real = self.real("CARGO_HOME", ".cargo");
+        let crates =
+            if self.uses("cargo") { Some(self.fetched.join("cargo")) } else { real.clone() };
+        let private = self.home.join(".cargo");
+        for (from, names) in [(&crates, ["registry", "git"]), (&real, ["config.toml", "config"])] {
+            for name in names {
+                relink(from.as_ref().map(|from| from.join(name)), &private.join(name));
             }
         }
     }
 
     /// What is writable besides the tree.
     pub(super) fn writable(&self, extras: &[PathBuf]) -> Vec<PathBuf> {
-        let own = [self.home.clone(), self.temp.path().to_owned()];
-        own.iter().chain(extras).filter_map(|path| path.canonicalize().ok()).collect()
+        existing([self.home.clone(), self.tmp()], extras)
+    }
+
+    /// What is writable besides the tree for the step with the network: nothing that another
+    /// command may have prepared for it, but npm's cache, of which npm takes only what has the
+    /// hashes of the lock file.
+    pub(super) fn writable_to_fetch(&self, extras: &[PathBuf]) -> Vec<PathBuf> {
+        let mut writable = existing([self.fetched.clone(), self.temp.path().join("fetch")], extras);
+        writable.extend(self.npm_cache());
+        writable
+    }
+
+    /// Shared by fetching and commands, so that these can install anew. A command could make a link
+    /// of it, to anywhere.
+    fn npm_cache(&self) -> Option<PathBuf> {
+        let cache = self.home.join(".npm");
+        let _ = std::fs::create_dir(&cache);
+        cache.symlink_metadata().is_ok_and(|found| found.is_dir()).then_some(cache)
     }
 
     /// What is hidden: never anything that holds what a command works with.
@@ -136,7 +224,8 @@ impl Place {
             Some(Path::new("/").join(path.trim_start_matches("//")))
         });
         let doors = DOORS.iter().map(PathBuf::from).chain(named);
-        let needed = self.writable(extras);
+        let mut needed = self.writable(extras);
+        needed.extend(self.writable_to_fetch(&[]));
         let mut hidden: Vec<PathBuf> = secrets
             .chain(config)
             .chain(doors)
@@ -176,10 +265,20 @@ impl Place {
         {
             set(name, cache.join(dir));
         }
-        let go = self.real("GOPATH", "go").map(|dir| dir.join("pkg/mod"));
+        let go = match self.uses("go") {
+            true => Some(self.fetched.join("go/pkg/mod")),
+            false => self
+                .real("GOMODCACHE", "go/pkg/mod")
+                .or_else(|| Some(self.real("GOPATH", "go")?.join("pkg/mod"))),
+        };
+        let poetry = match self.uses("poetry") {
+            true => Some(self.fetched.join("poetry")),
+            false => self.real("POETRY_VIRTUALENVS_PATH", ".cache/pypoetry/virtualenvs"),
+        };
         let installed = [
             ("RUSTUP_HOME", self.real("RUSTUP_HOME", ".rustup")),
-            ("GOMODCACHE", self.real("GOMODCACHE", "go/pkg/mod").or(go)),
+            ("GOMODCACHE", go),
+            ("POETRY_VIRTUALENVS_PATH", poetry),
             ("GRADLE_RO_DEP_CACHE", self.real("GRADLE_RO_DEP_CACHE", ".gradle/caches")),
             ("PYTHONUSERBASE", self.real("PYTHONUSERBASE", ".local")),
             ("GIT_CONFIG_GLOBAL", self.real("GIT_CONFIG_GLOBAL", ".gitconfig")),
@@ -193,13 +292,120 @@ impl Place {
         if env.get(target).is_some_and(|dir| !self.root.join(dir).starts_with(&self.root)) {
             env.insert(target.to_owned(), cache.join("cargo-target").into());
         }
+        // Else the modules could not be removed.
+        let flags = env.entry("GOFLAGS".into()).or_default();
+        flags.push(if flags.is_empty() { "-modcacherw" } else { " -modcacherw" });
+        if let Some(packages) = &*self.python.borrow() {
+            prepend(&mut env, "PYTHONPATH", packages.clone());
+            prepend(&mut env, "PATH", packages.join("bin"));
+        }
+        if !self.network {
+            env.extend(OFFLINE.map(|(name, value)| (name.into(), value.into())));
+        }
         env.into_iter().collect()
+    }
+
+    /// The environment of the step with the network: a home of its own, without what other commands
+    /// may have left in theirs or in the tree.
+    pub(super) fn environment_to_fetch(
+        &self,
+        env: &[(OsString, OsString)],
+    ) -> std::io::Result<Vec<(OsString, OsString)>> {
+        let mut env: BTreeMap<OsString, OsString> = self.environment(env).into_iter().collect();
+        for (name, _) in OFFLINE {
+            env.remove(OsStr::new(name));
+        }
+        for name in OF_NETWORK {
+            if let Some(value) = self.theirs.get(OsStr::new(name)) {
+                env.insert(name.into(), value.clone());
+            }
+        }
+        let path = env.remove(OsStr::new("PATH")).unwrap_or_default();
+        let (home, tmp) = (self.home.clone(), self.tmp());
+        let ours = [&self.root, &home, &tmp];
+        let path = std::env::split_paths(&path)
+            .filter(|dir| dir.is_absolute() && !ours.iter().any(|ours| dir.starts_with(ours)));
+        env.insert("PATH".into(), std::env::join_paths(path).unwrap_or_default());
+        let fetch = self.temp.path().join("fetch");
+        let _ = std::fs::remove_dir_all(&fetch);
+        let (home, tmp) = (fetch.join("home"), fetch.join("tmp"));
+        let cargo = self.fetched.join("cargo");
+        for dir in [&home, &tmp, &cargo] {
+            std::fs::create_dir_all(dir)?;
+        }
+        let real = self.real("CARGO_HOME", ".cargo");
+        for name in ["config.toml", "config"] {
+            relink(real.as_ref().map(|real| real.join(name)), &cargo.join(name));
+        }
+        let cache = self.fetched.join("cache");
+        for (name, dir) in [
+            ("HOME", home),
+            ("TMPDIR", tmp.clone()),
+            ("TMP", tmp.clone()),
+            ("TEMP", tmp),
+            ("CARGO_HOME", cargo),
+            ("GOPATH", self.fetched.join("go")),
+            ("GOMODCACHE", self.fetched.join("go/pkg/mod")),
+            ("POETRY_VIRTUALENVS_PATH", self.fetched.join("poetry")),
+            ("npm_config_cache", self.npm_cache().unwrap_or_else(|| cache.join("npm"))),
+            ("npm_config_store_dir", cache.join("pnpm")),
+            ("PIP_CACHE_DIR", cache.join("pip")),
+            ("UV_CACHE_DIR", cache.join("uv")),
+            ("YARN_CACHE_FOLDER", cache.join("yarn")),
+            ("XDG_CACHE_HOME", cache),
+        ] {
+            env.insert(name.into(), dir.into());
+        }
+        // A project's `.npmrc` names a program here. Links into a cache could be written through.
+        for (name, value) in [
+            ("npm_config_git", "git"),
+            ("npm_config_package_import_method", "copy"),
+            ("UV_LINK_MODE", "copy"),
+            ("UV_PYTHON_DOWNLOADS", "never"),
+        ] {
+            env.insert(name.into(), value.into());
+        }
+        Ok(env.into_iter().collect())
+    }
+}
+
+/// Those that are there, with links resolved.
+fn existing<const N: usize>(own: [PathBuf; N], extras: &[PathBuf]) -> Vec<PathBuf> {
+    own.iter().chain(extras).filter_map(|path| path.canonicalize().ok()).collect()
+}
+
+/// Lets `link` lead to `to`, or be no link any more. What tools put there themselves stays, aside.
+fn relink(to: Option<PathBuf>, link: &Path) {
+    if link.is_symlink() {
+        let _ = std::fs::remove_file(link);
+    }
+    #[cfg(unix)]
+    if let Some(to) = to.filter(|to| to.exists()) {
+        if link.exists() {
+            let aside = link.with_extension("own");
+            let _ = std::fs::remove_dir_all(&aside);
+            let _ = std::fs::rename(link, aside);
+        }
+        let _ = std::os::unix::fs::symlink(to, link);
+    }
+    #[cfg(not(unix))]
+    let _ = to;
+}
+
+/// Puts a directory before those of a list.
+fn prepend(env: &mut BTreeMap<OsString, OsString>, name: &str, dir: PathBuf) {
+    let others = env.get(OsStr::new(name)).cloned().unwrap_or_default();
+    let others = std::env::split_paths(&others).filter(|dir| !dir.as_os_str().is_empty());
+    let all: Vec<_> = std::iter::once(dir).chain(others).collect();
+    if let Ok(all) = std::env::join_paths(all) {
+        env.insert(name.into(), all);
     }
 }
 
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
+    use super::super::sweep::Cache;
     use super::*;
 
     struct Home(TempDir);
@@ -219,8 +425,8 @@ mod tests {
         }
 
         fn place(&self, root: &str, more: &[(&str, &str)]) -> Place {
-            let wanted =
-                Confinement { cache_dir: Some(self.path("cache")), ..Confinement::default() };
+            let cache = Some(Cache { dir: self.path("caches/one"), of: self.path("") });
+            let wanted = Confinement { cache, ..Confinement::default() };
             let mut env = vec![("HOME".into(), self.path("").into())];
             env.extend(more.iter().map(|(name, value)| (name.into(), value.into())));
             Place::open(&wanted, &self.path(root), &env).unwrap()
@@ -235,7 +441,7 @@ mod tests {
         let given = given.map(|(name, value)| (name.into(), value.into()));
         let env: BTreeMap<_, _> = place.environment(&given).into_iter().collect();
         let at = |name: &str| PathBuf::from(&env[OsStr::new(name)]);
-        let private = home.path("cache");
+        let private = home.path("caches/one/home");
         assert_eq!(at("HOME"), private);
         for name in ["CARGO_HOME", "npm_config_cache", "GOCACHE", "CARGO_TARGET_DIR"] {
             assert!(at(name).starts_with(&private), "{name}");
@@ -245,6 +451,60 @@ mod tests {
         assert_eq!(at("RUSTUP_HOME"), home.path(".rustup"));
         assert_eq!(at("GIT_CONFIG_GLOBAL"), home.path(".gitconfig"));
         assert!(!env.contains_key(OsStr::new("GOMODCACHE")));
+    }
+
+    #[test]
+    fn what_was_fetched_is_found_and_only_fetching_writes_it() {
+        let home = Home::new(&[".cargo/registry/real", ".cargo/config.toml", "go/pkg/mod/x"]);
+        let tree = home.path("tree").display().to_string();
+        let path = format!("{tree}/bin:/usr/bin:relative");
+        let place = home.place("tree", &[("https_proxy", "http://proxy")]);
+        let given = [("PATH".into(), path.into()), ("GOFLAGS".into(), "-v".into())];
+        let fetched = home.path("caches/one/fetched");
+        let map = |env: Vec<(OsString, OsString)>| -> BTreeMap<String, String> {
+            let text = |text: OsString| text.into_string().unwrap();
+            env.into_iter().map(|(name, value)| (text(name), text(value))).collect()
+        };
+        let before = map(place.environment(&given));
+        assert_eq!(before["GOMODCACHE"], home.path("go/pkg/mod").display().to_string());
+        assert_eq!(
+            (before["CARGO_NET_OFFLINE"].as_str(), &*before["GOFLAGS"]),
+            ("true", "-v -modcacherw")
+        );
+        assert!(!before.contains_key("https_proxy"));
+
+        let step = map(place.environment_to_fetch(&given).unwrap());
+        assert_eq!((step["PATH"].as_str(), &*step["https_proxy"]), ("/usr/bin", "http://proxy"));
+        for name in ["CARGO_HOME", "GOMODCACHE", "npm_config_store_dir", "XDG_CACHE_HOME"] {
+            assert!(Path::new(&step[name]).starts_with(&fetched), "{name}");
+        }
+        for name in ["HOME", "TMPDIR"] {
+            assert!(place.writable(&[]).iter().all(|dir| !Path::new(&step[name]).starts_with(dir)));
+        }
+        assert!(!step.contains_key("CARGO_NET_OFFLINE"));
+        let private = Path::new(&before["HOME"]);
+        let writable =
+            || place.writable_to_fetch(&[]).into_iter().filter(|d| !d.starts_with(&fetched));
+        assert_eq!(writable().filter(|dir| dir.starts_with(private)).count(), 1);
+        std::fs::remove_dir(private.join(".npm")).unwrap();
+        std::os::unix::fs::symlink(home.path(""), private.join(".npm")).unwrap();
+        assert_eq!(writable().count(), 1);
+        assert!(fetched.join("cargo/config.toml").exists());
+        assert!(place.writable(&[]).iter().all(|dir| !fetched.starts_with(dir)));
+
+        std::fs::create_dir_all(fetched.join("cargo/registry")).unwrap();
+        std::fs::write(fetched.join("cargo/registry/fetched"), "").unwrap();
+        let crates = PathBuf::from(&before["CARGO_HOME"]).join("registry");
+        assert!(crates.join("real").exists());
+        place.set_used("cargo", true);
+        place.set_used("go", true);
+        place.set_python(fetched.join("python/x"));
+        let after = map(place.environment(&given));
+        assert!(crates.join("fetched").exists() && !crates.join("real").exists());
+        assert!(Path::new(&after["GOMODCACHE"]).starts_with(&fetched));
+        assert_eq!(Path::new(&after["PYTHONPATH"]), fetched.join("python/x"));
+        place.set_used("cargo", false);
+        assert!(crates.join("real").exists());
     }
 
     #[test]

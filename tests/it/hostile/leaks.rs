@@ -20,11 +20,12 @@ fn no_key_is_found() {
             std::fs::write(home.join(path), "hunter2").unwrap();
         }
         sandbox.user_config("# hunter2\n");
+        // A command that holds the key itself is refused before it is run.
         let mut attempts = vec![
-            "env | grep -e hunter2 -e test-key".to_owned(),
+            "env | grep -e hunter2 -e test[-]key".to_owned(),
             "test -n \"$SSH_AUTH_SOCK$DOCKER_HOST$DBUS_SESSION_BUS_ADDRESS\"".to_owned(),
-            "tr '\\0' '\\n' </proc/self/environ | grep -e hunter2 -e test-key".to_owned(),
-            "cat /proc/[0-9]*/environ 2>/dev/null | grep -qa -e hunter2 -e test-key".to_owned(),
+            "tr '\\0' '\\n' </proc/self/environ | grep -e hunter2 -e test[-]key".to_owned(),
+            "cat /proc/[0-9]*/environ 2>/dev/null | grep -qa -e hunter2 -e test[-]key".to_owned(),
         ];
         if level == Level::Namespaces {
             let read = format!("grep -r hunter2 {0}/.ssh {0}/.aws {0}/.config", home.display());
@@ -48,6 +49,7 @@ fn the_network_is_not_there() {
         udp.set_nonblocking(true).unwrap();
         let port = tcp.local_addr().unwrap().port();
         let heard = udp.local_addr().unwrap().port();
+        // A command that holds the key itself is refused before it is run.
         let mut attempts = vec![
             format!("timeout 5 git ls-remote git://127.0.0.1:{port}/x"),
             format!("timeout 5 git ls-remote http://127.0.0.1:{port}/x"),

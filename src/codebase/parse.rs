@@ -1,0 +1,316 @@
+//! One file taken apart: what it defines, and which names it uses.
+//!
+//! One pass over the syntax tree, without recursion: the depth of a hostile file costs memory that
+//! its size bounds, and never the stack. A file that takes too long is given up and counts as one
+//! without symbols.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
+
+use super::is_odd;
+use super::language::{Language, Shape};
+
+/// How long one file may take to be parsed. A large one takes some 50 ms.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// So many files that take too long are no accident: no further one is taken apart.
+const GIVEN_UP: u32 = 3;
+/// Bytes of a signature shown.
+const SIGNATURE: usize = 110;
+/// Bytes of the longest name.
+const NAME_MAX: usize = 60;
+/// Definitions and names taken from one file at most.
+const DEFINITIONS: usize = 500;
+const USES: usize = 3_000;
+/// How deep a C declarator is looked into.
+const DECLARATORS: usize = 12;
+
+/// Something a file defines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Definition {
+    pub(super) name: String,
+    /// The type it belongs to, possibly empty.
+    pub(super) owner: String,
+    /// Its head, in one line.
+    pub(super) signature: String,
+    /// Where it begins, from 1.
+    pub(super) line: usize,
+}
+
+/// What is known of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Symbols {
+    /// In the order of the file.
+    pub(super) defines: Vec<Definition>,
+    /// Distinct names that it calls, imports or speaks of as types, sorted; those called as methods
+    /// with a dot before them. Others are mostly its own variables.
+    pub(super) uses: BTreeSet<String>,
+}
+
+/// The parsers of a run, one a language.
+pub(super) struct Parsers {
+    of: HashMap<Language, Parser>,
+    patience: Duration,
+    given_up: u32,
+}
+
+impl Default for Parsers {
+    fn default() -> Self {
+        Self { of: HashMap::new(), patience: PATIENCE, given_up: 0 }
+    }
+}
+
+impl Parsers {
+    /// Takes a file apart; `None` when it was not tried, because others took too long.
+    pub(super) fn parse(&mut self, language: Language, text: &str) -> Option<Symbols> {
+        if self.given_up >= GIVEN_UP {
+            return None;
+        }
+        let parser = self.of.entry(language).or_insert_with(|| {
+            let mut parser = Parser::new();
+            if let Err(error) = parser.set_language(&language.grammar()) {
+                tracing::warn!("the grammar of {} cannot be used: {error}", language.name());
+            }
+            parser
+        });
+        let begin = Instant::now();
+        let mut in_time = |_: &tree_sitter::ParseState| match begin.elapsed() < self.patience {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        let options = ParseOptions::new().progress_callback(&mut in_time);
+        let mut bytes = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+        let Some(tree) = parser.parse_with_options(&mut bytes, None, Some(options)) else {
+            parser.reset();
+            self.given_up += 1;
+            return Some(Symbols::default());
+        };
+        let mut walk = Walk {
+            language,
+            text,
+            symbols: Symbols::default(),
+            scopes: Vec::new(),
+            above: Vec::new(),
+            named: BTreeSet::new(),
+        };
+        walk.run(tree.walk());
+        Some(walk.symbols)
+    }
+}
+
+/// A definition or implementation that is not left yet.
+struct Scope {
+    /// How deep in the tree.
+    depth: usize,
+    /// The type that what is in it belongs to, possibly empty.
+    owner: String,
+    /// What is in it is local.
+    local: bool,
+    /// It names what is defined elsewhere.
+    imports: bool,
+}
+
+struct Walk<'a, 'tree> {
+    language: Language,
+    text: &'a str,
+    symbols: Symbols,
+    scopes: Vec<Scope>,
+    /// The nodes above the one in hand: asking a node for its parent begins at the root each time.
+    above: Vec<Node<'tree>>,
+    /// Where the names of definitions begin: there they are not used.
+    named: BTreeSet<usize>,
+}
+
+impl<'a, 'tree> Walk<'a, 'tree> {
+    fn run(&mut self, mut cursor: TreeCursor<'tree>) {
+        loop {
+            let node = cursor.node();
+            if node.is_named() {
+                self.enter(node);
+            }
+            if cursor.goto_first_child() {
+                self.above.push(node);
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return;
+                }
+                self.above.pop();
+            }
+            let depth = self.above.len();
+            while self.scopes.last().is_some_and(|scope| scope.depth >= depth) {
+                self.scopes.pop();
+            }
+        }
+    }
+
+    fn enter(&mut self, node: Node<'tree>) {
+        let kind = node.kind();
+        if node.child_count() == 0 {
+            if kind.ends_with("identifier") && !self.named.contains(&node.start_byte()) {
+                self.uses(node);
+            }
+            return;
+        }
+        let (owner, local) = match self.scopes.last() {
+            Some(scope) => (scope.owner.clone(), scope.local),
+            None => (String::new(), false),
+        };
+        let depth = self.above.len();
+        let mut scope = Scope { depth, owner, local, imports: false };
+        let shapes = self.language.shapes();
+        let Some((_, shape)) = shapes.iter().find(|(known, _)| *known == kind) else {
+            // A function without a name hides what it defines as well.
+            scope.local |=
+                matches!(kind, "arrow_function" | "function_expression" | "func_literal");
+            scope.imports = kind.starts_with("import") || kind == "use_declaration";
+            if scope.local != local || scope.imports {
+                self.scopes.push(scope);
+            }
+            return;
+        };
+        if *shape == Shape::Implementation {
+            let of = node.child_by_field_name("type").map(|of| self.of(of)).unwrap_or_default();
+            let of = of.split('<').next().unwrap_or_default();
+            scope.owner = if is_name(of) { of.to_owned() } else { String::new() };
+            self.scopes.push(scope);
+            return;
+        }
+        let name = self.name_in(node, *shape);
+        if let Some(name) = name {
+            self.named.insert(name.start_byte());
+        }
+        if let Some(name) = name.filter(|_| !local) {
+            self.define(node, name, &scope.owner);
+        }
+        let holds = matches!(shape, Shape::Type | Shape::TypeWithBody);
+        let inner = name.filter(|_| holds).map(|name| self.of(name)).filter(|name| is_name(name));
+        if let Some(inner) = inner {
+            inner.clone_into(&mut scope.owner);
+        }
+        scope.local |= *shape == Shape::Code;
+        self.scopes.push(scope);
+    }
+
+    /// The node of the name that is defined, if something is.
+    fn name_in(&self, node: Node<'tree>, shape: Shape) -> Option<Node<'tree>> {
+        match shape {
+            Shape::TypeWithBody => {
+                node.child_by_field_name("body")?;
+            }
+            Shape::Variable => {
+                let value = node.child_by_field_name("value")?;
+                let code = matches!(value.kind(), "arrow_function" | "function_expression");
+                let above = self.above.iter().rev().nth(1)?;
+                let top = matches!(above.kind(), "program" | "export_statement");
+                (code && top).then_some(())?;
+            }
+            _ => {}
+        }
+        if let Some(name) = node.child_by_field_name("name") {
+            return Some(name);
+        }
+        // C: the name is inside of what says how it is used.
+        let mut at = node.child_by_field_name("declarator")?;
+        let mut function = false;
+        for _ in 0..DECLARATORS {
+            function |= at.kind() == "function_declarator";
+            if at.child_count() == 0 {
+                return (function || shape != Shape::Prototype).then_some(at);
+            }
+            let inner = ["declarator", "name"];
+            at = inner.iter().find_map(|field| at.child_by_field_name(field))?;
+        }
+        None
+    }
+
+    fn define(&mut self, node: Node<'tree>, name: Node<'tree>, owner: &str) {
+        let text = self.of(name);
+        if !is_name(text) || self.symbols.defines.len() >= DEFINITIONS {
+            return;
+        }
+        // The word before it belongs to it: `export`, `const`, `type`.
+        let outer = self.above.last().filter(|outer| {
+            matches!(
+                outer.kind(),
+                "lexical_declaration" | "variable_declaration" | "type_declaration"
+            ) && outer.named_child_count() == 1
+        });
+        let begin = outer.unwrap_or(&node).start_byte();
+        let value = node.child_by_field_name("value");
+        let body = node
+            .child_by_field_name("body")
+            .or_else(|| value.and_then(|value| value.child_by_field_name("body")));
+        let mut end = body.map_or(node.end_byte(), |body| body.start_byte());
+        if self.language == Language::Go && body.is_none() {
+            // The fields of a type are its body, under another name.
+            end = self
+                .text
+                .get(begin..end)
+                .and_then(|text| text.find('{'))
+                .map_or(end, |at| begin + at);
+        }
+        let (signature, owner) = (self.head(begin, end), owner.to_owned());
+        let (name, line) = (text.to_owned(), node.start_position().row + 1);
+        self.symbols.defines.push(Definition { name, owner, signature, line });
+    }
+
+    fn uses(&mut self, node: Node<'_>) {
+        let name = self.of(node);
+        let rest = self.text.get(node.end_byte()..).unwrap_or_default();
+        let called = ["(", "!(", "::<", "!["].iter().any(|sign| rest.starts_with(sign));
+        let method = called && self.text[..node.start_byte()].ends_with('.');
+        let spoken_of = node.kind() == "type_identifier"
+            || name.starts_with(char::is_uppercase)
+            || self.scopes.last().is_some_and(|scope| scope.imports);
+        if !(called || spoken_of) || name.len() <= 2 || !is_name(name) {
+            return;
+        }
+        let name = if method { format!(".{name}") } else { name.to_owned() };
+        if self.symbols.uses.len() < USES {
+            self.symbols.uses.insert(name);
+        }
+    }
+
+    fn of(&self, node: Node<'_>) -> &'a str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// The text up to where a body begins, as one short line.
+    fn head(&self, begin: usize, end: usize) -> String {
+        let text = self.text.get(begin..end).unwrap_or_default();
+        let mut out = String::new();
+        for word in text.split(|c: char| c.is_whitespace() || is_odd(c)) {
+            if word.is_empty() {
+                continue;
+            }
+            if out.len() + word.len() > SIGNATURE {
+                let room = SIGNATURE.saturating_sub(out.len());
+                let mut cut = room.min(word.len());
+                while !word.is_char_boundary(cut) {
+                    cut -= 1;
+                }
+                out.push_str(&word[..cut]);
+                return out.trim_end().to_owned() + "…";
+            }
+            out.push_str(word);
+            out.push(' ');
+        }
+        let out = out.trim_end().trim_end_matches(['{', ':', ';']).trim_end();
+        out.strip_suffix("=>").unwrap_or(out).trim_end().to_owned()
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= NAME_MAX
+        && text.chars().all(|c| c.is_alphanumeric() || "_$#".contains(c))
+}
+
+#[cfg(test)]
+#[path = "parse_tests.rs"]
+mod tests;

@@ -1,0 +1,105 @@
+//! The project's file as it lies in the working tree. It came with a clone, so it is read with care:
+//! once, never through a link, never more than a configuration can be.
+
+use std::fs;
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::error::Error;
+
+/// Where it lies, from the top of the working tree.
+pub const PROJECT_FILE: &str = ".cowork/config.toml";
+
+/// Bytes it may have: the template with all its comments is a tenth of that.
+const LARGEST: u64 = 128 * 1024;
+
+/// The text of the project's file, if there is one.
+///
+/// # Errors
+/// Kind `Model` when something else than a regular file is there, it is too large, or it cannot be
+/// read.
+pub fn project_file(top: &Path) -> Result<Option<String>> {
+    let path = top.join(PROJECT_FILE);
+    for (place, name) in [(path.parent().unwrap_or(top), ".cowork"), (&path, PROJECT_FILE)] {
+        let kind = match fs::symlink_metadata(place) {
+            Ok(meta) => meta.file_type(),
+            Err(error) if is_absent(error.kind()) => return Ok(None),
+            Err(error) => return Err(unreadable(&error)),
+        };
+        let wanted = if name == PROJECT_FILE { kind.is_file() } else { kind.is_dir() };
+        if !wanted {
+            let wanted = if name == PROJECT_FILE { "regular file" } else { "directory" };
+            return Err(Error::model(format!("{name} is no {wanted}, so it is not read"))
+                .hint(format!("look at what the repository put there: ls -ld {name}"))
+                .into());
+        }
+    }
+    let file = fs::File::open(&path).map_err(|error| unreadable(&error))?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    if bytes.len() as u64 > LARGEST {
+        let limit = LARGEST / 1024;
+        return Err(Error::model(format!("{PROJECT_FILE} is larger than {limit} KiB"))
+            .hint("no configuration is: look at what the repository put there")
+            .into());
+    }
+    let text = String::from_utf8(bytes);
+    text.map(Some).map_err(|_| Error::model(format!("{PROJECT_FILE} is not UTF-8")).into())
+}
+
+fn is_absent(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+fn unreadable(error: &std::io::Error) -> anyhow::Error {
+    Error::model(format!("{PROJECT_FILE} cannot be read: {error}")).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> tempfile::TempDir {
+        let top = tempfile::tempdir().unwrap();
+        fs::create_dir(top.path().join(".cowork")).unwrap();
+        top
+    }
+
+    #[test]
+    fn it_is_read_as_it_is() {
+        let top = tempfile::tempdir().unwrap();
+        assert_eq!(project_file(top.path()).unwrap(), None);
+        let top = tree();
+        assert_eq!(project_file(top.path()).unwrap(), None);
+        fs::write(top.path().join(PROJECT_FILE), "a\r\n").unwrap();
+        assert_eq!(project_file(top.path()).unwrap().as_deref(), Some("a\r\n"));
+    }
+
+    #[test]
+    fn what_no_configuration_is_is_refused() {
+        let says = |top: &tempfile::TempDir| project_file(top.path()).unwrap_err().to_string();
+        let top = tree();
+        fs::create_dir(top.path().join(PROJECT_FILE)).unwrap();
+        assert!(says(&top).contains("is no regular file"));
+        let top = tree();
+        fs::write(top.path().join(PROJECT_FILE), vec![b'#'; 200 * 1024]).unwrap();
+        assert!(says(&top).contains("larger than 128 KiB"));
+        let top = tree();
+        fs::write(top.path().join(PROJECT_FILE), b"\xff").unwrap();
+        assert!(says(&top).contains("not UTF-8"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_link_is_followed() {
+        let top = tree();
+        std::os::unix::fs::symlink("/dev/zero", top.path().join(PROJECT_FILE)).unwrap();
+        assert!(project_file(top.path()).is_err());
+        let top = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/etc", top.path().join(".cowork")).unwrap();
+        let error = project_file(top.path()).unwrap_err().to_string();
+        assert!(error.contains(".cowork is no directory"), "{error}");
+    }
+}

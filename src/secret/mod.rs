@@ -1,0 +1,364 @@
+//! Secrets: the user's own keys, which never reach a transcript, a log, a command or a commit, and
+//! what looks like a key of well-known make, which never reaches a commit. Everybody may use it; it
+//! knows nobody.
+
+mod patterns;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::rc::Rc;
+
+/// What stands where a key of the user's was.
+pub const WITHHELD: &str = "[withheld key]";
+
+/// Fewer characters would be found in ordinary text.
+const SHORTEST: usize = 8;
+
+/// What people set where a local server wants any key at all.
+const PLACEHOLDERS: [&str; 8] = [
+    "sk-no-key-required",
+    "no-key-required",
+    "lm-studio",
+    "not-needed",
+    "not-required",
+    "placeholder",
+    "token-abc123",
+    "your-api-key",
+];
+
+/// How a key of the user's is called where one is found.
+const OWN: &str = "a key of your configuration";
+
+/// The user's own keys.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    /// The longest first, so that a key that begins with another is found whole.
+    keys: Rc<[String]>,
+}
+
+// Not derived: they must not end up in a log.
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secrets({})", self.keys.len())
+    }
+}
+
+/// Something that must not be committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Bytes before it.
+    pub at: u64,
+    /// The line it begins in, from 1.
+    pub line: usize,
+    /// What it is, with its article; never the value.
+    pub kind: &'static str,
+    /// The value, to be compared and never shown.
+    value: Vec<u8>,
+}
+
+impl Found {
+    /// Whether it stands in `bytes`, too.
+    pub fn is_in(&self, bytes: &[u8]) -> bool {
+        contains(bytes, &self.value)
+    }
+}
+
+impl Secrets {
+    /// These keys, less those that are no secret: empty, short, or a well-known placeholder.
+    pub fn new(keys: impl IntoIterator<Item = String>) -> Self {
+        let mut keys: Vec<String> = keys.into_iter().filter(|key| is_secret(key)).collect();
+        keys.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        keys.dedup();
+        Self { keys: keys.into() }
+    }
+
+    /// Bytes of the longest key.
+    pub fn longest(&self) -> usize {
+        self.keys.first().map_or(0, String::len)
+    }
+
+    /// Whether a text holds one of the keys.
+    pub fn are_in(&self, text: &str) -> bool {
+        self.keys.iter().any(|key| text.contains(key.as_str()))
+    }
+
+    /// A text without the user's keys.
+    pub fn withheld<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(text);
+        for key in self.keys.iter() {
+            if text.contains(key.as_str()) {
+                text = Cow::Owned(text.replace(key.as_str(), WITHHELD));
+            }
+        }
+        text
+    }
+
+    /// The same for JSON, where a key may be written with escapes.
+    pub fn withheld_in_json(&self, json: &str) -> String {
+        let plain = self.withheld(json);
+        // What is no JSON is taken as text.
+        if let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&plain)
+            && self.withhold(&mut value)
+        {
+            return value.to_string();
+        }
+        plain.into_owned()
+    }
+
+    /// Whether anything had to be taken out of a JSON value.
+    fn withhold(&self, value: &mut serde_json::Value) -> bool {
+        match value {
+            serde_json::Value::String(text) if self.are_in(text) => {
+                *text = self.withheld(text).into_owned();
+                true
+            }
+            serde_json::Value::Array(items) => {
+                items.iter_mut().fold(false, |any, item| self.withhold(item) || any)
+            }
+            serde_json::Value::Object(fields) => {
+                fields.values_mut().fold(false, |any, field| self.withhold(field) || any)
+            }
+            _ => false,
+        }
+    }
+
+    /// A text for a commit message or a record: without the user's keys, and without what looks
+    /// like anybody's.
+    pub fn blanked<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = self.withheld(text);
+        let found = patterns::find(text.as_bytes());
+        if found.is_empty() {
+            return text;
+        }
+        let (mut out, mut end) = (String::with_capacity(text.len()), 0);
+        for hit in found {
+            out.push_str(text.get(end..hit.range.start).unwrap_or_default());
+            out.push_str("[secret]");
+            end = hit.range.end;
+        }
+        out.push_str(text.get(end..).unwrap_or_default());
+        Cow::Owned(out)
+    }
+
+    /// The secrets in a stream of bytes, at most `most` of them. Memory does not grow with its
+    /// length.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn find(&self, stream: impl Read, most: usize) -> io::Result<Vec<Found>> {
+        const PIECE: usize = 4 * 1024 * 1024;
+        self.find_in_pieces(stream, most, PIECE)
+    }
+
+    fn find_in_pieces(
+        &self,
+        mut stream: impl Read,
+        most: usize,
+        piece: usize,
+    ) -> io::Result<Vec<Found>> {
+        // What is kept of a piece for the next one: no secret is longer.
+        let overlap = patterns::LONGEST.max(self.longest());
+        let (mut found, mut buffer) = (Vec::<Found>::new(), Vec::new());
+        let (mut before, mut lines) = (0_u64, 1_usize);
+        loop {
+            let had = buffer.len();
+            stream.by_ref().take(piece as u64).read_to_end(&mut buffer)?;
+            let last = buffer.len() - had < piece;
+            for (range, kind) in self.hits(&buffer) {
+                let at = before + range.start as u64;
+                let known = found.iter().any(|other| other.at == at && other.kind == kind);
+                // What touches the end may be longer: the next piece has all of it.
+                let whole = last || range.end < buffer.len();
+                if whole && !known && found.len() < most {
+                    let line = lines + newlines(&buffer[..range.start]);
+                    found.push(Found { at, line, kind, value: buffer[range].to_vec() });
+                }
+            }
+            if last || found.len() >= most {
+                return Ok(found);
+            }
+            let gone = buffer.len().saturating_sub(overlap);
+            lines += newlines(&buffer[..gone]);
+            before += gone as u64;
+            buffer.drain(..gone);
+        }
+    }
+
+    fn hits(&self, bytes: &[u8]) -> Vec<(std::ops::Range<usize>, &'static str)> {
+        let mut hits = Vec::new();
+        for key in self.keys.iter() {
+            let finder = memchr::memmem::find_iter(bytes, key.as_bytes());
+            hits.extend(finder.map(|at| (at..at + key.len(), OWN)));
+        }
+        // A key of the user's is often of well-known make; it is named once.
+        let own = hits.clone();
+        let others = patterns::find(bytes).into_iter().filter(|hit| {
+            !own.iter().any(|(own, _)| own.start < hit.range.end && hit.range.start < own.end)
+        });
+        hits.extend(others.map(|hit| (hit.range, hit.kind)));
+        hits.sort_by_key(|(range, _)| range.start);
+        hits
+    }
+
+    /// For text that arrives in pieces.
+    pub fn stream(&self) -> Stream<'_> {
+        Stream { secrets: self, held: String::new() }
+    }
+
+    /// A writer that lets no key through; each write is to be a whole line.
+    pub fn guard<W>(&self, inner: W) -> Guarded<W> {
+        Guarded { keys: self.keys.to_vec(), inner }
+    }
+}
+
+/// Takes the user's keys out of text that arrives in pieces: what may become one is held back.
+#[derive(Debug)]
+pub struct Stream<'a> {
+    secrets: &'a Secrets,
+    held: String,
+}
+
+impl Stream<'_> {
+    /// What may be shown after the next piece.
+    pub fn push(&mut self, piece: &str) -> String {
+        self.held.push_str(piece);
+        let mut clean = self.secrets.withheld(&self.held).into_owned();
+        let hold = self.secrets.keys.iter().map(|key| begun(&clean, key)).max().unwrap_or(0);
+        self.held = clean.split_off(clean.len() - hold);
+        clean
+    }
+
+    /// What is still held back, at the end of the text.
+    pub fn end(&mut self) -> String {
+        std::mem::take(&mut self.held)
+    }
+}
+
+/// How many bytes at the end of `text` a key begins with.
+fn begun(text: &str, key: &str) -> usize {
+    let starts = text.char_indices().map(|(at, _)| at).rev();
+    let near = starts.take_while(|at| text.len() - at < key.len());
+    near.filter(|at| key.starts_with(&text[*at..])).map(|at| text.len() - at).max().unwrap_or(0)
+}
+
+/// See [`Secrets::guard`].
+pub struct Guarded<W> {
+    /// Its own copy, so that other threads may write, too.
+    keys: Vec<String>,
+    inner: W,
+}
+
+impl<W> Guarded<W> {
+    /// The same guard over another writer.
+    pub fn over<T>(&self, inner: T) -> Guarded<T> {
+        Guarded { keys: self.keys.clone(), inner }
+    }
+}
+
+impl<W: Write> Write for Guarded<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.keys.iter().any(|key| contains(bytes, key.as_bytes())) {
+            return self.inner.write(bytes);
+        }
+        let mut text = String::from_utf8_lossy(bytes).into_owned();
+        for key in &self.keys {
+            text = text.replace(key.as_str(), WITHHELD);
+        }
+        self.inner.write_all(text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+fn is_secret(key: &str) -> bool {
+    let mut different: Vec<char> = key.chars().collect();
+    different.sort_unstable();
+    different.dedup();
+    key.len() >= SHORTEST && different.len() >= 4 && !PLACEHOLDERS.contains(&key)
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(bytes, part).is_some()
+}
+
+fn newlines(bytes: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', bytes).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "sk-test-4f9a8b7c6d5e";
+
+    fn secrets() -> Secrets {
+        Secrets::new([KEY.to_owned(), "ollama".to_owned(), "lm-studio".to_owned()])
+    }
+
+    #[test]
+    fn a_key_goes_and_other_text_stays() {
+        let secrets = secrets();
+        assert_eq!(secrets.withheld("lm-studio, ollama"), "lm-studio, ollama");
+        assert_eq!(secrets.withheld(&format!("a{KEY}b")), "a[withheld key]b");
+        assert_eq!(format!("{secrets:?}"), "Secrets(1)");
+        assert!(!Secrets::new(["--------".to_owned()]).are_in("--------"));
+        let both = Secrets::new(["abcd1234".to_owned(), "abcd1234efgh".to_owned()]);
+        assert_eq!(both.withheld("abcd1234efgh abcd1234"), "[withheld key] [withheld key]");
+    }
+
+    #[test]
+    fn escapes_do_not_hide_a_key_in_json() {
+        let json = format!(r#"{{"a":["\u0073{}"],"b":1}}"#, &KEY[1..]);
+        assert_eq!(secrets().withheld_in_json(&json), r#"{"a":["[withheld key]"],"b":1}"#);
+        assert_eq!(secrets().withheld_in_json("{\"x\": 1"), "{\"x\": 1");
+        assert_eq!(secrets().withheld_in_json("{ \"x\": 1 }"), "{ \"x\": 1 }");
+    }
+
+    #[test]
+    fn pieces_are_held_back_only_as_long_as_they_may_be_a_key() {
+        let secrets = secrets();
+        let text = format!("sk-te no, {KEY} yes, sk-");
+        for (at, _) in text.char_indices() {
+            let mut stream = secrets.stream();
+            let all = stream.push(&text[..at]) + &stream.push(&text[at..]) + &stream.end();
+            assert_eq!(all, "sk-te no, [withheld key] yes, sk-", "cut at {at}");
+        }
+        assert_eq!(secrets.stream().push("shown at once"), "shown at once");
+    }
+
+    #[test]
+    fn a_secret_is_found_wherever_pieces_end() {
+        let secrets = secrets();
+        for before in [0, 1, 4_000, 8_190, 8_200, 12_280, 20_000] {
+            let token = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5";
+            let text = format!("{}\n{token} {KEY}\n{}", "x".repeat(before), "y\n".repeat(9_000));
+            let found = secrets.find_in_pieces(text.as_bytes(), 10, 4_096).unwrap();
+            let kinds: Vec<_> = found.iter().map(|found| (found.line, found.kind)).collect();
+            assert_eq!(kinds, [(2, "a GitHub token"), (2, OWN)], "{before}");
+            assert_eq!(found[0].at, before as u64 + 1);
+            assert!(found[1].is_in(text.as_bytes()) && !found[1].is_in(b"other"));
+        }
+        let many = format!("{KEY}\n").repeat(50);
+        assert_eq!(secrets.find(many.as_bytes(), 7).unwrap().len(), 7);
+    }
+
+    #[test]
+    fn nothing_of_the_kind_is_left_in_a_message() {
+        let text = format!("uses {KEY} and glpat-Zk3xW9qLm2vB7nT5rY8s, well");
+        assert_eq!(secrets().blanked(&text), "uses [withheld key] and [secret], well");
+        assert!(matches!(secrets().blanked("plain"), Cow::Borrowed("plain")));
+    }
+
+    #[test]
+    fn a_guarded_writer_lets_no_key_through() {
+        let mut out = Vec::new();
+        let mut guarded = secrets().guard(&mut out);
+        writeln!(guarded, "plain").unwrap();
+        guarded.write_all(format!("a {KEY}\n").as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "plain\na [withheld key]\n");
+    }
+}

@@ -1,0 +1,178 @@
+//! What keys of well-known make look like, as their makers document it: prefix, alphabet, length.
+//!
+//! Examples pass: what says so (`AKIAIOSFODNN7EXAMPLE`) and what has too few different characters
+//! for a key (`ghp_xxxxxxxx…`). A pattern that is found in ordinary text has no place here.
+
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use regex::bytes::{Regex, RegexSet};
+
+/// More bytes than a key of any make has.
+pub(super) const LONGEST: usize = 2_048;
+
+/// Kind with its article, and what it looks like; the group `key` is the part that is random.
+const PATTERNS: [(&str, &str); 14] = [
+    (
+        "a private key",
+        r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?s:.{0,200}?)(?P<key>[A-Za-z0-9+/]{40})",
+    ),
+    ("an AWS access key id", r"\b(?:AKIA|ASIA)(?P<key>[A-Z0-9]{16})\b"),
+    ("a GitHub token", r"\b(?:gh[pousr]_|github_pat_)(?P<key>[A-Za-z0-9_]{36,})\b"),
+    ("a GitLab token", r"\bgl(?:pat|dt|rt|cbt|ptt|ft|soat|agent)-(?P<key>[A-Za-z0-9_-]{20,})"),
+    ("a Slack token", r"\bxox[abeoprs]-(?P<key>[0-9]{6,}-[A-Za-z0-9-]{10,})"),
+    (
+        "a Slack webhook",
+        r"hooks\.slack\.com/services/T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/(?P<key>[A-Za-z0-9]{20,})",
+    ),
+    ("a Google API key", r"\bAIza(?P<key>[A-Za-z0-9_-]{35})"),
+    ("an Anthropic key", r"\bsk-ant-(?P<key>[A-Za-z0-9_-]{32,})"),
+    (
+        "an OpenAI key",
+        r"\bsk-(?:(?:proj|svcacct|admin|or-v1)-(?P<key>[A-Za-z0-9_-]{32,})|(?P<old>[A-Za-z0-9]{32,})\b)",
+    ),
+    ("a Stripe key", r"\b[sr]k_live_(?P<key>[A-Za-z0-9]{16,})\b"),
+    ("an npm token", r"\bnpm_(?P<key>[A-Za-z0-9]{36})\b"),
+    ("a PyPI token", r"\bpypi-AgE(?P<key>[A-Za-z0-9_-]{50,})"),
+    ("a Hugging Face token", r"\bhf_(?P<key>[A-Za-z0-9]{34,})\b"),
+    ("a SendGrid key", r"\bSG\.(?P<key>[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})"),
+];
+
+/// Words that nobody has in a key by chance.
+const SAYS_SO: [&str; 5] = ["example", "placeholder", "xxxx", "redacted", "changeme"];
+
+/// Different characters a random text of that length has at the very least.
+const VARIETY: usize = 8;
+
+/// Something that looks like a key.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Hit {
+    pub(super) range: Range<usize>,
+    pub(super) kind: &'static str,
+}
+
+static QUICK: LazyLock<Option<RegexSet>> =
+    LazyLock::new(|| RegexSet::new(PATTERNS.map(|(_, pattern)| ascii(pattern))).ok());
+
+/// One by one, each made only where it is needed.
+static REGEXES: [OnceLock<Option<Regex>>; PATTERNS.len()] =
+    [const { OnceLock::new() }; PATTERNS.len()];
+
+fn regex(which: usize) -> Option<&'static Regex> {
+    REGEXES.get(which)?.get_or_init(|| Regex::new(&ascii(PATTERNS[which].1)).ok()).as_ref()
+}
+
+fn ascii(pattern: &str) -> String {
+    format!("(?-u){pattern}")
+}
+
+/// Everything that looks like a key, in order; none overlaps another.
+pub(super) fn find(bytes: &[u8]) -> Vec<Hit> {
+    let Some(quick) = QUICK.as_ref() else { return Vec::new() };
+    let mut hits: Vec<Hit> = Vec::new();
+    for which in quick.matches(bytes) {
+        let Some(regex) = regex(which) else { continue };
+        for captures in regex.captures_iter(bytes) {
+            let key = captures.name("key").or_else(|| captures.name("old"));
+            let (Some(whole), Some(key)) = (captures.get(0), key) else { continue };
+            if !is_example(key.as_bytes()) {
+                hits.push(Hit { range: whole.range(), kind: PATTERNS[which].0 });
+            }
+        }
+    }
+    hits.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
+    let mut end = 0;
+    hits.retain(|hit| {
+        let apart = hit.range.start >= end;
+        end = end.max(hit.range.end);
+        apart
+    });
+    hits
+}
+
+fn is_example(key: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(key).to_lowercase();
+    let mut different: Vec<u8> = key.to_vec();
+    different.sort_unstable();
+    different.dedup();
+    different.len() < VARIETY || SAYS_SO.iter().any(|word| text.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In two parts, so that no scanner takes this file for a leak.
+    fn kinds(prefix: &str, rest: &str) -> Vec<&'static str> {
+        let text = format!("let a = \"{prefix}{rest}\";\n");
+        let hits = find(text.as_bytes());
+        assert!(hits.iter().all(|hit| text[hit.range.clone()].starts_with(prefix)), "{hits:?}");
+        hits.into_iter().map(|hit| hit.kind).collect()
+    }
+
+    #[test]
+    fn every_pattern_is_valid() {
+        assert!(QUICK.is_some());
+        assert!((0..PATTERNS.len()).all(|which| regex(which).is_some()));
+    }
+
+    #[test]
+    fn keys_of_well_known_make_are_found() {
+        const A: &str = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5mN7pQ9rS1tU3v";
+        for (prefix, rest, kind) in [
+            ("AKIA", "2E0A8F3B5C7D9Q1Z", "an AWS access key id"),
+            ("ASIA", "QWERTY2345UIOPAS", "an AWS access key id"),
+            ("ghp_", &A[..36], "a GitHub token"),
+            ("ghs_", &A[..36], "a GitHub token"),
+            ("github_pat_", A, "a GitHub token"),
+            ("glpat-", &A[..20], "a GitLab token"),
+            ("xoxb-", "123456789012-abcDEF123456", "a Slack token"),
+            ("AIza", &A[..35], "a Google API key"),
+            ("sk-ant-", "api03-aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY", "an Anthropic key"),
+            ("sk-proj-", &A[..48], "an OpenAI key"),
+            ("sk-", &A[..48], "an OpenAI key"),
+            ("sk_live_", &A[..24], "a Stripe key"),
+            ("npm_", &A[..36], "an npm token"),
+            ("pypi-AgE", A, "a PyPI token"),
+            ("hf_", &A[..34], "a Hugging Face token"),
+        ] {
+            assert_eq!(kinds(prefix, rest), [kind], "{prefix}");
+        }
+    }
+
+    #[test]
+    fn a_private_key_is_found_in_its_forms_and_a_mention_of_one_is_not() {
+        let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+        for between in ["\n", "\\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\n"] {
+            for name in ["", "RSA ", "OPENSSH ", "EC "] {
+                let head = format!("-----BEGIN {name}PRIVATE KEY-----");
+                assert_eq!(kinds(&head, &format!("{between}{body}")), ["a private key"], "{name}");
+            }
+        }
+        assert!(
+            kinds("-----BEGIN PRIVATE KEY-----", "\n...\n-----END PRIVATE KEY-----").is_empty()
+        );
+        assert!(kinds("-----BEGIN PUBLIC KEY-----", &format!("\n{body}")).is_empty());
+    }
+
+    #[test]
+    fn examples_and_ordinary_text_pass() {
+        for text in [
+            "AKIAIOSFODNN7EXAMPLE",
+            "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "sk-...",
+            "sk-proj-your-key-goes-here",
+            "sk-0000000000000000000000000000000000000000",
+            "glpat-XXXXXXXXXXXXXXXXXXXX",
+            "task-aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7",
+            "sk-fading-circle sk-cube-grid-loading-animation",
+            "xoxb-your-token",
+            "sha512-9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5mN7pQ9rS1tU3v==",
+            "npm_config_registry=https://registry.npmjs.org/",
+            "hf_hub_download(repo_id, filename)",
+            "the AKIA prefix, and AIza",
+        ] {
+            assert_eq!(find(text.as_bytes()), [], "{text}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Requirement files, as far as they can be fetched without running anybody's code.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::name_of;
+
+/// `requirements.txt`, `requirements-dev.txt`, `dev-requirements.txt`.
+pub(super) fn is_requirements(name: &str) -> bool {
+    name.ends_with(".txt") && name.contains("requirements")
+}
+
+/// The lines of a place's requirement files that name a package of an index, and how it is found.
+/// Left out are local folders and repositories, whose build would be code that runs with the
+/// network, and other files, which are read anyway.
+pub(super) fn requirements(place: &Path, files: &BTreeMap<PathBuf, String>) -> String {
+    let own = |path: &&PathBuf| path.parent() == Some(place) && is_requirements(name_of(path));
+    let texts = files.iter().filter(|(path, _)| own(path)).map(|(_, text)| text);
+    let mut packages = false;
+    let mut kept = String::new();
+    for line in texts.flat_map(|text| text.lines()) {
+        let word = line.trim_start();
+        let option = word.starts_with('-');
+        let index = ["--index-url", "--extra-index-url", "-i ", "--no-index", "--hash", "--pre"];
+        let package = word.starts_with(|c: char| c.is_ascii_alphanumeric()) && !is_elsewhere(word);
+        packages |= package;
+        if package || option && index.iter().any(|known| word.starts_with(known)) {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    if packages { kept } else { String::new() }
+}
+
+/// A path, an archive, or a repository instead of a name.
+fn is_elsewhere(line: &str) -> bool {
+    let line = line.split(" #").next().unwrap_or(line);
+    let named = line.split([';', ' ', '=', '<', '>', '~', '!']).next().unwrap_or(line);
+    line.contains("://") || named.contains(['/', '\\']) || line.contains("@ file:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_packages_of_an_index_are_fetched() {
+        let text = "# all\nflask>=2,<3\n\nrequests==2.0 \\\n    --hash=sha256:00\n-e .\n./lib\n\
+                    -r requirements-dev.txt\ngit+https://example.org/x\nx @ https://example.org/x.zip\n\
+                    --index-url https://example.org/simple\nsub/dir\ncolorama; sys_platform == 'win32'\n";
+        let files = BTreeMap::from([
+            (PathBuf::from("requirements.txt"), text.to_owned()),
+            (
+                PathBuf::from("requirements-dev.txt"),
+                "pytest # see https://example.org\n".to_owned(),
+            ),
+            (PathBuf::from("other/requirements.txt"), "nothing\n".to_owned()),
+        ]);
+        assert_eq!(
+            requirements(Path::new(""), &files),
+            "pytest # see https://example.org\nflask>=2,<3\nrequests==2.0 \\\n    --hash=sha256:00\n\
+             --index-url https://example.org/simple\ncolorama; sys_platform == 'win32'\n"
+        );
+        let local = BTreeMap::from([(PathBuf::from("requirements.txt"), "-e .\n".to_owned())]);
+        assert_eq!(requirements(Path::new(""), &local), "");
+    }
+}

@@ -1,0 +1,185 @@
+//! Repositories below the tree: their `.git` holds somebody's history, and what git would run.
+//!
+//! Only those are sealed that were there before the first command of a run: what a command makes
+//! for itself, such as the repositories of a test suite, it may also write and remove.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Directories of extra places that are looked into, one below the other.
+const DEPTH_OF_EXTRAS: usize = 2;
+/// A pointer file is shorter than this, in bytes.
+const POINTER_MAX: u64 = 8 * 1024;
+
+/// Which file it is, wherever it is moved: device and number.
+type Id = (u64, u64);
+
+/// What was found, by its name then.
+pub(super) struct Nested {
+    found: BTreeMap<PathBuf, Id>,
+}
+
+impl Nested {
+    /// Looks through the tree, and a little into the places in `extras`. Folders in `ignored` are
+    /// looked at, not into: what they hold is thrown away and fetched anew by the tools that own
+    /// it, and may be large.
+    pub(super) fn find(root: &Path, ignored: &BTreeSet<PathBuf>, extras: &[PathBuf]) -> Self {
+        let mut found = Vec::new();
+        search(root, usize::MAX, ignored, &mut found);
+        for extra in extras {
+            found.extend(Some(extra.join(".git")).filter(|path| path.symlink_metadata().is_ok()));
+            search(extra, DEPTH_OF_EXTRAS, &BTreeSet::new(), &mut found);
+        }
+        let pointed: Vec<_> = found.iter().filter_map(|path| pointed_to(path)).collect();
+        found.extend(pointed.into_iter().filter(|path| path.starts_with(root)));
+        let with_id = |path: PathBuf| {
+            let id = id(&path)?;
+            Some((path, id))
+        };
+        Self { found: found.into_iter().filter_map(with_id).collect() }
+    }
+
+    /// Where they are.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.found.keys()
+    }
+
+    /// Whether each is where it was found.
+    pub(super) fn are_in_place(&self) -> bool {
+        self.found.iter().all(|(path, was)| id(path).as_ref() == Some(was))
+    }
+
+    /// The same ones after a command moved a folder they are in, into an ignored one perhaps.
+    pub(super) fn moved(&self, root: &Path) -> Self {
+        let mut now = Vec::new();
+        search(root, usize::MAX, &BTreeSet::new(), &mut now);
+        let ours: BTreeSet<Id> = self.found.values().copied().collect();
+        let all = now.into_iter().chain(self.found.keys().cloned());
+        let known = all.filter_map(|path| Some((id(&path)?, path)));
+        Self {
+            found: known.filter(|(id, _)| ours.contains(id)).map(|(id, path)| (path, id)).collect(),
+        }
+    }
+}
+
+/// Every `.git` below a directory, but not its own.
+fn search(top: &Path, depth: usize, ignored: &BTreeSet<PathBuf>, into: &mut Vec<PathBuf>) {
+    let mut folders = vec![(top.to_owned(), 0)];
+    while let Some((folder, above)) = folders.pop() {
+        // A folder that cannot be read cannot be written by a command either.
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if entry.file_name() == ".git" {
+                into.extend((above > 0).then(|| entry.path()));
+            } else if is_folder && ignored.contains(&entry.path()) {
+                let git = entry.path().join(".git");
+                into.extend(git.symlink_metadata().is_ok().then_some(git));
+            } else if is_folder && above < depth {
+                folders.push((entry.path(), above + 1));
+            }
+        }
+    }
+}
+
+/// Where a `.git` that is a file or a link leads to.
+fn pointed_to(path: &Path) -> Option<PathBuf> {
+    let kind = path.symlink_metadata().ok()?;
+    if kind.is_symlink() {
+        return path.canonicalize().ok();
+    }
+    if !kind.is_file() || kind.len() > POINTER_MAX {
+        return None;
+    }
+    let text = std::fs::read_to_string(path).ok()?;
+    path.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()
+}
+
+#[cfg(unix)]
+fn id(path: &Path) -> Option<Id> {
+    use std::os::unix::fs::MetadataExt as _;
+    // A link itself cannot be sealed.
+    let found = path.symlink_metadata().ok().filter(|found| !found.is_symlink())?;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn id(_path: &Path) -> Option<Id> {
+    None
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    struct Tree(TempDir);
+
+    impl Tree {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let tree = Self(TempDir::new().unwrap());
+            for (path, text) in files {
+                std::fs::create_dir_all(tree.path(path).parent().unwrap()).unwrap();
+                std::fs::write(tree.path(path), text).unwrap();
+            }
+            tree
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.0.path().canonicalize().unwrap().join(path)
+        }
+
+        fn names(&self, nested: &Nested) -> Vec<String> {
+            let top = self.path("");
+            let names = nested.paths().map(|path| path.strip_prefix(&top).unwrap());
+            names.map(|path| path.display().to_string()).collect()
+        }
+    }
+
+    #[test]
+    fn all_but_the_trees_own_are_found() {
+        let tree = Tree::new(&[
+            (".git/HEAD", ""),
+            (".git/modules/sub/HEAD", ""),
+            ("a/b/.git/HEAD", ""),
+            ("sub/.git", "gitdir: ../.git/modules/sub\n"),
+            ("apart/.git", "gitdir: ../data/apart\n"),
+            ("data/apart/HEAD", ""),
+            ("ignored/.git/HEAD", ""),
+            ("ignored/deps/x/.git/HEAD", ""),
+            ("src/.gitignore", ""),
+        ]);
+        let ignored = BTreeSet::from([tree.path("ignored")]);
+        let nested = Nested::find(&tree.path(""), &ignored, &[]);
+        let all = [
+            ".git/modules/sub",
+            "a/b/.git",
+            "apart/.git",
+            "data/apart",
+            "ignored/.git",
+            "sub/.git",
+        ];
+        assert_eq!(tree.names(&nested), all);
+    }
+
+    #[test]
+    fn extra_places_are_looked_into_a_little() {
+        let tree = Tree::new(&[("x/.git/HEAD", ""), ("x/a/.git/HEAD", ""), ("x/a/b/c/.git/H", "")]);
+        let nested = Nested::find(&tree.path("none"), &BTreeSet::new(), &[tree.path("x")]);
+        assert_eq!(tree.names(&nested), ["x/.git", "x/a/.git"]);
+    }
+
+    #[test]
+    fn what_was_moved_is_followed_and_what_is_new_is_not_taken_for_it() {
+        let tree = Tree::new(&[("a/.git/HEAD", ""), ("b/.git/HEAD", "")]);
+        let nested = Nested::find(&tree.path(""), &BTreeSet::new(), &[]);
+        assert!(nested.are_in_place());
+        std::fs::create_dir(tree.path("out")).unwrap();
+        std::fs::rename(tree.path("a"), tree.path("out/a")).unwrap();
+        std::fs::create_dir_all(tree.path("a/.git")).unwrap();
+        std::fs::remove_dir_all(tree.path("b")).unwrap();
+        assert!(!nested.are_in_place());
+        assert_eq!(tree.names(&nested.moved(&tree.path(""))), ["out/a/.git"]);
+    }
+}

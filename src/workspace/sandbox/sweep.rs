@@ -1,0 +1,173 @@
+//! What runs leave behind outside the repository, and when it goes: caches that nobody uses any
+//! more, temporary directories of runs that were killed.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Caches that were not used for this long go.
+const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
+/// A temporary directory may be this young and not yet locked.
+const YOUNG: Duration = Duration::from_secs(60);
+/// In a cache: the path of what it is for; changed last when it was last used.
+const OWNER: &str = "repository";
+/// Beside a temporary directory's content: locked as long as its run lives.
+const LOCK: &str = "lock";
+/// How the names of temporary directories begin.
+pub(super) const PREFIX: &str = "cowork-";
+
+/// Where caches are kept, and which one is ours.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    /// The cache; others lie beside it.
+    pub dir: PathBuf,
+    /// The directory it is for. When that is gone, so is the cache.
+    pub of: PathBuf,
+}
+
+impl Cache {
+    /// Notes that it is used now, and removes those beside it that are not any more.
+    pub(super) fn open(&self) -> std::io::Result<PathBuf> {
+        std::fs::create_dir_all(&self.dir)?;
+        std::fs::write(self.dir.join(OWNER), self.of.as_os_str().as_encoded_bytes())?;
+        let own = self.dir.canonicalize()?;
+        for other in entries(own.parent()).filter(|other| *other != own) {
+            if is_unused(&other, SystemTime::now()) {
+                tracing::info!("removing the cache {}", other.display());
+                remove(&other);
+            }
+        }
+        Ok(own)
+    }
+}
+
+/// Whether a cache is of no use any more; false for a directory that is none.
+fn is_unused(cache: &Path, now: SystemTime) -> bool {
+    let note = cache.join(OWNER);
+    let Ok(of) = std::fs::read_to_string(&note) else { return false };
+    let used = note.metadata().and_then(|note| note.modified());
+    let long_ago = used.is_ok_and(|at| now.duration_since(at).is_ok_and(|since| since > UNUSED));
+    long_ago || !Path::new(&of).exists()
+}
+
+/// Locks a new temporary directory, as long as what is answered lives.
+#[cfg(unix)]
+pub(super) fn lock(temp: &Path) -> std::io::Result<File> {
+    let file = File::create(temp.join(LOCK))?;
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+pub(super) fn lock(temp: &Path) -> std::io::Result<File> {
+    File::create(temp.join(LOCK))
+}
+
+/// Removes what killed runs of this user left in the directory for temporary files.
+#[cfg(unix)]
+pub(super) fn temporary(dir: &Path) {
+    use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open};
+    let user = rustix::process::geteuid().as_raw();
+    for left in entries(Some(dir)) {
+        let named = left.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
+        if !named || left.is_symlink() {
+            continue;
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(file) = open(left.join(LOCK), flags, Mode::empty()) else { continue };
+        let own = fstat(&file).is_ok_and(|found| found.st_uid == user);
+        let file = File::from(file);
+        let made = file.metadata().and_then(|found| found.modified());
+        let old = made.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > YOUNG));
+        if own && old && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            remove(&left);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn temporary(_dir: &Path) {}
+
+fn entries(dir: Option<&Path>) -> impl Iterator<Item = PathBuf> {
+    let entries = dir.and_then(|dir| std::fs::read_dir(dir).ok());
+    entries.into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// Removes a directory, also one with directories that are not writable, as go makes them. What
+/// cannot be removed stays.
+fn remove(dir: &Path) {
+    if std::fs::remove_dir_all(dir).is_ok() {
+        return;
+    }
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let _ = std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700));
+        }
+        folders.extend(entries(Some(&folder)).filter(|path| path.is_dir() && !path.is_symlink()));
+    }
+    if let Err(error) = std::fs::remove_dir_all(dir) {
+        tracing::info!("{} was not removed: {error}", dir.display());
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn age(path: &Path, age: Duration) {
+        let file = File::options().append(true).open(path).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
+    }
+
+    #[test]
+    fn caches_go_when_they_are_old_or_their_repository_is_gone() {
+        let dir = TempDir::new().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir(at("repo")).unwrap();
+        let cache = |name: &str, of: &str| Cache { dir: at("caches").join(name), of: at(of) };
+        for (name, of) in [("used", "repo"), ("old", "repo"), ("orphan", "gone")] {
+            let cache = cache(name, of);
+            std::fs::create_dir_all(cache.dir.join("home/go/pkg")).unwrap();
+            std::fs::write(cache.dir.join("home/go/pkg/mod"), "").unwrap();
+            std::fs::write(cache.dir.join(OWNER), cache.of.as_os_str().as_encoded_bytes()).unwrap();
+            let read_only = std::fs::Permissions::from_mode(0o500);
+            std::fs::set_permissions(cache.dir.join("home/go/pkg"), read_only).unwrap();
+        }
+        std::fs::create_dir(at("caches/not-ours")).unwrap();
+        age(&at("caches/old/repository"), UNUSED + YOUNG);
+        age(&at("caches/used/repository"), UNUSED - YOUNG);
+        cache("own", "repo").open().unwrap();
+        let mut left: Vec<_> = entries(Some(&at("caches"))).collect();
+        left.sort();
+        assert_eq!(left, ["not-ours", "own", "used"].map(|name| at("caches").join(name)));
+    }
+
+    #[test]
+    fn temporary_directories_of_the_dead_go() {
+        let dir = TempDir::new().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let mut locks = Vec::new();
+        for name in ["cowork-living", "cowork-dead", "cowork-young", "other-dead"] {
+            std::fs::create_dir(at(name)).unwrap();
+            locks.push((name, lock(&at(name)).unwrap()));
+        }
+        std::fs::create_dir(at("cowork-without")).unwrap();
+        locks.retain(|(name, _)| *name == "cowork-living");
+        for name in ["cowork-living", "cowork-dead", "other-dead"] {
+            age(&at(name).join(LOCK), 2 * YOUNG);
+        }
+        temporary(dir.path());
+        let mut left: Vec<_> = entries(Some(dir.path())).collect();
+        left.sort();
+        let kept = ["cowork-living", "cowork-without", "cowork-young", "other-dead"];
+        assert_eq!(left, kept.map(at));
+    }
+}

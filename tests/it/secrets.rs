@@ -1,0 +1,182 @@
+//! Keys never get into a commit, a transcript, a log or a message; what looks like one is refused
+//! before it is committed, and the actor is told.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::support::todo::{IDEA, code_of, file_of, task_work};
+use crate::support::{Reply, Sandbox, Wire, at};
+
+/// The user's key, in two parts everywhere, so that only the program can have put it together.
+fn key() -> String {
+    format!("sk-test-{}", "q7Xw2LmZ9vB4nT6rKd8s")
+}
+
+/// A token of well-known make that nobody ever had.
+fn token() -> String {
+    format!("ghp_{}", "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5")
+}
+
+/// Every object of the repository, decoded.
+fn objects(sandbox: &Sandbox) -> Vec<u8> {
+    let mut git = sandbox.command("git");
+    git.args(["cat-file", "--batch-all-objects", "--batch"]);
+    git.output().unwrap().stdout
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+/// Files below a folder that hold this text, links left out.
+fn files_with(folder: &Path, text: &str, into: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            files_with(&entry.path(), text, into);
+        } else if kind.is_file() && holds(&fs::read(entry.path()).unwrap_or_default(), text) {
+            into.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    into.sort();
+}
+
+#[test]
+fn a_task_that_holds_a_token_is_refused_and_its_actor_told() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let file = file_of("TASK-001");
+    let leaking = format!("# a\nTOKEN={}\n", token());
+    sandbox.server.times(
+        1,
+        at("coding", "actor").task("TASK-001").turn(1),
+        Reply::call("write_file", json!({"path": file, "content": leaking}))
+            .and("update_task_status", json!({"task_id": "TASK-001", "new_status": "completed"})),
+    );
+    let run = sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
+    let told = sandbox.server.requests_of("coding", "actor");
+    let second = told.iter().find(|request| request.iteration == 2).unwrap().text();
+    assert!(second.contains(&format!("{file}:2 holds a GitHub token")), "{second}");
+    assert!(!second.contains(&token()), "{second}");
+    assert_eq!(sandbox.blob("HEAD", file), code_of("TASK-001"));
+    assert!(!sandbox.git(&["log", "-p", "cowork/todo"]).contains(&token()));
+    assert!(!format!("{}{}", run.stdout, run.stderr).contains(&token()));
+    let feedback = sandbox.artifact("feedback_history.json");
+    assert!(feedback.contains("\"validator\"") && feedback.contains("\"critical\""), "{feedback}");
+    assert!(!feedback.contains(&token()), "{feedback}");
+    sandbox.assert_sound();
+}
+
+#[test]
+fn what_a_file_held_before_is_a_persons_and_examples_are_none() {
+    let sandbox = Sandbox::new();
+    let file = file_of("TASK-001");
+    let before = format!("TOKEN={}\n", token());
+    sandbox.commit_file(file, &before, "a fixture of theirs");
+    let more = format!("{before}# as in the manual: AKIAIOSFODNN7EXAMPLE\n");
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    sandbox.server.on(
+        at("coding", "actor").task("TASK-001").turn(1),
+        Reply::call("write_file", json!({"path": file, "content": more}))
+            .and("update_task_status", json!({"task_id": "TASK-001", "new_status": "completed"})),
+    );
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
+    assert_eq!(sandbox.blob("HEAD", file), more);
+    assert_eq!(
+        sandbox.server.requests_of("coding", "actor").iter().map(|r| r.iteration).max(),
+        Some(1)
+    );
+}
+
+#[test]
+fn a_persons_own_words_and_edits_are_looked_at_as_well() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.refs("refs");
+    let idea = format!("a client that signs in with {}", token());
+    let refused = sandbox.cowork(&["new", "-n", "todo", &idea, "--review", "auto"]);
+    let refused = refused.exits(5).says("a GitHub token");
+    assert!(!refused.stderr.contains(&token()), "{}", refused.stderr);
+    assert_eq!(sandbox.refs("refs"), before, "nothing was begun");
+    sandbox.assert_clean();
+
+    sandbox.wait(&[]).exits(3);
+    let path = ".cowork/sessions/todo/idea.md";
+    let written = sandbox.read(path);
+    sandbox.write(path, &format!("{written}\nUse {}.\n", token()));
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.cowork(&["review", "--pass"]).exits(5).says("idea.md:").says("a GitHub token");
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
+    sandbox.write(path, &written);
+    // Words are not refused: what must not be recorded is left out of them.
+    sandbox.cowork(&["review", "--feedback", &format!("not {}", token())]).exits(0);
+    assert!(!holds(sandbox.git(&["log", "-p", "cowork/todo"]).as_bytes(), &token()));
+    assert!(sandbox.git(&["log", "-1", "--format=%b"]).contains("not [secret]"));
+}
+
+#[test]
+fn the_users_key_is_nowhere_when_a_session_is_over() {
+    let mut sandbox = Sandbox::new();
+    let key = key();
+    sandbox.user_config(&format!("[models.other]\nmodel = \"m\"\napi_key = \"{key}\"\n"));
+    sandbox.set_env("COWORK_LLM_API_KEY", &key);
+    // Of another program, and no model of ours is reached with it.
+    sandbox.set_env("OPENAI_API_KEY", &key);
+    let other = format!("dt_{}", "5m2c8w1x9q4z7k3v6b");
+    sandbox.set_env("DEPLOY_TOKEN", &other);
+    // A file of theirs that git ignores holds it, and a model may read it.
+    sandbox.commit_file(".gitignore", "settings.txt\n", "ignore it");
+    sandbox.write("settings.txt", &format!("key = {key}\n"));
+    let file = file_of("TASK-001");
+    let server = &sandbox.server;
+    server.on(
+        at("idea", "actor").turn(1),
+        Reply::call(
+            "save_idea",
+            json!({"content": format!("{IDEA}\nIt uses {key} and {other}.\n")}),
+        )
+        .and("read_file", json!({"path": "settings.txt"}))
+        .and("search_files", json!({"pattern": "key", "path": "."})),
+    );
+    server.on(at("idea", "actor").turn(2), Reply::text(&format!("It is {key}.")).wire(Wire::ODD));
+    server.times(
+        1,
+        at("coding", "actor").task("TASK-001").turn(1),
+        Reply::call("write_file", json!({"path": file, "content": key}))
+            .and("run_command", json!({"command": format!("echo {key} > leak.txt")}))
+            .and_raw(
+                "write_file",
+                &format!(r#"{{"path":"b.txt","content":"\u0073{}"}}"#, &key[1..]),
+            ),
+    );
+    server.on(at("coding", "actor").task("TASK-001").turn(2), task_work("TASK-001"));
+    server.on(at("coding", "actor").task("TASK-001").turn(3), Reply::text("Done."));
+    let critic = crate::support::todo::reject(&format!("the document holds {key}"));
+    server.times(1, at("prd", "critic"), critic);
+    // A hook that says everything it knows.
+    sandbox.hook("pre-commit", "test -e .git/once && exit 0; : > .git/once; env; exit 1");
+    let record = sandbox.root().join("recording.jsonl");
+    let new = ["new", "-n", "todo", "a todo list", "--review", "auto", "--stream", "--verbose"];
+    // The start is refused once, by the hook.
+    let first = sandbox.cowork(&new);
+    let run =
+        sandbox.cowork(&[&new[..], &["--record", record.to_str().unwrap()]].concat()).exits(0);
+    let seen: String = sandbox.server.requests().iter().map(|r| r.body.to_string()).collect();
+    assert!(!seen.contains(&key), "a model was told the key");
+    assert!(seen.contains("key = [withheld key]"));
+    assert!(seen.contains("Keys are never written or used"), "its actor is told");
+    for text in [&run.stdout, &run.stderr, &first.stdout, &first.stderr] {
+        assert!(!text.contains(&key), "{text}");
+    }
+    let all = objects(&sandbox);
+    assert!(!holds(&all, &other), "another program's token is in the repository");
+    let at = all.windows(key.len()).position(|window| window == key.as_bytes());
+    let around = at.map(|at| String::from_utf8_lossy(&all[at.saturating_sub(300)..at]));
+    assert_eq!(around, None, "the key is in the repository");
+    let mut found = Vec::new();
+    files_with(&sandbox.root(), &key, &mut found);
+    assert_eq!(found, ["config.toml", "settings.txt"], "only where the user put it");
+    assert!(!sandbox.exists("leak.txt") && !sandbox.exists("b.txt"));
+    assert!(record.exists());
+}
