@@ -92,7 +92,7 @@ pub async fn run(
     sink: &dyn Sink,
 ) -> anyhow::Result<Run> {
     let secrets = context.workspace.secrets();
-    let mut talk = Talk::begin(brief, secrets, transcript)?;
+    let mut talk = Talk::begin(brief, context, transcript)?;
     let mut run = Run::default();
     talk.hear_wishes(brief, context).await;
     // Calls that were asked for but not answered when the last process died.
@@ -159,9 +159,10 @@ struct Talk {
 impl Talk {
     fn begin(
         brief: &Brief,
-        secrets: &Secrets,
+        context: &Context<'_>,
         transcript: &mut Transcript,
     ) -> anyhow::Result<Self> {
+        let secrets = context.workspace.secrets();
         // Documents and conventions may hold a key of the user's; no model has to know it.
         let messages = vec![
             Message::System { content: brief.system.clone() },
@@ -177,8 +178,10 @@ impl Talk {
             watch: Watch::new(brief.refusals),
             refused_before: 0,
         };
-        for (message, how) in earlier {
-            talk.remember(message, how);
+        context.workspace.forget_seen();
+        for earlier in earlier {
+            earlier.seen.into_iter().for_each(|seen| context.workspace.recall(seen));
+            talk.remember(earlier.message, earlier.how);
         }
         Ok(talk)
     }
@@ -361,7 +364,7 @@ impl Talk {
             }
             used += content.len();
             let message = Message::Tool { tool_call_id: call.id.clone(), content };
-            transcript.answer(&message, how)?;
+            transcript.answer(&message, how, context.workspace.take_newly_seen())?;
             self.messages.push(message);
         }
         context.outcome.astray = self.watch.astray();

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::model::Message;
+use crate::workspace::Seen;
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -27,6 +28,9 @@ enum Line {
         message: Message,
         #[serde(default, skip_serializing_if = "How::is_done")]
         how: How,
+        /// Files the model got to know by it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        seen: Vec<Seen>,
     },
     End {
         at: String,
@@ -53,6 +57,14 @@ impl How {
     }
 }
 
+/// A message of a run that was cut.
+#[derive(Debug, PartialEq)]
+pub(super) struct Earlier {
+    pub message: Message,
+    pub how: How,
+    pub seen: Vec<Seen>,
+}
+
 /// Where one conversation is written.
 #[derive(Debug)]
 pub struct Transcript {
@@ -73,7 +85,7 @@ impl Transcript {
 
     /// Begins the run, or goes on with the one that was cut: then answers with its messages after
     /// the opening ones.
-    pub(super) fn begin(&mut self, opening: &[Message]) -> anyhow::Result<Vec<(Message, How)>> {
+    pub(super) fn begin(&mut self, opening: &[Message]) -> anyhow::Result<Vec<Earlier>> {
         let earlier = if self.resumable { self.cut_run() } else { Vec::new() };
         if let Some(dir) = self.path.parent() {
             std::fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
@@ -97,12 +109,17 @@ impl Transcript {
 
     /// Writes a message.
     pub(super) fn message(&mut self, message: &Message) -> anyhow::Result<()> {
-        self.answer(message, How::Done)
+        self.answer(message, How::Done, Vec::new())
     }
 
-    /// Writes the answer to a tool call.
-    pub(super) fn answer(&mut self, message: &Message, how: How) -> anyhow::Result<()> {
-        self.line(&Line::Message { at: now(), message: message.clone(), how })
+    /// Writes the answer to a tool call, and what the model has seen by it.
+    pub(super) fn answer(
+        &mut self,
+        message: &Message,
+        how: How,
+        seen: Vec<Seen>,
+    ) -> anyhow::Result<()> {
+        self.line(&Line::Message { at: now(), message: message.clone(), how, seen })
     }
 
     /// Writes that the run came to its end.
@@ -126,7 +143,7 @@ impl Transcript {
     }
 
     /// The messages of the last run on this tip, whole or cut.
-    fn cut_run(&self) -> Vec<(Message, How)> {
+    fn cut_run(&self) -> Vec<Earlier> {
         let text = std::fs::read_to_string(&self.path).unwrap_or_default();
         let mut messages = Vec::new();
         let mut ours = false;
@@ -137,7 +154,9 @@ impl Transcript {
                     ours = tip == self.tip;
                     messages.clear();
                 }
-                Ok(Line::Message { message, how, .. }) => messages.push((message, how)),
+                Ok(Line::Message { message, how, seen, .. }) => {
+                    messages.push(Earlier { message, how, seen });
+                }
                 Ok(Line::End { .. }) | Err(_) => {}
             }
         }
@@ -164,7 +183,12 @@ mod tests {
         let new = |tip: &str| Transcript::new(dir.path(), "prd.1.actor", tip, true);
         let mut first = new("a");
         assert!(first.begin(&open).unwrap().is_empty());
-        first.answer(&user("one"), How::Guarded).unwrap();
+        let seen = Seen {
+            path: "a".to_owned(),
+            content: crate::workspace::Fingerprint::of(b"text"),
+            lines: 1,
+        };
+        first.answer(&user("one"), How::Guarded, vec![seen.clone()]).unwrap();
         drop(first);
         std::fs::OpenOptions::new()
             .append(true)
@@ -175,7 +199,8 @@ mod tests {
 
         assert!(new("b").cut_run().is_empty(), "another tip is another conversation");
         let mut second = new("a");
-        assert_eq!(second.begin(&[user("new opening")]).unwrap(), [(user("one"), How::Guarded)]);
+        let one = Earlier { message: user("one"), how: How::Guarded, seen: vec![seen] };
+        assert_eq!(second.begin(&[user("new opening")]).unwrap(), [one]);
         second.end().unwrap();
         let mut afresh = Transcript::new(dir.path(), "prd.1.actor", "a", false);
         assert!(afresh.begin(&open).unwrap().is_empty());

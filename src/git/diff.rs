@@ -1,5 +1,7 @@
 //! Differences as text for people, and whether two blobs say the same but for white space.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Result;
 
 use super::reader::Object;
@@ -53,6 +55,29 @@ impl Git {
         chunks(paths).into_iter().map(one).collect()
     }
 
+    /// The difference of two files wherever they lie, without headers, whatever attributes say of
+    /// them; a file that is not there is empty.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn diff_files(&self, from: &Path, to: &Path) -> Result<String> {
+        let file = |path: &Path| match path.exists() {
+            true => path.to_owned(),
+            false => PathBuf::from("/dev/null"),
+        };
+        let diff = self.read(["diff", "--no-index", "--no-ext-diff", "--no-textconv", "--text"]);
+        let diff = diff.args(["--color=never", "--"]).args([file(from), file(to)]);
+        let output = diff.output()?;
+        match output.code {
+            Some(0 | 1) => {
+                let text = output.text();
+                let start = text.find("\n@@ ").map_or(text.len(), |at| at + 1);
+                Ok(text[start..].to_owned())
+            }
+            _ => Err(diff.failure(&output).into()),
+        }
+    }
+
     /// Whether two blobs differ in more than white space.
     ///
     /// # Errors
@@ -98,6 +123,19 @@ mod tests {
         let to = repo.commit_all("second");
         let one = git.diff_text(&from, &to, &["a b"], DiffStyle::NameStatus, false).unwrap();
         assert_eq!(one, "A\ta b\n");
+    }
+
+    #[test]
+    fn files_differ_wherever_they_lie() {
+        let repo = Repo::with_commit();
+        repo.file(".gitattributes", "* -diff\n");
+        repo.file("a", "one\n");
+        repo.file("b", "two\n");
+        let diff = |a, b| repo.git().diff_files(&repo.path(a), &repo.path(b)).unwrap();
+        assert_eq!(diff("a", "b"), "@@ -1 +1 @@\n-one\n+two\n");
+        assert_eq!(diff("missing", "b"), "@@ -0,0 +1 @@\n+two\n");
+        assert_eq!(diff("a", "missing"), "@@ -1 +0,0 @@\n-one\n");
+        assert_eq!(diff("a", "a"), "");
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Git {
     }
 
     /// Where git looks for hooks; may lead anywhere.
-    fn hooks_folder(&self) -> Result<PathBuf> {
+    pub(super) fn hooks_folder(&self) -> Result<PathBuf> {
         let ask = self.read(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
         Ok(PathBuf::from(ask.capture()?))
     }

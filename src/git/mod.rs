@@ -13,6 +13,7 @@ use anyhow::Result;
 
 use crate::error::Error;
 
+mod also_read;
 mod binary;
 mod child;
 mod commit;
@@ -41,6 +42,7 @@ mod switch;
 #[cfg(test)]
 mod test_repo;
 
+pub use also_read::AlsoRead;
 pub use commit::{CommitOptions, CommitOutcome};
 pub use diff::DiffStyle;
 pub use files::TreeFile;

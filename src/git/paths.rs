@@ -1,6 +1,8 @@
 //! Lists of paths: what the index tracks, what two trees have differently, and bringing the
 //! content of a commit into the working tree alone.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 
 use super::output::nul_texts;
@@ -16,6 +18,19 @@ impl Git {
         let mut paths: Vec<String> = nul_texts(&output.stdout).collect();
         paths.dedup();
         Ok(paths)
+    }
+
+    /// The folders where the index has a submodule, whether it is filled or not.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn submodules(&self) -> Result<BTreeSet<String>> {
+        let output = self.read(["ls-files", "-z", "--stage"]).checked()?;
+        let path = |line: String| {
+            let (entry, path) = line.split_once('\t')?;
+            entry.starts_with("160000 ").then(|| path.to_owned())
+        };
+        Ok(nul_texts(&output.stdout).filter_map(path).collect())
     }
 
     /// Untracked files that git ignores; a directory with nothing else in it is one entry, with a

@@ -8,6 +8,7 @@ use super::evidence::Evidence;
 use super::progress::Progress;
 use super::report::{cell, with_sections};
 use super::table::StageSpec;
+use super::theirs::LEFT;
 use super::usage::USAGE;
 use crate::artifact::check::derive_feature_status;
 use crate::artifact::{Artifact, FeatureStatus, Store};
@@ -40,6 +41,7 @@ impl Pipeline<'_> {
         {
             let mut sections = self.story(&store)?.sections();
             sections.push((USAGE, self.usage_section(progress)));
+            sections.extend(self.left_to_a_person().map(|section| (LEFT, section)));
             store.save_text(Artifact::DeliveryReport, &with_sections(&report, &sections))?;
         }
         if spec.stage < Stage::Coding {

@@ -1,4 +1,5 @@
-//! A person's uncommitted files: kept from tools, unless the person allows them at the gate.
+//! What a person decides about: their own uncommitted files, and what git itself acts on. Both are
+//! kept from tools, unless the person allows them at the gate.
 
 use super::Pipeline;
 use super::limit::Why;
@@ -6,8 +7,13 @@ use super::progress::Progress;
 use super::stage_loop::Turned;
 use super::table::StageSpec;
 use crate::artifact::Origin;
+use crate::gate::clean::clean;
 use crate::gate::{self, Mode};
 use crate::session::Verdict;
+use crate::workspace::Proposed;
+
+/// The section of the delivery report that names what was left to a person.
+pub(super) const LEFT: &str = "## Left to a person";
 
 impl Pipeline<'_> {
     /// Keeps tools away from what is uncommitted and not ours.
@@ -41,6 +47,7 @@ impl Pipeline<'_> {
         progress: &mut Progress,
         turned: &Turned,
     ) -> anyhow::Result<bool> {
+        self.offer_proposed()?;
         if !matches!(turned, Turned::On | Turned::Stuck(Why::Astray(_))) {
             return Ok(false);
         }
@@ -70,6 +77,66 @@ impl Pipeline<'_> {
         let entry = self.feedback(spec.stage, progress.iteration, Origin::Human, &words);
         self.give_feedback(vec![entry])?;
         Ok(true)
+    }
+
+    /// Shows a person what models want to change of what git itself acts on, and carries out what
+    /// the person allows: before any git command could follow it, and before any commit holds it.
+    fn offer_proposed(&self) -> anyhow::Result<()> {
+        let workspace = self.env.workspace;
+        for proposed in workspace.proposed() {
+            let path = &proposed.path;
+            let (Some(gate), Mode::Ask) = (&self.env.gate, self.env.mode) else {
+                let what = match &proposed.content {
+                    Some(copy) => format!("the model's version is {}", copy.display()),
+                    None => "the model wants to delete it".to_owned(),
+                };
+                self.warn_once(format!(
+                    "{path} was left as it is: git itself acts on it, so you decide; {what}; put it \
+                     there and commit it yourself, or decide on a terminal: git cowork resume"
+                ));
+                continue;
+            };
+            (gate.call)(&format!("a model wants to change {path}"));
+            let diff = self.difference(&proposed)?;
+            gate.terminal
+                .write(&format!("\n{path}, on which git itself acts:\n{}", clean(&diff)))?;
+            let question = format!("Change {path} like this, and record it in this session?");
+            if gate::confirm(gate.terminal, &question)? {
+                workspace.accept(&proposed)?;
+            } else {
+                workspace.decline(&proposed)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn difference(&self, proposed: &Proposed) -> anyhow::Result<String> {
+        let now = self.env.git.top().join(&proposed.path);
+        let nothing = std::path::PathBuf::new();
+        let new = proposed.content.as_ref().unwrap_or(&nothing);
+        let diff = self.env.git.diff_files(&now, new)?;
+        Ok(match (diff.is_empty(), proposed.executable) {
+            (true, true) => "it becomes executable\n".to_owned(),
+            (true, false) => "it becomes an empty file, or is no longer executable\n".to_owned(),
+            (false, true) => format!("{diff}(executable)\n"),
+            (false, false) => diff,
+        })
+    }
+
+    /// What the delivery report says of changes that no person has decided about.
+    pub(super) fn left_to_a_person(&self) -> Option<String> {
+        let proposed = self.env.workspace.proposed();
+        let line = |proposed: &Proposed| {
+            let what = if proposed.content.is_some() { "a change of" } else { "the deletion of" };
+            format!("- {what} `{}`\n", proposed.path)
+        };
+        let lines: String = proposed.iter().map(line).collect();
+        (!lines.is_empty()).then(|| {
+            format!(
+                "Git itself acts on these files, so no model changes them. Not in this work, though a \
+                 model wanted it:\n\n{lines}"
+            )
+        })
     }
 
     /// Keeps a person's files in an attempt and lets tools write them.

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::git::{Git, StatusEntry};
+use crate::git::{AlsoRead, Git, StatusEntry};
 use crate::session::SessionName;
-use crate::workspace::{Tracking, Workspace};
+use crate::workspace::{ActedOn, Tracking, Workspace};
 
 /// How far a commit may reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub fn collect(
             // A committed session file that is gone is listed here and nowhere else.
             in_session(path, &dirs)
         } else {
-            scope.reaches(path) && written.contains(path)
+            scope.reaches(path) && written.contains(path) && workspace.may_be_recorded(path)
         }
     };
     let places: Vec<&str> = written.iter().chain(&dirs).map(String::as_str).collect();
@@ -74,6 +74,15 @@ impl Tracking for Tracked {
 
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool> {
         self.0.tracks_below(folder)
+    }
+
+    fn submodules(&self) -> anyhow::Result<BTreeSet<String>> {
+        self.0.submodules()
+    }
+
+    fn acted_on(&self) -> anyhow::Result<ActedOn> {
+        let AlsoRead { files, folders } = self.0.also_read()?;
+        Ok(ActedOn { files, folders })
     }
 
     fn ignored(&self) -> anyhow::Result<Vec<String>> {

@@ -195,6 +195,17 @@ fn fit_value(
             _ => None,
         },
         ("array", Value::Array(items)) => return fit_items(schema, items, at, notes),
+        // One where several may be.
+        ("array", Value::Object(map)) if schema["items"]["type"] == "object" => {
+            return fit_items(schema, vec![Value::Object(map)], at, notes);
+        }
+        ("array", Value::String(text)) if schema["items"]["type"] == "object" => {
+            return match first_value(&text).or_else(|_| first_value(&escape_controls(&text))) {
+                Ok(Value::Array(items)) => fit_items(schema, items, at, notes),
+                Ok(item @ Value::Object(_)) => fit_items(schema, vec![item], at, notes),
+                Ok(_) | Err(_) => Err(format!("{at} must be a list of objects")),
+            };
+        }
         ("array", Value::String(text)) => return fit_items(schema, listed(&text), at, notes),
         ("object", Value::Object(map)) => return fit_nested(schema, map, at, notes),
         ("object", Value::String(text)) => match parse(&text) {
@@ -302,6 +313,20 @@ mod tests {
 
     fn map(value: Value) -> Map<String, Value> {
         value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn a_list_of_objects_may_come_as_text_or_as_the_one() {
+        let item = json!({"type": "object", "properties": {"a": {"type": "string"}},
+                          "required": ["a"], "additionalProperties": false});
+        let schema = json!({"type": "object", "required": [],
+                            "properties": {"edits": {"type": "array", "items": item}}});
+        let fit = |edits: Value| fit(&schema, json!({"edits": edits}).as_object().unwrap().clone());
+        for edits in [json!([{"a": "x\ny"}]), json!({"a": "x\ny"}), json!("[{\"a\": \"x\ny\"}]")] {
+            assert_eq!(fit(edits).unwrap().0, json!({"edits": [{"a": "x\ny"}]}));
+        }
+        assert!(fit(json!("x")).unwrap_err().contains("must be a list of objects"));
+        assert!(fit(json!([{"b": "x"}])).unwrap_err().contains("missing: edits[0]"));
     }
 
     #[test]

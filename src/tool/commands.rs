@@ -114,6 +114,13 @@ fn answer(context: &Context<'_>, result: &CommandResult, verdict: &str) -> Answe
              make fewer"
         ));
     }
+    if !result.put_back.is_empty() {
+        text.push_str(&format!(
+            "\n{} changed and was put back: git itself acts on it, so a person decides about it; \
+             what the command made of it is kept for them",
+            result.put_back.join(", ")
+        ));
+    }
     // Where it worked all the same, nobody needs to know.
     for why in result.missing.iter().filter(|_| !result.succeeded()) {
         text.push_str(&format!("\n{why}"));

@@ -4,9 +4,15 @@
 //! answers.
 
 use super::plain::{Kind, rows};
-use super::{Access, Answer, Field, Plain, Tool};
+use super::{Access, Answer, Args, Field, Plain, Tool};
+use crate::workspace::Edit;
 
 const PATH: Field = Field::text("path", "File, relative to the top of the project").required();
+
+const OLD_TEXT: Field = Field::text("old_text", "The passage as it is now");
+const NEW_TEXT: Field = Field::text("new_text", "What to put there; empty to delete it");
+const REPLACE_ALL: Field = Field::new("replace_all", Kind::Flag, "Replace every occurrence");
+const EDIT: &[Field] = &[OLD_TEXT.required(), NEW_TEXT.required(), REPLACE_ALL];
 
 static TOOLS: [Plain; 6] = [
     Plain {
@@ -66,19 +72,19 @@ static TOOLS: [Plain; 6] = [
     },
     Plain {
         name: "edit_file",
-        description: "Replaces one passage of a file. Copy old_text exactly from the file, with \
-                      enough lines that it occurs only once.",
+        description: "Replaces passages of a file. Copy old_text exactly, with enough lines that it \
+                      occurs once. For several, give edits: all are applied or none.",
         access: Access::Write,
         fields: &[
             PATH,
-            Field::text("old_text", "The passage as it is now").required(),
-            Field::text("new_text", "What to put there; empty to delete it").required(),
-            Field::new("replace_all", Kind::Flag, "Replace every occurrence"),
+            OLD_TEXT,
+            NEW_TEXT,
+            REPLACE_ALL,
+            Field::new("edits", Kind::Groups(EDIT), "Several, applied in this order"),
         ],
         run: |context, args| {
-            let (old, new) = (args.text("old_text"), args.text("new_text"));
-            let all = args.flag("replace_all");
-            Ok(Answer::ok(context.workspace.edit(args.text("path"), old, new, all)?))
+            let edits = edits(args)?;
+            Ok(Answer::ok(context.workspace.edit(args.text("path"), &edits)?))
         },
     },
     Plain {
@@ -93,6 +99,32 @@ static TOOLS: [Plain; 6] = [
 /// The tools of this file.
 pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
     rows(&TOOLS)
+}
+
+/// The one edit, or the several; both at once are all of them.
+fn edits(args: Args<'_>) -> anyhow::Result<Vec<Edit>> {
+    let mut edits: Vec<Edit> = args.get("edits")?.unwrap_or_default();
+    let given = |name| args.map().contains_key(name);
+    match (given("old_text"), given("new_text")) {
+        (false, false) if !edits.is_empty() => {}
+        (true, true) => edits.insert(
+            0,
+            Edit {
+                old_text: args.text("old_text").to_owned(),
+                new_text: args.text("new_text").to_owned(),
+                replace_all: args.flag("replace_all"),
+            },
+        ),
+        // Some models leave an edit's own fields empty beside the list.
+        (true, false) | (false, true) if !edits.is_empty() => {}
+        (true, false) => anyhow::bail!("missing: new_text (empty to delete the passage)"),
+        (false, true) => anyhow::bail!("missing: old_text"),
+        (false, false) => anyhow::bail!("missing: old_text and new_text, or edits"),
+    }
+    if edits.len() > 1 && edits[0].old_text.is_empty() && edits[0].new_text.is_empty() {
+        edits.remove(0);
+    }
+    Ok(edits)
 }
 
 #[cfg(test)]
@@ -138,6 +170,30 @@ mod tests {
             ]
         );
         assert!(answers.iter().all(|answer| answer.ok) && outcome.guard_refusals == 0);
+    }
+
+    #[test]
+    fn several_edits_are_one_call() {
+        let edit = |old, new| json!({"old_text": old, "new_text": new});
+        let (answers, _) = files(&[
+            ("write_file", json!({"path": "a", "content": "one\ntwo\n"})),
+            ("edit_file", json!({"path": "a", "edits": [edit("one", "1"), edit("too", "2")]})),
+            ("edit_file", json!({"path": "a", "edits": [edit("one", "1"), edit("two", "2")]})),
+            (
+                "edit_file",
+                json!({"path": "a", "old_text": "", "new_text": "",
+                                 "edits": [edit("1", "one")]}),
+            ),
+            ("read_file", json!({"path": "a"})),
+            ("edit_file", json!({"path": "a", "old_text": "1"})),
+            ("edit_file", json!({"path": "a"})),
+        ]);
+        let texts: Vec<_> = answers.iter().map(|answer| answer.text.as_str()).collect();
+        assert!(texts[1].starts_with("nothing was written to a: 1 of 2 edits"), "{}", texts[1]);
+        assert_eq!(texts[2], "edited a: 2 edits, at lines 1, 2");
+        assert_eq!(texts[3], "edited a at line 1");
+        assert_eq!(texts[4], "a, lines 1-2 of 2\none\n2\n");
+        assert!(texts[5].contains("missing: new_text") && texts[6].contains("or edits"));
     }
 
     #[test]

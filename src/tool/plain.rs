@@ -22,6 +22,8 @@ pub enum Kind {
     Number,
     /// Fields of its own.
     Group(&'static [Field]),
+    /// Several of them.
+    Groups(&'static [Field]),
 }
 
 /// One argument of a tool.
@@ -76,6 +78,7 @@ impl Field {
             Kind::Flag => json!({"type": "boolean"}),
             Kind::Number => json!({"type": "integer"}),
             Kind::Group(fields) => object(fields),
+            Kind::Groups(fields) => json!({"type": "array", "items": object(fields)}),
         };
         if !self.about.is_empty() {
             schema["description"] = json!(self.about);

@@ -45,6 +45,8 @@ pub struct CommandResult {
     pub seconds: f64,
     /// New folders with too many files to be recorded, and how many.
     pub bulk: Vec<Bulk>,
+    /// Files git acts upon that it changed, which were put back.
+    pub put_back: Vec<String>,
     /// What the project needs from outside and was not fetched, and why.
     pub missing: Vec<String>,
 }
@@ -225,7 +227,7 @@ impl Workspace {
             None => child.wait().await,
         };
         drop(family);
-        let bulk = watch.end()?;
+        let effects = watch.end()?;
         Ok(CommandResult {
             exit: status.ok().as_ref().and_then(ExitStatus::code).filter(|_| !timed_out),
             timed_out,
@@ -233,7 +235,8 @@ impl Workspace {
             stdout: stdout.text(&settings.secrets),
             stderr: stderr.text(&settings.secrets),
             seconds,
-            bulk,
+            bulk: effects.bulk,
+            put_back: effects.put_back,
             missing: Vec::new(),
         })
     }

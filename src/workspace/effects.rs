@@ -6,13 +6,14 @@
 //! was cut short together with us are found by the next process.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use super::Workspace;
+use super::acted_on::{ActedOn, Was};
 use super::journal::Written;
 
 const FILE: &str = "command.json";
@@ -40,6 +41,19 @@ pub trait Tracking {
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool>;
     /// Files and folders that git ignores; of a folder that is ignored as a whole only itself.
     fn ignored(&self) -> anyhow::Result<Vec<String>>;
+    /// The folders where a submodule is due, filled or not.
+    fn submodules(&self) -> anyhow::Result<BTreeSet<String>>;
+    /// What git acts upon in the tree.
+    fn acted_on(&self) -> anyhow::Result<ActedOn>;
+}
+
+/// What came of a command, as far as it is told.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    /// Folders that are too big to be recorded.
+    pub bulk: Vec<Bulk>,
+    /// What git acts upon and was put back.
+    pub put_back: Vec<String>,
 }
 
 /// How things stood before a command.
@@ -50,6 +64,9 @@ struct Before {
     as_written: Vec<String>,
     /// A person's uncommitted files, and the copies that keep them.
     theirs: BTreeMap<String, PathBuf>,
+    /// What git acts upon.
+    #[serde(default)]
+    acted_on: BTreeMap<String, Was>,
 }
 
 /// A command whose effects are still to be taken into the journal. Does it when dropped, because a
@@ -64,8 +81,8 @@ impl Watch<'_> {
         let _ = note.and_then(|note| note.set_modified(SystemTime::now()));
     }
 
-    /// Takes the effects now, and answers with the folders that are too big to be recorded.
-    pub(super) fn end(self) -> anyhow::Result<Vec<Bulk>> {
+    /// Takes the effects now.
+    pub(super) fn end(self) -> anyhow::Result<Effects> {
         let workspace = self.0;
         std::mem::forget(self);
         workspace.take_effects(|_| true)
@@ -99,7 +116,9 @@ impl Workspace {
             let mut as_written = self.written_paths();
             as_written.retain(|path| self.is_as_written(path));
             let theirs = self.copies(&uncommitted)?;
-            let bytes = serde_json::to_vec(&Before { uncommitted, as_written, theirs })?;
+            let acted_on = self.acted_on_now()?;
+            let before = Before { uncommitted, as_written, theirs, acted_on };
+            let bytes = serde_json::to_vec(&before)?;
             let (note, new) = (self.note_file(), self.note_file().with_extension("json.new"));
             let writing = || format!("writing {}", note.display());
             std::fs::write(&new, bytes).with_context(writing)?;
@@ -134,11 +153,14 @@ impl Workspace {
 
     /// Takes what changed since the first look into the journal, if `is_effect` agrees. Nothing to
     /// do where no command was begun.
-    fn take_effects(&self, is_effect: impl Fn(&str) -> bool) -> anyhow::Result<Vec<Bulk>> {
+    fn take_effects(&self, is_effect: impl Fn(&str) -> bool) -> anyhow::Result<Effects> {
         let (Some(tracking), Some(before)) = (&self.tracking, self.noted()?) else {
-            return Ok(Vec::new());
+            return Ok(Effects::default());
         };
-        let after = tracking.uncommitted()?;
+        let mut after = tracking.uncommitted()?;
+        let changed = after.difference(&before.uncommitted);
+        let put_back = self.put_back_acted_on(&before.acted_on, changed, &is_effect)?;
+        after.retain(|path| !put_back.contains(path));
         let new = |path: &&String| !before.uncommitted.contains(*path);
         let (documents, made): (Vec<&String>, Vec<&String>) =
             after.iter().filter(new).partition(|path| path.starts_with(".cowork/"));
@@ -164,7 +186,7 @@ impl Workspace {
         }
         self.bulk.borrow_mut().extend(bulk.iter().cloned());
         std::fs::remove_file(self.note_file())?;
-        Ok(bulk)
+        Ok(Effects { bulk, put_back })
     }
 
     /// Copies of a person's uncommitted files, which no commit has: a command may do to them what
@@ -173,23 +195,31 @@ impl Workspace {
         let journal = self.journal.borrow();
         let mut copies = BTreeMap::new();
         for path in uncommitted.iter().filter(|path| !path.starts_with(".cowork/")) {
-            let regular = self.dir.symlink_metadata(path);
+            let regular = self.look(path);
             if !regular.is_ok_and(|meta| meta.is_file() && meta.len() <= MOST_COPIED)
                 || journal.get(path).is_some()
             {
                 continue;
             }
-            let file = self.root.join(path);
             let reading = || format!("reading {path}");
             let Some(now) = self.fingerprint(path).with_context(reading)? else { continue };
             let copy = self.copy_of(path, &now);
             if !copy.exists() {
-                std::fs::create_dir_all(copy.parent().unwrap_or(&self.state_dir))?;
-                std::fs::copy(&file, &copy).with_context(|| format!("copying {path}"))?;
+                self.copy_out(path, &copy).with_context(|| format!("copying {path}"))?;
             }
             copies.insert(path.clone(), copy);
         }
         Ok(copies)
+    }
+
+    /// Copies a file of the tree to J, where nobody can read it who could not before.
+    pub(super) fn copy_out(&self, path: &str, copy: &Path) -> anyhow::Result<()> {
+        let mut file = self.open_regular(path)?.into_std();
+        std::fs::create_dir_all(copy.parent().unwrap_or(&self.state_dir))?;
+        let mut into = std::fs::File::create(copy)?;
+        into.set_permissions(file.metadata()?.permissions())?;
+        std::io::copy(&mut file, &mut into)?;
+        Ok(())
     }
 
     fn note_file(&self) -> PathBuf {
@@ -224,7 +254,7 @@ impl Workspace {
         }
         let mut bulk = Vec::new();
         for (folder, files) in by_folder {
-            let size = |path: &String| self.dir.symlink_metadata(path).map_or(0, |m| m.len());
+            let size = |path: &String| self.look(path).map_or(0, |m| m.len());
             if files.len() > BULK_FILES || files.iter().map(size).sum::<u64>() > BULK_BYTES {
                 bulk.push((folder, files.len()));
             } else {
@@ -259,139 +289,4 @@ fn top_new_folder(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::rc::Rc;
-
-    use super::super::testing::Tree;
-    use super::*;
-
-    /// A repository that tracks `src/` and where every other file is uncommitted.
-    struct Listing(PathBuf);
-
-    impl Tracking for Listing {
-        fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>> {
-            let mut found = BTreeSet::new();
-            let mut folders = vec![self.0.clone()];
-            while let Some(folder) = folders.pop() {
-                for entry in std::fs::read_dir(folder)? {
-                    let path = entry?.path();
-                    if path.is_dir() {
-                        folders.push(path);
-                    } else {
-                        let path = path.strip_prefix(&self.0)?.to_string_lossy().into_owned();
-                        found.extend((!path.starts_with(".git/")).then_some(path));
-                    }
-                }
-            }
-            Ok(found)
-        }
-
-        fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool> {
-            Ok(self.uncommitted()?.contains(path))
-        }
-
-        fn tracks_below(&self, folder: &str) -> anyhow::Result<bool> {
-            Ok(folder == "src")
-        }
-
-        fn ignored(&self) -> anyhow::Result<Vec<String>> {
-            Ok(Vec::new())
-        }
-    }
-
-    fn tree() -> Tree {
-        Tree::with(|options| options.tracking = Some(Rc::new(Listing(options.root.clone()))))
-    }
-
-    #[test]
-    fn what_was_there_before_is_not_the_commands() {
-        let tree = tree();
-        tree.put("mine", "a person's");
-        let watch = tree.workspace.watch().unwrap();
-        tree.put("mine", "still a person's");
-        tree.put("made", "by the command");
-        assert!(watch.end().unwrap().is_empty());
-        assert_eq!(tree.workspace.written_paths(), ["made"]);
-        assert!(tree.workspace.is_as_written("made"));
-        tree.put("later", "a person's");
-        tree.workspace.take_left_effects().unwrap();
-        assert_eq!(tree.workspace.written_paths(), ["made"]);
-    }
-
-    #[test]
-    fn what_a_command_does_to_a_persons_file_can_be_undone() {
-        let tree = tree();
-        for name in ["changed", "gone", "untouched"] {
-            tree.put(name, name);
-        }
-        let watch = tree.workspace.watch().unwrap();
-        tree.put("changed", "by the command");
-        std::fs::remove_file(tree.root().join("gone")).unwrap();
-        watch.end().unwrap();
-        let kept = tree.workspace.take_set_aside();
-        let names: Vec<_> = kept.iter().map(|(path, _)| path.as_str()).collect();
-        assert_eq!(names, ["changed", "gone"]);
-        for (path, copy) in kept {
-            assert_eq!(std::fs::read_to_string(copy).unwrap(), path);
-        }
-        assert!(tree.workspace.written_paths().is_empty());
-    }
-
-    #[test]
-    fn what_a_tool_wrote_stays_a_tools_when_a_command_formats_it() {
-        let tree = tree();
-        tree.workspace.write("formatted", "a").unwrap();
-        tree.workspace.write("edited", "a").unwrap();
-        tree.put("edited", "by a person");
-        let watch = tree.workspace.watch().unwrap();
-        tree.put("formatted", "a\n");
-        tree.put("edited", "by a person\n");
-        watch.end().unwrap();
-        assert!(tree.workspace.is_as_written("formatted"));
-        assert!(!tree.workspace.is_as_written("edited"));
-    }
-
-    #[test]
-    fn a_dropped_or_killed_command_had_effects_too() {
-        let tree = tree();
-        let watch = tree.workspace.watch().unwrap();
-        tree.put("made", "x");
-        drop(watch);
-        assert_eq!(tree.workspace.written_paths(), ["made"]);
-        std::mem::forget(tree.workspace.watch().unwrap());
-        tree.put("more", "x");
-        assert_eq!(tree.reopened().written_paths(), ["made", "more"]);
-    }
-
-    #[test]
-    fn what_is_made_long_after_we_died_is_a_persons() {
-        let tree = tree();
-        tree.workspace.write("written", "a tool's").unwrap();
-        std::mem::forget(tree.workspace.watch().unwrap());
-        let note = std::fs::File::options().append(true).open(tree.workspace.note_file()).unwrap();
-        note.set_modified(SystemTime::now() - 3 * BEAT).unwrap();
-        tree.put("later", "a person's");
-        tree.put("written", "a tool's, edited by a person");
-        let reopened = tree.reopened();
-        assert_eq!(reopened.written_paths(), ["written"]);
-        assert!(!reopened.is_as_written("written"));
-        assert!(!tree.workspace.note_file().exists());
-    }
-
-    #[test]
-    fn many_files_in_a_new_folder_are_bulk_and_in_a_known_one_are_not() {
-        let tree = tree();
-        let watch = tree.workspace.watch().unwrap();
-        for n in 0..=BULK_FILES {
-            tree.put(&format!("src/generated-{n}"), "");
-            tree.put(&format!("src/vendor/lib/{n}"), "");
-        }
-        tree.put("small/one", "");
-        assert_eq!(watch.end().unwrap(), [("src/vendor".to_owned(), BULK_FILES + 1)]);
-        let written = tree.workspace.written_paths();
-        assert!(written.contains(&"src/generated-0".to_owned()));
-        assert!(written.contains(&"small/one".to_owned()));
-        assert!(!written.iter().any(|path| path.starts_with("src/vendor")));
-        assert_eq!(tree.workspace.bulk(), [("src/vendor".to_owned(), BULK_FILES + 1)]);
-    }
-}
+mod tests;

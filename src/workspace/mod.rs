@@ -5,6 +5,7 @@
 //! sentence the model can act on; what is wrong with the machine itself is an ordinary error
 //! when the workspace is opened.
 
+mod acted_on;
 mod artifacts;
 mod capture;
 mod command;
@@ -14,20 +15,24 @@ mod edit;
 mod effects;
 mod environment;
 mod family;
+mod fold;
 mod guard;
 mod journal;
+mod ladder;
 mod nearest;
 mod placeholder;
 mod policy;
+mod reach;
 mod read;
 mod sandbox;
 mod search;
+mod seen;
 mod shell;
 mod troubles;
 mod walk;
 mod write;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -37,10 +42,12 @@ use anyhow::Context as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+pub use acted_on::{ActedOn, Proposed};
 pub use artifacts::SessionFiles;
 pub use command::CommandResult;
 pub use dependencies::fetch::{Fetching, Wanted};
 pub use detect::{ProjectCommands, detect_commands};
+pub use edit::Edit;
 pub use effects::{Bulk, Tracking};
 pub use family::abandon as abandon_commands;
 pub use guard::is_dot_git;
@@ -48,6 +55,7 @@ pub use journal::{Fingerprint, Written};
 #[cfg(target_os = "linux")]
 pub use sandbox::run_helper;
 pub use sandbox::{Cache, Confinement, Consent, HELPER_WORD, Level};
+pub use seen::Seen;
 
 use crate::secret::Secrets;
 use journal::Journal;
@@ -129,6 +137,9 @@ pub struct Workspace {
     protected: RefCell<BTreeSet<String>>,
     allowed: RefCell<BTreeSet<String>>,
     refused: RefCell<BTreeSet<String>>,
+    submodules: OnceCell<BTreeSet<String>>,
+    acted_on: OnceCell<ActedOn>,
+    sight: seen::Sight,
     bulk: RefCell<BTreeMap<String, usize>>,
     documents: RefCell<BTreeSet<String>>,
     set_aside: RefCell<Vec<(String, PathBuf)>>,
@@ -163,6 +174,9 @@ impl Workspace {
             protected: RefCell::default(),
             allowed: RefCell::default(),
             refused: RefCell::default(),
+            submodules: OnceCell::new(),
+            acted_on: OnceCell::new(),
+            sight: seen::Sight::default(),
             bulk: RefCell::default(),
             documents: RefCell::default(),
             set_aside: RefCell::default(),
@@ -220,5 +234,8 @@ impl Workspace {
     }
 }
 
+#[cfg(test)]
+#[cfg(unix)]
+mod race;
 #[cfg(test)]
 mod testing;

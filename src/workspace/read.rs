@@ -3,17 +3,19 @@
 use std::io::{BufRead, BufReader, Read as _};
 
 use super::guard::Purpose;
-use super::{Refusal, Workspace};
+use super::{Refusal, WHOLE_FILE_MAX, Workspace};
 
 /// Lines given when no limit is asked for, and at most.
 const LINES: u64 = 600;
 const LINES_MAX: u64 = 3000;
-/// Bytes of content given at most.
-const BYTES_MAX: usize = 40_000;
+/// Bytes of content given at most, so that with its first line the answer is not cut.
+const BYTES_MAX: usize = 15_000;
 /// Bytes of one line given at most.
 const LINE_MAX: usize = 2_000;
 /// Bytes after which lines are no longer counted.
 const COUNT_MAX: u64 = 64 * 1024 * 1024;
+/// Bytes looked through at most for the first line that is wanted.
+const SKIP_MAX: u64 = 1024 * 1024 * 1024;
 
 impl Workspace {
     /// Lines of a text file, from `offset` (the first is 1), at most `limit` of them, after a line
@@ -27,15 +29,33 @@ impl Workspace {
         let path = self.resolve(path, Purpose::Look)?;
         let first = offset.unwrap_or(1).max(1);
         let limit = limit.unwrap_or(LINES).clamp(1, LINES_MAX);
-        let part = scan(BufReader::new(self.open_regular(&path)?), first, limit)
-            .map_err(|error| self.unreadable(&path, error))?;
-        match part {
-            Part::Binary => Err(Refusal::failed(format!("{path} is binary"))),
+        let mut file = self.open_regular(&path)?;
+        let failed = |error| self.unreadable(&path, error);
+        let mut bytes = Vec::new();
+        file.by_ref().take(WHOLE_FILE_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+        // What is larger cannot be written over, so it need not be known whether it was seen.
+        let whole = bytes.len() as u64 <= WHOLE_FILE_MAX;
+        let part = scan(BufReader::new(bytes.as_slice().chain(file)), first, limit);
+        let text = match part.map_err(failed)? {
+            Part::Binary => return Err(Refusal::failed(format!("{path} is binary"))),
             Part::NotUtf8(line) => {
-                Err(Refusal::failed(format!("{path} is not UTF-8 text (line {line})")))
+                return Err(Refusal::failed(format!("{path} is not UTF-8 text (line {line})")));
             }
-            Part::Text(text) => text.render(&path, first),
+            Part::TooBig => {
+                return Err(Refusal::failed(format!(
+                    "{path} is too big to look for line {first}; read its beginning, or a part of \
+                     it with a command"
+                )));
+            }
+            Part::Text(text) => text,
+        };
+        if whole && (text.count > 0 || text.total == 0) {
+            let last = (first - 1).saturating_add(text.count);
+            // A line that is cut was not seen.
+            let last = if text.cut { first - 1 } else { last };
+            self.note_read(&path, &bytes, first, last, text.total);
         }
+        text.render(&path, first)
     }
 }
 
@@ -58,6 +78,7 @@ impl Workspace {
 enum Part {
     Binary,
     NotUtf8(u64),
+    TooBig,
     Text(Text),
 }
 
@@ -145,6 +166,9 @@ fn scan(mut reader: impl BufRead, first: u64, limit: u64) -> std::io::Result<Par
                 return Ok(Part::Text(text));
             }
         }
+        if bytes > SKIP_MAX && text.count == 0 {
+            return Ok(Part::TooBig);
+        }
         if bytes > COUNT_MAX && (full || text.total >= first.saturating_add(limit)) {
             text.more = true;
             return Ok(Part::Text(text));
@@ -190,9 +214,9 @@ mod tests {
         assert!(text.len() < 2_200 && text.contains("are cut"), "{}", text.len());
         tree.put("big", &"a line of some length\n".repeat(300_000));
         let text = tree.workspace.read("big", None, Some(3000)).unwrap();
-        assert!(text.len() < 41_000);
+        assert!(text.len() < 15_200);
         assert!(
-            text.starts_with("big, lines 1-1818 of 300000; for more: offset 1819"),
+            text.starts_with("big, lines 1-681 of 300000; for more: offset 682"),
             "{}",
             &text[..60]
         );

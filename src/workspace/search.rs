@@ -11,6 +11,8 @@ use super::{Refusal, Workspace};
 const MATCHES_MAX: usize = 100;
 /// Characters of a line given at most.
 const LINE_MAX: usize = 300;
+/// Larger files are left out.
+const FILE_MAX: u64 = 64 * 1024 * 1024;
 /// Bytes of one line held in memory at most; files with longer ones are left out.
 const HEAP_MAX: usize = 8 * 1024 * 1024;
 
@@ -32,11 +34,15 @@ impl Workspace {
             .binary_detection(BinaryDetection::quit(0))
             .build();
         let mut found = Vec::new();
-        let mut files = 0;
+        let (mut files, mut too_big) = (0, 0);
         for entry in self.walk(&path, None) {
             let name = self.relative(entry.path());
             let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
             if !is_file || glob.as_ref().is_some_and(|glob| !glob.matches(&name)) {
+                continue;
+            }
+            if entry.metadata().is_ok_and(|metadata| metadata.len() > FILE_MAX) {
+                too_big += 1;
                 continue;
             }
             files += 1;
@@ -50,7 +56,11 @@ impl Workspace {
             }
         }
         if found.is_empty() {
-            return Ok(format!("no match in {path} ({files} files searched)"));
+            found.push(format!("no match in {path} ({files} files searched)"));
+        }
+        if too_big > 0 {
+            let each = if too_big == 1 { "file was" } else { "files were" };
+            found.push(format!("… {too_big} {each} too big to be searched"));
         }
         Ok(found.join("\n"))
     }
@@ -63,6 +73,7 @@ impl Workspace {
         name: &str,
         found: &mut Vec<String>,
     ) {
+        // Named by a walk, which follows names: opened through no link, or not at all.
         let Ok(file) = self.open_regular(name) else {
             return;
         };
@@ -108,6 +119,11 @@ mod tests {
         let text = tree.workspace.search("x", ".", None).unwrap();
         assert_eq!(text.lines().count(), 101);
         assert!(text.len() < 35_000 && text.contains("the first 100 matches only"));
+        let tree = Tree::new();
+        let sparse = std::fs::File::create(tree.root().join("sparse")).unwrap();
+        sparse.set_len(super::FILE_MAX + 1).unwrap();
+        let text = tree.workspace.search("x", ".", None).unwrap();
+        assert_eq!(text, "no match in . (0 files searched)\n… 1 file was too big to be searched");
         let tree = Tree::new();
         std::os::unix::fs::symlink("/etc", tree.root().join("etc")).unwrap();
         assert!(tree.workspace.search("root", ".", None).unwrap().starts_with("no match"));

@@ -4,7 +4,11 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::{Workspace, WorkspaceOptions};
+use super::{Edit, Refusal, Workspace, WorkspaceOptions};
+
+pub(super) fn edit(old: &str, new: &str) -> Edit {
+    Edit { old_text: old.to_owned(), new_text: new.to_owned(), replace_all: false }
+}
 
 pub(super) struct Tree {
     dir: TempDir,
@@ -60,6 +64,11 @@ impl Tree {
 
     pub(super) fn get(&self, path: &str) -> String {
         std::fs::read_to_string(self.root().join(path)).unwrap()
+    }
+
+    /// Replaces one passage.
+    pub(super) fn edit(&self, path: &str, old: &str, new: &str) -> Result<String, Refusal> {
+        self.workspace.edit(path, &[edit(old, new)])
     }
 
     pub(super) fn remove_git_dir(&self) {

@@ -35,6 +35,10 @@ impl Workspace {
             if pattern.as_ref().is_some_and(|p| is_dir || !p.matches(&name)) {
                 continue;
             }
+            // The walk goes by names, and a name on the way may have become a link.
+            if entry.path().to_str().is_some() && self.look(&name).is_err() {
+                continue;
+            }
             if paths.len() == LOOKED_AT {
                 break;
             }
@@ -60,13 +64,14 @@ impl Workspace {
         Ok(listed.join("\n"))
     }
 
-    /// Everything below a resolved path that is neither hidden, ignored nor git's, sorted; links
-    /// are not followed, errors are skipped.
+    /// Everything below a resolved path that is neither hidden, ignored, git's nor another session's,
+    /// sorted; links are not followed, errors are skipped. It tells names only: what is opened is
+    /// opened by [`Self::open_regular`].
     pub(super) fn walk(
         &self,
         path: &str,
         depth: Option<usize>,
-    ) -> impl Iterator<Item = DirEntry> + use<> {
+    ) -> impl Iterator<Item = DirEntry> + use<'_> {
         let start = if path == "." { self.root.clone() } else { self.root.join(path) };
         WalkBuilder::new(start)
             .max_depth(depth)
@@ -79,6 +84,11 @@ impl Workspace {
             .build()
             .flatten()
             .filter(|entry| entry.depth() > 0 || !is_dir(entry))
+            .filter(|entry| {
+                let path = entry.path().strip_prefix(&self.root).unwrap_or(entry.path());
+                let judged = self.judge_names(path, Purpose::Look);
+                judged.is_ok() || path.to_str().is_none()
+            })
     }
 
     /// A path of [`Self::walk`], relative to the root.

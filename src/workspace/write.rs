@@ -1,15 +1,17 @@
 //! Changing files: whole or not at all, noted in the journal first.
 
-use std::io::{ErrorKind, Read as _, Write as _};
-
+use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use cap_std::fs::{File, OpenOptions};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, OpenOptions};
 
+use super::edit::{self, Edit};
 use super::guard::Purpose;
 use super::journal::{Fingerprint, Written};
-use super::{Refusal, WHOLE_FILE_MAX, Workspace, edit, placeholder};
+use super::seen::SMALL;
+use super::{Refusal, WHOLE_FILE_MAX, Workspace, placeholder};
 
 /// What a write did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +22,8 @@ pub(super) enum Effect {
 }
 
 impl Workspace {
-    /// Replaces a file's content, or makes the file and its directories. Line ends and byte-order
-    /// mark stay as the file has them.
+    /// Replaces a file's content, or makes the file and its directories. Line ends, byte-order
+    /// mark and final newline stay as the file has them.
     pub fn write(&self, path: &str, content: &str) -> Result<String, Refusal> {
         let path = self.resolve_new(path, Purpose::Change)?;
         self.refuse_protected(&path)?;
@@ -29,32 +31,43 @@ impl Workspace {
         let old_text = old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
         placeholder::refuse(content, old_text.unwrap_or_default())?;
         let content = edit::in_style_of(old_text.unwrap_or_default(), content);
+        if let Some(old) = old.as_deref().filter(|old| *old != content.as_bytes()) {
+            self.refuse_unseen(&path, old)?;
+        }
+        if old.as_deref() != Some(content.as_bytes()) {
+            self.leave_to_person(&path, Some(content.as_bytes()))?;
+        }
         let effect = self.replace(&path, content.as_bytes(), old.as_deref())?;
+        self.note_wrote(&path, content.as_bytes(), true);
         let lines = content.lines().count();
+        let was = old_text.map_or(0, |text| text.lines().count());
         Ok(match effect {
             Effect::Created => format!("created {path} ({lines} lines)"),
+            Effect::Replaced if was > SMALL => format!(
+                "wrote {path} ({lines} lines, {was} before); edit_file changes a part of so long a \
+                 file at less cost"
+            ),
             Effect::Replaced => format!("wrote {path} ({lines} lines)"),
             Effect::Unchanged => format!("unchanged: {path} already has exactly this content"),
         })
     }
 
-    /// Replaces one passage of a file, or every occurrence of it.
-    pub fn edit(
-        &self,
-        path: &str,
-        old_text: &str,
-        new_text: &str,
-        replace_all: bool,
-    ) -> Result<String, Refusal> {
+    /// Replaces passages of a file: all that are given, or none.
+    pub fn edit(&self, path: &str, edits: &[Edit]) -> Result<String, Refusal> {
         let path = self.resolve(path, Purpose::Change)?;
         self.refuse_protected(&path)?;
         let bytes = self.bytes_if_there(&path)?;
         let bytes = bytes.ok_or_else(|| Refusal::failed(format!("{path} does not exist")))?;
-        let text = std::str::from_utf8(&bytes)
+        // One edit of what waits for a person builds on the other.
+        let text = self.proposed_content(&path).unwrap_or_else(|| bytes.clone());
+        let text = std::str::from_utf8(&text)
             .map_err(|_| Refusal::failed(format!("{path} is not UTF-8 text")))?;
-        placeholder::refuse(new_text, text)?;
-        let edited = edit::apply(&path, text, old_text, new_text, replace_all)?;
+        // Said first: what does not fit follows from it.
+        self.refuse_stale(&path, Some(&Fingerprint::of(&bytes)))?;
+        let edited = edit::apply(&path, text, edits)?;
+        self.leave_to_person(&path, Some(edited.text.as_bytes()))?;
         self.replace(&path, edited.text.as_bytes(), Some(&bytes))?;
+        self.note_wrote(&path, edited.text.as_bytes(), false);
         Ok(edited.summary)
     }
 
@@ -62,7 +75,7 @@ impl Workspace {
     pub fn delete(&self, path: &str) -> Result<String, Refusal> {
         let path = self.resolve_entry(path, Purpose::Change)?;
         self.refuse_protected(&path)?;
-        let metadata = match self.dir.symlink_metadata(&path) {
+        let metadata = match self.look(&path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Err(Refusal::failed(format!("{path} does not exist")));
@@ -79,8 +92,11 @@ impl Workspace {
         }
         let before =
             self.fingerprint(&path).map_err(|error| self.failed("reading", &path, error))?;
+        self.refuse_stale(&path, before.as_ref())?;
+        self.leave_to_person(&path, None)?;
         self.note(&path, None, before)?;
-        self.dir.remove_file(&path).map_err(|error| self.failed("deleting", &path, error))?;
+        self.unlink(&path).map_err(|error| self.failed("deleting", &path, error))?;
+        self.note_deleted(&path);
         Ok(format!("deleted {path}"))
     }
 
@@ -122,57 +138,6 @@ impl Workspace {
     /// Forgets everything.
     pub fn clear_journal(&self) -> anyhow::Result<()> {
         self.journal.borrow_mut().retain(|_| false)
-    }
-
-    /// A regular file's content, `None` when nothing is there.
-    pub(super) fn bytes_if_there(&self, path: &str) -> Result<Option<Vec<u8>>, Refusal> {
-        let file = match self.dir.symlink_metadata(path) {
-            Ok(_) => self.open_regular(path)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(self.unreadable(path, error)),
-        };
-        let mut bytes = Vec::new();
-        file.take(WHOLE_FILE_MAX + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| self.unreadable(path, error))?;
-        if bytes.len() as u64 > WHOLE_FILE_MAX {
-            return Err(Refusal::failed(format!(
-                "{path} is larger than {} MiB; read parts of it with offset and limit",
-                WHOLE_FILE_MAX >> 20
-            )));
-        }
-        Ok(Some(bytes))
-    }
-
-    /// Opens a file for reading, unless it is a directory, device, FIFO or socket.
-    pub(super) fn open_regular(&self, path: &str) -> Result<File, Refusal> {
-        let mut options = OpenOptions::new();
-        options.read(true);
-        #[cfg(unix)]
-        {
-            use cap_std::fs::OpenOptionsExt as _;
-            // A FIFO nobody writes to would otherwise block us for ever.
-            let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-            options.custom_flags(flags.bits().cast_signed());
-        }
-        let special = || Refusal::guard(format!("Security: {path} is not a regular file"));
-        // Asked before as well: merely opening some devices does something.
-        match self.dir.metadata(path) {
-            Ok(metadata) if metadata.is_dir() => {
-                return Err(Refusal::failed(format!("{path} is a directory; use list_files")));
-            }
-            Ok(metadata) if !metadata.is_file() => return Err(special()),
-            Ok(_) | Err(_) => {}
-        }
-        let file = self
-            .dir
-            .open_with(path, &options)
-            .map_err(|error| self.failed("opening", path, error))?;
-        if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-            Ok(file)
-        } else {
-            Err(special())
-        }
     }
 
     /// The one way content gets into the tree. `path` is resolved, `old` is what is there.
@@ -220,33 +185,42 @@ impl Workspace {
         self.state_dir.join("set-aside").join(format!("{content}-{name}"))
     }
 
-    /// Writes beside the file and renames over it, so that nobody ever sees half of it.
+    /// Writes beside the file and renames over it, so that nobody ever sees half of it, and what
+    /// else has a link to the old file keeps it as it is.
     fn put(&self, path: &str, content: &[u8], replaces: bool) -> std::io::Result<()> {
-        if let Some((parent, _)) = path.rsplit_once('/') {
-            self.dir.create_dir_all(parent)?;
-        }
-        let temporary = temporary_name(path);
+        let (dir, name) = self.make_place(path)?;
+        let temporary = temporary_name(name);
         // Left over from a crash, or nothing.
-        let _ = self.dir.remove_file(&temporary);
-        let written = (|| {
-            let mut options = OpenOptions::new();
-            let mut file = self.dir.open_with(&temporary, options.write(true).create_new(true))?;
-            file.write_all(content)?;
-            if replaces {
-                file.set_permissions(self.dir.metadata(path)?.permissions())?;
-            }
-            self.dir.rename(&temporary, &self.dir, path)
-        })();
+        let _ = dir.remove_file(&temporary);
+        let written = put_in(&dir, name, &temporary, content, replaces);
         if written.is_err() {
-            let _ = self.dir.remove_file(&temporary);
+            let _ = dir.remove_file(&temporary);
         }
         written
     }
 
+    /// Like [`Self::put`], with this mode.
+    pub(super) fn put_as(&self, path: &str, content: &[u8], mode: u32) -> std::io::Result<()> {
+        self.put(path, content, false)?;
+        #[cfg(unix)]
+        {
+            use cap_std::fs::PermissionsExt as _;
+            let (dir, name) = self.place(path)?;
+            let mut options = OpenOptions::new();
+            let file = dir.open_with(name, options.read(true).follow(FollowSymlinks::No))?;
+            file.set_permissions(cap_std::fs::Permissions::from_mode(mode))?;
+        }
+        #[cfg(not(unix))]
+        let _ = mode;
+        Ok(())
+    }
+
     /// Removes the temporary file of a write that a crash cut short.
     pub(super) fn sweep_temporary(&self) {
-        if let Some(path) = self.journal.borrow().last() {
-            let _ = self.dir.remove_file(temporary_name(path));
+        if let Some(path) = self.journal.borrow().last()
+            && let Ok((dir, name)) = self.place(path)
+        {
+            let _ = dir.remove_file(temporary_name(name));
         }
     }
 
@@ -267,13 +241,14 @@ impl Workspace {
 
     /// Of what is there now; a link counts as the path it holds, like in git.
     pub(super) fn fingerprint(&self, path: &str) -> std::io::Result<Option<Fingerprint>> {
-        match self.dir.symlink_metadata(path) {
+        match self.look(path) {
             Ok(metadata) if metadata.is_symlink() => {
-                let target = self.dir.read_link_contents(path)?;
+                let target = self.link_target(path)?;
                 Ok(Some(Fingerprint::of(target.as_os_str().as_encoded_bytes())))
             }
             Ok(metadata) if metadata.is_file() => {
-                Fingerprint::of_reader(self.dir.open(path)?).map(Some)
+                let file = self.open_regular(path).map_err(std::io::Error::other)?;
+                Fingerprint::of_reader(file).map(Some)
             }
             Ok(_) => Err(std::io::Error::other("not a regular file")),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -282,130 +257,40 @@ impl Workspace {
     }
 }
 
+/// Writes a new file of the given mode, then gives it the name.
+fn put_in(
+    dir: &Dir,
+    name: &str,
+    temporary: &str,
+    content: &[u8],
+    replaces: bool,
+) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    let old = replaces.then(|| dir.symlink_metadata(name)).transpose()?;
+    let permissions = old.filter(cap_std::fs::Metadata::is_file).map(|old| old.permissions());
+    #[cfg(unix)]
+    if let Some(permissions) = &permissions {
+        use cap_std::fs::{OpenOptionsExt as _, PermissionsExt as _};
+        // From the first byte on no more people can read it than could before.
+        options.mode(permissions.mode() & 0o777);
+    }
+    let mut file = dir.open_with(temporary, &options)?;
+    file.write_all(content)?;
+    if let Some(permissions) = permissions {
+        file.set_permissions(permissions)?;
+    }
+    dir.rename(temporary, dir, name)
+}
+
 /// Hidden, in the same directory (a rename does not cross file systems), and the same each time
 /// so that what a crash leaves is found again.
-fn temporary_name(path: &str) -> String {
+fn temporary_name(name: &str) -> String {
     // The longest name most file systems hold is 255 bytes.
     const MOST: usize = 200;
-    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let slash = if parent.is_empty() { "" } else { "/" };
     let end = (0..=name.len().min(MOST)).rev().find(|end| name.is_char_boundary(*end));
-    format!("{parent}{slash}.{}.cowork-new", &name[..end.unwrap_or(0)])
+    format!(".{}.cowork-new", &name[..end.unwrap_or(0)])
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::testing::Tree;
-    use super::*;
-
-    #[test]
-    fn writing_says_what_it_did() {
-        let tree = Tree::new();
-        let write = |text| tree.workspace.write("a/b/c.txt", text).unwrap();
-        assert_eq!(write("1\n2\n"), "created a/b/c.txt (2 lines)");
-        assert_eq!(write("1\n"), "wrote a/b/c.txt (1 lines)");
-        assert!(write("1\n").starts_with("unchanged"));
-        assert_eq!(std::fs::read_dir(tree.root().join("a/b")).unwrap().count(), 1);
-        let huge = "x".repeat(WHOLE_FILE_MAX as usize + 1);
-        assert!(tree.workspace.write("huge", &huge).unwrap_err().message.contains("2 MiB"));
-        tree.put("huge", &huge);
-        assert!(tree.workspace.edit("huge", "x", "y", true).is_err());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn the_mode_is_kept_and_hard_links_are_not_written_through() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let tree = Tree::new();
-        tree.put("run.sh", "old");
-        let path = tree.root().join("run.sh");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o751)).unwrap();
-        std::fs::hard_link(&path, tree.root().join("twin")).unwrap();
-        tree.workspace.write("run.sh", "new").unwrap();
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o751);
-        assert_eq!(tree.get("twin"), "old");
-    }
-
-    #[test]
-    fn left_out_code_is_refused_unless_it_was_there() {
-        let tree = Tree::new();
-        for line in [
-            "// ... rest of the code unchanged ...",
-            "    # ... existing code ...",
-            "/* rest of file remains the same */",
-            "<!-- ... rest of the file ... -->",
-            "... existing code ...",
-            "// … rest of code",
-        ] {
-            let refusal = tree.workspace.write("a", &format!("x\n{line}\n")).unwrap_err();
-            assert!(refusal.message.contains("line 2 stands for code"), "{refusal}");
-            tree.put("b", "x\n");
-            assert!(tree.workspace.edit("b", "x", line, false).is_err());
-            tree.put("c", &format!("{line}\nzz\n"));
-            tree.workspace.edit("c", "zz", &format!("y\n{line}"), false).unwrap();
-        }
-        for line in [
-            "// existing code paths that need a lock are listed in LOCKS.md",
-            "x = '...'",
-            "* rest",
-        ] {
-            tree.workspace.write("d", line).unwrap();
-        }
-    }
-
-    #[test]
-    fn the_journal_survives_and_tells_tools_from_people() {
-        let tree = Tree::new();
-        tree.put("old", "before");
-        tree.put("gone", "before");
-        tree.workspace.write("old", "by a tool").unwrap();
-        tree.workspace.write("new", "by a tool").unwrap();
-        tree.workspace.delete("gone").unwrap();
-        let next = tree.reopened();
-        assert_eq!(next.written_paths(), ["gone", "new", "old"]);
-        assert!(next.written_paths().iter().all(|path| next.is_as_written(path)));
-        tree.put("new", "by a person");
-        tree.put("gone", "by a person");
-        assert!(!next.is_as_written("new") && !next.is_as_written("gone"));
-        assert!(!next.is_as_written("never written"));
-        next.adopt(&["new".to_owned()]).unwrap();
-        assert!(next.is_as_written("new"));
-        next.forget(&["new".to_owned(), "gone".to_owned()]).unwrap();
-        assert_eq!(tree.reopened().written_paths(), ["old"]);
-        next.clear_journal().unwrap();
-        assert!(tree.reopened().journal_entries().is_empty());
-    }
-
-    #[test]
-    fn a_crash_between_journal_and_rename_leaves_one_of_the_two() {
-        let tree = Tree::new();
-        tree.put("src/a", "before");
-        let before = Some(Fingerprint::of(b"before"));
-        tree.workspace.note("src/a", Some(Fingerprint::of(b"after")), before).unwrap();
-        tree.put(&temporary_name("src/a"), "aft");
-        let next = tree.reopened();
-        assert!(next.is_as_written("src/a"), "the write never happened");
-        assert!(!tree.root().join(temporary_name("src/a")).exists());
-        tree.put("src/a", "after");
-        assert!(next.is_as_written("src/a"), "the write happened");
-        tree.put("src/a", "aft");
-        assert!(!next.is_as_written("src/a"));
-    }
-
-    #[test]
-    fn a_broken_journal_makes_every_file_a_persons() {
-        let tree = Tree::new();
-        tree.workspace.write("a", "x").unwrap();
-        let state = tree.root().parent().unwrap().join("state/todo/written.json");
-        std::fs::write(state, "{").unwrap();
-        assert!(!tree.reopened().is_as_written("a"));
-    }
-
-    #[test]
-    fn a_write_that_cannot_be_noted_does_not_happen() {
-        let tree = Tree::new();
-        std::fs::remove_dir_all(tree.root().parent().unwrap().join("state")).unwrap();
-        assert!(tree.workspace.write("a", "x").unwrap_err().message.contains("was not touched"));
-        assert!(!tree.root().join("a").exists());
-    }
-}
+mod tests;

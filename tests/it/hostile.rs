@@ -1,10 +1,12 @@
-//! Commands that mean harm, given by the model: none of them reaches what it wants. Each says
-//! `GOT IN` when it did, and the world around the working tree is compared as well.
+//! Calls that mean harm, given by the model: none of them reaches what it wants. A command says
+//! `GOT IN` when it did, and the world around the working tree is compared as well; the file tools
+//! have attempts of their own.
 //!
 //! Commands that the program's manners refuse anyway (`git reset`, `&`) are spelled so that the
 //! manners do not see them: here only the kernel's walls count.
 
 mod fetching;
+mod files;
 mod leaks;
 mod levels;
 mod nested;

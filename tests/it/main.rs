@@ -38,6 +38,8 @@ mod exit_codes;
 mod faults;
 mod feedback;
 mod git_hooks;
+#[cfg(unix)]
+mod hands;
 mod harness;
 mod hooks;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,161 @@
+//! What git reads of the working tree for its own ends: attributes, submodules, hooks, and
+//! configuration that another file of configuration includes.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::Git;
+use super::output::nul_texts;
+
+/// The hooks there are (githooks(5)), for a folder of hooks that holds everything.
+const HOOKS: [&str; 28] = [
+    "applypatch-msg",
+    "pre-applypatch",
+    "post-applypatch",
+    "pre-commit",
+    "pre-merge-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "pre-rebase",
+    "post-checkout",
+    "post-merge",
+    "pre-push",
+    "pre-receive",
+    "update",
+    "proc-receive",
+    "post-receive",
+    "post-update",
+    "reference-transaction",
+    "push-to-checkout",
+    "pre-auto-gc",
+    "post-rewrite",
+    "sendemail-validate",
+    "fsmonitor-watchman",
+    "p4-changelist",
+    "p4-prepare-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "post-index-change",
+];
+
+/// Paths of the working tree, from the top.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AlsoRead {
+    /// Files; some may not be there.
+    pub files: BTreeSet<String>,
+    /// Folders of which every file counts.
+    pub folders: BTreeSet<String>,
+}
+
+impl Git {
+    /// What git reads of the working tree: every tracked file of attributes, the list of submodules,
+    /// the folder of hooks and files of configuration, where they lie in the tree.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn also_read(&self) -> Result<AlsoRead> {
+        let list = self.read(["--no-literal-pathspecs", "ls-files", "-z", "--cached", "--"]);
+        let list = list.args([":(top,glob,icase)**/.gitattributes", ":(top,icase).gitmodules"]);
+        let mut files: BTreeSet<String> = nul_texts(&list.checked()?.stdout).collect();
+        let mut folders = BTreeSet::new();
+        let hooks = self.hooks_folder()?;
+        match self.in_tree(&hooks) {
+            Some(top) if top.is_empty() => files.extend(HOOKS.map(str::to_owned)),
+            Some(folder) => {
+                folders.insert(folder);
+            }
+            None => {}
+        }
+        // The name it goes by may be a link, and as such a file.
+        if let Some(name) = self.config_get("core.hooksPath")? {
+            let named = self.named_in_tree(&self.top().join(name));
+            files.extend(named.filter(|path| !folders.contains(path)));
+        }
+        let list = self.read(["config", "--list", "--show-origin", "--name-only", "--null"]);
+        let origins: BTreeSet<String> = nul_texts(&list.checked()?.stdout)
+            .filter_map(|field| field.strip_prefix("file:").map(str::to_owned))
+            .collect();
+        for origin in origins {
+            let path = self.top().join(origin);
+            files.extend(self.in_tree(&path).filter(|path| !path.is_empty()));
+            files.extend(self.named_in_tree(&path));
+        }
+        Ok(AlsoRead { files, folders })
+    }
+
+    /// A path that really lies in the working tree and not in the repository, from the top.
+    fn in_tree(&self, path: &Path) -> Option<String> {
+        let top = self.top().canonicalize().ok()?;
+        // What is not there yet may come.
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let inside = real.strip_prefix(&top).or_else(|_| real.strip_prefix(self.top())).ok()?;
+        self.outside_git(inside)
+    }
+
+    /// The name by which a path lies in the working tree, if it does.
+    fn named_in_tree(&self, path: &Path) -> impl Iterator<Item = String> + use<> {
+        let inside = path.strip_prefix(self.top()).ok();
+        let named = inside.and_then(|inside| self.outside_git(inside));
+        named.filter(|named| !named.is_empty()).into_iter()
+    }
+
+    fn outside_git(&self, inside: &Path) -> Option<String> {
+        use std::path::Component::{CurDir, Normal};
+        let mut names = Vec::new();
+        for component in inside.components() {
+            match component {
+                CurDir => {}
+                Normal(name) => names.push(name.to_str()?),
+                _ => return None,
+            }
+        }
+        (names.first() != Some(&".git")).then(|| names.join("/"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    fn texts(set: &BTreeSet<String>) -> Vec<&str> {
+        set.iter().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn hooks_attributes_and_included_configuration_of_the_tree() {
+        let repo = Repo::with_commit();
+        assert_eq!(repo.git().also_read().unwrap(), AlsoRead::default());
+        for path in [".gitattributes", "a/b/.gitattributes", ".gitmodules", "a/.gitmodules"] {
+            repo.file(path, "");
+        }
+        repo.commit_all("files");
+        repo.file("etc/gitconfig", "[a]\n\tb = c\n");
+        repo.run(&["config", "include.path", "../etc/gitconfig"]);
+        repo.run(&["config", "core.hooksPath", ".githooks"]);
+        let read = repo.git().also_read().unwrap();
+        let files = [".gitattributes", ".gitmodules", "a/b/.gitattributes", "etc/gitconfig"];
+        assert_eq!(texts(&read.files), files);
+        assert_eq!(texts(&read.folders), [".githooks"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_of_hooks_behind_a_link_is_found_and_so_is_the_link() {
+        let repo = Repo::with_commit();
+        repo.file("scripts/hooks/pre-commit", "");
+        std::os::unix::fs::symlink("scripts/hooks", repo.path(".githooks")).unwrap();
+        repo.run(&["config", "core.hooksPath", ".githooks"]);
+        let read = repo.git().also_read().unwrap();
+        assert_eq!(texts(&read.files), [".githooks"]);
+        assert_eq!(texts(&read.folders), ["scripts/hooks"]);
+        repo.run(&["config", "core.hooksPath", "."]);
+        let read = repo.git().also_read().unwrap();
+        assert!(read.folders.is_empty() && read.files.contains("pre-commit"));
+        repo.run(&["config", "core.hooksPath", "/nowhere/hooks"]);
+        assert_eq!(repo.git().also_read().unwrap(), AlsoRead::default());
+    }
+}

@@ -1,0 +1,145 @@
+//! What is taken for a command's work.
+
+use std::rc::Rc;
+
+use super::super::testing::Tree;
+use super::*;
+
+/// A repository that tracks `src/` and where every other file is uncommitted.
+struct Listing(PathBuf);
+
+impl Tracking for Listing {
+    fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>> {
+        let mut found = BTreeSet::new();
+        let mut folders = vec![self.0.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder)? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let path = path.strip_prefix(&self.0)?.to_string_lossy().into_owned();
+                    found.extend((!path.starts_with(".git/")).then_some(path));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool> {
+        Ok(self.uncommitted()?.contains(path))
+    }
+
+    fn tracks_below(&self, folder: &str) -> anyhow::Result<bool> {
+        Ok(folder == "src")
+    }
+
+    fn ignored(&self) -> anyhow::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn submodules(&self) -> anyhow::Result<BTreeSet<String>> {
+        Ok(BTreeSet::from(["vendor/lib".to_owned()]))
+    }
+
+    fn acted_on(&self) -> anyhow::Result<ActedOn> {
+        Ok(ActedOn::default())
+    }
+}
+
+fn tree() -> Tree {
+    Tree::with(|options| options.tracking = Some(Rc::new(Listing(options.root.clone()))))
+}
+
+#[test]
+fn what_was_there_before_is_not_the_commands() {
+    let tree = tree();
+    tree.put("mine", "a person's");
+    let watch = tree.workspace.watch().unwrap();
+    tree.put("mine", "still a person's");
+    tree.put("made", "by the command");
+    assert!(watch.end().unwrap().bulk.is_empty());
+    assert_eq!(tree.workspace.written_paths(), ["made"]);
+    assert!(tree.workspace.is_as_written("made"));
+    tree.put("later", "a person's");
+    tree.workspace.take_left_effects().unwrap();
+    assert_eq!(tree.workspace.written_paths(), ["made"]);
+}
+
+#[test]
+fn what_a_command_does_to_a_persons_file_can_be_undone() {
+    let tree = tree();
+    for name in ["changed", "gone", "untouched"] {
+        tree.put(name, name);
+    }
+    let watch = tree.workspace.watch().unwrap();
+    tree.put("changed", "by the command");
+    std::fs::remove_file(tree.root().join("gone")).unwrap();
+    watch.end().unwrap();
+    let kept = tree.workspace.take_set_aside();
+    let names: Vec<_> = kept.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(names, ["changed", "gone"]);
+    for (path, copy) in kept {
+        assert_eq!(std::fs::read_to_string(copy).unwrap(), path);
+    }
+    assert!(tree.workspace.written_paths().is_empty());
+}
+
+#[test]
+fn what_a_tool_wrote_stays_a_tools_when_a_command_formats_it() {
+    let tree = tree();
+    assert!(tree.workspace.write("vendor/lib/a", "a").is_err(), "a submodule is not filled");
+    tree.workspace.write("formatted", "a").unwrap();
+    tree.workspace.write("edited", "a").unwrap();
+    tree.put("edited", "by a person");
+    let watch = tree.workspace.watch().unwrap();
+    tree.put("formatted", "a\n");
+    tree.put("edited", "by a person\n");
+    watch.end().unwrap();
+    assert!(tree.workspace.is_as_written("formatted"));
+    assert!(!tree.workspace.is_as_written("edited"));
+}
+
+#[test]
+fn a_dropped_or_killed_command_had_effects_too() {
+    let tree = tree();
+    let watch = tree.workspace.watch().unwrap();
+    tree.put("made", "x");
+    drop(watch);
+    assert_eq!(tree.workspace.written_paths(), ["made"]);
+    std::mem::forget(tree.workspace.watch().unwrap());
+    tree.put("more", "x");
+    assert_eq!(tree.reopened().written_paths(), ["made", "more"]);
+}
+
+#[test]
+fn what_is_made_long_after_we_died_is_a_persons() {
+    let tree = tree();
+    tree.workspace.write("written", "a tool's").unwrap();
+    std::mem::forget(tree.workspace.watch().unwrap());
+    let note = std::fs::File::options().append(true).open(tree.workspace.note_file()).unwrap();
+    note.set_modified(SystemTime::now() - 3 * BEAT).unwrap();
+    tree.put("later", "a person's");
+    tree.put("written", "a tool's, edited by a person");
+    let reopened = tree.reopened();
+    assert_eq!(reopened.written_paths(), ["written"]);
+    assert!(!reopened.is_as_written("written"));
+    assert!(!tree.workspace.note_file().exists());
+}
+
+#[test]
+fn many_files_in_a_new_folder_are_bulk_and_in_a_known_one_are_not() {
+    let tree = tree();
+    let watch = tree.workspace.watch().unwrap();
+    for n in 0..=BULK_FILES {
+        tree.put(&format!("src/generated-{n}"), "");
+        tree.put(&format!("src/vendor/lib/{n}"), "");
+    }
+    tree.put("small/one", "");
+    assert_eq!(watch.end().unwrap().bulk, [("src/vendor".to_owned(), BULK_FILES + 1)]);
+    let written = tree.workspace.written_paths();
+    assert!(written.contains(&"src/generated-0".to_owned()));
+    assert!(written.contains(&"small/one".to_owned()));
+    assert!(!written.iter().any(|path| path.starts_with("src/vendor")));
+    assert_eq!(tree.workspace.bulk(), [("src/vendor".to_owned(), BULK_FILES + 1)]);
+}
