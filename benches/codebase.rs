@@ -1,7 +1,7 @@
 //! What finding the map of a code base costs, next to what git takes to look through the same
 //! files: with nothing known, with everything known, and after a few files changed. A session pays
 //! it once, at its first request. Ours and git's samples alternate; medians are compared.
-#![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
 
 #[path = "../tests/it/support/mod.rs"]

@@ -163,7 +163,7 @@ fn is_private(defined: &Definition, file: &Ranked<'_>) -> bool {
 
 fn weight(name: &str, mentions: &BTreeSet<String>) -> f64 {
     let mentioned = if mentions.contains(&name.to_lowercase()) { MENTIONED } else { 1.0 };
-    let plain = name.chars().all(|c| c.is_lowercase());
+    let plain = name.chars().all(char::is_lowercase);
     let minor = if plain || name.starts_with('_') || name.len() < 4 { MINOR } else { 1.0 };
     mentioned * minor
 }
