@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::guard::means;
 use super::journal::{Fingerprint, Written};
-use super::{Refusal, Workspace};
+use super::{Refusal, Workspace, whole};
 
 const FILE: &str = "proposed.json";
 /// Files of a folder of hooks that are looked after; more are no hooks.
@@ -336,10 +336,7 @@ impl Workspace {
 
     fn save_decisions(&self, decisions: &Decisions) -> anyhow::Result<()> {
         let file = self.state_dir.join(FILE);
-        let saving = || format!("writing {}", file.display());
-        let new = file.with_extension("json.new");
-        std::fs::write(&new, serde_json::to_vec_pretty(decisions)?).with_context(saving)?;
-        std::fs::rename(&new, &file).with_context(saving)
+        whole::replace(&file, &serde_json::to_vec_pretty(decisions)?)
     }
 }
 

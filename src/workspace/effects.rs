@@ -12,9 +12,9 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::Workspace;
 use super::acted_on::{ActedOn, Was};
 use super::journal::Written;
+use super::{Workspace, whole};
 
 const FILE: &str = "command.json";
 /// How often a running command is noted to be still running.
@@ -119,10 +119,7 @@ impl Workspace {
             let acted_on = self.acted_on_now()?;
             let before = Before { uncommitted, as_written, theirs, acted_on };
             let bytes = serde_json::to_vec(&before)?;
-            let (note, new) = (self.note_file(), self.note_file().with_extension("json.new"));
-            let writing = || format!("writing {}", note.display());
-            std::fs::write(&new, bytes).with_context(writing)?;
-            std::fs::rename(&new, &note).with_context(writing)?;
+            whole::replace(&self.note_file(), &bytes)?;
         }
         Ok(Watch(self))
     }

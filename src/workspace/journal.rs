@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
+use super::whole;
+
 const FILE: &str = "written.json";
 
 /// A content's length and hash.
@@ -174,10 +176,6 @@ impl Journal {
     fn save(&self) -> anyhow::Result<()> {
         let stored =
             Stored { written: self.entries.values().cloned().collect(), last: self.last.clone() };
-        let saving = || format!("writing {}", self.file.display());
-        let bytes = serde_json::to_vec_pretty(&stored).with_context(saving)?;
-        let temporary = self.file.with_extension("json.new");
-        std::fs::write(&temporary, bytes).with_context(saving)?;
-        std::fs::rename(&temporary, &self.file).with_context(saving)
+        whole::replace(&self.file, &serde_json::to_vec_pretty(&stored)?)
     }
 }

@@ -30,6 +30,7 @@ mod seen;
 mod shell;
 mod troubles;
 mod walk;
+mod whole;
 mod write;
 
 use std::cell::{OnceCell, RefCell};
