@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::forge::{Address, Program, Request, without_credentials};
 use crate::git::{Git, Oid, Push, RefName};
-use crate::record::Delivery;
+use crate::record::{Delivery, LOGS, Published, logs};
 use crate::session::{RefNames, Session, SessionName, merged, review_base};
 
 /// The text of the request, in the session's folder of J, for a person to copy.
@@ -212,7 +212,38 @@ fn push_all(
         with_recorder(context, held, &session.name, &session.tip, |recorder| {
             recorder.keep_code_branch(commit)
         })?;
+        return Ok(());
     }
+    publish_logs(context, held, session, remote)
+}
+
+/// Pushes the logs of the session's checks as notes. The branch is pushed by then, so a remote
+/// that takes no notes is a warning.
+fn publish_logs(
+    context: &Context,
+    held: &Held,
+    session: &Session,
+    remote: &str,
+) -> anyhow::Result<()> {
+    let published = with_recorder(context, held, &session.name, &session.tip, |recorder| {
+        recorder.publish_logs(session, remote, context.attended)
+    });
+    let why = match published {
+        Ok(Published::Done(0)) => return Ok(()),
+        Ok(Published::Done(logs)) => {
+            let what = if logs == 1 { "log" } else { "logs" };
+            let text = format!("pushed {logs} check {what} to refs/notes/{LOGS} on {remote}");
+            context.ui.emit(Event::Note { text });
+            return Ok(());
+        }
+        Ok(Published::Refused(said)) => said,
+        Err(error) => format!("{error:#}"),
+    };
+    let text = format!(
+        "the check logs were not pushed to refs/notes/{LOGS} on {remote}: {}; the branch was",
+        why.trim()
+    );
+    context.ui.emit(Event::Warning { text });
     Ok(())
 }
 
@@ -322,6 +353,10 @@ fn say_what_would_be(
         let tags = context.git()?.list_refs(&[&root])?;
         let names: Vec<&str> = tags.iter().map(|tag| tag.name.short()).collect();
         let _ = writeln!(out, "Tags     {}", names.join(", "));
+    }
+    let logs = logs(session).len();
+    if logs > 0 && !args.without_artifacts {
+        let _ = writeln!(out, "Logs     of {logs} checks to refs/notes/{LOGS}");
     }
     let draft = if args.draft { ", as a draft" } else { "" };
     match (program, place) {

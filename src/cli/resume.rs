@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::context::Context;
+use super::restore::with_recorder;
 use super::run::{self, Extent, Held};
 use super::{Answer, new, parse_stage, start, upstream};
 use crate::error::{Error, Kind};
@@ -59,6 +60,7 @@ pub(super) fn go_on(
         may_leave(context, git, session, &target, &format!("going back to before {stage}"))
     })?;
     new::require_not_sparse(git, &session.name)?;
+    bring_logs(context, &held, &session)?;
     context
         .ui
         .emit(Event::SessionStarted { branch: refs.short_branch(&session.name), resumed: true });
@@ -71,6 +73,21 @@ pub(super) fn go_on(
         run::models(context)?
     };
     run::run_session(context, &held, &models, session, extent)
+}
+
+/// Makes the logs that the session's commits name readable here: in a clone they are fetched from
+/// where its branch came from. Nobody needs them to go on.
+fn bring_logs(context: &Context, held: &Held, session: &Session) -> anyhow::Result<()> {
+    let branch = context.refs()?.short_branch(&session.name);
+    let remote = held.git.default_remote(&branch)?;
+    let brought = with_recorder(context, held, &session.name, &session.tip, |recorder| {
+        recorder.bring_logs(session, remote.as_deref(), context.attended)
+    });
+    if let Err(error) = brought {
+        let text = format!("the logs of earlier checks were not fetched: {error:#}");
+        context.ui.emit(Event::Warning { text });
+    }
+    Ok(())
 }
 
 /// Says what the session leaves behind on its way to `target`. On a terminal a person whom that

@@ -10,6 +10,7 @@ use crate::config::Budget;
 use crate::git::{Git, RefName};
 use crate::model::budget;
 use crate::pipeline::verify::changed_since_approval;
+use crate::record::{LOGS, logs_elsewhere};
 use crate::session::{
     Details, Entry, Kept, Kind, Session, SessionName, State, StateDir, Status, Verdict, Waiting,
     key,
@@ -42,6 +43,7 @@ pub(super) fn run(context: &Context, args: SessionArg) -> Answer {
     }
     text += &yours(git, &name)?;
     text += &kept(&status, &details);
+    text += &logs(context, git, &status)?;
     let there = match &place {
         Place::Elsewhere(path) if status.state == State::InProgress => format!("cd {path} && "),
         _ => String::new(),
@@ -117,6 +119,28 @@ fn kept(status: &Status, details: &Details) -> String {
     }
     kept.extend(details.kept.as_ref().and_then(|draft| kept_draft(status, draft)));
     if kept.is_empty() { String::new() } else { format!("Kept     {}\n", kept.join("; ")) }
+}
+
+/// How to get the logs of checks that the session's commits name and that another clone has.
+fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String> {
+    let missing = logs_elsewhere(git, &status.session)?;
+    let mut elsewhere = false;
+    for log in &missing {
+        elsewhere |= git.object(log)?.is_none();
+    }
+    let branch = context.refs()?.short_branch(&status.session.name);
+    let Some(remote) = git.default_remote(&branch)?.filter(|_| elsewhere) else {
+        return Ok(String::new());
+    };
+    let notes = format!("refs/notes/{LOGS}");
+    // A fetch into the ref itself would be refused where this clone has logs of its own.
+    let fetch = match git.resolve(&notes)? {
+        None => format!("git fetch {remote} {notes}:{notes}"),
+        Some(_) => format!(
+            "git fetch {remote} {notes}:{notes}-{remote} && git notes --ref {LOGS} merge {LOGS}-{remote}"
+        ),
+    };
+    Ok(format!("Logs     {} of checks not in this clone: {fetch}\n", plural(missing.len(), "log")))
 }
 
 /// `draft 2 of prd, not finished (git show …)`

@@ -27,6 +27,7 @@ mod libgit2;
 mod locate;
 mod merge;
 mod name;
+mod notes;
 mod output;
 mod paths;
 mod put_back;

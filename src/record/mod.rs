@@ -15,6 +15,7 @@ mod kept;
 mod labels;
 mod landed;
 mod leaks;
+mod logs;
 mod mend;
 mod merge;
 mod retire;
@@ -26,6 +27,7 @@ pub use credit::Credit;
 pub use delivery::Delivery;
 pub use kept::{BroughtBack, DraftEnding, DraftNotes};
 pub use leaks::Leak;
+pub use logs::{LOGS, Published, logs, logs_elsewhere};
 pub use merge::Obstacle;
 
 use std::fmt;
@@ -304,6 +306,7 @@ impl Recorder<'_> {
         task.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
         let subject = self.subject(Stage::Coding.name(), &format!("{} {}", task.id, task.title));
         let message = Message { subject, body: task.body.clone(), trailers };
+        self.keep_logs(&task.evidence)?;
         point("task.before-commit");
         let recorded = self.commit(tip, &self.changes()?, &message)?;
         point("task.after-commit");
@@ -330,6 +333,7 @@ impl Recorder<'_> {
         }
         let subject = self.subject(record.stage.name(), &record.summary);
         let message = Message { subject, body: record.body.clone(), trailers };
+        self.keep_logs(&record.evidence)?;
         // Until somebody has compared what is committed with what was approved.
         self.state.set_note(UNCOMPARED, Some(&tip.to_string()))?;
         point("stage.before-commit");

@@ -23,6 +23,8 @@ mod budget;
 mod changes;
 mod changes_met;
 #[cfg(unix)]
+mod check_logs;
+#[cfg(unix)]
 mod circles;
 mod codebase;
 mod coding;

@@ -171,6 +171,8 @@ impl Pipeline<'_> {
     /// is the one of this run, and while git keeps it `git cat-file -p` prints it.
     fn keep_log(&self, command: &str, tree: &Oid, result: &CommandResult) -> anyhow::Result<Oid> {
         let (output, ending) = (output_of(result), result.ending());
+        // It is published with the session: no key that a test prints may be in it.
+        let output = self.env.workspace.secrets().blanked(&output);
         self.env.git.store_blob(format!("$ {command}\ntree {tree}\n\n{output}\n\n{ending}\n"))
     }
 

@@ -1,0 +1,192 @@
+//! The logs that `Cowork-Evidence` names, kept as notes: the note of a log's blob in
+//! `refs/notes/cowork` is that blob. `git gc` leaves it, `git notes --ref cowork show BLOB` prints
+//! it, and notes of two clones merge without a conflict.
+
+use std::fs::File;
+
+use anyhow::Context as _;
+
+use super::Recorder;
+use crate::git::{Git, Oid, Push, PushOutcome, RefName};
+use crate::session::{Session, key};
+
+/// The notes of all sessions of a repository, here and on a remote: `refs/notes/cowork`.
+pub const LOGS: &str = "cowork";
+/// A remote's notes while they are brought together with ours.
+const FETCHED: &str = "cowork-fetched";
+/// How often publishing begins again because somebody else published in between.
+const TRIES: usize = 3;
+
+/// What came of publishing logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// The remote has them all; so many were new to it.
+    Done(usize),
+    /// The remote does not take them, in its words.
+    Refused(String),
+}
+
+impl Recorder<'_> {
+    /// Gives each log its note before the commit that names it: what a commit names can be read
+    /// as long as the commit exists.
+    pub(super) fn keep_logs(&self, evidence: &[String]) -> anyhow::Result<()> {
+        if evidence.is_empty() {
+            return Ok(());
+        }
+        let _lock = lock(self.git)?;
+        evidence.iter().filter_map(|run| log_of(run)).try_for_each(|log| {
+            self.git.note_blob(LOGS, log).with_context(|| format!("keeping the log {log}"))
+        })
+    }
+
+    /// Makes the logs that the session's commits name readable here: those of sessions older than
+    /// the notes get one, those of another clone are fetched from `remote`. Answers with how many
+    /// there are that no one has.
+    ///
+    /// # Errors
+    /// The remote does not answer, or the notes cannot be written.
+    pub fn bring_logs(
+        &self,
+        session: &Session,
+        remote: Option<&str>,
+        attended: bool,
+    ) -> anyhow::Result<usize> {
+        let mut missing = logs_elsewhere(self.git, session)?;
+        if missing.is_empty() {
+            return Ok(0);
+        }
+        let _lock = lock(self.git)?;
+        let mut elsewhere = Vec::new();
+        for log in missing {
+            match self.git.object(&log)? {
+                Some(blob) => self.git.note_blob(LOGS, blob.as_str())?,
+                None => elsewhere.push(log),
+            }
+        }
+        missing = elsewhere;
+        if let Some(remote) = remote.filter(|_| !missing.is_empty())
+            && self.git.fetch_notes(remote, LOGS, FETCHED, attended)?
+        {
+            self.git.merge_notes(LOGS, FETCHED)?;
+            self.git.delete_notes(FETCHED)?;
+            missing = logs_elsewhere(self.git, session)?;
+        }
+        Ok(missing.len())
+    }
+
+    /// Pushes the notes of the logs that the session's commits name, on top of those the remote
+    /// has. Logs of other sessions stay here.
+    ///
+    /// # Errors
+    /// The remote does not answer, or the notes cannot be written here.
+    pub fn publish_logs(
+        &self,
+        session: &Session,
+        remote: &str,
+        attended: bool,
+    ) -> anyhow::Result<Published> {
+        let named = logs(session);
+        let here = self.git.noted(LOGS)?;
+        let ours: Vec<&Oid> = here.iter().filter(|blob| names(&named, blob)).collect();
+        let to = RefName::new(format!("refs/notes/{LOGS}"))?;
+        let _lock = lock(self.git)?;
+        let mut tries = 0;
+        let published = loop {
+            self.git.fetch_notes(remote, LOGS, FETCHED, attended)?;
+            let theirs = self.git.noted(FETCHED)?;
+            let new: Vec<&Oid> =
+                ours.iter().copied().filter(|blob| !theirs.contains(blob)).collect();
+            if new.is_empty() {
+                break Published::Done(0);
+            }
+            for blob in &new {
+                self.git.note_blob(FETCHED, blob.as_str())?;
+            }
+            let Some(from) = self.git.resolve(&format!("refs/notes/{FETCHED}"))? else {
+                break Published::Done(0);
+            };
+            let push = Push { from, to: to.clone(), lease: None };
+            tries += 1;
+            match self.git.push(remote, &[push], attended)? {
+                PushOutcome::Done(_) => break Published::Done(new.len()),
+                PushOutcome::Rejected { reason, .. }
+                    if tries < TRIES
+                        && matches!(reason.as_str(), "fetch first" | "non-fast-forward") => {}
+                PushOutcome::Rejected { reason, said, .. } => {
+                    break Published::Refused(if said.is_empty() { reason } else { said });
+                }
+                PushOutcome::HookRefused { output: said } | PushOutcome::Unreachable { said } => {
+                    break Published::Refused(said);
+                }
+            }
+        };
+        self.git.delete_notes(FETCHED)?;
+        Ok(published)
+    }
+}
+
+/// The logs that the session's commits name and that have no note here, as the commits abbreviate
+/// them.
+///
+/// # Errors
+/// Git fails.
+pub fn logs_elsewhere(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
+    let named = logs(session);
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let here = git.noted(LOGS)?;
+    let known = |log: &&str| here.iter().any(|blob| blob.as_str().starts_with(log));
+    Ok(named.into_iter().filter(|log| !known(log)).map(str::to_owned).collect())
+}
+
+/// The logs that the session's commits name, each once, as the commits abbreviate them.
+pub fn logs(session: &Session) -> Vec<&str> {
+    let evidence = session.history.iter().flat_map(|entry| entry.trailers.all(key::EVIDENCE));
+    let mut logs: Vec<&str> = evidence.filter_map(log_of).collect();
+    logs.sort_unstable();
+    logs.dedup();
+    logs
+}
+
+fn names(logs: &[&str], blob: &Oid) -> bool {
+    logs.iter().any(|log| blob.as_str().starts_with(log))
+}
+
+/// The log in a value of `Cowork-Evidence`, `cargo test: exit 0, log BLOB, tree TREE`: from the
+/// end, since a command may hold anything. A commit may have been written by anybody, and what is
+/// no id must not become an argument.
+fn log_of(evidence: &str) -> Option<&str> {
+    let (before, _tree) = evidence.rsplit_once(", tree ")?;
+    let (_, log) = before.rsplit_once(", log ")?;
+    let hex = log.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    (hex && (12..=64).contains(&log.len())).then_some(log)
+}
+
+/// One process of ours writes notes at a time: `git notes` does not look whether the ref has moved
+/// since it read it. Let go when dropped.
+fn lock(git: &Git) -> anyhow::Result<File> {
+    let path = git.state_dir().join("notes.lock");
+    let file = File::options().create(true).append(true).open(&path);
+    let file = file.with_context(|| format!("opening {}", path.display()))?;
+    file.lock().with_context(|| format!("locking {}", path.display()))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_read_from_the_end() {
+        for (value, log) in [
+            ("cargo test: exit 0, log 7398d44582c4, tree cb18d6e1bafe", Some("7398d44582c4")),
+            ("echo a, log b, tree c: exit 0, log 7398d44582c4, tree x", Some("7398d44582c4")),
+            ("cargo test: exit 0, log --output=x, tree cb18d6e1bafe", None),
+            ("cargo test: exit 0, log 7398, tree cb18d6e1bafe", None),
+            ("cargo test: exit 0", None),
+        ] {
+            assert_eq!(log_of(value), log, "{value}");
+        }
+    }
+}
