@@ -3,10 +3,10 @@
 use async_openai::error::OpenAIError;
 use serde_json::Value;
 
+use super::dialect::{Refusals, chat};
 use super::failure::{self, Failure};
 use super::stream::Assembly;
 use super::transport::{Diverted, Pulse};
-use super::wire::{self, Refusals};
 
 /// Takes in one event, which may be an error in disguise.
 pub fn take(
@@ -19,7 +19,7 @@ pub fn take(
     if error.is_some() && assembly.finish_reason.is_none() {
         return Err(failure::from_event(value, sent));
     }
-    let chunk = wire::chunk(value);
+    let chunk = chat::chunk(value);
     if !chunk.text.is_empty() {
         on_text(&chunk.text);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::wire::Refusals;
+use super::dialect::Refusals;
 
 /// Most characters of a server's words that a message quotes.
 const QUOTED: usize = 500;

@@ -7,6 +7,7 @@
 mod answer;
 pub mod budget;
 pub mod choose;
+mod dialect;
 pub mod discover;
 mod failure;
 pub mod ledger;
@@ -24,7 +25,6 @@ mod tests;
 #[cfg(test)]
 mod testserver;
 mod transport;
-mod wire;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -36,7 +36,7 @@ use serde_json::Value;
 use crate::event::Usage;
 use crate::stage::{Role, Stage};
 
-pub use wire::Refusals;
+pub use dialect::Refusals;
 
 /// Where in the work a request stands: the request headers of contract 6, and the key under
 /// which a replay finds its answer.

@@ -17,13 +17,13 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::answer::{cut, take, whole};
+use super::dialect::{self, Refusals, chat};
 use super::failure::{self, Failure};
 use super::meter::{Bill, Meter, Notice};
 use super::rate::Rate;
 use super::retry::RetryPolicy;
 use super::stream::Assembly;
 use super::transport::{self, Pulse, Transport};
-use super::wire::{self, Refusals};
 use super::{BoxFuture, Model, ModelError, Position, Reply, Request, discover, prose};
 use crate::config::ModelConfig;
 use crate::event::Usage;
@@ -121,7 +121,7 @@ impl OpenAi {
         if self.name().is_empty() {
             self.look().await?;
         }
-        let guess = wire::estimate(request, 0);
+        let guess = dialect::estimate(request, 0);
         let mut spent = Usage::default();
         let (mut requests, mut failures) = (0, 0);
         loop {
@@ -175,7 +175,7 @@ impl OpenAi {
         on_text: &dyn Fn(&str),
     ) -> Result<(), Failure> {
         let refused = self.refused.get();
-        let body = wire::body(request, self.name(), refused);
+        let body = chat::body(request, self.name(), refused);
         tracing::debug!(
             "request: {} {}, draft {}, turn {}: model {}, {} messages, {} tools, temperature {}, \
              stream {}",
@@ -248,7 +248,7 @@ impl OpenAi {
     fn bill(&self, request: &Request, assembly: &Assembly, complete: bool) -> Bill {
         let counted = assembly.usage;
         let paid = complete || assembly.started() || counted.is_some();
-        let guess = || wire::estimate(request, assembly.chars());
+        let guess = || dialect::estimate(request, assembly.chars());
         Bill {
             model: self.answered(assembly),
             usage: paid.then(|| counted.unwrap_or_else(guess)),

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::ToolCall;
-use super::wire::{CallPiece, Chunk};
+use super::dialect::{CallPiece, Chunk};
 use crate::event::Usage;
 
 /// Most bytes of text and arguments one reply may have; what is longer comes from a server
@@ -135,7 +135,7 @@ pub fn made_up_id(turn: u32, n: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire;
+    use super::super::dialect::chat;
     use super::*;
     use serde_json::json;
 
@@ -143,7 +143,7 @@ mod tests {
         let mut assembly = Assembly::default();
         for piece in pieces {
             let chunk = json!({"choices": [{"delta": {"tool_calls": [piece]}}]});
-            assert!(assembly.push(wire::chunk(&chunk)));
+            assert!(assembly.push(chat::chunk(&chunk)));
         }
         assembly.take_calls(3).into_iter().map(|c| (c.id, c.name, c.arguments)).collect()
     }
@@ -213,13 +213,13 @@ mod tests {
     #[test]
     fn a_role_is_no_beginning_and_running_totals_are_not_summed() {
         let mut assembly = Assembly::default();
-        assembly.push(wire::chunk(
+        assembly.push(chat::chunk(
             &json!({"choices": [{"delta": {"role": "assistant", "content": null}}]}),
         ));
         assert!(!assembly.started());
         for n in [1, 2] {
             let usage = json!({"prompt_tokens": 7, "completion_tokens": n});
-            assembly.push(wire::chunk(
+            assembly.push(chat::chunk(
                 &json!({"choices": [{"delta": {"content": "x"}}], "usage": usage}),
             ));
         }

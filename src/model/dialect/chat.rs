@@ -1,28 +1,9 @@
-//! What goes over the wire of a chat-completions server: the request as we write it, and its
-//! chunks as we are willing to read them. No HTTP and no state here.
-//!
-//! Reading is by hand from [`Value`]: compatible servers leave fields out, add some and invent
-//! enum values, and a typed reader would refuse a good answer because of a field nobody needs.
+//! Chat completions: what every compatible server speaks.
 
 use serde_json::{Map, Value, json};
 
-use super::{Message, Request, ToolSpec};
-use crate::event::Usage;
-
-/// What a server refused once and is not sent again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refusals {
-    /// No `temperature`.
-    pub temperature: bool,
-    /// No `stream_options`.
-    pub stream_options: bool,
-    /// No `parallel_tool_calls`.
-    pub parallel_tool_calls: bool,
-    /// Tool schemas reduced to the keywords every server knows.
-    pub schema: bool,
-    /// No streaming.
-    pub stream: bool,
-}
+use super::{CallPiece, Chunk, Refusals, plain_schema, sendable, text, usage};
+use crate::model::{Message, Request, ToolSpec};
 
 /// The request body.
 pub fn body(request: &Request, model: &str, refused: Refusals) -> Value {
@@ -72,72 +53,13 @@ fn message(message: &Message) -> Value {
     }
 }
 
-/// Arguments a server will parse again: one that is fed back its model's broken JSON answers
-/// 500 to this and every later turn.
-fn sendable(arguments: &str) -> String {
-    match serde_json::from_str::<Value>(arguments) {
-        Ok(Value::Object(_)) => arguments.to_owned(),
-        _ if arguments.trim().is_empty() => "{}".to_owned(),
-        _ => json!({"invalid_json": arguments}).to_string(),
-    }
-}
-
-fn tool(spec: &ToolSpec, plain: bool) -> Value {
+pub(super) fn tool(spec: &ToolSpec, plain: bool) -> Value {
     let mut parameters = spec.parameters.clone();
     if plain {
         plain_schema(&mut parameters);
     }
     json!({"type": "function", "function": {
         "name": spec.name, "description": spec.description, "parameters": parameters}})
-}
-
-/// Keeps only the schema keywords that every server known to us takes.
-fn plain_schema(schema: &mut Value) {
-    let Value::Object(fields) = schema else { return };
-    fields.retain(|key, _| {
-        matches!(
-            key.as_str(),
-            "type" | "description" | "properties" | "required" | "items" | "enum"
-        )
-    });
-    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
-        properties.values_mut().for_each(plain_schema);
-    }
-    if let Some(items) = fields.get_mut("items") {
-        plain_schema(items);
-    }
-}
-
-/// One chunk of a stream, or a whole answer read as if it were one.
-#[derive(Debug, Default, PartialEq)]
-pub struct Chunk {
-    /// Text to append.
-    pub text: String,
-    /// The model thinks aloud; nothing to keep, but a sign of life.
-    pub thinking: bool,
-    /// Pieces of tool calls, in order.
-    pub calls: Vec<CallPiece>,
-    /// Why the model stopped, once it has.
-    pub finish_reason: Option<String>,
-    /// What was counted so far.
-    pub usage: Option<Usage>,
-    /// What it cost in dollars, where the server says so.
-    pub usd: Option<f64>,
-    /// The model's name as the server says it.
-    pub model: Option<String>,
-}
-
-/// A piece of a tool call.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct CallPiece {
-    /// Which call it belongs to, where the server says.
-    pub index: Option<u64>,
-    /// The call's id, or empty.
-    pub id: String,
-    /// The tool, or empty.
-    pub name: String,
-    /// Arguments to append, or empty.
-    pub arguments: String,
 }
 
 /// Reads a chunk or a whole answer. Anything unknown is passed over.
@@ -180,74 +102,12 @@ fn call_piece(value: &Value) -> CallPiece {
     }
 }
 
-/// Text as a string, or as the list of parts some gateways send.
-fn text(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            parts.iter().filter_map(|part| part.get("text")).filter_map(Value::as_str).collect()
-        }
-        _ => String::new(),
-    }
-}
-
-fn usage(value: &Value) -> Option<Usage> {
-    let count = |pointers: [&str; 2]| {
-        pointers
-            .iter()
-            .find_map(|pointer| value.pointer(pointer))
-            .and_then(|n| n.as_u64().or_else(|| n.as_f64().map(|n| n.max(0.0) as u64)))
-    };
-    let usage = Usage {
-        input: count(["/prompt_tokens", "/input_tokens"]).unwrap_or(0),
-        output: count(["/completion_tokens", "/output_tokens"]).unwrap_or(0),
-        cached: count(["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"])
-            .unwrap_or(0),
-    };
-    (usage.input > 0 || usage.output > 0).then_some(usage)
-}
-
-/// A guess where a server counts nothing: four characters a token.
-pub fn estimate(request: &Request, answer_chars: usize) -> Usage {
-    let said = |message: &Message| match message {
-        Message::System { content } | Message::User { content } | Message::Tool { content, .. } => {
-            content.chars().count()
-        }
-        Message::Assistant { content, tool_calls } => {
-            let calls: usize =
-                tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum();
-            content.chars().count() + calls
-        }
-    };
-    let messages: usize = request.messages.iter().map(said).sum();
-    let tools: usize = request.tools.iter().map(|t| tool(t, false).to_string().len()).sum();
-    let tokens = |chars: usize| chars.div_ceil(4) as u64;
-    Usage { input: tokens(messages + tools), output: tokens(answer_chars), cached: 0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Usage;
     use crate::model::ToolCall;
     use crate::model::testserver::request;
-
-    #[test]
-    fn broken_arguments_are_never_sent_back_as_they_are() {
-        assert_eq!(sendable(r#"{"a":1}"#), r#"{"a":1}"#);
-        assert_eq!(sendable(" "), "{}");
-        let sent: Value = serde_json::from_str(&sendable(r#"{"a":"#)).unwrap();
-        assert_eq!(sent["invalid_json"], r#"{"a":"#);
-    }
-
-    #[test]
-    fn a_plain_schema_keeps_properties_whatever_they_are_called() {
-        let mut schema = json!({"$schema": "x", "type": "object", "additionalProperties": false,
-            "properties": {"pattern": {"type": "string", "minLength": 1}}, "required": ["pattern"]});
-        plain_schema(&mut schema);
-        let want = json!({"type": "object", "properties": {"pattern": {"type": "string"}},
-            "required": ["pattern"]});
-        assert_eq!(schema, want);
-    }
 
     #[test]
     fn refused_parameters_are_left_out() {
