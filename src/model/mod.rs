@@ -12,6 +12,7 @@ pub mod discover;
 mod failure;
 pub mod ledger;
 pub mod meter;
+pub mod opaque;
 pub mod openai;
 pub mod price;
 pub mod prose;
@@ -37,6 +38,7 @@ use crate::event::Usage;
 use crate::stage::{Role, Stage};
 
 pub use dialect::Refusals;
+pub use opaque::{Opaque, Origin};
 
 /// Where in the work a request stands: the request headers of contract 6, and the key under
 /// which a replay finds its answer.
@@ -78,6 +80,9 @@ pub enum Message {
         /// Tools it wants called, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
+        /// What its server wants back with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<Box<Opaque>>,
     },
     /// What a tool answered.
     Tool {
@@ -132,6 +137,9 @@ pub struct Reply {
     /// Tool calls, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
+    /// What the server wants back with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Box<Opaque>>,
     /// The server's finish reason (`stop`, `tool_calls`, `length`, …).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,

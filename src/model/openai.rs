@@ -272,6 +272,7 @@ impl OpenAi {
             model: self.answered(&assembly),
             tool_calls: assembly.take_calls(turn),
             content: assembly.content,
+            opaque: None,
             finish_reason: assembly.finish_reason,
             usage,
             requests: n,

@@ -34,10 +34,10 @@ fn message(message: &Message) -> Value {
         Message::Tool { tool_call_id, content } => {
             json!({"role": "tool", "tool_call_id": tool_call_id, "content": content})
         }
-        Message::Assistant { content, tool_calls } if tool_calls.is_empty() => {
+        Message::Assistant { content, tool_calls, .. } if tool_calls.is_empty() => {
             json!({"role": "assistant", "content": content})
         }
-        Message::Assistant { content, tool_calls } => {
+        Message::Assistant { content, tool_calls, .. } => {
             let calls: Vec<Value> = tool_calls
                 .iter()
                 .map(|call| {
@@ -134,7 +134,11 @@ mod tests {
     #[test]
     fn an_assistant_message_with_calls_has_null_content() {
         let call = ToolCall { id: "1".into(), name: "t".into(), arguments: "{}".into() };
-        let sent = message(&Message::Assistant { content: String::new(), tool_calls: vec![call] });
+        let sent = message(&Message::Assistant {
+            content: String::new(),
+            tool_calls: vec![call],
+            opaque: None,
+        });
         assert_eq!(sent["content"], Value::Null);
         assert_eq!(sent["tool_calls"][0]["function"]["arguments"], "{}");
     }

@@ -118,10 +118,10 @@ pub fn estimate(request: &Request, answer_chars: usize) -> Usage {
         Message::System { content } | Message::User { content } | Message::Tool { content, .. } => {
             content.chars().count()
         }
-        Message::Assistant { content, tool_calls } => {
+        Message::Assistant { content, tool_calls, opaque } => {
             let calls: usize =
                 tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum();
-            content.chars().count() + calls
+            content.chars().count() + calls + opaque.as_ref().map_or(0, |opaque| opaque.size())
         }
     };
     let messages: usize = request.messages.iter().map(said).sum();
