@@ -17,14 +17,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::answer::{cut, take, whole};
-use super::dialect::{self, Refusals, chat};
+use super::dialect::{self, Choice, Dialect, Refusals};
 use super::failure::{self, Failure};
 use super::meter::{Bill, Meter, Notice};
 use super::rate::Rate;
 use super::retry::RetryPolicy;
 use super::stream::Assembly;
 use super::transport::{self, Pulse, Transport};
-use super::{BoxFuture, Model, ModelError, Position, Reply, Request, discover, prose};
+use super::{BoxFuture, Model, ModelError, Origin, Position, Reply, Request, discover, prose};
 use crate::config::ModelConfig;
 use crate::event::Usage;
 
@@ -80,6 +80,7 @@ pub struct OpenAi {
     meter: Rc<Meter>,
     rate: Rate,
     refused: Cell<Refusals>,
+    choice: Choice,
     chosen: OnceCell<String>,
 }
 
@@ -107,6 +108,7 @@ impl OpenAi {
             meter: options.meter,
             rate: Rate::new(config.rate_limit),
             refused: Cell::new(Refusals { stream: options.no_stream, ..Refusals::default() }),
+            choice: Choice::new(config.api, &config.base_url),
             chosen: OnceCell::new(),
             config,
         })
@@ -134,9 +136,18 @@ impl OpenAi {
             spent += bill.usage.unwrap_or_default();
             self.meter.count(self.name(), &bill);
             let failure = match outcome {
-                Ok(()) => return Ok(self.reply(request, assembly, spent, requests)),
+                Ok(()) => {
+                    self.choice.answered();
+                    return Ok(self.reply(request, assembly, spent, requests));
+                }
                 Err(failure) => failure,
             };
+            if let Some(how) = failure.points_elsewhere(self.choice.dialect())
+                && let Some(line) = self.choice.turn(how, self.name())
+            {
+                self.tell(&line);
+                continue;
+            }
             match failure {
                 Failure::Parameter { name, refusals } => {
                     self.refused.set(refusals);
@@ -174,11 +185,14 @@ impl OpenAi {
         assembly: &mut Assembly,
         on_text: &dyn Fn(&str),
     ) -> Result<(), Failure> {
-        let refused = self.refused.get();
-        let body = chat::body(request, self.name(), refused);
+        let dialect = self.choice.dialect();
+        let reasoning = self.choice.gives_up_reasoning();
+        let refused = Refusals { reasoning, ..self.refused.get() };
+        let mut reader = dialect.reader();
+        let body = dialect.body(request, &self.origin(), refused);
         tracing::debug!(
-            "request: {} {}, draft {}, turn {}: model {}, {} messages, {} tools, temperature {}, \
-             stream {}",
+            "request: {} {}, draft {}, turn {}: {dialect:?}, model {}, {} messages, {} tools, \
+             temperature {}, stream {}",
             request.position.stage,
             request.position.role,
             request.position.iteration,
@@ -203,17 +217,35 @@ impl OpenAi {
             .with_org_id("")
             .with_project_id("");
         let client = Client::build(self.http.clone(), config).with_http_service(service);
-        let chat = client.chat().headers(headers(&request.position));
+        let headers = headers(&request.position);
         if refused.stream {
-            let answer = chat.create_byot::<_, Value>(body);
+            let answer = async {
+                match dialect {
+                    Dialect::Chat => client.chat().headers(headers).create_byot(body).await,
+                    Dialect::Responses => {
+                        client.responses().headers(headers).create_byot(body).await
+                    }
+                }
+            };
             let answer = heard(answer, &pulse, self.timeouts.first).await?;
-            return take(&whole(answer, refused, &pulse)?, refused, assembly, on_text);
+            let answer = whole(answer, &reader, refused, &pulse)?;
+            return take(&answer, &mut reader, refused, assembly, on_text);
         }
-        let opened = chat.create_stream_byot::<_, Value>(body);
+        let opened = async {
+            match dialect {
+                Dialect::Chat => {
+                    client.chat().headers(headers).create_stream_byot::<_, Value>(body).await
+                }
+                Dialect::Responses => {
+                    client.responses().headers(headers).create_stream_byot::<_, Value>(body).await
+                }
+            }
+        };
         let mut events = match heard(opened, &pulse, self.timeouts.first).await? {
             Ok(events) => events,
             Err(error) => {
-                return take(&whole(Err(error), refused, &pulse)?, refused, assembly, on_text);
+                let answer = whole(Err(error), &reader, refused, &pulse)?;
+                return take(&answer, &mut reader, refused, assembly, on_text);
             }
         };
         loop {
@@ -225,9 +257,11 @@ impl OpenAi {
                 Err(silent) => return Err(silent),
             };
             match event {
-                Some(Ok(value)) => take(&value, refused, assembly, on_text)?,
+                Some(Ok(value)) => take(&value, &mut reader, refused, assembly, on_text)?,
                 Some(Err(_)) | None if assembly.finish_reason.is_some() => return Ok(()),
-                None if pulse.is_done() && assembly.has_answer() => return Ok(()),
+                None if reader.ends_with_done() && pulse.is_done() && assembly.has_answer() => {
+                    return Ok(());
+                }
                 Some(Err(error)) => return Err(cut(&pulse, Some(&error))),
                 None => return Err(cut(&pulse, None)),
             }
@@ -238,6 +272,7 @@ impl OpenAi {
     fn limit(&self, assembly: &Assembly) -> Duration {
         match assembly {
             a if a.finish_reason.is_some() => self.timeouts.silence.min(Duration::from_secs(5)),
+            a if a.thinks_quietly() => self.timeouts.first,
             a if a.started() => self.timeouts.silence,
             _ => self.timeouts.first,
         }
@@ -258,6 +293,11 @@ impl OpenAi {
         }
     }
 
+    /// Who is asked, and wants back what is its own.
+    fn origin(&self) -> Origin {
+        Origin::new(&self.config.base_url, self.name())
+    }
+
     /// Who answered, as the server or else the configuration calls it. It ends up in commits, and
     /// servers say what they like.
     fn answered(&self, assembly: &Assembly) -> String {
@@ -268,11 +308,12 @@ impl OpenAi {
 
     fn reply(&self, request: &Request, mut assembly: Assembly, usage: Usage, n: u32) -> Reply {
         let turn = request.position.turn;
+        let opaque = assembly.take_opaque(self.origin());
         let mut reply = Reply {
             model: self.answered(&assembly),
             tool_calls: assembly.take_calls(turn),
             content: assembly.content,
-            opaque: None,
+            opaque,
             finish_reason: assembly.finish_reason,
             usage,
             requests: n,

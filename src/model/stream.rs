@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::ToolCall;
 use super::dialect::{CallPiece, Chunk};
+use super::{Opaque, Origin, ToolCall, opaque};
 use crate::event::Usage;
 
 /// Most bytes of text and arguments one reply may have; what is longer comes from a server
@@ -26,7 +26,9 @@ pub struct Assembly {
     /// The model's name as the server says it.
     pub model: Option<String>,
     calls: Vec<OpenCall>,
+    items: Vec<Value>,
     thought: bool,
+    quiet: bool,
     size: usize,
 }
 
@@ -42,6 +44,9 @@ impl Assembly {
         self.size += chunk.text.len();
         self.content.push_str(&chunk.text);
         self.thought |= chunk.thinking;
+        self.quiet = chunk.quiet.unwrap_or(self.quiet);
+        self.size += chunk.items.iter().map(opaque::length).sum::<usize>();
+        self.items.extend(chunk.items);
         for piece in chunk.calls {
             self.size += piece.arguments.len() + piece.name.len();
             self.push_call(piece);
@@ -58,6 +63,20 @@ impl Assembly {
     /// Whether the model has begun: a role alone is no beginning.
     pub fn started(&self) -> bool {
         self.thought || self.has_answer() || self.finish_reason.is_some()
+    }
+
+    /// Whether the model thinks without a word of it: it may be silent as long as at the beginning.
+    pub fn thinks_quietly(&self) -> bool {
+        self.quiet
+    }
+
+    /// What `origin` wants back with this answer. What was cut off is not taken back by anybody.
+    pub fn take_opaque(&mut self, origin: Origin) -> Option<Box<Opaque>> {
+        let items = std::mem::take(&mut self.items);
+        let whole = matches!(self.finish_reason.as_deref(), Some("stop" | "tool_calls"));
+        let items = if whole { items } else { Vec::new() };
+        let opaque = Opaque { origin, items, ..Opaque::default() };
+        (!opaque.is_empty()).then(|| Box::new(opaque))
     }
 
     /// Whether there is anything to keep.
@@ -135,7 +154,7 @@ pub fn made_up_id(turn: u32, n: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dialect::chat;
+    use super::super::dialect::Dialect;
     use super::*;
     use serde_json::json;
 
@@ -143,7 +162,7 @@ mod tests {
         let mut assembly = Assembly::default();
         for piece in pieces {
             let chunk = json!({"choices": [{"delta": {"tool_calls": [piece]}}]});
-            assert!(assembly.push(chat::chunk(&chunk)));
+            assert!(assembly.push(Dialect::Chat.reader().chunk(&chunk)));
         }
         assembly.take_calls(3).into_iter().map(|c| (c.id, c.name, c.arguments)).collect()
     }
@@ -213,15 +232,19 @@ mod tests {
     #[test]
     fn a_role_is_no_beginning_and_running_totals_are_not_summed() {
         let mut assembly = Assembly::default();
-        assembly.push(chat::chunk(
-            &json!({"choices": [{"delta": {"role": "assistant", "content": null}}]}),
-        ));
+        assembly.push(
+            Dialect::Chat
+                .reader()
+                .chunk(&json!({"choices": [{"delta": {"role": "assistant", "content": null}}]})),
+        );
         assert!(!assembly.started());
         for n in [1, 2] {
             let usage = json!({"prompt_tokens": 7, "completion_tokens": n});
-            assembly.push(chat::chunk(
-                &json!({"choices": [{"delta": {"content": "x"}}], "usage": usage}),
-            ));
+            assembly.push(
+                Dialect::Chat
+                    .reader()
+                    .chunk(&json!({"choices": [{"delta": {"content": "x"}}], "usage": usage})),
+            );
         }
         assert!(assembly.started());
         assert_eq!(assembly.usage, Some(Usage { input: 7, output: 2, cached: 0 }));

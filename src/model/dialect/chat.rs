@@ -3,18 +3,21 @@
 use serde_json::{Map, Value, json};
 
 use super::{CallPiece, Chunk, Refusals, plain_schema, sendable, text, usage};
-use crate::model::{Message, Request, ToolSpec};
+use crate::model::{Message, Origin, Request, ToolSpec};
 
 /// The request body.
-pub fn body(request: &Request, model: &str, refused: Refusals) -> Value {
+pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     let mut body = Map::new();
-    body.insert("model".into(), model.into());
+    body.insert("model".into(), to.model.as_str().into());
     body.insert("messages".into(), request.messages.iter().map(message).collect());
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|spec| tool(spec, refused.schema)).collect();
         body.insert("tools".into(), tools);
         if !refused.parallel_tool_calls {
             body.insert("parallel_tool_calls".into(), true.into());
+        }
+        if refused.reasoning {
+            body.insert("reasoning_effort".into(), "none".into());
         }
     }
     if !refused.temperature {
@@ -112,7 +115,7 @@ mod tests {
     #[test]
     fn refused_parameters_are_left_out() {
         let mut request = request();
-        let full = body(&request, "m", Refusals::default());
+        let full = body(&request, &Origin::new("u", "m"), Refusals::default());
         assert_eq!(full["temperature"], 0.7);
         assert_eq!(full["parallel_tool_calls"], true);
         assert_eq!(full["stream_options"]["include_usage"], true);
@@ -122,12 +125,12 @@ mod tests {
             parallel_tool_calls: true,
             ..Refusals::default()
         };
-        let bare = body(&request, "m", refused);
+        let bare = body(&request, &Origin::new("u", "m"), refused);
         for key in ["temperature", "parallel_tool_calls", "stream_options"] {
             assert!(bare.get(key).is_none(), "{key}");
         }
         request.tools.clear();
-        let bare = body(&request, "m", Refusals::default());
+        let bare = body(&request, &Origin::new("u", "m"), Refusals::default());
         assert!(bare.get("tools").is_none() && bare.get("parallel_tool_calls").is_none());
     }
 
