@@ -19,6 +19,8 @@ pub mod prose;
 pub mod rate;
 pub mod record;
 pub mod replay;
+#[cfg(test)]
+mod responses_tests;
 pub mod retry;
 mod stream;
 #[cfg(test)]

@@ -230,6 +230,22 @@ mod tests {
     }
 
     #[test]
+    fn a_model_that_thinks_without_a_word_may_be_silent_again() {
+        let (mut assembly, mut reader) = (Assembly::default(), Dialect::Responses.reader());
+        let thought = json!({"type": "reasoning", "id": "rs_1"});
+        let mut quiet_after = |event: Value| {
+            assert!(assembly.push(reader.chunk(&event)));
+            (assembly.started(), assembly.thinks_quietly())
+        };
+        let text = json!({"type": "response.output_text.delta", "delta": "a"});
+        assert_eq!(quiet_after(text), (true, false));
+        let added = json!({"type": "response.output_item.added", "item": thought});
+        assert_eq!(quiet_after(added), (true, true));
+        let done = json!({"type": "response.output_item.done", "item": thought});
+        assert_eq!(quiet_after(done), (true, false));
+    }
+
+    #[test]
     fn a_role_is_no_beginning_and_running_totals_are_not_summed() {
         let mut assembly = Assembly::default();
         assembly.push(

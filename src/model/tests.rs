@@ -27,7 +27,7 @@ fn good() -> Answer {
 }
 
 /// Retries at once; silence does not count, however slow the machine is.
-fn patient() -> BuildOptions {
+pub(super) fn patient() -> BuildOptions {
     within(Duration::from_secs(60), Duration::from_secs(60))
 }
 

@@ -265,3 +265,196 @@ fn kind(value: &Value) -> &str {
 fn word<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Usage;
+    use crate::model::testserver::request;
+
+    fn origin() -> Origin {
+        Origin::new("http://127.0.0.1:1/v1", "m")
+    }
+
+    fn read(events: &[Value]) -> Chunk {
+        let mut reader = Reader::default();
+        let mut all = Chunk::default();
+        for event in events {
+            let chunk = reader.chunk(event);
+            all.text.push_str(&chunk.text);
+            all.calls.extend(chunk.calls);
+            all.items.extend(chunk.items);
+            all.thinking |= chunk.thinking;
+            all.usage = chunk.usage.or(all.usage);
+            all.finish_reason = chunk.finish_reason.or(all.finish_reason);
+        }
+        all
+    }
+
+    fn message_item(text: &str) -> Value {
+        json!({"type": "message", "id": "msg_1", "role": "assistant",
+               "content": [{"type": "output_text", "text": text, "annotations": []}]})
+    }
+
+    fn call_item(call_id: &str, arguments: &str) -> Value {
+        json!({"type": "function_call", "id": format!("fc_{call_id}"), "call_id": call_id,
+               "name": "read_file", "arguments": arguments, "status": "completed"})
+    }
+
+    fn thought() -> Value {
+        json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"})
+    }
+
+    fn said(content: &str, calls: &[(&str, &str)], opaque: Option<Opaque>) -> Message {
+        let call = |(id, arguments): &(&str, &str)| ToolCall {
+            id: (*id).to_owned(),
+            name: "read_file".to_owned(),
+            arguments: (*arguments).to_owned(),
+        };
+        Message::Assistant {
+            content: content.to_owned(),
+            tool_calls: calls.iter().map(call).collect(),
+            opaque: opaque.map(Box::new),
+        }
+    }
+
+    #[test]
+    fn a_request_holds_no_state_at_the_server() {
+        let full = body(&request(), &origin(), Refusals::default());
+        let want = json!({
+            "model": "m", "store": false, "include": ["reasoning.encrypted_content"],
+            "input": [{"role": "system", "content": "rules"}, {"role": "user", "content": "work"}],
+            "tools": [{"type": "function", "name": "read_file", "description": "reads",
+                "parameters": {"type": "object", "additionalProperties": false}, "strict": false}],
+            "parallel_tool_calls": true, "temperature": 0.7, "stream": true,
+        });
+        assert_eq!(full, want);
+        let refused = Refusals {
+            temperature: true,
+            parallel_tool_calls: true,
+            include: true,
+            stream: true,
+            schema: true,
+            ..Refusals::default()
+        };
+        let bare = body(&request(), &origin(), refused);
+        for key in ["temperature", "parallel_tool_calls", "include"] {
+            assert!(bare.get(key).is_none(), "{key}");
+        }
+        assert_eq!(bare["stream"], false);
+        assert_eq!(bare["tools"][0]["parameters"], json!({"type": "object"}));
+    }
+
+    #[test]
+    fn items_go_back_to_their_origin_as_they_came_and_to_nobody_else() {
+        let items = vec![thought(), message_item("Let me look."), call_item("c1", r#"{"a": 1}"#)];
+        let message = |model: &str| {
+            let origin = Origin::new("http://127.0.0.1:1/v1", model);
+            let opaque = Opaque { origin, items: items.clone(), ..Opaque::default() };
+            said("Let me look.", &[("c1", r#"{"a": 1}"#)], Some(opaque))
+        };
+        let none = Refusals::default();
+        assert_eq!(input(&message("m"), &origin(), none), items);
+        let plain = [
+            json!({"role": "assistant", "content": "Let me look."}),
+            json!({"type": "function_call", "call_id": "c1", "name": "read_file",
+                   "arguments": r#"{"a": 1}"#}),
+        ];
+        assert_eq!(input(&message("another"), &origin(), none), plain);
+        assert_eq!(input(&message("m"), &origin(), Refusals { items: true, ..none }), plain);
+        let nameless = input(&message("m"), &origin(), Refusals { item_ids: true, ..none });
+        assert!(nameless.iter().all(|item| item.get("id").is_none()), "{nameless:?}");
+        assert_eq!(nameless[2]["call_id"], "c1");
+    }
+
+    #[test]
+    fn items_that_do_not_say_what_the_conversation_says_are_not_sent() {
+        let none = Refusals::default();
+        let with = |items: Vec<Value>| Opaque { origin: origin(), items, ..Opaque::default() };
+        // A call that was found in the text.
+        let found = said("", &[("call_1_1", "{}")], Some(with(vec![message_item("read_file {}")])));
+        assert_eq!(input(&found, &origin(), none)[0]["type"], "function_call");
+        // Arguments that no server takes back.
+        let broken = said("", &[("c1", "{")], Some(with(vec![call_item("c1", "{")])));
+        assert_eq!(input(&broken, &origin(), none)[0]["arguments"], r#"{"invalid_json":"{"}"#);
+        // A thought of which only the name came.
+        let nothing = json!({"type": "reasoning", "id": "rs_1", "summary": []});
+        let empty = said("x", &[], Some(with(vec![nothing, message_item("x")])));
+        assert_eq!(input(&empty, &origin(), none), [message_item("x")]);
+    }
+
+    #[test]
+    fn a_foreign_id_is_cut_the_same_in_call_and_answer() {
+        let id = format!("call_x__thought__{}", "é".repeat(200));
+        let call = input(&said("", &[(&id, "{}")], None), &origin(), Refusals::default());
+        let message = Message::Tool { tool_call_id: id, content: "done".to_owned() };
+        let answer = input(&message, &origin(), Refusals::default());
+        assert_eq!(call[0]["call_id"], answer[0]["call_id"]);
+        assert_eq!(call[0]["call_id"].as_str().unwrap().chars().count(), 64);
+    }
+
+    #[test]
+    fn pieces_are_not_taken_again_from_the_whole() {
+        let all = read(&[
+            json!({"type": "response.created", "response": {"model": "m-1", "output": []}}),
+            json!({"type": "response.output_item.added", "output_index": 0, "item": thought()}),
+            json!({"type": "response.reasoning_summary_text.delta", "delta": "secret"}),
+            json!({"type": "response.output_item.done", "output_index": 0, "item": thought()}),
+            json!({"type": "response.output_item.added", "output_index": 1, "item": message_item("")}),
+            json!({"type": "response.output_text.delta", "output_index": 1, "delta": "Let "}),
+            json!({"type": "response.output_text.delta", "output_index": 1, "delta": "me."}),
+            json!({"type": "response.output_text.done", "output_index": 1, "text": "Let me."}),
+            json!({"type": "response.output_item.done", "output_index": 1, "item": message_item("Let me.")}),
+            json!({"type": "response.output_item.added", "output_index": 2, "item": call_item("c1", "")}),
+            json!({"type": "response.function_call_arguments.delta", "output_index": 2, "delta": "{\"a\""}),
+            json!({"type": "response.function_call_arguments.delta", "output_index": 2, "delta": ":1}"}),
+            json!({"type": "response.function_call_arguments.done", "output_index": 2, "arguments": "{\"a\":1}"}),
+            json!({"type": "response.output_item.done", "output_index": 2, "item": call_item("c1", "{\"a\":1}")}),
+            json!({"type": "response.completed", "response": {"status": "completed", "output": [],
+                "usage": {"input_tokens": 9, "output_tokens": 4,
+                          "input_tokens_details": {"cached_tokens": 5}}}}),
+        ]);
+        assert_eq!(all.text, "Let me.");
+        assert!(all.thinking);
+        let arguments: String = all.calls.iter().map(|piece| piece.arguments.as_str()).collect();
+        assert_eq!((all.calls[0].id.as_str(), arguments.as_str()), ("c1", "{\"a\":1}"));
+        assert!(all.calls.iter().all(|piece| piece.index == Some(2)));
+        assert_eq!(all.items.len(), 3);
+        assert_eq!(all.usage, Some(Usage { input: 9, output: 4, cached: 5 }));
+        assert_eq!(all.finish_reason.as_deref(), Some("tool_calls"));
+    }
+
+    #[test]
+    fn what_did_not_come_in_pieces_is_taken_from_the_items() {
+        let done = |at: u64, item: Value| json!({"type": "response.output_item.done", "output_index": at, "item": item});
+        let refusal =
+            json!({"type": "message", "content": [{"type": "refusal", "refusal": "No."}]});
+        let items = [message_item("First."), refusal, call_item("c1", "{}")];
+        let mut events: Vec<Value> = (0..).zip(items.clone()).map(|(at, i)| done(at, i)).collect();
+        events.push(json!({"type": "response.completed",
+            "response": {"status": "completed", "output": items.clone()}}));
+        let whole = json!({"object": "response", "status": "completed", "output": items.clone()});
+        let ended = json!({"type": "response.completed", "response": whole.clone()});
+        for said in [events, vec![ended], vec![whole]] {
+            let all = read(&said);
+            assert_eq!(all.text, "First.\n\nNo.", "{said:?}");
+            assert_eq!(all.items, items);
+            let names: Vec<&str> = all.calls.iter().map(|piece| piece.name.as_str()).collect();
+            let arguments: String = all.calls.iter().map(|p| p.arguments.as_str()).collect();
+            assert_eq!((names.concat(), arguments), ("read_file".to_owned(), "{}".to_owned()));
+        }
+    }
+
+    #[test]
+    fn why_an_answer_ended_is_said_in_the_words_of_chat() {
+        let end = |response: Value| {
+            read(&[json!({"type": "response.incomplete", "response": response})]).finish_reason
+        };
+        let incomplete = |why: &str| json!({"status": "incomplete", "incomplete_details": {"reason": why}, "output": []});
+        assert_eq!(end(incomplete("max_output_tokens")).as_deref(), Some("length"));
+        assert_eq!(end(incomplete("content_filter")).as_deref(), Some("content_filter"));
+        assert_eq!(end(json!({"status": "completed"})).as_deref(), Some("stop"));
+        assert!(!is_answer(&json!({"status": "in_progress", "output": []})));
+        assert!(!is_answer(&json!({"status": "completed"})));
+    }
+}
