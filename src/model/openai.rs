@@ -142,9 +142,8 @@ impl OpenAi {
                 }
                 Err(failure) => failure,
             };
-            if let Some(how) = failure.points_elsewhere(self.choice.dialect())
-                && let Some(line) = self.choice.turn(how, self.name())
-            {
+            let elsewhere = failure.points_elsewhere(self.choice.dialect());
+            if let Some(line) = elsewhere.and_then(|how| self.choice.turn(how, self.name())) {
                 self.tell(&line);
                 continue;
             }
@@ -169,7 +168,11 @@ impl OpenAi {
                     tokio::time::sleep(wait).await;
                 }
                 Failure::Refused { status, message } => {
-                    return Err(ModelError::Refused { status, message: self.clean(&message) });
+                    let mut message = self.clean(&message);
+                    if elsewhere.is_some() {
+                        message.push_str(" (which API is asked: git config cowork.llm.api auto)");
+                    }
+                    return Err(ModelError::Refused { status, message });
                 }
                 Failure::TooLong { message } => {
                     return Err(ModelError::TooLong { message: self.clean(&message) });
