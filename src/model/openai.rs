@@ -149,8 +149,13 @@ impl OpenAi {
             }
             match failure {
                 Failure::Parameter { name, refusals } => {
+                    let line = format!("the model server refuses {name}: asking without");
+                    // A model that does not think has no thoughts to give: nothing is lost.
+                    match refusals.include == self.refused.get().include {
+                        true => self.tell(&line),
+                        false => tracing::info!("{line}"),
+                    }
                     self.refused.set(refusals);
-                    self.tell(&format!("the model server refuses {name}: asking without"));
                 }
                 Failure::Transient { message, retry_after } => {
                     failures += 1;
