@@ -98,7 +98,7 @@ fn withhold(value: &mut Value, secrets: &Secrets) {
 }
 
 /// Bytes of a value as JSON, near enough.
-fn length(value: &Value) -> usize {
+pub(super) fn length(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
         Value::Array(values) => values.iter().map(|value| length(value) + 1).sum::<usize>() + 2,

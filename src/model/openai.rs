@@ -24,7 +24,7 @@ use super::rate::Rate;
 use super::retry::RetryPolicy;
 use super::stream::Assembly;
 use super::transport::{self, Pulse, Transport};
-use super::{BoxFuture, Model, ModelError, Position, Reply, Request, discover, prose};
+use super::{BoxFuture, Model, ModelError, Origin, Position, Reply, Request, discover, prose};
 use crate::config::ModelConfig;
 use crate::event::Usage;
 
@@ -81,6 +81,8 @@ pub struct OpenAi {
     rate: Rate,
     refused: Cell<Refusals>,
     chosen: OnceCell<String>,
+    /// Its last answer began with a thought whose opening tag is in the server's template.
+    template_thinks: Cell<bool>,
 }
 
 impl OpenAi {
@@ -108,6 +110,7 @@ impl OpenAi {
             rate: Rate::new(config.rate_limit),
             refused: Cell::new(Refusals { stream: options.no_stream, ..Refusals::default() }),
             chosen: OnceCell::new(),
+            template_thinks: Cell::new(false),
             config,
         })
     }
@@ -128,19 +131,30 @@ impl OpenAi {
             self.rate.acquire().await;
             requests += 1;
             self.meter.admit(&request.position, requests, self.name(), guess)?;
-            let mut assembly = Assembly::default();
+            let mut assembly = Assembly::new(self.template_thinks.get());
             let outcome = self.attempt(request, &mut assembly, on_text).await;
             let bill = self.bill(request, &assembly, outcome.is_ok());
             spent += bill.usage.unwrap_or_default();
             self.meter.count(self.name(), &bill);
             let failure = match outcome {
-                Ok(()) => return Ok(self.reply(request, assembly, spent, requests)),
+                Ok(()) => {
+                    let rest = assembly.end_text();
+                    if !rest.is_empty() {
+                        on_text(&rest);
+                    }
+                    self.template_thinks.set(assembly.template_thinks());
+                    return Ok(self.reply(request, assembly, spent, requests));
+                }
                 Err(failure) => failure,
             };
             match failure {
                 Failure::Parameter { name, refusals } => {
                     self.refused.set(refusals);
                     self.tell(&format!("the model server refuses {name}: asking without"));
+                }
+                Failure::Missing { name, refusals } => {
+                    self.refused.set(refusals);
+                    self.tell(&format!("the model server misses {name}: asking with a stand-in"));
                 }
                 Failure::Transient { message, retry_after } => {
                     failures += 1;
@@ -175,7 +189,7 @@ impl OpenAi {
         on_text: &dyn Fn(&str),
     ) -> Result<(), Failure> {
         let refused = self.refused.get();
-        let body = chat::body(request, self.name(), refused);
+        let body = chat::body(request, &self.origin(), refused);
         tracing::debug!(
             "request: {} {}, draft {}, turn {}: model {}, {} messages, {} tools, temperature {}, \
              stream {}",
@@ -266,13 +280,20 @@ impl OpenAi {
             .unwrap_or_else(|| self.name().to_owned())
     }
 
+    /// Who is asked, and wants back what is its own.
+    fn origin(&self) -> Origin {
+        Origin::new(&self.config.base_url, self.name())
+    }
+
     fn reply(&self, request: &Request, mut assembly: Assembly, usage: Usage, n: u32) -> Reply {
         let turn = request.position.turn;
+        let tool_calls = assembly.take_calls(turn);
+        let opaque = assembly.take_opaque(self.origin());
         let mut reply = Reply {
             model: self.answered(&assembly),
-            tool_calls: assembly.take_calls(turn),
-            content: assembly.content,
-            opaque: None,
+            tool_calls,
+            content: assembly.text().to_owned(),
+            opaque,
             finish_reason: assembly.finish_reason,
             usage,
             requests: n,
