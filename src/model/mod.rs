@@ -28,6 +28,8 @@ mod tests;
 #[cfg(test)]
 mod testserver;
 mod thinking;
+#[cfg(test)]
+mod thinking_tests;
 mod transport;
 
 use std::future::Future;

@@ -5,6 +5,7 @@
 //! enum values, and a typed reader would refuse a good answer because of a field nobody needs.
 
 pub mod chat;
+mod learned;
 pub mod vendor;
 
 use serde_json::{Map, Value, json};
@@ -26,7 +27,7 @@ pub struct Refusals {
     /// No streaming.
     pub stream: bool,
     /// What was learned about fields of earlier answers.
-    pub opaque: vendor::Learned,
+    pub opaque: learned::Learned,
 }
 
 /// Arguments a server will parse again: one that is fed back its model's broken JSON answers

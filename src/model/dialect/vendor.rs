@@ -1,116 +1,15 @@
 //! What servers want back of their own answers, and what they refuse.
 //!
 //! The rule: what came from a model goes back to it, field by field as it came, and to no other
-//! one. The tables hold what vendors do differently; what a server says of a field is learned.
+//! one. A table holds what vendors do differently; what a server says of a field is [`Learned`].
 
 use serde_json::{Map, Value, json};
 
+use super::learned::{Learned, REASONING, REASONING_CONTENT, REASONING_DETAILS};
 use crate::model::{Message, Opaque, Origin, pieces};
-
-/// The field of DeepSeek, Kimi, GLM, llama.cpp and others.
-const REASONING_CONTENT: &str = "reasoning_content";
-/// That of OpenRouter, vLLM, Ollama, Groq, Cerebras and others.
-const REASONING: &str = "reasoning";
-/// OpenRouter's, and MiniMax' where it splits.
-const REASONING_DETAILS: &str = "reasoning_details";
-
-/// Fields that servers have been seen to refuse by name.
-const FIELDS: [&str; 8] = [
-    REASONING_CONTENT,
-    REASONING,
-    REASONING_DETAILS,
-    "reasoning_text",
-    "reasoning_opaque",
-    "thinking_blocks",
-    "extra_content",
-    "provider_specific_fields",
-];
-
-/// How servers say that a field is missing; strict ones list far more as "required".
-const MISSED: [&str; 3] = ["must be passed back", "missing `", "is missing"];
 
 /// What Gemini takes in the place of a signature (its documentation on thought signatures).
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-
-/// What a server has said about fields of earlier answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Learned {
-    /// Those of [`FIELDS`] that it refuses, a bit each.
-    refused: u8,
-    /// It refuses all of them.
-    all: bool,
-    /// It wants a `reasoning_content` with every message that calls.
-    reasoning: bool,
-    /// It wants a signature with the first call of every message.
-    signature: bool,
-}
-
-impl Learned {
-    /// What can be learned from a refusal's words that names a field: the field, for people.
-    pub fn refusal(self, words: &str) -> Option<(&'static str, Self)> {
-        let words = words.to_lowercase();
-        let says = |wanted: &[&str]| wanted.iter().any(|wanted| words.contains(wanted));
-        let refuses_it = [
-            "unsupported",
-            "not supported",
-            "not permitted",
-            "not allowed",
-            "forbidden",
-            "unknown",
-            "unrecognized",
-            "unexpected",
-            "wrong_api_format",
-            "invalid `signature`",
-        ];
-        if says(&MISSED) || !says(&refuses_it) {
-            return None;
-        }
-        if says(&["invalid `signature`"]) {
-            let blocks = ["thinking_blocks", REASONING_DETAILS];
-            let bits = bits(|field| blocks.contains(&field));
-            return self.without(bits, "the signatures of thoughts");
-        }
-        let named: Vec<&str> = words.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        let field = FIELDS.iter().find(|field| named.contains(field))?;
-        self.without(bits(|other| other == *field), field)
-    }
-
-    /// The same from words that name none of our fields.
-    pub fn refusal_of_something(self, words: &str) -> Option<(&'static str, Self)> {
-        let words = words.to_lowercase();
-        let strict = ["extra inputs", "extra_forbidden", "wrong_api_format"];
-        let new = !self.all && strict.iter().any(|strict| words.contains(strict));
-        new.then_some(("the fields of earlier answers", Self { all: true, ..self }))
-    }
-
-    /// What can be learned from a server that misses something: what, for people.
-    pub fn wish(self, words: &str) -> Option<(&'static str, Self)> {
-        let words = words.to_lowercase();
-        if !MISSED.iter().any(|missed| words.contains(missed)) {
-            return None;
-        }
-        if words.contains("thought_signature") || words.contains("thoughtsignature") {
-            let wish = Self { signature: true, ..self };
-            return (!self.signature).then_some(("`thought_signature`", wish));
-        }
-        let refused = self.all || self.refused & bits(|field| field == REASONING_CONTENT) != 0;
-        let new = !self.reasoning && !refused && words.contains(REASONING_CONTENT);
-        new.then_some(("`reasoning_content`", Self { reasoning: true, ..self }))
-    }
-
-    fn without(self, bits: u8, name: &'static str) -> Option<(&'static str, Self)> {
-        let refused = self.refused | bits;
-        (refused != self.refused).then_some((name, Self { refused, ..self }))
-    }
-
-    fn refuses(self, field: &str) -> bool {
-        self.all || self.refused & bits(|other| other == field) != 0
-    }
-}
-
-fn bits(wanted: impl Fn(&str) -> bool) -> u8 {
-    FIELDS.iter().enumerate().filter(|(_, field)| wanted(field)).map(|(n, _)| 1 << n).sum()
-}
 
 /// Which fields of its own answers a server may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,10 +121,11 @@ impl<'a> Manners<'a> {
             (row.back, row.at, row.fill)
         });
         let fill = match fill {
-            _ if learned.reasoning => Fill::Reasoning,
-            Fill::Nothing if learned.signature => Fill::Signature,
+            _ if learned.wants_reasoning() => Fill::Reasoning,
+            Fill::Nothing if learned.wants_signatures() => Fill::Signature,
             Fill::Signature | Fill::Details
-                if UNSIGNED.iter().any(|old| model.contains(old)) && !learned.signature =>
+                if UNSIGNED.iter().any(|old| model.contains(old))
+                    && !learned.wants_signatures() =>
             {
                 Fill::Nothing
             }
@@ -332,7 +232,7 @@ impl<'a> Manners<'a> {
             }
             Fill::Signature => {
                 let signed = |call: &mut Map<String, Value>| {
-                    Value::Object(call.clone()).pointer(SIGNATURE).is_some()
+                    call.get("extra_content").and_then(|extra| extra.pointer(SIGNATURE)).is_some()
                 };
                 if first.as_str().is_some_and(|id| id.contains(SIGNED_ID))
                     || calls_of(sent).any(signed)
@@ -358,8 +258,8 @@ impl<'a> Manners<'a> {
     }
 }
 
-/// Where Gemini signs a call.
-const SIGNATURE: &str = "/extra_content/google/thought_signature";
+/// Where in a call's `extra_content` Gemini signs it.
+const SIGNATURE: &str = "/google/thought_signature";
 
 /// What LiteLLM puts between a call's id and Gemini's signature, which it keeps there.
 pub const SIGNED_ID: &str = "__thought__";
@@ -376,4 +276,193 @@ fn plain_id(fields: &mut Map<String, Value>, key: &str) {
 fn calls_of(sent: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
     let calls = sent.get_mut("tool_calls").and_then(Value::as_array_mut);
     calls.into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dialect::Refusals;
+    use crate::model::dialect::chat::body;
+    use crate::model::testserver::request;
+    use crate::model::{Request, ToolCall};
+
+    const FIELDS: &str = r#"{"content": "<think>t</think>said", "reasoning_content": "t",
+        "reasoning": "t", "reasoning_details": [{"type": "reasoning.text", "text": "t"}], "x": 1}"#;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap()
+    }
+
+    /// An answer with these calls, and what they were answered.
+    fn turn(said_by: &Origin, ids: &[&str]) -> Vec<Message> {
+        let signature = object(json!({"extra_content": {"google": {"thought_signature": "s"}}}));
+        let call = |id: &&str| ToolCall {
+            id: (*id).into(),
+            name: "read_file".into(),
+            arguments: "{}".into(),
+        };
+        let opaque = Opaque {
+            origin: said_by.clone(),
+            message: serde_json::from_str(FIELDS).unwrap(),
+            calls: ids.first().map(|id| ((*id).to_owned(), signature)).into_iter().collect(),
+            items: Vec::new(),
+        };
+        let answer = Message::Assistant {
+            content: "said".into(),
+            tool_calls: ids.iter().map(call).collect(),
+            opaque: Some(Box::new(opaque)),
+        };
+        let told = |id: &&str| Message::Tool {
+            tool_call_id: (*id).to_owned(),
+            content: "text".to_owned(),
+        };
+        [answer].into_iter().chain(ids.iter().map(told)).collect()
+    }
+
+    /// What a model is sent of three answers: one that calls, one that closes, and after a word of
+    /// ours one with two calls.
+    fn sent(said_by: &Origin, to: &Origin, learned: Learned) -> Vec<Map<String, Value>> {
+        let mut request: Request = request();
+        request.messages.extend(turn(said_by, &["a"]));
+        request.messages.extend(turn(said_by, &[]));
+        request.messages.push(Message::User { content: "go on".into() });
+        request.messages.extend(turn(said_by, &["b__thought__sig", "c"]));
+        let refused = Refusals { opaque: learned, ..Refusals::default() };
+        let body = body(&request, to, refused);
+        let messages = body["messages"].as_array().unwrap().iter();
+        messages.filter(|m| m["role"] == "assistant").cloned().map(object).collect()
+    }
+
+    /// The fields of each answer besides those that are always there.
+    fn extra(answers: &[Map<String, Value>]) -> Vec<Vec<&str>> {
+        let plain = ["role", "tool_calls"];
+        answers
+            .iter()
+            .map(|answer| {
+                let keys = answer.keys().map(String::as_str);
+                keys.filter(|key| !plain.contains(key) && *key != "content").collect()
+            })
+            .collect()
+    }
+
+    fn signature(answer: &Map<String, Value>, call: usize) -> Option<&str> {
+        answer["tool_calls"][call].get("extra_content")?.pointer(SIGNATURE)?.as_str()
+    }
+
+    #[test]
+    fn everything_goes_back_to_where_it_came_from() {
+        let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
+        let answers = sent(&origin, &origin, Learned::default());
+        let all = vec!["reasoning_content", "reasoning", "reasoning_details", "x"];
+        assert_eq!(extra(&answers), [all.clone(), all.clone(), all]);
+        assert!(answers.iter().all(|answer| answer["content"] == "<think>t</think>said"));
+        assert_eq!((signature(&answers[2], 0), signature(&answers[2], 1)), (Some("s"), None));
+        assert_eq!(answers[2]["tool_calls"][0]["id"], "b__thought__sig");
+    }
+
+    #[test]
+    fn nothing_goes_to_anybody_else() {
+        let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
+        for to in [
+            Origin::new("http://127.0.0.1:8080/v1", "n"),
+            Origin::new("http://127.0.0.1:8081/v1", "m"),
+        ] {
+            let answers = sent(&origin, &to, Learned::default());
+            assert!(extra(&answers).concat().is_empty(), "{answers:?}");
+            assert!(answers.iter().all(|answer| answer["content"] == "said"));
+            assert_eq!(signature(&answers[0], 0), None);
+            assert_eq!(answers[2]["tool_calls"][0]["id"], "b");
+        }
+    }
+
+    /// Host, model, and the fields its own three answers get back.
+    type Case = (&'static str, &'static str, [&'static [&'static str]; 3]);
+
+    #[test]
+    fn vendors_get_back_what_they_take() {
+        const ALL: &[&str] = &["reasoning_content", "reasoning", "reasoning_details", "x"];
+        const DETAILS: &[&str] = &["reasoning_content", "reasoning_details", "x"];
+        const NOT: &[&str] = &["reasoning", "reasoning_details", "x"];
+        const NO: &[&str] = &[];
+        let cases: [Case; 11] = [
+            ("https://api.openai.com/v1", "gpt-5-mini", [NO, NO, NO]),
+            ("https://me.openai.azure.com/openai/v1", "gpt-5", [NO, NO, NO]),
+            ("https://api.x.ai/v1", "grok-4", [NO, NO, NO]),
+            ("https://api.mistral.ai/v1", "magistral", [NO, NO, NO]),
+            ("https://api.deepseek.com", "deepseek-v4", [ALL, NO, ALL]),
+            ("https://api.moonshot.ai/v1", "kimi-k3", [ALL, NO, ALL]),
+            ("https://api.groq.com/openai/v1", "qwen3", [NOT, NOT, NOT]),
+            ("https://api.cerebras.ai/v1", "gpt-oss-120b", [NO, NO, NOT]),
+            ("https://openrouter.ai/api/v1", "minimax/m3", [DETAILS, DETAILS, DETAILS]),
+            ("http://127.0.0.1:11434/v1", "gpt-oss:20b", [NO, NO, ALL]),
+            ("https://notdeepseek.com", "m", [ALL, ALL, ALL]),
+        ];
+        for (host, model, wanted) in cases {
+            let origin = Origin::new(host, model);
+            let answers = sent(&origin, &origin, Learned::default());
+            assert_eq!(extra(&answers), wanted, "{host} {model}");
+        }
+        let glm = Origin::new("https://api.cerebras.ai/v1", "zai-glm-4.7");
+        let manners = Manners::of(&glm, Learned::default());
+        assert_eq!(manners.parameters()["clear_thinking"], false);
+        assert!(extra(&sent(&glm, &glm, Learned::default())).concat().is_empty());
+    }
+
+    #[test]
+    fn cerebras_gets_thoughts_in_the_content() {
+        let glm = Origin::new("https://api.cerebras.ai/v1", "zai-glm-4.7");
+        let opaque = Opaque {
+            message: object(json!({"reasoning": "t"})),
+            origin: glm.clone(),
+            ..Opaque::default()
+        };
+        let mut sent = object(json!({"role": "assistant", "content": "said"}));
+        Manners::of(&glm, Learned::default()).restore(&opaque, &mut sent);
+        assert_eq!(
+            Value::Object(sent),
+            json!({"role": "assistant", "content": "<think>t</think>said"})
+        );
+    }
+
+    #[test]
+    fn what_a_server_insists_on_is_filled_in_for_the_answers_of_others() {
+        let other = Origin::new("http://127.0.0.1:8080/v1", "m");
+        for (host, model, signed) in [
+            ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini-3-pro", true),
+            ("http://127.0.0.1:4000/v1", "gemini-flash-latest", true),
+            ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini-2.5-pro", false),
+        ] {
+            let answers = sent(&other, &Origin::new(host, model), Learned::default());
+            let wanted = signed.then_some(NO_SIGNATURE);
+            assert_eq!((signature(&answers[0], 0), signature(&answers[2], 0)), (wanted, wanted));
+            assert_eq!(signature(&answers[2], 1), None, "{model}");
+        }
+        let gemini = Origin::new("https://openrouter.ai/api/v1", "google/gemini-3.1-pro");
+        let answers = sent(&other, &gemini, Learned::default());
+        let detail = json!([{"type": "reasoning.encrypted", "data": NO_SIGNATURE, "id": "b",
+            "format": "google-gemini-v1", "index": 0}]);
+        assert_eq!(answers[2]["reasoning_details"], detail);
+        assert_eq!(extra(&answers)[1], [""; 0]);
+        let deepseek = Origin::new("https://api.deepseek.com/v1", "deepseek-v4-pro");
+        let answers = sent(&other, &deepseek, Learned::default());
+        assert_eq!(extra(&answers), [vec!["reasoning_content"], vec![], vec!["reasoning_content"]]);
+        assert_eq!(answers[0]["reasoning_content"], "");
+    }
+
+    #[test]
+    fn what_was_learned_counts() {
+        let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
+        let other = Origin::new("http://127.0.0.1:8080/v1", "n");
+        let learned = Learned::default();
+        let (_, refused) = learned.refusal("reasoning_content is unsupported").unwrap();
+        let answers = sent(&origin, &origin, refused);
+        assert_eq!(extra(&answers)[0], ["reasoning", "reasoning_details", "x"]);
+        let (_, wanted) = learned.wish("Missing `reasoning_content` field").unwrap();
+        let answers = sent(&origin, &other, wanted);
+        assert_eq!(extra(&answers)[0], ["reasoning_content"]);
+        let (_, nothing) = learned.refusal_of_something("extra_forbidden").unwrap();
+        let answers = sent(&origin, &origin, nothing);
+        assert!(extra(&answers).concat().is_empty());
+        assert_eq!(signature(&answers[0], 0), None);
+    }
 }
