@@ -11,6 +11,7 @@ pub mod sandbox;
 pub mod script;
 pub mod server;
 pub mod todo;
+pub mod vendor;
 
 pub use reply::{Fault, Reply, Wire};
 pub use sandbox::Sandbox;
