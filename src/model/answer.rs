@@ -3,7 +3,7 @@
 use async_openai::error::OpenAIError;
 use serde_json::Value;
 
-use super::dialect::{Refusals, chat};
+use super::dialect::{Reader, Refusals};
 use super::failure::{self, Failure};
 use super::stream::Assembly;
 use super::transport::{Diverted, Pulse};
@@ -11,15 +11,17 @@ use super::transport::{Diverted, Pulse};
 /// Takes in one event, which may be an error in disguise.
 pub fn take(
     value: &Value,
+    reader: &mut Reader,
     sent: Refusals,
     assembly: &mut Assembly,
     on_text: &dyn Fn(&str),
 ) -> Result<(), Failure> {
-    let error = value.get("error").filter(|error| !error.is_null());
-    if error.is_some() && assembly.finish_reason.is_none() {
-        return Err(failure::from_event(value, sent));
+    if let Some(error) = reader.error(value)
+        && assembly.finish_reason.is_none()
+    {
+        return Err(failure::from_event(error, sent));
     }
-    let Some(text) = assembly.push(chat::chunk(value)) else {
+    let Some(text) = assembly.push(reader.chunk(value)) else {
         return Err(Failure::Refused { status: None, message: "its answer has no end".into() });
     };
     if !text.is_empty() {
@@ -31,6 +33,7 @@ pub fn take(
 /// An answer that came in one piece, asked for or not.
 pub fn whole(
     answer: Result<Value, OpenAIError>,
+    reader: &Reader,
     sent: Refusals,
     pulse: &Pulse,
 ) -> Result<Value, Failure> {
@@ -43,8 +46,7 @@ pub fn whole(
         Err(OpenAIError::JSONDeserialize(_, body)) => odd_json(&body)?,
         Err(error) => return Err(cut(pulse, Some(&error))),
     };
-    let error = value.get("error").is_some_and(|error| !error.is_null());
-    if !error && value.pointer("/choices/0").is_none() {
+    if reader.error(&value).is_none() && !reader.is_answer(&value) {
         // Errors also come without the word: {"detail": …}, {"message": …}.
         return Err(failure::from_event(&value, sent));
     }

@@ -21,6 +21,8 @@ pub mod prose;
 pub mod rate;
 pub mod record;
 pub mod replay;
+#[cfg(test)]
+mod responses_tests;
 pub mod retry;
 mod stream;
 #[cfg(test)]

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::answer::{cut, take, whole};
-use super::dialect::{self, Refusals, chat};
+use super::dialect::{self, Choice, Dialect, Refusals};
 use super::failure::{self, Failure};
 use super::meter::{Bill, Meter, Notice};
 use super::rate::Rate;
@@ -80,6 +80,7 @@ pub struct OpenAi {
     meter: Rc<Meter>,
     rate: Rate,
     refused: Cell<Refusals>,
+    choice: Choice,
     chosen: OnceCell<String>,
     /// Its last answer began with a thought whose opening tag is in the server's template.
     template_thinks: Cell<bool>,
@@ -109,6 +110,7 @@ impl OpenAi {
             meter: options.meter,
             rate: Rate::new(config.rate_limit),
             refused: Cell::new(Refusals { stream: options.no_stream, ..Refusals::default() }),
+            choice: Choice::new(config.api, &config.base_url),
             chosen: OnceCell::new(),
             template_thinks: Cell::new(false),
             config,
@@ -143,10 +145,16 @@ impl OpenAi {
                         on_text(&rest);
                     }
                     self.template_thinks.set(assembly.template_thinks());
+                    self.choice.answered();
                     return Ok(self.reply(request, assembly, spent, requests));
                 }
                 Err(failure) => failure,
             };
+            let elsewhere = failure.points_elsewhere(self.choice.dialect());
+            if let Some(line) = elsewhere.and_then(|how| self.choice.turn(how, self.name())) {
+                self.tell(&line);
+                continue;
+            }
             match failure {
                 Failure::Parameter { name, refusals } => {
                     self.refused.set(refusals);
@@ -172,7 +180,11 @@ impl OpenAi {
                     tokio::time::sleep(wait).await;
                 }
                 Failure::Refused { status, message } => {
-                    return Err(ModelError::Refused { status, message: self.clean(&message) });
+                    let mut message = self.clean(&message);
+                    if elsewhere.is_some() {
+                        message.push_str(" (which API is asked: git config cowork.llm.api auto)");
+                    }
+                    return Err(ModelError::Refused { status, message });
                 }
                 Failure::TooLong { message } => {
                     return Err(ModelError::TooLong { message: self.clean(&message) });
@@ -188,11 +200,14 @@ impl OpenAi {
         assembly: &mut Assembly,
         on_text: &dyn Fn(&str),
     ) -> Result<(), Failure> {
-        let refused = self.refused.get();
-        let body = chat::body(request, &self.origin(), refused);
+        let dialect = self.choice.dialect();
+        let reasoning = self.choice.gives_up_reasoning();
+        let refused = Refusals { reasoning, ..self.refused.get() };
+        let mut reader = dialect.reader();
+        let body = dialect.body(request, &self.origin(), refused);
         tracing::debug!(
-            "request: {} {}, draft {}, turn {}: model {}, {} messages, {} tools, temperature {}, \
-             stream {}",
+            "request: {} {}, draft {}, turn {}: {dialect:?}, model {}, {} messages, {} tools, \
+             temperature {}, stream {}",
             request.position.stage,
             request.position.role,
             request.position.iteration,
@@ -217,17 +232,35 @@ impl OpenAi {
             .with_org_id("")
             .with_project_id("");
         let client = Client::build(self.http.clone(), config).with_http_service(service);
-        let chat = client.chat().headers(headers(&request.position));
+        let headers = headers(&request.position);
         if refused.stream {
-            let answer = chat.create_byot::<_, Value>(body);
+            let answer = async {
+                match dialect {
+                    Dialect::Chat => client.chat().headers(headers).create_byot(body).await,
+                    Dialect::Responses => {
+                        client.responses().headers(headers).create_byot(body).await
+                    }
+                }
+            };
             let answer = heard(answer, &pulse, self.timeouts.first).await?;
-            return take(&whole(answer, refused, &pulse)?, refused, assembly, on_text);
+            let answer = whole(answer, &reader, refused, &pulse)?;
+            return take(&answer, &mut reader, refused, assembly, on_text);
         }
-        let opened = chat.create_stream_byot::<_, Value>(body);
+        let opened = async {
+            match dialect {
+                Dialect::Chat => {
+                    client.chat().headers(headers).create_stream_byot::<_, Value>(body).await
+                }
+                Dialect::Responses => {
+                    client.responses().headers(headers).create_stream_byot::<_, Value>(body).await
+                }
+            }
+        };
         let mut events = match heard(opened, &pulse, self.timeouts.first).await? {
             Ok(events) => events,
             Err(error) => {
-                return take(&whole(Err(error), refused, &pulse)?, refused, assembly, on_text);
+                let answer = whole(Err(error), &reader, refused, &pulse)?;
+                return take(&answer, &mut reader, refused, assembly, on_text);
             }
         };
         loop {
@@ -239,9 +272,11 @@ impl OpenAi {
                 Err(silent) => return Err(silent),
             };
             match event {
-                Some(Ok(value)) => take(&value, refused, assembly, on_text)?,
+                Some(Ok(value)) => take(&value, &mut reader, refused, assembly, on_text)?,
                 Some(Err(_)) | None if assembly.finish_reason.is_some() => return Ok(()),
-                None if pulse.is_done() && assembly.has_answer() => return Ok(()),
+                None if reader.ends_with_done() && pulse.is_done() && assembly.has_answer() => {
+                    return Ok(());
+                }
                 Some(Err(error)) => return Err(cut(&pulse, Some(&error))),
                 None => return Err(cut(&pulse, None)),
             }
@@ -252,6 +287,7 @@ impl OpenAi {
     fn limit(&self, assembly: &Assembly) -> Duration {
         match assembly {
             a if a.finish_reason.is_some() => self.timeouts.silence.min(Duration::from_secs(5)),
+            a if a.thinks_quietly() => self.timeouts.first,
             a if a.started() => self.timeouts.silence,
             _ => self.timeouts.first,
         }

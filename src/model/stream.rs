@@ -38,7 +38,9 @@ pub struct Assembly {
     fields: Map<String, Value>,
     /// The same of the calls that were taken, by id.
     call_fields: BTreeMap<String, Map<String, Value>>,
+    items: Vec<Value>,
     thought: bool,
+    quiet: bool,
     /// The server called the text before a thought.
     marked: bool,
     size: usize,
@@ -65,6 +67,9 @@ impl Assembly {
         let shown = self.push_text(&chunk.text, chunk.marked, chunk.parts);
         self.thought |= chunk.thinking;
         pieces::join(&mut self.fields, chunk.fields);
+        self.quiet = chunk.quiet.unwrap_or(self.quiet);
+        self.size += chunk.items.iter().map(opaque::length).sum::<usize>();
+        self.items.extend(chunk.items);
         for piece in chunk.calls {
             self.size += piece.arguments.len() + piece.name.len() + opaque_size(&piece.fields);
             self.push_call(piece);
@@ -116,7 +121,8 @@ impl Assembly {
         self.speech.text()
     }
 
-    /// What is to be sent back and nobody here reads, after the calls were taken.
+    /// What `origin` wants back with this answer, after its calls were taken. Items of one that
+    /// was cut off are not taken back by anybody.
     pub fn take_opaque(&mut self, origin: Origin) -> Option<Box<Opaque>> {
         let mut message = std::mem::take(&mut self.fields);
         if self.parts.iter().any(is_thought) {
@@ -125,13 +131,21 @@ impl Assembly {
             message.insert("content".into(), std::mem::take(&mut self.raw).into());
         }
         let calls = std::mem::take(&mut self.call_fields);
-        let opaque = Opaque { origin, message, calls, items: Vec::new() };
+        let items = std::mem::take(&mut self.items);
+        let whole = matches!(self.finish_reason.as_deref(), Some("stop" | "tool_calls"));
+        let items = if whole { items } else { Vec::new() };
+        let opaque = Opaque { origin, message, calls, items };
         (!opaque.is_empty()).then(|| Box::new(opaque))
     }
 
     /// Whether the model has begun: a role alone is no beginning.
     pub fn started(&self) -> bool {
         self.thought || self.has_answer() || self.finish_reason.is_some()
+    }
+
+    /// Whether the model thinks without a word of it: it may be silent as long as at the beginning.
+    pub fn thinks_quietly(&self) -> bool {
+        self.quiet
     }
 
     /// Whether there is anything to keep.
@@ -223,7 +237,7 @@ pub fn made_up_id(turn: u32, n: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dialect::chat;
+    use super::super::dialect::Dialect;
     use super::*;
     use serde_json::json;
 
@@ -231,7 +245,7 @@ mod tests {
         let mut assembly = Assembly::default();
         for piece in pieces {
             let chunk = json!({"choices": [{"delta": {"tool_calls": [piece]}}]});
-            assert!(assembly.push(chat::chunk(&chunk)).is_some());
+            assert!(assembly.push(Dialect::Chat.reader().chunk(&chunk)).is_some());
         }
         assembly.take_calls(3).into_iter().map(|c| (c.id, c.name, c.arguments)).collect()
     }
@@ -299,17 +313,37 @@ mod tests {
     }
 
     #[test]
+    fn a_model_that_thinks_without_a_word_may_be_silent_again() {
+        let (mut assembly, mut reader) = (Assembly::default(), Dialect::Responses.reader());
+        let thought = json!({"type": "reasoning", "id": "rs_1"});
+        let mut quiet_after = |event: Value| {
+            assert!(assembly.push(reader.chunk(&event)).is_some());
+            (assembly.started(), assembly.thinks_quietly())
+        };
+        let text = json!({"type": "response.output_text.delta", "delta": "a"});
+        assert_eq!(quiet_after(text), (true, false));
+        let added = json!({"type": "response.output_item.added", "item": thought});
+        assert_eq!(quiet_after(added), (true, true));
+        let done = json!({"type": "response.output_item.done", "item": thought});
+        assert_eq!(quiet_after(done), (true, false));
+    }
+
+    #[test]
     fn a_role_is_no_beginning_and_running_totals_are_not_summed() {
         let mut assembly = Assembly::default();
-        assembly.push(chat::chunk(
-            &json!({"choices": [{"delta": {"role": "assistant", "content": null}}]}),
-        ));
+        assembly.push(
+            Dialect::Chat
+                .reader()
+                .chunk(&json!({"choices": [{"delta": {"role": "assistant", "content": null}}]})),
+        );
         assert!(!assembly.started());
         for n in [1, 2] {
             let usage = json!({"prompt_tokens": 7, "completion_tokens": n});
-            assembly.push(chat::chunk(
-                &json!({"choices": [{"delta": {"content": "x"}}], "usage": usage}),
-            ));
+            assembly.push(
+                Dialect::Chat
+                    .reader()
+                    .chunk(&json!({"choices": [{"delta": {"content": "x"}}], "usage": usage})),
+            );
         }
         assert!(assembly.started());
         assert_eq!(assembly.usage, Some(Usage { input: 7, output: 2, cached: 0 }));

@@ -72,6 +72,7 @@ mod pr;
 mod preflight;
 mod replay;
 mod repos;
+mod responses;
 mod review;
 mod secrets;
 mod size;

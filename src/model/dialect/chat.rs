@@ -35,6 +35,9 @@ pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
         if !refused.parallel_tool_calls {
             body.insert("parallel_tool_calls".into(), true.into());
         }
+        if refused.reasoning {
+            body.insert("reasoning_effort".into(), "none".into());
+        }
     }
     if !refused.temperature {
         body.insert("temperature".into(), request.temperature.into());

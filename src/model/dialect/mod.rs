@@ -4,14 +4,101 @@
 //! Reading is by hand from [`Value`]: compatible servers leave fields out, add some and invent
 //! enum values, and a typed reader would refuse a good answer because of a field nobody needs.
 
-pub mod chat;
+mod chat;
+mod choice;
 mod learned;
+mod responses;
 pub mod vendor;
 
+pub use choice::{Choice, Elsewhere};
+use reqwest::Url;
 use serde_json::{Map, Value, json};
 
-use super::{Message, Request};
+use super::{Message, Origin, Request};
 use crate::event::Usage;
+
+/// What a server is asked in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// `POST /chat/completions`.
+    Chat,
+    /// `POST /responses`, without state at the server.
+    Responses,
+}
+
+impl Dialect {
+    /// The one to begin with: Responses for the hosted API, Azure's v1 route and xAI, whose newest
+    /// models take tools nowhere else; what every other server speaks is chat.
+    pub fn usual(base_url: &str) -> Self {
+        let Ok(url) = Url::parse(base_url) else { return Self::Chat };
+        let host = url.host_str().unwrap_or_default();
+        let is = |name: &str| host == name || host.ends_with(&format!(".{name}"));
+        let azure = ["openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com"];
+        let v1 = url.path() == "/openai/v1" || url.path().starts_with("/openai/v1/");
+        if is("api.openai.com") || is("api.x.ai") || v1 && azure.iter().any(|name| is(name)) {
+            Self::Responses
+        } else {
+            Self::Chat
+        }
+    }
+
+    /// The body of a request to the model that `to` names.
+    pub fn body(self, request: &Request, to: &Origin, refused: Refusals) -> Value {
+        match self {
+            Self::Chat => chat::body(request, to, refused),
+            Self::Responses => responses::body(request, to, refused),
+        }
+    }
+
+    /// Reads one answer.
+    pub fn reader(self) -> Reader {
+        match self {
+            Self::Chat => Reader::Chat,
+            Self::Responses => Reader::Responses(responses::Reader::default()),
+        }
+    }
+}
+
+/// What reads the events of one answer, in their order.
+#[derive(Debug)]
+pub enum Reader {
+    /// Each chunk says all about itself.
+    Chat,
+    /// What was said in pieces is not taken again from the whole.
+    Responses(responses::Reader),
+}
+
+impl Reader {
+    /// Reads a chunk or a whole answer. Anything unknown is passed over.
+    pub fn chunk(&mut self, value: &Value) -> Chunk {
+        match self {
+            Self::Chat => chat::chunk(value),
+            Self::Responses(reader) => reader.chunk(value),
+        }
+    }
+
+    /// The error an event or a whole answer holds in place of one.
+    pub fn error<'a>(&self, value: &'a Value) -> Option<&'a Value> {
+        match self {
+            Self::Chat => None,
+            Self::Responses(_) => responses::error(value),
+        }
+        .or_else(|| value.get("error").filter(|error| !error.is_null()).map(|_| value))
+    }
+
+    /// Whether a JSON document is a whole answer.
+    pub fn is_answer(&self, value: &Value) -> bool {
+        match self {
+            Self::Chat => value.pointer("/choices/0").is_some(),
+            Self::Responses(_) => responses::is_answer(value),
+        }
+    }
+
+    /// Whether `[DONE]` ends an answer that gave no finish reason.
+    pub fn ends_with_done(&self) -> bool {
+        matches!(self, Self::Chat)
+    }
+}
 
 /// What a server refused once and is not sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +115,14 @@ pub struct Refusals {
     pub stream: bool,
     /// What was learned about fields of earlier answers.
     pub opaque: learned::Learned,
+    /// No thinking beside tools: `reasoning_effort` is "none" (chat).
+    pub reasoning: bool,
+    /// No encrypted thoughts (Responses).
+    pub include: bool,
+    /// No ids of the server's own items (Responses).
+    pub item_ids: bool,
+    /// No items of the server's own at all (Responses).
+    pub items: bool,
 }
 
 /// Arguments a server will parse again: one that is fed back its model's broken JSON answers
@@ -70,6 +165,10 @@ pub struct Chunk {
     pub marked: bool,
     /// Fields of the message that nobody here reads, to be sent back.
     pub fields: Map<String, Value>,
+    /// The model begins to think without a word of it, or has ended.
+    pub quiet: Option<bool>,
+    /// Output items to be sent back as they are.
+    pub items: Vec<Value>,
     /// Pieces of tool calls, in order.
     pub calls: Vec<CallPiece>,
     /// Why the model stopped, once it has.
@@ -116,17 +215,21 @@ pub fn is_thought(part: &Value) -> bool {
 }
 
 fn usage(value: &Value) -> Option<Usage> {
-    let count = |pointers: [&str; 2]| {
+    let count = |pointers: &[&str]| {
         pointers
             .iter()
             .find_map(|pointer| value.pointer(pointer))
             .and_then(|n| n.as_u64().or_else(|| n.as_f64().map(|n| n.max(0.0) as u64)))
     };
     let usage = Usage {
-        input: count(["/prompt_tokens", "/input_tokens"]).unwrap_or(0),
-        output: count(["/completion_tokens", "/output_tokens"]).unwrap_or(0),
-        cached: count(["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"])
-            .unwrap_or(0),
+        input: count(&["/prompt_tokens", "/input_tokens"]).unwrap_or(0),
+        output: count(&["/completion_tokens", "/output_tokens"]).unwrap_or(0),
+        cached: count(&[
+            "/prompt_tokens_details/cached_tokens",
+            "/input_tokens_details/cached_tokens",
+            "/prompt_cache_hit_tokens",
+        ])
+        .unwrap_or(0),
     };
     (usage.input > 0 || usage.output > 0).then_some(usage)
 }
@@ -152,6 +255,33 @@ pub fn estimate(request: &Request, answer_chars: usize) -> Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn servers_that_are_known_to_speak_it_are_asked_for_responses() {
+        for url in [
+            "https://api.openai.com/v1",
+            "https://eu.api.openai.com/v1",
+            "https://api.x.ai/v1",
+            "https://us-east-1.api.x.ai/v1",
+            "https://mine.openai.azure.com/openai/v1",
+            "https://mine.services.ai.azure.com/openai/v1",
+        ] {
+            assert_eq!(Dialect::usual(url), Dialect::Responses, "{url}");
+        }
+        for url in [
+            "http://127.0.0.1:11434/v1",
+            "https://api.openai.com.example.org/v1",
+            "https://notapi.x.ai.example/v1",
+            "https://myapi.openai.com/v1",
+            "https://example.org/api.openai.com/v1",
+            "https://mine.openai.azure.com/openai/deployments/m",
+            "https://mine.openai.azure.com/openai/v10",
+            "https://openrouter.ai/api/v1",
+            "no address",
+        ] {
+            assert_eq!(Dialect::usual(url), Dialect::Chat, "{url}");
+        }
+    }
 
     #[test]
     fn broken_arguments_are_never_sent_back_as_they_are() {

@@ -7,6 +7,7 @@ pub mod kill;
 #[cfg(unix)]
 pub mod pty;
 pub mod reply;
+pub mod responses;
 pub mod sandbox;
 pub mod script;
 pub mod server;

@@ -288,7 +288,7 @@ fn chunk(delta: Value, finish: Option<&str>) -> String {
     format!("data: {event}\n\n")
 }
 
-fn pieces(text: &str, size: usize) -> Vec<String> {
+pub fn pieces(text: &str, size: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     characters.chunks(size).map(|piece| piece.iter().collect()).collect()
 }

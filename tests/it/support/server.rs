@@ -13,9 +13,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::reply::{Fault, Reply};
+use super::responses::{self, Given, Speaks};
 use super::script::{At, Script};
 
-/// A chat request as it arrived.
+/// A request as it arrived, through whichever API.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
     /// Counting from 1.
@@ -31,14 +32,19 @@ pub struct Received {
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
     pub body: Value,
+    /// Whether it came through the Responses API; `messages` in the body are then ours.
+    pub responses: bool,
     /// Length of the body.
     pub bytes: usize,
 }
 
 impl Received {
-    fn new(headers: BTreeMap<String, String>, raw: &[u8]) -> Self {
+    fn new(headers: BTreeMap<String, String>, raw: &[u8], responses: bool) -> Self {
         let header = |name: &str| headers.get(name).cloned().unwrap_or_default();
-        let body: Value = serde_json::from_slice(raw).unwrap_or(Value::Null);
+        let mut body: Value = serde_json::from_slice(raw).unwrap_or(Value::Null);
+        if responses {
+            body["messages"] = responses::as_chat(&body);
+        }
         let mut received = Self {
             number: 0,
             session: header("cowork-session"),
@@ -46,6 +52,7 @@ impl Received {
             role: header("cowork-role"),
             iteration: header("cowork-iteration").parse().unwrap_or(0),
             bytes: raw.len(),
+            responses,
             headers,
             body,
             ..Self::default()
@@ -79,7 +86,10 @@ impl Received {
     /// Names of the tools on offer.
     pub fn tools(&self) -> Vec<String> {
         let tools = self.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
-        tools.iter().filter_map(|t| t["function"]["name"].as_str()).map(str::to_owned).collect()
+        let name = |tool: &Value| {
+            tool["function"]["name"].as_str().or(tool["name"].as_str()).map(str::to_owned)
+        };
+        tools.iter().filter_map(name).collect()
     }
 
     pub fn position(&self) -> String {
@@ -138,6 +148,10 @@ struct Log {
     /// Requests without a position: the probe.
     probes: usize,
     unexpected: Vec<String>,
+    speaks: Speaks,
+    /// Requests that came through an API, or in a way, which the server has not.
+    turned_away: Vec<String>,
+    given: Given,
     closing: bool,
     /// Send this process a signal when so many chats have arrived.
     victim: Option<(usize, Option<u32>)>,
@@ -182,6 +196,16 @@ impl Server {
 
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// From now on, it has these APIs.
+    pub fn speaks(&self, speaks: Speaks) {
+        self.shared.log.lock().unwrap().speaks = speaks;
+    }
+
+    /// The paths of requests that were refused because the server has not this API, in order.
+    pub fn turned_away(&self) -> Vec<String> {
+        self.shared.log.lock().unwrap().turned_away.clone()
     }
 
     /// From now on, this reply there (the newest rule wins).
@@ -301,9 +325,42 @@ impl Shared {
                     json!({"object": "list", "data": [{"id": "scripted", "object": "model"}]});
                 respond(&mut out, 200, &[], &models.to_string())
             }
-            "/v1/chat/completions" => self.chat(&mut out, Received::new(headers, &raw)),
+            "/v1/chat/completions" | "/v1/responses" => {
+                let received = Received::new(headers, &raw, path == "/v1/responses");
+                self.asked(&mut out, &path, received)
+            }
             other => respond(&mut out, 404, &[], &json!({"error": {"message": other}}).to_string()),
         }
+    }
+
+    /// Turns away what comes through an API that the server has not.
+    fn asked(&self, out: &mut TcpStream, path: &str, received: Received) -> std::io::Result<()> {
+        let mut log = self.log.lock().unwrap();
+        let (body, speaks) = (&received.body, log.speaks);
+        let refused = match speaks {
+            _ if received.stage.is_empty() => None,
+            Speaks::Responses if received.responses => {
+                if let Some(wrong) = responses::wrong(body, &log.given) {
+                    log.unexpected.push(format!("{}: {wrong}", received.position()));
+                    let error = json!({"error": {"message": wrong}}).to_string();
+                    return respond(out, 400, &[], &error);
+                }
+                None
+            }
+            _ if received.responses => {
+                Some((404, json!({"error": {"message": "Not Found"}}).to_string()))
+            }
+            Speaks::Chat => None,
+            Speaks::ChatWithoutReasoning if body["reasoning_effort"] == "none" => None,
+            _ => Some((400, responses::refusal(&body["model"]))),
+        };
+        let Some((code, error)) = refused else {
+            drop(log);
+            return self.chat(out, received);
+        };
+        log.turned_away.push(path.to_owned());
+        drop(log);
+        respond(out, code, &[], &error)
     }
 
     fn chat(&self, out: &mut TcpStream, mut received: Received) -> std::io::Result<()> {
@@ -354,14 +411,34 @@ impl Shared {
                 self.hold();
                 return Ok(());
             }
-            _ if !streaming => return respond(out, 200, &[], &reply.whole()),
             _ => {}
+        }
+        // Number and items of an answer through Responses; what is cut off was not given.
+        let n = {
+            let mut log = self.log.lock().unwrap();
+            let n = log.given.len() + 1;
+            if received.responses {
+                log.given.push(responses::given(&received.body, reply, n));
+            }
+            n
+        };
+        if !streaming {
+            let whole = if received.responses {
+                responses::whole(reply, n).to_string()
+            } else {
+                reply.whole()
+            };
+            return respond(out, 200, &[], &whole);
         }
         out.write_all(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
               transfer-encoding: chunked\r\nconnection: close\r\n\r\n",
         )?;
-        let mut events = reply.events(received.body["stream_options"]["include_usage"] == true);
+        let mut events = if received.responses {
+            responses::events(reply, n)
+        } else {
+            reply.events(received.body["stream_options"]["include_usage"] == true)
+        };
         if let Fault::CutAfter(n) | Fault::SilentAfter(n) = reply.fault {
             events.truncate(n);
         }
