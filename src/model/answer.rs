@@ -21,14 +21,13 @@ pub fn take(
     {
         return Err(failure::from_event(error, sent));
     }
-    let chunk = reader.chunk(value);
-    if !chunk.text.is_empty() {
-        on_text(&chunk.text);
+    let Some(text) = assembly.push(reader.chunk(value)) else {
+        return Err(Failure::Refused { status: None, message: "its answer has no end".into() });
+    };
+    if !text.is_empty() {
+        on_text(&text);
     }
-    if assembly.push(chunk) {
-        return Ok(());
-    }
-    Err(Failure::Refused { status: None, message: "its answer has no end".into() })
+    Ok(())
 }
 
 /// An answer that came in one piece, asked for or not.
@@ -44,7 +43,7 @@ pub fn whole(
             Ok(diverted) => diverted_value(*diverted, sent)?,
             Err(other) => return Err(Failure::transient(other.to_string())),
         },
-        Err(OpenAIError::JSONDeserialize(_, body)) => not_json(&body)?,
+        Err(OpenAIError::JSONDeserialize(_, body)) => odd_json(&body)?,
         Err(error) => return Err(cut(pulse, Some(&error))),
     };
     if reader.error(&value).is_none() && !reader.is_answer(&value) {
@@ -62,12 +61,18 @@ fn diverted_value(diverted: Diverted, sent: Refusals) -> Result<Value, Failure> 
             Err(failure::from_status(status, retry_after, &body, sent))
         }
         Diverted::NotAStream(body) => {
-            serde_json::from_slice(&body).or_else(|_| not_json(&String::from_utf8_lossy(&body)))
+            serde_json::from_slice(&body).or_else(|_| odd_json(&String::from_utf8_lossy(&body)))
         }
     }
 }
 
-fn not_json(body: &str) -> Result<Value, Failure> {
+/// A body that is no proper JSON; perhaps only a byte order mark or a byte that is not UTF-8 is
+/// in the way.
+fn odd_json(body: &str) -> Result<Value, Failure> {
+    let body = body.trim_start().trim_start_matches('\u{feff}');
+    if let Ok(value) = serde_json::from_str(body) {
+        return Ok(value);
+    }
     if body.trim_start().starts_with('<') {
         let message = "it answers with a web page: does the base URL end in /v1?".to_owned();
         return Err(Failure::Refused { status: None, message });

@@ -39,6 +39,13 @@ pub enum Failure {
         /// What is left out from now on.
         refusals: Refusals,
     },
+    /// The server misses something of earlier answers: ask again with a stand-in.
+    Missing {
+        /// What, for people.
+        name: &'static str,
+        /// What is sent from now on.
+        refusals: Refusals,
+    },
 }
 
 impl Failure {
@@ -147,6 +154,27 @@ impl Said {
                 || WORDS.iter().any(|words| message.contains(words)))
     }
 
+    /// What it says about fields of earlier answers, which are sent back or not.
+    fn on_opaque(&self, sent: Refusals) -> Option<Failure> {
+        let words = self.words();
+        let of = |opaque| Refusals { opaque, ..sent };
+        if let Some((name, learned)) = sent.opaque.wish(&words) {
+            return Some(Failure::Missing { name, refusals: of(learned) });
+        }
+        let (name, learned) = sent.opaque.refusal(&words)?;
+        Some(Failure::Parameter { name, refusals: of(learned) })
+    }
+
+    /// The same where it names none of them.
+    fn on_something(&self, sent: Refusals) -> Option<Failure> {
+        let (name, opaque) = sent.opaque.refusal_of_something(&self.words())?;
+        Some(Failure::Parameter { name, refusals: Refusals { opaque, ..sent } })
+    }
+
+    fn words(&self) -> String {
+        format!("{} {} {}", self.param, self.codes.join(" "), self.message)
+    }
+
     /// The parameter it objects to, among those that were sent.
     fn objects_to(&self, sent: Refusals) -> Option<(&'static str, Refusals)> {
         let message = format!("{} {}", self.param, self.message).to_lowercase();
@@ -231,10 +259,14 @@ pub fn from_status(
     }
     match status {
         408 | 409 | 425 | 429 | 500.. => Failure::Transient { message, retry_after },
-        400 | 422 => match said.objects_to(sent) {
-            Some((name, refusals)) => Failure::Parameter { name, refusals },
-            None => Failure::Refused { status: Some(status), message },
-        },
+        400 | 422 => said
+            .on_opaque(sent)
+            .or_else(|| {
+                let (name, refusals) = said.objects_to(sent)?;
+                Some(Failure::Parameter { name, refusals })
+            })
+            .or_else(|| said.on_something(sent))
+            .unwrap_or(Failure::Refused { status: Some(status), message }),
         _ => Failure::Refused { status: Some(status), message },
     }
 }

@@ -11,9 +11,11 @@ mod dialect;
 pub mod discover;
 mod failure;
 pub mod ledger;
+mod lines;
 pub mod meter;
 pub mod opaque;
 pub mod openai;
+mod pieces;
 pub mod price;
 pub mod prose;
 pub mod rate;
@@ -27,6 +29,9 @@ mod stream;
 mod tests;
 #[cfg(test)]
 mod testserver;
+mod thinking;
+#[cfg(test)]
+mod thinking_tests;
 mod transport;
 
 use std::future::Future;

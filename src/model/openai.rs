@@ -82,6 +82,8 @@ pub struct OpenAi {
     refused: Cell<Refusals>,
     choice: Choice,
     chosen: OnceCell<String>,
+    /// Its last answer began with a thought whose opening tag is in the server's template.
+    template_thinks: Cell<bool>,
 }
 
 impl OpenAi {
@@ -110,6 +112,7 @@ impl OpenAi {
             refused: Cell::new(Refusals { stream: options.no_stream, ..Refusals::default() }),
             choice: Choice::new(config.api, &config.base_url),
             chosen: OnceCell::new(),
+            template_thinks: Cell::new(false),
             config,
         })
     }
@@ -130,13 +133,18 @@ impl OpenAi {
             self.rate.acquire().await;
             requests += 1;
             self.meter.admit(&request.position, requests, self.name(), guess)?;
-            let mut assembly = Assembly::default();
+            let mut assembly = Assembly::new(self.template_thinks.get());
             let outcome = self.attempt(request, &mut assembly, on_text).await;
             let bill = self.bill(request, &assembly, outcome.is_ok());
             spent += bill.usage.unwrap_or_default();
             self.meter.count(self.name(), &bill);
             let failure = match outcome {
                 Ok(()) => {
+                    let rest = assembly.end_text();
+                    if !rest.is_empty() {
+                        on_text(&rest);
+                    }
+                    self.template_thinks.set(assembly.template_thinks());
                     self.choice.answered();
                     return Ok(self.reply(request, assembly, spent, requests));
                 }
@@ -156,6 +164,10 @@ impl OpenAi {
                         false => tracing::info!("{line}"),
                     }
                     self.refused.set(refusals);
+                }
+                Failure::Missing { name, refusals } => {
+                    self.refused.set(refusals);
+                    self.tell(&format!("the model server misses {name}: asking with a stand-in"));
                 }
                 Failure::Transient { message, retry_after } => {
                     failures += 1;
@@ -301,11 +313,6 @@ impl OpenAi {
         }
     }
 
-    /// Who is asked, and wants back what is its own.
-    fn origin(&self) -> Origin {
-        Origin::new(&self.config.base_url, self.name())
-    }
-
     /// Who answered, as the server or else the configuration calls it. It ends up in commits, and
     /// servers say what they like.
     fn answered(&self, assembly: &Assembly) -> String {
@@ -314,13 +321,19 @@ impl OpenAi {
             .unwrap_or_else(|| self.name().to_owned())
     }
 
+    /// Who is asked, and wants back what is its own.
+    fn origin(&self) -> Origin {
+        Origin::new(&self.config.base_url, self.name())
+    }
+
     fn reply(&self, request: &Request, mut assembly: Assembly, usage: Usage, n: u32) -> Reply {
         let turn = request.position.turn;
+        let tool_calls = assembly.take_calls(turn);
         let opaque = assembly.take_opaque(self.origin());
         let mut reply = Reply {
             model: self.answered(&assembly),
-            tool_calls: assembly.take_calls(turn),
-            content: assembly.content,
+            tool_calls,
+            content: assembly.text().to_owned(),
             opaque,
             finish_reason: assembly.finish_reason,
             usage,

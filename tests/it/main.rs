@@ -84,6 +84,7 @@ mod stuck;
 mod support;
 #[cfg(unix)]
 mod terminal;
+mod thinking;
 mod tidy;
 mod trust;
 mod two_people;

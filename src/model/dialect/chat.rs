@@ -2,14 +2,33 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CallPiece, Chunk, Refusals, plain_schema, sendable, text, usage};
+use super::vendor::Manners;
+use super::{CallPiece, Chunk, Refusals, is_thought, plain_schema, sendable, text, usage};
 use crate::model::{Message, Origin, Request, ToolSpec};
+
+/// Fields of an answer's message that are read here, or that no server wants back.
+const READ: [&str; 10] = [
+    "role",
+    "content",
+    "tool_calls",
+    "function_call",
+    "refusal",
+    "annotations",
+    "audio",
+    "name",
+    "id",
+    "index",
+];
 
 /// The request body.
 pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
+    let manners = Manners::of(to, refused.opaque);
     let mut body = Map::new();
     body.insert("model".into(), to.model.as_str().into());
-    body.insert("messages".into(), request.messages.iter().map(message).collect());
+    let mut messages: Vec<Value> = request.messages.iter().map(message).collect();
+    manners.give_back(&request.messages, &mut messages);
+    body.insert("messages".into(), messages.into());
+    body.extend(manners.parameters());
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|spec| tool(spec, refused.schema)).collect();
         body.insert("tools".into(), tools);
@@ -80,19 +99,53 @@ pub fn chunk(value: &Value) -> Chunk {
     let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) else {
         return chunk;
     };
-    chunk.text = delta.get("content").map(text).unwrap_or_default();
-    chunk.thinking = ["reasoning_content", "reasoning"]
-        .iter()
-        .any(|key| delta.get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty()));
+    let content = delta.get("content");
+    chunk.text = content.map(text).unwrap_or_default();
+    chunk.parts = content.and_then(Value::as_array).cloned().unwrap_or_default();
     if let Some(calls) = delta.get("tool_calls").and_then(Value::as_array) {
         chunk.calls = calls.iter().map(call_piece).collect();
     }
+    chunk.fields = fields_but(delta, &READ);
+    chunk.marked = take_mark(&mut chunk.fields);
+    let thinks = |(key, value): (&String, &Value)| {
+        (key.starts_with("reasoning") || key.starts_with("thinking"))
+            && !matches!(value, Value::String(text) if text.is_empty())
+    };
+    chunk.thinking =
+        chunk.marked || chunk.fields.iter().any(thinks) || chunk.parts.iter().any(is_thought);
     chunk
+}
+
+/// Takes Gemini's mark of a chunk that is thought, which says nothing about the whole message.
+fn take_mark(fields: &mut Map<String, Value>) -> bool {
+    let google = fields.get_mut("extra_content").and_then(|extra| extra.get_mut("google"));
+    let Some(google) = google.and_then(Value::as_object_mut) else { return false };
+    let mark = google.remove("thought");
+    if google.is_empty() {
+        fields.remove("extra_content");
+    }
+    mark == Some(Value::Bool(true))
+}
+
+/// The fields of an object besides those named, and besides those that are null.
+fn fields_but(value: &Value, read: &[&str]) -> Map<String, Value> {
+    let fields = value.as_object().into_iter().flatten();
+    fields
+        .filter(|(key, value)| !value.is_null() && !read.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 fn call_piece(value: &Value) -> CallPiece {
     let word = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let function = value.get("function").unwrap_or(value);
+    let mut fields = fields_but(value, &["index", "id", "type", "function", "name", "arguments"]);
+    if let Some(function) = value.get("function") {
+        let inner = fields_but(function, &["name", "arguments"]);
+        if !inner.is_empty() {
+            fields.insert("function".into(), inner.into());
+        }
+    }
     CallPiece {
         index: value.get("index").and_then(Value::as_u64),
         id: word(value.get("id")),
@@ -102,6 +155,7 @@ fn call_piece(value: &Value) -> CallPiece {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
         },
+        fields,
     }
 }
 

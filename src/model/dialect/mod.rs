@@ -6,11 +6,13 @@
 
 mod chat;
 mod choice;
+mod learned;
 mod responses;
+pub mod vendor;
 
 pub use choice::{Choice, Elsewhere};
 use reqwest::Url;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Message, Origin, Request};
 use crate::event::Usage;
@@ -111,6 +113,8 @@ pub struct Refusals {
     pub schema: bool,
     /// No streaming.
     pub stream: bool,
+    /// What was learned about fields of earlier answers.
+    pub opaque: learned::Learned,
     /// No thinking beside tools: `reasoning_effort` is "none" (chat).
     pub reasoning: bool,
     /// No encrypted thoughts (Responses).
@@ -153,8 +157,14 @@ fn plain_schema(schema: &mut Value) {
 pub struct Chunk {
     /// Text to append.
     pub text: String,
-    /// The model thinks aloud; nothing to keep, but a sign of life.
+    /// The text in parts, where the server sends it so.
+    pub parts: Vec<Value>,
+    /// The model thinks aloud: no text, but a sign of life.
     pub thinking: bool,
+    /// The server says that this chunk's text is thought.
+    pub marked: bool,
+    /// Fields of the message that nobody here reads, to be sent back.
+    pub fields: Map<String, Value>,
     /// The model begins to think without a word of it, or has ended.
     pub quiet: Option<bool>,
     /// Output items to be sent back as they are.
@@ -172,7 +182,7 @@ pub struct Chunk {
 }
 
 /// A piece of a tool call.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct CallPiece {
     /// Which call it belongs to, where the server says.
     pub index: Option<u64>,
@@ -182,17 +192,26 @@ pub struct CallPiece {
     pub name: String,
     /// Arguments to append, or empty.
     pub arguments: String,
+    /// Fields that nobody here reads, to be sent back.
+    pub fields: Map<String, Value>,
 }
 
-/// Text as a string, or as the list of parts some gateways send.
+/// Text as a string, or as the list of parts some gateways send; thoughts are no text.
 fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
-            parts.iter().filter_map(|part| part.get("text")).filter_map(Value::as_str).collect()
+            let said = parts.iter().filter(|part| !is_thought(part));
+            said.filter_map(|part| part.get("text")).filter_map(Value::as_str).collect()
         }
         _ => String::new(),
     }
+}
+
+/// Whether a part of a content is a thought: `thinking` (Mistral), `reasoning` and the like.
+pub fn is_thought(part: &Value) -> bool {
+    let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+    ["thinking", "reasoning", "thought"].iter().any(|word| kind.contains(word))
 }
 
 fn usage(value: &Value) -> Option<Usage> {

@@ -169,7 +169,7 @@ impl Reader {
             "function_call" => {
                 self.opened.insert(at);
                 let (id, name) = (word(item, "call_id").to_owned(), word(item, "name").to_owned());
-                let piece = CallPiece { index: Some(at), id, name, arguments: String::new() };
+                let piece = CallPiece { index: Some(at), id, name, ..CallPiece::default() };
                 Chunk { calls: vec![piece], ..Chunk::default() }
             }
             "reasoning" => Chunk { quiet: Some(true), ..Chunk::default() },

@@ -12,6 +12,7 @@ pub mod sandbox;
 pub mod script;
 pub mod server;
 pub mod todo;
+pub mod vendor;
 
 pub use reply::{Fault, Reply, Wire};
 pub use sandbox::Sandbox;

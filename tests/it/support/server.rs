@@ -232,6 +232,11 @@ impl Server {
         self.shared.script.lock().unwrap().on_with(at, reply);
     }
 
+    /// From now on every reply passes through this.
+    pub fn manner(&self, manner: impl Fn(&Received, Reply) -> Reply + Send + Sync + 'static) {
+        self.shared.script.lock().unwrap().manner(manner);
+    }
+
     /// Every chat request so far.
     pub fn requests(&self) -> Vec<Received> {
         self.shared.log.lock().unwrap().chats.clone()
