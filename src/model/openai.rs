@@ -211,8 +211,8 @@ impl OpenAi {
         let mut reader = dialect.reader();
         let body = dialect.body(request, &self.origin(), refused);
         tracing::debug!(
-            "request: {} {}, draft {}, turn {}: {dialect:?}, model {}, {} messages, {} tools, \
-             temperature {}, stream {}",
+            "request: {} {}, draft {}, turn {}: model {}, {} messages, {} tools, temperature {}, \
+             stream {}, {dialect:?}",
             request.position.stage,
             request.position.role,
             request.position.iteration,

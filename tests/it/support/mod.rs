@@ -6,6 +6,7 @@ pub mod history;
 pub mod kill;
 #[cfg(unix)]
 pub mod pty;
+pub mod received;
 pub mod reply;
 pub mod responses;
 pub mod sandbox;
