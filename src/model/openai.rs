@@ -157,8 +157,13 @@ impl OpenAi {
             }
             match failure {
                 Failure::Parameter { name, refusals } => {
+                    let line = format!("the model server refuses {name}: asking without");
+                    // A model that does not think has no thoughts to give: nothing is lost.
+                    match refusals.include == self.refused.get().include {
+                        true => self.tell(&line),
+                        false => tracing::info!("{line}"),
+                    }
                     self.refused.set(refusals);
-                    self.tell(&format!("the model server refuses {name}: asking without"));
                 }
                 Failure::Missing { name, refusals } => {
                     self.refused.set(refusals);
