@@ -3,6 +3,8 @@
 //! The rule: what came from a model goes back to it, field by field as it came, and to no other
 //! one. A table holds what vendors do differently; what a server says of a field is [`Learned`].
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::learned::{Learned, REASONING, REASONING_CONTENT, REASONING_DETAILS};
@@ -145,6 +147,8 @@ impl<'a> Manners<'a> {
 
     /// Adds to the messages `sent` what the server wants back of the answers they were made from.
     pub fn give_back(&self, messages: &[Message], sent: &mut [Value]) {
+        // The calls of its own answers.
+        let mut own: HashSet<&String> = HashSet::new();
         let spoken_to = messages.iter().rposition(|m| matches!(m, Message::User { .. }));
         for (at, (message, sent)) in messages.iter().zip(sent).enumerate() {
             let Some(fields) = sent.as_object_mut() else { continue };
@@ -156,6 +160,9 @@ impl<'a> Manners<'a> {
                         Where::Calls => !tool_calls.is_empty(),
                         Where::OpenTurn => spoken_to.is_none_or(|spoken_to| at > spoken_to),
                     };
+                    if ours.is_some() {
+                        own.extend(tool_calls.iter().map(|call| &call.id));
+                    }
                     match ours {
                         Some(opaque) if here => self.restore(opaque, fields),
                         Some(_) => {}
@@ -163,24 +170,12 @@ impl<'a> Manners<'a> {
                     }
                     self.fill(fields);
                 }
-                Message::Tool { tool_call_id, .. } => {
-                    if !self.said_by_us(messages, tool_call_id) {
-                        plain_id(fields, "tool_call_id");
-                    }
+                Message::Tool { tool_call_id, .. } if !own.contains(tool_call_id) => {
+                    plain_id(fields, "tool_call_id");
                 }
                 _ => {}
             }
         }
-    }
-
-    fn said_by_us(&self, messages: &[Message], id: &str) -> bool {
-        id.contains(SIGNED_ID)
-            && messages.iter().any(|message| match message {
-                Message::Assistant { tool_calls, opaque: Some(opaque), .. } => {
-                    opaque.origin == *self.origin && tool_calls.iter().any(|call| call.id == id)
-                }
-                _ => false,
-            })
     }
 
     fn restore(&self, opaque: &Opaque, sent: &mut Map<String, Value>) {

@@ -108,7 +108,7 @@ pub fn wrong(body: &Value, given: &Given) -> Option<String> {
     let of_kind = |wanted: &'static str| {
         let mut ids: Vec<&Value> =
             input.iter().filter(|item| kind(item) == wanted).map(|item| &item["call_id"]).collect();
-        ids.sort_by_key(|id| id.to_string());
+        ids.sort_by_key(ToString::to_string);
         ids
     };
     (of_kind("function_call") != of_kind("function_call_output"))
