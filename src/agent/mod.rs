@@ -114,6 +114,7 @@ pub async fn run(
         let message = Message::Assistant {
             content: reply.content.clone(),
             tool_calls: reply.tool_calls.clone(),
+            opaque: reply.opaque.take(),
         };
         transcript.message(&message)?;
         talk.messages.push(message);
@@ -218,7 +219,7 @@ impl Talk {
     /// The closing text, if the conversation has come to its end.
     fn closed(&self) -> Option<String> {
         match self.messages.last() {
-            Some(Message::Assistant { content, tool_calls }) if tool_calls.is_empty() => {
+            Some(Message::Assistant { content, tool_calls, .. }) if tool_calls.is_empty() => {
                 Some(content.clone())
             }
             _ => None,
@@ -325,7 +326,11 @@ impl Talk {
                 _ => false,
             });
             if used || call.id.is_empty() {
-                call.id = format!("call_{}_{}", self.turn, at + 1);
+                let id = format!("call_{}_{}", self.turn, at + 1);
+                if let Some(opaque) = &mut reply.opaque {
+                    opaque.rename_call(&call.id, &id);
+                }
+                call.id = id;
             }
         }
     }
@@ -399,6 +404,9 @@ fn withhold(secrets: &Secrets, reply: &mut Reply) {
     reply.content = secrets.withheld(&reply.content).into_owned();
     for call in &mut reply.tool_calls {
         call.arguments = secrets.withheld_in_json(&call.arguments);
+    }
+    if let Some(opaque) = &mut reply.opaque {
+        opaque.withhold(secrets);
     }
 }
 

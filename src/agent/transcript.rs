@@ -177,6 +177,19 @@ mod tests {
     }
 
     #[test]
+    fn a_line_without_opaque_fields_is_read_and_one_with_them_keeps_them() {
+        let old = r#"{"type":"message","at":"","message":{"role":"assistant","content":"a"}}"#;
+        let Ok(Line::Message { message: Message::Assistant { opaque: None, .. }, .. }) =
+            serde_json::from_str(old)
+        else {
+            panic!("an older transcript is not read");
+        };
+        let said = r#"{"role":"assistant","content":"a","opaque":{"origin":{"base_url":"u","model":"m"},"message":{"reasoning":"b"},"items":[{"type":"reasoning"}]}}"#;
+        let message: Message = serde_json::from_str(said).unwrap();
+        assert_eq!(serde_json::to_string(&message).unwrap(), said);
+    }
+
+    #[test]
     fn a_run_goes_on_only_on_its_tip_and_only_where_asked() {
         let dir = tempfile::tempdir().unwrap();
         let open = [user("open")];

@@ -82,8 +82,10 @@ fn size(message: &Message) -> usize {
     match message {
         Message::System { content } | Message::User { content } => content.len(),
         Message::Tool { content, .. } => content.len(),
-        Message::Assistant { content, tool_calls } => {
-            content.len() + tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+        Message::Assistant { content, tool_calls, opaque } => {
+            content.len()
+                + tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+                + opaque.as_ref().map_or(0, |opaque| opaque.size())
         }
     }
 }
@@ -95,7 +97,11 @@ mod tests {
     fn conversation(answers: &[usize]) -> Vec<Message> {
         let mut messages = vec![Message::User { content: "x".repeat(100) }];
         for size in answers {
-            messages.push(Message::Assistant { content: String::new(), tool_calls: Vec::new() });
+            messages.push(Message::Assistant {
+                content: String::new(),
+                tool_calls: Vec::new(),
+                opaque: None,
+            });
             let (tool_call_id, content) = (String::new(), "x".repeat(*size));
             messages.push(Message::Tool { tool_call_id, content });
         }

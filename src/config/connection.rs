@@ -4,7 +4,7 @@
 use anyhow::Result;
 
 use super::settings::Values;
-use super::{DEFAULT_MODEL, DEFAULT_RATE, HOSTED, ModelConfig, endpoint, is_loopback};
+use super::{Api, DEFAULT_MODEL, DEFAULT_RATE, HOSTED, ModelConfig, endpoint, is_loopback};
 use crate::error::Error;
 
 /// `[llm]`.
@@ -20,7 +20,7 @@ pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
     finish(values, &["llm"], base)
 }
 
-/// What is not set is as in `[llm]`, except what belongs to another server: key and rate.
+/// What is not set is as in `[llm]`, except what belongs to another server: key, API and rate.
 pub(super) fn named_model(
     values: &Values<'_>,
     name: &str,
@@ -47,6 +47,7 @@ pub(super) fn named_model(
         ModelConfig {
             base_url: String::new(),
             api_key: String::new(),
+            api: Api::Auto,
             rate_limit: None,
             model: if provider == "cli" { String::new() } else { llm.model.clone() },
             provider,
@@ -74,6 +75,12 @@ fn finish(values: &Values<'_>, section: &[&str], mut model: ModelConfig) -> Resu
         }
         model.api_key = key;
     }
+    model.api = match values.text(&at(section, "api")).as_deref() {
+        Some("chat") => Api::Chat,
+        Some("responses") => Api::Responses,
+        Some(_) => Api::Auto,
+        None => model.api,
+    };
     if let Some(name) = values.text(&at(section, "model")) {
         // It becomes an argument of agent programs and part of a trailer.
         if name.starts_with('-') || name.chars().any(char::is_control) || name.trim().is_empty() {

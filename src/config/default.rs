@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{
-    Attribution, DEFAULT_MODEL, Limits, ModelConfig, Project, Review, ReviewOrder, Roles,
+    Api, Attribution, DEFAULT_MODEL, Limits, ModelConfig, Project, Review, ReviewOrder, Roles,
     TestsPolicy,
 };
 use crate::stage::Stage;
@@ -15,6 +15,7 @@ impl Default for ModelConfig {
             provider: "openai".to_owned(),
             base_url: String::new(),
             api_key: String::new(),
+            api: Api::Auto,
             model: "gpt-4.1".to_owned(),
             rate_limit: None,
             timeout_s: 120,
@@ -33,6 +34,7 @@ impl fmt::Debug for ModelConfig {
             .field("provider", &self.provider)
             .field("base_url", &self.base_url)
             .field("api_key", &key)
+            .field("api", &self.api)
             .field("model", &self.model)
             .field("rate_limit", &self.rate_limit)
             .field("timeout_s", &self.timeout_s)

@@ -33,6 +33,18 @@ pub use trust::{Trust, TrustRecords, restricted};
 /// The name of [`Config::llm`] in roles and stages.
 pub const DEFAULT_MODEL: &str = "default";
 
+/// Which API a server is asked through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Api {
+    /// Responses where a server is known to have it or says so, else chat completions.
+    #[default]
+    Auto,
+    /// Chat completions.
+    Chat,
+    /// Responses.
+    Responses,
+}
+
 /// A model and how to reach it.
 #[derive(Clone, PartialEq)]
 pub struct ModelConfig {
@@ -42,6 +54,8 @@ pub struct ModelConfig {
     pub base_url: String,
     /// Empty when the server wants none. Never printed.
     pub api_key: String,
+    /// Which API the server is asked through.
+    pub api: Api,
     /// Model name as the server knows it; empty for an agent program's own choice.
     pub model: String,
     /// Requests per minute; `None` = unlimited, which is the default for loopback servers.

@@ -36,6 +36,7 @@ const fn user(pattern: &'static str, shape: Shape) -> Key {
 
 /// Providers; the ones between `openai` and `replay` are presets of a loopback server.
 const PROVIDERS: &[&str] = &["openai", "ollama", "lmstudio", "llamacpp", "vllm", "replay", "cli"];
+const APIS: &[&str] = &["auto", "chat", "responses"];
 const AGENTS: &[&str] = &["gemini", "codex"];
 const COUNT: Shape = Shape::Count(0, u32::MAX as u64);
 const POSITIVE: Shape = Shape::Count(1, u32::MAX as u64);
@@ -48,6 +49,7 @@ pub(super) const KEYS: &[Key] = &[
     user("llm.provider", Shape::Choice(PROVIDERS)),
     user("llm.base_url", Shape::Text),
     user("llm.api_key", Shape::Text),
+    user("llm.api", Shape::Choice(APIS)),
     open("llm.model", Shape::Text),
     user("llm.rate_limit", Shape::Rate),
     user("llm.timeout_s", SECONDS),
@@ -57,6 +59,7 @@ pub(super) const KEYS: &[Key] = &[
     user("models.*.provider", Shape::Choice(PROVIDERS)),
     user("models.*.base_url", Shape::Text),
     user("models.*.api_key", Shape::Text),
+    user("models.*.api", Shape::Choice(APIS)),
     open("models.*.model", Shape::Text),
     user("models.*.rate_limit", Shape::Rate),
     user("models.*.timeout_s", SECONDS),

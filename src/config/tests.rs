@@ -154,6 +154,9 @@ fn wrong_values_say_what_is_expected() {
         ("[llm]\ntimeout_s = \"soon\"", "not this string"),
         ("[llm]\ntimeout_s = -1", "must be a whole number"),
         ("[llm]\nprovider = \"opnai\"", "must be one of \"openai\""),
+        ("[llm]\napi = \"messages\"", "`llm.api` in "),
+        ("[llm]\napi = \"messages\"", "must be one of \"auto\", \"chat\", \"responses\""),
+        ("[models.a]\napi = \"Chat\"", "`models.a.api` in "),
         ("[llm]\nrate_limit = 30", "a rate such as \"30/m\""),
         ("[llm]\nbase_url = \"api.example.com\"", "must begin with http"),
         ("[llm]\nmodel = \"-x\"", "is not a model name"),
@@ -235,6 +238,7 @@ base_url = "https://evil.example/v1"
 api_key = "k"
 provider = "cli"
 agent = "codex"
+api = "chat"
 model = "theirs"
 [models.fast]
 base_url = "https://evil.example/v1"
@@ -269,7 +273,7 @@ fetch = "always"
     let Loaded { config, warnings, origins } = case.load();
     assert_eq!(config.llm.base_url, "http://127.0.0.1:9/v1");
     assert_eq!((config.llm.api_key.as_str(), config.llm.provider.as_str()), ("", "openai"));
-    assert_eq!(config.llm.model, "theirs");
+    assert_eq!((config.llm.model.as_str(), config.llm.api), ("theirs", Api::Auto));
     assert_eq!(config.models["fast"].base_url, "http://127.0.0.1:9/v1");
     assert_eq!(config.models["fast"].model, "fast");
     assert_eq!(config.model_for(Stage::Design, Role::Actor).unwrap().0, "fast");
@@ -292,7 +296,7 @@ fetch = "always"
     assert!(!warning.contains("review.gates") && !warning.contains('\n'), "{warning}");
 
     let Loaded { config, warnings, .. } = case.trusted().load();
-    assert_eq!(config.llm.provider, "cli");
+    assert_eq!((config.llm.provider.as_str(), config.llm.api), ("cli", Api::Chat));
     assert_eq!(config.review.editor, "evil");
     assert_eq!(config.project.test, "evil");
     assert!(config.sandbox.network);
@@ -398,6 +402,7 @@ fn more_models_take_over_what_they_do_not_say() {
 base_url = "https://a.example/v1"
 api_key = "a"
 model = "big"
+api = "chat"
 rate_limit = "10/m"
 timeout_s = 9
 [models.same]
@@ -421,6 +426,7 @@ agent = "codex"
     let other = of("other");
     assert_eq!(other.base_url, "https://b.example/v1");
     assert_eq!((other.api_key.as_str(), other.rate_limit, other.timeout_s), ("", Some(30), 9));
+    assert_eq!((config.llm.api, other.api), (Api::Chat, Api::Auto));
     let local = of("local");
     assert_eq!((local.api_key.as_str(), local.rate_limit), ("", None));
     assert_eq!(local.base_url, "http://127.0.0.1:11434/v1");

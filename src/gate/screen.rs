@@ -230,7 +230,7 @@ fn title(draft: &Draft<'_>) -> String {
 }
 
 fn costs(seconds: u64, usage: Usage) -> String {
-    format!("{} · {} tokens", duration(seconds), short(usage.input + usage.output))
+    format!("{} · {} tokens", duration(seconds), short(usage.input.saturating_add(usage.output)))
 }
 
 fn duration(seconds: u64) -> String {

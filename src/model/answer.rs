@@ -3,35 +3,37 @@
 use async_openai::error::OpenAIError;
 use serde_json::Value;
 
+use super::dialect::{Reader, Refusals};
 use super::failure::{self, Failure};
 use super::stream::Assembly;
 use super::transport::{Diverted, Pulse};
-use super::wire::{self, Refusals};
 
 /// Takes in one event, which may be an error in disguise.
 pub fn take(
     value: &Value,
+    reader: &mut Reader,
     sent: Refusals,
     assembly: &mut Assembly,
     on_text: &dyn Fn(&str),
 ) -> Result<(), Failure> {
-    let error = value.get("error").filter(|error| !error.is_null());
-    if error.is_some() && assembly.finish_reason.is_none() {
-        return Err(failure::from_event(value, sent));
+    if let Some(error) = reader.error(value)
+        && assembly.finish_reason.is_none()
+    {
+        return Err(failure::from_event(error, sent));
     }
-    let chunk = wire::chunk(value);
-    if !chunk.text.is_empty() {
-        on_text(&chunk.text);
+    let Some(text) = assembly.push(reader.chunk(value)) else {
+        return Err(Failure::Refused { status: None, message: "its answer has no end".into() });
+    };
+    if !text.is_empty() {
+        on_text(&text);
     }
-    if assembly.push(chunk) {
-        return Ok(());
-    }
-    Err(Failure::Refused { status: None, message: "its answer has no end".into() })
+    Ok(())
 }
 
 /// An answer that came in one piece, asked for or not.
 pub fn whole(
     answer: Result<Value, OpenAIError>,
+    reader: &Reader,
     sent: Refusals,
     pulse: &Pulse,
 ) -> Result<Value, Failure> {
@@ -41,11 +43,10 @@ pub fn whole(
             Ok(diverted) => diverted_value(*diverted, sent)?,
             Err(other) => return Err(Failure::transient(other.to_string())),
         },
-        Err(OpenAIError::JSONDeserialize(_, body)) => not_json(&body)?,
+        Err(OpenAIError::JSONDeserialize(_, body)) => odd_json(&body)?,
         Err(error) => return Err(cut(pulse, Some(&error))),
     };
-    let error = value.get("error").is_some_and(|error| !error.is_null());
-    if !error && value.pointer("/choices/0").is_none() {
+    if reader.error(&value).is_none() && !reader.is_answer(&value) {
         // Errors also come without the word: {"detail": …}, {"message": …}.
         return Err(failure::from_event(&value, sent));
     }
@@ -60,12 +61,18 @@ fn diverted_value(diverted: Diverted, sent: Refusals) -> Result<Value, Failure> 
             Err(failure::from_status(status, retry_after, &body, sent))
         }
         Diverted::NotAStream(body) => {
-            serde_json::from_slice(&body).or_else(|_| not_json(&String::from_utf8_lossy(&body)))
+            serde_json::from_slice(&body).or_else(|_| odd_json(&String::from_utf8_lossy(&body)))
         }
     }
 }
 
-fn not_json(body: &str) -> Result<Value, Failure> {
+/// A body that is no proper JSON; perhaps only a byte order mark or a byte that is not UTF-8 is
+/// in the way.
+fn odd_json(body: &str) -> Result<Value, Failure> {
+    let body = body.trim_start().trim_start_matches('\u{feff}');
+    if let Ok(value) = serde_json::from_str(body) {
+        return Ok(value);
+    }
     if body.trim_start().starts_with('<') {
         let message = "it answers with a web page: does the base URL end in /v1?".to_owned();
         return Err(Failure::Refused { status: None, message });

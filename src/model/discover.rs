@@ -5,8 +5,8 @@ use std::time::Duration;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use serde_json::Value;
 
+use super::dialect::Refusals;
 use super::failure::{self, Failure};
-use super::wire::Refusals;
 use super::{ModelError, transport};
 
 /// Where local servers listen by default: Ollama, LM Studio, llama.cpp, vLLM.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::wire::Refusals;
+use super::dialect::{Dialect, Elsewhere, Refusals};
 
 /// Most characters of a server's words that a message quotes.
 const QUOTED: usize = 500;
@@ -39,12 +39,40 @@ pub enum Failure {
         /// What is left out from now on.
         refusals: Refusals,
     },
+    /// The server misses something of earlier answers: ask again with a stand-in.
+    Missing {
+        /// What, for people.
+        name: &'static str,
+        /// What is sent from now on.
+        refusals: Refusals,
+    },
 }
 
 impl Failure {
     /// A failure worth another try, without a wish of the server's.
     pub fn transient(message: impl Into<String>) -> Self {
         Self::Transient { message: message.into(), retry_after: None }
+    }
+
+    /// Whether the server means another dialect than the one it was asked in: it names the other
+    /// one, or does not know this one's address.
+    pub fn points_elsewhere(&self, asked: Dialect) -> Option<Elsewhere> {
+        let Self::Refused { status: Some(status @ (400 | 404 | 405)), message } = self else {
+            return None;
+        };
+        let message = message.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
+        let named = says(&["/responses", "/chat/completions", "responses api"]);
+        if named && says(&["reasoning_effort"]) {
+            return Some(Elsewhere::OrWithoutReasoning);
+        }
+        let only = says(&["only supported in v1/responses", "via the /chat/completions endpoint"]);
+        match asked {
+            Dialect::Chat => only.then_some(Elsewhere::Only),
+            // What is not there may as well be the model, a deployment or an earlier item.
+            Dialect::Responses => (*status != 400 && !says(&["model", "deployment", "item"]))
+                .then_some(Elsewhere::Only),
+        }
     }
 }
 
@@ -126,10 +154,34 @@ impl Said {
                 || WORDS.iter().any(|words| message.contains(words)))
     }
 
+    /// What it says about fields of earlier answers, which are sent back or not.
+    fn on_opaque(&self, sent: Refusals) -> Option<Failure> {
+        let words = self.words();
+        let of = |opaque| Refusals { opaque, ..sent };
+        if let Some((name, learned)) = sent.opaque.wish(&words) {
+            return Some(Failure::Missing { name, refusals: of(learned) });
+        }
+        let (name, learned) = sent.opaque.refusal(&words)?;
+        Some(Failure::Parameter { name, refusals: of(learned) })
+    }
+
+    /// The same where it names none of them.
+    fn on_something(&self, sent: Refusals) -> Option<Failure> {
+        let (name, opaque) = sent.opaque.refusal_of_something(&self.words())?;
+        Some(Failure::Parameter { name, refusals: Refusals { opaque, ..sent } })
+    }
+
+    fn words(&self) -> String {
+        format!("{} {} {}", self.param, self.codes.join(" "), self.message)
+    }
+
     /// The parameter it objects to, among those that were sent.
     fn objects_to(&self, sent: Refusals) -> Option<(&'static str, Refusals)> {
         let message = format!("{} {}", self.param, self.message).to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
+        if let Some(refused) = self.objects_to_items(&message, sent) {
+            return Some(refused);
+        }
         // Longer names first: "stream" is part of "stream_options".
         if says(&["stream_options", "include_usage"]) {
             return (!sent.stream_options)
@@ -157,6 +209,30 @@ impl Said {
         let streaming = has_word(&["stream", "streaming"]);
         (!sent.stream && streaming).then_some(("stream", Refusals { stream: true, ..sent }))
     }
+
+    /// The same for what was sent to be without state at the server: asked for thoughts that a
+    /// model has not, or given back what it wrote and no longer knows, which another account or
+    /// another machine behind the same address may have written.
+    fn objects_to_items(&self, message: &str, sent: Refusals) -> Option<(&'static str, Refusals)> {
+        let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
+        let encrypted = says(&["encrypted content", "encrypted_content"]);
+        if !sent.include && encrypted && (self.param == "include" || says(&["not supported"])) {
+            return Some(("encrypted thoughts", Refusals { include: true, ..sent }));
+        }
+        let foreign = encrypted && says(&["verified", "decrypted", "parsed", "not issued"]);
+        let lonely = says(&["without its required"]);
+        if !sent.items && (foreign || lonely || self.has_code(&["invalid_encrypted_content"])) {
+            return Some(("what it wrote before", Refusals { items: true, ..sent }));
+        }
+        if !says(&["item with id", "not persisted"]) || sent.items {
+            return None;
+        }
+        // Some take no ids of what they do not store; some take it only with ids.
+        Some(match sent.item_ids {
+            false => ("the ids of what it wrote before", Refusals { item_ids: true, ..sent }),
+            true => ("what it wrote before", Refusals { items: true, ..sent }),
+        })
+    }
 }
 
 /// What an HTTP error answer means. `sent` tells which parameters were left out already.
@@ -175,12 +251,22 @@ pub fn from_status(
     if said.is_too_long(status) {
         return Failure::TooLong { message };
     }
+    // An item that is not there is a parameter, whatever the status.
+    if status == 404
+        && let Some((name, refusals)) = said.objects_to_items(&said.message.to_lowercase(), sent)
+    {
+        return Failure::Parameter { name, refusals };
+    }
     match status {
         408 | 409 | 425 | 429 | 500.. => Failure::Transient { message, retry_after },
-        400 | 422 => match said.objects_to(sent) {
-            Some((name, refusals)) => Failure::Parameter { name, refusals },
-            None => Failure::Refused { status: Some(status), message },
-        },
+        400 | 422 => said
+            .on_opaque(sent)
+            .or_else(|| {
+                let (name, refusals) = said.objects_to(sent)?;
+                Some(Failure::Parameter { name, refusals })
+            })
+            .or_else(|| said.on_something(sent))
+            .unwrap_or(Failure::Refused { status: Some(status), message }),
         _ => Failure::Refused { status: Some(status), message },
     }
 }
@@ -189,7 +275,13 @@ pub fn from_status(
 /// in the middle of a stream.
 pub fn from_event(value: &Value, sent: Refusals) -> Failure {
     let said = Said::from_value(value);
-    let lasting = ["invalid_request_error", "authentication_error", "permission_error"];
+    let lasting = [
+        "invalid_request_error",
+        "authentication_error",
+        "permission_error",
+        "invalid_prompt",
+        "content_policy_violation",
+    ];
     let status = match said.status {
         Some(status) => status,
         None if said.is_quota() || said.is_too_long(400) || said.has_code(&lasting) => 400,
@@ -286,6 +378,67 @@ mod tests {
         assert_eq!(names("messages: upstream says it is restricted", none), None);
         let sent = Refusals { temperature: true, ..none };
         assert_eq!(names("Unsupported value: 'temperature'", sent), None);
+    }
+
+    #[test]
+    fn what_a_server_no_longer_knows_is_not_sent_again() {
+        let asked = |status: u16, body: Value, sent| match from_status(
+            status,
+            None,
+            &json!({"error": body}).to_string(),
+            sent,
+        ) {
+            Failure::Parameter { refusals, .. } => Some(refusals),
+            _ => None,
+        };
+        let none = Refusals::default();
+        let gone = json!({"param": "input", "message": "Item with id 'rs_1' not found. Items are \
+            not persisted when `store` is set to false. Try again with `store` set to true, or \
+            remove this item from your input."});
+        let ids = Refusals { item_ids: true, ..none };
+        assert_eq!(asked(404, gone.clone(), none), Some(ids));
+        assert_eq!(asked(400, gone.clone(), ids), Some(Refusals { items: true, ..ids }));
+        assert_eq!(asked(400, gone, Refusals { items: true, ..ids }), None);
+        let key = json!({"code": "invalid_encrypted_content", "message": "The encrypted content \
+            gAAA could not be verified. Reason: it could not be decrypted or parsed."});
+        assert_eq!(asked(400, key, none), Some(Refusals { items: true, ..none }));
+        let include = json!({"param": "include",
+            "message": "Encrypted content is not supported with this model."});
+        assert_eq!(asked(400, include, none), Some(Refusals { include: true, ..none }));
+        let model = json!({"code": "model_not_found", "message": "The model `x` does not exist"});
+        assert_eq!(asked(404, model, none), None);
+    }
+
+    #[test]
+    fn a_server_that_means_the_other_dialect_is_understood() {
+        let points = |dialect, status, message: &str| {
+            of(status, json!({"error": {"message": message}})).points_elsewhere(dialect)
+        };
+        let tools = "Function tools with reasoning_effort are not supported for gpt-5.6-sol in \
+            /v1/chat/completions. To use function tools, use /v1/responses or set \
+            reasoning_effort to 'none'.";
+        let either = Some(Elsewhere::OrWithoutReasoning);
+        assert_eq!(points(Dialect::Chat, 400, tools), either);
+        // A gateway that only translates.
+        assert_eq!(points(Dialect::Responses, 400, tools), either);
+        let only = "This model is only supported in v1/responses and not in v1/chat/completions.";
+        assert_eq!(points(Dialect::Chat, 404, only), Some(Elsewhere::Only));
+        for (status, message) in [
+            (404, "Not Found"),
+            (404, "Invalid URL (POST /v1/responses)"),
+            (405, "Method Not Allowed"),
+        ] {
+            assert_eq!(points(Dialect::Responses, status, message), Some(Elsewhere::Only));
+            assert_eq!(points(Dialect::Chat, status, message), None, "{message}");
+        }
+        for (status, message) in [
+            (400, "bad request"),
+            (404, "The model `x` does not exist or you do not have access to it."),
+            (404, "The API deployment for this resource does not exist."),
+            (401, "Invalid URL"),
+        ] {
+            assert_eq!(points(Dialect::Responses, status, message), None, "{message}");
+        }
     }
 
     #[test]

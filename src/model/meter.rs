@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use super::ledger::{Ledger, Place};
-use super::{BoxFuture, Model, ModelError, Position, Reply, Request, budget, price, wire};
+use super::{BoxFuture, Model, ModelError, Position, Reply, Request, budget, dialect, price};
 use crate::config::Budget;
 use crate::event::Usage;
 use crate::spent::Spent;
@@ -239,7 +239,7 @@ impl<M: Model> Model for Metered<M> {
         on_text: &'a dyn Fn(&str),
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
-            let guess = wire::estimate(request, 0);
+            let guess = dialect::estimate(request, 0);
             self.meter.admit(&request.position, 1, self.name(), guess)?;
             let answer = self.inner.turn(request, on_text).await;
             let usage = answer.as_ref().ok().map(|reply| reply.usage);

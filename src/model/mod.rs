@@ -7,24 +7,32 @@
 mod answer;
 pub mod budget;
 pub mod choose;
+mod dialect;
 pub mod discover;
 mod failure;
 pub mod ledger;
+mod lines;
 pub mod meter;
+pub mod opaque;
 pub mod openai;
+mod pieces;
 pub mod price;
 pub mod prose;
 pub mod rate;
 pub mod record;
 pub mod replay;
+#[cfg(test)]
+mod responses_tests;
 pub mod retry;
 mod stream;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod testserver;
+mod thinking;
+#[cfg(test)]
+mod thinking_tests;
 mod transport;
-mod wire;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -36,7 +44,8 @@ use serde_json::Value;
 use crate::event::Usage;
 use crate::stage::{Role, Stage};
 
-pub use wire::Refusals;
+pub use dialect::Refusals;
+pub use opaque::{Opaque, Origin};
 
 /// Where in the work a request stands: the request headers of contract 6, and the key under
 /// which a replay finds its answer.
@@ -78,6 +87,9 @@ pub enum Message {
         /// Tools it wants called, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
+        /// What its server wants back with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<Box<Opaque>>,
     },
     /// What a tool answered.
     Tool {
@@ -132,6 +144,9 @@ pub struct Reply {
     /// Tool calls, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
+    /// What the server wants back with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Box<Opaque>>,
     /// The server's finish reason (`stop`, `tool_calls`, `length`, …).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,

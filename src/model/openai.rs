@@ -17,14 +17,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::answer::{cut, take, whole};
+use super::dialect::{self, Choice, Dialect, Refusals};
 use super::failure::{self, Failure};
 use super::meter::{Bill, Meter, Notice};
 use super::rate::Rate;
 use super::retry::RetryPolicy;
 use super::stream::Assembly;
 use super::transport::{self, Pulse, Transport};
-use super::wire::{self, Refusals};
-use super::{BoxFuture, Model, ModelError, Position, Reply, Request, discover, prose};
+use super::{BoxFuture, Model, ModelError, Origin, Position, Reply, Request, discover, prose};
 use crate::config::ModelConfig;
 use crate::event::Usage;
 
@@ -80,7 +80,10 @@ pub struct OpenAi {
     meter: Rc<Meter>,
     rate: Rate,
     refused: Cell<Refusals>,
+    choice: Choice,
     chosen: OnceCell<String>,
+    /// Its last answer began with a thought whose opening tag is in the server's template.
+    template_thinks: Cell<bool>,
 }
 
 impl OpenAi {
@@ -107,7 +110,9 @@ impl OpenAi {
             meter: options.meter,
             rate: Rate::new(config.rate_limit),
             refused: Cell::new(Refusals { stream: options.no_stream, ..Refusals::default() }),
+            choice: Choice::new(config.api, &config.base_url),
             chosen: OnceCell::new(),
+            template_thinks: Cell::new(false),
             config,
         })
     }
@@ -121,26 +126,48 @@ impl OpenAi {
         if self.name().is_empty() {
             self.look().await?;
         }
-        let guess = wire::estimate(request, 0);
+        let guess = dialect::estimate(request, 0);
         let mut spent = Usage::default();
         let (mut requests, mut failures) = (0, 0);
         loop {
             self.rate.acquire().await;
             requests += 1;
             self.meter.admit(&request.position, requests, self.name(), guess)?;
-            let mut assembly = Assembly::default();
+            let mut assembly = Assembly::new(self.template_thinks.get());
             let outcome = self.attempt(request, &mut assembly, on_text).await;
             let bill = self.bill(request, &assembly, outcome.is_ok());
             spent += bill.usage.unwrap_or_default();
             self.meter.count(self.name(), &bill);
             let failure = match outcome {
-                Ok(()) => return Ok(self.reply(request, assembly, spent, requests)),
+                Ok(()) => {
+                    let rest = assembly.end_text();
+                    if !rest.is_empty() {
+                        on_text(&rest);
+                    }
+                    self.template_thinks.set(assembly.template_thinks());
+                    self.choice.answered();
+                    return Ok(self.reply(request, assembly, spent, requests));
+                }
                 Err(failure) => failure,
             };
+            let elsewhere = failure.points_elsewhere(self.choice.dialect());
+            if let Some(line) = elsewhere.and_then(|how| self.choice.turn(how, self.name())) {
+                self.tell(&line);
+                continue;
+            }
             match failure {
                 Failure::Parameter { name, refusals } => {
+                    let line = format!("the model server refuses {name}: asking without");
+                    // A model that does not think has no thoughts to give: nothing is lost.
+                    match refusals.include == self.refused.get().include {
+                        true => self.tell(&line),
+                        false => tracing::info!("{line}"),
+                    }
                     self.refused.set(refusals);
-                    self.tell(&format!("the model server refuses {name}: asking without"));
+                }
+                Failure::Missing { name, refusals } => {
+                    self.refused.set(refusals);
+                    self.tell(&format!("the model server misses {name}: asking with a stand-in"));
                 }
                 Failure::Transient { message, retry_after } => {
                     failures += 1;
@@ -158,7 +185,11 @@ impl OpenAi {
                     tokio::time::sleep(wait).await;
                 }
                 Failure::Refused { status, message } => {
-                    return Err(ModelError::Refused { status, message: self.clean(&message) });
+                    let mut message = self.clean(&message);
+                    if elsewhere.is_some() {
+                        message.push_str(" (which API is asked: git config cowork.llm.api auto)");
+                    }
+                    return Err(ModelError::Refused { status, message });
                 }
                 Failure::TooLong { message } => {
                     return Err(ModelError::TooLong { message: self.clean(&message) });
@@ -174,11 +205,14 @@ impl OpenAi {
         assembly: &mut Assembly,
         on_text: &dyn Fn(&str),
     ) -> Result<(), Failure> {
-        let refused = self.refused.get();
-        let body = wire::body(request, self.name(), refused);
+        let dialect = self.choice.dialect();
+        let reasoning = self.choice.gives_up_reasoning();
+        let refused = Refusals { reasoning, ..self.refused.get() };
+        let mut reader = dialect.reader();
+        let body = dialect.body(request, &self.origin(), refused);
         tracing::debug!(
             "request: {} {}, draft {}, turn {}: model {}, {} messages, {} tools, temperature {}, \
-             stream {}",
+             stream {}, {dialect:?}",
             request.position.stage,
             request.position.role,
             request.position.iteration,
@@ -203,17 +237,35 @@ impl OpenAi {
             .with_org_id("")
             .with_project_id("");
         let client = Client::build(self.http.clone(), config).with_http_service(service);
-        let chat = client.chat().headers(headers(&request.position));
+        let headers = headers(&request.position);
         if refused.stream {
-            let answer = chat.create_byot::<_, Value>(body);
+            let answer = async {
+                match dialect {
+                    Dialect::Chat => client.chat().headers(headers).create_byot(body).await,
+                    Dialect::Responses => {
+                        client.responses().headers(headers).create_byot(body).await
+                    }
+                }
+            };
             let answer = heard(answer, &pulse, self.timeouts.first).await?;
-            return take(&whole(answer, refused, &pulse)?, refused, assembly, on_text);
+            let answer = whole(answer, &reader, refused, &pulse)?;
+            return take(&answer, &mut reader, refused, assembly, on_text);
         }
-        let opened = chat.create_stream_byot::<_, Value>(body);
+        let opened = async {
+            match dialect {
+                Dialect::Chat => {
+                    client.chat().headers(headers).create_stream_byot::<_, Value>(body).await
+                }
+                Dialect::Responses => {
+                    client.responses().headers(headers).create_stream_byot::<_, Value>(body).await
+                }
+            }
+        };
         let mut events = match heard(opened, &pulse, self.timeouts.first).await? {
             Ok(events) => events,
             Err(error) => {
-                return take(&whole(Err(error), refused, &pulse)?, refused, assembly, on_text);
+                let answer = whole(Err(error), &reader, refused, &pulse)?;
+                return take(&answer, &mut reader, refused, assembly, on_text);
             }
         };
         loop {
@@ -225,9 +277,11 @@ impl OpenAi {
                 Err(silent) => return Err(silent),
             };
             match event {
-                Some(Ok(value)) => take(&value, refused, assembly, on_text)?,
+                Some(Ok(value)) => take(&value, &mut reader, refused, assembly, on_text)?,
                 Some(Err(_)) | None if assembly.finish_reason.is_some() => return Ok(()),
-                None if pulse.is_done() && assembly.has_answer() => return Ok(()),
+                None if reader.ends_with_done() && pulse.is_done() && assembly.has_answer() => {
+                    return Ok(());
+                }
                 Some(Err(error)) => return Err(cut(&pulse, Some(&error))),
                 None => return Err(cut(&pulse, None)),
             }
@@ -238,6 +292,7 @@ impl OpenAi {
     fn limit(&self, assembly: &Assembly) -> Duration {
         match assembly {
             a if a.finish_reason.is_some() => self.timeouts.silence.min(Duration::from_secs(5)),
+            a if a.thinks_quietly() => self.timeouts.first,
             a if a.started() => self.timeouts.silence,
             _ => self.timeouts.first,
         }
@@ -248,7 +303,7 @@ impl OpenAi {
     fn bill(&self, request: &Request, assembly: &Assembly, complete: bool) -> Bill {
         let counted = assembly.usage;
         let paid = complete || assembly.started() || counted.is_some();
-        let guess = || wire::estimate(request, assembly.chars());
+        let guess = || dialect::estimate(request, assembly.chars());
         Bill {
             model: self.answered(assembly),
             usage: paid.then(|| counted.unwrap_or_else(guess)),
@@ -266,12 +321,20 @@ impl OpenAi {
             .unwrap_or_else(|| self.name().to_owned())
     }
 
+    /// Who is asked, and wants back what is its own.
+    fn origin(&self) -> Origin {
+        Origin::new(&self.config.base_url, self.name())
+    }
+
     fn reply(&self, request: &Request, mut assembly: Assembly, usage: Usage, n: u32) -> Reply {
         let turn = request.position.turn;
+        let tool_calls = assembly.take_calls(turn);
+        let opaque = assembly.take_opaque(self.origin());
         let mut reply = Reply {
             model: self.answered(&assembly),
-            tool_calls: assembly.take_calls(turn),
-            content: assembly.content,
+            tool_calls,
+            content: assembly.text().to_owned(),
+            opaque,
             finish_reason: assembly.finish_reason,
             usage,
             requests: n,

@@ -70,6 +70,10 @@ pub fn adopt_calls(reply: &mut Reply, tools: &[ToolSpec], turn: u32) {
     }
     reply.content = rest;
     reply.tool_calls = calls;
+    // The text as it came holds the calls, which would be sent back twice.
+    if let Some(opaque) = &mut reply.opaque {
+        opaque.message.remove("content");
+    }
 }
 
 /// What may stand around a written call. No closer: the call is the whole text.

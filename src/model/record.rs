@@ -44,6 +44,9 @@ impl Recorder {
         for call in &mut reply.tool_calls {
             call.arguments = self.0.secrets.withheld_in_json(&call.arguments);
         }
+        if let Some(opaque) = &mut reply.opaque {
+            opaque.withhold(&self.0.secrets);
+        }
         let line = Line { at: (&request.position).into(), reply };
         let mut text = serde_json::to_string(&line)?;
         text.push('\n');
@@ -104,7 +107,7 @@ mod tests {
         let path = folder.path().join("r.jsonl");
         std::fs::write(&path, "old\n".repeat(99)).unwrap();
         let said = r#"{"cowork_replay":1,"model":"m"}
-{"stage":"prd","role":"actor","iteration":1,"turn":1,"reply":{"content":"a\nb","tool_calls":[{"id":"1","name":"t","arguments":"{\"x\": 1"}],"finish_reason":"stop","usage":{"input":5,"output":2,"cached":1}}}"#;
+{"stage":"prd","role":"actor","iteration":1,"turn":1,"reply":{"content":"a\nb","tool_calls":[{"id":"1","name":"t","arguments":"{\"x\": 1"}],"opaque":{"origin":{"base_url":"u","model":"m"},"calls":{"1":{"sign":"s"}}},"finish_reason":"stop","usage":{"input":5,"output":2,"cached":1}}}"#;
         let recorder = Recorder::create(&path, "m", Secrets::default()).unwrap();
         let model: Box<dyn Model> = Box::new(Replay::parse("said", said).unwrap());
         let model = Recording::new(model, recorder);
@@ -115,6 +118,7 @@ mod tests {
         assert_eq!(second.usage.input, 5);
         let call = ToolCall { id: "1".into(), name: "t".into(), arguments: "{\"x\": 1".into() };
         assert_eq!(second.tool_calls, [call]);
+        assert_eq!(second.opaque.unwrap().calls["1"]["sign"], "s");
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
         assert!(Recorder::create(folder.path(), "m", Secrets::default()).is_err());
     }

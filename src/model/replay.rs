@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::{BoxFuture, Model, ModelError, Position, Reply, Request};
+use super::{BoxFuture, Model, ModelError, Position, Reply, Request, thinking};
 use crate::error::Error;
 use crate::stage::{Role, Stage};
 
@@ -105,7 +105,9 @@ impl Replay {
         }
         let mut answers: HashMap<Key, Answers> = HashMap::new();
         for (n, line) in lines {
-            let line: Line = serde_json::from_str(line).map_err(|e| wrong(n, plain(&e)))?;
+            let mut line: Line = serde_json::from_str(line).map_err(|e| wrong(n, plain(&e)))?;
+            // Recordings of earlier versions hold thoughts in tags.
+            line.reply.content = thinking::spoken(&line.reply.content);
             answers.entry(line.at).or_default().replies.push(line.reply);
         }
         let model = if header.model.is_empty() { "replay".to_owned() } else { header.model };

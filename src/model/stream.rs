@@ -1,22 +1,25 @@
 //! Puts a reply together from chunks, whatever way a server cut them. No I/O here.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use super::ToolCall;
-use super::wire::{CallPiece, Chunk};
+use super::dialect::vendor::SIGNED_ID;
+use super::dialect::{CallPiece, Chunk, is_thought};
+use super::thinking::Speech;
+use super::{Opaque, Origin, ToolCall, opaque, pieces};
 use crate::event::Usage;
 
 /// Most bytes of text and arguments one reply may have; what is longer comes from a server
 /// that is broken or hostile.
 const MAX_REPLY: usize = 16 << 20;
 
+/// What the first text after thoughts begins with that the server marked as such.
+const GEMINI_CLOSES: &str = "</thought>";
+
 /// A reply in the making.
 #[derive(Debug, Default)]
 pub struct Assembly {
-    /// Text so far.
-    pub content: String,
     /// Why the model stopped, once it has.
     pub finish_reason: Option<String>,
     /// What the server counted; the last word counts, as some repeat running totals.
@@ -25,8 +28,21 @@ pub struct Assembly {
     pub usd: Option<f64>,
     /// The model's name as the server says it.
     pub model: Option<String>,
+    /// The text as it came, with thoughts in tags.
+    raw: String,
+    /// The same in parts, where it came so.
+    parts: Vec<Value>,
+    speech: Speech,
     calls: Vec<OpenCall>,
+    /// Fields of the message that nobody here reads.
+    fields: Map<String, Value>,
+    /// The same of the calls that were taken, by id.
+    call_fields: BTreeMap<String, Map<String, Value>>,
+    items: Vec<Value>,
     thought: bool,
+    quiet: bool,
+    /// The server called the text before a thought.
+    marked: bool,
     size: usize,
 }
 
@@ -34,16 +50,28 @@ pub struct Assembly {
 struct OpenCall {
     index: Option<u64>,
     call: ToolCall,
+    fields: Map<String, Value>,
 }
 
 impl Assembly {
-    /// Takes in a chunk. False when the reply has grown beyond all bounds.
-    pub fn push(&mut self, chunk: Chunk) -> bool {
-        self.size += chunk.text.len();
-        self.content.push_str(&chunk.text);
+    /// The beginning of a reply. `template_thinks`: see [`Speech::new`].
+    pub fn new(template_thinks: bool) -> Self {
+        Self { speech: Speech::new(template_thinks), ..Self::default() }
+    }
+
+    /// Takes in a chunk, and answers with the text that may be shown; none when the reply has
+    /// grown beyond all bounds.
+    pub fn push(&mut self, chunk: Chunk) -> Option<String> {
+        self.size += chunk.text.len() + opaque_size(&chunk.fields);
+        self.size += chunk.parts.iter().map(opaque::length).sum::<usize>();
+        let shown = self.push_text(&chunk.text, chunk.marked, chunk.parts);
         self.thought |= chunk.thinking;
+        pieces::join(&mut self.fields, chunk.fields);
+        self.quiet = chunk.quiet.unwrap_or(self.quiet);
+        self.size += chunk.items.iter().map(opaque::length).sum::<usize>();
+        self.items.extend(chunk.items);
         for piece in chunk.calls {
-            self.size += piece.arguments.len() + piece.name.len();
+            self.size += piece.arguments.len() + piece.name.len() + opaque_size(&piece.fields);
             self.push_call(piece);
         }
         // An empty reason is one server's way to say "not yet".
@@ -52,7 +80,62 @@ impl Assembly {
         self.usage = chunk.usage.or(self.usage);
         self.usd = chunk.usd.or(self.usd);
         self.model = chunk.model.filter(|name| !name.is_empty()).or(self.model.take());
-        self.size <= MAX_REPLY
+        (self.size <= MAX_REPLY).then_some(shown)
+    }
+
+    fn push_text(&mut self, text: &str, marked: bool, parts: Vec<Value>) -> String {
+        if marked {
+            self.marked = true;
+            return String::new();
+        }
+        let text = match text.trim_start().strip_prefix(GEMINI_CLOSES) {
+            Some(rest) if self.marked => rest.trim_start(),
+            _ => text,
+        };
+        self.marked &= text.is_empty();
+        // In parts as soon as one came in parts: what came before is the first of them.
+        if !parts.is_empty() && self.parts.is_empty() && !self.raw.is_empty() {
+            self.parts.push(json!({"type": "text", "text": self.raw}));
+        }
+        let in_parts = !parts.is_empty();
+        parts.into_iter().for_each(|part| pieces::join_item(&mut self.parts, part));
+        if !in_parts && !self.parts.is_empty() && !text.is_empty() {
+            pieces::join_item(&mut self.parts, json!({"type": "text", "text": text}));
+        }
+        self.raw.push_str(text);
+        self.speech.push(text)
+    }
+
+    /// Ends the text; what is left of it to show.
+    pub fn end_text(&mut self) -> String {
+        self.speech.end()
+    }
+
+    /// Whether the model's thoughts end with a tag that it did not open.
+    pub fn template_thinks(&self) -> bool {
+        self.speech.template_thinks()
+    }
+
+    /// What the model says, without thoughts.
+    pub fn text(&self) -> &str {
+        self.speech.text()
+    }
+
+    /// What `origin` wants back with this answer, after its calls were taken. Items of one that
+    /// was cut off are not taken back by anybody.
+    pub fn take_opaque(&mut self, origin: Origin) -> Option<Box<Opaque>> {
+        let mut message = std::mem::take(&mut self.fields);
+        if self.parts.iter().any(is_thought) {
+            message.insert("content".into(), std::mem::take(&mut self.parts).into());
+        } else if self.speech.tags_go_back() {
+            message.insert("content".into(), std::mem::take(&mut self.raw).into());
+        }
+        let calls = std::mem::take(&mut self.call_fields);
+        let items = std::mem::take(&mut self.items);
+        let whole = matches!(self.finish_reason.as_deref(), Some("stop" | "tool_calls"));
+        let items = if whole { items } else { Vec::new() };
+        let opaque = Opaque { origin, message, calls, items };
+        (!opaque.is_empty()).then(|| Box::new(opaque))
     }
 
     /// Whether the model has begun: a role alone is no beginning.
@@ -60,15 +143,21 @@ impl Assembly {
         self.thought || self.has_answer() || self.finish_reason.is_some()
     }
 
+    /// Whether the model thinks without a word of it: it may be silent as long as at the beginning.
+    pub fn thinks_quietly(&self) -> bool {
+        self.quiet
+    }
+
     /// Whether there is anything to keep.
     pub fn has_answer(&self) -> bool {
-        !self.content.is_empty() || !self.calls.is_empty()
+        !self.raw.is_empty() || !self.calls.is_empty()
     }
 
     /// Characters generated, for a guess at tokens.
     pub fn chars(&self) -> usize {
         let calls = self.calls.iter().map(|c| c.call.name.len() + c.call.arguments.len());
-        self.content.chars().count() + calls.sum::<usize>()
+        let thoughts = self.fields.values().filter_map(Value::as_str).map(|s| s.chars().count());
+        self.raw.chars().count() + calls.sum::<usize>() + thoughts.sum::<usize>()
     }
 
     /// The finished calls, each with an id of its own; `turn` keeps made-up ids apart from those
@@ -77,11 +166,14 @@ impl Assembly {
         let mut taken = HashSet::new();
         let calls = std::mem::take(&mut self.calls).into_iter().enumerate();
         calls
-            .map(|(n, OpenCall { mut call, .. })| {
+            .map(|(n, OpenCall { mut call, fields, .. })| {
                 if call.id.is_empty() || taken.contains(&call.id) {
                     call.id = made_up_id(turn, n);
                 }
                 taken.insert(call.id.clone());
+                if !fields.is_empty() || call.id.contains(SIGNED_ID) {
+                    self.call_fields.insert(call.id.clone(), fields);
+                }
                 call
             })
             .collect()
@@ -89,11 +181,12 @@ impl Assembly {
 
     fn push_call(&mut self, piece: CallPiece) {
         let Some(at) = self.belongs_to(&piece) else {
-            let CallPiece { index, id, name, arguments } = piece;
-            self.calls.push(OpenCall { index, call: ToolCall { id, name, arguments } });
+            let CallPiece { index, id, name, arguments, fields } = piece;
+            self.calls.push(OpenCall { index, call: ToolCall { id, name, arguments }, fields });
             return;
         };
-        let call = &mut self.calls[at].call;
+        let OpenCall { call, fields, .. } = &mut self.calls[at];
+        pieces::join(fields, piece.fields);
         if call.id.is_empty() {
             call.id = piece.id;
         }
@@ -117,6 +210,11 @@ impl Assembly {
         let other_id = !piece.id.is_empty() && !open.id.is_empty() && piece.id != open.id;
         let named = !piece.name.is_empty();
         let other_name = piece.index.is_none() && piece.name != open.name;
+        // What is said of a call once more, as a signature that comes last, is no other call.
+        let same = !piece.id.is_empty() && piece.id == open.id && piece.arguments.is_empty();
+        if same && piece.name == open.name {
+            return Some(at);
+        }
         // Parsing comes last: arguments may be long, and pieces many.
         let complete = || serde_json::from_str::<Value>(&open.arguments).is_ok();
         let opens = named && (other_id || other_name || complete());
@@ -128,6 +226,10 @@ impl Assembly {
     }
 }
 
+fn opaque_size(fields: &Map<String, Value>) -> usize {
+    fields.iter().map(|(key, value)| key.len() + opaque::length(value)).sum()
+}
+
 /// An id for a call that came without one.
 pub fn made_up_id(turn: u32, n: usize) -> String {
     format!("call_{turn}_{}", n + 1)
@@ -135,7 +237,7 @@ pub fn made_up_id(turn: u32, n: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire;
+    use super::super::dialect::Dialect;
     use super::*;
     use serde_json::json;
 
@@ -143,7 +245,7 @@ mod tests {
         let mut assembly = Assembly::default();
         for piece in pieces {
             let chunk = json!({"choices": [{"delta": {"tool_calls": [piece]}}]});
-            assert!(assembly.push(wire::chunk(&chunk)));
+            assert!(assembly.push(Dialect::Chat.reader().chunk(&chunk)).is_some());
         }
         assembly.take_calls(3).into_iter().map(|c| (c.id, c.name, c.arguments)).collect()
     }
@@ -211,17 +313,37 @@ mod tests {
     }
 
     #[test]
+    fn a_model_that_thinks_without_a_word_may_be_silent_again() {
+        let (mut assembly, mut reader) = (Assembly::default(), Dialect::Responses.reader());
+        let thought = json!({"type": "reasoning", "id": "rs_1"});
+        let mut quiet_after = |event: Value| {
+            assert!(assembly.push(reader.chunk(&event)).is_some());
+            (assembly.started(), assembly.thinks_quietly())
+        };
+        let text = json!({"type": "response.output_text.delta", "delta": "a"});
+        assert_eq!(quiet_after(text), (true, false));
+        let added = json!({"type": "response.output_item.added", "item": thought});
+        assert_eq!(quiet_after(added), (true, true));
+        let done = json!({"type": "response.output_item.done", "item": thought});
+        assert_eq!(quiet_after(done), (true, false));
+    }
+
+    #[test]
     fn a_role_is_no_beginning_and_running_totals_are_not_summed() {
         let mut assembly = Assembly::default();
-        assembly.push(wire::chunk(
-            &json!({"choices": [{"delta": {"role": "assistant", "content": null}}]}),
-        ));
+        assembly.push(
+            Dialect::Chat
+                .reader()
+                .chunk(&json!({"choices": [{"delta": {"role": "assistant", "content": null}}]})),
+        );
         assert!(!assembly.started());
         for n in [1, 2] {
             let usage = json!({"prompt_tokens": 7, "completion_tokens": n});
-            assembly.push(wire::chunk(
-                &json!({"choices": [{"delta": {"content": "x"}}], "usage": usage}),
-            ));
+            assembly.push(
+                Dialect::Chat
+                    .reader()
+                    .chunk(&json!({"choices": [{"delta": {"content": "x"}}], "usage": usage})),
+            );
         }
         assert!(assembly.started());
         assert_eq!(assembly.usage, Some(Usage { input: 7, output: 2, cached: 0 }));

@@ -13,11 +13,11 @@ use super::{Model, ModelError, Reply};
 use crate::event::Usage;
 
 const KEY: &str = "sk-very-secret";
-const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
-const DONE: &str = "[DONE]";
+pub(super) const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+pub(super) const DONE: &str = "[DONE]";
 const BUSY: &str = r#"{"error":{"message":"busy","code":"rate_limit_exceeded"}}"#;
 
-fn say(text: &str) -> String {
+pub(super) fn say(text: &str) -> String {
     json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": null}]})
         .to_string()
 }
@@ -27,7 +27,7 @@ fn good() -> Answer {
 }
 
 /// Retries at once; silence does not count, however slow the machine is.
-fn patient() -> BuildOptions {
+pub(super) fn patient() -> BuildOptions {
     within(Duration::from_secs(60), Duration::from_secs(60))
 }
 
@@ -44,19 +44,19 @@ fn within(first: Duration, silence: Duration) -> BuildOptions {
     }
 }
 
-struct Asked {
-    result: Result<Reply, ModelError>,
-    text: String,
-    server: Server,
+pub(super) struct Asked {
+    pub(super) result: Result<Reply, ModelError>,
+    pub(super) text: String,
+    pub(super) server: Server,
 }
 
 impl Asked {
-    fn reply(&self) -> &Reply {
+    pub(super) fn reply(&self) -> &Reply {
         self.result.as_ref().unwrap()
     }
 }
 
-async fn ask_with(answers: Vec<Answer>, options: BuildOptions) -> Asked {
+pub(super) async fn ask_with(answers: Vec<Answer>, options: BuildOptions) -> Asked {
     let server = Server::start(answers).await;
     let mut config = config(&server.base_url());
     config.api_key = KEY.into();
@@ -66,7 +66,7 @@ async fn ask_with(answers: Vec<Answer>, options: BuildOptions) -> Asked {
     Asked { result, text: text.into_inner(), server }
 }
 
-async fn ask(answers: Vec<Answer>) -> Asked {
+pub(super) async fn ask(answers: Vec<Answer>) -> Asked {
     ask_with(answers, patient()).await
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::{Message, Position, Request, ToolSpec};
-use crate::config::ModelConfig;
+use crate::config::{Api, ModelConfig};
 use crate::stage::{Role, Stage};
 
 /// One answer.
@@ -212,6 +212,7 @@ pub(super) fn config(base_url: &str) -> ModelConfig {
         provider: "openai".into(),
         base_url: base_url.into(),
         api_key: String::new(),
+        api: Api::Auto,
         model: "m".into(),
         rate_limit: None,
         timeout_s: 120,

@@ -18,6 +18,7 @@ use futures::StreamExt as _;
 use reqwest::header::{AUTHORIZATION, HeaderValue, LOCATION, RETRY_AFTER};
 use tokio::time::Instant;
 
+use super::lines::{self, Lines};
 use super::retry;
 
 /// Most bytes of an error answer that are read.
@@ -92,6 +93,8 @@ impl Pulse {
             for byte in bytes {
                 match byte {
                     b'\n' | b'\r' => seen.line.clear(),
+                    // A byte order mark.
+                    0xef | 0xbb | 0xbf if seen.line.is_empty() => {}
                     _ if seen.line.len() > 16 => {}
                     _ => seen.line.push(*byte),
                 }
@@ -197,20 +200,31 @@ impl Transport {
         }
         // Content types lie; the first byte does not: events begin with a word or a colon.
         let mut head = Vec::new();
-        while head.iter().all(u8::is_ascii_whitespace) {
+        while lines::is_blank(&head) {
             match bytes.next().await {
                 Some(piece) => head.extend_from_slice(&piece.map_err(Diverted::Network)?),
                 None => return Err(Diverted::NotAStream(head)),
             }
         }
-        if matches!(head.trim_ascii_start().first(), Some(b'{' | b'[' | b'<')) {
+        let first = lines::unmarked(head.trim_ascii_start()).trim_ascii_start().first();
+        if matches!(first, Some(b'{' | b'[' | b'<')) {
             while let Some(piece) = bytes.next().await {
                 head.extend_from_slice(&piece.map_err(Diverted::Network)?);
             }
             return Err(Diverted::NotAStream(head));
         }
         let head = futures::stream::iter([Ok(head.into())]);
-        Ok(http::Response::new(reqwest::Body::wrap_stream(head.chain(bytes))).into())
+        let mut lines = Lines::default();
+        let ended = futures::stream::iter([None]);
+        let whole_lines = head.chain(bytes).map(Some).chain(ended).flat_map(move |piece| {
+            let lines: Vec<Result<String, String>> = match piece {
+                Some(Ok(piece)) => lines.push(&piece).into_iter().map(Ok).collect(),
+                Some(Err(why)) => vec![Err(why)],
+                None => vec![Ok(lines.end())],
+            };
+            futures::stream::iter(lines)
+        });
+        Ok(http::Response::new(reqwest::Body::wrap_stream(whole_lines)).into())
     }
 }
 
@@ -235,7 +249,7 @@ pub async fn read_text(mut response: reqwest::Response, limit: usize) -> String 
             break;
         }
     }
-    String::from_utf8_lossy(&body).into_owned()
+    String::from_utf8_lossy(lines::unmarked(&body)).into_owned()
 }
 
 /// The innermost reason of a network error, which is the one people know: without the URL, and

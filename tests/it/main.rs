@@ -74,6 +74,7 @@ mod pr;
 mod preflight;
 mod replay;
 mod repos;
+mod responses;
 mod review;
 mod secrets;
 mod size;
@@ -85,6 +86,7 @@ mod stuck;
 mod support;
 #[cfg(unix)]
 mod terminal;
+mod thinking;
 mod tidy;
 mod trust;
 mod two_people;

@@ -6,11 +6,14 @@ pub mod history;
 pub mod kill;
 #[cfg(unix)]
 pub mod pty;
+pub mod received;
 pub mod reply;
+pub mod responses;
 pub mod sandbox;
 pub mod script;
 pub mod server;
 pub mod todo;
+pub mod vendor;
 
 pub use reply::{Fault, Reply, Wire};
 pub use sandbox::Sandbox;

@@ -75,6 +75,12 @@ pub struct Reply {
     pub usage: [u64; 3],
     pub wire: Wire,
     pub fault: Fault,
+    /// Fields of the message that come before its text, a delta each.
+    pub thoughts: Vec<Value>,
+    /// Further fields of the first call.
+    pub seal: Option<Value>,
+    /// A byte order mark before each event.
+    pub mark: bool,
 }
 
 impl Reply {
@@ -87,6 +93,9 @@ impl Reply {
             usage: [100, 20, 0],
             wire: Wire::PLAIN,
             fault: Fault::None,
+            thoughts: Vec::new(),
+            seal: None,
+            mark: false,
         }
     }
 
@@ -137,6 +146,20 @@ impl Reply {
         self
     }
 
+    /// Fields of the message that come before its text.
+    #[must_use]
+    pub fn thought(mut self, delta: Value) -> Self {
+        self.thoughts.push(delta);
+        self
+    }
+
+    /// Further fields of the first call.
+    #[must_use]
+    pub fn seal(mut self, fields: Value) -> Self {
+        self.seal = Some(fields);
+        self
+    }
+
     /// An HTTP error in the hosted API's shape.
     pub fn status(code: u16, message: &str) -> Self {
         let body = json!({"error": {"message": message, "type": "scripted", "code": code}});
@@ -175,6 +198,12 @@ impl Reply {
         if !calls.is_empty() {
             message["tool_calls"] = Value::Array(calls);
         }
+        for (key, value) in self.thoughts.iter().flat_map(fields) {
+            message[key.as_str()] = value.clone();
+        }
+        for (key, value) in self.seal.iter().flat_map(fields) {
+            message["tool_calls"][0][key.as_str()] = value.clone();
+        }
         json!({
             "id": "scripted", "object": "chat.completion", "created": 1, "model": "scripted-1",
             "choices": [{"index": 0, "message": message, "finish_reason": self.reason()}],
@@ -186,6 +215,7 @@ impl Reply {
     /// The answer as server-sent events, in order, without the fault.
     pub fn events(&self, with_usage: bool) -> Vec<String> {
         let mut deltas = vec![json!({"role": "assistant", "content": null})];
+        deltas.extend(self.thoughts.iter().cloned());
         for piece in pieces(&self.text, self.wire.fragment) {
             deltas.push(json!({"content": piece}));
         }
@@ -206,6 +236,9 @@ impl Reply {
         if !matches!(self.fault, Fault::Unfinished | Fault::NoDone) {
             events.push("data: [DONE]\n\n".to_owned());
         }
+        if self.mark {
+            events.iter_mut().for_each(|event| event.insert(0, '\u{feff}'));
+        }
         events
     }
 
@@ -219,6 +252,9 @@ impl Reply {
         if self.wire.ids {
             first["id"] = json!(format!("call_{index}"));
         }
+        for (key, value) in self.seal.iter().filter(|_| index == 0).flat_map(fields) {
+            first[key.as_str()] = value.clone();
+        }
         let rest = fragments.map(|piece| json!({"function": {"arguments": piece}}));
         std::iter::once(first)
             .chain(rest)
@@ -230,6 +266,10 @@ impl Reply {
             })
             .collect()
     }
+}
+
+fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
 }
 
 fn whole_call(index: usize, call: &Call) -> Value {
@@ -248,7 +288,7 @@ fn chunk(delta: Value, finish: Option<&str>) -> String {
     format!("data: {event}\n\n")
 }
 
-fn pieces(text: &str, size: usize) -> Vec<String> {
+pub fn pieces(text: &str, size: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     characters.chunks(size).map(|piece| piece.iter().collect()).collect()
 }

@@ -58,10 +58,14 @@ impl At {
 
 type Answer = Box<dyn Fn(&Received) -> Option<Reply> + Send + Sync>;
 
+/// Changes what a rule says before it is said.
+type Manner = Box<dyn Fn(&Received, Reply) -> Reply + Send + Sync>;
+
 /// The rules.
 #[derive(Default)]
 pub struct Script {
     rules: Vec<(At, Answer)>,
+    manner: Option<Manner>,
 }
 
 impl Script {
@@ -93,9 +97,18 @@ impl Script {
         self.rules.push((at, Box::new(reply)));
     }
 
+    /// From now on every reply passes through this.
+    pub fn manner(&mut self, manner: impl Fn(&Received, Reply) -> Reply + Send + Sync + 'static) {
+        self.manner = Some(Box::new(manner));
+    }
+
     /// What is said to this request, if anybody scripted it.
     pub fn answer(&self, received: &Received) -> Option<Reply> {
         let fitting = self.rules.iter().rev().filter(|(at, _)| at.fits(received));
-        fitting.filter_map(|(_, answer)| answer(received)).next()
+        let reply = fitting.filter_map(|(_, answer)| answer(received)).next()?;
+        Some(match &self.manner {
+            Some(manner) => manner(received, reply),
+            None => reply,
+        })
     }
 }

@@ -10,127 +10,12 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::json;
 
+pub use super::received::Received;
 use super::reply::{Fault, Reply};
+use super::responses::{self, Given, Speaks};
 use super::script::{At, Script};
-
-/// A chat request as it arrived.
-#[derive(Clone, Debug, Default)]
-pub struct Received {
-    /// Counting from 1.
-    pub number: usize,
-    pub session: String,
-    pub stage: String,
-    pub role: String,
-    pub iteration: u32,
-    /// Of this conversation, from 1.
-    pub turn: u32,
-    /// The task it is about, in coding.
-    pub task: Option<String>,
-    /// Names in lower case.
-    pub headers: BTreeMap<String, String>,
-    pub body: Value,
-    /// Length of the body.
-    pub bytes: usize,
-}
-
-impl Received {
-    fn new(headers: BTreeMap<String, String>, raw: &[u8]) -> Self {
-        let header = |name: &str| headers.get(name).cloned().unwrap_or_default();
-        let body: Value = serde_json::from_slice(raw).unwrap_or(Value::Null);
-        let mut received = Self {
-            number: 0,
-            session: header("cowork-session"),
-            stage: header("cowork-stage"),
-            role: header("cowork-role"),
-            iteration: header("cowork-iteration").parse().unwrap_or(0),
-            bytes: raw.len(),
-            headers,
-            body,
-            ..Self::default()
-        };
-        let said = received.messages().iter().filter(|m| m["role"] == "assistant").count();
-        received.turn = u32::try_from(said).unwrap() + 1;
-        if received.stage == "coding" {
-            received.task = received.find_task();
-        }
-        received
-    }
-
-    pub fn messages(&self) -> &[Value] {
-        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
-    }
-
-    /// Everything said so far, by anybody.
-    pub fn text(&self) -> String {
-        let contents: Vec<_> = self.messages().iter().map(|m| content(&m["content"])).collect();
-        contents.join("\n")
-    }
-
-    /// The newest tool results, those after the last assistant message.
-    pub fn tool_results(&self) -> Vec<String> {
-        let newest = self.messages().iter().rev().take_while(|m| m["role"] == "tool");
-        let mut results: Vec<_> = newest.map(|m| content(&m["content"])).collect();
-        results.reverse();
-        results
-    }
-
-    /// Names of the tools on offer.
-    pub fn tools(&self) -> Vec<String> {
-        let tools = self.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
-        tools.iter().filter_map(|t| t["function"]["name"].as_str()).map(str::to_owned).collect()
-    }
-
-    pub fn position(&self) -> String {
-        let task = self.task.as_deref().map_or_else(String::new, |task| format!(" {task}"));
-        format!(
-            "{} {} iteration {} turn {}{task}",
-            self.stage, self.role, self.iteration, self.turn
-        )
-    }
-
-    /// The task the brief speaks of: in the messages before the first answer, the last line that
-    /// begins with a task id or with the word "task" and one; else the last id at all. A header
-    /// `Cowork-Task`, where there is one, settles it.
-    fn find_task(&self) -> Option<String> {
-        if let Some(task) = self.headers.get("cowork-task") {
-            return Some(task.clone());
-        }
-        let brief: Vec<_> = self
-            .messages()
-            .iter()
-            .take_while(|m| m["role"] != "assistant")
-            .filter(|m| m["role"] == "user")
-            .map(|m| content(&m["content"]))
-            .collect();
-        let last = brief.last()?;
-        let titled = last.lines().rev().find_map(|line| {
-            let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
-            let lower = line.to_lowercase();
-            let opening = ["task-", "task:", "your task", "the task", "this task", "task `task-"];
-            opening.iter().any(|o| lower.starts_with(o)).then(|| first_task(line)).flatten()
-        });
-        titled.or_else(|| last.rfind("TASK-").and_then(|at| first_task(&last[at..])))
-    }
-}
-
-fn first_task(text: &str) -> Option<String> {
-    let at = text.find("TASK-")?;
-    let digits: String = text[at + 5..].chars().take_while(char::is_ascii_digit).collect();
-    (!digits.is_empty()).then(|| format!("TASK-{digits}"))
-}
-
-/// A message's content, whether one string or a list of parts.
-fn content(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    }
-}
 
 #[derive(Default)]
 struct Log {
@@ -138,6 +23,10 @@ struct Log {
     /// Requests without a position: the probe.
     probes: usize,
     unexpected: Vec<String>,
+    speaks: Speaks,
+    /// Requests that came through an API, or in a way, which the server has not.
+    turned_away: Vec<String>,
+    given: Given,
     closing: bool,
     /// Send this process a signal when so many chats have arrived.
     victim: Option<(usize, Option<u32>)>,
@@ -184,6 +73,16 @@ impl Server {
         format!("http://{}/v1", self.address)
     }
 
+    /// From now on, it has these APIs.
+    pub fn speaks(&self, speaks: Speaks) {
+        self.shared.log.lock().unwrap().speaks = speaks;
+    }
+
+    /// The paths of requests that were refused because the server has not this API, in order.
+    pub fn turned_away(&self) -> Vec<String> {
+        self.shared.log.lock().unwrap().turned_away.clone()
+    }
+
     /// From now on, this reply there (the newest rule wins).
     pub fn on(&self, at: At, reply: Reply) {
         self.shared.script.lock().unwrap().on(at, reply);
@@ -206,6 +105,11 @@ impl Server {
         reply: impl Fn(&Received) -> Option<Reply> + Send + Sync + 'static,
     ) {
         self.shared.script.lock().unwrap().on_with(at, reply);
+    }
+
+    /// From now on every reply passes through this.
+    pub fn manner(&self, manner: impl Fn(&Received, Reply) -> Reply + Send + Sync + 'static) {
+        self.shared.script.lock().unwrap().manner(manner);
     }
 
     /// Every chat request so far.
@@ -296,9 +200,42 @@ impl Shared {
                     json!({"object": "list", "data": [{"id": "scripted", "object": "model"}]});
                 respond(&mut out, 200, &[], &models.to_string())
             }
-            "/v1/chat/completions" => self.chat(&mut out, Received::new(headers, &raw)),
+            "/v1/chat/completions" | "/v1/responses" => {
+                let received = Received::new(headers, &raw, path == "/v1/responses");
+                self.asked(&mut out, &path, received)
+            }
             other => respond(&mut out, 404, &[], &json!({"error": {"message": other}}).to_string()),
         }
+    }
+
+    /// Turns away what comes through an API that the server has not.
+    fn asked(&self, out: &mut TcpStream, path: &str, received: Received) -> std::io::Result<()> {
+        let mut log = self.log.lock().unwrap();
+        let (body, speaks) = (&received.body, log.speaks);
+        let refused = match speaks {
+            _ if received.stage.is_empty() => None,
+            Speaks::Responses if received.responses => {
+                if let Some(wrong) = responses::wrong(body, &log.given) {
+                    log.unexpected.push(format!("{}: {wrong}", received.position()));
+                    let error = json!({"error": {"message": wrong}}).to_string();
+                    return respond(out, 400, &[], &error);
+                }
+                None
+            }
+            _ if received.responses => {
+                Some((404, json!({"error": {"message": "Not Found"}}).to_string()))
+            }
+            Speaks::Chat => None,
+            Speaks::ChatWithoutReasoning if body["reasoning_effort"] == "none" => None,
+            _ => Some((400, responses::refusal(&body["model"]))),
+        };
+        let Some((code, error)) = refused else {
+            drop(log);
+            return self.chat(out, received);
+        };
+        log.turned_away.push(path.to_owned());
+        drop(log);
+        respond(out, code, &[], &error)
     }
 
     fn chat(&self, out: &mut TcpStream, mut received: Received) -> std::io::Result<()> {
@@ -349,14 +286,34 @@ impl Shared {
                 self.hold();
                 return Ok(());
             }
-            _ if !streaming => return respond(out, 200, &[], &reply.whole()),
             _ => {}
+        }
+        // Number and items of an answer through Responses; what is cut off was not given.
+        let n = {
+            let mut log = self.log.lock().unwrap();
+            let n = log.given.len() + 1;
+            if received.responses {
+                log.given.push(responses::given(&received.body, reply, n));
+            }
+            n
+        };
+        if !streaming {
+            let whole = if received.responses {
+                responses::whole(reply, n).to_string()
+            } else {
+                reply.whole()
+            };
+            return respond(out, 200, &[], &whole);
         }
         out.write_all(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
               transfer-encoding: chunked\r\nconnection: close\r\n\r\n",
         )?;
-        let mut events = reply.events(received.body["stream_options"]["include_usage"] == true);
+        let mut events = if received.responses {
+            responses::events(reply, n)
+        } else {
+            reply.events(received.body["stream_options"]["include_usage"] == true)
+        };
         if let Fault::CutAfter(n) | Fault::SilentAfter(n) = reply.fault {
             events.truncate(n);
         }

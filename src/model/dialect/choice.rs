@@ -1,0 +1,165 @@
+//! Which dialect a server is asked in, and what is learnt about it on the way.
+
+use std::cell::Cell;
+
+use super::Dialect;
+use crate::config::Api;
+
+/// How firmly a server means another dialect than the one it was asked in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// The other one, or this one without reasoning beside tools.
+    OrWithoutReasoning,
+    /// Not in this one.
+    Only,
+}
+
+/// The dialect of one model of one server; it changes once, and back where it must.
+#[derive(Debug)]
+pub struct Choice {
+    api: Api,
+    learnt: Cell<Learnt>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Learnt {
+    dialect: Dialect,
+    /// The server has no Responses API.
+    no_responses: bool,
+    /// It has one: it answered.
+    responded: bool,
+    /// Its chat completions take tools only without reasoning.
+    chat_refuses: bool,
+    /// And are asked so.
+    no_reasoning: bool,
+}
+
+impl Choice {
+    /// What is configured for a base URL.
+    pub fn new(api: Api, base_url: &str) -> Self {
+        let dialect = match api {
+            Api::Auto => Dialect::usual(base_url),
+            Api::Chat => Dialect::Chat,
+            Api::Responses => Dialect::Responses,
+        };
+        let learnt = Learnt {
+            dialect,
+            no_responses: false,
+            responded: false,
+            chat_refuses: false,
+            no_reasoning: false,
+        };
+        Self { api, learnt: Cell::new(learnt) }
+    }
+
+    /// The one to ask in now.
+    pub fn dialect(&self) -> Dialect {
+        self.learnt.get().dialect
+    }
+
+    /// Whether tools are asked for without reasoning.
+    pub fn gives_up_reasoning(&self) -> bool {
+        self.learnt.get().no_reasoning
+    }
+
+    /// Takes note of an answer: an address that answers is there, whatever it says later.
+    pub fn answered(&self) {
+        let learnt = self.learnt.get();
+        let responded = learnt.responded || learnt.dialect == Dialect::Responses;
+        self.learnt.set(Learnt { responded, ..learnt });
+    }
+
+    /// Follows what a server says about the dialect it was asked in; what a person is told about
+    /// it. None where nothing is left to try. No step is made twice, so this comes to an end.
+    pub fn turn(&self, how: Elsewhere, model: &str) -> Option<String> {
+        let mut now = self.learnt.get();
+        let auto = self.api == Api::Auto;
+        let line = match now.dialect {
+            Dialect::Chat => {
+                now.chat_refuses |= how == Elsewhere::OrWithoutReasoning;
+                if auto && !now.no_responses && !now.responded {
+                    now.dialect = Dialect::Responses;
+                    Some(format!("{model} is asked through the Responses API, as its server wants"))
+                } else {
+                    self.without_reasoning(&mut now, how == Elsewhere::OrWithoutReasoning, model)
+                }
+            }
+            Dialect::Responses if auto && !now.responded => {
+                now.no_responses = true;
+                now.dialect = Dialect::Chat;
+                let asked = now.chat_refuses;
+                self.without_reasoning(&mut now, asked, model).or_else(|| {
+                    let why = "the model server has no Responses API";
+                    Some(format!("{why}: {model} is asked for chat completions"))
+                })
+            }
+            Dialect::Responses => None,
+        };
+        self.learnt.set(now);
+        line
+    }
+
+    fn without_reasoning(&self, now: &mut Learnt, asked: bool, model: &str) -> Option<String> {
+        if !asked || now.no_reasoning {
+            return None;
+        }
+        now.no_reasoning = true;
+        let why = match self.api {
+            Api::Chat => "llm.api is \"chat\"",
+            Api::Auto | Api::Responses => "the model server has no Responses API",
+        };
+        Some(format!(
+            "{why}, and {model} takes tools on chat completions only without reasoning: it is \
+             asked with reasoning_effort \"none\""
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Elsewhere::{Only, OrWithoutReasoning};
+
+    const LOCAL: &str = "http://127.0.0.1:1/v1";
+    const HOSTED: &str = "https://api.openai.com/v1";
+
+    #[test]
+    fn a_server_that_wants_responses_is_asked_so_and_stays_so() {
+        let choice = Choice::new(Api::Auto, LOCAL);
+        assert_eq!(choice.dialect(), Dialect::Chat);
+        assert!(choice.turn(OrWithoutReasoning, "m").unwrap().contains("Responses"));
+        assert_eq!(choice.dialect(), Dialect::Responses);
+        choice.answered();
+        // A lost address later on is an error, not another change.
+        assert_eq!(choice.turn(Only, "m"), None);
+        assert_eq!(choice.dialect(), Dialect::Responses);
+    }
+
+    #[test]
+    fn where_only_chat_is_to_be_had_reasoning_is_given_up_once() {
+        let choice = Choice::new(Api::Auto, LOCAL);
+        choice.turn(OrWithoutReasoning, "m").unwrap();
+        let line = choice.turn(Only, "m").unwrap();
+        assert!(line.contains("no Responses API") && line.contains("\"none\""), "{line}");
+        assert_eq!((choice.dialect(), choice.gives_up_reasoning()), (Dialect::Chat, true));
+        assert_eq!(choice.turn(OrWithoutReasoning, "m"), None);
+
+        let chat = Choice::new(Api::Chat, HOSTED);
+        let line = chat.turn(OrWithoutReasoning, "m").unwrap();
+        assert!(line.starts_with("llm.api is \"chat\""), "{line}");
+        assert_eq!((chat.dialect(), chat.gives_up_reasoning()), (Dialect::Chat, true));
+        assert_eq!(chat.turn(OrWithoutReasoning, "m"), None);
+        assert_eq!(Choice::new(Api::Chat, HOSTED).turn(Only, "m"), None);
+    }
+
+    #[test]
+    fn a_server_without_responses_is_asked_for_chat() {
+        let choice = Choice::new(Api::Auto, HOSTED);
+        assert_eq!(choice.dialect(), Dialect::Responses);
+        assert!(choice.turn(Only, "m").unwrap().contains("chat completions"));
+        assert_eq!((choice.dialect(), choice.gives_up_reasoning()), (Dialect::Chat, false));
+        assert!(choice.turn(OrWithoutReasoning, "m").unwrap().contains("\"none\""));
+        assert_eq!((choice.dialect(), choice.gives_up_reasoning()), (Dialect::Chat, true));
+        assert_eq!(Choice::new(Api::Responses, LOCAL).turn(Only, "m"), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! What a server has said about fields of earlier answers: that it refuses one, or misses one.
+//! The words are vendors' own.
+
+/// The field of DeepSeek, Kimi, GLM, llama.cpp and others.
+pub const REASONING_CONTENT: &str = "reasoning_content";
+/// That of OpenRouter, vLLM, Ollama, Groq, Cerebras and others.
+pub const REASONING: &str = "reasoning";
+/// OpenRouter's, and MiniMax' where it splits.
+pub const REASONING_DETAILS: &str = "reasoning_details";
+
+/// Fields that servers have been seen to refuse by name.
+const FIELDS: [&str; 8] = [
+    REASONING_CONTENT,
+    REASONING,
+    REASONING_DETAILS,
+    "reasoning_text",
+    "reasoning_opaque",
+    "thinking_blocks",
+    "extra_content",
+    "provider_specific_fields",
+];
+
+/// How servers say that a field is missing; strict ones list far more as "required".
+const MISSED: [&str; 3] = ["must be passed back", "missing `", "is missing"];
+
+/// What a server has said about fields of earlier answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Learned {
+    /// Those of [`FIELDS`] that it refuses, a bit each.
+    refused: u8,
+    /// It refuses all of them.
+    all: bool,
+    /// It wants a `reasoning_content` with every message that calls.
+    reasoning: bool,
+    /// It wants a signature with the first call of every message.
+    signature: bool,
+}
+
+impl Learned {
+    /// What can be learned from a refusal's words that names a field: the field, for people.
+    pub fn refusal(self, words: &str) -> Option<(&'static str, Self)> {
+        let words = words.to_lowercase();
+        let says = |wanted: &[&str]| wanted.iter().any(|wanted| words.contains(wanted));
+        let refuses_it = [
+            "unsupported",
+            "not supported",
+            "not permitted",
+            "not allowed",
+            "forbidden",
+            "unknown",
+            "unrecognized",
+            "unexpected",
+            "wrong_api_format",
+            "invalid `signature`",
+        ];
+        if says(&MISSED) || !says(&refuses_it) {
+            return None;
+        }
+        if says(&["invalid `signature`"]) {
+            let blocks = ["thinking_blocks", REASONING_DETAILS];
+            let bits = bits(|field| blocks.contains(&field));
+            return self.without(bits, "the signatures of thoughts");
+        }
+        let named: Vec<&str> = words.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let field = FIELDS.iter().find(|field| named.contains(field))?;
+        self.without(bits(|other| other == *field), field)
+    }
+
+    /// The same from words that name none of our fields.
+    pub fn refusal_of_something(self, words: &str) -> Option<(&'static str, Self)> {
+        let words = words.to_lowercase();
+        let strict = ["extra inputs", "extra_forbidden", "wrong_api_format"];
+        let new = !self.all && strict.iter().any(|strict| words.contains(strict));
+        new.then_some(("the fields of earlier answers", Self { all: true, ..self }))
+    }
+
+    /// What can be learned from a server that misses something: what, for people.
+    pub fn wish(self, words: &str) -> Option<(&'static str, Self)> {
+        let words = words.to_lowercase();
+        if !MISSED.iter().any(|missed| words.contains(missed)) {
+            return None;
+        }
+        if words.contains("thought_signature") || words.contains("thoughtsignature") {
+            let wish = Self { signature: true, ..self };
+            return (!self.signature).then_some(("`thought_signature`", wish));
+        }
+        let refused = self.all || self.refused & bits(|field| field == REASONING_CONTENT) != 0;
+        let new = !self.reasoning && !refused && words.contains(REASONING_CONTENT);
+        new.then_some(("`reasoning_content`", Self { reasoning: true, ..self }))
+    }
+
+    /// Whether it wants a `reasoning_content` with every message that calls.
+    pub fn wants_reasoning(self) -> bool {
+        self.reasoning
+    }
+
+    /// Whether it wants a signature with the first call of every message.
+    pub fn wants_signatures(self) -> bool {
+        self.signature
+    }
+
+    fn without(self, bits: u8, name: &'static str) -> Option<(&'static str, Self)> {
+        let refused = self.refused | bits;
+        (refused != self.refused).then_some((name, Self { refused, ..self }))
+    }
+
+    /// Whether it refuses a field.
+    pub fn refuses(self, field: &str) -> bool {
+        self.all || self.refused & bits(|other| other == field) != 0
+    }
+}
+
+fn bits(wanted: impl Fn(&str) -> bool) -> u8 {
+    FIELDS.iter().enumerate().filter(|(_, field)| wanted(field)).map(|(n, _)| 1 << n).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: Learned = Learned { refused: 0, all: false, reasoning: false, signature: false };
+
+    #[test]
+    fn a_field_that_is_named_is_refused_once() {
+        for (words, field) in [
+            ("property 'reasoning_content' is unsupported", REASONING_CONTENT),
+            ("body.messages.2.reasoning: Extra inputs are not permitted", REASONING),
+            ("wrong_api_format: messages.1.reasoning_content is not supported", REASONING_CONTENT),
+            (
+                r#"[{"type":"missing","msg":"Field required"},{"type":"extra_forbidden","loc":
+                ["body","messages",2,"assistant","reasoning_details"]}]"#,
+                REASONING_DETAILS,
+            ),
+        ] {
+            let (name, learned) = NONE.refusal(words).unwrap();
+            assert_eq!(name, field);
+            assert!(FIELDS.iter().all(|other| learned.refuses(other) == (*other == field)));
+            assert_eq!(learned.refusal(words), None);
+            assert_eq!(learned.wish(words), None);
+        }
+        let (_, learned) = NONE.refusal("Invalid `signature` in `thinking` block").unwrap();
+        assert!(learned.refuses("thinking_blocks") && !learned.refuses(REASONING));
+    }
+
+    #[test]
+    fn a_field_that_is_missed_is_not_refused() {
+        for words in [
+            "Missing `reasoning_content` field in the assistant message at message index 3",
+            "The `reasoning_content` in the thinking mode must be passed back to the API.",
+            "thinking is enabled but reasoning_content is missing in assistant tool call message \
+             at index 2; other fields are not supported",
+        ] {
+            assert_eq!(NONE.refusal(words), None, "{words}");
+            let (_, learned) = NONE.wish(words).unwrap();
+            assert!(learned.wants_reasoning() && !learned.wants_signatures());
+            assert_eq!(learned.wish(words), None);
+        }
+        let gemini = "Function call is missing a thought_signature in functionCall parts.";
+        assert!(NONE.wish(gemini).unwrap().1.wants_signatures());
+    }
+
+    #[test]
+    fn other_refusals_teach_nothing_about_fields() {
+        for words in [
+            "Unsupported parameter: 'max_tokens' is not supported with this model",
+            "Function tools with reasoning_effort are not supported",
+            "the model `x` is missing",
+        ] {
+            assert_eq!((NONE.refusal(words), NONE.wish(words)), (None, None), "{words}");
+            assert_eq!(NONE.refusal_of_something(words), None, "{words}");
+        }
+        let (_, learned) = NONE.refusal_of_something("extra_forbidden: messages.2.x_seal").unwrap();
+        assert!(learned.refuses("x_seal"));
+        assert_eq!(learned.refusal_of_something("Extra inputs are not permitted"), None);
+    }
+}

@@ -1,0 +1,303 @@
+//! Dialects: how a [`Request`] is written for a server, and how its events are read. One file a
+//! dialect; no HTTP and no state here.
+//!
+//! Reading is by hand from [`Value`]: compatible servers leave fields out, add some and invent
+//! enum values, and a typed reader would refuse a good answer because of a field nobody needs.
+
+mod chat;
+mod choice;
+mod learned;
+mod responses;
+pub mod vendor;
+
+pub use choice::{Choice, Elsewhere};
+use reqwest::Url;
+use serde_json::{Map, Value, json};
+
+use super::{Message, Origin, Request};
+use crate::event::Usage;
+
+/// What a server is asked in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// `POST /chat/completions`.
+    Chat,
+    /// `POST /responses`, without state at the server.
+    Responses,
+}
+
+impl Dialect {
+    /// The one to begin with: Responses for the hosted API, Azure's v1 route and xAI, whose newest
+    /// models take tools nowhere else; what every other server speaks is chat.
+    pub fn usual(base_url: &str) -> Self {
+        let Ok(url) = Url::parse(base_url) else { return Self::Chat };
+        let host = url.host_str().unwrap_or_default();
+        let is = |name: &str| host == name || host.ends_with(&format!(".{name}"));
+        let azure = ["openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com"];
+        let v1 = url.path() == "/openai/v1" || url.path().starts_with("/openai/v1/");
+        if is("api.openai.com") || is("api.x.ai") || v1 && azure.iter().any(|name| is(name)) {
+            Self::Responses
+        } else {
+            Self::Chat
+        }
+    }
+
+    /// The body of a request to the model that `to` names.
+    pub fn body(self, request: &Request, to: &Origin, refused: Refusals) -> Value {
+        match self {
+            Self::Chat => chat::body(request, to, refused),
+            Self::Responses => responses::body(request, to, refused),
+        }
+    }
+
+    /// Reads one answer.
+    pub fn reader(self) -> Reader {
+        match self {
+            Self::Chat => Reader::Chat,
+            Self::Responses => Reader::Responses(responses::Reader::default()),
+        }
+    }
+}
+
+/// What reads the events of one answer, in their order.
+#[derive(Debug)]
+pub enum Reader {
+    /// Each chunk says all about itself.
+    Chat,
+    /// What was said in pieces is not taken again from the whole.
+    Responses(responses::Reader),
+}
+
+impl Reader {
+    /// Reads a chunk or a whole answer. Anything unknown is passed over.
+    pub fn chunk(&mut self, value: &Value) -> Chunk {
+        match self {
+            Self::Chat => chat::chunk(value),
+            Self::Responses(reader) => reader.chunk(value),
+        }
+    }
+
+    /// The error an event or a whole answer holds in place of one.
+    pub fn error<'a>(&self, value: &'a Value) -> Option<&'a Value> {
+        match self {
+            Self::Chat => None,
+            Self::Responses(_) => responses::error(value),
+        }
+        .or_else(|| value.get("error").filter(|error| !error.is_null()).map(|_| value))
+    }
+
+    /// Whether a JSON document is a whole answer.
+    pub fn is_answer(&self, value: &Value) -> bool {
+        match self {
+            Self::Chat => value.pointer("/choices/0").is_some(),
+            Self::Responses(_) => responses::is_answer(value),
+        }
+    }
+
+    /// Whether `[DONE]` ends an answer that gave no finish reason.
+    pub fn ends_with_done(&self) -> bool {
+        matches!(self, Self::Chat)
+    }
+}
+
+/// What a server refused once and is not sent again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusals {
+    /// No `temperature`.
+    pub temperature: bool,
+    /// No `stream_options`.
+    pub stream_options: bool,
+    /// No `parallel_tool_calls`.
+    pub parallel_tool_calls: bool,
+    /// Tool schemas reduced to the keywords every server knows.
+    pub schema: bool,
+    /// No streaming.
+    pub stream: bool,
+    /// What was learned about fields of earlier answers.
+    pub opaque: learned::Learned,
+    /// No thinking beside tools: `reasoning_effort` is "none" (chat).
+    pub reasoning: bool,
+    /// No encrypted thoughts (Responses).
+    pub include: bool,
+    /// No ids of the server's own items (Responses).
+    pub item_ids: bool,
+    /// No items of the server's own at all (Responses).
+    pub items: bool,
+}
+
+/// Arguments a server will parse again: one that is fed back its model's broken JSON answers
+/// 500 to this and every later turn.
+fn sendable(arguments: &str) -> String {
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(Value::Object(_)) => arguments.to_owned(),
+        _ if arguments.trim().is_empty() => "{}".to_owned(),
+        _ => json!({"invalid_json": arguments}).to_string(),
+    }
+}
+
+/// Keeps only the schema keywords that every server known to us takes.
+fn plain_schema(schema: &mut Value) {
+    let Value::Object(fields) = schema else { return };
+    fields.retain(|key, _| {
+        matches!(
+            key.as_str(),
+            "type" | "description" | "properties" | "required" | "items" | "enum"
+        )
+    });
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        properties.values_mut().for_each(plain_schema);
+    }
+    if let Some(items) = fields.get_mut("items") {
+        plain_schema(items);
+    }
+}
+
+/// One chunk of a stream, or a whole answer read as if it were one.
+#[derive(Debug, Default, PartialEq)]
+pub struct Chunk {
+    /// Text to append.
+    pub text: String,
+    /// The text in parts, where the server sends it so.
+    pub parts: Vec<Value>,
+    /// The model thinks aloud: no text, but a sign of life.
+    pub thinking: bool,
+    /// The server says that this chunk's text is thought.
+    pub marked: bool,
+    /// Fields of the message that nobody here reads, to be sent back.
+    pub fields: Map<String, Value>,
+    /// The model begins to think without a word of it, or has ended.
+    pub quiet: Option<bool>,
+    /// Output items to be sent back as they are.
+    pub items: Vec<Value>,
+    /// Pieces of tool calls, in order.
+    pub calls: Vec<CallPiece>,
+    /// Why the model stopped, once it has.
+    pub finish_reason: Option<String>,
+    /// What was counted so far.
+    pub usage: Option<Usage>,
+    /// What it cost in dollars, where the server says so.
+    pub usd: Option<f64>,
+    /// The model's name as the server says it.
+    pub model: Option<String>,
+}
+
+/// A piece of a tool call.
+#[derive(Debug, Default, PartialEq)]
+pub struct CallPiece {
+    /// Which call it belongs to, where the server says.
+    pub index: Option<u64>,
+    /// The call's id, or empty.
+    pub id: String,
+    /// The tool, or empty.
+    pub name: String,
+    /// Arguments to append, or empty.
+    pub arguments: String,
+    /// Fields that nobody here reads, to be sent back.
+    pub fields: Map<String, Value>,
+}
+
+/// Text as a string, or as the list of parts some gateways send; thoughts are no text.
+fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let said = parts.iter().filter(|part| !is_thought(part));
+            said.filter_map(|part| part.get("text")).filter_map(Value::as_str).collect()
+        }
+        _ => String::new(),
+    }
+}
+
+/// Whether a part of a content is a thought: `thinking` (Mistral), `reasoning` and the like.
+pub fn is_thought(part: &Value) -> bool {
+    let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+    ["thinking", "reasoning", "thought"].iter().any(|word| kind.contains(word))
+}
+
+fn usage(value: &Value) -> Option<Usage> {
+    let count = |pointers: &[&str]| {
+        pointers
+            .iter()
+            .find_map(|pointer| value.pointer(pointer))
+            .and_then(|n| n.as_u64().or_else(|| n.as_f64().map(|n| n.max(0.0) as u64)))
+    };
+    let usage = Usage {
+        input: count(&["/prompt_tokens", "/input_tokens"]).unwrap_or(0),
+        output: count(&["/completion_tokens", "/output_tokens"]).unwrap_or(0),
+        cached: count(&[
+            "/prompt_tokens_details/cached_tokens",
+            "/input_tokens_details/cached_tokens",
+            "/prompt_cache_hit_tokens",
+        ])
+        .unwrap_or(0),
+    };
+    (usage.input > 0 || usage.output > 0).then_some(usage)
+}
+
+/// A guess where a server counts nothing: four characters a token.
+pub fn estimate(request: &Request, answer_chars: usize) -> Usage {
+    let said = |message: &Message| match message {
+        Message::System { content } | Message::User { content } | Message::Tool { content, .. } => {
+            content.chars().count()
+        }
+        Message::Assistant { content, tool_calls, opaque } => {
+            let calls: usize =
+                tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum();
+            content.chars().count() + calls + opaque.as_ref().map_or(0, |opaque| opaque.size())
+        }
+    };
+    let messages: usize = request.messages.iter().map(said).sum();
+    let tools: usize = request.tools.iter().map(|t| chat::tool(t, false).to_string().len()).sum();
+    let tokens = |chars: usize| chars.div_ceil(4) as u64;
+    Usage { input: tokens(messages + tools), output: tokens(answer_chars), cached: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_that_are_known_to_speak_it_are_asked_for_responses() {
+        for url in [
+            "https://api.openai.com/v1",
+            "https://eu.api.openai.com/v1",
+            "https://api.x.ai/v1",
+            "https://us-east-1.api.x.ai/v1",
+            "https://mine.openai.azure.com/openai/v1",
+            "https://mine.services.ai.azure.com/openai/v1",
+        ] {
+            assert_eq!(Dialect::usual(url), Dialect::Responses, "{url}");
+        }
+        for url in [
+            "http://127.0.0.1:11434/v1",
+            "https://api.openai.com.example.org/v1",
+            "https://notapi.x.ai.example/v1",
+            "https://myapi.openai.com/v1",
+            "https://example.org/api.openai.com/v1",
+            "https://mine.openai.azure.com/openai/deployments/m",
+            "https://mine.openai.azure.com/openai/v10",
+            "https://openrouter.ai/api/v1",
+            "no address",
+        ] {
+            assert_eq!(Dialect::usual(url), Dialect::Chat, "{url}");
+        }
+    }
+
+    #[test]
+    fn broken_arguments_are_never_sent_back_as_they_are() {
+        assert_eq!(sendable(r#"{"a":1}"#), r#"{"a":1}"#);
+        assert_eq!(sendable(" "), "{}");
+        let sent: Value = serde_json::from_str(&sendable(r#"{"a":"#)).unwrap();
+        assert_eq!(sent["invalid_json"], r#"{"a":"#);
+    }
+
+    #[test]
+    fn a_plain_schema_keeps_properties_whatever_they_are_called() {
+        let mut schema = json!({"$schema": "x", "type": "object", "additionalProperties": false,
+            "properties": {"pattern": {"type": "string", "minLength": 1}}, "required": ["pattern"]});
+        plain_schema(&mut schema);
+        let want = json!({"type": "object", "properties": {"pattern": {"type": "string"}},
+            "required": ["pattern"]});
+        assert_eq!(schema, want);
+    }
+}

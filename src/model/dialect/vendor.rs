@@ -1,0 +1,463 @@
+//! What servers want back of their own answers, and what they refuse.
+//!
+//! The rule: what came from a model goes back to it, field by field as it came, and to no other
+//! one. A table holds what vendors do differently; what a server says of a field is [`Learned`].
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::learned::{Learned, REASONING, REASONING_CONTENT, REASONING_DETAILS};
+use crate::model::{Message, Opaque, Origin, pieces};
+
+/// What Gemini takes in the place of a signature (its documentation on thought signatures).
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// Which fields of its own answers a server may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Back {
+    /// As they came.
+    All,
+    /// None: it has none, and refuses those it does not know.
+    Nothing,
+    /// The content alone, in its parts.
+    Content,
+    /// All but this.
+    Not(&'static str),
+    /// The details, which say the same as this and more.
+    Details,
+    /// Its thoughts in the content, between tags.
+    Tags,
+}
+
+/// What a server wants where an answer of somebody else has nothing to offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fill {
+    Nothing,
+    /// An empty `reasoning_content` with every message that calls.
+    Reasoning,
+    /// A signature with the first call of every message.
+    Signature,
+    /// The same in OpenRouter's words.
+    Details,
+}
+
+/// Which messages take fields back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Where {
+    Everywhere,
+    /// In messages that call tools.
+    Calls,
+    /// Since it was last spoken to.
+    OpenTurn,
+}
+
+/// How one server, or a model whatever the server, differs.
+struct Row {
+    /// The end of the host's name; empty for any other one.
+    host: &'static str,
+    /// A part of the model's name; empty for any.
+    model: &'static str,
+    back: Back,
+    at: Where,
+    fill: Fill,
+}
+
+const fn row(host: &'static str, model: &'static str, back: Back, at: Where, fill: Fill) -> Row {
+    Row { host, model, back, at, fill }
+}
+
+/// The first that fits counts.
+const ROWS: [Row; 18] = {
+    use {Back::*, Where::*};
+    const NO: Fill = Fill::Nothing;
+    [
+        row("openai.com", "", Nothing, Everywhere, NO),
+        row("openai.azure.com", "", Nothing, Everywhere, NO),
+        row("x.ai", "", Nothing, Everywhere, NO),
+        row("anthropic.com", "", Nothing, Everywhere, NO),
+        row("mistral.ai", "", Content, Everywhere, NO),
+        row("groq.com", "gpt-oss", Not(REASONING_CONTENT), OpenTurn, NO),
+        row("groq.com", "", Not(REASONING_CONTENT), Everywhere, NO),
+        row("cerebras.ai", "glm", Tags, Everywhere, NO),
+        row("cerebras.ai", "", Not(REASONING_CONTENT), OpenTurn, NO),
+        row("openrouter.ai", "gemini", Details, Everywhere, Fill::Details),
+        row("openrouter.ai", "gpt-oss", Details, OpenTurn, NO),
+        row("openrouter.ai", "", Details, Everywhere, NO),
+        row("deepseek.com", "", All, Calls, Fill::Reasoning),
+        row("moonshot.ai", "", All, Calls, Fill::Reasoning),
+        row("moonshot.cn", "", All, Calls, Fill::Reasoning),
+        row("githubcopilot.com", "", All, Calls, NO),
+        row("", "gpt-oss", All, OpenTurn, NO),
+        row("", "gemini", All, Everywhere, Fill::Signature),
+    ]
+};
+
+/// Gemini models before the third generation, which sign nothing.
+const UNSIGNED: [&str; 2] = ["gemini-1", "gemini-2"];
+
+/// How to speak of earlier answers to one server.
+#[derive(Debug)]
+pub struct Manners<'a> {
+    origin: &'a Origin,
+    learned: Learned,
+    back: Back,
+    at: Where,
+    fill: Fill,
+}
+
+impl<'a> Manners<'a> {
+    /// Those of a model, after what was learned about it.
+    pub fn of(origin: &'a Origin, learned: Learned) -> Self {
+        let url = reqwest::Url::parse(&origin.base_url).ok();
+        let host = url.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
+        let model = origin.model.to_lowercase();
+        let fits = |row: &&Row| {
+            let sub = host.strip_suffix(row.host);
+            let here =
+                sub.is_some_and(|sub| row.host.is_empty() || sub.is_empty() || sub.ends_with('.'));
+            here && model.contains(row.model)
+        };
+        let row = ROWS.iter().find(fits);
+        let (back, at, fill) = row.map_or((Back::All, Where::Everywhere, Fill::Nothing), |row| {
+            (row.back, row.at, row.fill)
+        });
+        let fill = match fill {
+            _ if learned.wants_reasoning() => Fill::Reasoning,
+            Fill::Nothing if learned.wants_signatures() => Fill::Signature,
+            Fill::Signature | Fill::Details
+                if UNSIGNED.iter().any(|old| model.contains(old))
+                    && !learned.wants_signatures() =>
+            {
+                Fill::Nothing
+            }
+            fill => fill,
+        };
+        Self { origin, learned, back, at, fill }
+    }
+
+    /// Parameters it wants beside the messages.
+    pub fn parameters(&self) -> Map<String, Value> {
+        match self.back {
+            // Else the thoughts that are sent back are cut out again.
+            Back::Tags => Map::from_iter([("clear_thinking".to_owned(), false.into())]),
+            _ => Map::new(),
+        }
+    }
+
+    /// Adds to the messages `sent` what the server wants back of the answers they were made from.
+    pub fn give_back(&self, messages: &[Message], sent: &mut [Value]) {
+        // The calls of its own answers.
+        let mut own: HashSet<&String> = HashSet::new();
+        let spoken_to = messages.iter().rposition(|m| matches!(m, Message::User { .. }));
+        for (at, (message, sent)) in messages.iter().zip(sent).enumerate() {
+            let Some(fields) = sent.as_object_mut() else { continue };
+            match message {
+                Message::Assistant { opaque, tool_calls, .. } => {
+                    let ours = opaque.as_deref().filter(|opaque| opaque.origin == *self.origin);
+                    let here = match self.at {
+                        Where::Everywhere => true,
+                        Where::Calls => !tool_calls.is_empty(),
+                        Where::OpenTurn => spoken_to.is_none_or(|spoken_to| at > spoken_to),
+                    };
+                    if ours.is_some() {
+                        own.extend(tool_calls.iter().map(|call| &call.id));
+                    }
+                    match ours {
+                        Some(opaque) if here => self.restore(opaque, fields),
+                        Some(_) => {}
+                        None => calls_of(fields).for_each(|call| plain_id(call, "id")),
+                    }
+                    self.fill(fields);
+                }
+                Message::Tool { tool_call_id, .. } if !own.contains(tool_call_id) => {
+                    plain_id(fields, "tool_call_id");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn restore(&self, opaque: &Opaque, sent: &mut Map<String, Value>) {
+        for (key, value) in &opaque.message {
+            let wanted = match self.back {
+                Back::All => true,
+                Back::Nothing => false,
+                Back::Content => key == "content",
+                Back::Not(field) => key != field,
+                Back::Details => {
+                    key != REASONING || !opaque.message.contains_key(REASONING_DETAILS)
+                }
+                Back::Tags => key == "content",
+            };
+            if wanted && !self.learned.refuses(key) {
+                sent.insert(key.clone(), value.clone());
+            }
+        }
+        if let (Back::Tags, Some(Value::String(thought))) =
+            (self.back, opaque.message.get(REASONING))
+        {
+            let said = sent.get("content").and_then(Value::as_str).unwrap_or_default();
+            let content = format!("<think>{thought}</think>{said}");
+            sent.insert("content".into(), content.into());
+        }
+        if matches!(self.back, Back::Nothing | Back::Content) {
+            return;
+        }
+        for call in calls_of(sent) {
+            let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
+            let Some(kept) = opaque.calls.get(id) else { continue };
+            let kept = kept.iter().filter(|(key, _)| !self.learned.refuses(key));
+            let kept = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
+            pieces::join(call, kept);
+        }
+    }
+
+    /// Puts in what the server insists on, where the message has nothing of the kind.
+    fn fill(&self, sent: &mut Map<String, Value>) {
+        let Some(first) = calls_of(sent).next().and_then(|call| call.get("id").cloned()) else {
+            return;
+        };
+        match self.fill {
+            Fill::Nothing => {}
+            Fill::Reasoning => {
+                if !self.learned.refuses(REASONING_CONTENT) {
+                    sent.entry(REASONING_CONTENT).or_insert_with(|| "".into());
+                }
+            }
+            Fill::Signature => {
+                let signed = |call: &mut Map<String, Value>| {
+                    call.get("extra_content").and_then(|extra| extra.pointer(SIGNATURE)).is_some()
+                };
+                if first.as_str().is_some_and(|id| id.contains(SIGNED_ID))
+                    || calls_of(sent).any(signed)
+                    || self.learned.refuses("extra_content")
+                {
+                    return;
+                }
+                if let Some(call) = calls_of(sent).next() {
+                    let extra = json!({"google": {"thought_signature": NO_SIGNATURE}});
+                    call.insert("extra_content".into(), extra);
+                }
+            }
+            Fill::Details => {
+                if !self.learned.refuses(REASONING_DETAILS) {
+                    let detail = json!([{
+                        "type": "reasoning.encrypted", "data": NO_SIGNATURE, "id": first,
+                        "format": "google-gemini-v1", "index": 0,
+                    }]);
+                    sent.entry(REASONING_DETAILS).or_insert(detail);
+                }
+            }
+        }
+    }
+}
+
+/// Where in a call's `extra_content` Gemini signs it.
+const SIGNATURE: &str = "/google/thought_signature";
+
+/// What LiteLLM puts between a call's id and Gemini's signature, which it keeps there.
+pub const SIGNED_ID: &str = "__thought__";
+
+/// An id without the signature in it: another server has a limit for ids.
+fn plain_id(fields: &mut Map<String, Value>, key: &str) {
+    if let Some(Value::String(id)) = fields.get_mut(key)
+        && let Some(at) = id.find(SIGNED_ID)
+    {
+        id.truncate(at);
+    }
+}
+
+fn calls_of(sent: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
+    let calls = sent.get_mut("tool_calls").and_then(Value::as_array_mut);
+    calls.into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dialect::Refusals;
+    use crate::model::dialect::chat::body;
+    use crate::model::testserver::request;
+    use crate::model::{Request, ToolCall};
+
+    const FIELDS: &str = r#"{"content": "<think>t</think>said", "reasoning_content": "t",
+        "reasoning": "t", "reasoning_details": [{"type": "reasoning.text", "text": "t"}], "x": 1}"#;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap()
+    }
+
+    /// An answer with these calls, and what they were answered.
+    fn turn(said_by: &Origin, ids: &[&str]) -> Vec<Message> {
+        let signature = object(json!({"extra_content": {"google": {"thought_signature": "s"}}}));
+        let call = |id: &&str| ToolCall {
+            id: (*id).into(),
+            name: "read_file".into(),
+            arguments: "{}".into(),
+        };
+        let opaque = Opaque {
+            origin: said_by.clone(),
+            message: serde_json::from_str(FIELDS).unwrap(),
+            calls: ids.first().map(|id| ((*id).to_owned(), signature)).into_iter().collect(),
+            items: Vec::new(),
+        };
+        let answer = Message::Assistant {
+            content: "said".into(),
+            tool_calls: ids.iter().map(call).collect(),
+            opaque: Some(Box::new(opaque)),
+        };
+        let told = |id: &&str| Message::Tool {
+            tool_call_id: (*id).to_owned(),
+            content: "text".to_owned(),
+        };
+        [answer].into_iter().chain(ids.iter().map(told)).collect()
+    }
+
+    /// What a model is sent of three answers: one that calls, one that closes, and after a word of
+    /// ours one with two calls.
+    fn sent(said_by: &Origin, to: &Origin, learned: Learned) -> Vec<Map<String, Value>> {
+        let mut request: Request = request();
+        request.messages.extend(turn(said_by, &["a"]));
+        request.messages.extend(turn(said_by, &[]));
+        request.messages.push(Message::User { content: "go on".into() });
+        request.messages.extend(turn(said_by, &["b__thought__sig", "c"]));
+        let refused = Refusals { opaque: learned, ..Refusals::default() };
+        let body = body(&request, to, refused);
+        let messages = body["messages"].as_array().unwrap().iter();
+        messages.filter(|m| m["role"] == "assistant").cloned().map(object).collect()
+    }
+
+    /// The fields of each answer besides those that are always there.
+    fn extra(answers: &[Map<String, Value>]) -> Vec<Vec<&str>> {
+        let plain = ["role", "tool_calls"];
+        answers
+            .iter()
+            .map(|answer| {
+                let keys = answer.keys().map(String::as_str);
+                keys.filter(|key| !plain.contains(key) && *key != "content").collect()
+            })
+            .collect()
+    }
+
+    fn signature(answer: &Map<String, Value>, call: usize) -> Option<&str> {
+        answer["tool_calls"][call].get("extra_content")?.pointer(SIGNATURE)?.as_str()
+    }
+
+    #[test]
+    fn everything_goes_back_to_where_it_came_from() {
+        let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
+        let answers = sent(&origin, &origin, Learned::default());
+        let all = vec!["reasoning_content", "reasoning", "reasoning_details", "x"];
+        assert_eq!(extra(&answers), [all.clone(), all.clone(), all]);
+        assert!(answers.iter().all(|answer| answer["content"] == "<think>t</think>said"));
+        assert_eq!((signature(&answers[2], 0), signature(&answers[2], 1)), (Some("s"), None));
+        assert_eq!(answers[2]["tool_calls"][0]["id"], "b__thought__sig");
+    }
+
+    #[test]
+    fn nothing_goes_to_anybody_else() {
+        let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
+        for to in [
+            Origin::new("http://127.0.0.1:8080/v1", "n"),
+            Origin::new("http://127.0.0.1:8081/v1", "m"),
+        ] {
+            let answers = sent(&origin, &to, Learned::default());
+            assert!(extra(&answers).concat().is_empty(), "{answers:?}");
+            assert!(answers.iter().all(|answer| answer["content"] == "said"));
+            assert_eq!(signature(&answers[0], 0), None);
+            assert_eq!(answers[2]["tool_calls"][0]["id"], "b");
+        }
+    }
+
+    /// Host, model, and the fields its own three answers get back.
+    type Case = (&'static str, &'static str, [&'static [&'static str]; 3]);
+
+    #[test]
+    fn vendors_get_back_what_they_take() {
+        const ALL: &[&str] = &["reasoning_content", "reasoning", "reasoning_details", "x"];
+        const DETAILS: &[&str] = &["reasoning_content", "reasoning_details", "x"];
+        const NOT: &[&str] = &["reasoning", "reasoning_details", "x"];
+        const NO: &[&str] = &[];
+        let cases: [Case; 11] = [
+            ("https://api.openai.com/v1", "gpt-5-mini", [NO, NO, NO]),
+            ("https://me.openai.azure.com/openai/v1", "gpt-5", [NO, NO, NO]),
+            ("https://api.x.ai/v1", "grok-4", [NO, NO, NO]),
+            ("https://api.mistral.ai/v1", "magistral", [NO, NO, NO]),
+            ("https://api.deepseek.com", "deepseek-v4", [ALL, NO, ALL]),
+            ("https://api.moonshot.ai/v1", "kimi-k3", [ALL, NO, ALL]),
+            ("https://api.groq.com/openai/v1", "qwen3", [NOT, NOT, NOT]),
+            ("https://api.cerebras.ai/v1", "gpt-oss-120b", [NO, NO, NOT]),
+            ("https://openrouter.ai/api/v1", "minimax/m3", [DETAILS, DETAILS, DETAILS]),
+            ("http://127.0.0.1:11434/v1", "gpt-oss:20b", [NO, NO, ALL]),
+            ("https://notdeepseek.com", "m", [ALL, ALL, ALL]),
+        ];
+        for (host, model, wanted) in cases {
+            let origin = Origin::new(host, model);
+            let answers = sent(&origin, &origin, Learned::default());
+            assert_eq!(extra(&answers), wanted, "{host} {model}");
+        }
+        let glm = Origin::new("https://api.cerebras.ai/v1", "zai-glm-4.7");
+        let manners = Manners::of(&glm, Learned::default());
+        assert_eq!(manners.parameters()["clear_thinking"], false);
+        assert!(extra(&sent(&glm, &glm, Learned::default())).concat().is_empty());
+    }
+
+    #[test]
+    fn cerebras_gets_thoughts_in_the_content() {
+        let glm = Origin::new("https://api.cerebras.ai/v1", "zai-glm-4.7");
+        let opaque = Opaque {
+            message: object(json!({"reasoning": "t"})),
+            origin: glm.clone(),
+            ..Opaque::default()
+        };
+        let mut sent = object(json!({"role": "assistant", "content": "said"}));
+        Manners::of(&glm, Learned::default()).restore(&opaque, &mut sent);
+        assert_eq!(
+            Value::Object(sent),
+            json!({"role": "assistant", "content": "<think>t</think>said"})
+        );
+    }
+
+    #[test]
+    fn what_a_server_insists_on_is_filled_in_for_the_answers_of_others() {
+        let other = Origin::new("http://127.0.0.1:8080/v1", "m");
+        for (host, model, signed) in [
+            ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini-3-pro", true),
+            ("http://127.0.0.1:4000/v1", "gemini-flash-latest", true),
+            ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini-2.5-pro", false),
+        ] {
+            let answers = sent(&other, &Origin::new(host, model), Learned::default());
+            let wanted = signed.then_some(NO_SIGNATURE);
+            assert_eq!((signature(&answers[0], 0), signature(&answers[2], 0)), (wanted, wanted));
+            assert_eq!(signature(&answers[2], 1), None, "{model}");
+        }
+        let gemini = Origin::new("https://openrouter.ai/api/v1", "google/gemini-3.1-pro");
+        let answers = sent(&other, &gemini, Learned::default());
+        let detail = json!([{"type": "reasoning.encrypted", "data": NO_SIGNATURE, "id": "b",
+            "format": "google-gemini-v1", "index": 0}]);
+        assert_eq!(answers[2]["reasoning_details"], detail);
+        assert_eq!(extra(&answers)[1], [""; 0]);
+        let deepseek = Origin::new("https://api.deepseek.com/v1", "deepseek-v4-pro");
+        let answers = sent(&other, &deepseek, Learned::default());
+        assert_eq!(extra(&answers), [vec!["reasoning_content"], vec![], vec!["reasoning_content"]]);
+        assert_eq!(answers[0]["reasoning_content"], "");
+    }
+
+    #[test]
+    fn what_was_learned_counts() {
+        let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
+        let other = Origin::new("http://127.0.0.1:8080/v1", "n");
+        let learned = Learned::default();
+        let (_, refused) = learned.refusal("reasoning_content is unsupported").unwrap();
+        let answers = sent(&origin, &origin, refused);
+        assert_eq!(extra(&answers)[0], ["reasoning", "reasoning_details", "x"]);
+        let (_, wanted) = learned.wish("Missing `reasoning_content` field").unwrap();
+        let answers = sent(&origin, &other, wanted);
+        assert_eq!(extra(&answers)[0], ["reasoning_content"]);
+        let (_, nothing) = learned.refusal_of_something("extra_forbidden").unwrap();
+        let answers = sent(&origin, &origin, nothing);
+        assert!(extra(&answers).concat().is_empty());
+        assert_eq!(signature(&answers[0], 0), None);
+    }
+}

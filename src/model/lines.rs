@@ -1,0 +1,84 @@
+//! The lines of an event stream, out of bytes that a server cut anywhere.
+//!
+//! The parser behind async-openai (eventsource-stream 0.2) panics on a byte order mark, hears
+//! nothing more after the first byte that is not UTF-8, and reads a long line from its beginning
+//! for each piece of it. So it gets whole lines of proper text.
+
+/// What programs on other systems put before text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Cuts bytes into lines.
+#[derive(Debug, Default)]
+pub struct Lines {
+    held: Vec<u8>,
+}
+
+impl Lines {
+    /// Takes in a piece; the lines that are whole now, with their ends.
+    pub fn push(&mut self, piece: &[u8]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for part in piece.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+            self.held.extend_from_slice(part);
+            if part.ends_with(b"\n") || part.ends_with(b"\r") {
+                lines.push(self.line());
+            }
+        }
+        lines
+    }
+
+    /// What came after the last line.
+    pub fn end(&mut self) -> String {
+        self.line()
+    }
+
+    fn line(&mut self) -> String {
+        let bytes = std::mem::take(&mut self.held);
+        String::from_utf8_lossy(unmarked(&bytes)).into_owned()
+    }
+}
+
+/// Bytes without a byte order mark before them.
+pub fn unmarked(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
+}
+
+/// Whether nothing but white space and a byte order mark, or a part of one, has come so far.
+pub fn is_blank(bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii();
+    BYTE_ORDER_MARK.starts_with(bytes) || unmarked(bytes).trim_ascii().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_whole_however_they_are_cut() {
+        let stream = "\u{feff}data: añ✓\r\n\r\n\u{feff}data: b\n\n: c\rrest".as_bytes();
+        let wanted = "data: añ✓\r\n\r\ndata: b\n\n: c\rrest";
+        for cut in 0..=stream.len() {
+            let mut lines = Lines::default();
+            let mut all = lines.push(&stream[..cut]);
+            all.extend(lines.push(&stream[cut..]));
+            all.push(lines.end());
+            assert_eq!(all.concat(), wanted, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_byte_that_is_no_text_harms_itself_alone() {
+        let mut lines = Lines::default();
+        let got = lines.push(b"data: a\xff\xc3\ndata: \0b\n");
+        assert_eq!(got, ["data: a\u{fffd}\u{fffd}\n", "data: \0b\n"]);
+    }
+
+    #[test]
+    fn a_mark_is_no_beginning() {
+        for blank in [&b""[..], b" \n", b"\xef", b"\xef\xbb", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n "] {
+            assert!(is_blank(blank), "{blank:?}");
+        }
+        for begun in [&b"d"[..], b"\xef\xbb\xbfd", b"\xefd", b"{"] {
+            assert!(!is_blank(begun), "{begun:?}");
+        }
+    }
+}

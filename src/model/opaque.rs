@@ -1,0 +1,168 @@
+//! What a server wants back and nobody else can read: signatures, encrypted thoughts, output items.
+//!
+//! It is kept with the answer it came with, in the conversation, its transcript and a recording,
+//! byte for byte, and is sent to nobody but the model that said it: another one refuses it, or
+//! worse, believes it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::secret::Secrets;
+
+/// Who said something.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The server's base URL, without user and password.
+    pub base_url: String,
+    /// The model, as it was asked for.
+    pub model: String,
+}
+
+impl Origin {
+    /// The model called `model` at a base URL.
+    pub fn new(base_url: &str, model: &str) -> Self {
+        let mut base_url = base_url.to_owned();
+        if let Ok(mut url) = reqwest::Url::parse(&base_url)
+            && !(url.username().is_empty() && url.password().is_none())
+        {
+            // Both fail only for URLs that cannot hold one.
+            let _ = (url.set_password(None), url.set_username(""));
+            base_url = url.into();
+        }
+        Self { base_url, model: model.to_owned() }
+    }
+}
+
+/// The opaque part of one answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opaque {
+    /// Who said it: it goes back there and nowhere else.
+    pub origin: Origin,
+    /// Fields of the assistant message besides text and calls (chat).
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub message: Map<String, Value>,
+    /// Fields of tool calls besides id, name and arguments, by the call's id (chat).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub calls: BTreeMap<String, Map<String, Value>>,
+    /// Output items, in order (Responses).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<Value>,
+}
+
+impl Opaque {
+    /// Whether there is nothing to keep.
+    pub fn is_empty(&self) -> bool {
+        self.message.is_empty() && self.calls.is_empty() && self.items.is_empty()
+    }
+
+    /// Bytes it takes in a request besides the text and the calls of its message.
+    pub fn size(&self) -> usize {
+        let said = |item: &&Value| {
+            let kind = item.get("type").and_then(Value::as_str);
+            !matches!(kind, Some("message" | "function_call"))
+        };
+        let items = self.items.iter().filter(said).map(length);
+        let fields = self.calls.values().chain([&self.message]).flat_map(Map::values).map(length);
+        items.chain(fields).sum()
+    }
+
+    /// Follows a call that was given another id.
+    pub fn rename_call(&mut self, from: &str, to: &str) {
+        if let Some(fields) = self.calls.remove(from) {
+            self.calls.insert(to.to_owned(), fields);
+        }
+        for id in self.items.iter_mut().filter_map(|item| item.get_mut("call_id")) {
+            if id.as_str() == Some(from) {
+                *id = to.into();
+            }
+        }
+    }
+
+    /// Takes the user's keys out of it, as they are taken out of what it belongs to.
+    pub fn withhold(&mut self, secrets: &Secrets) {
+        let fields = self.calls.values_mut().chain([&mut self.message]).flat_map(Map::values_mut);
+        fields.chain(&mut self.items).for_each(|value| withhold(value, secrets));
+    }
+}
+
+fn withhold(value: &mut Value, secrets: &Secrets) {
+    match value {
+        // Arguments of calls are JSON in a text.
+        Value::String(text) => *text = secrets.withheld_in_json(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| withhold(value, secrets)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| withhold(value, secrets)),
+        _ => {}
+    }
+}
+
+/// Bytes of a value as JSON, near enough.
+pub(super) fn length(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(values) => values.iter().map(|value| length(value) + 1).sum::<usize>() + 2,
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| key.len() + length(value) + 4).sum::<usize>() + 2
+        }
+        _ => 5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn fields(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn the_origin_holds_no_password() {
+        let origin = Origin::new("https://me:secret@example.org/v1", "m");
+        assert_eq!(origin.base_url, "https://example.org/v1");
+        let plain = Origin::new("http://127.0.0.1:8080/v1", "m");
+        assert_eq!(plain.base_url, "http://127.0.0.1:8080/v1");
+    }
+
+    #[test]
+    fn a_renamed_call_keeps_what_belongs_to_it() {
+        let mut opaque = Opaque {
+            calls: [("a".to_owned(), fields(json!({"extra_content": 1})))].into(),
+            items: vec![json!({"type": "function_call", "call_id": "a", "id": "fc_1"})],
+            ..Opaque::default()
+        };
+        opaque.rename_call("a", "b");
+        assert_eq!(opaque.calls["b"]["extra_content"], 1);
+        assert_eq!(opaque.items[0], json!({"type": "function_call", "call_id": "b", "id": "fc_1"}));
+    }
+
+    #[test]
+    fn keys_are_taken_out_wherever_they_are_written() {
+        let key = "sk-live-0123456789abcdef";
+        let secrets = Secrets::new([key.to_owned()]);
+        let escaped = r#"{"k":"sk\u002dlive-0123456789abcdef"}"#;
+        let mut opaque = Opaque {
+            message: fields(json!({"reasoning": [{"text": format!("it is {key}")}]})),
+            items: vec![json!({"arguments": escaped, "n": 1})],
+            ..Opaque::default()
+        };
+        opaque.withhold(&secrets);
+        let text = serde_json::to_string(&opaque).unwrap();
+        assert!(!text.contains(key) && !text.contains("0123456789abcdef"), "{text}");
+        assert_eq!(opaque.items[0]["n"], 1);
+    }
+
+    #[test]
+    fn what_the_plain_message_says_already_is_not_counted_twice() {
+        let opaque = Opaque {
+            items: vec![
+                json!({"type": "message", "content": [{"text": "x".repeat(1000)}]}),
+                json!({"type": "reasoning", "encrypted_content": "y".repeat(500)}),
+            ],
+            ..Opaque::default()
+        };
+        assert!((500..600).contains(&opaque.size()), "{}", opaque.size());
+    }
+}

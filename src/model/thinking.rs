@@ -1,0 +1,382 @@
+//! Thinking is not speech: separates what a model thinks aloud in tags from what it says.
+//!
+//! A tag counts where a model puts one, and is text everywhere else, since models also write about
+//! tags:
+//!
+//! - An opening tag is the first thing on its line, outside a code fence; within an answer also
+//!   not indented as code is. Everything up to its closing tag is thought. Without a closing tag
+//!   that is the rest of the answer: a stream that ends inside a tag says nothing more.
+//! - A `</think>` that nothing opened: the server's template opened it, and everything before it is
+//!   thought. It does not count in code, in quotation marks, on a line of JSON, after a `<think>`
+//!   on the same line that is text, and not once a tag has been opened.
+//!
+//! Text is split the same way however it is cut into pieces.
+
+/// Opening and closing tags, as servers without a parser of their own let them through.
+const TAGS: [(&str, &str); 4] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("[THINK]", "[/THINK]"),
+];
+
+/// The closing tag whose opening one may stand in the template, before the answer.
+const LONE: &str = "</think>";
+
+/// Calls that are written as text; what is in them is no speech and no thought.
+const WRITTEN_CALLS: [&str; 4] = ["{", "[{", "<tool_call>", "<function_call>"];
+
+/// Most white space before a tag within an answer; more is indented code.
+const INDENT: usize = 3;
+
+/// What a model says, as it comes.
+#[derive(Debug, Default)]
+pub struct Speech {
+    /// What is not looked at yet, since it may become a tag.
+    held: String,
+    /// What was said so far.
+    text: String,
+    /// The tag that ends the thought we are in.
+    awaited: Option<&'static str>,
+    /// Something was cut.
+    cut: bool,
+    /// A tag was opened.
+    opened: bool,
+    /// It was Gemini's.
+    gemini: bool,
+    /// Whether text is kept back until a lone closing tag comes or the answer ends.
+    waits: bool,
+    line: Line,
+    fence: Option<(char, usize)>,
+}
+
+/// What is known of the line being written.
+#[derive(Debug, Default)]
+struct Line {
+    /// Where its text begins, after white space.
+    text: Option<usize>,
+    indent: usize,
+    /// Backticks just seen, and how many opened the code we are in.
+    ticks: usize,
+    code: Option<usize>,
+    /// An opening tag that is text: its closing tag is, too.
+    mentions: bool,
+}
+
+impl Speech {
+    /// The beginning of an answer. `template_thinks`: this model's answers are known to begin with
+    /// a thought whose opening tag is not sent, so nothing is shown before it has ended.
+    pub fn new(template_thinks: bool) -> Self {
+        Self { waits: template_thinks, ..Self::default() }
+    }
+
+    /// Takes in a piece, and answers with what may be shown of it.
+    pub fn push(&mut self, piece: &str) -> String {
+        self.held.push_str(piece);
+        self.read(false)
+    }
+
+    /// Ends the answer: what is left to show.
+    pub fn end(&mut self) -> String {
+        let rest = self.read(true);
+        if std::mem::take(&mut self.waits) { self.text.clone() } else { rest }
+    }
+
+    /// What was said, without thoughts; to be asked at the end.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether a server without a parser let tags through, which may want them back as they came
+    /// (MiniMax). Gemini, which writes `<thought>`, does not.
+    pub fn tags_go_back(&self) -> bool {
+        self.cut && !self.gemini
+    }
+
+    /// Whether a thought ended whose opening tag was not sent.
+    pub fn template_thinks(&self) -> bool {
+        self.cut && !self.opened
+    }
+
+    fn read(&mut self, ended: bool) -> String {
+        let held = std::mem::take(&mut self.held);
+        let mut at = 0;
+        let mut shown = self.text.len();
+        while let Some(c) = held[at..].chars().next() {
+            let rest = &held[at..];
+            if let Some(closer) = self.awaited {
+                match rest.find(closer) {
+                    Some(end) => {
+                        at += end + closer.len();
+                        self.awaited = None;
+                    }
+                    None if ended => at = held.len(),
+                    None => {
+                        at = held.len() - begun(rest, closer);
+                        break;
+                    }
+                }
+                continue;
+            }
+            match self.tag(rest, ended) {
+                Tag::None => {
+                    self.say(c);
+                    at += c.len_utf8();
+                }
+                Tag::Unsure => break,
+                Tag::Opens(opener, closer) => {
+                    at += opener.len();
+                    (self.awaited, self.cut, self.opened) = (Some(closer), true, true);
+                    self.waits = false;
+                    self.gemini |= opener == "<thought>";
+                    if self.text.trim().is_empty() {
+                        shown = self.restart();
+                    }
+                }
+                Tag::Closes => {
+                    at += LONE.len();
+                    (self.cut, self.waits) = (true, false);
+                    shown = self.restart();
+                }
+                Tag::Mention(tag) => {
+                    at += tag.len();
+                    tag.chars().for_each(|c| self.say(c));
+                    self.line.mentions |= !tag.starts_with("</");
+                }
+            }
+        }
+        held[at..].clone_into(&mut self.held);
+        if self.waits { String::new() } else { self.text[shown..].to_owned() }
+    }
+
+    /// Begins the text again after a thought; answers where what is to be shown begins.
+    fn restart(&mut self) -> usize {
+        self.text.clear();
+        (self.line, self.fence) = (Line::default(), None);
+        0
+    }
+
+    /// What stands at the beginning of `rest`.
+    fn tag(&mut self, rest: &str, ended: bool) -> Tag {
+        if !rest.starts_with(['<', '[']) {
+            return Tag::None;
+        }
+        self.line.settle();
+        let found = TAGS.iter().find(|(opener, _)| rest.starts_with(opener));
+        if let Some((opener, closer)) = found {
+            let first = self.line.text.is_none();
+            let begins = self.text.trim().is_empty();
+            let here = begins || (self.fence.is_none() && self.line.indent <= INDENT);
+            return if first && here { Tag::Opens(opener, closer) } else { Tag::Mention(opener) };
+        }
+        if let Some(after) = rest.strip_prefix(LONE) {
+            if self.opened || self.cut || self.line.mentions || self.in_code() {
+                return Tag::Mention(LONE);
+            }
+            if !self.text.ends_with(['"', '\'', '“', '‘']) {
+                return Tag::Closes;
+            }
+            return match after.chars().next() {
+                None if !ended => Tag::Unsure,
+                Some('"' | '\'' | '”' | '’') => Tag::Mention(LONE),
+                _ => Tag::Closes,
+            };
+        }
+        let begun = |tag: &str| !ended && tag.starts_with(rest);
+        let may_become = begun(LONE) || TAGS.iter().any(|(opener, _)| begun(opener));
+        if may_become { Tag::Unsure } else { Tag::None }
+    }
+
+    fn in_code(&self) -> bool {
+        let line = self.line.text.and_then(|at| self.text.get(at..)).unwrap_or_default();
+        self.fence.is_some()
+            || self.line.code.is_some()
+            || WRITTEN_CALLS.iter().any(|opening| line.starts_with(opening))
+    }
+
+    fn say(&mut self, c: char) {
+        if self.cut && self.text.is_empty() && c.is_whitespace() {
+            return;
+        }
+        if c == '\n' {
+            self.end_line();
+        } else if c == '`' {
+            self.line.ticks += 1;
+        } else {
+            self.line.settle();
+        }
+        if c != '\n' && self.line.text.is_none() {
+            match c {
+                '\t' => self.line.indent += INDENT + 1,
+                c if c.is_whitespace() => self.line.indent += 1,
+                _ => self.line.text = Some(self.text.len()),
+            }
+        }
+        self.text.push(c);
+    }
+
+    /// Opens or closes a code fence, where the line that ends is one.
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let Some(text) = line.text.and_then(|at| self.text.get(at..)) else { return };
+        let Some(mark @ ('`' | '~')) = text.chars().next() else { return };
+        let rest = text.trim_start_matches(mark);
+        let length = text.len() - rest.len();
+        match self.fence {
+            None if length >= 3 && !(mark == '`' && rest.contains('`')) => {
+                self.fence = Some((mark, length));
+            }
+            Some((open, least)) if open == mark && length >= least && rest.trim().is_empty() => {
+                self.fence = None;
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Line {
+    /// Takes in a run of backticks that has ended: it opens inline code, or closes what a run of
+    /// the same length opened.
+    fn settle(&mut self) {
+        let run = std::mem::take(&mut self.ticks);
+        match self.code {
+            _ if run == 0 => {}
+            None => self.code = Some(run),
+            Some(open) if open == run => self.code = None,
+            Some(_) => {}
+        }
+    }
+}
+
+enum Tag {
+    None,
+    /// May become one.
+    Unsure,
+    /// A thought begins, and ends with the second.
+    Opens(&'static str, &'static str),
+    /// The thought that the template opened has ended.
+    Closes,
+    /// Written about.
+    Mention(&'static str),
+}
+
+/// What a whole answer says, without thoughts.
+pub fn spoken(content: &str) -> String {
+    let mut speech = Speech::default();
+    speech.push(content);
+    speech.end();
+    speech.text
+}
+
+/// How many bytes at the end of `text` are the beginning of `tag`, which is ASCII.
+fn begun(text: &str, tag: &str) -> usize {
+    let longest = (tag.len() - 1).min(text.len());
+    (1..=longest).rev().find(|n| text.ends_with(&tag[..*n])).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said, cut into two pieces anywhere, and character by character.
+    fn said(content: &str) -> String {
+        let whole = spoken(content);
+        for (at, _) in content.char_indices() {
+            let mut speech = Speech::default();
+            speech.push(&content[..at]);
+            speech.push(&content[at..]);
+            speech.end();
+            assert_eq!(speech.text(), whole, "{content:?} cut at {at}");
+        }
+        let mut speech = Speech::default();
+        let mut shown = String::new();
+        for c in content.chars() {
+            shown += &speech.push(&c.to_string());
+        }
+        shown += &speech.end();
+        assert_eq!(speech.text(), whole, "{content:?} by characters");
+        if speech.opened || !speech.cut {
+            assert_eq!(shown.trim_start(), whole.trim_start(), "{content:?} as shown");
+        }
+        whole
+    }
+
+    #[test]
+    fn thoughts_in_tags_are_cut() {
+        for (content, wanted) in [
+            ("<think>a <review>PASS</review></think>\n\nNo.", "No."),
+            ("\n <thinking>\na\n</thinking>b", "b"),
+            ("<thought>a</thought>b\n\n<thought>c</thought>d", "b\n\nd"),
+            ("[THINK]a[/THINK]b", "b"),
+            ("<think></think>b", "b"),
+            ("<think>a</think> <think>b</think> c", "c"),
+            ("said\n<think>a</think>\nmore", "said\n\nmore"),
+            ("<think>a ```\n</think>```rust\nx\n```", "```rust\nx\n```"),
+            ("<think>it says </thinking> and <think></think>b", "b"),
+        ] {
+            assert_eq!(said(content), wanted, "{content:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_ends_in_a_thought_says_nothing_more() {
+        assert_eq!(said("<think>a <review>PASS</review>"), "");
+        assert_eq!(said("said\n\n<think>a </thin"), "said\n\n");
+    }
+
+    #[test]
+    fn what_comes_before_a_lone_closing_tag_is_thought() {
+        for (content, wanted) in [
+            ("Hm. <review>PASS</review>\n</think>\n\nNo.", "No."),
+            ("they say \"so\"</think>No", "No"),
+            ("```rust\nx\n```\nso</think>No", "No"),
+            ("`a` or `b`</think>No", "No"),
+            ("Hm</think>No, and </think> is a tag", "No, and </think> is a tag"),
+        ] {
+            assert_eq!(said(content), wanted, "{content:?}");
+        }
+    }
+
+    #[test]
+    fn text_about_tags_is_left_alone() {
+        for content in [
+            "plain < text > [TH and <thin",
+            "  leading space stays",
+            "Models write <think>a</think> before an answer.",
+            "Use `</think>` to end, ``a`</think>`` too, or \"</think>\".",
+            "Format:\n\n```xml\n<think>\nx\n</think>\n```\n\nas above",
+            "~~~\n</think>\n```\n</think>\n~~~",
+            "Like this:\n\n    <think>\n\n\t<think>\n",
+            "- <think> opens",
+            "{\"name\":\"write_file\",\"arguments\":{\"content\":\"a</think>b\"}}",
+            "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"</think>\"}}</tool_call>",
+        ] {
+            assert_eq!(said(content), content);
+        }
+    }
+
+    #[test]
+    fn a_model_whose_template_opens_the_tag_is_shown_only_after_it() {
+        let mut speech = Speech::new(true);
+        assert_eq!(speech.push("Hm"), "");
+        assert_eq!(speech.push("m</think>\n\nYes"), "Yes");
+        assert_eq!(speech.push("."), ".");
+        assert!(speech.template_thinks());
+        let mut speech = Speech::new(true);
+        assert_eq!(speech.push("Yes"), "");
+        assert_eq!(speech.end(), "Yes");
+        assert!(!speech.template_thinks());
+    }
+
+    #[test]
+    fn hostile_answers_take_no_longer_than_others() {
+        for piece in ["<think", "</think>", "<think></think>", "`", " ", "[THINK]", "a<think>"] {
+            let content = piece.repeat((1 << 20) / piece.len());
+            let mut speech = Speech::default();
+            for chunk in content.as_bytes().chunks(1 << 10) {
+                speech.push(std::str::from_utf8(chunk).unwrap());
+            }
+            speech.end();
+        }
+    }
+}
