@@ -10,9 +10,9 @@ use super::report::{cell, with_sections};
 use super::table::StageSpec;
 use super::theirs::LEFT;
 use super::usage::USAGE;
-use crate::artifact::check::derive_feature_status;
-use crate::artifact::{Artifact, FeatureStatus, Store};
-use crate::pipeline::checks::{CheckInput, Recorded, whole_session};
+use crate::artifact::check::{derive_feature_status, has_code};
+use crate::artifact::{Artifact, FeatureStatus, Store, Task};
+use crate::pipeline::checks::{CheckInput, whole_session};
 use crate::session::artifact_path;
 use crate::stage::Stage;
 
@@ -24,7 +24,13 @@ const MECHANICAL: &str = "## What the program checked itself";
 
 impl Pipeline<'_> {
     /// What follows from a draft by itself: feature statuses, and the check report's own section.
-    pub(super) fn settle(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<()> {
+    /// `task` is the one whose commit comes next.
+    pub(super) fn settle(
+        &self,
+        spec: &StageSpec,
+        progress: &Progress,
+        task: Option<&Task>,
+    ) -> anyhow::Result<()> {
         self.put_back_others(spec)?;
         let files = self.files();
         let store = Store::new(&files);
@@ -49,10 +55,14 @@ impl Pipeline<'_> {
         }
         let before = store.features()?;
         let mut features = before.clone();
-        derive_feature_status(&mut features, &store.plan()?);
+        let (plan, code) = (store.plan()?, self.code_changes(task)?);
+        let baseline = self.baseline_of_change()?;
+        let has_code = has_code(&plan, &code, baseline.as_ref());
+        derive_feature_status(&mut features, &plan, &has_code);
+        let verified = self.verifies(progress.evidence.as_ref());
         for feature in &mut features.features {
             feature.status = match (spec.stage, feature.status) {
-                (Stage::Check, FeatureStatus::Implemented) => FeatureStatus::Verified,
+                (Stage::Check, FeatureStatus::Implemented) if verified => FeatureStatus::Verified,
                 (Stage::Delivery, FeatureStatus::Implemented | FeatureStatus::Verified) => {
                     FeatureStatus::Delivered
                 }
@@ -105,8 +115,7 @@ impl Pipeline<'_> {
         evidence: Option<&Evidence>,
     ) -> anyhow::Result<String> {
         let baseline = self.baseline_of_change()?;
-        let recorded = Recorded::at(self.env.git, &self.session.tip);
-        let exists = |path: &str| recorded.has(path);
+        let project = self.project_files()?;
         let order = self.session.order();
         let report = whole_session(
             &order,
@@ -114,11 +123,10 @@ impl Pipeline<'_> {
                 store: *store,
                 limits: &self.env.config.limits,
                 baseline: baseline.as_ref(),
-                exists: &exists,
+                files: &project,
                 evidence,
             },
         );
-        recorded.heard()?;
         let mut out = format!("{MECHANICAL}\n\n");
         let runs = evidence.map(Evidence::lines).unwrap_or_default();
         if runs.is_empty() {
@@ -126,6 +134,12 @@ impl Pipeline<'_> {
         }
         for line in &runs {
             let _ = writeln!(out, "- {}", cell(line, LINE));
+        }
+        if !self.has_tests() {
+            out += "- no tests to run: no test command is configured, and none was found\n";
+        }
+        if !self.verifies(evidence) {
+            out += "- no feature is verified: the project's tests did not pass on this tree\n";
         }
         for line in &report.passed {
             let _ = writeln!(out, "- {}", cell(line, LINE));

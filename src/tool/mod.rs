@@ -25,7 +25,7 @@ pub use arguments::{fit, parse};
 pub use plain::{Args, Field, Plain};
 pub use registry::{all, call, find, plain_name, specs};
 
-use crate::artifact::{Feedback, IdFloors, Store};
+use crate::artifact::{Feedback, IdFloors, Store, Task};
 use crate::config::Limits;
 use crate::model::{BoxFuture, ToolSpec};
 use crate::stage::{Role, Stage};
@@ -156,6 +156,8 @@ pub struct Context<'a> {
     pub ids: &'a mut IdFloors,
     /// The name of the code as it is in the working tree now, where there is one.
     pub code: &'a dyn Fn() -> Option<String>,
+    /// Whether there is code of the session behind a task.
+    pub has_code: &'a dyn Fn(&Task) -> bool,
     /// Who can be asked.
     pub person: &'a dyn Person,
     /// Stages before this one, which the model may want to go back to.

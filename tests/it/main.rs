@@ -28,6 +28,8 @@ mod codebase;
 mod coding;
 mod critic;
 #[cfg(unix)]
+mod deliver;
+#[cfg(unix)]
 mod disk;
 #[cfg(unix)]
 mod edit;
@@ -73,6 +75,7 @@ mod preflight;
 mod replay;
 mod repos;
 mod review;
+mod rules;
 mod secrets;
 mod size;
 mod status;
