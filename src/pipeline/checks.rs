@@ -42,6 +42,8 @@ pub struct CheckInput<'a> {
     pub files: &'a ProjectFiles,
     /// What was run on this tree.
     pub evidence: Option<&'a Evidence>,
+    /// It is the stage's draft, which its author can still change.
+    pub drafting: bool,
 }
 
 /// Secrets in a draft, for whoever takes them out; no value is named.
@@ -57,14 +59,21 @@ pub(super) fn secrets_found(leaks: &[Leak]) -> Finding {
 impl Check {
     /// Runs them.
     pub fn run(self, input: &CheckInput<'_>) -> Report {
-        let CheckInput { store, limits, baseline, files, evidence } = input;
+        let CheckInput { store, limits, baseline, files, evidence, drafting } = input;
         let baseline = *baseline;
         match self {
             Self::Triage => check::triage(store),
             Self::Idea => check::idea(store),
             Self::Prd => check::prd(store, limits, baseline),
             Self::Design => check::design(store, limits, baseline),
-            Self::Plan => check::plan(store, limits, &|path| files.known(path), baseline),
+            Self::Plan => {
+                let mut report = check::plan(store, limits, baseline);
+                if *drafting {
+                    let known = |path: &str| files.known(path);
+                    report.merge(check::planned_files(store, &known, baseline));
+                }
+                report
+            }
             Self::Coding => {
                 let mut report =
                     check::coding(store, &|path| files.exist(path), &files.code, baseline);

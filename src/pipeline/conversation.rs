@@ -150,7 +150,7 @@ impl Pipeline<'_> {
             commands: &commands,
             ids: &mut ids,
             code: &|| self.recorder().tree(&self.session.tip).ok().map(String::from),
-            has_code: &|task| self.has_code(task, part.task).unwrap_or(false),
+            coded: &|plan| self.coded(plan, part.task).unwrap_or_default(),
             person: self.env.person,
             earlier: &earlier,
             now: &at,

@@ -80,9 +80,11 @@ fn code_since_start(git: &Git, session: &Session, commit: &Oid) -> anyhow::Resul
 fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
     let now: BTreeSet<String> = code_since_start(git, session, tree)?.into_iter().collect();
     let mut changes = CodeChanges { touched: now.clone(), now, ..CodeChanges::default() };
+    let reader = git.reader();
     for entry in &session.history {
         let [parent] = &entry.parents[..] else { continue };
-        let files = code(git.changed_paths(parent, &entry.commit)?);
+        let changed = reader.diff(Some(parent), &entry.commit)?.into_iter();
+        let files = code(changed.map(|change| change.path).collect());
         if let (Kind::Task(id), false) = (&entry.kind, files.is_empty()) {
             changes.tasks.insert(id.clone());
         }
@@ -124,13 +126,17 @@ impl Pipeline<'_> {
         Ok(changes)
     }
 
-    /// Whether there is code behind a task; what is uncommitted is `current`'s.
-    pub(super) fn has_code(&self, task: &Task, current: Option<&Task>) -> anyhow::Result<bool> {
-        let files = self.files();
-        let plan = Store::new(&files).plan()?;
+    /// The tasks that there is code behind, by id; what is uncommitted is `current`'s.
+    pub(super) fn coded(
+        &self,
+        plan: &Plan,
+        current: Option<&Task>,
+    ) -> anyhow::Result<BTreeSet<String>> {
         let code = self.code_changes(current)?;
         let baseline = self.baseline_of_change()?;
-        Ok(has_code(&plan, &code, baseline.as_ref())(task))
+        let has_code = has_code(plan, &code, baseline.as_ref());
+        let coded = plan.tasks.iter().filter(|task| has_code(task));
+        Ok(coded.map(|task| task.id.clone()).collect())
     }
 
     /// Before anybody is asked for a report: is there something to deliver? Here no code can be

@@ -44,6 +44,7 @@ impl Pipeline<'_> {
                 baseline: baseline.as_ref(),
                 files: &project,
                 evidence: found.as_ref(),
+                drafting: false,
             },
         );
         if report.is_ok() {

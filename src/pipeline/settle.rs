@@ -50,9 +50,23 @@ impl Pipeline<'_> {
             sections.extend(self.left_to_a_person().map(|section| (LEFT, section)));
             store.save_text(Artifact::DeliveryReport, &with_sections(&report, &sections))?;
         }
+        self.settle_features(spec, progress, task)?;
+        Ok(())
+    }
+
+    /// Sets how far features are, from their tasks, the code behind them and what was run. True when
+    /// that changed the file.
+    pub(super) fn settle_features(
+        &self,
+        spec: &StageSpec,
+        progress: &Progress,
+        task: Option<&Task>,
+    ) -> anyhow::Result<bool> {
         if spec.stage < Stage::Coding {
-            return Ok(());
+            return Ok(false);
         }
+        let files = self.files();
+        let store = Store::new(&files);
         let before = store.features()?;
         let mut features = before.clone();
         let (plan, code) = (store.plan()?, self.code_changes(task)?);
@@ -73,7 +87,7 @@ impl Pipeline<'_> {
         if features != before {
             store.save(Artifact::Features, &features)?;
         }
-        Ok(())
+        Ok(features != before)
     }
 
     /// Puts documents of other stages back that changed while a command of the actor ran: its tools
@@ -125,6 +139,7 @@ impl Pipeline<'_> {
                 baseline: baseline.as_ref(),
                 files: &project,
                 evidence,
+                drafting: false,
             },
         );
         let mut out = format!("{MECHANICAL}\n\n");

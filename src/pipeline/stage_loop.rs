@@ -12,7 +12,7 @@ use super::Pipeline;
 use super::checks::{Check, CheckInput, secrets_found};
 use super::limit::{Why, Wish};
 use super::progress::Progress;
-use super::table::StageSpec;
+use super::table::{Approves, StageSpec};
 use crate::agent::Run;
 use crate::artifact::check::Report;
 use crate::artifact::{Feedback, Origin, Store};
@@ -187,6 +187,10 @@ impl Pipeline<'_> {
             let known = progress.evidence.take();
             progress.evidence = self.evidence(known, &progress.checked).await?;
         }
+        // A person may have committed code that a task was waiting for.
+        if spec.approves == Approves::Tree && self.settle_features(spec, progress, None)? {
+            self.keep(spec, progress)?;
+        }
         let report = self.report(spec, progress)?;
         if report.is_ok() {
             return Ok(Turned::On);
@@ -221,6 +225,7 @@ impl Pipeline<'_> {
             baseline: baseline.as_ref(),
             files: &project,
             evidence: progress.evidence.as_ref(),
+            drafting: true,
         });
         self.look_at_tests(spec, progress, &mut report)?;
         let leaks = self.recorder().leaks(&self.session.tip)?;

@@ -144,6 +144,7 @@ impl Verify<'_> {
                 baseline: baseline.as_ref(),
                 files: &files,
                 evidence: None,
+                drafting: false,
             });
             for finding in report.findings {
                 let about = finding.about.unwrap_or_else(|| stage.to_string());

@@ -232,7 +232,8 @@ fn update_task_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
         task.status = status;
     }
     let mut features = context.store.features()?;
-    let changes = derive_feature_status(&mut features, &plan, context.has_code);
+    let coded = (context.coded)(&plan);
+    let changes = derive_feature_status(&mut features, &plan, &|task| coded.contains(&task.id));
     context.store.save(Artifact::ImplementationPlan, &plan)?;
     if !changes.is_empty() {
         context.store.save(Artifact::Features, &features)?;

@@ -234,6 +234,13 @@ fn the_gate_tells_that_nothing_was_changed() {
     let mut terminal = sandbox.terminal(&["new", "-n", "todo", "Kreditorsumme"]);
     terminal.sees("no drafts left");
     terminal.sees("changes no file outside");
+    terminal.sees("read the draft");
+    terminal.types("r");
+    let gate = terminal.sees("Your decision");
+    assert!(gate.contains("changes no file outside"), "{gate}");
+    // Nobody can pass it.
+    terminal.types("p");
+    terminal.sees("no drafts left");
     terminal.control('c');
     terminal.ends();
     assert!(sandbox.refs("refs/tags/cowork/todo/coding").is_empty());

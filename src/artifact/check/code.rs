@@ -62,10 +62,12 @@ pub fn nothing_changed() -> Finding {
     .fix("make the change in the project's files; if there is nothing to do or something is in the way, say so with request_human_review")
 }
 
-/// A completed task left with nothing is one whose files no commit of the session touches.
+/// A completed task left with nothing is one whose files no commit of the session touches. Where a
+/// file it promised is missing (`exists`), that says it already.
 pub(super) fn tasks_changed_something(
     report: &mut Report,
     plan: &Plan,
+    exists: &dyn Fn(&str) -> bool,
     code: &CodeChanges,
     added: Option<&Baseline>,
 ) {
@@ -77,7 +79,7 @@ pub(super) fn tasks_changed_something(
         let done = |task: &&Task| task.is_top_level() && task.status == TaskStatus::Completed;
         let own = |task: &&Task| added.is_none_or(|known| !known.has(&task.id));
         for task in plan.tasks.iter().filter(done).filter(own) {
-            if code.stands_behind(plan, task) {
+            if code.stands_behind(plan, task) || !task.creates().all(exists) {
                 continue;
             }
             let files: Vec<&str> = plan.files_of(&task.id).collect();
@@ -134,7 +136,7 @@ mod tests {
             plan.tasks.iter().map(|task| code.stands_behind(&plan, task)).collect();
         assert_eq!(with, [true, true, true, true, false, false]);
         let mut report = Report::default();
-        tasks_changed_something(&mut report, &plan, &code, None);
+        tasks_changed_something(&mut report, &plan, &|_| true, &code, None);
         assert_eq!(report.findings.len(), 1, "{report:?}");
         assert_eq!(
             report.findings[0].details,
@@ -142,12 +144,12 @@ mod tests {
         );
         let known = Baseline { ids: set(&["TASK-005"]), plans: true };
         let mut report = Report::default();
-        tasks_changed_something(&mut report, &plan, &code, Some(&known));
+        tasks_changed_something(&mut report, &plan, &|_| true, &code, Some(&known));
         assert!(report.is_ok());
         // Nothing at all is one finding.
         let mut report = Report::default();
         something_changed(&mut report, &CodeChanges::default());
-        tasks_changed_something(&mut report, &plan, &CodeChanges::default(), None);
+        tasks_changed_something(&mut report, &plan, &|_| true, &CodeChanges::default(), None);
         assert_eq!(report.findings.len(), 1);
         assert_eq!(report.findings[0].code, "nothing-changed");
     }

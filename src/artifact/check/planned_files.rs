@@ -3,13 +3,31 @@
 
 use super::{Baseline, Finding, Report};
 use crate::artifact::check::task_order;
-use crate::artifact::{Plan, Task};
+use crate::artifact::{Plan, Store, Task};
+
+/// Checks the files a plan in the making names; `known` says whether a path is in the repository. In a
+/// change request (`added`) the tasks of its parent are done. It is not asked again of a plan that
+/// was approved: code may have gone other ways since, and older plans name no file to change.
+pub fn planned_files(
+    store: &Store<'_>,
+    known: &dyn Fn(&str) -> bool,
+    added: Option<&Baseline>,
+) -> Report {
+    let mut report = Report::default();
+    let plan = report.load(store.plan());
+    report.rule("every task names a file", |report| named(report, &plan, added));
+    report.rule("files to change exist or are created before", |report| {
+        to_change_exist(report, &plan, known, added);
+    });
+    report
+}
 
 /// Each top-level task names a file, itself or in a sub-task; nobody has planned those that answer
 /// reviewers.
-pub(super) fn named(report: &mut Report, plan: &Plan) {
+fn named(report: &mut Report, plan: &Plan, added: Option<&Baseline>) {
     let planned = plan.tasks.iter().filter(|task| task.is_top_level() && !task.is_from_review());
-    for task in planned.filter(|task| plan.files_of(&task.id).next().is_none()) {
+    let own = planned.filter(|task| added.is_none_or(|known| !known.has(&task.id)));
+    for task in own.filter(|task| plan.files_of(&task.id).next().is_none()) {
         report.find(
             Finding::missing("task-without-files", format!("{} names no file", task.id))
                 .fix(
@@ -21,10 +39,9 @@ pub(super) fn named(report: &mut Report, plan: &Plan) {
     }
 }
 
-/// A file that is to be changed is in the repository (`known`), or a task that comes before creates
-/// it. A file to be created may exist: it is there in the end, which is all that is asked of it. In a
-/// change request (`added`) the tasks of its parent are done.
-pub(super) fn to_change_exist(
+/// A file that is to be changed is in the repository, or a task that comes before creates it. A file to
+/// be created may exist: it is there in the end, which is all that is asked of it.
+fn to_change_exist(
     report: &mut Report,
     plan: &Plan,
     known: &dyn Fn(&str) -> bool,
@@ -37,31 +54,29 @@ pub(super) fn to_change_exist(
         let top = task.id.split('.').next().unwrap_or_default();
         order.iter().position(|id| id == top)
     };
-    report.rule("files to change exist or are created before", |report| {
-        for task in plan.tasks.iter().filter(|t| added.is_none_or(|known| !known.has(&t.id))) {
-            for path in task.changes().filter(|path| !known(path)) {
-                let creates = |other: &&Task| other.creates().any(|file| file == path);
-                let mut creators = plan.tasks.iter().filter(creates).peekable();
-                let finding = match creators.peek().copied() {
-                    None => Finding::wrong(
-                        "unknown-file",
-                        format!(
-                            "{} is to change {path}, which is not in the repository, and no earlier task creates it",
-                            task.id
-                        ),
-                    )
-                    .fix("correct the path; a new file belongs into files_to_create"),
-                    Some(_) if creators.clone().any(|c| place(c) <= place(task)) => continue,
-                    Some(later) => Finding::wrong(
-                        "unknown-file",
-                        format!("{} is to change {path}, which {} creates later", task.id, later.id),
-                    )
-                    .fix(format!("let {} depend on {}", task.id, later.id)),
-                };
-                report.find(finding.about(&task.id));
-            }
+    for task in plan.tasks.iter().filter(|t| added.is_none_or(|known| !known.has(&t.id))) {
+        for path in task.changes().filter(|path| !known(path)) {
+            let creates = |other: &&Task| other.creates().any(|file| file == path);
+            let mut creators = plan.tasks.iter().filter(creates).peekable();
+            let finding = match creators.peek().copied() {
+                None => Finding::wrong(
+                    "unknown-file",
+                    format!(
+                        "{} is to change {path}, which is not in the repository, and no earlier task creates it",
+                        task.id
+                    ),
+                )
+                .fix("correct the path; a new file belongs into files_to_create"),
+                Some(_) if creators.clone().any(|c| place(c) <= place(task)) => continue,
+                Some(later) => Finding::wrong(
+                    "unknown-file",
+                    format!("{} is to change {path}, which {} creates later", task.id, later.id),
+                )
+                .fix(format!("let {} depend on {}", task.id, later.id)),
+            };
+            report.find(finding.about(&task.id));
         }
-    });
+    }
 }
 
 /// The files the tasks are to create. In a patch session only its own tasks count, since a change
@@ -121,7 +136,7 @@ mod tests {
             task("TASK-006", &[], &[], &[]).from_review(),
         ];
         let plan = Plan { tasks, ..Plan::default() };
-        let found = found(|report| named(report, &plan));
+        let found = found(|report| named(report, &plan, None));
         assert_eq!(found, ["TASK-001 names no file", "TASK-002 names no file"]);
     }
 

@@ -2,7 +2,7 @@
 
 use super::code::{CodeChanges, something_changed, tasks_changed_something};
 use super::order::{find_cycle, task_order};
-use super::planned_files::{self, missing_file, promised};
+use super::planned_files::{missing_file, promised};
 use super::records::{blank, incomplete};
 use super::{Baseline, Finding, Report, ids};
 use crate::artifact::{
@@ -13,14 +13,8 @@ use crate::config::Limits;
 /// Levels of `TASK-001.1.1`.
 const MAX_LEVELS: usize = 3;
 
-/// Checks `plan.md` and `implementation_plan.json`. `known` says whether a path is in the
-/// repository, as the session found it or as it is now.
-pub fn plan(
-    store: &Store<'_>,
-    limits: &Limits,
-    known: &dyn Fn(&str) -> bool,
-    added: Option<&Baseline>,
-) -> Report {
+/// Checks `plan.md` and `implementation_plan.json`.
+pub fn plan(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Report {
     let mut report = Report::default();
     let text = report.document(store, Artifact::Plan);
     let plan = report.load(store.plan());
@@ -34,7 +28,6 @@ pub fn plan(
         .collect();
     report.count(IdKind::Task, &top, limits.tasks, added);
     report.merge(tasks_of(&plan, &features, &design));
-    planned_files::to_change_exist(&mut report, &plan, known, added);
     let others = [IdKind::Requirement, IdKind::Feature, IdKind::Component];
     ids::agree(&mut report, store, Artifact::Plan, &[IdKind::Task], &others);
     for feature in &features.features {
@@ -75,7 +68,7 @@ pub fn coding(
         }
     });
     something_changed(&mut report, code);
-    tasks_changed_something(&mut report, &plan, code, added);
+    tasks_changed_something(&mut report, &plan, exists, code, added);
     report.rule("feature status follows its tasks", |report| {
         let has_code = has_code(&plan, code, added);
         for change in derive_feature_status(&mut features, &plan, &has_code) {
@@ -120,7 +113,7 @@ fn open_tasks(plan: &Plan) -> Vec<Finding> {
 pub(crate) fn tasks_of(plan: &Plan, features: &FeatureList, design: &DesignSpec) -> Report {
     let mut report = Report::default();
     let ids: Vec<_> = plan.tasks.iter().map(|task| task.id.as_str()).collect();
-    report.rule("every task names a feature, a component and files", |report| {
+    report.rule("every task names a feature and a component", |report| {
         report.well_formed(IdKind::Task, &ids);
         report.unique(Artifact::ImplementationPlan, &ids);
         for task in &plan.tasks {
@@ -133,7 +126,6 @@ pub(crate) fn tasks_of(plan: &Plan, features: &FeatureList, design: &DesignSpec)
             traced(report, task, features, design);
             nested(report, task, &ids);
         }
-        planned_files::named(report, plan);
     });
     report.rule("no dependency cycle", |report| dependencies(report, plan));
     report
@@ -281,7 +273,7 @@ mod tests {
     #[test]
     fn a_valid_plan_passes() {
         let files = Memory::valid();
-        let report = plan(&Store::new(&files), &limits(), &|_| true, None);
+        let report = plan(&Store::new(&files), &limits(), None);
         assert!(report.is_ok(), "{report:?}");
         assert!(report.passed.contains(&"5 tasks (5–12)".to_owned()), "{report:?}");
     }
@@ -293,7 +285,7 @@ mod tests {
             v["tasks"][1]["dependencies"] = json!(["TASK-005"]);
             v["tasks"][4]["dependencies"] = json!(["TASK-002"]);
         });
-        let report = plan(&Store::new(&files), &limits(), &|_| true, None);
+        let report = plan(&Store::new(&files), &limits(), None);
         assert_eq!(codes(&report), ["dependency-cycle"]);
         assert!(report.findings[0].details.ends_with("TASK-002 → TASK-005 → TASK-002"));
     }
@@ -304,15 +296,12 @@ mod tests {
         files.edit(Artifact::ImplementationPlan, |v| {
             v["tasks"][0]["feature_id"] = json!("FEAT-009");
             v["tasks"][1]["component_id"] = json!("");
-            v["tasks"][2]["files_to_create"] = json!([]);
             v["tasks"][3]["dependencies"] = json!(["TASK-099"]);
-            v["tasks"][4]["files_to_create"] = json!([]);
-            v["tasks"][4]["files_to_change"] = json!(["src/1.rs"]);
             for id in ["TASK-001.1.1.1", "TASK-001.1"] {
                 v["tasks"].as_array_mut().unwrap().push(json!({"id": id, "title": "s"}));
             }
         });
-        let report = plan(&Store::new(&files), &limits(), &|_| true, None);
+        let report = plan(&Store::new(&files), &limits(), None);
         assert_eq!(
             codes(&report),
             [
@@ -320,7 +309,6 @@ mod tests {
                 "untraced-task",
                 "sub-task-too-deep",
                 "sub-task-without-parent",
-                "task-without-files",
                 "unknown-dependency"
             ]
         );
