@@ -78,9 +78,14 @@ fn code_since_start(git: &Git, session: &Session, commit: &Oid) -> anyhow::Resul
 }
 
 fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
-    let now: BTreeSet<String> = code_since_start(git, session, tree)?.into_iter().collect();
-    let mut changes = CodeChanges { touched: now.clone(), now, ..CodeChanges::default() };
     let reader = git.reader();
+    // What a merge brought may be a change request's, which a task stands for under another id.
+    let since = reader.diff(Some(start(session).unwrap_or(&session.tip)), tree)?.into_iter();
+    let mut changes = CodeChanges {
+        now: code_since_start(git, session, tree)?.into_iter().collect(),
+        touched: code(since.map(|change| change.path).collect()).into_iter().collect(),
+        ..CodeChanges::default()
+    };
     for entry in &session.history {
         let [parent] = &entry.parents[..] else { continue };
         let changed = reader.diff(Some(parent), &entry.commit)?.into_iter();

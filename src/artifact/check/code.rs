@@ -10,9 +10,9 @@ use crate::artifact::{Plan, Task, TaskStatus};
 /// draft in the working tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeChanges {
-    /// Paths that are not as the session found them.
+    /// Paths the session has made different from what it found.
     pub now: BTreeSet<String>,
-    /// Those, and what its commits changed on the way.
+    /// Those, what its commits changed on the way, and what was merged into it.
     pub touched: BTreeSet<String>,
     /// Tasks whose own commit changed code.
     pub tasks: BTreeSet<String>,
