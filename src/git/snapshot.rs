@@ -186,6 +186,37 @@ mod tests {
     use super::super::test_repo::Repo;
 
     #[test]
+    fn files_and_folders_that_are_there_and_who_changed_them() {
+        let repo = Repo::with_commit();
+        let start = repo.head();
+        repo.file("src/a [1].rs", "a");
+        repo.file("src/b.rs", "b");
+        let tip = repo.commit_all("both\n\nmore");
+        let git = repo.git();
+        let paths = [
+            "src",
+            "src/a [1].rs",
+            "src/*",
+            "src/c.rs",
+            "/etc/passwd",
+            "../x",
+            "a//b",
+            "",
+            ".",
+            "src/../src",
+            "README.md",
+        ];
+        let found: Vec<String> = git.existing(&tip, &paths).unwrap().into_iter().collect();
+        assert_eq!(found, ["README.md", "src", "src/a [1].rs"]);
+        assert!(git.existing(&tip, &[]).unwrap().is_empty());
+        let range = format!("{start}..{tip}");
+        let newest = |path| git.newest_commit(&range, path).unwrap();
+        let said = newest("src/a [1].rs").unwrap();
+        assert!(tip.as_str().starts_with(said.strip_suffix(" both").unwrap()), "{said}");
+        assert_eq!(newest("README.md"), None);
+    }
+
+    #[test]
     fn a_tree_of_exactly_these_paths_and_nothing_else_moves() {
         let repo = Repo::with_commit();
         repo.file("gone", "gone");

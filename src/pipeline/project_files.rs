@@ -50,18 +50,20 @@ impl ProjectFiles {
     }
 }
 
-/// The commit a session began on; its start commit, where git knows of nothing before. A squash may
-/// have put code into the first commit that is left.
+/// The commit a session began on: a squash may have put code into the first commit that is left. `None`
+/// where a shallow clone, or a squash without trailers, leaves nothing that tells.
 fn start(session: &Session) -> Option<&Oid> {
     let first = session.history.first()?;
-    Some(first.parents.first().unwrap_or(&first.commit))
+    let begins = (first.kind == Kind::Start).then_some(&first.commit);
+    first.parents.first().or(begins)
 }
 
 /// Paths outside `.cowork` that differ between the session's start and a commit or tree: what came
 /// with a merge of somebody else's work is theirs.
 fn code_since_start(git: &Git, session: &Session, commit: &Oid) -> anyhow::Result<Vec<String>> {
     let tip = &session.tip;
-    let start = start(session).unwrap_or(tip);
+    let first = session.history.first().map_or(tip, |entry| &entry.commit);
+    let start = start(session).unwrap_or(first);
     let mut paths = code(git.changed_paths(start, commit)?);
     let since = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(start))?;
     if paths.is_empty() || since.iter().all(|commit| commit.parents.len() < 2) {
@@ -80,12 +82,14 @@ fn code_since_start(git: &Git, session: &Session, commit: &Oid) -> anyhow::Resul
 fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
     let reader = git.reader();
     // What a merge brought may be a change request's, which a task stands for under another id.
-    let since = reader.diff(Some(start(session).unwrap_or(&session.tip)), tree)?.into_iter();
-    let mut changes = CodeChanges {
-        now: code_since_start(git, session, tree)?.into_iter().collect(),
-        touched: code(since.map(|change| change.path).collect()).into_iter().collect(),
-        ..CodeChanges::default()
+    let since = reader.diff(start(session), tree)?.into_iter().map(|change| change.path);
+    let touched: BTreeSet<String> = code(since.collect()).into_iter().collect();
+    let now = match start(session) {
+        Some(_) => code_since_start(git, session, tree)?.into_iter().collect(),
+        // Nobody can tell: nothing is concluded from it.
+        None => touched.clone(),
     };
+    let mut changes = CodeChanges { now, touched, ..CodeChanges::default() };
     for entry in &session.history {
         let [parent] = &entry.parents[..] else { continue };
         let changed = reader.diff(Some(parent), &entry.commit)?.into_iter();
@@ -147,7 +151,7 @@ impl Pipeline<'_> {
     /// Before anybody is asked for a report: is there something to deliver? Here no code can be
     /// written any more.
     pub(super) fn something_to_deliver(&self, spec: &StageSpec) -> anyhow::Result<()> {
-        if !self.code_since_start(&self.session.tip)?.is_empty() {
+        if !self.code_changes(None)?.now.is_empty() {
             return Ok(());
         }
         let words = format!("{}: {}", spec.stage, nothing_changed().details);

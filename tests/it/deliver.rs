@@ -284,6 +284,17 @@ fn code_squashed_into_the_sessions_only_commit_counts() {
     assert!(!told.contains("nothing-changed") && !told.contains("outside .cowork"), "{told}");
 }
 
+#[test]
+fn a_shallow_clone_concludes_nothing_from_what_it_lacks() {
+    let mut sandbox = edits();
+    sandbox.cowork(&new(&[])).exits(0);
+    let url = format!("file://{}", sandbox.repo().display());
+    sandbox.git(&["clone", "-q", "--depth", "1", "-b", "cowork/todo", &url, "../shallow"]);
+    sandbox.enter("../shallow");
+    let told = sandbox.cowork(&["verify"]).stdout;
+    assert!(!told.contains("outside .cowork"), "{told}");
+}
+
 /// Writes the files of several tasks of the todo list; the status is that of the first.
 fn writes(files: &[&str], task: &str) -> Reply {
     let write = |id: &&str| json!({"path": todo::file_of(id), "content": todo::code_of(id)});
