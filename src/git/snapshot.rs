@@ -1,7 +1,7 @@
 //! Trees and commits made on the side: a private index, so that the user's index, working tree
 //! and HEAD stay as they are. Never signed, no hooks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -123,6 +123,27 @@ impl Git {
         Ok(paths.iter().map(|path| found.get(path.as_ref()).cloned()).collect())
     }
 
+    /// Of these paths, the files and folders a commit or tree has. Whatever is no path inside the
+    /// repository is not there.
+    ///
+    /// # Errors
+    /// Git fails, there is no such commit.
+    pub fn existing(&self, commit: &Oid, paths: &[&str]) -> Result<BTreeSet<String>> {
+        let inside = |path: &&&str| {
+            !path.contains('\0') && path.split('/').all(|name| !["", ".", ".."].contains(&name))
+        };
+        let paths: BTreeSet<&str> = paths.iter().filter(inside).copied().collect();
+        let mut existing = BTreeSet::new();
+        for chunk in chunks(&Vec::from_iter(&paths)) {
+            // Without `-t` a folder is left out where one of its files is asked for, too.
+            let list = self.read(["ls-tree", "-t", "-z", "--full-tree", "--name-only"]);
+            let list = list.args([commit.as_str(), "--"]).args(chunk);
+            existing.extend(nul_texts(&list.checked()?.stdout));
+        }
+        existing.retain(|path| paths.contains(path.as_str()));
+        Ok(existing)
+    }
+
     /// What a commit or tree has at exactly these paths.
     pub(super) fn entries<S: AsRef<str>>(&self, commit: &Oid, paths: &[S]) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
@@ -163,6 +184,37 @@ pub(super) fn relative(path: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::super::test_repo::Repo;
+
+    #[test]
+    fn files_and_folders_that_are_there_and_who_changed_them() {
+        let repo = Repo::with_commit();
+        let start = repo.head();
+        repo.file("src/a [1].rs", "a");
+        repo.file("src/b.rs", "b");
+        let tip = repo.commit_all("both\n\nmore");
+        let git = repo.git();
+        let paths = [
+            "src",
+            "src/a [1].rs",
+            "src/*",
+            "src/c.rs",
+            "/etc/passwd",
+            "../x",
+            "a//b",
+            "",
+            ".",
+            "src/../src",
+            "README.md",
+        ];
+        let found: Vec<String> = git.existing(&tip, &paths).unwrap().into_iter().collect();
+        assert_eq!(found, ["README.md", "src", "src/a [1].rs"]);
+        assert!(git.existing(&tip, &[]).unwrap().is_empty());
+        let range = format!("{start}..{tip}");
+        let newest = |path| git.newest_commit(&range, path).unwrap();
+        let said = newest("src/a [1].rs").unwrap();
+        assert!(tip.as_str().starts_with(said.strip_suffix(" both").unwrap()), "{said}");
+        assert_eq!(newest("README.md"), None);
+    }
 
     #[test]
     fn a_tree_of_exactly_these_paths_and_nothing_else_moves() {

@@ -307,8 +307,10 @@ impl Recorder<'_> {
         let subject = self.subject(Stage::Coding.name(), &format!("{} {}", task.id, task.title));
         let message = Message { subject, body: task.body.clone(), trailers };
         self.keep_logs(&task.evidence)?;
+        let mut paths = self.changes()?;
+        paths.retain(|path| !task.left.contains(path));
         point("task.before-commit");
-        let recorded = self.commit(tip, &self.changes()?, &message)?;
+        let recorded = self.commit(tip, &paths, &message)?;
         point("task.after-commit");
         Ok(recorded)
     }
@@ -406,6 +408,8 @@ pub struct TaskRecord {
     pub checks: String,
     /// Each of its commands with how it ended, its log and its tree.
     pub evidence: Vec<String>,
+    /// Paths that are left to the commits of other tasks.
+    pub left: Vec<String>,
 }
 
 /// The command that gives an operation up.

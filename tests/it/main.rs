@@ -30,6 +30,8 @@ mod codebase;
 mod coding;
 mod critic;
 #[cfg(unix)]
+mod deliver;
+#[cfg(unix)]
 mod disk;
 #[cfg(unix)]
 mod edit;
@@ -76,6 +78,7 @@ mod replay;
 mod repos;
 mod responses;
 mod review;
+mod rules;
 mod secrets;
 mod size;
 mod status;

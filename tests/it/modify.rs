@@ -206,7 +206,7 @@ fn a_change_of_code_that_changes_none_is_not_delivered() {
     let sandbox = delivered();
     sandbox.script_small_change("lib/add.sh", "at once");
     sandbox.script("coding", Reply::text("Nothing to do."));
-    sandbox.cowork(&modify("be quick", &[])).exits(1).says("no file was changed");
+    sandbox.cowork(&modify("be quick", &[])).exits(1).says("changes no file outside .cowork");
     assert_eq!(sandbox.stages("cowork/todo.."), ["start", "triage"]);
 }
 

@@ -86,6 +86,8 @@ fn the_journal_survives_and_tells_tools_from_people() {
     assert!(!next.is_as_written("never written"));
     next.adopt(&["new".to_owned()]).unwrap();
     assert!(next.is_as_written("new"));
+    next.forget_all_but(&["new".to_owned(), "old".to_owned(), "never".to_owned()]).unwrap();
+    assert_eq!(tree.reopened().written_paths(), ["new", "old"]);
     next.forget(&["new".to_owned(), "gone".to_owned()]).unwrap();
     assert_eq!(tree.reopened().written_paths(), ["old"]);
     next.clear_journal().unwrap();
