@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::context::Context;
 use super::run::{self, Extent, Held};
-use super::{Answer, new, parse_stage, start, upstream};
+use super::{Answer, dependencies, new, parse_stage, start, upstream};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
@@ -68,6 +68,8 @@ pub(super) fn go_on(
     let models = if extent.no_run || asks_nobody || (waits && mode == Mode::Wait && !goes_back) {
         run::no_models()
     } else {
+        let then = format!("then: git cowork resume {}", session.name);
+        dependencies::require(context, &held, &session.name, &then)?;
         run::models(context)?
     };
     run::run_session(context, &held, &models, session, extent)

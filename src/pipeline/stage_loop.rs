@@ -10,6 +10,7 @@
 
 use super::Pipeline;
 use super::checks::{CheckInput, Recorded, secrets_found};
+use super::evidence::Evidence;
 use super::limit::{Why, Wish};
 use super::progress::Progress;
 use super::table::StageSpec;
@@ -183,6 +184,9 @@ impl Pipeline<'_> {
         if spec.runs_checks {
             let known = progress.evidence.take();
             progress.evidence = self.evidence(known, &progress.checked).await?;
+            if progress.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
+                self.require_dependencies().await?;
+            }
         }
         let report = self.report(spec, progress)?;
         if report.is_ok() {

@@ -6,20 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use super::super::Pipeline;
 use super::super::table::{Approves, StageSpec};
-use super::{Evidence, Run, Which, failing_before, output_of};
+use super::run::{DEPENDENCIES, NOT_ALLOWED, NOT_INSTALLED, output_of};
+use super::{Evidence, Outcome, Run, Which, failing_before};
 use crate::event::Event;
 use crate::git::Oid;
 use crate::interrupt;
 use crate::stage::Stage;
 use crate::tool::Checked;
-use crate::workspace::{CommandResult, Refusal};
+use crate::workspace::{CommandResult, Dependencies, Refusal, undecided};
 
 /// Name of the note in J about what failed before the session's first change.
 const BEFORE: &str = "before.json";
 /// What a shell answers for a program that is not there (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
 /// What programs say whose parts are installed by themselves: cargo, rustup, python.
-const NOT_INSTALLED: [&str; 3] =
+const NO_SUCH_PART: [&str; 3] =
     ["error: no such command: `", "is not installed for the toolchain", ": No module named "];
 
 /// What the project's commands said before anything was changed.
@@ -79,6 +80,7 @@ impl Pipeline<'_> {
         let asked: Vec<String> = commands.iter().map(|(_, command)| command.clone()).collect();
         if let Some(before) = self.before()
             && before.commands == asked
+            && !before.runs.iter().any(Run::lacked_dependencies)
             && self.same_code(&before.tree, &tree)?
         {
             return Ok(());
@@ -94,6 +96,18 @@ impl Pipeline<'_> {
         let session = self.session.file.id.clone();
         let before = Before { session, tree, commands: asked, runs };
         self.env.state.set_note(BEFORE, Some(&before))
+    }
+
+    /// # Errors
+    /// Exit 5 where dependencies are missing, and a person could allow that they are fetched but none
+    /// is there.
+    pub(in crate::pipeline) async fn require_dependencies(&self) -> anyhow::Result<()> {
+        match undecided(&self.env.workspace.missing_dependencies().await?) {
+            Some(error) => {
+                Err(error.hint(format!("then: git cowork resume {}", self.session.name)).into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// What failed before the session's first change, in words; empty when nothing did.
@@ -119,19 +133,24 @@ impl Pipeline<'_> {
         tree: &Oid,
         seen: &[Checked],
     ) -> anyhow::Result<Vec<Run>> {
+        let workspace = self.env.workspace;
         let mut runs = Vec::new();
         for (which, command) in commands {
             interrupt::check()?;
+            let (dependencies, _) = workspace.dependencies_of(command).await?;
+            if dependencies == Dependencies::Missing {
+                runs.push(self.not_run(*which, command, DEPENDENCIES));
+                continue;
+            }
             let result = match self.seen(command, tree, seen)? {
                 Some(result) => result,
                 None => {
                     self.env.sink.emit(Event::Note { text: format!("running {command}") });
                     let limit = Some(self.env.config.limits.command_timeout_max_s);
-                    match self.env.workspace.run_check(command, limit).await {
+                    match workspace.run_check(command, limit).await {
                         Ok(result) => result,
                         Err(error) if error.is::<Refusal>() => {
-                            let what = "was not allowed to run; it is no evidence";
-                            self.warn_once(format!("{command} {what}"));
+                            runs.push(self.not_run(*which, command, NOT_ALLOWED));
                             continue;
                         }
                         Err(error) => return Err(error),
@@ -139,18 +158,26 @@ impl Pipeline<'_> {
                 }
             };
             if is_missing(&result) {
-                self.warn_once(format!("{command} is not installed here and was not run"));
+                runs.push(self.not_run(*which, command, NOT_INSTALLED));
                 continue;
             }
             let log = self.keep_log(command, tree, &result)?;
-            let run = Run::of(*which, command, &result, log);
-            let ends = *which == Which::Build && !run.passed();
+            let setting = (dependencies, workspace.confined_by()?);
+            let run = Run::of(*which, command, &result, log, setting);
+            let ends = *which == Which::Build
+                && !matches!(run.outcome_before(), Outcome::Passed | Outcome::NotRun(_));
             runs.push(run);
             if ends {
                 break;
             }
         }
         Ok(runs)
+    }
+
+    /// A command that is not run, which a person hears of once.
+    fn not_run(&self, which: Which, command: &str, why: &str) -> Run {
+        self.warn_once(format!("{command} is not run: {why}"));
+        Run::not_run(which, command, why)
     }
 
     /// A tool's run of the command on this very code: the program ran it then.
@@ -181,7 +208,7 @@ impl Pipeline<'_> {
 }
 
 fn is_missing(result: &CommandResult) -> bool {
-    let says = |line: &str| NOT_INSTALLED.iter().any(|words| line.contains(words));
+    let says = |line: &str| NO_SUCH_PART.iter().any(|words| line.contains(words));
     let short = |text: &str| text.lines().count() <= 4 && text.lines().any(says);
     result.exit == Some(NO_SUCH_COMMAND)
         || !result.succeeded() && result.stdout.trim().is_empty() && short(&result.stderr)
