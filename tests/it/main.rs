@@ -28,6 +28,7 @@ mod codebase;
 mod coding;
 mod critic;
 #[cfg(unix)]
+mod dependencies;
 mod disk;
 #[cfg(unix)]
 mod edit;

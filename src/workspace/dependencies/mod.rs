@@ -80,10 +80,8 @@ impl Need {
         if command.contains(&*quoted(target)) {
             return command;
         }
-        let top = self.place.as_os_str().is_empty();
-        let whole = if top { root.to_owned() } else { root.join(&self.place) };
-        let command = command.replace("PLACE", &quoted(&whole));
-        match top {
+        let command = command.replace("PLACE", &quoted(&self.at(root)));
+        match self.place.as_os_str().is_empty() {
             true => command,
             false => format!("(cd {} && {command})", quoted(&self.place)),
         }
@@ -105,12 +103,18 @@ impl Need {
             }
             _ => {}
         }
-        let at = root.join(&self.place);
+        let at = self.at(root);
         match here.map(|here| at.strip_prefix(here)) {
             Some(Ok(below)) if below.as_os_str().is_empty() => command,
             Some(Ok(below)) => format!("(cd {} && {command})", quoted(below)),
             _ => format!("(cd {} && {command})", quoted(&at)),
         }
+    }
+
+    /// The project's folder.
+    fn at(&self, root: &Path) -> PathBuf {
+        // Joined with nothing, a path would end with a slash.
+        if self.place.as_os_str().is_empty() { root.to_owned() } else { root.join(&self.place) }
     }
 
     /// Whether everything is there that fetching leaves in the tree.
