@@ -9,7 +9,7 @@ use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
 use crate::git::{Git, Head, Oid};
-use crate::pipeline::{Leaving, before};
+use crate::pipeline::{Leaving, before, leave_base};
 use crate::session::{RefNames, Session, SessionName, merged};
 use crate::stage::Stage;
 
@@ -134,6 +134,7 @@ pub(super) fn take_after(
         allowed(&held.git, &Session::find(&held.git, &refs, &name)?)?;
     }
     stand_on(&held.git, &refs, &name)?;
+    leave_base(&held.git, &held.state)?;
     release_protected(&held)?;
     if unfinished && let Some(session) = start::finish(context, &held, &refs, &name)? {
         return Ok((held, session));

@@ -2,6 +2,7 @@
 //! by a model. And what of it is new: what failed before the session touched anything is nobody's
 //! fault here.
 
+mod base;
 mod failing;
 mod gather;
 mod refused;
@@ -13,6 +14,7 @@ use std::fmt::Write as _;
 use crate::artifact::FeedbackType;
 use crate::artifact::check::{Finding, Report};
 use crate::git::Oid;
+pub use base::leave_base;
 pub use run::{Outcome, Run, Which};
 use run::{TAIL, tail};
 

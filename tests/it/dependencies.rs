@@ -211,9 +211,9 @@ fn a_dependency_of_the_session_s_own_stops_it_after_its_task() {
 
     paste(&sandbox, "npm install");
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
-    let again = sandbox.server.requests()[asked..].iter().any(|request| {
-        request.stage == "coding" && request.task.as_deref() == Some("TASK-001")
-    });
+    let again = sandbox.server.requests()[asked..]
+        .iter()
+        .any(|request| request.stage == "coding" && request.task.as_deref() == Some("TASK-001"));
     assert!(!again, "a task with a commit was done again");
     let next = sandbox.commit_of("cowork/todo", "coding: TASK-002 ");
     for commit in [next, sandbox.stage_commit("coding")] {
@@ -232,7 +232,10 @@ fn fetching_leaves_lock_files_alone_and_sees_no_login() {
         (".npmrc", format!("//registry.npmjs.org/:_authToken={secret}\n")),
         ("other.npmrc", format!("//r.example/:_authToken={secret}\n")),
         (".netrc", format!("machine r.example login ana password {secret}\n")),
-        (".cargo/config.toml", format!("[registries.r]\nindex = \"https://r\"\ntoken = \"{secret}\"\n")),
+        (
+            ".cargo/config.toml",
+            format!("[registries.r]\nindex = \"https://r\"\ntoken = \"{secret}\"\n"),
+        ),
         (".cargo/credentials.toml", format!("[registry]\ntoken = \"{secret}\"\n")),
     ] {
         std::fs::create_dir_all(home.join(path).parent().unwrap()).unwrap();
@@ -327,6 +330,49 @@ fn the_base_is_measured_again_once_dependencies_are_there() {
     let coding = sandbox.stage_commit("coding");
     let as_before = "failed (npm test, exit 1, as before)";
     assert_eq!(sandbox.trailers(&coding)["Cowork-Checks"], [as_before]);
+}
+
+#[test]
+fn the_base_is_measured_again_also_when_the_code_was_changed_since() {
+    let Some(sandbox) = project() else { return };
+    fetch(&sandbox, "never");
+    // It tells which code it ran on.
+    let suite = "ls lib >>node_modules/ran\necho 'test old ... FAILED'\nexit 1\n";
+    sandbox.commit_file("suite.sh", suite, "a suite that fails");
+    let answer = Reply::status(400, "no");
+    sandbox.server.times(1, at("coding", "actor").task("TASK-002"), answer);
+    sandbox.auto(&[]).exits(4);
+    let task = sandbox.commit_of("cowork/todo", "coding: TASK-001 ");
+    assert_eq!(sandbox.trailers(&task)["Cowork-Checks"], [MISSING]);
+    paste(&sandbox, "npm ci");
+
+    // Somebody's edit is not put back for it: then every failure is new.
+    let edited = sandbox.fork();
+    edited.write("lib/store.sh", "mine\n");
+    let told = edited.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).stderr;
+    assert!(told.contains("every failure counts as new"), "{told}");
+    assert!(!edited.exists("node_modules/ran") || edited.read("lib/store.sh") == "mine\n");
+
+    // A run that is killed meanwhile is put right by the next one.
+    let killed = sandbox.fork();
+    let mut command = killed.command(env!("CARGO_BIN_EXE_git-cowork"));
+    command.env("COWORK_TEST_ABORT", "base.after-files");
+    let ended = command.args(["resume", "--review", "auto"]).output().unwrap();
+    assert!(!ended.status.success() && !killed.exists("lib/store.sh"), "{ended:?}");
+
+    for sandbox in [&sandbox, &killed] {
+        sandbox
+            .cowork(&["resume", "--review", "auto"])
+            .exits(0)
+            .says("looking again at what failed");
+        let ran = sandbox.read("node_modules/ran");
+        assert!(ran.starts_with("here.txt\nadd.sh\nhere.txt\n"), "first the base: {ran}");
+        let coding = sandbox.stage_commit("coding");
+        let as_before = "failed (npm test, exit 1, as before)";
+        assert_eq!(sandbox.trailers(&coding)["Cowork-Checks"], [as_before]);
+        assert!(crate::support::todo::TASKS.iter().all(|task| sandbox.exists(task.2)));
+        sandbox.assert_sound();
+    }
 }
 
 /// A suite in which a test is refused a socket, and one that fails once a file is there.

@@ -1,40 +1,20 @@
-//! Running the project's commands: on the draft, on each task's tree, and once before the
-//! session's first change, in place, because nowhere else is what they need to run at all (what is
-//! installed, built or ignored lies in this working tree only).
-
-use serde::{Deserialize, Serialize};
+//! Running the project's commands: on the draft, on each task's tree, and on the code as it was before
+//! the session (`base`).
 
 use super::super::Pipeline;
-use super::super::table::{Approves, StageSpec};
 use super::run::{DEPENDENCIES, NOT_ALLOWED, NOT_INSTALLED, output_of};
-use super::{Evidence, Outcome, Run, Which, failing_before};
+use super::{Evidence, Outcome, Run, Which};
 use crate::event::Event;
 use crate::git::Oid;
 use crate::interrupt;
-use crate::stage::Stage;
 use crate::tool::Checked;
 use crate::workspace::{CommandResult, Dependencies, Refusal, undecided};
 
-/// Name of the note in J about what failed before the session's first change.
-const BEFORE: &str = "before.json";
 /// What a shell answers for a program that is not there (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
 /// What programs say whose parts are installed by themselves: cargo, rustup, python.
 const NO_SUCH_PART: [&str; 3] =
     ["error: no such command: `", "is not installed for the toolchain", ": No module named "];
-
-/// What the project's commands said before anything was changed.
-#[derive(Debug, Serialize, Deserialize)]
-struct Before {
-    /// The session's id; its name may be taken again.
-    session: String,
-    /// The tree.
-    tree: Oid,
-    /// What was to be run.
-    commands: Vec<String>,
-    /// What was run.
-    runs: Vec<Run>,
-}
 
 impl Pipeline<'_> {
     /// Runs the project's build, tests and lint on the tree as it is, unless `known` or one of the
@@ -60,44 +40,6 @@ impl Pipeline<'_> {
         Ok((!runs.is_empty()).then_some(Evidence { tree, runs, before }))
     }
 
-    /// Looks at what fails already, before the session's first change of code: only what fails
-    /// newly after that is the actor's fault. Done once; the note about it is in J.
-    pub(in crate::pipeline) async fn look_before_coding(
-        &self,
-        spec: &StageSpec,
-    ) -> anyhow::Result<()> {
-        let begun =
-            self.earlier_drafts(Stage::Coding) > 0 || !self.session.completed_tasks().is_empty();
-        let commands = self.commands_to_run();
-        if spec.approves != Approves::Tree || begun || commands.is_empty() {
-            return Ok(());
-        }
-        // Code that lies there uncommitted is a first draft that was begun.
-        if self.recorder().changes()?.iter().any(|path| !path.starts_with(".cowork/")) {
-            return Ok(());
-        }
-        let tree = self.recorder().tree(&self.session.tip)?;
-        let asked: Vec<String> = commands.iter().map(|(_, command)| command.clone()).collect();
-        if let Some(before) = self.before()
-            && before.commands == asked
-            && !before.runs.iter().any(Run::lacked_dependencies)
-            && self.same_code(&before.tree, &tree)?
-        {
-            return Ok(());
-        }
-        self.note("looking at what fails before anything is changed");
-        let runs = self.run_all(&commands, &tree, &[]).await?;
-        let failing = failing_before(&runs);
-        if !failing.is_empty() {
-            self.warn(format!(
-                "before anything is changed this fails, and only new failures count:\n{failing}"
-            ));
-        }
-        let session = self.session.file.id.clone();
-        let before = Before { session, tree, commands: asked, runs };
-        self.env.state.set_note(BEFORE, Some(&before))
-    }
-
     /// # Errors
     /// Exit 5 where dependencies are missing, and a person could allow that they are fetched but none
     /// is there.
@@ -110,24 +52,13 @@ impl Pipeline<'_> {
         }
     }
 
-    /// What failed before the session's first change, in words; empty when nothing did.
-    pub(in crate::pipeline) fn failed_before(&self) -> String {
-        self.before().map(|before| failing_before(&before.runs)).unwrap_or_default()
-    }
-
-    /// The note, if there is one that this version understands: without it every failure is new.
-    fn before(&self) -> Option<Before> {
-        let note: Option<Before> = self.env.state.note(BEFORE).ok().flatten();
-        note.filter(|note| note.session == self.session.file.id)
-    }
-
-    fn commands_to_run(&self) -> Vec<(Which, String)> {
+    pub(super) fn commands_to_run(&self) -> Vec<(Which, String)> {
         let own = (self.env.commands)();
         let all = [(Which::Build, own.build), (Which::Test, own.test), (Which::Lint, own.lint)];
         all.into_iter().filter(|(_, command)| !command.is_empty()).collect()
     }
 
-    async fn run_all(
+    pub(super) async fn run_all(
         &self,
         commands: &[(Which, String)],
         tree: &Oid,
@@ -201,7 +132,7 @@ impl Pipeline<'_> {
         self.env.git.store_blob(format!("$ {command}\ntree {tree}\n\n{output}\n\n{ending}\n"))
     }
 
-    fn same_code(&self, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
+    pub(super) fn same_code(&self, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
         let paths = self.env.git.changed_paths(a, b)?;
         Ok(paths.iter().all(|path| path.starts_with(".cowork/")))
     }
