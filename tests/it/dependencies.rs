@@ -356,7 +356,7 @@ fn the_base_is_measured_again_also_when_the_code_was_changed_since() {
     // A run that is killed meanwhile is put right by the next one.
     let killed = sandbox.fork();
     let mut command = killed.command(env!("CARGO_BIN_EXE_git-cowork"));
-    command.env("COWORK_TEST_ABORT", "base.after-files");
+    command.env("COWORK_TEST_ABORT_AT", "base.after-files");
     let ended = command.args(["resume", "--review", "auto"]).output().unwrap();
     assert!(!ended.status.success() && !killed.exists("lib/store.sh"), "{ended:?}");
 
