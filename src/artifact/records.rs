@@ -195,6 +195,10 @@ pub struct Task {
     /// Paths that exist when it is done.
     #[serde(default)]
     pub files_to_create: Vec<String>,
+    /// Paths that exist before it and that it changes. Left out of the file when there are none, so
+    /// that plans of earlier versions keep their bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files_to_change: Vec<String>,
     /// How one sees that it is done.
     #[serde(default)]
     pub acceptance_criteria: Vec<String>,
@@ -217,6 +221,21 @@ impl Task {
         !self.id.contains('.')
     }
 
+    /// The files it is to create, as git writes paths.
+    pub fn creates(&self) -> impl Iterator<Item = &str> {
+        cleaned(&self.files_to_create)
+    }
+
+    /// The files it is to change, as git writes paths.
+    pub fn changes(&self) -> impl Iterator<Item = &str> {
+        cleaned(&self.files_to_change)
+    }
+
+    /// All files it names.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.creates().chain(self.changes())
+    }
+
     /// True for a task that stands for reviewers' comments on delivered work. Nobody planned it, so
     /// no limit on plans counts it.
     pub fn is_from_review(&self) -> bool {
@@ -231,6 +250,12 @@ impl Task {
     }
 }
 
+/// Paths without blanks, a leading `./` or a final `/`; those that are empty then are left out.
+fn cleaned(paths: &[String]) -> impl Iterator<Item = &str> {
+    let clean = paths.iter().map(|path| path.trim().trim_start_matches("./").trim_end_matches('/'));
+    clean.filter(|path| !path.is_empty())
+}
+
 /// `implementation_plan.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -243,4 +268,15 @@ pub struct Plan {
     /// Fields of other versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl Plan {
+    /// The files a top-level task and its sub-tasks name.
+    pub fn files_of<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a str> {
+        let below = format!("{id}.");
+        let id = id.to_owned();
+        let parts = self.tasks.iter();
+        let parts = parts.filter(move |task| task.id == id || task.id.starts_with(&below));
+        parts.flat_map(Task::files)
+    }
 }

@@ -66,6 +66,16 @@ impl Git {
         Ok(nul_texts(&output.stdout).collect())
     }
 
+    /// The newest commit of a range that changed a file or folder: its short id and its subject.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn newest_commit(&self, range: &str, path: &str) -> Result<Option<String>> {
+        let log = self.read(["log", "-1", "--no-merges", "--no-show-signature", "--format=%h %s"]);
+        let said = log.args([range, "--", path]).checked()?.text();
+        Ok(said.lines().next().map(str::to_owned))
+    }
+
     /// Gives exactly these paths the content they have in a commit or tree, in the working tree
     /// only; those it does not have are removed. The index stays as it is.
     ///

@@ -1,7 +1,7 @@
 //! Trees and commits made on the side: a private index, so that the user's index, working tree
 //! and HEAD stay as they are. Never signed, no hooks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -121,6 +121,27 @@ impl Git {
         let blobs = entries.filter(|entry| entry.kind == "blob");
         let found: BTreeMap<String, Oid> = blobs.map(|entry| (entry.path, entry.oid)).collect();
         Ok(paths.iter().map(|path| found.get(path.as_ref()).cloned()).collect())
+    }
+
+    /// Of these paths, the files and folders a commit or tree has. Whatever is no path inside the
+    /// repository is not there.
+    ///
+    /// # Errors
+    /// Git fails, there is no such commit.
+    pub fn existing(&self, commit: &Oid, paths: &[&str]) -> Result<BTreeSet<String>> {
+        let inside = |path: &&&str| {
+            !path.contains('\0') && path.split('/').all(|name| !["", ".", ".."].contains(&name))
+        };
+        let paths: BTreeSet<&str> = paths.iter().filter(inside).copied().collect();
+        let mut existing = BTreeSet::new();
+        for chunk in chunks(&Vec::from_iter(&paths)) {
+            // Without `-t` a folder is left out where one of its files is asked for, too.
+            let list = self.read(["ls-tree", "-t", "-z", "--full-tree", "--name-only"]);
+            let list = list.args([commit.as_str(), "--"]).args(chunk);
+            existing.extend(nul_texts(&list.checked()?.stdout));
+        }
+        existing.retain(|path| paths.contains(path.as_str()));
+        Ok(existing)
     }
 
     /// What a commit or tree has at exactly these paths.

@@ -4,10 +4,8 @@ use crate::artifact::Store;
 use crate::artifact::check::{self, Baseline, Finding, Report};
 use crate::config::Limits;
 
-use std::cell::RefCell;
-
 use super::evidence::Evidence;
-use crate::git::{Git, Oid};
+use super::project_files::ProjectFiles;
 use crate::record::Leak;
 use crate::stage::Stage;
 
@@ -24,11 +22,11 @@ pub enum Check {
     Design,
     /// Tasks.
     Plan,
-    /// Every task done, and no command of the project's fails newly.
+    /// Every task done with a change, and no command of the project's fails newly.
     Coding,
     /// The check report, and all of the above still holds.
     Report,
-    /// Real files, and a report.
+    /// A change outside `.cowork`, and a report.
     Delivery,
 }
 
@@ -40,10 +38,12 @@ pub struct CheckInput<'a> {
     pub limits: &'a Limits,
     /// What a change request began with.
     pub baseline: Option<&'a Baseline>,
-    /// Whether a path is in the session's history.
-    pub exists: &'a dyn Fn(&str) -> bool,
+    /// The project's files with the draft.
+    pub files: &'a ProjectFiles,
     /// What was run on this tree.
     pub evidence: Option<&'a Evidence>,
+    /// It is the stage's draft, which its author can still change.
+    pub drafting: bool,
 }
 
 /// Secrets in a draft, for whoever takes them out; no value is named.
@@ -56,54 +56,32 @@ pub(super) fn secrets_found(leaks: &[Leak]) -> Finding {
     )
 }
 
-/// Which files a commit holds. A git that could not be asked (somebody stops the run) is no file
-/// that is missing: nothing may be concluded from a report before [`Recorded::heard`] said so.
-pub(super) struct Recorded<'a> {
-    git: &'a Git,
-    commit: &'a Oid,
-    failed: RefCell<Option<anyhow::Error>>,
-}
-
-impl<'a> Recorded<'a> {
-    pub(super) fn at(git: &'a Git, commit: &'a Oid) -> Self {
-        Self { git, commit, failed: RefCell::default() }
-    }
-
-    /// Whether the file is there; true where git could not be asked.
-    pub(super) fn has(&self, path: &str) -> bool {
-        match self.git.blob_id(self.commit, path) {
-            Ok(blob) => blob.is_some(),
-            Err(error) => {
-                self.failed.replace(Some(error));
-                true
-            }
-        }
-    }
-
-    /// # Errors
-    /// Git could not be asked about some file.
-    pub(super) fn heard(self) -> anyhow::Result<()> {
-        self.failed.into_inner().map_or(Ok(()), Err)
-    }
-}
-
 impl Check {
     /// Runs them.
     pub fn run(self, input: &CheckInput<'_>) -> Report {
-        let CheckInput { store, limits, baseline, exists, evidence } = input;
+        let CheckInput { store, limits, baseline, files, evidence, drafting } = input;
+        let baseline = *baseline;
         match self {
             Self::Triage => check::triage(store),
             Self::Idea => check::idea(store),
-            Self::Prd => check::prd(store, limits, *baseline),
-            Self::Design => check::design(store, limits, *baseline),
-            Self::Plan => check::plan(store, limits, *baseline),
+            Self::Prd => check::prd(store, limits, baseline),
+            Self::Design => check::design(store, limits, baseline),
+            Self::Plan => {
+                let mut report = check::plan(store, limits, baseline);
+                if *drafting {
+                    let known = |path: &str| files.known(path);
+                    report.merge(check::planned_files(store, &known, baseline));
+                }
+                report
+            }
             Self::Coding => {
-                let mut report = check::coding(store, *exists, *baseline);
+                let mut report =
+                    check::coding(store, &|path| files.exist(path), &files.code, baseline);
                 report.merge(evidence.map(Evidence::report).unwrap_or_default());
                 report
             }
             Self::Report => check::check_report(store),
-            Self::Delivery => check::delivery(store, *exists, *baseline),
+            Self::Delivery => check::delivery(store, &files.code),
         }
     }
 }

@@ -103,6 +103,7 @@ impl Pipeline<'_> {
             prompt += &artifacts(&store, &self.session.name, &[Artifact::ChangeRequest])?;
         }
         prompt += &self.code_so_far(part.task)?;
+        prompt += &self.written_before(part.task)?;
         prompt += &self.own_commands();
         if afresh == 0 {
             prompt += &part.extra;
@@ -149,6 +150,7 @@ impl Pipeline<'_> {
             commands: &commands,
             ids: &mut ids,
             code: &|| self.recorder().tree(&self.session.tip).ok().map(String::from),
+            coded: &|plan| self.coded(plan, part.task).unwrap_or_default(),
             person: self.env.person,
             earlier: &earlier,
             now: &at,
@@ -259,7 +261,8 @@ impl Pipeline<'_> {
             description: task.description.clone(),
             feature: named(&task.feature_id, feature.map(|f: &Feature| f.name.as_str())),
             component: named(&task.component_id, component.map(|c| c.name.as_str())),
-            files: task.files_to_create.clone(),
+            files: task.creates().map(str::to_owned).collect(),
+            changes: task.changes().map(str::to_owned).collect(),
             criteria: task.acceptance_criteria.clone(),
         })
     }

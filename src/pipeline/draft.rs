@@ -61,7 +61,7 @@ impl Pipeline<'_> {
         }
         // Files of another branch are no draft.
         self.recorder().expect_tip(&self.session.tip)?;
-        self.settle(spec, progress)?;
+        self.settle(spec, progress, None)?;
         self.keep(spec, progress)?;
         if let (Work::Tasks { .. }, Some(draft)) = (spec.work, &progress.draft) {
             self.warn_outside_scope(&self.code_since_start(draft)?)?;

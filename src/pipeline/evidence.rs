@@ -41,6 +41,12 @@ impl Evidence {
         run.outcome(self.before.iter().find(same))
     }
 
+    /// Whether one of the project's commands was run and passed.
+    pub fn passed(&self, which: Which) -> bool {
+        let mut runs = self.runs.iter().filter(|run| run.which == which);
+        runs.any(|run| self.outcome(run) == Outcome::Passed)
+    }
+
     /// In a few words: how the tests ended, or what came before them.
     pub fn summary(&self) -> String {
         let tests = self.runs.iter().find(|run| run.which == Which::Test);

@@ -20,6 +20,7 @@ mod law;
 mod leaving;
 mod limit;
 mod progress;
+pub mod project_files;
 pub mod prompts;
 mod record_stage;
 mod reopen;
@@ -36,6 +37,7 @@ mod standstill;
 mod summary;
 pub mod table;
 mod take_up;
+mod task_files;
 mod tasks;
 mod test_changes;
 mod theirs;
@@ -317,6 +319,12 @@ impl<'a> Pipeline<'a> {
         self.env.workspace.clear_journal()
     }
 
+    /// The same where the commit left these paths to later ones.
+    fn advance_leaving(&mut self, tip: &Oid, left: &[String]) -> anyhow::Result<()> {
+        self.session = Session::load(self.env.git, &self.session.name, tip)?;
+        self.env.workspace.forget_all_but(left)
+    }
+
     /// Writes feedback into the session's file and tells whoever listens. What stands there
     /// already (a run that was killed said it) is not written twice.
     fn give_feedback(&self, entries: Vec<Feedback>) -> anyhow::Result<()> {
@@ -382,27 +390,6 @@ impl<'a> Pipeline<'a> {
 
     fn note(&self, text: impl Into<String>) {
         self.env.sink.emit(Event::Note { text: text.into() });
-    }
-
-    /// Paths outside `.cowork` that differ between the session's start and a commit: what came with
-    /// a merge of somebody else's work is theirs.
-    fn code_since_start(&self, commit: &Oid) -> anyhow::Result<Vec<String>> {
-        let (git, tip) = (self.env.git, &self.session.tip);
-        let start = self.session.history.first().map_or(tip, |entry| &entry.commit);
-        let mut paths = git.changed_paths(start, commit)?;
-        paths.retain(|path| !path.starts_with(".cowork/"));
-        let since = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(start))?;
-        if paths.is_empty() || since.iter().all(|commit| commit.parents.len() < 2) {
-            return Ok(paths);
-        }
-        let mut ours: BTreeSet<String> = git.changed_paths(tip, commit)?.into_iter().collect();
-        for entry in &self.session.history {
-            if let [parent] = &entry.parents[..] {
-                ours.extend(git.changed_paths(parent, &entry.commit)?);
-            }
-        }
-        paths.retain(|path| ours.contains(path));
-        Ok(paths)
     }
 
     fn model_for(&self, stage: Stage, role: Role) -> anyhow::Result<(&dyn Model, u64)> {

@@ -109,6 +109,8 @@ pub struct TaskItem {
     pub component: String,
     /// Paths that must exist when it is done.
     pub files: Vec<String>,
+    /// Paths it changes.
+    pub changes: Vec<String>,
     /// Acceptance criteria.
     pub criteria: Vec<String>,
 }

@@ -146,10 +146,8 @@ fn spoken_of<'p>(plan: &'p Plan, comments: &str) -> Option<&'p Task> {
         planned().find(|task| words(task).iter().any(|word| speaks_of(comments, word)))
     };
     named(&|task| vec![task.id.clone()])
-        .or_else(|| named(&|task| task.files_to_create.clone()))
-        .or_else(|| {
-            named(&|task| task.files_to_create.iter().map(|file| base_name(file)).collect())
-        })
+        .or_else(|| named(&|task| task.files().map(str::to_owned).collect()))
+        .or_else(|| named(&|task| task.files().map(base_name).collect()))
         .or_else(|| named(&|task| vec![task.feature_id.clone()]))
         .or_else(|| planned().next_back())
 }

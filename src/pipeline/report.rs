@@ -15,7 +15,7 @@ use super::Pipeline;
 use crate::artifact::{
     BY_HAND, Feature, FeatureStatus, Feedback, Requirement, Store, Task, TaskStatus,
 };
-use crate::session::{Attempt, Kind, attempts, key};
+use crate::session::{Attempt, CommittedFiles, Kind, attempts, key};
 use crate::stage::Stage;
 
 /// Characters of a title in a table or graph.
@@ -32,6 +32,8 @@ const FILES: usize = 8;
 pub(super) struct Story {
     requirements: Vec<Requirement>,
     features: Vec<Feature>,
+    /// How far features were when the check had looked, by id.
+    checked: BTreeMap<String, FeatureStatus>,
     tasks: Vec<Task>,
     /// What the commits of tasks changed, outside `.cowork`.
     done: BTreeMap<String, Vec<String>>,
@@ -70,6 +72,11 @@ impl Pipeline<'_> {
             if let Some(found) = entry.trailers.get(key::CHECKS) {
                 story.checks.push((entry.subject.clone(), found.to_owned()));
             }
+        }
+        if let Some(entry) = self.session.stage_entry(Stage::Check) {
+            let then = CommittedFiles::new(git, &self.session.name, &entry.commit);
+            let features = Store::new(&then).features()?.features.into_iter();
+            story.checked = features.map(|feature| (feature.id, feature.status)).collect();
         }
         if self.session.is_patch() {
             story.asked = store.change_request()?.unwrap_or_default().acceptance_criteria;
@@ -139,10 +146,11 @@ impl Story {
     fn evidence(&self, requirement: &Requirement) -> String {
         let mut parts = Vec::new();
         for feature in self.features_of(&requirement.id) {
-            let state = match feature.status {
+            let state = match self.checked.get(&feature.id).copied().unwrap_or(feature.status) {
                 FeatureStatus::Planned | FeatureStatus::InProgress => "not finished",
-                FeatureStatus::Implemented => "implemented",
-                FeatureStatus::Verified | FeatureStatus::Delivered => "verified by the check",
+                FeatureStatus::Implemented => "implemented, not verified",
+                FeatureStatus::Verified => "verified by the check",
+                FeatureStatus::Delivered => "delivered before",
             };
             let tasks = self.tasks_of(&feature.id).filter(|task| self.done.contains_key(&task.id));
             let tasks: Vec<String> = tasks.map(|task| cell(&task.id, TITLE)).collect();
@@ -166,9 +174,9 @@ impl Story {
             let feature = self.features.iter().find(|feature| feature.id == task.feature_id);
             let requirements = feature.map(|f| f.requirement_ids.join(", ")).unwrap_or_default();
             let files = match self.done.get(&task.id) {
-                Some(files) => paths(files),
-                None if task.status == TaskStatus::Completed => "(with others)".to_owned(),
-                None => "(not done)".to_owned(),
+                Some(files) if !files.is_empty() => paths(files),
+                _ if task.status == TaskStatus::Completed => "(with others)".to_owned(),
+                _ => "(not done)".to_owned(),
             };
             rows.push([
                 cell(&requirements, REASON),

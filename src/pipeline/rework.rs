@@ -2,7 +2,7 @@
 //! what is there, a bounded number of times (row B9).
 
 use super::Pipeline;
-use super::checks::{CheckInput, Recorded, whole_session};
+use super::checks::{CheckInput, whole_session};
 use super::evidence::Evidence;
 use super::stage_loop::StageEnd;
 use super::table::StageSpec;
@@ -35,8 +35,7 @@ impl Pipeline<'_> {
         *found = self.evidence(None, &[]).await?;
         let files = self.files();
         let baseline = self.baseline_of_change()?;
-        let recorded = Recorded::at(self.env.git, &self.session.tip);
-        let exists = |path: &str| recorded.has(path);
+        let project = self.project_files()?;
         let order = self.session.order();
         let report = whole_session(
             &order,
@@ -44,11 +43,11 @@ impl Pipeline<'_> {
                 store: Store::new(&files),
                 limits: &self.env.config.limits,
                 baseline: baseline.as_ref(),
-                exists: &exists,
+                files: &project,
                 evidence: found.as_ref(),
+                drafting: false,
             },
         );
-        recorded.heard()?;
         if report.is_ok() {
             return Ok(None);
         }

@@ -4,8 +4,7 @@
 use super::Pipeline;
 use super::delta::{self, Became, Change};
 use super::limit::Wish;
-use super::table::{StageSpec, Work};
-use crate::artifact::check::{Baseline, Finding, Report, UNPLANNED};
+use crate::artifact::check::{Baseline, Report, UNPLANNED};
 use crate::artifact::{Artifact, Origin, Store, Task};
 use crate::git::Git;
 use crate::session::{CommittedFiles, Session, changes_within};
@@ -88,22 +87,6 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// A change that was to touch code and has touched none is not made.
-    pub(super) fn nothing_changed(&self, spec: &StageSpec) -> anyhow::Result<Option<Finding>> {
-        let wants_code = self.session.scope.is_some_and(|scope| scope.code);
-        if !wants_code || !matches!(spec.work, Work::Tasks { .. }) {
-            return Ok(None);
-        }
-        let code = |path: &String| !path.starts_with(".cowork/");
-        let touched = self.recorder().changes()?.iter().any(code)
-            || !self.code_since_start(&self.session.tip)?.is_empty();
-        Ok((!touched).then(|| {
-            Finding::missing("nothing-changed", "this change is about code, and no file was changed")
-                .critical()
-                .fix("make the change; if there is nothing to do or something is in the way, say so with request_human_review")
-        }))
-    }
-
     /// Where the prd adds what the scope leaves no room for, and has been told so before: back to
     /// triage, if whoever decides agrees.
     pub(super) fn needs_wider_scope(&self, report: &Report) -> anyhow::Result<Option<Wish>> {
@@ -133,7 +116,7 @@ impl Pipeline<'_> {
         Ok(tasks.filter(|task| task.is_top_level() && !known.has(&task.id)).collect())
     }
 
-    /// Files the change has touched and its triage did not name, nor a task of its own promise.
+    /// Files the change has touched and neither its triage nor a task of its own named.
     /// Where triage named no file, none is outside.
     pub(super) fn outside_scope(&self, touched: &[String]) -> anyhow::Result<Vec<String>> {
         let files = self.files();
@@ -145,7 +128,9 @@ impl Pipeline<'_> {
         if scope.is_empty() {
             return Ok(Vec::new());
         }
-        scope.extend(self.own_tasks()?.into_iter().flat_map(|task| task.files_to_create));
+        for task in self.own_tasks()? {
+            scope.extend(task.files().map(str::to_owned));
+        }
         let outside = touched.iter().filter(|path| !covers(&scope, path));
         Ok(outside.cloned().collect())
     }

@@ -10,9 +10,9 @@ use super::report::{cell, with_sections};
 use super::table::StageSpec;
 use super::theirs::LEFT;
 use super::usage::USAGE;
-use crate::artifact::check::derive_feature_status;
-use crate::artifact::{Artifact, FeatureStatus, Store};
-use crate::pipeline::checks::{CheckInput, Recorded, whole_session};
+use crate::artifact::check::{derive_feature_status, has_code};
+use crate::artifact::{Artifact, FeatureStatus, Store, Task};
+use crate::pipeline::checks::{CheckInput, whole_session};
 use crate::session::artifact_path;
 use crate::stage::Stage;
 
@@ -24,7 +24,13 @@ const MECHANICAL: &str = "## What the program checked itself";
 
 impl Pipeline<'_> {
     /// What follows from a draft by itself: feature statuses, and the check report's own section.
-    pub(super) fn settle(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<()> {
+    /// `task` is the one whose commit comes next.
+    pub(super) fn settle(
+        &self,
+        spec: &StageSpec,
+        progress: &Progress,
+        task: Option<&Task>,
+    ) -> anyhow::Result<()> {
         self.put_back_others(spec)?;
         let files = self.files();
         let store = Store::new(&files);
@@ -44,15 +50,33 @@ impl Pipeline<'_> {
             sections.extend(self.left_to_a_person().map(|section| (LEFT, section)));
             store.save_text(Artifact::DeliveryReport, &with_sections(&report, &sections))?;
         }
+        self.settle_features(spec, progress, task)?;
+        Ok(())
+    }
+
+    /// Sets how far features are, from their tasks, the code behind them and what was run. True when
+    /// that changed the file.
+    pub(super) fn settle_features(
+        &self,
+        spec: &StageSpec,
+        progress: &Progress,
+        task: Option<&Task>,
+    ) -> anyhow::Result<bool> {
         if spec.stage < Stage::Coding {
-            return Ok(());
+            return Ok(false);
         }
+        let files = self.files();
+        let store = Store::new(&files);
         let before = store.features()?;
         let mut features = before.clone();
-        derive_feature_status(&mut features, &store.plan()?);
+        let (plan, code) = (store.plan()?, self.code_changes(task)?);
+        let baseline = self.baseline_of_change()?;
+        let has_code = has_code(&plan, &code, baseline.as_ref());
+        derive_feature_status(&mut features, &plan, &has_code);
+        let verified = self.verifies(progress.evidence.as_ref());
         for feature in &mut features.features {
             feature.status = match (spec.stage, feature.status) {
-                (Stage::Check, FeatureStatus::Implemented) => FeatureStatus::Verified,
+                (Stage::Check, FeatureStatus::Implemented) if verified => FeatureStatus::Verified,
                 (Stage::Delivery, FeatureStatus::Implemented | FeatureStatus::Verified) => {
                     FeatureStatus::Delivered
                 }
@@ -63,7 +87,7 @@ impl Pipeline<'_> {
         if features != before {
             store.save(Artifact::Features, &features)?;
         }
-        Ok(())
+        Ok(features != before)
     }
 
     /// Puts documents of other stages back that changed while a command of the actor ran: its tools
@@ -105,8 +129,7 @@ impl Pipeline<'_> {
         evidence: Option<&Evidence>,
     ) -> anyhow::Result<String> {
         let baseline = self.baseline_of_change()?;
-        let recorded = Recorded::at(self.env.git, &self.session.tip);
-        let exists = |path: &str| recorded.has(path);
+        let project = self.project_files()?;
         let order = self.session.order();
         let report = whole_session(
             &order,
@@ -114,11 +137,11 @@ impl Pipeline<'_> {
                 store: *store,
                 limits: &self.env.config.limits,
                 baseline: baseline.as_ref(),
-                exists: &exists,
+                files: &project,
                 evidence,
+                drafting: false,
             },
         );
-        recorded.heard()?;
         let mut out = format!("{MECHANICAL}\n\n");
         let runs = evidence.map(Evidence::lines).unwrap_or_default();
         if runs.is_empty() {
@@ -126,6 +149,12 @@ impl Pipeline<'_> {
         }
         for line in &runs {
             let _ = writeln!(out, "- {}", cell(line, LINE));
+        }
+        if !self.has_tests() {
+            out += "- no tests to run: no test command is configured, and none was found\n";
+        }
+        if !self.verifies(evidence) {
+            out += "- no feature is verified: the project's tests did not pass on this tree\n";
         }
         for line in &report.passed {
             let _ = writeln!(out, "- {}", cell(line, LINE));

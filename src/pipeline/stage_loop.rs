@@ -9,11 +9,11 @@
 //! asked twice about the same bytes.
 
 use super::Pipeline;
-use super::checks::{CheckInput, Recorded, secrets_found};
+use super::checks::{Check, CheckInput, secrets_found};
 use super::evidence::Evidence;
 use super::limit::{Why, Wish};
 use super::progress::Progress;
-use super::table::StageSpec;
+use super::table::{Approves, StageSpec};
 use crate::agent::Run;
 use crate::artifact::check::Report;
 use crate::artifact::{Feedback, Origin, Store};
@@ -64,6 +64,9 @@ impl Pipeline<'_> {
             && let Some(end) = self.code_is_wrong(spec, &mut evidence).await?
         {
             return Ok(end);
+        }
+        if spec.check == Check::Delivery {
+            self.something_to_deliver(spec)?;
         }
         let Some(mut progress) = self.take_up(spec)? else {
             let waiting = self.session.waiting();
@@ -188,6 +191,10 @@ impl Pipeline<'_> {
                 self.require_dependencies().await?;
             }
         }
+        // A person may have committed code that a task was waiting for.
+        if spec.approves == Approves::Tree && self.settle_features(spec, progress, None)? {
+            self.keep(spec, progress)?;
+        }
         let report = self.report(spec, progress)?;
         if report.is_ok() {
             return Ok(Turned::On);
@@ -215,21 +222,15 @@ impl Pipeline<'_> {
     pub(super) fn report(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Report> {
         let files = self.files();
         let baseline = self.baseline_of_change()?;
-        let drafted = self.env.workspace.written_paths();
-        let recorded = Recorded::at(self.env.git, &self.session.tip);
-        let exists = |path: &str| {
-            recorded.has(path)
-                || drafted.iter().any(|file| file == path) && self.env.workspace.exists(path)
-        };
+        let project = self.project_files()?;
         let mut report = spec.check.run(&CheckInput {
             store: Store::new(&files),
             limits: &self.env.config.limits,
             baseline: baseline.as_ref(),
-            exists: &exists,
+            files: &project,
             evidence: progress.evidence.as_ref(),
+            drafting: true,
         });
-        recorded.heard()?;
-        report.findings.extend(self.nothing_changed(spec)?);
         self.look_at_tests(spec, progress, &mut report)?;
         let leaks = self.recorder().leaks(&self.session.tip)?;
         if !leaks.is_empty() {

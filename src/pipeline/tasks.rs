@@ -1,5 +1,7 @@
 //! The tasks of the coding stage: one conversation and one commit each.
 
+use std::collections::BTreeSet;
+
 use super::Pipeline;
 use super::conversation::Part;
 use super::evidence::{self, Evidence};
@@ -7,8 +9,9 @@ use super::progress::Progress;
 use super::stage_loop::Turned;
 use super::summary;
 use super::table::{StageSpec, Work};
+use super::task_files::Left;
 use crate::artifact::check::task_order;
-use crate::artifact::{Store, Task, TaskStatus};
+use crate::artifact::{Plan, Store, Task, TaskStatus};
 use crate::event::Event;
 use crate::record::{Credit, DraftEnding, Recorded, TaskRecord};
 use crate::session::{CommittedFiles, tasks_taken_in};
@@ -92,23 +95,35 @@ impl Pipeline<'_> {
             progress.credit.merge(credit);
             return Ok(TaskEnd::Open);
         }
-        self.settle(spec, progress)?;
-        let evidence = self.evidence(progress.evidence.take(), &progress.checked).await?;
-        let record = TaskRecord {
+        self.settle(spec, progress, Some(task))?;
+        let left = self.left_to_others(task)?;
+        let mut body = summary::task_body(task, &self.task_item(task)?.feature, said);
+        if self.uncommitted_code()?.iter().all(|path| left.contains_key(path)) {
+            body = format!("{body}\n\n{}", self.held_elsewhere(task)?);
+        }
+        let mut record = TaskRecord {
             id: task.id.clone(),
             title: task.title.clone(),
-            body: summary::task_body(task, &self.task_item(task)?.feature, said),
+            body,
             feature: task.feature_id.clone(),
             credit,
-            checks: evidence::trailer(evidence.as_ref()),
-            evidence: evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
+            checks: String::new(),
+            evidence: Vec::new(),
+            left: left.keys().cloned().collect(),
         };
-        progress.evidence = evidence;
+        if left.is_empty() {
+            let evidence = self.evidence(progress.evidence.take(), &progress.checked).await?;
+            record.checks = evidence::trailer(evidence.as_ref());
+            record.evidence = evidence.as_ref().map(Evidence::digests).unwrap_or_default();
+            progress.evidence = evidence;
+        } else {
+            record.checks = self.not_run_on_a_part(&left);
+        }
         self.warn_of_bulk();
         match self.recorder().task(&self.session.tip, &record)? {
             Recorded::Done(commit) => {
                 let subject = format!("{} {}", task.id, task.title);
-                self.advance(&commit)?;
+                self.advance_leaving(&commit, &record.left)?;
                 self.env.sink.emit(Event::TaskCompleted {
                     task: task.id.clone(),
                     commit: commit.to_string(),
@@ -124,6 +139,20 @@ impl Pipeline<'_> {
                 self.refusal_feedback(spec, progress.iteration, &why)?;
                 Ok(TaskEnd::Refused)
             }
+        }
+    }
+
+    /// What is said of checks where files of other tasks lie beside those of the commit: what runs in
+    /// the working tree says nothing of the commit's own tree.
+    fn not_run_on_a_part(&self, left: &Left) -> String {
+        for (path, task) in left {
+            self.note(format!("{path} is left to the commit of {task}, which names it"));
+        }
+        let tasks: BTreeSet<&str> = left.values().map(String::as_str).collect();
+        let tasks = tasks.into_iter().collect::<Vec<_>>().join(", ");
+        match self.has_commands() {
+            true => format!("not run (files of {tasks} are written and not in this commit)"),
+            false => evidence::trailer(None),
         }
     }
 
@@ -158,16 +187,20 @@ impl Pipeline<'_> {
         }
         let files = self.files();
         let plan = Store::new(&files).plan()?;
+        let by_id = |id: &String| plan.tasks.iter().find(|task| task.id == *id);
+        Ok(self.open_tasks(&plan)?.iter().filter_map(by_id).cloned().collect())
+    }
+
+    /// Their ids.
+    pub(super) fn open_tasks(&self, plan: &Plan) -> anyhow::Result<Vec<String>> {
         let done = self.session.completed_tasks();
-        let order = task_order(&plan).unwrap_or_else(|_| {
+        let mut order = task_order(plan).unwrap_or_else(|_| {
             plan.tasks.iter().filter(|task| task.is_top_level()).map(|t| t.id.clone()).collect()
         });
         let mut elsewhere = self.completed_by_parent()?;
         elsewhere.extend(tasks_taken_in(self.env.git, &self.session)?);
-        let open =
-            |task: &&Task| !done.contains(&task.id.as_str()) && !elsewhere.contains(&task.id);
-        let by_id = |id: &String| plan.tasks.iter().find(|task| task.id == *id);
-        Ok(order.iter().filter_map(by_id).filter(open).cloned().collect())
+        order.retain(|id| !done.contains(&id.as_str()) && !elsewhere.contains(id));
+        Ok(order)
     }
 
     /// The tasks a change request began with as completed: their commits are its parent's.

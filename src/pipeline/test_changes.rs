@@ -15,7 +15,7 @@ use super::progress::Progress;
 use super::repository::{CONVENTION, CONVENTIONS};
 use super::table::{Approves, StageSpec};
 use crate::artifact::check::{Finding, Report};
-use crate::artifact::{Artifact, Store};
+use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::git::{Object, Oid};
 use crate::session::{Entry, Kind};
@@ -96,11 +96,10 @@ impl Pipeline<'_> {
         let files = self.files();
         let store = Store::new(&files);
         let plan = store.plan()?;
-        let promised: BTreeSet<&str> =
-            plan.tasks.iter().flat_map(|task| &task.files_to_create).map(|p| p.trim()).collect();
+        let planned: BTreeSet<&str> = plan.tasks.iter().flat_map(Task::files).collect();
         let mut added = changes.added;
         // The plan's files were passed by whoever passed the plan.
-        added.retain(|path| !promised.contains(path.as_str()));
+        added.retain(|path| !planned.contains(path.as_str()));
         if added.is_empty() {
             return Ok(());
         }

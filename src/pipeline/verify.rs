@@ -15,7 +15,8 @@ pub use tags::wrong_tags;
 
 use serde::Serialize;
 
-use super::checks::{CheckInput, Recorded};
+use super::checks::CheckInput;
+use super::project_files::ProjectFiles;
 use super::{scope, table};
 use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
@@ -135,14 +136,15 @@ impl Verify<'_> {
         let all = [Stage::Prd, Stage::Design, Stage::Plan];
         let done = session.done();
         let stages = if session.history.is_empty() { &all[..] } else { &done };
-        let recorded = Recorded::at(self.git, &session.tip);
+        let files = ProjectFiles::at(self.git, session, &session.tip, &store.plan()?)?;
         for &stage in stages {
             let report = table::row(stage).check.run(&CheckInput {
                 store,
                 limits: &self.config.limits,
                 baseline: baseline.as_ref(),
-                exists: &|path: &str| recorded.has(path),
+                files: &files,
                 evidence: None,
+                drafting: false,
             });
             for finding in report.findings {
                 let about = finding.about.unwrap_or_else(|| stage.to_string());
@@ -159,7 +161,6 @@ impl Verify<'_> {
                 }
             }
         }
-        recorded.heard()?;
         Ok(problems)
     }
 }

@@ -304,8 +304,10 @@ impl Recorder<'_> {
         task.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
         let subject = self.subject(Stage::Coding.name(), &format!("{} {}", task.id, task.title));
         let message = Message { subject, body: task.body.clone(), trailers };
+        let mut paths = self.changes()?;
+        paths.retain(|path| !task.left.contains(path));
         point("task.before-commit");
-        let recorded = self.commit(tip, &self.changes()?, &message)?;
+        let recorded = self.commit(tip, &paths, &message)?;
         point("task.after-commit");
         Ok(recorded)
     }
@@ -402,6 +404,8 @@ pub struct TaskRecord {
     pub checks: String,
     /// Each of its commands with how it ended, its log and its tree.
     pub evidence: Vec<String>,
+    /// Paths that are left to the commits of other tasks.
+    pub left: Vec<String>,
 }
 
 /// The command that gives an operation up.

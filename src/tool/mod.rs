@@ -3,6 +3,8 @@
 //! A tool's failure is an [`Answer`] the model can read, never the end of the run. A tool changes
 //! the working tree and [`Outcome`] only: it never talks to a model and never touches git.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 mod arguments;
@@ -25,7 +27,7 @@ pub use arguments::{fit, parse};
 pub use plain::{Args, Field, Plain};
 pub use registry::{all, call, find, plain_name, specs};
 
-use crate::artifact::{Feedback, IdFloors, Store};
+use crate::artifact::{Feedback, IdFloors, Plan, Store};
 use crate::config::Limits;
 use crate::model::{BoxFuture, ToolSpec};
 use crate::stage::{Role, Stage};
@@ -156,6 +158,8 @@ pub struct Context<'a> {
     pub ids: &'a mut IdFloors,
     /// The name of the code as it is in the working tree now, where there is one.
     pub code: &'a dyn Fn() -> Option<String>,
+    /// The tasks of the plan that there is code of the session behind, by id.
+    pub coded: &'a dyn Fn(&Plan) -> BTreeSet<String>,
     /// Who can be asked.
     pub person: &'a dyn Person,
     /// Stages before this one, which the model may want to go back to.

@@ -21,7 +21,9 @@ const DESCRIPTION: Field = Field::text("description", "");
 const FEATURE: Field = Field::text("feature_id", "");
 const COMPONENT: Field = Field::text("component_id", "");
 const DEPENDENCIES: Field = Field::texts("dependencies", "ids of tasks that come first");
-const FILES: Field = Field::texts("files_to_create", "paths that exist when it is done");
+const CREATES: Field = Field::texts("files_to_create", "new paths; they exist when it is done");
+const CHANGES: Field =
+    Field::texts("files_to_change", "paths that exist, or that an earlier task creates");
 const CRITERIA: Field = Field::texts("acceptance_criteria", "");
 const REASON: Field = Field::text("reason", "").required();
 const STATUS: &[&str] = &["pending", "in_progress", "completed", "blocked"];
@@ -37,7 +39,8 @@ static TOOLS: [Plain; 4] = [
             FEATURE.required(),
             COMPONENT.required(),
             DEPENDENCIES,
-            FILES,
+            CREATES,
+            CHANGES,
             CRITERIA.required(),
             Field::text("parent_id", "only for a sub-task: the task it is part of"),
         ],
@@ -55,7 +58,8 @@ static TOOLS: [Plain; 4] = [
             FEATURE,
             COMPONENT,
             DEPENDENCIES,
-            FILES,
+            CREATES,
+            CHANGES,
             CRITERIA,
         ],
         run: update_task,
@@ -101,9 +105,9 @@ fn create_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answ
         Created::Same(id) => return Ok(exists(&id)),
     };
     let text = format!("Created {} '{}'.", task.id, task.title);
-    let bare = task.is_top_level() && task.files_to_create.is_empty();
-    let hint = if bare { " It names no files_to_create." } else { "" };
+    let id = task.id.clone();
     plan.tasks.push(task);
+    let hint = hint(context, &plan, &id);
     context.store.save(Artifact::ImplementationPlan, &plan)?;
     Ok(Answer::ok(format!("{text}{hint} {}", standing(context, &plan)?)))
 }
@@ -151,7 +155,27 @@ fn update_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answ
         anyhow::bail!("tasks would wait for each other: {}", cycle.join(" → "));
     }
     context.store.save(Artifact::ImplementationPlan, &plan)?;
-    Ok(updated(&id, &changed))
+    let mut answer = updated(&id, &changed);
+    answer.text += &hint(context, &plan, &id);
+    Ok(answer)
+}
+
+/// What the plan's check would say of the files a task names.
+fn hint(context: &Context<'_>, plan: &Plan, id: &str) -> String {
+    let Some(task) = plan.tasks.iter().find(|task| task.id == id) else { return String::new() };
+    if task.is_top_level() && plan.files_of(id).next().is_none() {
+        return " It names no file: files_to_change or files_to_create.".to_owned();
+    }
+    let created = |path: &str| plan.tasks.iter().any(|task| task.creates().any(|p| p == path));
+    let unknown = |path: &&str| !created(path) && !context.workspace.has(path);
+    let unknown: Vec<&str> = task.changes().filter(unknown).collect();
+    if unknown.is_empty() {
+        return String::new();
+    }
+    format!(
+        " In files_to_change there must be no {}: it is not in the repository, and no task creates it.",
+        unknown.join(", ")
+    )
 }
 
 fn delete_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
@@ -198,7 +222,7 @@ fn update_task_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
             "{id} was done before and stays completed; say at the end what is wrong with it"
         );
         if status == TaskStatus::Completed {
-            let missing = missing_files(task, &|path| workspace.exists(path));
+            let missing = missing_files(task, &|path| workspace.has(path));
             anyhow::ensure!(
                 missing.is_empty(),
                 "{id} is not complete: {} must exist first (write_file)",
@@ -208,7 +232,8 @@ fn update_task_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
         task.status = status;
     }
     let mut features = context.store.features()?;
-    let changes = derive_feature_status(&mut features, &plan);
+    let coded = (context.coded)(&plan);
+    let changes = derive_feature_status(&mut features, &plan, &|task| coded.contains(&task.id));
     context.store.save(Artifact::ImplementationPlan, &plan)?;
     if !changes.is_empty() {
         context.store.save(Artifact::Features, &features)?;
@@ -228,8 +253,7 @@ fn update_task_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
 
 /// The files a task promised that are not there.
 fn missing_files(task: &Task, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
-    let files = task.files_to_create.iter().map(|path| path.trim());
-    files.filter(|path| !path.is_empty() && !exists(path)).map(str::to_owned).collect()
+    task.creates().filter(|path| !exists(path)).map(str::to_owned).collect()
 }
 
 fn resolve_all(context: &Context<'_>, fields: &mut Map<String, Value>) -> anyhow::Result<()> {

@@ -210,14 +210,16 @@ fn update_feature_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::R
     let status: FeatureStatus = args.get("new_status")?.unwrap_or_default();
     let mut all = context.store.features()?;
     if status == FeatureStatus::Implemented {
-        let tasks = context.store.plan()?.tasks;
-        let open = tasks.iter().filter(|task| {
-            task.is_top_level() && task.feature_id == id && task.status != TaskStatus::Completed
+        let plan = context.store.plan()?;
+        let coded = (context.coded)(&plan);
+        let open = plan.tasks.iter().filter(|task| {
+            let done = task.status == TaskStatus::Completed && coded.contains(&task.id);
+            task.is_top_level() && task.feature_id == id && !done
         });
         let open: Vec<_> = open.map(|task| task.id.as_str()).collect();
         anyhow::ensure!(
             open.is_empty(),
-            "{id} is implemented when its tasks are completed; open: {}",
+            "{id} is implemented when its tasks are completed, with code; open: {}",
             open.join(", ")
         );
     }

@@ -93,6 +93,7 @@ impl Bench {
             // One test's worth of memory, so that a context can own what it borrows.
             ids: Box::leak(Box::new(IdFloors::default())),
             code: &|| Some("code".to_owned()),
+            coded: &|plan| plan.tasks.iter().map(|task| task.id.clone()).collect(),
             person: self,
             earlier: &ORDER[..at],
             now: NOW,

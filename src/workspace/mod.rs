@@ -201,6 +201,12 @@ impl Workspace {
             .is_ok_and(|path| self.dir.metadata(path).is_ok_and(|meta| meta.is_file()))
     }
 
+    /// Whether a file or a folder is at this path; false for a path the guard would refuse.
+    pub fn has(&self, path: &str) -> bool {
+        self.resolve_entry(path, guard::Purpose::Look)
+            .is_ok_and(|path| self.dir.metadata(path).is_ok())
+    }
+
     /// The user's keys, which nothing a model reads or writes may hold.
     pub fn secrets(&self) -> &Secrets {
         self.commands.secrets()

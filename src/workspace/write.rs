@@ -135,6 +135,11 @@ impl Workspace {
         self.journal.borrow_mut().retain(|path| !paths.iter().any(|p| p == path))
     }
 
+    /// Forgets all paths but these.
+    pub fn forget_all_but(&self, paths: &[String]) -> anyhow::Result<()> {
+        self.journal.borrow_mut().retain(|path| paths.iter().any(|p| p == path))
+    }
+
     /// Forgets everything.
     pub fn clear_journal(&self) -> anyhow::Result<()> {
         self.journal.borrow_mut().retain(|_| false)

@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use crate::support::confinement::{Level, confinement};
-use crate::support::todo::task_work;
+use crate::support::todo::{self, task_work};
 use crate::support::{Reply, Sandbox, at};
 
 /// Has what `node_modules/.manifest` is a copy of.
@@ -177,8 +177,11 @@ fn without_dependencies_every_record_says_not_run() {
     for report in ["check_report.md", "delivery_report.md"] {
         let text = sandbox.artifact(report);
         assert!(text.contains(MISSING) && !text.contains("as before"), "{text}");
-        assert!(!text.contains("passed (npm"), "{text}");
+        assert!(!text.contains("passed (npm") && !text.contains("verified by"), "{text}");
     }
+    let features = ".cowork/sessions/todo/feature_list.json";
+    let features = sandbox.blob(&sandbox.stage_commit("check"), features);
+    assert!(!features.contains("verified"), "{features}");
     let actor = sandbox.server.requests_of("coding", "actor");
     assert!(actor[0].text().contains("- `npm test`: not run (dependencies missing)"));
     let tool = actor[1].tool_results().join("\n");
@@ -296,7 +299,17 @@ fn a_project_that_lacks_its_dependencies_takes_nothing_from_the_others() {
         sandbox.write(path, text);
     }
     sandbox.git(&["rm", "-q", "package.json", "package-lock.json"]);
+    // The session only edits what is there.
+    todo::TASKS.iter().for_each(|task| sandbox.write(task.2, "# nothing yet\n"));
     sandbox.commit_all("projects");
+    let plan = Reply::call("save_plan_doc", json!({"content": todo::plan()}));
+    let plan = (0..todo::TASKS.len()).fold(plan, |plan, index| {
+        let mut task = todo::task(index);
+        task["files_to_change"] = task["files_to_create"].take();
+        task["files_to_create"] = json!([]);
+        plan.and("create_task", task)
+    });
+    sandbox.server.on(at("plan", "actor").turn(1), plan);
     paste(&sandbox, "mkdir -p ~/.cargo/registry; cksum <Cargo.lock >~/.cargo/registry/have");
     let calls = json!({"command": "cargo build && echo BUILT"});
     first_task(&sandbox, &[Reply::call("run_command", calls)]);
@@ -311,8 +324,13 @@ fn a_project_that_lacks_its_dependencies_takes_nothing_from_the_others() {
     assert!(actor[1].tool_results().join("\n").contains("BUILT"));
     let passed = "passed (cargo build, cargo test, cargo clippy)";
     assert_eq!(sandbox.trailers(&sandbox.stage_commit("coding"))["Cowork-Checks"], [passed]);
-    assert!(sandbox.artifact("delivery_report.md").contains(passed));
+    let changed = ["diff", "--name-status", "main", "cowork/todo", "--", ":!.cowork"];
+    assert!(sandbox.git(&changed).lines().all(|line| line.starts_with("M\t")));
+    let report = sandbox.artifact("delivery_report.md");
+    assert!(report.contains(passed) && report.contains("verified by the check"), "{report}");
     sandbox.cowork(&["merge"]).exits(0);
+    assert_eq!(sandbox.git(&["rev-parse", "--abbrev-ref", "HEAD"]), "main");
+    assert_eq!(sandbox.read("todo.sh"), todo::code_of("TASK-005"));
     sandbox.assert_sound();
 }
 
@@ -370,7 +388,7 @@ fn the_base_is_measured_again_also_when_the_code_was_changed_since() {
         let coding = sandbox.stage_commit("coding");
         let as_before = "failed (npm test, exit 1, as before)";
         assert_eq!(sandbox.trailers(&coding)["Cowork-Checks"], [as_before]);
-        assert!(crate::support::todo::TASKS.iter().all(|task| sandbox.exists(task.2)));
+        assert!(todo::TASKS.iter().all(|task| sandbox.exists(task.2)));
         sandbox.assert_sound();
     }
 }
@@ -392,7 +410,7 @@ fn what_the_sandbox_refuses_is_not_run_and_never_as_before() {
     let delete = Reply::call("delete_file", json!({"path": "lib/bad.txt"}));
     sandbox.server.on(at("coding", "actor").iteration(2).turn(1), delete);
     sandbox.server.on(at("coding", "actor").iteration(2).turn(2), Reply::text("Fixed."));
-    let approve = crate::support::todo::approve();
+    let approve = todo::approve();
     sandbox.server.on(at("coding", "critic").iteration(2), approve);
     let told = sandbox.auto(&[]).exits(0).stderr;
     assert!(told.contains("newly failing: bad"), "{told}");
@@ -418,7 +436,7 @@ fn a_model_cannot_hide_a_failure_behind_the_sandbox() {
     let fine = write("suite.sh", "echo fine\n");
     sandbox.server.on(at("coding", "actor").iteration(3).turn(1), fine);
     sandbox.server.on(at("coding", "actor").iteration(3).turn(2), Reply::text("Fixed."));
-    let approve = crate::support::todo::approve();
+    let approve = todo::approve();
     sandbox.server.on(at("coding", "critic").iteration(3), approve);
     sandbox.auto(&["--stop-after", "coding"]).exits(0);
     let coding = sandbox.stage_commit("coding");

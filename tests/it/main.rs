@@ -28,7 +28,10 @@ mod codebase;
 mod coding;
 mod critic;
 #[cfg(unix)]
+mod deliver;
+#[cfg(unix)]
 mod dependencies;
+#[cfg(unix)]
 mod disk;
 #[cfg(unix)]
 mod edit;
@@ -74,6 +77,7 @@ mod preflight;
 mod replay;
 mod repos;
 mod review;
+mod rules;
 mod secrets;
 mod size;
 mod status;

@@ -1,8 +1,8 @@
 //! The documents that have no records of their own: idea, check report, delivery report; and the
 //! change request.
 
-use super::tasks::{missing_file, promised};
-use super::{Baseline, Finding, Report};
+use super::code::{CodeChanges, something_changed};
+use super::{Finding, Report};
 use crate::artifact::{Artifact, Store};
 
 /// Words below which a document says nothing.
@@ -49,30 +49,11 @@ pub fn check_report(store: &Store<'_>) -> Report {
     report
 }
 
-/// Checks that there is something to deliver: the files the plan promised exist (`exists` gets
-/// their paths), and the report begins with a title for the pull request. In a patch session
-/// (`added`) only what its own tasks promised must be there, since a change may remove files.
-pub fn delivery(
-    store: &Store<'_>,
-    exists: &dyn Fn(&str) -> bool,
-    added: Option<&Baseline>,
-) -> Report {
+/// Checks that there is something to deliver, and that the report begins with a title for the pull
+/// request and a summary. What the plan promised is coding's business: here nothing can be written.
+pub fn delivery(store: &Store<'_>, code: &CodeChanges) -> Report {
     let mut report = Report::default();
-    let plan = report.load(store.plan());
-    let promised = promised(&plan, added);
-    report.rule(&format!("{} planned files exist", promised.len()), |report| {
-        for (task, path) in &promised {
-            if !exists(path) {
-                report.find(missing_file(task, path));
-            }
-        }
-        if promised.is_empty() && added.is_none() {
-            report.find(
-                Finding::missing("nothing-to-deliver", "the plan promised no files at all")
-                    .critical(),
-            );
-        }
-    });
+    something_changed(&mut report, code);
     if let Some(text) = report.document(store, Artifact::DeliveryReport) {
         report.rule("the report's first line is a title", |report| {
             if pr_title(&text).is_none() {
@@ -90,9 +71,9 @@ pub fn delivery(
                 report.find(
                     Finding::missing(
                         "delivery-summary",
-                        "delivery_report.md has no summary: a reviewer begins there",
+                        "delivery_report.md does not begin with a summary after its title: a reviewer begins there",
                     )
-                    .fix("after the title, a section '## Summary': what a user can do now, how to try it"),
+                    .fix("after the title, a section '## Summary' with text in it: what a user can do now, how to try it"),
                 );
             }
         });
@@ -143,13 +124,15 @@ pub fn triage(store: &Store<'_>) -> Report {
     report
 }
 
-/// Whether there is a heading `Summary` with something under it.
+/// Whether text follows the title, under a heading of its own or none. What the heading says depends
+/// on the language.
 fn has_summary(report: &str) -> bool {
-    let is_heading = |line: &str| line.starts_with('#') || line.starts_with("**");
-    let name = |line: &str| line.trim_matches(['#', '*', ':', ' ']).to_lowercase();
-    let mut lines = report.lines().map(str::trim).filter(|line| !line.is_empty());
-    let found = lines.any(|line| is_heading(line) && name(line) == "summary");
-    found && lines.next().is_some_and(|line| !line.starts_with('#'))
+    let bold = |line: &str| line.starts_with("**") && line.trim_end_matches(':').ends_with("**");
+    let is_heading = |line: &str| line.starts_with('#') || bold(line);
+    let lines = report.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut after = lines.skip(1).peekable();
+    after.next_if(|line| is_heading(line));
+    after.next().is_some_and(|line| !is_heading(line))
 }
 
 /// The pull-request title a report begins with, without Markdown; `None` when its first line is
@@ -214,6 +197,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::artifact::Severity;
     use crate::artifact::check::testing::Memory;
 
     fn codes(report: &Report) -> Vec<&'static str> {
@@ -232,20 +216,29 @@ mod tests {
     }
 
     #[test]
-    fn delivery_needs_every_planned_file() {
+    fn delivery_needs_a_change_and_a_report_in_any_language() {
         let files = Memory::valid();
         let store = Store::new(&files);
-        files.put(Artifact::DeliveryReport, "# Add a todo list\n\n## Summary\n");
-        assert_eq!(codes(&delivery(&store, &|_| true, None)), ["delivery-summary"]);
-        files.put(Artifact::DeliveryReport, "# Add a todo list\n\n**Summary:**\nIt lists.\n");
-        assert!(delivery(&store, &|_| true, None).is_ok());
-        let report = delivery(&store, &|path| path != "src/2.rs", None);
-        assert_eq!(codes(&report), ["missing-file"]);
-        assert_eq!(report.findings[0].about.as_deref(), Some("TASK-002"));
-        let baseline = Baseline::of(&store).unwrap();
-        assert!(delivery(&store, &|_| false, Some(&baseline)).is_ok());
+        let changed = ["calc.rs".to_owned()];
+        let code = CodeChanges { now: changed.into(), ..CodeChanges::default() };
+        for (text, missing) in [
+            ("# Add a todo list\n\n## Summary\n", true),
+            ("# Add a todo list\n\n## Summary\n\n## Changes\n- one\n", true),
+            ("# Add a todo list\n", true),
+            ("# Add a todo list\n\n**Summary:**\nIt lists.\n", false),
+            ("# Aufgaben hinzufügen\n\n## Zusammenfassung\nEs listet.\n", false),
+            ("Add a todo list\n\nIt lists.\n\n## Changes\n", false),
+        ] {
+            files.put(Artifact::DeliveryReport, text);
+            let expected: &[&str] = if missing { &["delivery-summary"] } else { &[] };
+            assert_eq!(codes(&delivery(&store, &code)), expected, "{text}");
+        }
+        // What the plan promised is not looked at here.
         files.put(Artifact::ImplementationPlan, "{}");
-        assert_eq!(codes(&delivery(&store, &|_| true, None)), ["nothing-to-deliver"]);
+        assert!(delivery(&store, &code).is_ok());
+        let report = delivery(&store, &CodeChanges::default());
+        assert_eq!(codes(&report), ["nothing-changed"]);
+        assert_eq!(report.findings[0].severity, Severity::Critical);
     }
 
     #[test]

@@ -9,20 +9,24 @@ use std::collections::BTreeSet;
 use super::{Artifact, Feedback, FeedbackType, IdKind, Origin, Severity, Store};
 use crate::stage::Stage;
 
+mod code;
 mod documents;
 mod ids;
 mod order;
+mod planned_files;
 mod records;
 mod repeats;
 mod tasks;
 mod words;
 
+pub use code::{CodeChanges, nothing_changed};
 pub use documents::{check_report, delivery, idea, pr_title, triage};
 pub use ids::mentioned_ids;
 pub use order::task_order;
+pub use planned_files::planned_files;
 pub use records::{design, prd};
 pub use repeats::{Alike, Circle, circle, made_before, similarity};
-pub use tasks::{coding, derive_feature_status, plan};
+pub use tasks::{coding, derive_feature_status, has_code, plan};
 pub use words::word_evidence;
 
 pub(crate) use ids::{known_ids, same_id};

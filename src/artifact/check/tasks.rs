@@ -1,6 +1,8 @@
 //! Tasks: complete, traced, in an order without cycles; and what their status says about features.
 
+use super::code::{CodeChanges, something_changed, tasks_changed_something};
 use super::order::{find_cycle, task_order};
+use super::planned_files::{missing_file, promised};
 use super::records::{blank, incomplete};
 use super::{Baseline, Finding, Report, ids};
 use crate::artifact::{
@@ -37,11 +39,13 @@ pub fn plan(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Rep
     report
 }
 
-/// Checks that coding is done: every top-level task completed, with the files it promised, and
-/// features say so. `exists` and `added` as in [`super::delivery`].
+/// Checks that coding is done: every top-level task completed, with the files it promised and a
+/// change of its own, and features say so. `exists` says whether a file is there now; in a patch
+/// session (`added`) only its own tasks count.
 pub fn coding(
     store: &Store<'_>,
     exists: &dyn Fn(&str) -> bool,
+    code: &CodeChanges,
     added: Option<&Baseline>,
 ) -> Report {
     let mut report = Report::default();
@@ -63,8 +67,11 @@ pub fn coding(
             }
         }
     });
+    something_changed(&mut report, code);
+    tasks_changed_something(&mut report, &plan, exists, code, added);
     report.rule("feature status follows its tasks", |report| {
-        for change in derive_feature_status(&mut features, &plan) {
+        let has_code = has_code(&plan, code, added);
+        for change in derive_feature_status(&mut features, &plan, &has_code) {
             let id = change.split(' ').next().unwrap_or_default().to_owned();
             report.find(
                 Finding::wrong("feature-status", format!("by its tasks, {change}")).about(id),
@@ -102,24 +109,6 @@ fn open_tasks(plan: &Plan) -> Vec<Finding> {
     told.filter(|(at, task)| *at == 0 || task.status != TaskStatus::Pending).map(finding).collect()
 }
 
-/// The files the tasks are to create. In a patch session only its own tasks count, since a change
-/// may remove files.
-pub(crate) fn promised<'a>(plan: &'a Plan, added: Option<&Baseline>) -> Vec<(&'a Task, &'a str)> {
-    let tasks = plan.tasks.iter().filter(|task| added.is_none_or(|known| !known.has(&task.id)));
-    let files = tasks.flat_map(|task| task.files_to_create.iter().map(move |f| (task, f.trim())));
-    files.filter(|(_, path)| !path.is_empty()).collect()
-}
-
-pub(crate) fn missing_file(task: &Task, path: &str) -> Finding {
-    Finding::missing(
-        "missing-file",
-        format!("{path}, promised by {}, is not among the files of this session", task.id),
-    )
-    .critical()
-    .fix("write it in coding, or correct files_to_create in the plan")
-    .about(&task.id)
-}
-
 /// The form of every task, what it names, and its dependencies.
 pub(crate) fn tasks_of(plan: &Plan, features: &FeatureList, design: &DesignSpec) -> Report {
     let mut report = Report::default();
@@ -136,14 +125,6 @@ pub(crate) fn tasks_of(plan: &Plan, features: &FeatureList, design: &DesignSpec)
             incomplete(report, "incomplete-task", &task.id, &empty);
             traced(report, task, features, design);
             nested(report, task, &ids);
-            let may_create = task.is_top_level() && !task.is_from_review();
-            if may_create && blank(&task.files_to_create) && !says_no_new_files(task) {
-                report.find(
-                    Finding::missing("task-without-files", format!("{} names no files", task.id))
-                        .fix("set files_to_create, or say in the description which existing files it changes")
-                        .about(&task.id),
-                );
-            }
         }
     });
     report.rule("no dependency cycle", |report| dependencies(report, plan));
@@ -193,14 +174,6 @@ fn nested(report: &mut Report, task: &Task, ids: &[&str]) {
     }
 }
 
-/// A task that only changes what is there has nothing to create; its description must say so.
-fn says_no_new_files(task: &Task) -> bool {
-    let text = format!("{} {}", task.title, task.description).to_lowercase();
-    ["no new file", "no file", "existing", "modif", "updat", "chang", "edit", "extend", "remov"]
-        .iter()
-        .any(|word| text.contains(word))
-}
-
 fn dependencies(report: &mut Report, plan: &Plan) {
     for task in &plan.tasks {
         for id in &task.dependencies {
@@ -232,10 +205,24 @@ fn dependencies(report: &mut Report, plan: &Plan) {
     }
 }
 
-/// Sets each feature's status from its tasks: implemented when all are completed, in progress when
-/// one is begun or done, else planned. Verified and delivered stay, as do features without tasks.
+/// Whether there is code behind a task, for [`derive_feature_status`]: what was there before a change
+/// request began (`added`) has its code in its parent.
+pub fn has_code<'a>(
+    plan: &'a Plan,
+    code: &'a CodeChanges,
+    added: Option<&'a Baseline>,
+) -> impl Fn(&Task) -> bool + 'a {
+    move |task| added.is_some_and(|known| known.has(&task.id)) || code.stands_behind(plan, task)
+}
+
+/// Sets each feature's status from its tasks: implemented when all are completed and there is code
+/// behind each (`has_code`), in progress when one is begun or done, else planned. Verified and delivered stay, as do features without tasks.
 /// Returns the changes, such as `FEAT-001 is implemented`.
-pub fn derive_feature_status(features: &mut FeatureList, plan: &Plan) -> Vec<String> {
+pub fn derive_feature_status(
+    features: &mut FeatureList,
+    plan: &Plan,
+    has_code: &dyn Fn(&Task) -> bool,
+) -> Vec<String> {
     let mut changes = Vec::new();
     for feature in &mut features.features {
         let mut tasks =
@@ -243,11 +230,12 @@ pub fn derive_feature_status(features: &mut FeatureList, plan: &Plan) -> Vec<Str
         if feature.status >= FeatureStatus::Verified || tasks.peek().is_none() {
             continue;
         }
-        let status: Vec<_> = tasks.map(|task| task.status).collect();
-        let begun = |s: &TaskStatus| matches!(s, TaskStatus::InProgress | TaskStatus::Completed);
-        let (derived, name) = if status.iter().all(|s| *s == TaskStatus::Completed) {
+        let tasks: Vec<&Task> = tasks.collect();
+        let begun = |t: &&Task| matches!(t.status, TaskStatus::InProgress | TaskStatus::Completed);
+        let done = |t: &&Task| t.status == TaskStatus::Completed && has_code(t);
+        let (derived, name) = if tasks.iter().all(done) {
             (FeatureStatus::Implemented, "implemented")
-        } else if status.iter().any(begun) {
+        } else if tasks.iter().any(begun) {
             (FeatureStatus::InProgress, "in_progress")
         } else {
             (FeatureStatus::Planned, "planned")
@@ -271,6 +259,8 @@ pub(crate) const fn status_name(status: TaskStatus) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::json;
 
     use super::*;
@@ -306,10 +296,7 @@ mod tests {
         files.edit(Artifact::ImplementationPlan, |v| {
             v["tasks"][0]["feature_id"] = json!("FEAT-009");
             v["tasks"][1]["component_id"] = json!("");
-            v["tasks"][2]["files_to_create"] = json!([]);
             v["tasks"][3]["dependencies"] = json!(["TASK-099"]);
-            v["tasks"][4]["files_to_create"] = json!([]);
-            v["tasks"][4]["description"] = json!("extends src/1.rs, no new files");
             for id in ["TASK-001.1.1.1", "TASK-001.1"] {
                 v["tasks"].as_array_mut().unwrap().push(json!({"id": id, "title": "s"}));
             }
@@ -320,7 +307,6 @@ mod tests {
             [
                 "untraced-task",
                 "untraced-task",
-                "task-without-files",
                 "sub-task-too-deep",
                 "sub-task-without-parent",
                 "unknown-dependency"
@@ -332,7 +318,9 @@ mod tests {
     fn coding_is_done_when_every_task_is() {
         let files = Memory::valid();
         let store = Store::new(&files);
-        let report = coding(&store, &|_| true, None);
+        let changed: BTreeSet<String> = (1..6).map(|n| format!("src/{n}.rs")).collect();
+        let code = CodeChanges { now: changed.clone(), touched: changed, ..CodeChanges::default() };
+        let report = coding(&store, &|_| true, &code, None);
         assert_eq!(codes(&report), ["open-task"]);
         let told = &report.findings[0].details;
         assert!(
@@ -341,7 +329,7 @@ mod tests {
         );
         assert!(told.ends_with("TASK-005 come after it and were not begun"), "{told}");
         files.edit(Artifact::ImplementationPlan, |v| v["tasks"][3]["status"] = json!("blocked"));
-        let report = coding(&store, &|_| true, None);
+        let report = coding(&store, &|_| true, &code, None);
         assert_eq!(codes(&report), ["open-task"; 2]);
         assert!(report.findings[1].details.contains("TASK-004"), "{report:?}");
         files.edit(Artifact::ImplementationPlan, |v| {
@@ -351,12 +339,21 @@ mod tests {
                 .iter_mut()
                 .for_each(|t| t["status"] = json!("completed"));
         });
-        assert_eq!(codes(&coding(&store, &|_| true, None)), ["feature-status"; 2]);
+        assert_eq!(codes(&coding(&store, &|_| true, &code, None)), ["feature-status"; 2]);
         files.edit(Artifact::Features, |v| {
             v["features"][0]["status"] = json!("implemented");
             v["features"][1]["status"] = json!("verified");
         });
-        assert!(coding(&store, &|_| true, None).is_ok());
+        assert!(coding(&store, &|_| true, &code, None).is_ok());
+        let report = coding(&store, &|path| path != "src/2.rs", &code, None);
+        assert_eq!(codes(&report), ["missing-file"]);
+        assert_eq!(report.findings[0].about.as_deref(), Some("TASK-002"));
+        // Where nothing was changed, nothing is implemented.
+        let report = coding(&store, &|_| true, &CodeChanges::default(), None);
+        assert_eq!(codes(&report), ["nothing-changed", "feature-status"]);
+        let baseline = Baseline::of(&store).unwrap();
+        let report = coding(&store, &|_| false, &CodeChanges::default(), Some(&baseline));
+        assert_eq!(codes(&report), ["nothing-changed"]);
     }
 
     #[test]
@@ -364,13 +361,20 @@ mod tests {
         let files = Memory::valid();
         let store = Store::new(&files);
         let (mut plan, mut features) = (store.plan().unwrap(), store.features().unwrap());
-        assert!(derive_feature_status(&mut features, &plan).is_empty());
+        let coded = |task: &Task| task.id != "TASK-002";
+        let all = |_: &Task| true;
+        assert!(derive_feature_status(&mut features, &plan, &all).is_empty());
         plan.tasks[0].status = TaskStatus::Completed;
-        assert_eq!(derive_feature_status(&mut features, &plan), ["FEAT-001 is in_progress"]);
+        assert_eq!(derive_feature_status(&mut features, &plan, &all), ["FEAT-001 is in_progress"]);
         plan.tasks[1].status = TaskStatus::Completed;
-        assert_eq!(derive_feature_status(&mut features, &plan), ["FEAT-001 is implemented"]);
+        assert!(derive_feature_status(&mut features, &plan, &coded).is_empty());
+        assert_eq!(derive_feature_status(&mut features, &plan, &all), ["FEAT-001 is implemented"]);
+        assert_eq!(
+            derive_feature_status(&mut features, &plan, &coded),
+            ["FEAT-001 is in_progress"]
+        );
         features.features[0].status = FeatureStatus::Delivered;
         plan.tasks[0].status = TaskStatus::Pending;
-        assert!(derive_feature_status(&mut features, &plan).is_empty());
+        assert!(derive_feature_status(&mut features, &plan, &all).is_empty());
     }
 }

@@ -52,6 +52,25 @@ impl Pipeline<'_> {
         }
     }
 
+    /// Whether any of the project's commands is known.
+    pub(in crate::pipeline) fn has_commands(&self) -> bool {
+        !self.commands_to_run().is_empty()
+    }
+
+    /// Whether a test command is known.
+    pub(in crate::pipeline) fn has_tests(&self) -> bool {
+        self.commands_to_run().iter().any(|(which, _)| *which == Which::Test)
+    }
+
+    /// Whether what was run shows that features work: the tests passed or, where there are none to
+    /// run, the build did. What was not run shows nothing.
+    pub(in crate::pipeline) fn verifies(&self, evidence: Option<&Evidence>) -> bool {
+        let commands = self.commands_to_run();
+        let known = |which| commands.iter().any(|(other, _)| *other == which);
+        let shows = if known(Which::Test) { Which::Test } else { Which::Build };
+        !known(shows) || evidence.is_some_and(|evidence| evidence.passed(shows))
+    }
+
     pub(super) fn commands_to_run(&self) -> Vec<(Which, String)> {
         let own = (self.env.commands)();
         let all = [(Which::Build, own.build), (Which::Test, own.test), (Which::Lint, own.lint)];

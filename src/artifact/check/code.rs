@@ -1,0 +1,156 @@
+//! What a session's code says of its tasks: whether anything was changed at all, and whether a task
+//! that is completed has changed something.
+
+use std::collections::BTreeSet;
+
+use super::{Baseline, Finding, Report};
+use crate::artifact::{Plan, Task, TaskStatus};
+
+/// What a session has changed outside `.cowork`, by its commits and, while it is being written, the
+/// draft in the working tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeChanges {
+    /// Paths that are not as the session found them.
+    pub now: BTreeSet<String>,
+    /// Those, and what its commits changed on the way.
+    pub touched: BTreeSet<String>,
+    /// Tasks whose own commit changed code.
+    pub tasks: BTreeSet<String>,
+}
+
+impl CodeChanges {
+    /// Whether there is code of the session behind a top-level task: its own commit changed some, or
+    /// one of the files it names was changed by another. A task that names no file has what the
+    /// session has.
+    pub fn stands_behind(&self, plan: &Plan, task: &Task) -> bool {
+        if self.tasks.contains(&task.id) {
+            return true;
+        }
+        let mut files = plan.files_of(&task.id).peekable();
+        match files.peek() {
+            None => !self.now.is_empty(),
+            Some(_) => files.any(|file| self.touches(file)),
+        }
+    }
+
+    /// Whether a file, or one in this folder, was changed.
+    pub fn touches(&self, path: &str) -> bool {
+        self.touched.contains(path) || {
+            let folder = format!("{path}/");
+            let mut from = self.touched.range(folder.clone()..);
+            from.next().is_some_and(|file| file.starts_with(&folder))
+        }
+    }
+}
+
+/// A session that leaves everything outside `.cowork` as it was has nothing to deliver.
+pub(super) fn something_changed(report: &mut Report, code: &CodeChanges) {
+    report.rule("files outside .cowork are changed", |report| {
+        if code.now.is_empty() {
+            report.find(nothing_changed());
+        }
+    });
+}
+
+/// The finding that there is nothing to deliver.
+pub fn nothing_changed() -> Finding {
+    Finding::missing(
+        "nothing-changed",
+        "this session changes no file outside .cowork, so there is nothing to deliver",
+    )
+    .critical()
+    .fix("make the change in the project's files; if there is nothing to do or something is in the way, say so with request_human_review")
+}
+
+/// A completed task left with nothing is one whose files no commit of the session touches. Where a
+/// file it promised is missing (`exists`), that says it already.
+pub(super) fn tasks_changed_something(
+    report: &mut Report,
+    plan: &Plan,
+    exists: &dyn Fn(&str) -> bool,
+    code: &CodeChanges,
+    added: Option<&Baseline>,
+) {
+    report.rule("completed tasks changed files", |report| {
+        // That nothing was changed at all is said once.
+        if code.now.is_empty() {
+            return;
+        }
+        let done = |task: &&Task| task.is_top_level() && task.status == TaskStatus::Completed;
+        let own = |task: &&Task| added.is_none_or(|known| !known.has(&task.id));
+        for task in plan.tasks.iter().filter(done).filter(own) {
+            if code.stands_behind(plan, task) || !task.creates().all(exists) {
+                continue;
+            }
+            let files: Vec<&str> = plan.files_of(&task.id).collect();
+            report.find(
+                Finding::missing(
+                    "task-without-change",
+                    format!(
+                        "{} is completed, but no commit of this session changes {}",
+                        task.id,
+                        files.join(" or ")
+                    ),
+                )
+                .fix("make the change the task asks for, in the files it names")
+                .about(&task.id),
+            );
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(id: &str, files: &[&str]) -> Task {
+        Task {
+            id: id.to_owned(),
+            files_to_change: files.iter().map(|file| (*file).to_owned()).collect(),
+            status: TaskStatus::Completed,
+            ..Task::default()
+        }
+    }
+
+    fn set(items: &[&str]) -> BTreeSet<String> {
+        items.iter().map(|item| (*item).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_task_has_code_by_its_own_commit_or_by_its_files() {
+        let tasks = vec![
+            task("TASK-001", &["./a.rs"]),
+            task("TASK-002", &["b.rs", "tests/"]),
+            task("TASK-003", &["c.rs"]),
+            task("TASK-004", &[]),
+            task("TASK-005", &[]),
+            task("TASK-005.1", &["d.rs"]),
+        ];
+        let plan = Plan { tasks, ..Plan::default() };
+        let code = CodeChanges {
+            now: set(&["a.rs"]),
+            touched: set(&["a.rs", "tests/b.rs", "tests.rs"]),
+            tasks: set(&["TASK-003"]),
+        };
+        let with: Vec<bool> =
+            plan.tasks.iter().map(|task| code.stands_behind(&plan, task)).collect();
+        assert_eq!(with, [true, true, true, true, false, false]);
+        let mut report = Report::default();
+        tasks_changed_something(&mut report, &plan, &|_| true, &code, None);
+        assert_eq!(report.findings.len(), 1, "{report:?}");
+        assert_eq!(
+            report.findings[0].details,
+            "TASK-005 is completed, but no commit of this session changes d.rs"
+        );
+        let known = Baseline { ids: set(&["TASK-005"]), plans: true };
+        let mut report = Report::default();
+        tasks_changed_something(&mut report, &plan, &|_| true, &code, Some(&known));
+        assert!(report.is_ok());
+        // Nothing at all is one finding.
+        let mut report = Report::default();
+        something_changed(&mut report, &CodeChanges::default());
+        tasks_changed_something(&mut report, &plan, &|_| true, &CodeChanges::default(), None);
+        assert_eq!(report.findings.len(), 1);
+        assert_eq!(report.findings[0].code, "nothing-changed");
+    }
+}

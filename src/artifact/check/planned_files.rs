@@ -1,0 +1,168 @@
+//! The files tasks name: at least one each, what is to be changed exists, what is to be created is
+//! there in the end.
+
+use super::{Baseline, Finding, Report};
+use crate::artifact::check::task_order;
+use crate::artifact::{Plan, Store, Task};
+
+/// Checks the files a plan in the making names; `known` says whether a path is in the repository. In a
+/// change request (`added`) the tasks of its parent are done. It is not asked again of a plan that
+/// was approved: code may have gone other ways since, and older plans name no file to change.
+pub fn planned_files(
+    store: &Store<'_>,
+    known: &dyn Fn(&str) -> bool,
+    added: Option<&Baseline>,
+) -> Report {
+    let mut report = Report::default();
+    let plan = report.load(store.plan());
+    report.rule("every task names a file", |report| named(report, &plan, added));
+    report.rule("files to change exist or are created before", |report| {
+        to_change_exist(report, &plan, known, added);
+    });
+    report
+}
+
+/// Each top-level task names a file, itself or in a sub-task; nobody has planned those that answer
+/// reviewers.
+fn named(report: &mut Report, plan: &Plan, added: Option<&Baseline>) {
+    let planned = plan.tasks.iter().filter(|task| task.is_top_level() && !task.is_from_review());
+    let own = planned.filter(|task| added.is_none_or(|known| !known.has(&task.id)));
+    for task in own.filter(|task| plan.files_of(&task.id).next().is_none()) {
+        report.find(
+            Finding::missing("task-without-files", format!("{} names no file", task.id))
+                .fix(
+                    "set files_to_change (files that exist, or that an earlier task creates) or \
+                     files_to_create (new files)",
+                )
+                .about(&task.id),
+        );
+    }
+}
+
+/// A file that is to be changed is in the repository, or a task that comes before creates it. A file to
+/// be created may exist: it is there in the end, which is all that is asked of it.
+fn to_change_exist(
+    report: &mut Report,
+    plan: &Plan,
+    known: &dyn Fn(&str) -> bool,
+    added: Option<&Baseline>,
+) {
+    let order = task_order(plan).unwrap_or_else(|_| {
+        plan.tasks.iter().filter(|task| task.is_top_level()).map(|t| t.id.clone()).collect()
+    });
+    let place = |task: &Task| {
+        let top = task.id.split('.').next().unwrap_or_default();
+        order.iter().position(|id| id == top)
+    };
+    for task in plan.tasks.iter().filter(|t| added.is_none_or(|known| !known.has(&t.id))) {
+        for path in task.changes().filter(|path| !known(path)) {
+            let creates = |other: &&Task| other.creates().any(|file| file == path);
+            let mut creators = plan.tasks.iter().filter(creates).peekable();
+            let finding = match creators.peek().copied() {
+                None => Finding::wrong(
+                    "unknown-file",
+                    format!(
+                        "{} is to change {path}, which is not in the repository, and no earlier task creates it",
+                        task.id
+                    ),
+                )
+                .fix("correct the path; a new file belongs into files_to_create"),
+                Some(_) if creators.clone().any(|c| place(c) <= place(task)) => continue,
+                Some(later) => Finding::wrong(
+                    "unknown-file",
+                    format!("{} is to change {path}, which {} creates later", task.id, later.id),
+                )
+                .fix(format!("let {} depend on {}", task.id, later.id)),
+            };
+            report.find(finding.about(&task.id));
+        }
+    }
+}
+
+/// The files the tasks are to create. In a patch session only its own tasks count, since a change
+/// may remove files.
+pub(super) fn promised<'a>(plan: &'a Plan, added: Option<&Baseline>) -> Vec<(&'a Task, &'a str)> {
+    let tasks = plan.tasks.iter().filter(|task| added.is_none_or(|known| !known.has(&task.id)));
+    tasks.flat_map(|task| task.creates().map(move |file| (task, file))).collect()
+}
+
+pub(super) fn missing_file(task: &Task, path: &str) -> Finding {
+    Finding::missing(
+        "missing-file",
+        format!("{path}, promised by {}, is not among the files of this session", task.id),
+    )
+    .critical()
+    .fix("write it; if the plan is wrong about it, say so with request_replanning")
+    .about(&task.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(id: &str, create: &[&str], change: &[&str], needs: &[&str]) -> Task {
+        let owned = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect();
+        Task {
+            id: id.to_owned(),
+            files_to_create: owned(create),
+            files_to_change: owned(change),
+            dependencies: owned(needs),
+            ..Task::default()
+        }
+    }
+
+    fn found(check: impl FnOnce(&mut Report)) -> Vec<String> {
+        let mut report = Report::default();
+        check(&mut report);
+        report.findings.into_iter().map(|finding| finding.details).collect()
+    }
+
+    #[test]
+    fn a_task_names_a_file_whatever_its_description_says() {
+        let described = |id: &str, words: &str| Task {
+            description: words.to_owned(),
+            ..task(id, &["", " "], &[], &[])
+        };
+        let tasks = vec![
+            described(
+                "TASK-001",
+                "Show the creditor in the changelog; no new files, edit existing",
+            ),
+            described("TASK-002", "Den Gläubiger anzeigen"),
+            Task { description: "Show it".into(), ..task("TASK-003", &[], &["./a.rs"], &[]) },
+            task("TASK-004", &["b.rs"], &[], &[]),
+            task("TASK-005", &[], &[], &[]),
+            task("TASK-005.1", &[], &["c.rs"], &[]),
+            task("TASK-006", &[], &[], &[]).from_review(),
+        ];
+        let plan = Plan { tasks, ..Plan::default() };
+        let found = found(|report| named(report, &plan, None));
+        assert_eq!(found, ["TASK-001 names no file", "TASK-002 names no file"]);
+    }
+
+    #[test]
+    fn a_file_to_change_is_there_or_made_before() {
+        let tasks = vec![
+            task("TASK-001", &["new.rs"], &["there.rs", "src/"], &[]),
+            task("TASK-002", &["there.rs"], &["new.rs", "gone.rs"], &[]),
+            task("TASK-003", &[], &["late.rs"], &[]),
+            task("TASK-004", &["late.rs"], &[], &[]),
+            task("TASK-005", &[], &["last.rs"], &["TASK-006"]),
+            task("TASK-006", &["last.rs"], &["last.rs"], &[]),
+        ];
+        let plan = Plan { tasks, ..Plan::default() };
+        let known = |path: &str| ["there.rs", "src"].contains(&path);
+        let check = |added: Option<&Baseline>| {
+            found(|report| to_change_exist(report, &plan, &known, added))
+        };
+        assert_eq!(
+            check(None),
+            [
+                "TASK-002 is to change gone.rs, which is not in the repository, and no earlier task creates it",
+                "TASK-003 is to change late.rs, which TASK-004 creates later",
+            ]
+        );
+        let ids = ["TASK-002", "TASK-003"].map(str::to_owned).into();
+        assert!(check(Some(&Baseline { ids, plans: true })).is_empty());
+    }
+}

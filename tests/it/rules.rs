@@ -1,0 +1,208 @@
+//! Each rule a mechanical check applies is in the prompt of the role it judges: a model cannot keep a
+//! rule that nobody has told it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A finding's code, and who is told of the rule with which words.
+type Rule = (&'static str, &'static [(&'static str, &'static str)]);
+
+const UNFINISHED: &str = "The draft is refused while a task is not completed, a file to create is \
+                          missing, a completed task has changed no file, or the session changes \
+                          nothing outside `.cowork`.";
+const NO_KEYS: &[(&str, &str)] = &[("system", "Never write a key, password or token")];
+const GIVEN: &[(&str, &str)] = &[("system", "Ids are given in that order")];
+const CODING: &[(&str, &str)] = &[("coding-actor", UNFINISHED), ("coding-correct", UNFINISHED)];
+const TASK: &[(&str, &str)] = &[(
+    "plan-actor",
+    "title, description, feature, component and criteria are never empty, and every id named must \
+     exist",
+)];
+const BOTH_SIDES: &[(&str, &str)] = &[
+    ("prd-actor", "It mentions every id that exists and no other."),
+    ("design-actor", "It mentions every component id that exists and no other; REQ and FEAT ids"),
+    ("plan-actor", "It mentions every task id that exists and no other; REQ, FEAT and COMP ids"),
+];
+
+const RULES: &[Rule] = &[
+    // Any stage.
+    (
+        "missing-document",
+        &[
+            ("idea", "Call save_idea once"),
+            ("prd-actor", "save_prd_doc with the whole document"),
+            ("design-actor", "save_design_doc with the whole document"),
+            ("plan-actor", "save_plan_doc with the whole document"),
+            ("triage", "Call save_change_request once"),
+            ("check", "Call save_check_report once"),
+            ("delivery", "Call save_delivery_report once"),
+        ],
+    ),
+    ("unreadable-file", &[("system", "Only tool calls change anything.")]),
+    ("secret", NO_KEYS),
+    ("bad-id", GIVEN),
+    ("duplicate-id", GIVEN),
+    ("unknown-id-in-document", BOTH_SIDES),
+    ("id-not-in-document", BOTH_SIDES),
+    // Idea.
+    ("idea-title", &[("idea", "The document has a title and exactly these sections")]),
+    ("idea-sections", &[("idea", "The document has a title and exactly these sections")]),
+    ("trivial-document", &[("idea", "200 to 400 words."), ("check", "one row per id")]),
+    // Prd.
+    ("requirement-count", &[("prd-actor", "{{ requirements }} requirements")]),
+    ("feature-count", &[("prd-actor", "{{ features }} features")]),
+    (
+        "incomplete-requirement",
+        &[("prd-actor", "Title (or name), description and criteria are never empty")],
+    ),
+    (
+        "incomplete-feature",
+        &[("prd-actor", "Title (or name), description and criteria are never empty")],
+    ),
+    ("untraced-feature", &[("prd-actor", "Every feature names a requirement")]),
+    ("unknown-requirement", &[("prd-actor", "the ids named must exist")]),
+    ("unplanned-feature", &[("prd-actor", "If the scope has no `plan`, add no feature")]),
+    // Design.
+    ("component-count", &[("design-actor", "{{ components }} components")]),
+    ("incomplete-component", &[("design-actor", "No component is without a name")]),
+    ("unknown-feature", &[("design-actor", "the features it names must exist")]),
+    ("uncovered-feature", &[("design-actor", "Every feature is in at least one component")]),
+    // Plan.
+    ("task-count", &[("plan-actor", "{{ tasks }} tasks")]),
+    ("incomplete-task", TASK),
+    ("untraced-task", TASK),
+    ("unknown-dependency", TASK),
+    ("task-without-files", &[("plan-actor", "Every task names at least one file")]),
+    (
+        "unknown-file",
+        &[("plan-actor", "paths that exist in the repository, or that an earlier task creates")],
+    ),
+    ("dependency-cycle", &[("plan-actor", "no circles")]),
+    ("sub-task-too-deep", &[("plan-actor", "at most three levels")]),
+    ("sub-task-without-parent", &[("plan-actor", "`parent_id`")]),
+    // Coding.
+    ("open-task", CODING),
+    ("missing-file", CODING),
+    ("task-without-change", CODING),
+    (
+        "nothing-changed",
+        &[
+            ("coding-actor", UNFINISHED),
+            ("coding-correct", UNFINISHED),
+            ("coding-change", "refused while the session changes no file outside `.cowork`"),
+            ("coding-critic", "no file outside `.cowork` is changed"),
+            ("triage", "a change that changes no file outside `.cowork` cannot be delivered"),
+            ("delivery", "A session that changes no file outside `.cowork` is not delivered."),
+        ],
+    ),
+    ("feature-status", &[("coding-correct", "and features follow them")]),
+    (
+        "build-fails",
+        &[
+            ("coding-actor", "run_command with `{{ commands.build }}`"),
+            ("coding-correct", "run_command with `{{ commands.build }}`"),
+            ("coding-change", "run_command with `{{ commands.build }}`"),
+        ],
+    ),
+    (
+        "tests-fail",
+        &[
+            ("coding-actor", "run_command with `{{ commands.test }}`"),
+            ("coding-correct", "run_command with `{{ commands.test }}`"),
+            ("coding-change", "run_command with `{{ commands.test }}`"),
+        ],
+    ),
+    (
+        "lint-fails",
+        &[
+            ("coding-actor", "`{{ commands.lint }}` must find nothing new"),
+            ("coding-correct", "`{{ commands.lint }}` must find nothing new"),
+            ("coding-change", "`{{ commands.lint }}` must find nothing new"),
+        ],
+    ),
+    (
+        "unwanted-tests",
+        &[
+            ("coding-actor", "{{ tests_rule }}"),
+            ("coding-correct", "{{ tests_rule }}"),
+            ("coding-change", "{{ tests_rule }}"),
+        ],
+    ),
+    // Triage.
+    ("incomplete-change", &[("triage", "`summary` and `acceptance_criteria` may not be empty.")]),
+    ("empty-scope", &[("triage", "At least one is true")]),
+    ("unknown-component", &[("triage", "ids and paths that exist")]),
+    // Delivery.
+    ("delivery-title", &[("delivery", "The first line is the title")]),
+    ("delivery-summary", &[("delivery", "`## Summary`")]),
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources(dir: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            into.push(path);
+        }
+    }
+}
+
+/// The text literal a piece of source begins with, white space aside.
+fn literal(source: &str) -> Option<&str> {
+    source.trim_start().strip_prefix('"')?.split('"').next()
+}
+
+/// The codes of all findings in the program. One that is not written at its finding is an argument or
+/// a constant in the same file or in `artifact/check`, where nothing else is spelt like one.
+fn codes() -> BTreeSet<String> {
+    let mut files = Vec::new();
+    sources(&root().join("src"), &mut files);
+    let mut codes = BTreeSet::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let begins = ["Finding::wrong(", "Finding::missing("];
+        for begin in begins {
+            codes.extend(code.split(begin).skip(1).filter_map(literal).map(str::to_owned));
+        }
+        let finds = begins.iter().any(|begin| code.contains(begin));
+        if finds || file.starts_with(root().join("src/artifact/check")) {
+            let words = code.split('"').skip(1).step_by(2);
+            let kebab = |word: &&str| {
+                word.contains('-')
+                    && word.split('-').all(|part| !part.is_empty())
+                    && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
+            };
+            codes.extend(words.filter(kebab).map(str::to_owned));
+        }
+    }
+    codes
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_rule_is_in_the_prompt_of_the_role_it_judges() {
+    let known: BTreeSet<String> = RULES.iter().map(|(code, _)| (*code).to_owned()).collect();
+    let codes = codes();
+    let untold: Vec<_> = codes.difference(&known).collect();
+    assert!(untold.is_empty(), "rules no prompt is known to tell: {untold:?}");
+    let gone: Vec<_> = known.difference(&codes).collect();
+    assert!(gone.is_empty(), "rules nobody applies: {gone:?}");
+    for (code, told) in RULES {
+        assert!(!told.is_empty(), "{code}");
+        for (prompt, words) in *told {
+            let file = root().join("prompts").join(format!("{prompt}.md"));
+            let text = flat(&fs::read_to_string(file).unwrap());
+            assert!(text.contains(words), "{prompt}.md does not tell of {code}: {words}");
+        }
+    }
+}
