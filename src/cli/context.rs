@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use anyhow::Context as _;
 
+use super::fetch::Said;
 use super::{Global, start};
 use crate::config::{self, Config, Flags, Loaded, PROJECT_FILE, Sources, Trust, TrustRecords};
 use crate::error::Error;
@@ -97,6 +98,8 @@ pub(crate) struct Context {
     pub embedded: Option<(&'static str, &'static str)>,
     /// The project's commands are not run: there is nothing to run them with.
     pub without_commands: bool,
+    /// What this process has said and asked about commands.
+    pub said: Rc<Said>,
     git: OnceCell<Git>,
     loaded: OnceCell<Loaded>,
 }
@@ -164,6 +167,7 @@ impl Context {
             cwd: std::env::current_dir().unwrap_or_default(),
             embedded: None,
             without_commands: false,
+            said: Rc::default(),
             git: OnceCell::new(),
             loaded: OnceCell::new(),
         }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::context::Context;
 use super::run::{self, Extent};
-use super::{Answer, idea, merge, new, resume};
+use super::{Answer, dependencies, idea, merge, new, resume};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::session::merged_into;
@@ -48,8 +48,9 @@ pub(super) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
             .hint("what comes after a merge is a change request: git cowork modify \"…\"")
             .into());
     }
-    let models = run::models(context)?;
     let (held, session) = resume::take(context, Some(name), "git cowork feedback")?;
+    dependencies::require(context, &held, name, "then give the same command again")?;
+    let models = run::models(context)?;
     context
         .ui
         .emit(Event::SessionStarted { branch: refs.short_branch(&session.name), resumed: true });

@@ -1,7 +1,8 @@
 //! Who agrees that a project's dependencies are fetched: the configuration, a person at the
 //! terminal, or what they said before about the very same files.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -13,14 +14,36 @@ use super::sandbox::confirm;
 use crate::config::FetchPolicy;
 use crate::event::{Event, Sink as _};
 use crate::gate::Tty;
-use crate::workspace::{Fetching, Wanted};
+use crate::workspace::{Fetching, MayFetch, Wanted};
 
 /// In J: the hashes that somebody agreed to.
 const FILE: &str = "fetch.json";
 
+/// What was said in this process: a command opens the working tree more than once, and nobody wants to
+/// be told or asked the same twice.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    warnings: RefCell<BTreeSet<String>>,
+    /// What was declined or failed, by the hash of its files, and why.
+    declined: RefCell<BTreeMap<String, String>>,
+}
+
+impl Said {
+    /// Whether this is said for the first time.
+    pub(super) fn is_new(&self, text: &str) -> bool {
+        self.warnings.borrow_mut().insert(text.to_owned())
+    }
+
+    fn decline(&self, wanted: &Wanted, why: &str) {
+        let mut declined = self.declined.borrow_mut();
+        declined.extend(wanted.hashes.iter().map(|hash| (hash.clone(), why.to_owned())));
+    }
+}
+
 /// Asks once, and remembers a yes.
 pub(super) struct Agreement {
     ui: Rc<Ui>,
+    said: Rc<Said>,
     terminal: Option<Tty>,
     policy: FetchPolicy,
     file: PathBuf,
@@ -28,8 +51,14 @@ pub(super) struct Agreement {
 
 impl Agreement {
     /// `j` is the repository's J, which keeps what was said.
-    pub(super) fn new(ui: Rc<Ui>, terminal: Option<Tty>, policy: FetchPolicy, j: &Path) -> Self {
-        Self { ui, terminal, policy, file: j.join(FILE) }
+    pub(super) fn new(
+        ui: Rc<Ui>,
+        said: Rc<Said>,
+        terminal: Option<Tty>,
+        policy: FetchPolicy,
+        j: &Path,
+    ) -> Self {
+        Self { ui, said, terminal, policy, file: j.join(FILE) }
     }
 
     /// What was agreed to; nothing, where that cannot be read: then it is asked again.
@@ -38,61 +67,67 @@ impl Agreement {
         read.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    fn remember(&self, hash: &str) -> anyhow::Result<()> {
+    fn remember(&self, hashes: &[String]) -> anyhow::Result<()> {
         let mut agreed = self.agreed();
-        if !agreed.insert(hash.to_owned()) {
-            return Ok(());
-        }
+        agreed.extend(hashes.iter().cloned());
         let folder = self.file.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
         let mut temp = tempfile::NamedTempFile::new_in(folder)?;
         temp.write_all(&serde_json::to_vec(&agreed)?)?;
         temp.persist(&self.file)?;
         Ok(())
     }
-
-    /// Not being able to remember only means to be asked again.
-    fn try_to_remember(&self, hash: &str) {
-        let remembered = self.remember(hash).with_context(|| self.file.display().to_string());
-        if let Err(error) = remembered {
-            tracing::warn!("what may be fetched was not remembered: {error:#}");
-        }
-    }
 }
 
 impl Fetching for Agreement {
-    fn may_fetch(&self, wanted: &Wanted) -> anyhow::Result<Result<(), String>> {
+    fn may_fetch(&self, wanted: &Wanted) -> anyhow::Result<MayFetch> {
+        let declined = self.said.declined.borrow();
+        if let Some(why) = wanted.hashes.iter().find_map(|hash| declined.get(hash)) {
+            return Ok(MayFetch::No(why.clone()));
+        }
+        drop(declined);
         match self.policy {
-            FetchPolicy::Always => return Ok(Ok(())),
+            FetchPolicy::Always => return Ok(MayFetch::Yes),
             FetchPolicy::Never => {
-                return Ok(Err("sandbox.fetch in the configuration says never".to_owned()));
+                return Ok(MayFetch::No(
+                    "sandbox.fetch in the configuration says never".to_owned(),
+                ));
             }
             FetchPolicy::Ask => {}
         }
-        if self.agreed().contains(&wanted.hash) {
-            return Ok(Ok(()));
+        let agreed = self.agreed();
+        if wanted.hashes.iter().all(|hash| agreed.contains(hash)) {
+            return Ok(MayFetch::Yes);
         }
-        let Some(terminal) = &self.terminal else {
-            let why = "nobody could be asked, and sandbox.fetch in the user's configuration is not always";
-            return Ok(Err(why.to_owned()));
-        };
+        let Some(terminal) = &self.terminal else { return Ok(MayFetch::NobodyThere) };
         let question = format!(
             "Dependencies are missing, and commands have no network ({}).\n{}\nFetch them with the \
              network, and again without asking as long as these files stay as they are?",
             wanted.named, wanted.command
         );
         if !confirm(terminal, &question)? {
-            return Ok(Err("the person at the terminal did not allow it".to_owned()));
+            let why = "the person at the terminal did not allow it";
+            self.said.decline(wanted, why);
+            return Ok(MayFetch::No(why.to_owned()));
         }
-        self.try_to_remember(&wanted.hash);
-        Ok(Ok(()))
+        // Not being able to remember only means to be asked again.
+        let remembered = self.remember(&wanted.hashes);
+        if let Err(error) = remembered.with_context(|| self.file.display().to_string()) {
+            tracing::warn!("what may be fetched was not remembered: {error:#}");
+        }
+        Ok(MayFetch::Yes)
     }
 
-    fn became(&self, hash: &str) {
-        self.try_to_remember(hash);
+    fn failed(&self, wanted: &Wanted, why: &str) {
+        self.said.decline(wanted, why);
     }
 
     fn tell(&self, text: &str, bad: bool) {
         let text = text.to_owned();
-        self.ui.emit(if bad { Event::Warning { text } } else { Event::Note { text } });
+        if !bad {
+            self.ui.emit(Event::Note { text });
+        } else if self.said.is_new(&text) {
+            self.ui.emit(Event::Warning { text });
+        }
     }
 }

@@ -7,6 +7,7 @@ mod bare;
 mod completions;
 mod context;
 mod demo;
+mod dependencies;
 mod feedback;
 mod fetch;
 mod hook;

@@ -7,7 +7,7 @@ use clap::Args;
 use super::context::Context;
 use super::run::{self, Extent};
 use super::start::{self, Beginning};
-use super::{Answer, idea, new, parse_stage, upstream};
+use super::{Answer, dependencies, idea, new, parse_stage, upstream};
 use crate::artifact::{SCHEMA_VERSION, SessionFile, SessionKind};
 use crate::clock;
 use crate::error::Error;
@@ -47,10 +47,14 @@ pub(super) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let name = free_name(git, &refs, &parent, args.name.as_ref(), &change)?;
     new::room_for_branches(git, &context.config()?.project.branch_prefix)?;
     new::require_not_sparse(git, &name)?;
-    let models = run::models(context)?;
     let worktree = new::worktree(context, args.worktree.as_ref())?;
     context.ui.set_session(&name);
     let held = run::hold(context, &name, "git cowork modify")?;
+    let here = worktree.is_none() && new::begins_here(git, &start)?;
+    if here {
+        dependencies::require(context, &held, &name, new::AGAIN)?;
+    }
+    let models = run::models(context)?;
     let from = if base.branch.is_empty() { start.short() } else { base.branch.as_str() };
     let text = format!("a change to {parent}, from {from}");
     context.ui.emit(Event::Note { text });
@@ -74,6 +78,10 @@ pub(super) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let beginning = Beginning { file, start, artifacts, worktree };
     let (held, session) = start::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
+    if !here {
+        let then = format!("then: git cowork resume {name}");
+        dependencies::require(context, &held, &name, &then)?;
+    }
     let extent = Extent { stop_after: args.stop_after, ..Extent::default() };
     run::run_session(context, &held, &models, session, extent)
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use super::context::Context;
 use super::run::{self, Extent};
 use super::start::{self, Beginning};
-use super::{Answer, idea, parse_stage};
+use super::{Answer, dependencies, idea, parse_stage};
 use crate::artifact::{Base, Depth, SCHEMA_VERSION, SessionFile};
 use crate::clock;
 use crate::error::Error;
@@ -17,6 +17,7 @@ use crate::git::{Git, Head, Oid, StatusEntry};
 use crate::record::ending;
 use crate::session::{RefNames, Session, SessionName, slug, subject_line, taken};
 use crate::stage::Stage;
+use crate::workspace::is_manifest;
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
@@ -76,11 +77,20 @@ pub(super) fn run(context: &Context, args: NewArgs) -> Answer {
     let name = free_name(git, &refs, named, &idea)?;
     room_for_branches(git, &context.config()?.project.branch_prefix)?;
     require_not_sparse(git, &name)?;
-    let models = run::models(context)?;
     let worktree = worktree(context, args.worktree.as_ref())?;
     context.ui.set_session(&name);
-    let (base, start) = base(context, git, &refs, &name, args.base.as_deref())?;
     let held = run::hold(context, &name, "git cowork new")?;
+    let beginning = || base(context, git, &refs, &name, args.base.as_deref());
+    // An unborn HEAD gets its first commit only when all else is well.
+    let unborn = matches!(git.head()?, Head::Unborn { .. });
+    let found = if unborn { None } else { Some(beginning()?) };
+    let here = worktree.is_none()
+        && found.as_ref().map_or(Ok(true), |(_, start)| begins_here(git, start))?;
+    if here {
+        dependencies::require(context, &held, &name, AGAIN)?;
+    }
+    let models = run::models(context)?;
+    let (base, start) = found.map_or_else(beginning, Ok)?;
     let file = SessionFile {
         schema_version: SCHEMA_VERSION.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
@@ -95,8 +105,22 @@ pub(super) fn run(context: &Context, args: NewArgs) -> Answer {
     let beginning = Beginning { file, start, artifacts: None, worktree };
     let (held, session) = start::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
+    if !here {
+        let then = format!("then: git cowork resume {name}");
+        dependencies::require(context, &held, &name, &then)?;
+    }
     let extent = Extent { stop_after: args.stop_after, ..Extent::default() };
     run::run_session(context, &held, &models, session, extent)
+}
+
+/// What to do when dependencies were fetched by hand and nothing was made yet.
+pub(super) const AGAIN: &str = "then give the same command again; nothing was changed";
+
+/// Whether what the working tree depends on is what a session depends on that begins at `start`. Else
+/// that can be looked at only when the tree of the session is there.
+pub(super) fn begins_here(git: &Git, start: &Oid) -> anyhow::Result<bool> {
+    let Some(head) = git.resolve("HEAD")? else { return Ok(true) };
+    Ok(!git.changed_paths(&head, start)?.iter().any(|path| is_manifest(path)))
 }
 
 /// What must be so before anything is looked at.

@@ -5,12 +5,12 @@ use clap::Args;
 use super::context::Context;
 use super::restore::with_recorder;
 use super::run::{self, Extent, Held};
-use super::{Answer, new, parse_stage, start, upstream};
+use super::{Answer, dependencies, new, parse_stage, start, upstream};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
 use crate::git::{Git, Head, Oid};
-use crate::pipeline::{Leaving, before};
+use crate::pipeline::{Leaving, before, leave_base};
 use crate::session::{RefNames, Session, SessionName, merged};
 use crate::stage::Stage;
 
@@ -70,6 +70,8 @@ pub(super) fn go_on(
     let models = if extent.no_run || asks_nobody || (waits && mode == Mode::Wait && !goes_back) {
         run::no_models()
     } else {
+        let then = format!("then: git cowork resume {}", session.name);
+        dependencies::require(context, &held, &session.name, &then)?;
         run::models(context)?
     };
     run::run_session(context, &held, &models, session, extent)
@@ -149,6 +151,7 @@ pub(super) fn take_after(
         allowed(&held.git, &Session::find(&held.git, &refs, &name)?)?;
     }
     stand_on(&held.git, &refs, &name)?;
+    leave_base(&held.git, &held.state)?;
     release_protected(&held)?;
     if unfinished && let Some(session) = start::finish(context, &held, &refs, &name)? {
         return Ok((held, session));

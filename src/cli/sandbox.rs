@@ -1,14 +1,13 @@
 //! Commands in the sandbox: the helper this program is then, and who answers where the system
 //! cannot confine them.
 
-use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 
 use super::context::{Context, Ui};
-use super::fetch::Agreement;
+use super::fetch::{Agreement, Said};
 use crate::error::{Kind, kind_of};
 use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
@@ -58,7 +57,8 @@ pub(super) fn confinement(context: &Context, git: &Git) -> anyhow::Result<Confin
         let ui = Rc::clone(&context.ui);
         context.attended.then(|| Tty::new(context.color).before(move || ui.clear()))
     };
-    let agreement = Agreement::new(Rc::clone(&context.ui), terminal(), set.fetch, &git.state_dir());
+    let (ui, said) = (Rc::clone(&context.ui), Rc::clone(&context.said));
+    let agreement = Agreement::new(ui, said, terminal(), set.fetch, &git.state_dir());
     Ok(Confinement {
         helper: Some(this_program()),
         sealed: sealed(git),
@@ -70,7 +70,7 @@ pub(super) fn confinement(context: &Context, git: &Git) -> anyhow::Result<Confin
             ui: Rc::clone(&context.ui),
             terminal: terminal(),
             unconfined: set.unconfined,
-            said: Cell::new(false),
+            said: Rc::clone(&context.said),
         })),
         fetching: Some(Rc::new(agreement)),
     })
@@ -113,12 +113,12 @@ struct Asking {
     ui: Rc<Ui>,
     terminal: Option<Tty>,
     unconfined: bool,
-    said: Cell<bool>,
+    said: Rc<Said>,
 }
 
 impl Consent for Asking {
     fn weaker(&self, level: Level, reason: &str) {
-        if self.said.replace(true) || (self.unconfined && level == Level::None) {
+        if (self.unconfined && level == Level::None) || !self.said.is_new("weaker") {
             return;
         }
         let text = match level {

@@ -45,6 +45,7 @@ mod usage;
 pub mod verify;
 
 pub use answer::Answer;
+pub use evidence::leave_base;
 pub use go_back::before;
 pub use leaving::Leaving;
 pub use standstill::{Standstill, standstill};

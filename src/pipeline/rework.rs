@@ -31,6 +31,7 @@ impl Pipeline<'_> {
         spec: &StageSpec,
         found: &mut Option<Evidence>,
     ) -> anyhow::Result<Option<StageEnd>> {
+        self.look_at_base_again().await?;
         *found = self.evidence(None, &[]).await?;
         let files = self.files();
         let baseline = self.baseline_of_change()?;

@@ -10,6 +10,7 @@
 
 use super::Pipeline;
 use super::checks::{Check, CheckInput, secrets_found};
+use super::evidence::Evidence;
 use super::limit::{Why, Wish};
 use super::progress::Progress;
 use super::table::{Approves, StageSpec};
@@ -186,6 +187,9 @@ impl Pipeline<'_> {
         if spec.runs_checks {
             let known = progress.evidence.take();
             progress.evidence = self.evidence(known, &progress.checked).await?;
+            if progress.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
+                self.require_dependencies().await?;
+            }
         }
         // A person may have committed code that a task was waiting for.
         if spec.approves == Approves::Tree && self.settle_features(spec, progress, None)? {

@@ -130,6 +130,8 @@ impl Pipeline<'_> {
                     subject,
                     checks: record.checks.clone(),
                 });
+                // What this task has added and nobody may fetch is missing for all after it.
+                self.require_dependencies().await?;
                 Ok(TaskEnd::Committed)
             }
             Recorded::Refused(why) => {

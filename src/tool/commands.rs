@@ -2,7 +2,7 @@
 
 use super::plain::{Args, Kind, Waiting};
 use super::{Answer, Checked, Context, Field, ProjectCommands, Tool};
-use crate::workspace::CommandResult;
+use crate::workspace::{CommandResult, Dependencies};
 
 static TOOLS: [Waiting; 3] = [
     Waiting {
@@ -70,6 +70,11 @@ async fn check(
                 Some(path) => narrowed(own, &context.workspace.existing(path)?),
                 None => own.to_owned(),
             };
+            let (dependencies, missing) = context.workspace.dependencies_of(&command).await?;
+            if dependencies == Dependencies::Missing {
+                let text = format!("not run (dependencies missing): `{command}`\n");
+                return Ok(Answer { ok: true, text: text + &missing.join("\n") });
+            }
             let code = (context.code)();
             let result = context.workspace.run_check(&command, limit).await?;
             let shown = result.shortened();

@@ -14,10 +14,11 @@ use tokio::process::Command;
 use tokio::sync::Mutex;
 
 use super::capture::{Capture, LOGGED, SHOWN, shortened};
+use super::dependencies::LockFiles;
 use super::dependencies::fetch::Known;
 use super::effects::BEAT;
 use super::family::Family;
-use super::sandbox::{Confined, Sandbox};
+use super::sandbox::{Confined, Level, Sandbox};
 use super::{Bulk, Refusal, Workspace, WorkspaceOptions, environment, policy};
 use crate::secret::Secrets;
 
@@ -26,7 +27,7 @@ use crate::secret::Secrets;
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Strays are told from strangers by what was there before, so commands run one after the other.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+pub(super) static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 
 /// What a command did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -147,6 +148,14 @@ impl Workspace {
         self.run_keeping(command, timeout_s, LOGGED).await
     }
 
+    /// The level at which commands are confined; none where a person brought a sandbox of their own.
+    pub fn confined_by(&self) -> anyhow::Result<Option<Level>> {
+        match self.commands.prefix.is_empty() {
+            true => self.commands.sandbox.level().map(Some),
+            false => Ok(None),
+        }
+    }
+
     async fn run_keeping(
         &self,
         command: &str,
@@ -155,29 +164,40 @@ impl Workspace {
     ) -> anyhow::Result<CommandResult> {
         let _turn = ONE_AT_A_TIME.lock().await;
         let settings = &self.commands;
-        let missing = self.fetch_dependencies(command).await?;
+        let (_, missing) = self.lacking(command).await?;
         let confined = match settings.prefix.is_empty() {
             true => settings.sandbox.confine(command, &settings.env)?,
             // The person brought a sandbox.
             false => None,
         };
         let limit = timeout_s.unwrap_or(settings.timeout_s);
-        Ok(CommandResult { missing, ..self.run_within(command, confined, limit, keep).await? })
+        let result = self.run_within(command, confined, limit, keep, None).await?;
+        Ok(CommandResult { missing, ..result })
     }
 
     /// Runs a command of this program's own beside that of somebody else, confined the same way.
-    pub(super) async fn run_confined(&self, command: &str) -> anyhow::Result<CommandResult> {
+    /// The `files` are afterwards what they were before.
+    pub(super) async fn run_confined(
+        &self,
+        command: &str,
+        files: LockFiles<'_>,
+    ) -> anyhow::Result<CommandResult> {
         let settings = &self.commands;
         let confined = settings.sandbox.confine(command, &settings.env)?;
-        self.run_within(command, confined, settings.timeout_max_s, SHOWN).await
+        self.run_within(command, confined, settings.timeout_max_s, SHOWN, Some(files)).await
     }
 
     /// Runs the command that fetches dependencies: confined, but with the network.
-    pub(super) async fn run_fetching(&self, command: &str) -> anyhow::Result<CommandResult> {
+    pub(super) async fn run_fetching(
+        &self,
+        command: &str,
+        files: LockFiles<'_>,
+    ) -> anyhow::Result<CommandResult> {
         let settings = &self.commands;
         let confined = settings.sandbox.confine_to_fetch(&settings.env)?;
         let confined = confined.context("nothing is fetched where nothing is confined")?;
-        self.run_within(command, Some(confined), settings.timeout_max_s, SHOWN).await
+        let limit = settings.timeout_max_s;
+        self.run_within(command, Some(confined), limit, SHOWN, Some(files)).await
     }
 
     async fn run_within(
@@ -186,12 +206,14 @@ impl Workspace {
         confined: Option<Confined>,
         timeout_s: u64,
         keep: usize,
+        files: Option<LockFiles<'_>>,
     ) -> anyhow::Result<CommandResult> {
         let settings = &self.commands;
         let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
-        // Declared before the child: when this future is dropped, the family goes after it, and
-        // what all of them did is found out last.
+        // Declared before the child: when this future is dropped, the family goes after it, then
+        // files are put back, and what all of them did is found out last.
         let watch = self.watch()?;
+        let files = files;
         let mut family = Family::begin();
         let begun = Instant::now();
         let mut child = self.shell(command, confined).spawn().context("starting the shell")?;
@@ -227,6 +249,7 @@ impl Workspace {
             None => child.wait().await,
         };
         drop(family);
+        drop(files);
         let effects = watch.end()?;
         Ok(CommandResult {
             exit: status.ok().as_ref().and_then(ExitStatus::code).filter(|_| !timed_out),

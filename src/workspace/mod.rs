@@ -46,7 +46,8 @@ use cap_std::fs::Dir;
 pub use acted_on::{ActedOn, Proposed};
 pub use artifacts::SessionFiles;
 pub use command::CommandResult;
-pub use dependencies::fetch::{Fetching, Wanted};
+pub use dependencies::fetch::{Dependencies, Fetching, MayFetch, Missing, Wanted, undecided};
+pub use dependencies::is_manifest;
 pub use detect::{ProjectCommands, detect_commands};
 pub use edit::Edit;
 pub use effects::{Bulk, Tracking};
@@ -187,6 +188,7 @@ impl Workspace {
             tracking: options.tracking,
         };
         workspace.sweep_temporary();
+        workspace.put_back_lock_files();
         // Of a command that was cut short together with the last process.
         workspace.take_left_effects()?;
         Ok(workspace)

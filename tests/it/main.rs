@@ -32,6 +32,8 @@ mod critic;
 #[cfg(unix)]
 mod deliver;
 #[cfg(unix)]
+mod dependencies;
+#[cfg(unix)]
 mod disk;
 #[cfg(unix)]
 mod edit;

@@ -63,7 +63,7 @@ static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static ESCAPES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[ -/]*[@-~]").ok());
 
-fn plain(output: &str) -> Cow<'_, str> {
+pub(super) fn plain(output: &str) -> Cow<'_, str> {
     match ESCAPES.as_ref() {
         Some(escapes) => escapes.replace_all(output, ""),
         None => Cow::Borrowed(output),

@@ -1,39 +1,20 @@
-//! Running the project's commands: on the draft, on each task's tree, and once before the
-//! session's first change, in place, because nowhere else is what they need to run at all (what is
-//! installed, built or ignored lies in this working tree only).
-
-use serde::{Deserialize, Serialize};
+//! Running the project's commands: on the draft, on each task's tree, and on the code as it was before
+//! the session (`base`).
 
 use super::super::Pipeline;
-use super::super::table::{Approves, StageSpec};
-use super::{Evidence, Run, Which, failing_before, output_of};
+use super::run::{DEPENDENCIES, NOT_ALLOWED, NOT_INSTALLED, output_of};
+use super::{Evidence, Outcome, Run, Which};
 use crate::event::Event;
 use crate::git::Oid;
 use crate::interrupt;
-use crate::stage::Stage;
 use crate::tool::Checked;
-use crate::workspace::{CommandResult, Refusal};
+use crate::workspace::{CommandResult, Dependencies, Refusal, undecided};
 
-/// Name of the note in J about what failed before the session's first change.
-const BEFORE: &str = "before.json";
 /// What a shell answers for a program that is not there (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
 /// What programs say whose parts are installed by themselves: cargo, rustup, python.
-const NOT_INSTALLED: [&str; 3] =
+const NO_SUCH_PART: [&str; 3] =
     ["error: no such command: `", "is not installed for the toolchain", ": No module named "];
-
-/// What the project's commands said before anything was changed.
-#[derive(Debug, Serialize, Deserialize)]
-struct Before {
-    /// The session's id; its name may be taken again.
-    session: String,
-    /// The tree.
-    tree: Oid,
-    /// What was to be run.
-    commands: Vec<String>,
-    /// What was run.
-    runs: Vec<Run>,
-}
 
 impl Pipeline<'_> {
     /// Runs the project's build, tests and lint on the tree as it is, unless `known` or one of the
@@ -59,52 +40,16 @@ impl Pipeline<'_> {
         Ok((!runs.is_empty()).then_some(Evidence { tree, runs, before }))
     }
 
-    /// Looks at what fails already, before the session's first change of code: only what fails
-    /// newly after that is the actor's fault. Done once; the note about it is in J.
-    pub(in crate::pipeline) async fn look_before_coding(
-        &self,
-        spec: &StageSpec,
-    ) -> anyhow::Result<()> {
-        let begun =
-            self.earlier_drafts(Stage::Coding) > 0 || !self.session.completed_tasks().is_empty();
-        let commands = self.commands_to_run();
-        if spec.approves != Approves::Tree || begun || commands.is_empty() {
-            return Ok(());
+    /// # Errors
+    /// Exit 5 where dependencies are missing, and a person could allow that they are fetched but none
+    /// is there.
+    pub(in crate::pipeline) async fn require_dependencies(&self) -> anyhow::Result<()> {
+        match undecided(&self.env.workspace.missing_dependencies().await?) {
+            Some(error) => {
+                Err(error.hint(format!("then: git cowork resume {}", self.session.name)).into())
+            }
+            None => Ok(()),
         }
-        // Code that lies there uncommitted is a first draft that was begun.
-        if self.recorder().changes()?.iter().any(|path| !path.starts_with(".cowork/")) {
-            return Ok(());
-        }
-        let tree = self.recorder().tree(&self.session.tip)?;
-        let asked: Vec<String> = commands.iter().map(|(_, command)| command.clone()).collect();
-        if let Some(before) = self.before()
-            && before.commands == asked
-            && self.same_code(&before.tree, &tree)?
-        {
-            return Ok(());
-        }
-        self.note("looking at what fails before anything is changed");
-        let runs = self.run_all(&commands, &tree, &[]).await?;
-        let failing = failing_before(&runs);
-        if !failing.is_empty() {
-            self.warn(format!(
-                "before anything is changed this fails, and only new failures count:\n{failing}"
-            ));
-        }
-        let session = self.session.file.id.clone();
-        let before = Before { session, tree, commands: asked, runs };
-        self.env.state.set_note(BEFORE, Some(&before))
-    }
-
-    /// What failed before the session's first change, in words; empty when nothing did.
-    pub(in crate::pipeline) fn failed_before(&self) -> String {
-        self.before().map(|before| failing_before(&before.runs)).unwrap_or_default()
-    }
-
-    /// The note, if there is one that this version understands: without it every failure is new.
-    fn before(&self) -> Option<Before> {
-        let note: Option<Before> = self.env.state.note(BEFORE).ok().flatten();
-        note.filter(|note| note.session == self.session.file.id)
     }
 
     /// Whether any of the project's commands is known.
@@ -126,31 +71,36 @@ impl Pipeline<'_> {
         !known(shows) || evidence.is_some_and(|evidence| evidence.passed(shows))
     }
 
-    fn commands_to_run(&self) -> Vec<(Which, String)> {
+    pub(super) fn commands_to_run(&self) -> Vec<(Which, String)> {
         let own = (self.env.commands)();
         let all = [(Which::Build, own.build), (Which::Test, own.test), (Which::Lint, own.lint)];
         all.into_iter().filter(|(_, command)| !command.is_empty()).collect()
     }
 
-    async fn run_all(
+    pub(super) async fn run_all(
         &self,
         commands: &[(Which, String)],
         tree: &Oid,
         seen: &[Checked],
     ) -> anyhow::Result<Vec<Run>> {
+        let workspace = self.env.workspace;
         let mut runs = Vec::new();
         for (which, command) in commands {
             interrupt::check()?;
+            let (dependencies, _) = workspace.dependencies_of(command).await?;
+            if dependencies == Dependencies::Missing {
+                runs.push(self.not_run(*which, command, DEPENDENCIES));
+                continue;
+            }
             let result = match self.seen(command, tree, seen)? {
                 Some(result) => result,
                 None => {
                     self.env.sink.emit(Event::Note { text: format!("running {command}") });
                     let limit = Some(self.env.config.limits.command_timeout_max_s);
-                    match self.env.workspace.run_check(command, limit).await {
+                    match workspace.run_check(command, limit).await {
                         Ok(result) => result,
                         Err(error) if error.is::<Refusal>() => {
-                            let what = "was not allowed to run; it is no evidence";
-                            self.warn_once(format!("{command} {what}"));
+                            runs.push(self.not_run(*which, command, NOT_ALLOWED));
                             continue;
                         }
                         Err(error) => return Err(error),
@@ -158,18 +108,26 @@ impl Pipeline<'_> {
                 }
             };
             if is_missing(&result) {
-                self.warn_once(format!("{command} is not installed here and was not run"));
+                runs.push(self.not_run(*which, command, NOT_INSTALLED));
                 continue;
             }
             let log = self.keep_log(command, tree, &result)?;
-            let run = Run::of(*which, command, &result, log);
-            let ends = *which == Which::Build && !run.passed();
+            let setting = (dependencies, workspace.confined_by()?);
+            let run = Run::of(*which, command, &result, log, setting);
+            let ends = *which == Which::Build
+                && !matches!(run.outcome_before(), Outcome::Passed | Outcome::NotRun(_));
             runs.push(run);
             if ends {
                 break;
             }
         }
         Ok(runs)
+    }
+
+    /// A command that is not run, which a person hears of once.
+    fn not_run(&self, which: Which, command: &str, why: &str) -> Run {
+        self.warn_once(format!("{command} is not run: {why}"));
+        Run::not_run(which, command, why)
     }
 
     /// A tool's run of the command on this very code: the program ran it then.
@@ -195,14 +153,14 @@ impl Pipeline<'_> {
         self.env.git.store_blob(format!("$ {command}\ntree {tree}\n\n{output}\n\n{ending}\n"))
     }
 
-    fn same_code(&self, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
+    pub(super) fn same_code(&self, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
         let paths = self.env.git.changed_paths(a, b)?;
         Ok(paths.iter().all(|path| path.starts_with(".cowork/")))
     }
 }
 
 fn is_missing(result: &CommandResult) -> bool {
-    let says = |line: &str| NOT_INSTALLED.iter().any(|words| line.contains(words));
+    let says = |line: &str| NO_SUCH_PART.iter().any(|words| line.contains(words));
     let short = |text: &str| text.lines().count() <= 4 && text.lines().any(says);
     result.exit == Some(NO_SUCH_COMMAND)
         || !result.succeeded() && result.stdout.trim().is_empty() && short(&result.stderr)

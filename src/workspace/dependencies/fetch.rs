@@ -5,31 +5,108 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::super::command::CommandResult;
+use super::super::command::{CommandResult, ONE_AT_A_TIME};
 use super::super::sandbox::Sandbox;
 use super::super::{Workspace, shell};
-use super::{Need, Seen, look, needs, python};
+use super::lock_files::LockFiles;
+use super::managers::{MANAGERS, Manager};
+use super::needed::{Needed, needed};
+use super::refused::login_wanted;
+use super::{Need, Seen, javascript, look, needs, python};
+use crate::error::Error;
 
 /// Asks and hears about fetching.
 pub trait Fetching {
-    /// Whether this may be fetched; else why not, as the end of a sentence: `nobody could be
-    /// asked`. Fails only when the question was interrupted.
-    fn may_fetch(&self, wanted: &Wanted) -> anyhow::Result<Result<(), String>>;
-    /// Hears that files with this hash came of one that was allowed: a lock file was written.
-    fn became(&self, hash: &str);
+    /// Whether this may be fetched. Fails only when the question was interrupted.
+    fn may_fetch(&self, wanted: &Wanted) -> anyhow::Result<MayFetch>;
+    /// Hears that it was tried and failed: it is not tried again in this run.
+    fn failed(&self, wanted: &Wanted, why: &str);
     /// Hears what happens, for a person; `bad` when something does not work because of it.
     fn tell(&self, text: &str, bad: bool);
+}
+
+/// An answer to [`Fetching::may_fetch`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MayFetch {
+    /// It may.
+    Yes,
+    /// It may not, and why, as the end of a sentence: `… says never`.
+    No(String),
+    /// It may where a person agrees, and none is there.
+    NobodyThere,
 }
 
 /// What is to be fetched.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The exact command.
+    /// The exact commands.
     pub command: String,
     /// The package manager and its files: `cargo: Cargo.lock, Cargo.toml`.
     pub named: String,
-    /// SHA-256 of these files.
-    pub hash: String,
+    /// What a person types to do it with their own logins.
+    pub by_hand: String,
+    /// SHA-256 of these files, one a project.
+    pub hashes: Vec<String>,
+}
+
+/// What one project lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The package manager and its files: `cargo: Cargo.lock, Cargo.toml`.
+    pub named: String,
+    /// Why it was not fetched, as the end of a sentence.
+    pub why: String,
+    /// What a person types to fetch it, to be pasted where this program was started.
+    pub by_hand: String,
+    /// Nobody was there to be asked: a person can still decide.
+    pub undecided: bool,
+    manager: &'static str,
+    place: PathBuf,
+}
+
+impl Missing {
+    /// In words for a model.
+    fn sentence(&self) -> String {
+        format!(
+            "dependencies were not fetched ({}) because {}; commands have no network, so only what is \
+             installed can be used",
+            self.named, self.why
+        )
+    }
+}
+
+/// Where something is missing that a person could still decide about, and none is there: what is
+/// missing, and the ways on.
+pub fn undecided(missing: &[Missing]) -> Option<Error> {
+    let open: Vec<&Missing> = missing.iter().filter(|missing| missing.undecided).collect();
+    if open.is_empty() {
+        return None;
+    }
+    let named: Vec<&str> = open.iter().map(|missing| missing.named.as_str()).collect();
+    let text = format!(
+        "dependencies are missing ({}): checks need them, commands have no network, and nobody is at \
+         a terminal to be asked",
+        named.join("; ")
+    );
+    let error = open.iter().fold(Error::repository(text), |error, missing| {
+        error.hint(format!("fetch them: {}", missing.by_hand))
+    });
+    Some(
+        error
+            .hint("or have them fetched: git config --global cowork.sandbox.fetch always")
+            .hint("or do without, and without the checks that need them: git config --global cowork.sandbox.fetch never"),
+    )
+}
+
+/// Whether what a command needs from outside is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dependencies {
+    /// It is.
+    Present,
+    /// Something is missing that the command may need or not: that it passes counts.
+    PartlyMissing,
+    /// What it needs is missing: whatever it says is about that.
+    Missing,
 }
 
 /// What is known in this run.
@@ -37,12 +114,32 @@ pub struct Wanted {
 pub(in super::super) struct Known {
     seen: RefCell<Vec<Seen>>,
     needs: RefCell<Vec<(String, Need)>>,
-    /// By hash: fetched, or nothing to fetch; else why not.
-    settled: RefCell<BTreeMap<String, Result<(), String>>>,
+    /// By hash: fetched, or nothing to fetch; else what is missing.
+    settled: RefCell<BTreeMap<String, Option<Missing>>>,
+}
+
+/// Where packages of a project were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// With what is installed.
+    Installed,
+    /// Among what was fetched for this repository.
+    Fetched,
 }
 
 /// What a shell answers for a program that is not there (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
+
+/// What managers say of files they cannot read. Nothing is missing then: whoever wrote them hears it
+/// from the build.
+const UNREADABLE: [&str; 6] = [
+    "failed to parse manifest",
+    "failed to parse lock file",
+    "failed to load manifest",
+    "EJSONPARSE",
+    "errors parsing go.mod",
+    "Invalid requirement",
+];
 
 /// Commands that only look need nothing from outside.
 const LOOKS: [&str; 32] = [
@@ -51,15 +148,23 @@ const LOOKS: [&str; 32] = [
     "sort", "stat", "tail", "test", "tree", "true", "wc", "which",
 ];
 
+/// Whether a program only looks.
+pub(super) fn looks(program: &str) -> bool {
+    LOOKS.contains(&program)
+}
+
 /// Whether a command is sure not to build anything.
 fn only_looks(command: &str) -> bool {
     let script = shell::split(command);
-    script.commands.iter().all(|words| words.first().is_some_and(|w| LOOKS.contains(&w.as_str())))
+    script.commands.iter().all(|words| words.first().is_some_and(|word| looks(word)))
 }
 
 /// How a fetch that did not work ended, in one line.
 fn why(result: &CommandResult) -> String {
     let said = format!("{}\n{}", result.stdout, result.stderr);
+    if let Some(line) = login_wanted(&said) {
+        return format!("a login is wanted, and this step is given none: {line}");
+    }
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let telling = lines.iter().find(|line| line.to_lowercase().contains("error"));
     let line = telling.or(lines.last()).copied().unwrap_or("it said nothing");
@@ -67,15 +172,26 @@ fn why(result: &CommandResult) -> String {
 }
 
 impl Workspace {
-    /// To be called before a command: fetches what the project needs, where a person agrees.
-    /// Answers with why something was not fetched, in words for a model.
-    pub(in super::super) async fn fetch_dependencies(
+    /// What the projects of the tree lack after everything was fetched that may be: a person is
+    /// asked on the way. Nothing where commands have the network, and fetch for themselves.
+    pub async fn missing_dependencies(&self) -> anyhow::Result<Vec<Missing>> {
+        let _turn = ONE_AT_A_TIME.lock().await;
+        self.missing().await
+    }
+
+    /// Whether what `command` needs is there, and what is missing of it in words.
+    pub async fn dependencies_of(
         &self,
         command: &str,
-    ) -> anyhow::Result<Vec<String>> {
+    ) -> anyhow::Result<(Dependencies, Vec<String>)> {
+        let _turn = ONE_AT_A_TIME.lock().await;
+        self.lacking(command).await
+    }
+
+    async fn missing(&self) -> anyhow::Result<Vec<Missing>> {
         let settings = &self.commands;
         let sandbox = &settings.sandbox;
-        if !settings.prefix.is_empty() || only_looks(command) || !sandbox.keeps_off_network()? {
+        if !settings.prefix.is_empty() || !sandbox.keeps_off_network()? {
             return Ok(Vec::new());
         }
         let known = &settings.known;
@@ -85,87 +201,263 @@ impl Workspace {
             known.needs.replace(needs.into_iter().map(|need| (need.hash(), need)).collect());
             known.seen.replace(seen);
         }
-        let mut missing = Vec::new();
         let all = known.needs.borrow().clone();
-        for (hash, need) in all {
-            let settled = known.settled.borrow().get(&hash).cloned();
-            let outcome = match settled {
-                Some(outcome) => outcome,
-                None => {
-                    let outcome = self.settle(&hash, &need, sandbox).await?;
-                    known.settled.borrow_mut().insert(hash, outcome.clone());
-                    outcome
-                }
+        for manager in &MANAGERS {
+            // What is missing and was decided about stays so in this run.
+            let open = |(hash, need): &&(String, Need)| {
+                need.manager.name == manager.name
+                    && !matches!(known.settled.borrow().get(hash), Some(Some(_)))
             };
-            if let Err(why) = outcome {
-                missing.push(format!(
-                    "dependencies were not fetched ({}) because {why}; commands have no network, so \
-                     only what is installed can be used",
-                    need.named()
-                ));
+            let own: Vec<&(String, Need)> = all.iter().filter(open).collect();
+            let settled = |(hash, _): &&(String, Need)| known.settled.borrow().contains_key(hash);
+            if !own.iter().all(settled) {
+                let outcomes = self.settle(manager, &own, sandbox).await?;
+                known.settled.borrow_mut().extend(outcomes);
             }
         }
-        Ok(missing)
+        let settled = known.settled.borrow();
+        Ok(all.iter().filter_map(|(hash, _)| settled.get(hash).cloned().flatten()).collect())
     }
 
-    /// Finds out whether something is missing, asks, fetches.
+    /// As [`Self::dependencies_of`], for who has the turn.
+    pub(in super::super) async fn lacking(
+        &self,
+        command: &str,
+    ) -> anyhow::Result<(Dependencies, Vec<String>)> {
+        let missing = match only_looks(command) {
+            true => Vec::new(),
+            false => self.missing().await?,
+        };
+        let needs = self.commands.known.needs.borrow();
+        let projects: Vec<(&str, &Path)> =
+            needs.iter().map(|(_, need)| (need.manager.name, need.place.as_path())).collect();
+        let mut state = Dependencies::Present;
+        let mut words = Vec::new();
+        for missing in &missing {
+            let project = (missing.manager, missing.place.as_path());
+            let found = match needed(command, &self.root, project, &projects) {
+                Needed::Not => continue,
+                Needed::Perhaps => Dependencies::PartlyMissing,
+                Needed::Surely => Dependencies::Missing,
+            };
+            state = state.max(found);
+            words.push(missing.sentence());
+        }
+        Ok((state, words))
+    }
+
+    /// Finds out of one manager's projects whether something is missing, asks, fetches.
     async fn settle(
+        &self,
+        manager: &'static Manager,
+        own: &[&(String, Need)],
+        sandbox: &Sandbox,
+    ) -> anyhow::Result<BTreeMap<String, Option<Missing>>> {
+        let mut outcomes = BTreeMap::new();
+        let Some(fetched) = sandbox.fetched() else {
+            outcomes.extend(own.iter().map(|(hash, _)| (hash.clone(), None)));
+            return Ok(outcomes);
+        };
+        fetched.prepare()?;
+        let mut found = Vec::new();
+        for (hash, need) in own {
+            found.push(self.find(hash, need, sandbox, None).await?);
+        }
+        let absent = |found: &[Option<Found>]| found.contains(&None);
+        let mut whys = BTreeMap::new();
+        let mut undecided = false;
+        if absent(&found) {
+            // Where all projects share one directory, those that are installed are fetched along:
+            // commands are given one of the two.
+            let along = |at: usize| found[at].is_none() || manager.shared;
+            let asked: Vec<usize> = (0..own.len()).filter(|at| along(*at)).collect();
+            let wanted = self.wanted(own, &asked, sandbox);
+            let may = match sandbox.person() {
+                Some(person) => person.may_fetch(&wanted)?,
+                None => MayFetch::NobodyThere,
+            };
+            match may {
+                MayFetch::Yes => {
+                    for at in asked {
+                        let (hash, need) = own[at];
+                        if found[at] == Some(Found::Fetched) {
+                            continue;
+                        }
+                        match self.fetch(hash, need, sandbox).await? {
+                            Ok(()) => found[at] = Some(Found::Fetched),
+                            Err(why) => {
+                                whys.insert(at, why);
+                            }
+                        }
+                    }
+                }
+                MayFetch::No(why) => {
+                    for at in (0..own.len()).filter(|at| found[*at].is_none()) {
+                        if let Some(person) = sandbox.person() {
+                            person
+                                .tell(&not_fetched(&self.wanted(own, &[at], sandbox), &why), true);
+                        }
+                        whys.insert(at, why.clone());
+                    }
+                }
+                MayFetch::NobodyThere => undecided = true,
+            }
+        }
+        if manager.shared {
+            self.choose(manager, own, &mut found, sandbox).await?;
+        }
+        let elsewhere = "they are not where those of another project of this repository are";
+        for (at, (hash, need)) in own.iter().enumerate() {
+            let missing = Missing {
+                named: need.named(),
+                why: whys.remove(&at).unwrap_or_else(|| match undecided {
+                    true => "nobody could be asked".to_owned(),
+                    false => elsewhere.to_owned(),
+                }),
+                by_hand: need.by_hand(&self.root, here().as_deref()),
+                undecided,
+                manager: manager.name,
+                place: need.place.clone(),
+            };
+            outcomes.insert(hash.clone(), found[at].is_none().then_some(missing));
+        }
+        Ok(outcomes)
+    }
+
+    /// Where the packages of a project are; looked for only where `only` says, if it does.
+    async fn find(
+        &self,
+        hash: &str,
+        need: &Need,
+        sandbox: &Sandbox,
+        only: Option<Found>,
+    ) -> anyhow::Result<Option<Found>> {
+        let manager = need.manager;
+        let Some(fetched) = sandbox.fetched() else { return Ok(None) };
+        let target = fetched.python(hash);
+        let asked = |place: Found| only.is_none_or(|only| only == place);
+        if asked(Found::Fetched) && fetched.is_done(hash) && need.left(&self.root) {
+            use_what_was_fetched(sandbox, need, &target);
+            return Ok(Some(Found::Fetched));
+        }
+        if manager.name == "pip" {
+            let asked = python::requirements(&need.place, &need.files);
+            std::fs::write(target.with_extension("txt"), asked)?;
+        }
+        if manager.name == "npm" && javascript::is_installed(&self.root, &need.place, &need.files) {
+            return Ok(Some(Found::Installed));
+        }
+        // What was fetched for other contents may be enough, too.
+        let places: &[Found] = match manager.shared {
+            true => &[Found::Installed, Found::Fetched],
+            false => &[Found::Installed],
+        };
+        let mut there = None;
+        for place in places.iter().filter(|place| asked(**place)) {
+            sandbox.use_fetched(manager.name, *place == Found::Fetched);
+            let line = need.line(manager.complete, &self.root, &target);
+            let complete = self.run_confined(&line, LockFiles::of(self, need)?).await?;
+            let unreadable = UNREADABLE.iter().any(|words| complete.stderr.contains(words));
+            // Everything is there, or the manager is not, or it is not about packages.
+            if unreadable || matches!(complete.exit, Some(0 | NO_SUCH_COMMAND)) {
+                there = Some(*place);
+                break;
+            }
+        }
+        // What one project lacks takes nothing away from the others.
+        sandbox.use_fetched(manager.name, false);
+        Ok(there)
+    }
+
+    /// Of a manager that keeps all packages in one directory, commands are given the one in which
+    /// all projects find theirs; else the one of the outermost, and the others lack theirs.
+    async fn choose(
+        &self,
+        manager: &'static Manager,
+        own: &[&(String, Need)],
+        found: &mut [Option<Found>],
+        sandbox: &Sandbox,
+    ) -> anyhow::Result<()> {
+        let Some(first) = found.iter().copied().flatten().next() else { return Ok(()) };
+        let all_in = |found: &[Option<Found>], place| {
+            found.iter().all(|found| found.is_none_or(|found| found == place))
+        };
+        let mut chosen = first;
+        if !all_in(found, first) {
+            // Each of them may well be in the other directory, too.
+            for place in [Found::Fetched, Found::Installed] {
+                let mut there = Vec::new();
+                for ((hash, need), before) in own.iter().zip(found.iter()) {
+                    there.push(match before {
+                        Some(before) if *before != place => {
+                            self.find(hash, need, sandbox, Some(place)).await?
+                        }
+                        same => *same,
+                    });
+                }
+                let enough = found.iter().zip(&there).all(|(a, b)| a.is_none() || b.is_some());
+                if enough {
+                    found.copy_from_slice(&there);
+                    chosen = place;
+                    break;
+                }
+            }
+            for found in found.iter_mut().filter(|found| **found != Some(chosen)) {
+                *found = None;
+            }
+        }
+        sandbox.use_fetched(manager.name, chosen == Found::Fetched);
+        Ok(())
+    }
+
+    fn wanted(&self, own: &[&(String, Need)], asked: &[usize], sandbox: &Sandbox) -> Wanted {
+        let asked = || asked.iter().map(|at| own[*at]);
+        let target = |hash: &str| sandbox.fetched().map(|f| f.python(hash)).unwrap_or_default();
+        let line = |(hash, need): &(String, Need)| {
+            need.line(need.manager.fetch, &self.root, &target(hash))
+        };
+        let named = asked().map(|(_, need)| need.named()).collect::<Vec<_>>();
+        Wanted {
+            command: asked().map(line).collect::<Vec<_>>().join(" && "),
+            named: named.join("; "),
+            by_hand: asked()
+                .map(|(_, need)| need.by_hand(&self.root, here().as_deref()))
+                .collect::<Vec<_>>()
+                .join(" && "),
+            hashes: asked().map(|(hash, _)| hash.clone()).collect(),
+        }
+    }
+
+    /// Fetches for one project; else why that failed.
+    async fn fetch(
         &self,
         hash: &str,
         need: &Need,
         sandbox: &Sandbox,
     ) -> anyhow::Result<Result<(), String>> {
-        let Some(fetched) = sandbox.fetched() else { return Ok(Ok(())) };
-        let manager = need.manager;
-        let target = fetched.python(hash);
-        if fetched.is_done(hash) && need.left(&self.root) {
-            use_what_was_fetched(sandbox, need, &target);
-            return Ok(Ok(()));
-        }
-        fetched.prepare()?;
-        let asked: String =
-            need.places.iter().map(|at| python::requirements(at, &need.files)).collect();
-        if manager.name == "pip" {
-            std::fs::write(target.with_extension("txt"), asked)?;
-        }
-        let line = |command: &str| need.line(command, &self.root, &target);
-        // What was fetched for other contents may be enough, too.
-        let shared = ["cargo", "go"].contains(&manager.name);
-        for used in [false, true].into_iter().filter(|used| !used || shared) {
-            sandbox.use_fetched(manager.name, used);
-            let complete = self.run_confined(&line(manager.complete)).await?;
-            // Everything is there, or the manager is not.
-            if matches!(complete.exit, Some(0 | NO_SUCH_COMMAND)) {
-                return Ok(Ok(()));
-            }
-        }
-        let Some(person) = sandbox.person() else {
+        let (Some(fetched), Some(person)) = (sandbox.fetched(), sandbox.person()) else {
             return Ok(Err("nobody could be asked".to_owned()));
         };
-        let named = need.named();
-        let wanted =
-            Wanted { command: line(manager.fetch), named: named.clone(), hash: hash.to_owned() };
-        if let Err(why) = person.may_fetch(&wanted)? {
-            person.tell(&not_fetched(&named, &why, &wanted.command), true);
-            return Ok(Err(why));
-        }
-        person.tell(&format!("fetching dependencies ({named}): {}", wanted.command), false);
+        let (manager, target) = (need.manager, fetched.python(hash));
+        let wanted = self.wanted(&[&(hash.to_owned(), need.clone())], &[0], sandbox);
+        let Wanted { command, named, .. } = &wanted;
+        person.tell(&format!("fetching dependencies ({named}): {command}"), false);
         // What is to be found in the tree has to be there before: where Landlock is alone, a
         // command makes nothing new at its top.
         if manager.leaves == "node_modules" {
-            for place in &need.places {
-                let _ = std::fs::create_dir(self.root.join(place).join(manager.leaves));
-            }
+            let _ = std::fs::create_dir(self.root.join(&need.place).join(manager.leaves));
         }
-        let result = self.run_fetching(&wanted.command).await?;
+        let result = self.run_fetching(command, LockFiles::of(self, need)?).await?;
         if !result.succeeded() {
             let why = format!("fetching them failed ({})", why(&result));
-            person.tell(&not_fetched(&named, &why, &wanted.command), true);
+            person.tell(&not_fetched(&wanted, &why), true);
+            person.failed(&wanted, &why);
             return Ok(Err(why));
         }
         use_what_was_fetched(sandbox, need, &target);
         if !manager.after.is_empty() {
-            let after = self.run_confined(&line(manager.after)).await?;
+            let after = need.line(manager.after, &self.root, &target);
+            let after = self.run_confined(&after, LockFiles::of(self, need)?).await?;
             if !after.succeeded() {
                 let text =
                     format!("{} without the network failed ({})", manager.after, why(&after));
@@ -173,46 +465,27 @@ impl Workspace {
             }
         }
         fetched.set_done(hash)?;
-        self.took_to(need, hash, &|hash| {
-            fetched.set_done(hash)?;
-            person.became(hash);
-            Ok(())
-        })?;
         Ok(Ok(()))
     }
+}
 
-    /// Fetching may have written a lock file: that is what was agreed to.
-    fn took_to(
-        &self,
-        need: &Need,
-        hash: &str,
-        tell: &dyn Fn(&str) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
-        let now = needs(&self.root, &look(&self.root));
-        let Some(now) = now.iter().find(|now| now.manager.name == need.manager.name) else {
-            return Ok(());
-        };
-        let new = now.hash();
-        if new != hash && need.manager.name != "pip" {
-            tell(&new)?;
-            self.commands.known.settled.borrow_mut().insert(new, Ok(()));
-        }
-        Ok(())
-    }
+fn not_fetched(wanted: &Wanted, why: &str) -> String {
+    format!(
+        "dependencies were not fetched ({}): {why}. Checks that need them are not run; to have them, \
+         run it yourself: {}",
+        wanted.named, wanted.by_hand
+    )
+}
+
+/// Where the person is who reads what to type.
+fn here() -> Option<PathBuf> {
+    std::env::current_dir().ok()?.canonicalize().ok()
 }
 
 fn use_what_was_fetched(sandbox: &Sandbox, need: &Need, packages: &Path) {
-    sandbox.use_fetched(need.manager.name, true);
     if need.manager.name == "pip" {
         sandbox.use_python(packages.to_owned());
     }
-}
-
-fn not_fetched(named: &str, why: &str, command: &str) -> String {
-    format!(
-        "dependencies were not fetched ({named}): {why}. Commands have no network; to have them, run \
-         it yourself: {command}"
-    )
 }
 
 /// Where what was fetched lies: read by commands, written by no command but the one that fetches.

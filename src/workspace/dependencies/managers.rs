@@ -34,7 +34,20 @@ pub(super) struct Manager {
     pub(super) after: &'static str,
     /// What it leaves in a place; where that is gone, it has to be fetched again.
     pub(super) leaves: &'static str,
+    /// Where it keeps packages is one directory for all its projects: commands are given the home's
+    /// or the fetched one.
+    pub(super) shared: bool,
+    /// Run by a person in a place, with their own logins.
+    pub(super) by_hand: &'static str,
+    /// Programs that need what it fetches for the project they are run in.
+    pub(super) programs: &'static [&'static str],
 }
+
+/// Programs that need the packages of a JavaScript project.
+const JAVASCRIPT: &[&str] =
+    &["npm", "npx", "pnpm", "yarn", "node", "tsc", "eslint", "jest", "vitest", "mocha", "vite"];
+/// Programs that need the packages of a Python project.
+const PYTHON: &[&str] = &["python", "python3", "pytest", "uv", "poetry", "tox", "nox", "mypy"];
 
 impl Manager {
     /// Whether a file of this name says what is needed.
@@ -57,6 +70,9 @@ pub(super) static MANAGERS: [Manager; 8] = [
         fetch: "(cd \"$TMPDIR\" && cargo fetch --manifest-path PLACE/Cargo.toml)",
         after: "",
         leaves: "",
+        shared: true,
+        by_hand: "cargo fetch",
+        programs: &["cargo"],
     },
     Manager {
         name: "npm",
@@ -71,6 +87,9 @@ pub(super) static MANAGERS: [Manager; 8] = [
                 npm install --ignore-scripts --no-audit --no-fund; }",
         after: "npm rebuild",
         leaves: "node_modules",
+        shared: false,
+        by_hand: "npm ci",
+        programs: JAVASCRIPT,
     },
     Manager {
         name: "pnpm",
@@ -84,6 +103,9 @@ pub(super) static MANAGERS: [Manager; 8] = [
         fetch: "pnpm install --ignore-scripts --ignore-pnpmfile --prefer-frozen-lockfile",
         after: "pnpm rebuild",
         leaves: "node_modules",
+        shared: false,
+        by_hand: "pnpm install",
+        programs: JAVASCRIPT,
     },
     Manager {
         name: "yarn",
@@ -100,6 +122,9 @@ pub(super) static MANAGERS: [Manager; 8] = [
         fetch: "YARN_IGNORE_PATH=1 yarn install --ignore-scripts --non-interactive",
         after: "",
         leaves: "node_modules",
+        shared: false,
+        by_hand: "yarn install",
+        programs: JAVASCRIPT,
     },
     Manager {
         name: "go",
@@ -115,6 +140,9 @@ pub(super) static MANAGERS: [Manager; 8] = [
         fetch: "go mod download",
         after: "",
         leaves: "",
+        shared: true,
+        by_hand: "go mod download",
+        programs: &["go"],
     },
     Manager {
         name: "uv",
@@ -127,6 +155,9 @@ pub(super) static MANAGERS: [Manager; 8] = [
         fetch: "uv sync --frozen --no-install-project --no-build",
         after: "uv sync --frozen --offline",
         leaves: ".venv",
+        shared: false,
+        by_hand: "uv sync",
+        programs: PYTHON,
     },
     Manager {
         name: "poetry",
@@ -140,6 +171,9 @@ pub(super) static MANAGERS: [Manager; 8] = [
         fetch: "POETRY_INSTALLER_ONLY_BINARY=:all: poetry install --no-root --no-interaction",
         after: "",
         leaves: "",
+        shared: true,
+        by_hand: "poetry install",
+        programs: PYTHON,
     },
     Manager {
         name: "pip",
@@ -153,6 +187,9 @@ pub(super) static MANAGERS: [Manager; 8] = [
         fetch: "python3 -Im pip install --only-binary :all: --target TARGET -r TARGET.txt",
         after: "",
         leaves: "",
+        shared: false,
+        by_hand: "python3 -m pip install",
+        programs: PYTHON,
     },
 ];
 

@@ -2,8 +2,12 @@
 //! step with the network, to which a person agreed (`fetch`).
 
 pub(super) mod fetch;
+mod javascript;
+mod lock_files;
 mod managers;
+mod needed;
 mod python;
+mod refused;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,6 +16,7 @@ use std::time::SystemTime;
 
 use ring::digest::{Context, SHA256};
 
+pub(super) use lock_files::LockFiles;
 use managers::{MANAGERS, Manager};
 
 /// Folders inside one another that are looked into.
@@ -38,13 +43,14 @@ const PASSED_OVER: [&str; 9] = [
 /// A manifest or lock file: its path relative to the root, and how it looked from outside.
 type Seen = (PathBuf, Option<SystemTime>, u64);
 
-/// What one package manager has to fetch.
+/// What one package manager has to fetch for one project of the tree. Each project is judged on its
+/// own: what one of them lacks says nothing about another.
 #[derive(Clone, Debug)]
 pub(super) struct Need {
     manager: &'static Manager,
-    /// Folders in which it is called, relative to the root; the root itself is empty.
-    places: Vec<PathBuf>,
-    /// Manifests and lock files that say what.
+    /// The project's folder, relative to the root; the root itself is empty.
+    place: PathBuf,
+    /// Manifests and lock files that say what, those of its members included.
     files: BTreeMap<PathBuf, String>,
 }
 
@@ -67,28 +73,53 @@ impl Need {
         })
     }
 
-    /// A command of the manager's as one line of `sh`, for the project at `root` and a directory
+    /// A command of the manager's as one line of `sh`, for the tree at `root` and a directory
     /// `target` for what is fetched.
     fn line(&self, command: &str, root: &Path, target: &Path) -> String {
         let command = command.replace("TARGET", &quoted(target));
         if command.contains(&*quoted(target)) {
             return command;
         }
-        let one = |place: &PathBuf| {
-            let top = place.as_os_str().is_empty();
-            let whole = if top { root.to_owned() } else { root.join(place) };
-            let command = command.replace("PLACE", &quoted(&whole));
-            match top {
-                true => command,
-                false => format!("(cd {} && {command})", quoted(place)),
+        let command = command.replace("PLACE", &quoted(&self.at(root)));
+        match self.place.as_os_str().is_empty() {
+            true => command,
+            false => format!("(cd {} && {command})", quoted(&self.place)),
+        }
+    }
+
+    /// What a person types to have the same done with their own logins. It can be pasted where they
+    /// are: `here` is their directory.
+    fn by_hand(&self, root: &Path, here: Option<&Path>) -> String {
+        let mut command = self.manager.by_hand.to_owned();
+        match self.manager.name {
+            "pip" => {
+                let own = self.files.keys().filter(|path| path.parent() == Some(&*self.place));
+                for file in own.filter(|path| python::is_requirements(name_of(path))) {
+                    let _ = write!(command, " -r {}", quoted(Path::new(name_of(file))));
+                }
             }
-        };
-        self.places.iter().map(one).collect::<Vec<_>>().join(" && ")
+            "npm" if !javascript::lock_is_current(&self.place, &self.files) => {
+                command = "npm install".to_owned();
+            }
+            _ => {}
+        }
+        let at = self.at(root);
+        match here.map(|here| at.strip_prefix(here)) {
+            Some(Ok(below)) if below.as_os_str().is_empty() => command,
+            Some(Ok(below)) => format!("(cd {} && {command})", quoted(below)),
+            _ => format!("(cd {} && {command})", quoted(&at)),
+        }
+    }
+
+    /// The project's folder.
+    fn at(&self, root: &Path) -> PathBuf {
+        // Joined with nothing, a path would end with a slash.
+        if self.place.as_os_str().is_empty() { root.to_owned() } else { root.join(&self.place) }
     }
 
     /// Whether everything is there that fetching leaves in the tree.
     fn left(&self, root: &Path) -> bool {
-        self.places.iter().all(|place| root.join(place).join(self.manager.leaves).exists())
+        root.join(&self.place).join(self.manager.leaves).exists()
     }
 
     /// What is fetched, for people: `cargo: Cargo.lock, Cargo.toml`.
@@ -99,6 +130,11 @@ impl Need {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("{}: {files}{more}", self.manager.name)
     }
+}
+
+/// Whether a file of this name says what some package manager has to fetch.
+pub fn is_manifest(path: &str) -> bool {
+    MANAGERS.iter().any(|manager| manager.reads(name_of(Path::new(path))))
 }
 
 /// Every manifest and lock file near the top of the tree.
@@ -132,21 +168,27 @@ fn look(root: &Path) -> Vec<Seen> {
 
 /// What the files that were seen ask for.
 fn needs(root: &Path, seen: &[Seen]) -> Vec<Need> {
-    let need = |manager: &'static Manager| {
+    let of_manager = |manager: &'static Manager| {
         let own = seen.iter().map(|(path, ..)| path).filter(|path| manager.reads(name_of(path)));
         let files: BTreeMap<PathBuf, String> = own
             .filter_map(|path| Some((path.clone(), std::fs::read_to_string(root.join(path)).ok()?)))
             .collect();
         let places = places(manager, &files);
-        let need = Need { manager, places, files };
-        let wanted = need.places.iter().any(|place| (manager.asks)(place, &need.files));
-        (wanted && !need.places.is_empty()).then_some(need)
+        let need = |place: &PathBuf| {
+            // A file is of the innermost project that is around it.
+            let around = |path: &Path| places.iter().rfind(|place| path.starts_with(place));
+            let own = files.iter().filter(|(path, _)| around(path) == Some(place));
+            let files = own.map(|(path, text)| (path.clone(), text.clone())).collect();
+            let need = Need { manager, place: place.clone(), files };
+            (manager.asks)(place, &need.files).then_some(need)
+        };
+        places.iter().filter_map(need).collect::<Vec<Need>>()
     };
-    MANAGERS.iter().filter_map(need).collect()
+    MANAGERS.iter().flat_map(of_manager).collect()
 }
 
 /// Where a manager is called: beside its lock files, and where a manifest has no lock and is no
-/// member of something above it.
+/// member of something above it. In order, so that what is inside another one comes after it.
 fn places(manager: &Manager, files: &BTreeMap<PathBuf, String>) -> Vec<PathBuf> {
     let has = |folder: &Path, names: &[&str]| {
         names.iter().any(|name| files.contains_key(&folder.join(name)))
@@ -159,13 +201,19 @@ fn places(manager: &Manager, files: &BTreeMap<PathBuf, String>) -> Vec<PathBuf> 
         let alone = manager.without_lock
             && has(folder, manager.manifests)
             && !has(folder, manager.not_beside)
-            && !member();
+            && (is_apart(files.get(&folder.join("Cargo.toml"))) || !member());
         if (locked || alone) && !places.iter().any(|place| place == folder) {
             places.push(folder.to_owned());
         }
     }
     places.sort();
     places
+}
+
+/// Whether a manifest of cargo's begins a workspace of its own, whatever is around it.
+fn is_apart(manifest: Option<&String>) -> bool {
+    let begins = |line: &str| line.trim_start().starts_with("[workspace");
+    manifest.is_some_and(|text| text.lines().any(begins))
 }
 
 fn name_of(path: &Path) -> &str {
@@ -194,10 +242,7 @@ mod tests {
             tree.put(path, text);
         }
         let needs = needs(tree.root(), &look(tree.root()));
-        let told = |need: &Need| {
-            let places = need.places.iter().map(|place| place.display().to_string());
-            (need.manager.name.to_owned(), places.collect::<Vec<_>>().join(" "))
-        };
+        let told = |need: &Need| (need.manager.name.to_owned(), need.place.display().to_string());
         needs.iter().map(told).collect()
     }
 
@@ -268,16 +313,61 @@ mod tests {
     }
 
     #[test]
-    fn a_command_names_its_places() {
+    fn each_project_of_the_tree_is_a_need_of_its_own() {
+        let files = [
+            ("Cargo.toml", SERDE),
+            ("crates/a/Cargo.toml", SERDE),
+            ("fuzz/Cargo.toml", &format!("{SERDE}[workspace]\n")),
+            ("tool/Cargo.toml", SERDE),
+            ("tool/Cargo.lock", ""),
+            ("web/package.json", LEFT_PAD),
+            ("docs/package.json", LEFT_PAD),
+            ("empty/package.json", "{}"),
+        ];
+        let tree = Tree::new();
+        files.iter().for_each(|(path, text)| tree.put(path, text));
+        let needs = needs(tree.root(), &look(tree.root()));
+        let named: Vec<String> = needs.iter().map(Need::named).collect();
+        assert_eq!(
+            named,
+            [
+                "cargo: Cargo.toml, crates/a/Cargo.toml",
+                "cargo: fuzz/Cargo.toml",
+                "cargo: tool/Cargo.lock, tool/Cargo.toml",
+                "npm: docs/package.json",
+                "npm: web/package.json"
+            ]
+        );
+        // Another project's change is not this one's.
+        let hash = needs[0].hash();
+        tree.put("tool/Cargo.lock", "changed");
+        let after = super::needs(tree.root(), &look(tree.root()));
+        assert_eq!(after[0].hash(), hash);
+        assert_ne!(after[2].hash(), needs[2].hash());
+    }
+
+    #[test]
+    fn a_command_names_its_place() {
         let tree = Tree::new();
         tree.put("package.json", LEFT_PAD);
-        tree.put("package-lock.json", "{}");
+        tree.put("package-lock.json", r#"{"packages":{"":{"dependencies":{"left-pad":"1"}}}}"#);
         tree.put("it's/package.json", LEFT_PAD);
         tree.put("it's/package-lock.json", "{}");
-        let need = &needs(tree.root(), &look(tree.root()))[0];
-        let line = |command| need.line(command, Path::new("/r"), Path::new("/t"));
-        assert_eq!(line("npm ci"), r"npm ci && (cd 'it'\''s' && npm ci)");
-        assert_eq!(line("x PLACE/f"), r"x /r/f && (cd 'it'\''s' && x '/r/it'\''s'/f)");
-        assert_eq!(line("pip -r TARGET.txt TARGET"), "pip -r /t.txt /t");
+        tree.put("requirements.txt", "flask");
+        tree.put("requirements-dev.txt", "pytest");
+        let needs = needs(tree.root(), &look(tree.root()));
+        let line = |n: usize, command| needs[n].line(command, Path::new("/r"), Path::new("/t"));
+        assert_eq!(line(0, "npm ci"), "npm ci");
+        assert_eq!(line(1, "npm ci"), r"(cd 'it'\''s' && npm ci)");
+        assert_eq!(line(1, "x PLACE/f"), r"(cd 'it'\''s' && x '/r/it'\''s'/f)");
+        assert_eq!(line(2, "pip -r TARGET.txt TARGET"), "pip -r /t.txt /t");
+
+        let hand = |n: usize, here: &str| needs[n].by_hand(Path::new("/r"), Some(Path::new(here)));
+        assert_eq!(hand(0, "/r"), "npm ci");
+        assert_eq!(hand(0, "/r/src"), "(cd /r && npm ci)");
+        // A lock file that is not of this manifest is refused by `npm ci`.
+        assert_eq!(hand(1, "/r"), r"(cd 'it'\''s' && npm install)");
+        let pip = "python3 -m pip install -r requirements-dev.txt -r requirements.txt";
+        assert_eq!(hand(2, "/r"), pip);
     }
 }

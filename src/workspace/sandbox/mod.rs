@@ -12,6 +12,7 @@
 mod helper;
 #[cfg(target_os = "linux")]
 mod landlock;
+mod logins;
 #[cfg(target_os = "linux")]
 mod namespaces;
 mod nested;
@@ -221,6 +222,11 @@ impl Sandbox {
     /// Whether commands are kept off the network by the kernel.
     pub(super) fn keeps_off_network(&self) -> anyhow::Result<bool> {
         Ok(!self.wanted.network && self.ready()?.is_some())
+    }
+
+    /// The best level that works here.
+    pub(super) fn level(&self) -> anyhow::Result<Level> {
+        Ok(self.ready()?.map_or(Level::None, |ready| ready.spec.borrow().level))
     }
 
     /// What was fetched for the project; `None` where nothing is confined.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{Confinement, sweep};
+use super::{Confinement, logins, sweep};
 
 /// Keys and logins in a person's home.
 const SECRETS: [&str; 25] = [
@@ -78,6 +78,36 @@ const OF_NETWORK: [&str; 16] = [
     "GONOSUMDB",
 ];
 
+/// Files a person's environment names, in which logins are kept: the step with the network does not
+/// get them.
+const CONFIGURED: [&str; 6] = [
+    "npm_config_userconfig",
+    "npm_config_globalconfig",
+    "NPM_CONFIG_USERCONFIG",
+    "NPM_CONFIG_GLOBALCONFIG",
+    "PIP_CONFIG_FILE",
+    "UV_CONFIG_FILE",
+];
+
+/// What else keeps the step with the network from using, asking for or storing a login: git's
+/// configuration names credential helpers and addresses with passwords, ssh has keys wherever `HOME`
+/// is, and Python has key rings.
+const WITHOUT_LOGIN: [(&str, &str); 10] = [
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_ASKPASS", "true"),
+    ("SSH_ASKPASS", "true"),
+    ("GIT_SSH_COMMAND", "false"),
+    ("PIP_KEYRING_PROVIDER", "disabled"),
+    ("UV_KEYRING_PROVIDER", "disabled"),
+    ("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring"),
+    ("GOAUTH", "off"),
+    ("CARGO_REGISTRY_GLOBAL_CREDENTIAL_PROVIDERS", "cargo:token"),
+];
+
+/// Where pip finds its configuration besides the home.
+const PIP_CONFIGURATION: &str = "/etc/pip.conf";
+
 /// Tells tools that there is no network, so that they look in their caches and fail at once.
 const OFFLINE: [(&str, &str); 4] = [
     ("CARGO_NET_OFFLINE", "true"),
@@ -98,8 +128,8 @@ pub(super) struct Place {
     network: bool,
     /// Package managers whose fetched packages are used instead of the real home's.
     used: RefCell<BTreeSet<&'static str>>,
-    /// Fetched packages of Python.
-    python: RefCell<Option<PathBuf>>,
+    /// Fetched packages of Python, of one project or several.
+    python: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl Place {
@@ -167,7 +197,7 @@ impl Place {
 
     /// From now on commands find these packages of Python.
     pub(super) fn set_python(&self, packages: PathBuf) {
-        self.python.replace(Some(packages));
+        self.python.borrow_mut().insert(packages);
     }
 
     fn uses(&self, manager: &str) -> bool {
@@ -303,7 +333,7 @@ impl Place {
         // Else the modules could not be removed.
         let flags = env.entry("GOFLAGS".into()).or_default();
         flags.push(if flags.is_empty() { "-modcacherw" } else { " -modcacherw" });
-        if let Some(packages) = &*self.python.borrow() {
+        for packages in &*self.python.borrow() {
             prepend(&mut env, "PYTHONPATH", packages.clone());
             prepend(&mut env, "PATH", packages.join("bin"));
         }
@@ -343,7 +373,18 @@ impl Place {
         }
         let real = self.real("CARGO_HOME", ".cargo");
         for name in ["config.toml", "config"] {
-            relink(real.as_ref().map(|real| real.join(name)), &cargo.join(name));
+            let text = real.as_ref().and_then(|real| std::fs::read_to_string(real.join(name)).ok());
+            let _ = std::fs::remove_file(cargo.join(name));
+            if let Some(text) = text.and_then(|text| logins::without(&text)) {
+                std::fs::write(cargo.join(name), text)?;
+            }
+        }
+        for name in CONFIGURED {
+            env.remove(OsStr::new(name));
+        }
+        env.extend(WITHOUT_LOGIN.map(|(name, value)| (name.into(), value.into())));
+        if std::fs::read_to_string(PIP_CONFIGURATION).is_ok_and(|text| logins::holds(&text)) {
+            env.insert("PIP_CONFIG_FILE".into(), "/dev/null".into());
         }
         let cache = self.fetched.join("cache");
         for (name, dir) in [

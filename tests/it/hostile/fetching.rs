@@ -51,17 +51,18 @@ fn told(sandbox: &Sandbox) -> Vec<String> {
 const NEW: [&str; 6] = ["new", "-n", "todo", "a todo list", "--review", "auto"];
 
 #[test]
-fn nothing_is_fetched_where_nobody_can_be_asked() {
+fn what_may_not_be_fetched_is_told_once_and_to_the_model() {
     at_every_level(|level| {
         let sandbox = project(level);
+        sandbox.user_config("[sandbox]\nfetch = \"never\"\n[project]\ntest = \"true\"\n");
         turns(&sandbox, &[run("ls"), run("cargo test"), run("cargo test && false")]);
         let outcome = sandbox.auto(&["--stop-after", "coding"]).exits(0);
         assert_eq!(outcome.stderr.matches("dependencies were not fetched").count(), 1);
-        assert!(outcome.stderr.contains("run it yourself: (cd \"$TMPDIR\" && cargo fetch "));
+        assert!(outcome.stderr.contains("run it yourself: cargo fetch\n"), "{}", outcome.stderr);
         let told = told(&sandbox);
         assert!(!told[0].contains("fetched"), "{told:?}");
         for told in &told[1..3] {
-            let why = "not fetched (cargo: Cargo.lock, Cargo.toml) because nobody could be asked";
+            let why = "not fetched (cargo: Cargo.lock, Cargo.toml) because sandbox.fetch in the configuration says never";
             assert!(told.contains(why), "{told}");
         }
     });
@@ -77,12 +78,15 @@ fn fetching_has_the_network_and_a_home_of_its_own_and_commands_read_what_came() 
         sandbox.commit_all("evil");
         let plant = "mkdir -p $TMPDIR/.cargo ~/.cargo; echo x | tee $TMPDIR/.cargo/config.toml";
         let spoil = "echo spoiled >>$CARGO_HOME/registry/log && echo GOT''_IN";
-        turns(&sandbox, &[run(plant), run("cargo build"), run(spoil)]);
+        // What was fetched before the first request is not enough for another lock file.
+        let lock = json!({"path": "Cargo.lock", "content": "[[package]]\nsource = \"other\"\n"});
+        let lock = Reply::call("write_file", lock);
+        turns(&sandbox, &[run(plant), lock, run("cargo build"), run(spoil)]);
         let outcome = sandbox.auto(&["--stop-after", "coding"]).exits(0);
         assert!(outcome.stderr.contains("fetching dependencies (cargo: Cargo.lock, Cargo.toml)"));
         let told = told(&sandbox);
-        let (_, log) = told[1].split_once("log:\n").unwrap_or_else(|| panic!("{told:?}"));
-        let [line] = log.lines().collect::<Vec<_>>()[..] else { panic!("{log}") };
+        let (_, log) = told[2].split_once("log:\n").unwrap_or_else(|| panic!("{told:?}"));
+        let [_, line] = log.lines().collect::<Vec<_>>()[..] else { panic!("{log}") };
         let words: Vec<_> = line.split(' ').collect();
         if level == Level::Namespaces {
             let ours = std::fs::read_link("/proc/self/ns/net").unwrap();
@@ -93,7 +97,7 @@ fn fetching_has_the_network_and_a_home_of_its_own_and_commands_read_what_came() 
         for (place, what) in [(words[1], "fetch/tmp"), (words[2], "fetch/home")] {
             assert!(place.ends_with(what), "{line}");
         }
-        assert!(!told[2].contains("GOT_IN"), "{told:?}");
+        assert!(!told[3].contains("GOT_IN"), "{told:?}");
 
         // Another session finds it there.
         sandbox.git(&["switch", "-q", "main"]);
@@ -167,9 +171,9 @@ fn ctrl_c_at_a_question_and_in_a_fetch_stops_the_run() {
     let (code, rest) = terminal.ends();
     assert_eq!(code, 130, "{rest}");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    assert_eq!(sandbox.refs("refs/heads"), ["refs/heads/main"]);
 
-    turns(&sandbox, &[run("cargo build"), run("cargo build")]);
-    let mut terminal = sandbox.terminal(&["resume", "--review", "auto", "--stop-after", "coding"]);
+    let mut terminal = sandbox.terminal(&args);
     terminal.sees("stay as they are? [y/N]");
     terminal.types("y");
     terminal.sees("fetching dependencies");

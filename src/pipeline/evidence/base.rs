@@ -1,0 +1,170 @@
+//! What the project's commands say of the code as the session found it. They are run in place, because
+//! nowhere else is what they need to run at all: what is installed, built or ignored is in this
+//! working tree only. Where the code was changed already (dependencies were fetched later), the files
+//! the session has changed become what they were, for as long as that takes.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::Pipeline;
+use super::super::table::{Approves, StageSpec};
+use super::{Run, failing_before};
+use crate::git::{Git, Oid, Store};
+use crate::record::point;
+use crate::session::StateDir;
+use crate::stage::Stage;
+use crate::workspace::Dependencies;
+
+/// Name of the note in J about what failed before the session's first change.
+const BEFORE: &str = "before.json";
+/// Name of the note in J about files that are as they were before it just now.
+const ON_BASE: &str = "on-base.json";
+
+/// What the project's commands said before anything was changed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Before {
+    /// The session's id; its name may be taken again.
+    session: String,
+    /// The tree.
+    tree: Oid,
+    /// What was to be run.
+    commands: Vec<String>,
+    /// What was run.
+    pub(super) runs: Vec<Run>,
+}
+
+/// Files that are as they were on the base.
+#[derive(Debug, Serialize, Deserialize)]
+struct OnBase {
+    /// What they are meanwhile.
+    base: Oid,
+    /// What they are otherwise.
+    tip: Oid,
+    paths: Vec<String>,
+}
+
+/// Puts the session's files back when it is dropped, also by a signal.
+struct BackToTip<'a> {
+    git: &'a Git,
+    state: &'a StateDir,
+    on_base: OnBase,
+}
+
+impl Drop for BackToTip<'_> {
+    fn drop(&mut self) {
+        let back = self.git.restore_worktree(&self.on_base.tip, &self.on_base.paths);
+        if let Err(error) = back.and_then(|()| self.state.set_note::<OnBase>(ON_BASE, None)) {
+            // The note stays, and the next run tries again.
+            tracing::warn!("files were not put back after a look at the base: {error:#}");
+        }
+    }
+}
+
+/// Puts files back that a run which was killed while it looked at the base has left. What somebody
+/// has edited since stays.
+///
+/// # Errors
+/// Git fails, or the note cannot be read.
+pub fn leave_base(git: &Git, state: &StateDir) -> anyhow::Result<()> {
+    let Some(OnBase { base, tip, mut paths }) = state.note::<OnBase>(ON_BASE)? else {
+        return Ok(());
+    };
+    let here = git.hash_files(&paths, Store::No)?;
+    let mut unedited = here.into_iter().zip(git.blob_ids(&base, &paths)?).map(|(a, b)| a == b);
+    paths.retain(|_| unedited.next().unwrap_or(false));
+    git.restore_worktree(&tip, &paths)?;
+    state.set_note::<OnBase>(ON_BASE, None)
+}
+
+impl Pipeline<'_> {
+    /// Looks at what fails already, before the session's first change of code: only what fails
+    /// newly after that is the actor's fault. Done once, and again when dependencies that were
+    /// missing then are there; the note about it is in J.
+    pub(in crate::pipeline) async fn look_before_coding(
+        &self,
+        spec: &StageSpec,
+    ) -> anyhow::Result<()> {
+        if spec.approves != Approves::Tree || self.commands_to_run().is_empty() {
+            return Ok(());
+        }
+        let begun =
+            self.earlier_drafts(Stage::Coding) > 0 || !self.session.completed_tasks().is_empty();
+        // Code that is there uncommitted is a first draft that was begun.
+        if begun || self.recorder().changes()?.iter().any(|path| !path.starts_with(".cowork/")) {
+            return self.look_at_base_again().await;
+        }
+        let tree = self.recorder().tree(&self.session.tip)?;
+        if let Some(before) = self.before()
+            && before.commands == self.asked()
+            && !before.runs.iter().any(Run::lacked_dependencies)
+            && self.same_code(&before.tree, &tree)?
+        {
+            return Ok(());
+        }
+        self.note("looking at what fails before anything is changed");
+        self.look_at(tree).await
+    }
+
+    /// When dependencies were missing at the look before the first change, and are there now: looks
+    /// at that code again. Without it every failure is new.
+    pub(in crate::pipeline) async fn look_at_base_again(&self) -> anyhow::Result<()> {
+        let Some(before) = self.before() else { return Ok(()) };
+        let mut there = false;
+        for run in before.runs.iter().filter(|run| run.lacked_dependencies()) {
+            let (found, _) = self.env.workspace.dependencies_of(&run.command).await?;
+            there |= found == Dependencies::Present;
+        }
+        if !there {
+            return Ok(());
+        }
+        let (git, tree) = (self.env.git, self.recorder().tree(&self.session.tip)?);
+        let mut paths = git.changed_paths(&before.tree, &tree)?;
+        paths.retain(|path| !path.starts_with(".cowork/"));
+        // Nothing but bytes that a commit has is replaced.
+        let here = git.hash_files(&paths, Store::No)?;
+        if here != git.blob_ids(&self.session.tip, &paths)? {
+            self.warn_once(
+                "dependencies were missing before the first change, and the code cannot be put back \
+                 to look again while there are uncommitted changes: every failure counts as new",
+            );
+            return Ok(());
+        }
+        self.note(
+            "looking again at what failed before anything was changed: dependencies are there",
+        );
+        let on_base = OnBase { base: before.tree.clone(), tip: tree, paths };
+        self.env.state.set_note(ON_BASE, Some(&on_base))?;
+        let back = BackToTip { git, state: self.env.state, on_base };
+        git.restore_worktree(&before.tree, &back.on_base.paths)?;
+        point("base.after-files");
+        let looked = self.look_at(before.tree).await;
+        drop(back);
+        looked
+    }
+
+    async fn look_at(&self, tree: Oid) -> anyhow::Result<()> {
+        let runs = self.run_all(&self.commands_to_run(), &tree, &[]).await?;
+        let failing = failing_before(&runs);
+        if !failing.is_empty() {
+            self.warn(format!(
+                "before anything is changed this fails, and only new failures count:\n{failing}"
+            ));
+        }
+        let (session, commands) = (self.session.file.id.clone(), self.asked());
+        self.env.state.set_note(BEFORE, Some(&Before { session, tree, commands, runs }))
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.commands_to_run().into_iter().map(|(_, command)| command).collect()
+    }
+
+    /// What failed before the session's first change, in words; empty when nothing did.
+    pub(in crate::pipeline) fn failed_before(&self) -> String {
+        self.before().map(|before| failing_before(&before.runs)).unwrap_or_default()
+    }
+
+    /// The note, if there is one that this version understands: without it every failure is new.
+    pub(super) fn before(&self) -> Option<Before> {
+        let note: Option<Before> = self.env.state.note(BEFORE).ok().flatten();
+        note.filter(|note| note.session == self.session.file.id)
+    }
+}

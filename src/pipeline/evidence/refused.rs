@@ -1,0 +1,243 @@
+//! A check that fails because the sandbox refuses it something: that says nothing about the code.
+//!
+//! Words of the output alone prove nothing: a model that wrote the test could print them. Two things
+//! count. What the level of the sandbox cannot refuse, it did not refuse: with namespaces a command
+//! may connect and listen in a network of its own. And then either the very same tests met a refusal
+//! before the session changed anything (`Run::outcome` compares), or each test that failed shows the
+//! refused call in its own part of the runner's report; whatever fails beside them is a failure.
+//! Who prints the words in a report of its own making gains little: the result is "not run", which
+//! passes nothing and is told to everybody.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+use super::failing::{plain, without_times};
+use crate::workspace::Level;
+
+/// What was refused, as far as the output tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Refused {
+    /// In a few words.
+    pub(super) what: String,
+    /// The tests whose own report shows it.
+    pub(super) tests: BTreeSet<String>,
+}
+
+/// Lines around the number of an error that tell which call it was.
+const AROUND: usize = 3;
+
+/// Errors of calls that have to do with sockets, and what they say was not possible.
+static FAMILY: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)address family not supported|\bEAFNOSUPPORT\b").ok());
+static DENIED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)permission ?denied|\bEACCES\b|operation not permitted|\bEPERM\b").ok()
+});
+static CONNECTS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)connect(?:ing|ion)?\b|\bdial\b|TcpStream").ok());
+static LISTENS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\bbind(?:ing)?\b|\blisten(?:ing)?\b|TcpListener").ok());
+/// What a command meets that is alone in its network; it may as well be a fault of the code.
+static ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    const FORM: &str = r"(?ix) connection\ ?refused | \bECONNREFUSED\b
+        | network\ is\ unreachable | \bENETUNREACH\b
+        | temporary\ failure\ in\ name\ resolution | \bEAI_AGAIN\b | could\ not\ resolve\ host
+        | name\ or\ service\ not\ known | \bENOTFOUND\b";
+    Regex::new(FORM).ok()
+});
+
+fn says(form: &LazyLock<Option<Regex>>, text: &str) -> bool {
+    form.as_ref().is_some_and(|form| form.is_match(text))
+}
+
+/// The refused call that this text shows.
+fn call(text: &str, level: Level) -> Option<&'static str> {
+    if says(&FAMILY, text) {
+        return Some("address family not supported");
+    }
+    if level == Level::Namespaces {
+        return None;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    lines.iter().enumerate().find_map(|(at, line)| {
+        if !says(&DENIED, line) {
+            return None;
+        }
+        let around = lines[at.saturating_sub(AROUND)..lines.len().min(at + 2)].join("\n");
+        if says(&CONNECTS, &around) {
+            Some("connect was refused")
+        } else {
+            says(&LISTENS, &around).then_some("listening was refused")
+        }
+    })
+}
+
+/// What was refused to a check with this output, whose `failing` tests failed; none where commands
+/// are not confined.
+pub(super) fn refused(
+    output: &str,
+    failing: &BTreeSet<String>,
+    level: Option<Level>,
+) -> Option<Refused> {
+    let level = level.filter(|level| *level > Level::None)?;
+    let output = plain(output);
+    let alone = || says(&ALONE, &output).then_some("no network");
+    let what = call(&output, level).or_else(alone)?.to_owned();
+    let reports = reports(&output);
+    let of_failing = |(of, _): &(&String, &String)| failing.iter().any(|name| is_of(of, name));
+    let mut own = reports.iter().filter(of_failing).peekable();
+    // Where a runner reports on each test, words elsewhere are the logs of tests that passed.
+    if own.peek().is_some()
+        && !own.any(|(_, text)| call(text, level).is_some() || says(&ALONE, text))
+    {
+        return None;
+    }
+    let shows = |name: &&String| {
+        reports.iter().any(|(of, text)| is_of(of, name) && call(text, level).is_some())
+    };
+    let mut tests: BTreeSet<String> = failing.iter().filter(shows).cloned().collect();
+    // A name that others begin with, as go's packages, is a sum of them.
+    let sum = |name: &&String| {
+        let mut inner = failing.iter().filter(|other| is_inside(other, name)).peekable();
+        inner.peek().is_some() && inner.all(|inner| tests.contains(inner))
+    };
+    let sums: Vec<String> = failing.iter().filter(sum).cloned().collect();
+    tests.extend(sums);
+    Some(Refused { what, tests })
+}
+
+fn is_inside(name: &str, outer: &str) -> bool {
+    name.strip_prefix(outer).is_some_and(|rest| rest.starts_with([' ', '/', ':']))
+}
+
+/// Where runners begin the report of one test that failed, each with a group `name`.
+const HEADS: [&str; 6] = [
+    // cargo test
+    r"^---- (?<name>\S.*?) stdout ----$",
+    // pytest
+    r"^_{3,} (?:ERROR at (?:setup|teardown) of )?(?<name>\S.*?) _{3,}$",
+    // unittest
+    r"^(?:FAIL|ERROR): (?<name>\S+ \([\w.]+\).*)$",
+    // go test
+    r"^\s*--- FAIL: (?<name>\S+)",
+    // TAP
+    r"^\s*not ok \d+(?: -)? (?<name>[^#]*?)\s*$",
+    // node
+    r"^\s*✖ (?<name>\S.*)$",
+];
+static BEGINS: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| HEADS.iter().filter_map(|form| Regex::new(form).ok()).collect());
+/// Where such a report ends, besides at the next one.
+static ENDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    const FORM: &str = r"(?x)^(?: failures:$ | test\ result: | ={5,} | Ran\ \d+\ tests? | FAIL\b | ok\b
+        | PASS$ | \s*ok\ \d+ | \s+\.\.\.$ | ✔\ | ℹ\ | Captured )";
+    Regex::new(FORM).ok()
+});
+
+/// The reports of the tests that failed, by the names their heads have.
+fn reports(output: &str) -> BTreeMap<String, String> {
+    let mut reports: BTreeMap<String, String> = BTreeMap::new();
+    let mut open = None;
+    for line in output.lines().map(str::trim_end) {
+        let head = BEGINS.iter().find_map(|form| form.captures(line));
+        if let Some(name) = head.and_then(|head| Some(head.name("name")?.as_str().to_owned())) {
+            open = Some(without_times(&name));
+        } else if says(&ENDS, line) {
+            open = None;
+        } else if let Some(name) = &open {
+            let report = reports.entry(name.clone()).or_default();
+            report.push_str(line);
+            report.push('\n');
+        }
+    }
+    reports
+}
+
+/// Whether a report's head is that of the test with this name: pytest leaves out the file, and go the
+/// package.
+fn is_of(head: &str, name: &str) -> bool {
+    let inner = name.split_once("::").map(|(_, inner)| inner.replace("::", "."));
+    head == name
+        || inner.is_some_and(|inner| inner == head)
+        || name.split_once(' ').is_some_and(|(_, test)| test == head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::failing::names;
+    use super::*;
+
+    const CARGO: &str = "running 3 tests\ntest serves ... FAILED\ntest adds ... FAILED\ntest c ... ok\n\n\
+        failures:\n\n---- serves stdout ----\n\nthread 'serves' panicked at src/lib.rs:9:50:\n\
+        bind: Os { code: 13, kind: PermissionDenied, message: \"Permission denied\" }\n\n\
+        ---- adds stdout ----\n\nthread 'adds' panicked at src/lib.rs:3:1:\nassertion failed\n\n\n\
+        failures:\n    adds\n    serves\n\ntest result: FAILED. 1 passed; 2 failed\n";
+    const PYTEST: &str = "=== FAILURES ===\n____ TestA.test_x ____\n\n    def test_x(self):\n\
+        >       socket.create_connection(('127.0.0.1', 9))\n\nlib/socket.py:833: in create_connection\n\
+            sock.connect(sa)\nE   PermissionError: [Errno 13] Permission denied\n\
+        ____ test_y ____\nE   OSError: [Errno 97] Address family not supported by protocol\n\
+        === short test summary info ===\nFAILED t/test_a.py::TestA::test_x - PermissionError\n\
+        FAILED t/test_a.py::test_y - OSError\n";
+    const GO: &str = "--- FAIL: TestDial (0.00s)\n    a_test.go:9: dial tcp 127.0.0.1:9: connect: \
+        permission denied\nFAIL\nFAIL\texample.com/a\t0.003s\n";
+    const TAP: &str = "not ok 1 - serves\n  ---\n  error: 'listen EACCES: permission denied 127.0.0.1'\n\
+        \u{20} ...\nok 2 - adds\n";
+    const UNITTEST: &str = "====================\nERROR: test_x (t.A.test_x)\n--------------------\n\
+        Traceback (most recent call last):\n  File \"t.py\", line 3\n    s.bind(('', 0))\n\
+        PermissionError: [Errno 13] Permission denied\n\n--------------------\nRan 1 test in 0.1s\n";
+
+    fn shown(output: &str, level: Level) -> Vec<String> {
+        let refused = refused(output, &names(output), Some(level));
+        refused.map(|refused| refused.tests.into_iter().collect()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_refused_call_is_found_in_the_report_of_its_test() {
+        assert_eq!((BEGINS.len(), ENDS.is_some()), (HEADS.len(), true));
+        assert_eq!(shown(CARGO, Level::Landlock), ["serves"]);
+        let pytest = ["t/test_a.py::TestA::test_x", "t/test_a.py::test_y"];
+        assert_eq!(shown(PYTEST, Level::Landlock), pytest);
+        assert_eq!(shown(GO, Level::Landlock), ["example.com/a", "example.com/a TestDial"]);
+        assert_eq!(shown(TAP, Level::Landlock), ["serves"]);
+        assert_eq!(shown(UNITTEST, Level::Landlock), ["test_x (t.A.test_x)"]);
+    }
+
+    #[test]
+    fn what_a_level_allows_it_has_not_refused() {
+        // With namespaces a test may connect and listen.
+        assert_eq!(shown(CARGO, Level::Namespaces), [""; 0]);
+        assert_eq!(shown(PYTEST, Level::Namespaces), ["t/test_a.py::test_y"]);
+        for level in [None, Some(Level::None)] {
+            assert_eq!(refused(PYTEST, &names(PYTEST), level), None);
+        }
+    }
+
+    #[test]
+    fn words_outside_of_a_report_are_of_no_test() {
+        for output in [
+            "connect: permission denied\ntest a ... FAILED\n",
+            "test a ... FAILED\nEAFNOSUPPORT\n",
+            "---- b stdout ----\nEAFNOSUPPORT\n\nfailures:\n    b\ntest a ... FAILED\n",
+            // A file that cannot be read is none of the sandbox's network.
+            "---- a stdout ----\nopen /x: Permission denied (os error 13)\ntest a ... FAILED\n",
+        ] {
+            assert_eq!(shown(output, Level::Landlock), [""; 0], "{output}");
+        }
+    }
+
+    #[test]
+    fn what_passing_tests_log_is_no_refusal() {
+        let output = "INFO connection refused, trying again\ntest a ... FAILED\n\nfailures:\n\n\
+            ---- a stdout ----\nassertion failed\n\nfailures:\n    a\n";
+        assert_eq!(refused(output, &names(output), Some(Level::Namespaces)), None);
+    }
+
+    #[test]
+    fn a_command_alone_in_its_network_is_told_by_the_base_only() {
+        let output = "---- a stdout ----\nConnection refused (os error 111)\ntest a ... FAILED\n";
+        let refused = refused(output, &names(output), Some(Level::Namespaces)).unwrap();
+        assert_eq!((refused.what.as_str(), refused.tests.len()), ("no network", 0));
+    }
+}

@@ -1,0 +1,402 @@
+//! One command that was run or could not be, and how that compares with the same before the
+//! session's first change.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::failing;
+use super::refused::{Refused, refused};
+use crate::git::Oid;
+use crate::workspace::{CommandResult, Dependencies, Level};
+
+/// Longest piece of output kept of what failed, in bytes from its end.
+pub(super) const TAIL: usize = 3_000;
+
+/// Why a check was not run where what it needs from outside is not there.
+pub(super) const DEPENDENCIES: &str = "dependencies missing";
+/// Why it was not run where its program is not there.
+pub(super) const NOT_INSTALLED: &str = "not installed";
+/// Why it was not run where nobody allowed that.
+pub(super) const NOT_ALLOWED: &str = "not allowed";
+
+/// Which of the project's commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Which {
+    /// Builds.
+    Build,
+    /// Runs the tests.
+    Test,
+    /// Lints.
+    Lint,
+}
+
+/// One command, and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// Which of the project's commands it is.
+    pub which: Which,
+    /// The command.
+    pub command: String,
+    /// Why it was not run; then all that follows is empty.
+    #[serde(default)]
+    not_run: Option<String>,
+    /// Its exit code; none when it was killed or could not run.
+    pub exit: Option<i32>,
+    /// It did not end in time.
+    pub timed_out: bool,
+    /// Id of the blob that holds the command, its output and its end: its digest.
+    pub log: Option<Oid>,
+    /// The end of its output.
+    pub tail: String,
+    /// What it printed without the times in it; empty when it printed nothing, or too much to be
+    /// kept.
+    words: String,
+    /// Names of the tests that failed, as far as its output tells them.
+    pub(super) failing: BTreeSet<String>,
+    /// Something of the output is missing, so there may be more names.
+    cut: bool,
+    /// Something was missing that it may have needed.
+    #[serde(default)]
+    lacking: bool,
+    /// What the sandbox refused it.
+    #[serde(default)]
+    refused: Option<Refused>,
+}
+
+/// How a run compares with one before the session's first change. Only [`Outcome::Passed`] is a pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It ran, and passed.
+    Passed,
+    /// It failed in a way it did not before: with the names of the tests that are new among those
+    /// that fail, where its output tells them.
+    Failed(Vec<String>),
+    /// It failed as it did before, with the names of the tests.
+    AsBefore(Vec<String>),
+    /// It could not be run, and why: `dependencies missing`. It says nothing about the code, for it
+    /// or against it.
+    NotRun(String),
+}
+
+impl Run {
+    /// What a command made of the code, with these dependencies, at this level of the sandbox.
+    pub(super) fn of(
+        which: Which,
+        command: &str,
+        result: &CommandResult,
+        log: Oid,
+        (dependencies, level): (Dependencies, Option<Level>),
+    ) -> Self {
+        let output = output_of(result);
+        let failing = failing::names(&output);
+        let refused = match result.succeeded() {
+            true => None,
+            false => refused(&output, &failing, level),
+        };
+        Self {
+            exit: result.exit,
+            timed_out: result.timed_out,
+            log: Some(log),
+            tail: tail(&output, TAIL).to_owned(),
+            words: if result.cut { String::new() } else { failing::without_times(&output) },
+            failing,
+            cut: result.cut,
+            lacking: dependencies != Dependencies::Present,
+            refused,
+            ..Self::without(which, command)
+        }
+    }
+
+    /// A command that was not run.
+    pub(super) fn not_run(which: Which, command: &str, why: &str) -> Self {
+        Self { not_run: Some(why.to_owned()), ..Self::without(which, command) }
+    }
+
+    fn without(which: Which, command: &str) -> Self {
+        Self {
+            which,
+            command: command.to_owned(),
+            not_run: None,
+            exit: None,
+            timed_out: false,
+            log: None,
+            tail: String::new(),
+            words: String::new(),
+            failing: BTreeSet::new(),
+            cut: false,
+            lacking: false,
+            refused: None,
+        }
+    }
+
+    /// True when it was run and ended well.
+    pub fn passed(&self) -> bool {
+        self.not_run.is_none() && self.exit == Some(0) && !self.timed_out
+    }
+
+    /// It, or some of what it needs, was not to be had: with dependencies it may say something else.
+    pub(super) fn lacked_dependencies(&self) -> bool {
+        self.lacking || self.not_run.as_deref() == Some(DEPENDENCIES)
+    }
+
+    /// What is new about it. Where names cannot tell, only the very same words as before excuse a
+    /// failure: a build that breaks must never pass for tests that failed before. What did not run
+    /// before excuses nothing.
+    pub(super) fn outcome(&self, before: Option<&Self>) -> Outcome {
+        if let Some(why) = &self.not_run {
+            return Outcome::NotRun(why.clone());
+        }
+        if self.passed() {
+            return Outcome::Passed;
+        }
+        let before = before.filter(|before| before.not_run.is_none() && !before.passed());
+        if let Some(what) = self.sandboxed(before) {
+            return Outcome::NotRun(format!("sandbox: {what}"));
+        }
+        match self.compared(before) {
+            Outcome::Failed(new) if !new.is_empty() => Outcome::Failed(new),
+            _ if self.lacking => Outcome::NotRun(DEPENDENCIES.to_owned()),
+            other => other,
+        }
+    }
+
+    /// How it ended before anything was changed: nothing to compare it with.
+    pub(super) fn outcome_before(&self) -> Outcome {
+        self.outcome(Some(self))
+    }
+
+    fn compared(&self, before: Option<&Self>) -> Outcome {
+        let all = || self.failing.iter().cloned().collect();
+        let Some(before) = before else { return Outcome::Failed(all()) };
+        let excused = before.excuses();
+        let new: Vec<String> = self.failing.difference(&excused).cloned().collect();
+        let same_words = !self.words.is_empty() && self.words == before.words;
+        let as_before = before.refused.is_none() && self.which == Which::Lint
+            || (self.timed_out && before.timed_out)
+            || (self.names_all() && before.names_all() && new.is_empty())
+            || (same_words && self.exit == before.exit);
+        if as_before { Outcome::AsBefore(all()) } else { Outcome::Failed(new) }
+    }
+
+    /// What the sandbox refused, where that is all that went wrong, or all beside what failed before.
+    /// See `refused` for what proves it.
+    fn sandboxed(&self, before: Option<&Self>) -> Option<&str> {
+        let refused = self.refused.as_ref()?;
+        let excused = before.map(Self::excuses).unwrap_or_default();
+        let accounted = |name| refused.tests.contains(name) || excused.contains(name);
+        let shown =
+            self.names_all() && !refused.tests.is_empty() && self.failing.iter().all(accounted);
+        let met = before.filter(|before| {
+            let same_words = !self.words.is_empty() && self.words == before.words;
+            let named = self.names_all() && before.names_all();
+            before.refused.as_ref().is_some_and(|before| before.what == refused.what)
+                && self.exit == before.exit
+                && (same_words || named && self.failing.is_subset(&before.failing))
+        });
+        (shown || met.is_some()).then_some(refused.what.as_str())
+    }
+
+    /// The tests that failed by themselves, for the comparison with later runs. Which of them only
+    /// met the sandbox must be known.
+    fn excuses(&self) -> BTreeSet<String> {
+        match &self.refused {
+            None => self.failing.clone(),
+            Some(refused) if refused.tests.is_empty() => BTreeSet::new(),
+            Some(refused) => self.failing.difference(&refused.tests).cloned().collect(),
+        }
+    }
+
+    /// The output tells the names of all tests that failed.
+    fn names_all(&self) -> bool {
+        !self.failing.is_empty() && !self.cut && self.exit.is_some()
+    }
+
+    /// `exit 1`, `timed out`, `killed`
+    pub(super) fn ending(&self) -> String {
+        match self.exit {
+            _ if self.timed_out => "timed out".to_owned(),
+            Some(code) => format!("exit {code}"),
+            None => "killed".to_owned(),
+        }
+    }
+}
+
+/// What a command printed and complained, one after the other.
+pub(super) fn output_of(result: &CommandResult) -> String {
+    // Where it worked all the same, nobody needs to know.
+    let missing = if result.succeeded() { String::new() } else { result.missing.join("\n") };
+    let both = format!("{}\n{}\n{missing}", result.stdout.trim_end(), result.stderr.trim_end());
+    both.trim().to_owned()
+}
+
+/// At most so many bytes from the end of a text.
+pub(super) fn tail(text: &str, most: usize) -> &str {
+    let mut from = text.len().saturating_sub(most);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    fn run_with(
+        which: Which,
+        exit: i32,
+        output: &str,
+        setting: (Dependencies, Option<Level>),
+    ) -> Run {
+        let (exit, stdout) = (Some(exit), output.to_owned());
+        let result = CommandResult { exit, stdout, ..CommandResult::default() };
+        let log = "1234567890123456789012345678901234567890".parse().unwrap();
+        Run::of(which, "make test", &result, log, setting)
+    }
+
+    pub(in super::super) fn run(which: Which, exit: i32, output: &str) -> Run {
+        run_with(which, exit, output, (Dependencies::Present, Some(Level::Namespaces)))
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn cargo(names: &[&str]) -> String {
+        let lines: Vec<String> = names.iter().map(|n| format!("test {n} ... FAILED")).collect();
+        lines.join("\n")
+    }
+
+    #[test]
+    fn only_what_is_new_is_the_actors_fault() {
+        let failed = |names: &[&str]| run(Which::Test, 101, &cargo(names));
+        let words = |words: &str| run(Which::Test, 2, words);
+        for (now, before, outcome) in [
+            (run(Which::Test, 0, ""), Some(failed(&["a"])), Outcome::Passed),
+            (failed(&["a"]), None, Outcome::Failed(names(&["a"]))),
+            (failed(&["a"]), Some(run(Which::Test, 0, "")), Outcome::Failed(names(&["a"]))),
+            (failed(&["a"]), Some(failed(&["a", "b"])), Outcome::AsBefore(names(&["a"]))),
+            (failed(&["a", "c"]), Some(failed(&["a", "b"])), Outcome::Failed(names(&["c"]))),
+            // The build breaks where tests failed before.
+            (
+                run(Which::Test, 101, "error: cannot find x"),
+                Some(failed(&["a"])),
+                Outcome::Failed(vec![]),
+            ),
+            // A number is not a name.
+            (
+                words("1 failed in 2.1s"),
+                Some(words("1 failed in 3.77s")),
+                Outcome::AsBefore(vec![]),
+            ),
+            (words("2 failed in 2.1s"), Some(words("1 failed in 2.1s")), Outcome::Failed(vec![])),
+            (words("no"), Some(run(Which::Test, 3, "no")), Outcome::Failed(vec![])),
+            // Silence says nothing.
+            (words(""), Some(words("")), Outcome::Failed(vec![])),
+            (
+                run(Which::Lint, 1, "a new line"),
+                Some(run(Which::Lint, 1, "an old line")),
+                Outcome::AsBefore(vec![]),
+            ),
+            (run(Which::Lint, 1, "a line"), Some(run(Which::Lint, 0, "")), Outcome::Failed(vec![])),
+            (
+                run(Which::Build, 1, "new error"),
+                Some(run(Which::Build, 1, "old error")),
+                Outcome::Failed(vec![]),
+            ),
+        ] {
+            assert_eq!(now.outcome(before.as_ref()), outcome, "{now:?}");
+        }
+    }
+
+    #[test]
+    fn output_that_was_cut_excuses_nothing() {
+        let mut now = run(Which::Test, 1, "test a ... FAILED");
+        let before = now.clone();
+        assert_eq!(now.outcome(Some(&before)), Outcome::AsBefore(names(&["a"])));
+        now.cut = true;
+        now.words.clear();
+        assert_eq!(now.outcome(Some(&before)), Outcome::Failed(vec![]));
+    }
+
+    #[test]
+    fn what_did_not_run_before_excuses_nothing() {
+        let before = Run::not_run(Which::Test, "make test", DEPENDENCIES);
+        assert_eq!(before.outcome_before(), Outcome::NotRun(DEPENDENCIES.to_owned()));
+        let now = run(Which::Test, 1, &cargo(&["a"]));
+        assert_eq!(now.outcome(Some(&before)), Outcome::Failed(names(&["a"])));
+        let lint = run(Which::Lint, 1, "a line");
+        let before = Run::not_run(Which::Lint, "make test", NOT_INSTALLED);
+        assert_eq!(lint.outcome(Some(&before)), Outcome::Failed(vec![]));
+    }
+
+    #[test]
+    fn where_something_may_be_missing_only_named_tests_fail_newly() {
+        let partly =
+            |output: &str| run_with(Which::Test, 1, output, (Dependencies::PartlyMissing, None));
+        let missing = || Outcome::NotRun(DEPENDENCIES.to_owned());
+        let before = partly(&cargo(&["a"]));
+        assert_eq!(before.outcome_before(), missing());
+        assert_eq!(partly(&cargo(&["a"])).outcome(Some(&before)), missing(), "never as before");
+        assert_eq!(partly("make: *** [test] Error 1").outcome(Some(&before)), missing());
+        let new = partly(&cargo(&["a", "b"])).outcome(Some(&before));
+        assert_eq!(new, Outcome::Failed(names(&["b"])));
+        let passed = run_with(Which::Test, 0, "", (Dependencies::PartlyMissing, None));
+        assert_eq!(passed.outcome(Some(&before)), Outcome::Passed);
+    }
+
+    /// Tests that fail, each with its report.
+    fn reports(tests: &[(&str, &str)]) -> String {
+        let listed = cargo(&tests.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        let report = |(name, text): &(&str, &str)| format!("---- {name} stdout ----\n{text}\n\n");
+        let reports: String = tests.iter().map(report).collect();
+        format!("{listed}\n\nfailures:\n\n{reports}failures:\n")
+    }
+
+    #[test]
+    fn what_the_sandbox_refused_is_not_run_and_hides_no_failure() {
+        let (denied, wrong) = ("bind: Permission denied (os error 13)", "assertion failed");
+        let at = |tests: &[(&str, &str)]| {
+            let setting = (Dependencies::Present, Some(Level::Landlock));
+            run_with(Which::Test, 101, &reports(tests), setting)
+        };
+        let passes = run(Which::Test, 0, "");
+        let not_run = || Outcome::NotRun("sandbox: listening was refused".to_owned());
+        let met = at(&[("a", denied)]);
+        assert_eq!(met.outcome_before(), not_run());
+        assert_eq!(met.outcome(Some(&met)), not_run(), "never as before");
+        assert_eq!(met.outcome(Some(&passes)), not_run(), "a new test that serves");
+        // A failure beside it is one, and so is one where the refusal was.
+        let both = at(&[("a", denied), ("b", wrong)]);
+        assert_eq!(both.outcome(Some(&met)), Outcome::Failed(names(&["b"])));
+        let now = at(&[("a", wrong)]);
+        assert_eq!(now.outcome(Some(&met)), Outcome::Failed(names(&["a"])));
+        let old = at(&[("a", denied), ("b", wrong)]);
+        assert_eq!(at(&[("b", wrong)]).outcome(Some(&old)), Outcome::AsBefore(names(&["b"])));
+        assert_eq!(at(&[("a", denied), ("b", wrong)]).outcome(Some(&old)), not_run());
+    }
+
+    #[test]
+    fn words_alone_are_no_refusal_unless_the_base_had_them_too() {
+        let printed = format!("connect EACCES 127.0.0.1:80\n{}", cargo(&["a"]));
+        let run = |output: &str| run(Which::Test, 1, output);
+        assert_eq!(run(&printed).outcome(None), Outcome::Failed(names(&["a"])));
+        let passes = super::tests::run(Which::Test, 0, "");
+        assert_eq!(run(&printed).outcome(Some(&passes)), Outcome::Failed(names(&["a"])));
+        let refused = "socket: Address family not supported by protocol";
+        let printed = format!("{refused}\n{}", cargo(&["a"]));
+        assert_eq!(run(&printed).outcome(Some(&passes)), Outcome::Failed(names(&["a"])));
+        let met = run(&printed).outcome(Some(&run(&printed)));
+        assert_eq!(met, Outcome::NotRun("sandbox: address family not supported".to_owned()));
+        let more = format!("{refused}\n{}", cargo(&["a", "b"]));
+        let Outcome::Failed(new) = run(&more).outcome(Some(&run(&printed))) else { panic!() };
+        assert!(new.contains(&"b".to_owned()));
+        // Without names, only the very same words are the same refusal.
+        let without = |more: &str| run(&format!("{refused}{more}"));
+        assert!(matches!(without("").outcome(Some(&without(""))), Outcome::NotRun(_)));
+        let more = without("\nassertion failed").outcome(Some(&without("")));
+        assert_eq!(more, Outcome::Failed(vec![]));
+    }
+}

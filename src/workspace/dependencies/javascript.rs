@@ -1,0 +1,87 @@
+//! What an npm lock file tells without npm: whether it is as new as the manifest, and whether what it
+//! names is installed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// npm's own list of what it has installed in `node_modules`, in the form of the lock file (npm 7 and
+/// newer).
+const INSTALLED: &str = "node_modules/.package-lock.json";
+
+fn lock(place: &Path, files: &BTreeMap<PathBuf, String>) -> Option<Value> {
+    let text = ["npm-shrinkwrap.json", "package-lock.json"]
+        .iter()
+        .find_map(|name| files.get(&place.join(name)))?;
+    serde_json::from_str(text).ok()
+}
+
+/// Whether there is a lock file for the dependencies that the manifest names now: `npm ci` refuses any
+/// other.
+pub(super) fn lock_is_current(place: &Path, files: &BTreeMap<PathBuf, String>) -> bool {
+    let manifest = files.get(&place.join("package.json"));
+    let manifest: Option<Value> = manifest.and_then(|text| serde_json::from_str(text).ok());
+    let (Some(lock), Some(manifest)) = (lock(place, files), manifest) else { return false };
+    let locked = &lock["packages"][""];
+    let named = |value: &Value| value.as_object().filter(|named| !named.is_empty()).cloned();
+    locked.is_object()
+        && ["dependencies", "devDependencies", "optionalDependencies"]
+            .into_iter()
+            .all(|key| named(&locked[key]) == named(&manifest[key]))
+}
+
+/// Whether all that a current lock file names is installed. What `npm ls` complains of beside that
+/// (peers nobody installed, packages nobody asked for) no fetching would change. False where it
+/// cannot be told.
+pub(super) fn is_installed(root: &Path, place: &Path, files: &BTreeMap<PathBuf, String>) -> bool {
+    if !lock_is_current(place, files) {
+        return false;
+    }
+    let installed = std::fs::read_to_string(root.join(place).join(INSTALLED)).ok();
+    let installed: Option<Value> = installed.and_then(|text| serde_json::from_str(&text).ok());
+    let (Some(lock), Some(installed)) = (lock(place, files), installed) else { return false };
+    let Some(packages) = lock["packages"].as_object() else { return false };
+    packages.iter().all(|(path, package)| {
+        let is = |key: &str| package[key] == true;
+        // Members of the workspace, and what other systems need.
+        let elsewhere = !path.contains("node_modules/") || is("optional") || is("devOptional");
+        elsewhere
+            || is("link")
+            || installed["packages"][path]["version"] == package["version"]
+                && root.join(place).join(path).is_dir()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::Tree;
+    use super::*;
+
+    #[test]
+    fn what_a_lock_file_names_is_installed_or_not() {
+        let manifest = r#"{"dependencies":{"a":"1"},"devDependencies":{}}"#;
+        let lock = r#"{"packages":{"":{"dependencies":{"a":"1"}},"web":{"version":"0"},
+            "node_modules/web":{"link":true},"node_modules/a":{"version":"1.0.0"},
+            "node_modules/mac":{"version":"1.0.0","optional":true}}}"#;
+        let files = |manifest: &str| {
+            BTreeMap::from([
+                (PathBuf::from("package.json"), manifest.to_owned()),
+                (PathBuf::from("package-lock.json"), lock.to_owned()),
+            ])
+        };
+        let tree = Tree::new();
+        let is = |manifest: &str| is_installed(tree.root(), Path::new(""), &files(manifest));
+        assert!(!is(manifest));
+        let of = |version: &str| {
+            format!(r#"{{"packages":{{"node_modules/a":{{"version":"{version}"}}}}}}"#)
+        };
+        tree.put(INSTALLED, &of("1.0.0"));
+        assert!(!is(manifest), "the folder is not there");
+        tree.put("node_modules/a/package.json", "{}");
+        assert!(is(manifest));
+        assert!(!is(r#"{"dependencies":{"a":"1","b":"1"}}"#), "the lock file is older");
+        tree.put(INSTALLED, &of("0.9.0"));
+        assert!(!is(manifest));
+    }
+}

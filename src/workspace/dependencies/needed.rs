@@ -1,0 +1,142 @@
+//! Which projects' dependencies a command needs, as far as its words tell: a test of the project at
+//! the top says something also where a project beside it lacks everything.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::super::shell;
+use super::fetch::looks;
+use super::managers::MANAGERS;
+
+/// What a command needs of one project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Needed {
+    /// Nothing.
+    Not,
+    /// It may go into that project; nobody can tell.
+    Perhaps,
+    /// Without what that project depends on it says nothing.
+    Surely,
+}
+
+/// Programs that need none of a project's dependencies, besides those that only look.
+const ALONE: [&str; 5] = ["ruff", "gofmt", "rustfmt", "shellcheck", "typos"];
+/// Words that stand before the program that counts.
+const BEFORE: [&str; 5] = ["env", "time", "nice", "exec", "command"];
+/// Options that name the directory a program works in, or a manifest there.
+const DIRECTORY: [&str; 5] = ["-C", "--prefix", "--directory", "--manifest-path", "--project"];
+/// Managers whose commands stay in the project they are run in and its members.
+const WITHIN: [&str; 2] = ["cargo", "go"];
+
+/// What `command`, run at the `root` of the tree, needs of the project of `manager` at `place`, where
+/// managers have these `projects`.
+pub(super) fn needed(
+    command: &str,
+    root: &Path,
+    (manager, place): (&str, &Path),
+    projects: &[(&str, &Path)],
+) -> Needed {
+    let mut at = PathBuf::new();
+    let mut most = Needed::Not;
+    for words in shell::split(command).commands {
+        let assigned = |word: &&String| word.contains('=') && !word.starts_with('-');
+        let before = |word: &&String| assigned(word) || BEFORE.contains(&word.as_str());
+        let words: Vec<&String> = words.iter().skip_while(before).collect();
+        let Some(program) = words.first() else { continue };
+        if *program == "cd" {
+            at = words.get(1).map_or_else(PathBuf::new, |to| joined(root, &at, to));
+            continue;
+        }
+        let program = program.rsplit('/').next().unwrap_or(program);
+        if looks(program) || ALONE.contains(&program) {
+            continue;
+        }
+        let named = words.windows(2).find(|pair| DIRECTORY.contains(&pair[0].as_str()));
+        let at = named.map_or_else(|| at.clone(), |pair| joined(root, &at, pair[1]));
+        most = most.max(of_program(program, &at, (manager, place), projects));
+    }
+    most
+}
+
+fn of_program(
+    program: &str,
+    at: &Path,
+    (manager, place): (&str, &Path),
+    projects: &[(&str, &Path)],
+) -> Needed {
+    let mut known = MANAGERS.iter().filter(|known| known.programs.contains(&program)).peekable();
+    let anything = known.peek().is_none();
+    if !anything && !known.any(|known| known.name == manager) {
+        return Needed::Not;
+    }
+    let around = projects.iter().filter(|(name, own)| *name == manager && at.starts_with(own));
+    let nearest = around.map(|(_, own)| *own).max_by_key(|own| own.components().count());
+    if nearest == Some(place) {
+        Needed::Surely
+    } else if place.starts_with(at) && (anything || !WITHIN.contains(&manager)) {
+        Needed::Perhaps
+    } else {
+        Needed::Not
+    }
+}
+
+/// `to`, or the directory of that file, from `at`; from the top where that leads nowhere: a command
+/// may have left a sub-shell meanwhile.
+fn joined(root: &Path, at: &Path, to: &str) -> PathBuf {
+    let path = |from: &Path| {
+        let mut path = from.to_owned();
+        for part in Path::new(to).components() {
+            match part {
+                Component::Normal(name) => path.push(name),
+                Component::ParentDir => {
+                    path.pop();
+                }
+                _ => {}
+            }
+        }
+        if root.join(&path).is_file() {
+            path.pop();
+        }
+        path
+    };
+    let from_here = path(at);
+    if root.join(&from_here).is_dir() { from_here } else { path(Path::new("")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::Tree;
+    use super::*;
+
+    #[test]
+    fn a_command_needs_its_own_project() {
+        use Needed::{Not, Perhaps, Surely};
+        let tree = Tree::new();
+        for file in ["Cargo.toml", "crates/a/x", "web/package.json", "tool/Cargo.toml", "py/x"] {
+            tree.put(file, "");
+        }
+        let projects: Vec<(&str, &Path)> =
+            [("cargo", ""), ("cargo", "tool"), ("npm", "web"), ("pip", "py")]
+                .map(|(manager, place)| (manager, Path::new(place)))
+                .to_vec();
+        for (command, all) in [
+            ("cargo test", [Surely, Not, Not, Not]),
+            ("cd crates/a && RUST_BACKTRACE=1 cargo test", [Surely, Not, Not, Not]),
+            ("cargo test --manifest-path tool/Cargo.toml", [Not, Surely, Not, Not]),
+            ("(cd tool && cargo test) && (cd web && npm test)", [Not, Surely, Surely, Not]),
+            ("npm --prefix web test", [Not, Not, Surely, Not]),
+            ("npm test", [Not, Not, Perhaps, Not]),
+            ("python3 -m pytest -q", [Not, Not, Not, Perhaps]),
+            ("cd py; .venv/bin/pytest", [Not, Not, Not, Surely]),
+            ("make test", [Surely, Perhaps, Perhaps, Perhaps]),
+            ("make -C web test", [Surely, Not, Surely, Not]),
+            ("ruff check && true", [Not; 4]),
+            ("echo tested", [Not; 4]),
+        ] {
+            let found: Vec<Needed> = projects
+                .iter()
+                .map(|project| needed(command, tree.root(), *project, &projects))
+                .collect();
+            assert_eq!(found, all, "{command}");
+        }
+    }
+}
