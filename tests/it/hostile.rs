@@ -5,6 +5,7 @@
 //! Commands that the program's manners refuse anyway (`git reset`, `&`) are spelled so that the
 //! manners do not see them: here only the kernel's walls count.
 
+mod doors;
 mod fetching;
 mod files;
 mod leaks;
@@ -12,6 +13,7 @@ mod levels;
 mod nested;
 mod processes;
 mod repository;
+mod suites;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,14 +23,9 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::support::confinement::{Level, confinement};
+use crate::support::skip::skipped;
 use crate::support::todo::task_work;
 use crate::support::{Reply, Sandbox, at};
-
-/// What a kernel cannot do is not passed over in silence.
-#[expect(clippy::print_stdout, reason = "whoever reads the run must know what it did not show")]
-fn skipped(what: &str) {
-    println!("SKIPPED: {what}");
-}
 
 /// Runs a check for every level that this kernel offers.
 fn at_every_level(check: impl Fn(Level)) {
@@ -140,10 +137,11 @@ fn nothing_is_written_outside() {
             format!("echo x >{top}/home/.bashrc"),
             format!("mkdir -p {top}/home/.config/autostart"),
             format!("printf '#!/bin/sh\\n' >{top}/bin/git"),
-            format!("echo x >/var/tmp/{stray}"),
-            format!("echo x >/tmp/{stray}"),
-            // It has one of its own; what counts is whether this is seen outside.
+            // It has its own; what counts is whether this is seen outside.
+            format!("echo x >/var/tmp/{stray}; false"),
+            format!("echo x >/tmp/{stray}; false"),
             format!("echo x >/dev/shm/{stray}; false"),
+            format!("echo x >/run/{stray}; false"),
             format!("echo x >/proc/self/cwd/../{stray}"),
             "echo x >/proc/sys/kernel/hostname".to_owned(),
             "echo x >/etc/cowork-hostile".to_owned(),
@@ -167,7 +165,7 @@ fn nothing_is_written_outside() {
         for gone in [root.join("home/.bashrc"), root.join("home/.config/autostart")] {
             assert!(!gone.exists(), "{}", gone.display());
         }
-        for dir in ["/tmp", "/var/tmp", "/dev/shm"] {
+        for dir in ["/tmp", "/var/tmp", "/dev/shm", "/run"] {
             assert!(!Path::new(dir).join(stray).exists(), "{dir}");
         }
     });

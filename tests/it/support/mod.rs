@@ -10,6 +10,7 @@ pub mod reply;
 pub mod sandbox;
 pub mod script;
 pub mod server;
+pub mod skip;
 pub mod todo;
 
 pub use reply::{Fault, Reply, Wire};
