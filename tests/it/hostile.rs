@@ -46,7 +46,8 @@ fn sandbox(level: Level) -> Sandbox {
     sandbox
 }
 
-/// Runs commands in one turn of the first task, and answers with their results.
+/// Runs commands in one turn of the first task of a session, a new one or one that stopped before
+/// coding, and answers with their results.
 #[track_caller]
 fn results(sandbox: &Sandbox, commands: &[&str], timeout_s: u32) -> Vec<String> {
     let call = |reply: Reply, command: &&str| {
@@ -55,7 +56,12 @@ fn results(sandbox: &Sandbox, commands: &[&str], timeout_s: u32) -> Vec<String> 
     let first = at("coding", "actor").task("TASK-001");
     let calls = commands.iter().fold(Reply::empty(), call);
     sandbox.server.sequence(first, vec![calls, task_work("TASK-001"), Reply::text("Done.")]);
-    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let is_new = sandbox.git_fails(&["rev-parse", "-q", "--verify", "cowork/todo"]);
+    let outcome = match is_new {
+        true => sandbox.auto(&["--stop-after", "coding"]),
+        false => sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]),
+    };
+    outcome.exits(0);
     let requests = sandbox.server.requests_of("coding", "actor");
     let second = requests.iter().find(|r| r.task.as_deref() == Some("TASK-001") && r.turn == 2);
     let results = second.unwrap().tool_results();

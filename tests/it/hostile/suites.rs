@@ -1,8 +1,7 @@
 //! Test suites of three languages in the sandbox: what they make for their own tests works. And the
 //! rule that a run of these tests in CI says something.
 
-use super::doors::sandbox_with_probe;
-use super::results;
+use super::{results, sandbox};
 use crate::support::Sandbox;
 use crate::support::confinement::{Level, confinement};
 use crate::support::skip::skipped;
@@ -21,7 +20,7 @@ fn passes(name: &str, prepare: impl FnOnce(&mut Sandbox) -> Option<String>) {
         skipped(&format!("a test suite in {name}, which needs namespaces"));
         return;
     }
-    let mut sandbox = sandbox_with_probe(Level::Namespaces);
+    let mut sandbox = sandbox(Level::Namespaces);
     let Some(command) = prepare(&mut sandbox) else {
         skipped(&format!("a test suite in {name}, which is not installed"));
         return;

@@ -105,7 +105,8 @@ fn attempt(what: &str, with: &str) -> Result<()> {
         "hold" => {
             let _held = UnixListener::bind(with)?;
             println!("held");
-            std::io::stdin().read_to_end(&mut Vec::new()).map(drop)
+            std::io::stdin().read_to_end(&mut Vec::new())?;
+            std::process::exit(0)
         }
         other => panic!("{other}"),
     }
