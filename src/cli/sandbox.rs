@@ -13,7 +13,7 @@ use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
 use crate::git::Git;
 use crate::interrupt;
-use crate::workspace::{Cache, Confinement, Consent, HELPER_WORD, Level};
+use crate::workspace::{Cache, Confinement, Consent, HELPER_WORD, Level, Weaker};
 
 /// Runs as the helper, when that is what this process is. To be called before anything else, while
 /// there is one thread.
@@ -117,25 +117,33 @@ struct Asking {
 }
 
 impl Consent for Asking {
-    fn weaker(&self, level: Level, reason: &str) {
-        if (self.unconfined && level == Level::None) || !self.said.is_new("weaker") {
+    fn weaker(&self, weaker: &Weaker) {
+        let Weaker { level, cause, remedy, unix_sockets } = weaker;
+        if (self.unconfined && *level == Level::None) || !self.said.is_new("weaker") {
             return;
         }
+        let remedy = match remedy.is_empty() {
+            true => String::new(),
+            false => format!(". {remedy}"),
+        };
         let text = match level {
             Level::Namespaces | Level::Seatbelt => return,
-            Level::Landlock => format!(
-                "commands are confined less well than they could be: {reason}. They cannot make new \
-                 files at the top of the working tree nor use servers of their own, they can read \
-                 all that you can read, and they can send UDP"
-            ),
+            Level::Landlock => {
+                let unix = if *unix_sockets { "" } else { "UNIX sockets, " };
+                format!(
+                    "commands are confined by Landlock only: {cause}. They cannot use local \
+                     servers, {unix}shared memory or terminals of their own, nor make new files at \
+                     the top of the working tree, and they can send UDP{remedy}"
+                )
+            }
             Level::None if self.terminal.is_some() => format!(
-                "commands cannot be confined here: {reason}. You are asked about each; a program \
-                 that confines them can be set as sandbox.command_prefix"
+                "commands cannot be confined here: {cause}. You are asked about each; a program \
+                 that confines them can be set as sandbox.command_prefix{remedy}"
             ),
             Level::None => format!(
-                "commands cannot be confined here: {reason}. None is run; set \
+                "commands cannot be confined here: {cause}. None is run; set \
                  sandbox.command_prefix to a program that confines them, or sandbox.unconfined in \
-                 your own configuration"
+                 your own configuration{remedy}"
             ),
         };
         self.ui.emit(Event::Warning { text });

@@ -56,7 +56,7 @@ pub use guard::is_dot_git;
 pub use journal::{Fingerprint, Written};
 #[cfg(target_os = "linux")]
 pub use sandbox::run_helper;
-pub use sandbox::{Cache, Confinement, Consent, HELPER_WORD, Level};
+pub use sandbox::{Cache, Confinement, Consent, HELPER_WORD, Level, Weaker};
 pub use seen::Seen;
 
 use crate::secret::Secrets;

@@ -5,6 +5,7 @@
 //! Commands that the program's manners refuse anyway (`git reset`, `&`) are spelled so that the
 //! manners do not see them: here only the kernel's walls count.
 
+mod doors;
 mod fetching;
 mod files;
 mod leaks;
@@ -12,6 +13,7 @@ mod levels;
 mod nested;
 mod processes;
 mod repository;
+mod suites;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,14 +23,9 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::support::confinement::{Level, confinement};
+use crate::support::skip::skipped;
 use crate::support::todo::task_work;
 use crate::support::{Reply, Sandbox, at};
-
-/// What a kernel cannot do is not passed over in silence.
-#[expect(clippy::print_stdout, reason = "whoever reads the run must know what it did not show")]
-fn skipped(what: &str) {
-    println!("SKIPPED: {what}");
-}
 
 /// Runs a check for every level that this kernel offers.
 fn at_every_level(check: impl Fn(Level)) {
@@ -49,7 +46,8 @@ fn sandbox(level: Level) -> Sandbox {
     sandbox
 }
 
-/// Runs commands in one turn of the first task, and answers with their results.
+/// Runs commands in one turn of the first task of a session, a new one or one that stopped before
+/// coding, and answers with their results.
 #[track_caller]
 fn results(sandbox: &Sandbox, commands: &[&str], timeout_s: u32) -> Vec<String> {
     let call = |reply: Reply, command: &&str| {
@@ -58,7 +56,12 @@ fn results(sandbox: &Sandbox, commands: &[&str], timeout_s: u32) -> Vec<String> 
     let first = at("coding", "actor").task("TASK-001");
     let calls = commands.iter().fold(Reply::empty(), call);
     sandbox.server.sequence(first, vec![calls, task_work("TASK-001"), Reply::text("Done.")]);
-    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let is_new = sandbox.git_fails(&["rev-parse", "-q", "--verify", "cowork/todo"]);
+    let outcome = match is_new {
+        true => sandbox.auto(&["--stop-after", "coding"]),
+        false => sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]),
+    };
+    outcome.exits(0);
     let requests = sandbox.server.requests_of("coding", "actor");
     let second = requests.iter().find(|r| r.task.as_deref() == Some("TASK-001") && r.turn == 2);
     let results = second.unwrap().tool_results();
@@ -140,10 +143,11 @@ fn nothing_is_written_outside() {
             format!("echo x >{top}/home/.bashrc"),
             format!("mkdir -p {top}/home/.config/autostart"),
             format!("printf '#!/bin/sh\\n' >{top}/bin/git"),
-            format!("echo x >/var/tmp/{stray}"),
-            format!("echo x >/tmp/{stray}"),
-            // It has one of its own; what counts is whether this is seen outside.
+            // It has its own; what counts is whether this is seen outside.
+            format!("echo x >/var/tmp/{stray}; false"),
+            format!("echo x >/tmp/{stray}; false"),
             format!("echo x >/dev/shm/{stray}; false"),
+            format!("echo x >/run/{stray}; false"),
             format!("echo x >/proc/self/cwd/../{stray}"),
             "echo x >/proc/sys/kernel/hostname".to_owned(),
             "echo x >/etc/cowork-hostile".to_owned(),
@@ -167,7 +171,7 @@ fn nothing_is_written_outside() {
         for gone in [root.join("home/.bashrc"), root.join("home/.config/autostart")] {
             assert!(!gone.exists(), "{}", gone.display());
         }
-        for dir in ["/tmp", "/var/tmp", "/dev/shm"] {
+        for dir in ["/tmp", "/var/tmp", "/dev/shm", "/run"] {
             assert!(!Path::new(dir).join(stray).exists(), "{dir}");
         }
     });

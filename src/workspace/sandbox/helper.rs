@@ -13,7 +13,7 @@ use rustix::process::{
 };
 use rustix::thread::CapabilitySet;
 
-use super::{Level, Spec, landlock, namespaces};
+use super::{Level, Spec, filter, landlock, namespaces};
 
 /// Largest file a command may write, in bytes.
 const FILE_MAX: u64 = 8 << 30;
@@ -26,6 +26,7 @@ const CPU_S: u64 = 3600;
 /// # Errors
 /// When it cannot be confined as specified; nothing was run then.
 pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
+    close_descriptors().context("closing what the caller left open")?;
     let [spec, program, arguments @ ..] = args else {
         bail!("this is started by the program itself");
     };
@@ -45,11 +46,32 @@ pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
         Level::Landlock => {
             limit()?;
             namespaces::drop_capabilities_but(namespaces::OF_FILES)?;
-            landlock::restrict(&spec, false)?;
+            landlock::restrict(&spec)?;
+            filter::install(landlock::leaves_open(&spec))?;
             Err(command.exec()).context("starting the command")
         }
         Level::Namespaces => in_namespaces(&spec, command),
     }
+}
+
+/// An open directory leads round every mount, also one that only the first process of a namespace
+/// holds: its descriptors are in `/proc`. So nothing but the three standard ones stays.
+fn close_descriptors() -> std::io::Result<()> {
+    const FIRST: libc::c_uint = 3;
+    let none: libc::c_uint = 0;
+    // SAFETY: nobody in this process has opened anything yet.
+    if unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, none) } == 0 {
+        return Ok(());
+    }
+    // Linux before 5.9, or a filter that does not know the call.
+    let open = std::fs::read_dir("/proc/self/fd")?.flatten();
+    let open: Vec<i32> =
+        open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for descriptor in open.into_iter().filter(|descriptor| descriptor.cast_unsigned() >= FIRST) {
+        // SAFETY: as above; that of the directory just read is closed already, which is no harm.
+        unsafe { libc::close(descriptor) };
+    }
+    Ok(())
 }
 
 fn in_namespaces(spec: &Spec, mut command: Command) -> anyhow::Result<u8> {
@@ -93,11 +115,12 @@ fn as_init(spec: &Spec, command: &mut Command) -> anyhow::Result<ExitStatus> {
     die_with_parent()?;
     setsid()?;
     limit()?;
-    let private_devices = namespaces::furnish()?;
+    namespaces::furnish()?;
     // Where memory runs out, the command goes first.
     let _ = std::fs::write("/proc/self/oom_score_adj", "900");
     namespaces::drop_capabilities_but(CapabilitySet::empty())?;
-    landlock::restrict(spec, private_devices)?;
+    landlock::restrict(spec)?;
+    filter::install(filter::Close::default())?;
     let child = command.spawn().context("starting the command")?.id();
     loop {
         if let Some((pid, status)) = wait(WaitOptions::empty())?

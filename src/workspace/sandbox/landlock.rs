@@ -1,5 +1,7 @@
-//! Landlock: read everywhere, write where the specification says.
+//! Landlock: read all but keys and devices, write where the specification says.
 
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +12,7 @@ use landlock::{
 };
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
+use super::filter::Close;
 use super::{Level, Spec};
 
 /// Below this (Linux 6.2), files elsewhere could be emptied, or renames between directories would
@@ -18,14 +21,38 @@ const LEAST: ABI = ABI::V3;
 /// The newest one that is known; the kernel takes of it what it can.
 const NEWEST: ABI = ABI::V9;
 
+/// The first versions that keep a command from TCP, and from sockets with a path.
+const OF_TCP: libc::c_long = 4;
+const OF_UNIX: libc::c_long = 9;
+
+/// Where devices are. Of the others a terminal could be read, and by root a disk.
+const DEV: &str = "/dev";
 /// Devices that are safe to write.
 const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
-/// Those that are the command's own where the namespaces made them so.
-const PRIVATE: [&str; 3] = ["/dev/pts", "/dev/ptmx", "/dev/shm"];
+/// Those that are the command's own where it has mounts of its own.
+const PRIVATE: [&str; 2] = ["/dev/pts", "/dev/shm"];
+
+/// The version the kernel has; 0 when it has none.
+fn version() -> libc::c_long {
+    let nothing = std::ptr::null::<libc::c_void>();
+    const VERSION: libc::c_uint = 1;
+    // SAFETY: numbers only.
+    unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0_usize, VERSION) }.max(0)
+}
+
+/// Whether a command can use sockets with a path without reaching those of others.
+pub(super) fn has_unix_sockets() -> bool {
+    version() >= OF_UNIX
+}
+
+/// What Landlock alone does not close.
+pub(super) fn leaves_open(spec: &Spec) -> Close {
+    Close { unix: !has_unix_sockets(), inet: !spec.network && version() < OF_TCP }
+}
 
 /// Restricts this process and all that come of it.
-pub(super) fn restrict(spec: &Spec, private_devices: bool) -> anyhow::Result<()> {
+pub(super) fn restrict(spec: &Spec) -> anyhow::Result<()> {
     let no = "the kernel has no Landlock of version 3 (Linux 6.2)";
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -34,25 +61,40 @@ pub(super) fn restrict(spec: &Spec, private_devices: bool) -> anyhow::Result<()>
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?;
+    let alone = spec.level == Level::Landlock;
     // A namespace is a better network: it has a loopback of its own.
-    if spec.level == Level::Landlock && !spec.network {
+    if alone && !spec.network {
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
     let mut rules = ruleset.create().context(no)?;
-    let all = AccessFs::from_all(NEWEST);
-    rules = grant(rules, Path::new("/"), AccessFs::from_read(NEWEST))?;
+    // A command's own sockets need no right.
+    let all = AccessFs::from_all(NEWEST) & !BitFlags::from(AccessFs::ResolveUnix);
+    let mut readable = Vec::new();
+    if alone {
+        rules = grant(rules, Path::new("/"), AccessFs::ReadDir.into())?;
+        // Sockets cannot be read.
+        let mut hidden: Vec<PathBuf> =
+            spec.hidden.iter().filter(|path| path.is_dir() || path.is_file()).cloned().collect();
+        hidden.push(DEV.into());
+        without(Path::new("/"), &hidden, &mut readable)?;
+    } else {
+        // What must not be seen is mounted over.
+        readable.push("/".into());
+    }
+    for path in readable {
+        rules = grant(rules, &path, AccessFs::from_read(NEWEST))?;
+    }
     // Mounted read-only, git's directories may lie below what can be written; else they must not.
-    let sealed = if spec.level == Level::Namespaces { &[][..] } else { &spec.sealed };
+    let sealed = if alone { &spec.sealed[..] } else { &[] };
     let mut writable = Vec::new();
     for path in std::iter::once(&spec.root).chain(&spec.writable) {
         without(path, sealed, &mut writable)?;
     }
+    let own = PRIVATE.iter().map(PathBuf::from).chain(spec.covers.iter().map(|c| c.at.clone()));
+    writable.extend(own.filter(|_| !alone));
+    writable.extend(DEVICES.map(PathBuf::from));
     for path in writable {
         rules = grant(rules, &path, all)?;
-    }
-    let devices = DEVICES.iter().chain(PRIVATE.iter().filter(|_| private_devices));
-    for path in devices {
-        rules = grant(rules, Path::new(path), all)?;
     }
     let status = rules.restrict_self().context("restricting the command")?;
     anyhow::ensure!(status.ruleset != RulesetStatus::NotEnforced, "{no}");
@@ -69,8 +111,20 @@ fn without(path: &Path, sealed: &[PathBuf], into: &mut Vec<PathBuf>) -> anyhow::
         into.push(path.to_owned());
         return Ok(());
     }
-    for entry in std::fs::read_dir(path).with_context(|| format!("reading {}", path.display()))? {
-        without(&entry?.path(), sealed, into)?;
+    let entries = match std::fs::read_dir(path) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?,
+        // What can be passed through and not listed: only what leads on is known.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            let names = path.components().count() + 1;
+            let next = |seal: &PathBuf| seal.components().take(names).collect::<PathBuf>();
+            sealed.iter().filter(|seal| seal.starts_with(path)).map(next).collect::<BTreeSet<_>>()
+        }
+        Err(error) => {
+            return Err(error).with_context(|| format!("reading {}", path.display()));
+        }
+    };
+    for entry in entries {
+        without(&entry, sealed, into)?;
     }
     Ok(())
 }

@@ -3,23 +3,33 @@
 //!
 //! | level | how | weaker |
 //! | --- | --- | --- |
-//! | namespaces | own processes, network, IPC and mounts, all but the tree mounted read-only; then Landlock | |
-//! | Landlock | Landlock alone | no new entries at the top of the tree nor beside a nested `.git`, no network at all, UDP open, keys in the home can be read, modes and times changed |
+//! | namespaces | own processes, network, IPC and mounts, all but the tree mounted read-only; then Landlock and a filter of system calls | |
+//! | Landlock | Landlock and a filter of system calls | no new entries at the top of the tree nor beside a nested `.git`, no network at all, UDP open, no UNIX sockets, shared memory and terminals of a command's own, modes and times changed |
 //! | sandbox-exec | macOS: a profile (`seatbelt`) instead of a helper | no servers of a command's own, no limits of resources |
 //! | none | a person is asked before each command | everything |
 
+mod covers;
+#[cfg(target_os = "linux")]
+mod filter;
 #[cfg(target_os = "linux")]
 mod helper;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod logins;
 #[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
 mod namespaces;
 mod nested;
 mod place;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
+#[cfg(target_os = "linux")]
+mod sockets;
 mod sweep;
+#[cfg(target_os = "linux")]
+mod users;
+mod why;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
@@ -32,8 +42,10 @@ use serde::{Deserialize, Serialize};
 
 use super::dependencies::fetch::{Fetched, Fetching};
 use super::{Refusal, Tracking};
+use covers::Cover;
 use nested::Nested;
 use place::Place;
+use why::Why;
 
 #[cfg(target_os = "linux")]
 pub use helper::run as run_helper;
@@ -92,10 +104,23 @@ const LEVELS: &[Level] = if cfg!(target_os = "linux") {
 
 /// Who answers for commands that the kernel cannot confine.
 pub trait Consent {
-    /// Hears, once, that commands are confined less well than they could be, and why.
-    fn weaker(&self, level: Level, reason: &str);
+    /// Hears, once, that commands are confined less well than they could be.
+    fn weaker(&self, weaker: &Weaker);
     /// Whether this command may run without confinement; `None` when nobody is there to say so.
     fn may_run_unconfined(&self, command: &str) -> anyhow::Result<Option<bool>>;
+}
+
+/// Why commands are confined less well than they could be, and what that means.
+#[derive(Clone, Debug)]
+pub struct Weaker {
+    /// How they are.
+    pub level: Level,
+    /// What is in the way of the next better level.
+    pub cause: String,
+    /// What would help, as a sentence without its full stop; empty where that is not known.
+    pub remedy: String,
+    /// Whether they can make sockets with a path.
+    pub unix_sockets: bool,
 }
 
 /// How commands are to be confined. The default is not at all.
@@ -131,6 +156,15 @@ pub(super) struct Spec {
     writable: Vec<PathBuf>,
     /// Files, directories and sockets that look empty: keys, and doors to other programs.
     hidden: Vec<PathBuf>,
+    /// Directories of other programs' files, which a command has for itself.
+    #[serde(default)]
+    covers: Vec<Cover>,
+    /// What is there to be read although it is below one of them.
+    #[serde(default)]
+    kept: Vec<PathBuf>,
+    /// The list of users, where the system's lacks this one.
+    #[serde(default)]
+    users: Option<PathBuf>,
     network: bool,
 }
 
@@ -216,6 +250,8 @@ impl Sandbox {
         let mut spec = ready.spec.borrow().clone();
         spec.network = true;
         spec.writable = ready.place.writable_to_fetch(&self.wanted.writable);
+        spec.covers = ready.place.covers_to_fetch().context("making a place to fetch in")?;
+        spec.kept = ready.place.kept(true);
         Ok(Some(Confined { before: before(helper, &ready.place, &spec)?, env }))
     }
 
@@ -271,9 +307,12 @@ impl Sandbox {
         let wanted = &self.wanted;
         sweep::temporary(&std::env::temp_dir());
         let nested = Nested::find(&self.root, &self.ignored()?, &existing(&wanted.writable));
-        let mut reason = "this system has no way to do it".to_owned();
+        let mut why = Why::told(match LEVELS.first().is_some_and(|best| wanted.most < *best) {
+            true => "nothing better was to be tried",
+            false => "this system has no way to do it",
+        });
         for level in LEVELS.iter().copied().filter(|level| *level <= wanted.most) {
-            let place = Place::open(wanted, &self.root, &self.env)
+            let place = Place::open(wanted, &self.root, &self.env, level)
                 .context("making a private place for commands")?;
             let spec = Spec {
                 level,
@@ -281,22 +320,24 @@ impl Sandbox {
                 sealed: self.sealed(&nested),
                 writable: place.writable(&wanted.writable),
                 hidden: place.hidden(&wanted.writable),
+                covers: place.covers(),
+                kept: place.kept(wanted.network),
+                users: users(&place, level).context("listing the users for commands")?,
                 network: wanted.network,
             };
-            let why = match try_out(helper, &place, &spec, &self.root)? {
+            why = match try_out(helper, &place, &spec, &self.root)? {
                 None => {
                     if level == Level::Landlock {
-                        self.weaker(level, &reason);
+                        self.weaker(level, why);
                     }
                     let (spec, nested) = (RefCell::new(spec), RefCell::new(nested));
                     return Ok(Some(Ready { spec, nested, place }));
                 }
                 Some(why) => why,
             };
-            tracing::info!("no confinement by {}: {why}", level.word());
-            reason = why;
+            tracing::info!("no confinement by {}: {}", level.word(), why.cause);
         }
-        self.weaker(Level::None, &reason);
+        self.weaker(Level::None, why);
         Ok(None)
     }
 
@@ -321,9 +362,10 @@ impl Sandbox {
         }
     }
 
-    fn weaker(&self, level: Level, reason: &str) {
+    fn weaker(&self, level: Level, why: Why) {
         if let Some(consent) = &self.wanted.consent {
-            consent.weaker(level, reason);
+            let Why { cause, remedy } = why;
+            consent.weaker(&Weaker { level, cause, remedy, unix_sockets: has_unix_sockets() });
         }
     }
 }
@@ -346,12 +388,7 @@ fn before(_helper: &Path, _place: &Place, spec: &Spec) -> anyhow::Result<Vec<OsS
 }
 
 /// Lets a command that does nothing try; answers with why it cannot be confined.
-fn try_out(
-    helper: &Path,
-    place: &Place,
-    spec: &Spec,
-    root: &Path,
-) -> anyhow::Result<Option<String>> {
+fn try_out(helper: &Path, place: &Place, spec: &Spec, root: &Path) -> anyhow::Result<Option<Why>> {
     let words = before(helper, place, spec)?;
     let tried = std::process::Command::new(&words[0])
         .args(&words[1..])
@@ -365,8 +402,28 @@ fn try_out(
     if tried.status.success() {
         return Ok(None);
     }
-    let said = String::from_utf8_lossy(&tried.stderr);
-    Ok(Some(said.lines().next().unwrap_or("the helper failed").trim().to_owned()))
+    Ok(Some(Why::told(&String::from_utf8_lossy(&tried.stderr))))
+}
+
+#[cfg(target_os = "linux")]
+fn has_unix_sockets() -> bool {
+    landlock::has_unix_sockets()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_unix_sockets() -> bool {
+    false
+}
+
+/// The list of users that commands see instead of the system's, where they need one.
+#[cfg(target_os = "linux")]
+fn users(place: &Place, level: Level) -> std::io::Result<Option<PathBuf>> {
+    if level == Level::Namespaces { place.users() } else { Ok(None) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn users(_place: &Place, _level: Level) -> std::io::Result<Option<PathBuf>> {
+    Ok(None)
 }
 
 /// With links resolved. A symbolic link stays one: it cannot be sealed, and the helper says so.

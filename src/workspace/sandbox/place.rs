@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{Confinement, logins, sweep};
+use super::covers::{self, Cover};
+use super::{Confinement, Level, logins, sweep};
 
 /// Keys and logins in a person's home.
 const SECRETS: [&str; 25] = [
@@ -42,6 +43,22 @@ const SECRETS: [&str; 25] = [
     ".cargo/credentials",
     ".bash_history",
 ];
+
+/// What only root can read, and those root lets; keys of the system.
+const OF_SYSTEM: [&str; 10] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/security/opasswd",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
+];
+/// Where the keys are by which others know this machine.
+const HOST_KEYS: &str = "/etc/ssh";
 
 /// Sockets by which other programs would act for a command.
 const DOORS: [&str; 8] = [
@@ -122,6 +139,8 @@ pub(super) struct Place {
     home: PathBuf,
     fetched: PathBuf,
     temp: TempDir,
+    /// What commands have for themselves; nothing where mounts are those of everybody.
+    covers: Vec<Cover>,
     /// Tells other runs that this one lives.
     _lock: File,
     theirs: BTreeMap<OsString, OsString>,
@@ -133,11 +152,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Makes them. `env` is the environment of the program.
+    /// Makes them, for commands that are confined so. `env` is the environment of the program.
     pub(super) fn open(
         wanted: &Confinement,
         root: &Path,
         env: &[(OsString, OsString)],
+        level: Level,
     ) -> std::io::Result<Self> {
         let temp = tempfile::Builder::new().prefix(sweep::PREFIX).tempdir()?;
         let lock = sweep::lock(temp.path())?;
@@ -151,11 +171,18 @@ impl Place {
         for dir in [&home.join(".cache"), &home.join(".cargo"), &fetched, &tmp, &fetch] {
             std::fs::create_dir_all(dir)?;
         }
+        let mut needed = existing([root.to_owned()], &wanted.writable);
+        needed.push(root.to_owned());
+        let covers = match level {
+            Level::Namespaces => covers::make(&needed, temp.path())?,
+            _ => Vec::new(),
+        };
         let place = Self {
             root: root.to_owned(),
             home,
             fetched,
             temp,
+            covers,
             _lock: lock,
             theirs: env.iter().cloned().collect(),
             network: wanted.network,
@@ -168,6 +195,42 @@ impl Place {
 
     fn tmp(&self) -> PathBuf {
         self.temp.path().join("tmp")
+    }
+
+    /// The directory for temporary files as a command sees it. Where it can, it has a short name:
+    /// the path of a socket must not be longer than 107 bytes.
+    fn tmp_within(&self) -> PathBuf {
+        let (own, real) = (self.tmp(), Path::new("/tmp"));
+        let is_there = |cover: &Cover| {
+            cover.with.as_ref() == Some(&own) && real.canonicalize().is_ok_and(|at| at == cover.at)
+        };
+        if self.covers.iter().any(is_there) { real.to_owned() } else { own }
+    }
+
+    /// What commands have for themselves.
+    pub(super) fn covers(&self) -> Vec<Cover> {
+        self.covers.clone()
+    }
+
+    /// What the step with the network has for itself; to be called after
+    /// [`Self::environment_to_fetch`].
+    pub(super) fn covers_to_fetch(&self) -> std::io::Result<Vec<Cover>> {
+        let needed = [self.root.clone()];
+        let others = covers::make(&needed, &self.temp.path().join("fetch"))?;
+        let as_before = |cover: &Cover| self.covers.iter().any(|own| own.at == cover.at);
+        Ok(others.into_iter().filter(as_before).collect())
+    }
+
+    /// What is installed below a cover.
+    pub(super) fn kept(&self, network: bool) -> Vec<PathBuf> {
+        let more = [self.fetched.clone()];
+        covers::kept(&self.covers, &self.theirs, network, &more)
+    }
+
+    /// The list of users, where commands need one of their own.
+    #[cfg(target_os = "linux")]
+    pub(super) fn users(&self) -> std::io::Result<Option<PathBuf>> {
+        super::users::list_with_own(self.temp.path())
     }
 
     /// Where what was fetched for the project lies; commands only read it.
@@ -262,11 +325,13 @@ impl Place {
             Some(Path::new("/").join(path.trim_start_matches("//")))
         });
         let doors = DOORS.iter().map(PathBuf::from).chain(named);
+        let of_system = of_system().into_iter().filter(|path| is_readable(path));
         let mut needed = self.writable(extras);
         needed.extend(self.writable_to_fetch(&[]));
         let mut hidden: Vec<PathBuf> = secrets
             .chain(config)
             .chain(doors)
+            .chain(of_system)
             .filter_map(|path| path.canonicalize().ok())
             .filter(|path| {
                 let mut needed = needed.iter().chain([&self.root]);
@@ -289,7 +354,7 @@ impl Place {
         };
         let cache = self.home.join(".cache");
         for name in ["TMPDIR", "TMP", "TEMP"] {
-            set(name, self.tmp());
+            set(name, self.tmp_within());
         }
         set("HOME", self.home.clone());
         set("XDG_CACHE_HOME", cache.clone());
@@ -418,6 +483,20 @@ impl Place {
     }
 }
 
+fn of_system() -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = OF_SYSTEM.iter().map(PathBuf::from).collect();
+    let beside = std::fs::read_dir(HOST_KEYS).into_iter().flatten().flatten();
+    paths.extend(beside.map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("ssh_host_") && name.ends_with("_key")
+    }));
+    paths
+}
+
+fn is_readable(path: &Path) -> bool {
+    File::open(path).is_ok()
+}
+
 /// Those that are there, with links resolved.
 fn existing<const N: usize>(own: [PathBuf; N], extras: &[PathBuf]) -> Vec<PathBuf> {
     own.iter().chain(extras).filter_map(|path| path.canonicalize().ok()).collect()
@@ -478,7 +557,7 @@ mod tests {
             let wanted = Confinement { cache, ..Confinement::default() };
             let mut env = vec![("HOME".into(), self.path("").into())];
             env.extend(more.iter().map(|(name, value)| (name.into(), value.into())));
-            Place::open(&wanted, &self.path(root), &env).unwrap()
+            Place::open(&wanted, &self.path(root), &env, Level::Landlock).unwrap()
         }
     }
 

@@ -65,6 +65,9 @@ mod tests {
             sealed: paths(&["/r/.git", "/r/a/b/.git", "/elsewhere/.git"]),
             writable: paths(&["/private/tmp/x"]),
             hidden: paths(&["/Users/ana/.ssh"]),
+            covers: Vec::new(),
+            kept: Vec::new(),
+            users: None,
             network,
         }
     }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{at_every_level, sandbox};
 use crate::support::confinement::{Level, confinement};
+use crate::support::skip::skipped;
 use crate::support::todo::task_work;
 use crate::support::{Reply, Sandbox, at};
 
@@ -113,7 +114,7 @@ fn fetching_has_the_network_and_a_home_of_its_own_and_commands_read_what_came() 
 fn a_person_is_asked_once_for_each_content() {
     let level = confinement();
     if level == Level::None {
-        super::skipped("nothing is fetched where commands are not confined");
+        skipped("nothing is fetched where commands are not confined");
         return;
     }
     let sandbox = project(level);
@@ -153,7 +154,7 @@ fn a_person_is_asked_once_for_each_content() {
 fn ctrl_c_at_a_question_and_in_a_fetch_stops_the_run() {
     let level = confinement();
     if level == Level::None {
-        super::skipped("nothing is fetched where commands are not confined");
+        skipped("nothing is fetched where commands are not confined");
         return;
     }
     let sandbox = project(level);
@@ -190,7 +191,7 @@ fn ctrl_c_at_a_question_and_in_a_fetch_stops_the_run() {
 fn a_fetch_that_hangs_or_fails_is_told_and_commands_go_on() {
     let level = confinement();
     if level == Level::None {
-        super::skipped("nothing is fetched where commands are not confined");
+        skipped("nothing is fetched where commands are not confined");
         return;
     }
     let sandbox = project(level);

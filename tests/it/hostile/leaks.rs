@@ -3,8 +3,9 @@
 use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
 
-use super::{at_every_level, none_gets_in, sandbox, skipped};
+use super::{at_every_level, none_gets_in, sandbox};
 use crate::support::confinement::Level;
+use crate::support::skip::skipped;
 
 #[test]
 fn no_key_is_found() {

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use super::{at_every_level, results, sandbox, skipped};
+use super::{at_every_level, results, sandbox};
 use crate::support::confinement::{Level, confinement};
+use crate::support::skip::skipped;
 use crate::support::todo::task_work;
 use crate::support::{Reply, at};
 
@@ -50,6 +51,43 @@ fn a_directory_is_opened_by_the_users_own_configuration() {
         let told = results(&sandbox, &[&format!("echo x >{}", path.display())], 20);
         assert!(told[0].starts_with("exit 0") && path.exists(), "{told:?}");
     });
+}
+
+/// What is in the way is a limit of a namespace that the test makes.
+#[test]
+fn with_landlock_alone_it_is_said_why_what_is_lost_and_what_helps() {
+    if confinement() != Level::Namespaces {
+        skipped("taking user namespaces away, of which this kernel gives none");
+        return;
+    }
+    let mut sandbox = sandbox(Level::Namespaces);
+    sandbox.set_env("COWORK_TEST_SANDBOX", "");
+    let none = "echo 0 >/proc/sys/user/max_user_namespaces";
+    let unshare = |then: &str| {
+        let script = format!("{none} && {then}");
+        sandbox.command("unshare").args(["-Ur", "sh", "-c", &script]).output()
+    };
+    if !unshare("true").is_ok_and(|tried| tried.status.success()) {
+        skipped("taking user namespaces away, for want of a program that does it");
+        return;
+    }
+    let call = Reply::call("run_command", json!({"command": "echo here"}));
+    let first = at("coding", "actor").task("TASK-001");
+    sandbox.server.sequence(first, vec![call, task_work("TASK-001"), Reply::text("Done.")]);
+    let new = "git-cowork new -n todo 'a todo list' --review auto --stop-after coding";
+    let outcome = unshare(new).unwrap();
+    let said = String::from_utf8(outcome.stderr).unwrap();
+    assert!(outcome.status.success(), "{said}");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "confined by Landlock only: this system's limit on user namespaces is reached",
+        "local servers",
+        "shared memory",
+        "send UDP",
+        "sudo sysctl user.max_user_namespaces=",
+    ] {
+        assert_eq!(said.matches(part).count(), 1, "{part}: {said}");
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Repositories below the tree, and the session's own documents.
 
-use super::{at_every_level, contents, none_gets_in, results, sandbox, skipped};
+use super::{at_every_level, contents, none_gets_in, results, sandbox};
 use crate::support::Sandbox;
 use crate::support::confinement::{Level, confinement};
+use crate::support::skip::skipped;
 
 /// A submodule, a repository nobody tracks, one that is ignored, one whose data lies beside it.
 fn with_others(level: Level) -> Sandbox {

@@ -3,8 +3,9 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{at_every_level, results, sandbox, skipped};
+use super::{at_every_level, results, sandbox};
 use crate::support::confinement::{Level, confinement};
+use crate::support::skip::skipped;
 use crate::support::todo::task_work;
 use crate::support::{Reply, at};
 

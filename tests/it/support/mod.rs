@@ -12,6 +12,7 @@ pub mod responses;
 pub mod sandbox;
 pub mod script;
 pub mod server;
+pub mod skip;
 pub mod todo;
 pub mod vendor;
 

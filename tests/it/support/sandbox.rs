@@ -1,6 +1,7 @@
 //! A place of its own for a test: home, git configuration, a repository with one commit, and a
 //! scripted model server.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -103,6 +104,10 @@ pub struct Sandbox {
     pub server: Server,
     env: Vec<(String, String)>,
     cwd: PathBuf,
+    /// Whom everything is run as, where that is not who runs the tests.
+    user: Option<u32>,
+    /// Whether whoever starts the program left `/` open.
+    leaves_open: bool,
 }
 
 impl Sandbox {
@@ -131,7 +136,14 @@ impl Sandbox {
         }
         fs::write(root.join("home/.gitconfig"), GITCONFIG).unwrap();
         let cwd = root.join("repo");
-        Self { dir, server: Server::start(Script::todo()), env: Vec::new(), cwd }
+        Self {
+            dir,
+            server: Server::start(Script::todo()),
+            env: Vec::new(),
+            cwd,
+            user: None,
+            leaves_open: false,
+        }
     }
 
     /// A copy of everything on the disk, with a server of its own.
@@ -156,6 +168,33 @@ impl Sandbox {
     /// An environment variable for everything run from now on; an empty value removes it.
     pub fn set_env(&mut self, name: &str, value: &str) {
         self.env.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// From now on everything is run by an ordinary user, who owns what is here; for tests that
+    /// root runs.
+    pub fn become_nobody(&mut self) {
+        const NOBODY: u32 = 65534;
+        let owner = format!("{NOBODY}:{NOBODY}");
+        let status = Command::new("chown").args(["-R", &owner]).arg(self.root()).status().unwrap();
+        assert!(status.success());
+        // Where the program was built may be root's alone.
+        let program = self.root().join("bin/git-cowork");
+        let built = env!("CARGO_BIN_EXE_git-cowork");
+        fs::hard_link(built, &program).or_else(|_| fs::copy(built, &program).map(drop)).unwrap();
+        self.user = Some(NOBODY);
+    }
+
+    /// From now on everything inherits descriptor 9, which is `/`.
+    pub fn leave_root_open(&mut self) {
+        self.leaves_open = true;
+    }
+
+    /// `git-cowork`, where who runs it gets at it.
+    fn program(&self) -> PathBuf {
+        match self.user {
+            Some(_) => self.root().join("bin/git-cowork"),
+            None => env!("CARGO_BIN_EXE_git-cowork").into(),
+        }
     }
 
     /// Everything from now on runs there (relative to the repository).
@@ -242,7 +281,7 @@ impl Sandbox {
     }
 
     /// A program with the sandbox's environment, and nothing else of ours.
-    pub fn command(&self, program: &str) -> Command {
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let root = self.root();
         let ours = Path::new(env!("CARGO_BIN_EXE_git-cowork")).parent().unwrap().to_owned();
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -272,13 +311,23 @@ impl Sandbox {
             .env("COWORK_LLM_MODEL", "scripted")
             .env("COWORK_TEST_RETRY_MS", "1")
             .env("GIT_PAGER", "cat");
+        #[cfg(unix)]
+        if let Some(user) = self.user {
+            use std::os::unix::process::CommandExt as _;
+            command.uid(user).gid(user);
+        }
         // Whoever runs the tests under nohup hands an ignored SIGHUP on, which no shell can undo.
         #[cfg(unix)]
-        // SAFETY: between fork and exec, one system call that neither allocates nor locks.
+        let leaves_open = self.leaves_open;
+        #[cfg(unix)]
+        // SAFETY: between fork and exec, a few system calls that neither allocate nor lock.
         unsafe {
             use std::os::unix::process::CommandExt as _;
-            command.pre_exec(|| {
+            command.pre_exec(move || {
                 libc::signal(libc::SIGHUP, libc::SIG_DFL);
+                if leaves_open {
+                    libc::dup2(libc::open(c"/".as_ptr(), libc::O_RDONLY), 9);
+                }
                 Ok(())
             });
         }
@@ -303,14 +352,14 @@ impl Sandbox {
 
     /// The same with something on standard input.
     pub fn cowork_in(&self, args: &[&str], input: &str) -> Outcome {
-        let mut command = self.command(env!("CARGO_BIN_EXE_git-cowork"));
+        let mut command = self.command(self.program());
         command.args(args);
         run(command, input, |_| ())
     }
 
     /// The same, and somebody gets to know the process id as soon as there is one.
     pub fn cowork_watched(&self, args: &[&str], started: impl FnOnce(u32)) -> Outcome {
-        let mut command = self.command(env!("CARGO_BIN_EXE_git-cowork"));
+        let mut command = self.command(self.program());
         command.args(args);
         run(command, "", started)
     }

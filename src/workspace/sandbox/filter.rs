@@ -1,0 +1,274 @@
+//! System calls a command does not get, as a seccomp filter: one row each. What needs more than a
+//! look at numbers (paths, addresses) is for mounts and Landlock.
+
+use std::io::Error;
+
+use anyhow::{Context as _, bail};
+use libc::{
+    AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JMP,
+    BPF_K, BPF_LD, BPF_RET, BPF_W, EAFNOSUPPORT, ENOSYS, EPERM, NETLINK_ROUTE, SECCOMP_RET_ALLOW,
+    SECCOMP_RET_ERRNO, SOCK_DGRAM, SOCK_RAW, c_int, c_long, sock_filter,
+};
+
+/// How the kernel names the processor whose calls the rows are about; programs for another one, as
+/// 32-bit programs are, would have other numbers for the same calls.
+/// Source: `include/uapi/linux/audit.h`.
+const ARCHITECTURE: Option<u32> = if cfg!(not(target_pointer_width = "64")) {
+    None
+} else if cfg!(target_arch = "x86_64") {
+    Some(0xc000_003e)
+} else if cfg!(target_arch = "aarch64") {
+    Some(0xc000_00b7)
+} else if cfg!(target_arch = "riscv64") {
+    Some(0xc000_00f3)
+} else if cfg!(target_arch = "loongarch64") {
+    Some(0xc000_0102)
+} else {
+    // Some of the others have one call for all of sockets, whose arguments are in memory.
+    None
+};
+/// On x86-64, numbers from here on are the same calls once more, for x32 programs.
+const X32: u32 = 0x4000_0000;
+
+/// Puts a byte into the input of a terminal, as if it had been typed; pastes on a console.
+const TIOCSTI: u32 = 0x5412;
+const TIOCLINUX: u32 = 0x541c;
+/// The kind of a socket without its flags.
+const SOCK_TYPE_MASK: u32 = 0xf;
+
+/// Where the fields of `struct seccomp_data` are, in bytes; of arguments the lower half, which is
+/// all that the kernel reads of those that are looked at.
+const NUMBER: u32 = 0;
+const PROCESSOR: u32 = 4;
+const ARGUMENTS: u32 = 16;
+
+/// What the other walls leave open, and the filter has to close.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Close {
+    /// Sockets with a path, also those of other programs.
+    pub(super) unix: bool,
+    /// The internet.
+    pub(super) inet: bool,
+}
+
+/// What an argument has to be for a row to count.
+enum When {
+    Is(u32, c_int),
+    IsNot(u32, c_int),
+    /// The kind of socket, whatever its flags.
+    IsKind(u32, c_int),
+}
+
+/// A call that is answered with an error where all of this holds.
+struct Row {
+    call: c_long,
+    when: Vec<When>,
+    answer: c_int,
+}
+
+fn row(call: c_long, when: Vec<When>, answer: c_int) -> Row {
+    Row { call, when, answer }
+}
+
+fn rows(close: Close) -> Vec<Row> {
+    use When::{Is, IsKind, IsNot};
+    let known = [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK];
+    let mut rows = vec![
+        // The kernel's keyrings know no namespace.
+        row(libc::SYS_keyctl, Vec::new(), ENOSYS),
+        row(libc::SYS_add_key, Vec::new(), ENOSYS),
+        row(libc::SYS_request_key, Vec::new(), ENOSYS),
+        // Makes and connects sockets past the rows about them.
+        row(libc::SYS_io_uring_setup, Vec::new(), ENOSYS),
+        row(libc::SYS_io_uring_enter, Vec::new(), ENOSYS),
+        row(libc::SYS_io_uring_register, Vec::new(), ENOSYS),
+        row(libc::SYS_ioctl, vec![Is(1, TIOCSTI.cast_signed())], EPERM),
+        row(libc::SYS_ioctl, vec![Is(1, TIOCLINUX.cast_signed())], EPERM),
+        // Others speak to hypervisors, Bluetooth devices, the kernel's ciphers.
+        row(libc::SYS_socket, known.map(|family| IsNot(0, family)).into(), EAFNOSUPPORT),
+        row(libc::SYS_socket, vec![Is(0, AF_NETLINK), IsNot(2, NETLINK_ROUTE)], EAFNOSUPPORT),
+    ];
+    if close.unix {
+        rows.push(row(libc::SYS_socket, vec![Is(0, AF_UNIX)], EAFNOSUPPORT));
+        // A pair for datagrams can still send to anywhere; raw is another word for it.
+        for kind in [SOCK_DGRAM, SOCK_RAW] {
+            rows.push(row(libc::SYS_socketpair, vec![IsKind(1, kind)], EAFNOSUPPORT));
+        }
+    }
+    if close.inet {
+        for family in [AF_INET, AF_INET6] {
+            rows.push(row(libc::SYS_socket, vec![Is(0, family)], EAFNOSUPPORT));
+        }
+    }
+    rows
+}
+
+/// Filters the calls of this process and all that come of it, for good.
+pub(super) fn install(close: Close) -> anyhow::Result<()> {
+    let Some(architecture) = ARCHITECTURE else {
+        bail!("there is no filter of system calls for this processor");
+    };
+    let mut program = compile(architecture, &rows(close))?;
+    let what = libc::sock_fprog {
+        len: u16::try_from(program.len()).context("a filter that is too long")?,
+        filter: program.as_mut_ptr(),
+    };
+    let failed = || Err(Error::last_os_error()).context("filtering system calls");
+    // SAFETY: numbers only.
+    if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
+        return failed();
+    }
+    // SAFETY: the filter and what it points to live through the call.
+    let set = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const what)
+    };
+    if set != 0 { failed() } else { Ok(()) }
+}
+
+fn compile(architecture: u32, rows: &[Row]) -> anyhow::Result<Vec<sock_filter>> {
+    let mut program = vec![
+        load(PROCESSOR),
+        jump(BPF_JEQ, architecture, 1, 0),
+        answer(ENOSYS),
+        load(NUMBER),
+        // Numbers that high exist nowhere else.
+        jump(BPF_JGE, X32, 0, 1),
+        answer(ENOSYS),
+    ];
+    for row in rows {
+        let mut conditions = Vec::new();
+        for when in &row.when {
+            let (argument, value) = match *when {
+                When::Is(argument, value)
+                | When::IsNot(argument, value)
+                | When::IsKind(argument, value) => (argument, value.cast_unsigned()),
+            };
+            conditions.push(load(ARGUMENTS + 8 * argument));
+            if let When::IsKind(..) = when {
+                conditions.push(statement(BPF_ALU | BPF_AND | BPF_K, SOCK_TYPE_MASK));
+            }
+            conditions.push(jump(BPF_JEQ, value, 0, 0));
+            // Which way leads on is filled in below, where the end is known.
+        }
+        let number = u32::try_from(row.call).context("a call without a number")?;
+        let length = conditions.len();
+        let mut tests = row.when.iter();
+        for (at, instruction) in conditions.iter_mut().enumerate() {
+            if u32::from(instruction.code) == BPF_JMP | BPF_JEQ | BPF_K {
+                // Past the other conditions and the answer.
+                let end = u8::try_from(length - at).context("a row that is too long")?;
+                match tests.next() {
+                    Some(When::IsNot(..)) => instruction.jt = end,
+                    _ => instruction.jf = end,
+                }
+            }
+        }
+        program.push(load(NUMBER));
+        let past = u8::try_from(length + 1).context("a row that is too long")?;
+        program.push(jump(BPF_JEQ, number, 0, past));
+        program.extend(conditions);
+        program.push(answer(row.answer));
+    }
+    program.push(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    Ok(program)
+}
+
+fn load(offset: u32) -> sock_filter {
+    statement(BPF_LD | BPF_W | BPF_ABS, offset)
+}
+
+fn answer(error: c_int) -> sock_filter {
+    statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error.cast_unsigned())
+}
+
+fn statement(code: u32, k: u32) -> sock_filter {
+    // All codes are below 256.
+    sock_filter { code: code as u16, jt: 0, jf: 0, k }
+}
+
+fn jump(test: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
+    sock_filter { jt, jf, ..statement(BPF_JMP | test | BPF_K, k) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: u32 = 7;
+    /// `SECCOMP_RET_ALLOW` as the error it would be.
+    const ALLOWED: c_int = 0;
+
+    /// What the kernel would answer.
+    fn asked(close: Close, processor: u32, call: c_long, arguments: [u64; 3]) -> c_int {
+        let program = compile(HERE, &rows(close)).unwrap();
+        let word = |offset: u32| match offset {
+            NUMBER => u32::try_from(call).unwrap(),
+            PROCESSOR => processor,
+            _ => arguments[(offset - ARGUMENTS) as usize / 8] as u32,
+        };
+        let (mut at, mut register) = (0, 0);
+        loop {
+            let sock_filter { code, jt, jf, k } = program[at];
+            at += 1;
+            let turn = |yes: bool| usize::from(if yes { jt } else { jf });
+            match u32::from(code) {
+                code if code == BPF_LD | BPF_W | BPF_ABS => register = word(k),
+                code if code == BPF_ALU | BPF_AND | BPF_K => register &= k,
+                code if code == BPF_JMP | BPF_JEQ | BPF_K => at += turn(register == k),
+                code if code == BPF_JMP | BPF_JGE | BPF_K => at += turn(register >= k),
+                code if code == BPF_RET | BPF_K && k == SECCOMP_RET_ALLOW => return ALLOWED,
+                code if code == BPF_RET | BPF_K => {
+                    return (k ^ SECCOMP_RET_ERRNO).cast_signed();
+                }
+                code => panic!("{code}"),
+            }
+        }
+    }
+
+    fn of(close: Close, call: c_long, arguments: [c_int; 3]) -> c_int {
+        // The upper halves hold what the kernel does not read.
+        let arguments = arguments.map(|n| u64::from(n.cast_unsigned()) | 0xffff << 48);
+        asked(close, HERE, call, arguments)
+    }
+
+    #[test]
+    fn each_row_refuses_what_it_names_and_nothing_else() {
+        let open = Close::default();
+        for call in [libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_io_uring_setup] {
+            assert_eq!(of(open, call, [0; 3]), ENOSYS);
+        }
+        for call in [libc::SYS_read, libc::SYS_ptrace, libc::SYS_connect, libc::SYS_clone] {
+            assert_eq!(of(open, call, [AF_UNIX, 2, 3]), ALLOWED);
+        }
+        let ioctl = |command: u32| of(open, libc::SYS_ioctl, [0, command.cast_signed(), 0]);
+        assert_eq!([TIOCSTI, TIOCLINUX, 0x5413].map(ioctl), [EPERM, EPERM, ALLOWED]);
+        for family in [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] {
+            assert_eq!(of(open, libc::SYS_socket, [family, 1, 0]), ALLOWED, "{family}");
+        }
+        for family in [libc::AF_VSOCK, libc::AF_ALG, libc::AF_PACKET, 0, -1] {
+            assert_eq!(of(open, libc::SYS_socket, [family, 1, 0]), EAFNOSUPPORT, "{family}");
+        }
+        assert_eq!(of(open, libc::SYS_socket, [AF_NETLINK, 3, 9]), EAFNOSUPPORT);
+        assert_eq!(of(open, libc::SYS_socketpair, [AF_UNIX, SOCK_DGRAM, 0]), ALLOWED);
+    }
+
+    #[test]
+    fn what_the_other_walls_leave_open_can_be_closed() {
+        let unix = Close { unix: true, inet: false };
+        assert_eq!(of(unix, libc::SYS_socket, [AF_UNIX, 1, 0]), EAFNOSUPPORT);
+        assert_eq!(of(unix, libc::SYS_socket, [AF_INET, 1, 0]), ALLOWED);
+        let pair = |kind| of(unix, libc::SYS_socketpair, [AF_UNIX, kind | libc::SOCK_CLOEXEC, 0]);
+        assert_eq!([SOCK_DGRAM, SOCK_RAW].map(pair), [EAFNOSUPPORT; 2]);
+        assert_eq!([libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(pair), [ALLOWED; 2]);
+        let inet = Close { unix: false, inet: true };
+        assert_eq!(of(inet, libc::SYS_socket, [AF_INET6, 1, 0]), EAFNOSUPPORT);
+        assert_eq!(of(inet, libc::SYS_socket, [AF_UNIX, 1, 0]), ALLOWED);
+    }
+
+    #[test]
+    fn other_numbers_for_the_same_calls_lead_nowhere() {
+        assert_eq!(asked(Close::default(), HERE + 1, libc::SYS_read, [0; 3]), ENOSYS);
+        let x32 = c_long::from(X32) | libc::SYS_keyctl;
+        assert_eq!(of(Close::default(), x32, [0; 3]), ENOSYS);
+    }
+}

@@ -1,0 +1,269 @@
+//! What a command sees of the disk: the tree and its own places to be written, the rest to be read;
+//! empty directories where other programs keep sockets; few devices; neither keys nor live sockets.
+//!
+//! What comes back is cloned before anything is covered, and put in its place afterwards, so a tree
+//! may itself be below what is covered.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use rustix::fs::CWD;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind,
+    mount_bind_recursive, mount_change, move_mount, open_tree,
+};
+
+use super::Spec;
+
+const DEV: &str = "/dev";
+const SHARED_MEMORY: &str = "/dev/shm";
+/// The devices of a command, but for terminals of its own.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+const LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
+/// Where some systems keep what they consist of, behind links: `/run/current-system`.
+const OF_SYSTEM: &str = "/run";
+
+/// Nothing on it is a device or gives rights.
+const INERT: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+
+/// Something to be mounted.
+struct Mount {
+    at: PathBuf,
+    what: What,
+    is_dir: bool,
+    /// Whether it is what covers, rather than what comes back.
+    covers: bool,
+}
+
+enum What {
+    Tree(OwnedFd),
+    /// Empty, in memory, with these options.
+    Empty(&'static CStr),
+}
+
+/// Arranges the mounts of this process' namespace, which has to be a new one. `live` are sockets
+/// that programs listen on.
+pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<()> {
+    ensure!(spec.root != Path::new("/"), "the working tree is the whole file system");
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .context("making mounts private")?;
+    let links = links(Path::new(OF_SYSTEM));
+    let mut mounts = covers(spec)?;
+    let below = |path: &&PathBuf| {
+        mounts.iter().any(|cover| **path != cover.at && path.starts_with(&cover.at))
+    };
+    let writable = || std::iter::once(&spec.root).chain(&spec.writable);
+    let mut back = Vec::new();
+    for path in writable() {
+        let inert = if path.starts_with(DEV) { libc::MOUNT_ATTR_NOSUID } else { INERT };
+        back.push(tree(path, inert)?);
+    }
+    let kept = spec.kept.iter().chain(&spec.sealed).filter(below);
+    for path in kept.filter(|path| !writable().any(|ours| path.starts_with(ours))) {
+        back.push(tree(path, INERT | libc::MOUNT_ATTR_RDONLY)?);
+    }
+    mounts.extend(back);
+    for name in DEVICES {
+        let path = Path::new(DEV).join(name);
+        if path.exists() {
+            // Written to all the same; root could change its mode for everybody.
+            mounts.push(tree(&path, libc::MOUNT_ATTR_RDONLY)?);
+        }
+    }
+    set(CWD, c"/", INERT | libc::MOUNT_ATTR_RDONLY, true).context("making mounts read-only")?;
+    attach(mounts)?;
+    for (name, to) in LINKS {
+        std::os::unix::fs::symlink(to, Path::new(DEV).join(name))?;
+    }
+    if spec.covers.iter().any(|cover| cover.at == Path::new(OF_SYSTEM)) {
+        for (link, to) in links {
+            let _ = std::os::unix::fs::symlink(to, link);
+        }
+    }
+    // The namespace of processes does not matter to terminals.
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    let _ = fs::create_dir("/dev/pts");
+    let _ = mount("devpts", "/dev/pts", "devpts", flags, c"newinstance,ptmxmode=666,mode=620");
+    set(CWD, c"/dev", libc::MOUNT_ATTR_RDONLY, false).context("making /dev read-only")?;
+
+    for path in &spec.sealed {
+        seal(path).with_context(|| format!("making {} read-only", path.display()))?;
+    }
+    for path in &spec.hidden {
+        hide(path).with_context(|| format!("hiding {}", path.display()))?;
+    }
+    for path in live {
+        close(path).with_context(|| format!("closing the socket {}", path.display()))?;
+    }
+    if let Some(users) = &spec.users {
+        mount_bind(users, "/etc/passwd").context("naming the user")?;
+    }
+    Ok(())
+}
+
+/// What a command finds empty, or gets a directory of its own for.
+fn covers(spec: &Spec) -> anyhow::Result<Vec<Mount>> {
+    let empty = |at: &Path, options| Mount {
+        at: at.to_owned(),
+        what: What::Empty(options),
+        is_dir: true,
+        covers: true,
+    };
+    let mut covers = vec![
+        empty(Path::new(DEV), c"mode=755,size=64k"),
+        empty(Path::new(SHARED_MEMORY), c"mode=1777,size=1g"),
+    ];
+    for cover in &spec.covers {
+        covers.push(match &cover.with {
+            Some(own) => Mount { at: cover.at.clone(), covers: true, ..tree(own, INERT)? },
+            None => empty(&cover.at, c"mode=755,size=64m"),
+        });
+    }
+    Ok(covers)
+}
+
+/// What is there now, with all that is mounted below, and with these attributes besides its own.
+fn tree(path: &Path, attributes: u64) -> anyhow::Result<Mount> {
+    let clone = || -> io::Result<Mount> {
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_RECURSIVE;
+        let clone = open_tree(CWD, path, flags)?;
+        set(clone.as_fd(), c"", attributes, true)?;
+        let at = path.to_owned();
+        Ok(Mount { at, what: What::Tree(clone), is_dir: path.is_dir(), covers: false })
+    };
+    clone().with_context(|| format!("mounting {}", path.display()))
+}
+
+/// Puts all in place, what is above before what is below.
+fn attach(mut mounts: Vec<Mount>) -> anyhow::Result<()> {
+    mounts.sort_by_key(|mount| mount.at.components().count());
+    let (mut done, mut scaffolds): (Vec<(PathBuf, bool)>, Vec<PathBuf>) = (Vec::new(), Vec::new());
+    for Mount { at, what, is_dir, covers } in mounts {
+        let attach = || -> anyhow::Result<()> {
+            let above = done.iter().rev().find(|(above, _)| at != *above && at.starts_with(above));
+            if let Some((cover, true)) = above {
+                make_point(cover, &at, is_dir, &mut scaffolds)?;
+            }
+            match what {
+                What::Tree(clone) => {
+                    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+                    move_mount(&clone, c"", CWD, &at, flags)?;
+                }
+                What::Empty(options) => {
+                    mount("none", &at, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options)?;
+                }
+            }
+            Ok(())
+        };
+        attach().with_context(|| format!("mounting {}", at.display()))?;
+        done.push((at, covers));
+    }
+    for scaffold in scaffolds {
+        let path = CString::new(scaffold.as_os_str().as_bytes())?;
+        set(CWD, &path, libc::MOUNT_ATTR_RDONLY, false).context("making mounts read-only")?;
+    }
+    Ok(())
+}
+
+/// Makes a place to mount something on below a cover. The directories on the way to it are in a
+/// mount of their own, since an earlier command may have written to what covers, and a later one
+/// must not move them.
+fn make_point(
+    cover: &Path,
+    at: &Path,
+    is_dir: bool,
+    scaffolds: &mut Vec<PathBuf>,
+) -> anyhow::Result<()> {
+    let names = at.strip_prefix(cover)?.components().count();
+    if let Some(parent) = at.parent().filter(|_| names > 1) {
+        let top = at.ancestors().nth(names - 1).context("a path without an ancestor")?;
+        if !scaffolds.iter().any(|scaffold| scaffold == top) {
+            make(top, true)?;
+            let flags = MountFlags::NOSUID | MountFlags::NODEV;
+            mount("none", top, "tmpfs", flags, c"mode=755,size=1m")?;
+            scaffolds.push(top.to_owned());
+        }
+        fs::create_dir_all(parent)?;
+    }
+    make(at, is_dir)?;
+    Ok(())
+}
+
+/// Makes an empty directory or file, in the place of anything else.
+fn make(path: &Path, is_dir: bool) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() == is_dir && !found.is_symlink() => return Ok(()),
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path)?,
+        Ok(_) => fs::remove_file(path)?,
+        Err(_) => {}
+    }
+    if is_dir { fs::create_dir(path) } else { File::create(path).map(drop) }
+}
+
+/// Symbolic links in a directory, and where they lead.
+fn links(dir: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some((entry.path(), fs::read_link(entry.path()).ok()?))).collect()
+}
+
+fn seal(path: &Path) -> anyhow::Result<()> {
+    mount_bind_recursive(path, path)?;
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    Ok(set(CWD, &path, libc::MOUNT_ATTR_RDONLY, true)?)
+}
+
+/// Lets a file or directory look empty.
+pub(super) fn hide(path: &Path) -> anyhow::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => {
+            let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
+            mount("none", path, "tmpfs", flags, c"size=4k,mode=755")?;
+        }
+        Ok(_) => mount_bind("/dev/null", path)?,
+        Err(_) => {}
+    }
+    Ok(())
+}
+
+/// Lets nobody connect to a socket, where it can be seen at all.
+fn close(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::FileTypeExt as _;
+    let is_socket = fs::metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    match if is_socket { mount_bind("/dev/null", path) } else { Ok(()) } {
+        // Its owner has ended meanwhile.
+        Err(error) if error == rustix::io::Errno::NOENT => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+/// Adds attributes to a mount, or to it and all below, and leaves its others.
+fn set(dir: BorrowedFd<'_>, path: &CStr, attr_set: u64, below: bool) -> io::Result<()> {
+    let attributes = libc::mount_attr { attr_set, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let flags = if below { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: both pointers live through the call, and the size is that of what is pointed to.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            dir.as_raw_fd(),
+            path.as_ptr(),
+            flags | if path.is_empty() { libc::AT_EMPTY_PATH } else { 0 },
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
