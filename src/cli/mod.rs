@@ -20,6 +20,7 @@ mod new;
 mod next;
 mod paint;
 mod pr;
+mod prune;
 mod push;
 mod restore;
 mod resume;
@@ -136,6 +137,8 @@ enum Command {
     Archive(SessionArg),
     /// Remove a session; its tip stays as an attempt
     Delete(SessionArg),
+    /// List and drop old attempts and drafts
+    Prune(prune::PruneArgs),
     /// What happened to a session: stages, verdicts, reverts, tokens and cost
     Log(SessionArg),
     /// Print an artifact of a session
@@ -211,6 +214,7 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
         Some(Command::Pr(args)) => pr::run(context, &args),
         Some(Command::Archive(args)) => retire::archive(context, &args),
         Some(Command::Delete(args)) => retire::delete(context, &args),
+        Some(Command::Prune(args)) => prune::run(context, &args),
         Some(Command::Review(args)) => review::run(context, args),
         Some(Command::Status(args)) => status::run(context, args),
         Some(Command::List(args)) => list::run(context, args),

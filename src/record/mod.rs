@@ -17,6 +17,7 @@ mod landed;
 mod leaks;
 mod mend;
 mod merge;
+mod prune;
 mod retire;
 
 pub use abort::{arm, point};
@@ -27,6 +28,7 @@ pub use delivery::Delivery;
 pub use kept::{BroughtBack, DraftEnding, DraftNotes};
 pub use leaks::Leak;
 pub use merge::Obstacle;
+pub use prune::prune;
 
 use std::fmt;
 

@@ -6,6 +6,7 @@ mod drafts;
 mod family;
 mod find;
 mod history;
+mod leftover;
 mod lock;
 mod log;
 mod merged;
@@ -22,6 +23,7 @@ pub use family::{
 };
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
+pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
 pub use lock::SessionLock;
 pub use log::{ALIGNING, Step, log};
 pub use merged::{Merged, base_branch, merged, merged_in, review_base};

@@ -70,6 +70,8 @@ mod pipeline;
 mod pr;
 #[cfg(unix)]
 mod preflight;
+#[cfg(unix)]
+mod prune;
 mod replay;
 mod repos;
 mod review;
