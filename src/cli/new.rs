@@ -27,7 +27,7 @@ pub(crate) struct NewArgs {
     #[arg(short = 'F', long, value_name = "FILE|-", conflicts_with = "idea")]
     file: Option<PathBuf>,
     /// Session name [default: made from the idea]
-    #[arg(short, long, alias = "project", value_name = "NAME")]
+    #[arg(short, long, visible_alias = "project", value_name = "NAME")]
     name: Option<SessionName>,
     /// Start from this revision instead of HEAD
     #[arg(short, long, value_name = "REV")]
