@@ -74,7 +74,7 @@ pub(super) fn run(context: &Context, args: ModifyArgs) -> Answer {
         created_at: clock::rfc3339(clock::now()),
         ..SessionFile::default()
     };
-    let beginning = Beginning { file, start, artifacts, worktree };
+    let beginning = Beginning { file, start, artifacts, from: None, worktree };
     let (held, session) = start::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
     let extent = Extent { stop_after: args.stop_after, ..Extent::default() };

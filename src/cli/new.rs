@@ -8,14 +8,17 @@ use super::context::Context;
 use super::run::{self, Extent};
 use super::start::{self, Beginning};
 use super::{Answer, idea, parse_stage};
-use crate::artifact::{Base, Depth, SCHEMA_VERSION, SessionFile};
+use crate::artifact::{Artifact, Base, Depth, SCHEMA_VERSION, SessionFile};
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, choose};
 use crate::git::{Git, Head, Oid, StatusEntry};
+use crate::pipeline::table::TABLE;
 use crate::record::ending;
-use crate::session::{RefNames, Session, SessionName, slug, subject_line, taken};
+use crate::session::{
+    Inheritance, RefNames, Session, SessionName, StageOf, artifact_path, slug, subject_line, taken,
+};
 use crate::stage::Stage;
 
 #[derive(Debug, Args)]
@@ -32,6 +35,10 @@ pub(crate) struct NewArgs {
     /// Start from this revision instead of HEAD
     #[arg(short, long, value_name = "REV")]
     base: Option<String>,
+    /// Start from a completed stage of another session, up to its plan: copy its artifacts and go
+    /// on with the next stage
+    #[arg(long, value_name = "S@STAGE")]
+    from: Option<StageOf>,
     /// Work in a linked worktree
     #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
     worktree: Option<Option<PathBuf>>,
@@ -51,6 +58,7 @@ impl NewArgs {
             file: None,
             name: name.parse().ok(),
             base: None,
+            from: None,
             worktree: None,
             depth: Depth::Standard,
             stop_after: None,
@@ -70,7 +78,17 @@ pub(super) fn run(context: &Context, args: NewArgs) -> Answer {
     let git = context.git()?;
     preflight(git)?;
     let refs = context.refs()?;
-    let idea = idea::text(context, &args.idea, args.file.as_deref(), "idea")?;
+    let from = args.from.as_ref().map(|from| Inheritance::of(git, &refs, from)).transpose()?;
+    let (idea, title) = match &from {
+        Some(from) if args.idea.is_empty() && args.file.is_none() => {
+            (from.idea.clone(), from.title.clone())
+        }
+        _ => {
+            let idea = idea::text(context, &args.idea, args.file.as_deref(), "idea")?;
+            let title = subject_line(first_line(&idea));
+            (idea, title)
+        }
+    };
     context.mode()?;
     let named = args.name.as_ref().or(context.global.session.as_ref());
     let name = free_name(git, &refs, named, &idea)?;
@@ -79,24 +97,64 @@ pub(super) fn run(context: &Context, args: NewArgs) -> Answer {
     let models = run::models(context)?;
     let worktree = worktree(context, args.worktree.as_ref())?;
     context.ui.set_session(&name);
-    let (base, start) = base(context, git, &refs, &name, args.base.as_deref())?;
+    let (base, start) = match &from {
+        Some(from) if args.base.is_none() => base_of(git, from)?,
+        _ => base(context, git, &refs, &name, args.base.as_deref())?,
+    };
+    let artifacts = match (&from, &args.from) {
+        (Some(from), Some(of)) => Some(artifacts(git, from, of, &name, &start)?),
+        _ => None,
+    };
     let held = run::hold(context, &name, "git cowork new")?;
     let file = SessionFile {
         schema_version: SCHEMA_VERSION.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
         name: name.to_string(),
-        title: subject_line(first_line(&idea)),
+        title,
         idea,
         depth: args.depth,
         base,
         created_at: clock::rfc3339(clock::now()),
         ..SessionFile::default()
     };
-    let beginning = Beginning { file, start, artifacts: None, worktree };
+    let beginning = Beginning { file, start, artifacts, from, worktree };
     let (held, session) = start::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
     let extent = Extent { stop_after: args.stop_after, ..Extent::default() };
     run::run_session(context, &held, &models, session, extent)
+}
+
+/// What another session was started from.
+fn base_of(git: &Git, from: &Inheritance) -> anyhow::Result<(Base, Oid)> {
+    let commit = &from.base.commit;
+    let Some(start) = git.resolve(commit)? else {
+        return Err(Error::repository(format!(
+            "the commit it was started from is not here: {commit}"
+        ))
+        .hint("fetch it: git fetch --unshallow")
+        .hint("or start from another one: -b REV")
+        .into());
+    };
+    Ok((from.base.clone(), start))
+}
+
+/// The tree of `start` with copies of the artifacts that a stage of another session had.
+fn artifacts(
+    git: &Git,
+    from: &Inheritance,
+    of: &StageOf,
+    name: &SessionName,
+    start: &Oid,
+) -> anyhow::Result<Oid> {
+    let stages = TABLE.iter().filter(|row| row.stage > Stage::Triage && row.stage <= of.stage);
+    let artifacts = stages.flat_map(|row| row.artifacts).chain([&Artifact::Feedback]);
+    let mut files = Vec::new();
+    for artifact in artifacts {
+        let there = artifact_path(&of.session, *artifact);
+        let blob = git.blob_id(&from.commit, &there)?;
+        files.extend(blob.map(|blob| (artifact_path(name, *artifact), blob)));
+    }
+    git.tree_with(start, &files)
 }
 
 /// What must be so before anything is looked at.

@@ -210,17 +210,27 @@ fn stages(status: &Status, details: &Details, paint: &Paint) -> String {
         }
         let _ = match session.stage_entry(stage) {
             Some(entry) => {
+                let took = match entry.from() {
+                    Some(from) => format!("from {from}"),
+                    None => drafts(entry, details, stage),
+                };
                 let checks = entry.trailers.get(key::CHECKS).filter(|checks| *checks != "none");
                 let line = format!(
-                    "{:<name$} {}  {how:<wide$}  {}{}",
+                    "{:<name$} {}  {how:<wide$}  {took}{}",
                     label(stage),
                     entry.commit.short(),
-                    drafts(entry, details, stage),
                     checks.map(|checks| format!("  {checks}")).unwrap_or_default()
                 );
                 writeln!(out, "  {} {line}", paint.green("✓"))
             }
-            None => writeln!(out, "  {} {stage:<name$} (in a later commit)", paint.green("✓")),
+            None => {
+                let inherited = session.inherited().filter(|(last, _)| stage < *last);
+                let place = match inherited.and_then(|(_, start)| start.from()) {
+                    Some(from) => format!("from {from}"),
+                    None => "in a later commit".to_owned(),
+                };
+                writeln!(out, "  {} {stage:<name$} ({place})", paint.green("✓"))
+            }
         };
     }
     if let Some((last, all)) = later.split_last() {

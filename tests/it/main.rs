@@ -44,6 +44,7 @@ mod harness;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod inherit;
 mod init;
 mod json;
 mod kill;
