@@ -22,6 +22,7 @@ mod paint;
 mod pr;
 mod prune;
 mod push;
+mod records;
 mod restore;
 mod resume;
 mod retire;
@@ -123,7 +124,7 @@ enum Command {
     Undo,
     /// Answer a draft that waits for review
     Review(review::ReviewArgs),
-    /// Where a session stands and what comes next
+    /// Where a session stands and what comes next; -v: its requirements, features and tasks
     Status(SessionArg),
     /// The sessions of this repository
     List(list::ListArgs),

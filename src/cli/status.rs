@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 use super::context::Context;
 use super::next::{Next, next};
 use super::paint::Paint;
+use super::records::records;
 use super::{Answer, SessionArg};
 use crate::config::Budget;
+use crate::event::{Event, Sink as _};
 use crate::git::{Git, RefName};
 use crate::model::budget;
 use crate::pipeline::verify::changed_since_approval;
@@ -33,6 +35,13 @@ pub(super) fn run(context: &Context, args: SessionArg) -> Answer {
     let paint = Paint { on: context.color_stdout() };
     let details = status.details(git)?;
     let mut text = full(&status, &details, &context.refs()?.short_branch(&name), &place, &paint);
+    if context.global.verbose {
+        match records(git, &status.session, &paint) {
+            Ok(records) => text += &records,
+            // Broken records are no reason not to say the rest.
+            Err(error) => context.ui.emit(Event::Warning { text: format!("{error:#}") }),
+        }
+    }
     for (stage, file) in changed_since_approval(git, &context.refs()?, &status.session)? {
         let _ = writeln!(text, "Changed  {file} is not what was approved with {stage}");
     }

@@ -258,6 +258,11 @@ impl Session {
         sum
     }
 
+    /// The commit with the newest records: the draft that waits or is kept, else the tip.
+    pub fn newest_records(&self, git: &Git) -> anyhow::Result<Oid> {
+        Ok(present_draft(git, self)?.map_or_else(|| self.tip.clone(), |draft| draft.commit))
+    }
+
     /// What its history and its kept draft tell that was used. A draft's count is part of its
     /// stage's once that is recorded.
     pub fn spent(&self, git: &Git) -> anyhow::Result<Spent> {
