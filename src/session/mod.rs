@@ -30,7 +30,7 @@ pub use lock::SessionLock;
 pub use log::{ALIGNING, Step, log};
 pub use merged::{Merged, base_branch, merged, merged_in, review_base};
 pub use message::{Message, Trailers, key, subject_line};
-pub use name::{RefNames, SessionName, slug};
+pub use name::{RefNames, SESSIONS, SessionName, slug};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
 pub use status::{AtHand, Details, Kept, State, Status, StatusJson};
