@@ -33,7 +33,10 @@ impl Pipeline<'_> {
         self.tell_of_broken_law(spec, progress)?;
         match self.env.mode {
             Mode::Auto => {
-                progress.approval = Some(Approval { bytes, verdict: Verdict::Auto, by: None });
+                let before = progress.approval.as_ref().map(|approval| approval.verdict);
+                let edited = progress.edit.is_some() || before == Some(Verdict::Edited);
+                let verdict = if edited { Verdict::Edited } else { Verdict::Auto };
+                progress.approval = Some(Approval { bytes, verdict, by: None });
                 Ok(Turned::On)
             }
             Mode::Wait => {
