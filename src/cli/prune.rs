@@ -85,7 +85,9 @@ pub(super) fn run(context: &Context, args: &PruneArgs) -> Answer {
     }
     if context.attended {
         context.ui.clear();
-        let question = format!("drop {}?", count(going.len()));
+        // Standard output is for the lines that say what was done.
+        let list = if context.global.json { listing(&found, false) } else { String::new() };
+        let question = format!("{list}drop {}?", count(going.len()));
         if !confirm(&Tty::new(context.color), &question)? {
             return Err(Error::failed("nothing was dropped").into());
         }

@@ -271,32 +271,6 @@ fn without_artifacts_the_code_is_that_of_the_merge() {
 }
 
 #[test]
-fn without_artifacts_nothing_of_any_session_comes_along() {
-    let sandbox = delivered();
-    sandbox.git(&["switch", "-q", "main"]);
-    sandbox.commit_file(".cowork/sessions/old/idea.md", "# Old\n", "an older session");
-    let other = ["new", "-n", "other", "something else", "--review", "auto"];
-    sandbox.cowork(&[&other[..], &["--stop-after", "idea"]].concat()).exits(0);
-    // A session whose branch has taken in another one's.
-    sandbox.git(&["switch", "-q", "cowork/todo"]);
-    sandbox.git(&["merge", "-q", "--no-edit", "cowork/other"]);
-    let requested = sandbox.fork();
-    requested.git(&["init", "-q", "--bare", "../remote.git"]);
-    requested.git(&["remote", "add", "origin", "../remote.git"]);
-    requested.git(&["push", "-q", "origin", "main"]);
-    requested.cowork(&["pr", "--without-artifacts"]).exits(0);
-    let names = requested.git(&["ls-tree", "-r", "--name-only", "cowork-pr/todo"]);
-    assert!(names.contains("todo.sh") && !names.contains("sessions/other"), "{names}");
-
-    sandbox.cowork(&["merge", "--without-artifacts"]).exits(0);
-    let sessions = ["ls-tree", "-r", "--name-only", "main", "--", ".cowork/sessions"];
-    assert_eq!(sandbox.git(&sessions), ".cowork/sessions/old/idea.md");
-    assert!(sandbox.git(&["ls-tree", "main"]).contains("todo.sh"));
-    assert_eq!(state(&sandbox), "merged");
-    sandbox.assert_sound();
-}
-
-#[test]
 fn what_came_after_a_merge_without_artifacts_is_merged_on_its_own() {
     let sandbox = delivered();
     sandbox.cowork(&["merge", "--without-artifacts"]).exits(0);

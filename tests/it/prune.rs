@@ -134,6 +134,19 @@ fn prune_refuses_a_session_that_a_run_holds() {
 }
 
 #[test]
+fn a_killed_prune_has_dropped_all_or_nothing() {
+    let mut sandbox = with_attempts(7);
+    for (point, left) in [("prune.before-refs", 7), ("prune.after-refs", 5)] {
+        sandbox.set_env("COWORK_TEST_ABORT_AT", point);
+        sandbox.cowork(&["prune"]).was_killed();
+        assert_eq!(numbers(&sandbox).len(), left, "{point}");
+    }
+    sandbox.set_env("COWORK_TEST_ABORT_AT", "");
+    sandbox.cowork(&["prune"]).exits(0).says("nothing to drop");
+    sandbox.assert_sound();
+}
+
+#[test]
 fn prune_asks_on_a_terminal() {
     let sandbox = with_attempts(6);
     let mut terminal = sandbox.terminal(&["prune"]);
