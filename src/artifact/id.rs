@@ -18,6 +18,9 @@ pub enum IdKind {
 }
 
 impl IdKind {
+    /// All of them.
+    const ALL: [Self; 4] = [Self::Requirement, Self::Feature, Self::Component, Self::Task];
+
     /// What stands before the number.
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -79,6 +82,20 @@ impl IdFloors {
         }
     }
 
+    /// Notes the ids in a text, separated by white space.
+    pub fn see_all(&mut self, ids: &str) {
+        for id in ids.split_whitespace() {
+            IdKind::ALL.into_iter().for_each(|kind| self.see(kind, id));
+        }
+    }
+
+    /// The highest id of each kind that has one.
+    pub fn ids(mut self) -> Vec<String> {
+        let numbers = IdKind::ALL.map(|kind| (kind, *self.slot(kind)));
+        let used = numbers.into_iter().filter(|(_, number)| *number > 0);
+        used.map(|(kind, number)| kind.format(number)).collect()
+    }
+
     /// Takes the next id of a kind.
     pub fn next(&mut self, kind: IdKind) -> String {
         let slot = self.slot(kind);
@@ -100,6 +117,15 @@ mod tests {
         assert_eq!(floors.next(IdKind::Requirement), "REQ-010");
         assert_eq!(floors.next(IdKind::Requirement), "REQ-011");
         assert_eq!(floors.next(IdKind::Feature), "FEAT-001");
+    }
+
+    #[test]
+    fn the_highest_ids_are_written_and_read_back() {
+        let floors = IdFloors { requirement: 4, feature: 2, component: 0, task: 12 };
+        assert_eq!(floors.ids(), ["REQ-004", "FEAT-002", "TASK-012"]);
+        let mut read = IdFloors::default();
+        read.see_all("REQ-004 FEAT-002 nonsense TASK-012");
+        assert_eq!(read, floors);
     }
 
     #[test]

@@ -21,7 +21,9 @@ mod new;
 mod next;
 mod paint;
 mod pr;
+mod prune;
 mod push;
+mod records;
 mod restore;
 mod resume;
 mod retire;
@@ -123,7 +125,7 @@ enum Command {
     Undo,
     /// Answer a draft that waits for review
     Review(review::ReviewArgs),
-    /// Where a session stands and what comes next
+    /// Where a session stands and what comes next; -v: its requirements, features and tasks
     Status(SessionArg),
     /// The sessions of this repository
     List(list::ListArgs),
@@ -137,6 +139,8 @@ enum Command {
     Archive(SessionArg),
     /// Remove a session; its tip stays as an attempt
     Delete(SessionArg),
+    /// List and drop old attempts and drafts
+    Prune(prune::PruneArgs),
     /// What happened to a session: stages, verdicts, reverts, tokens and cost
     Log(SessionArg),
     /// Print an artifact of a session
@@ -212,6 +216,7 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
         Some(Command::Pr(args)) => pr::run(context, &args),
         Some(Command::Archive(args)) => retire::archive(context, &args),
         Some(Command::Delete(args)) => retire::delete(context, &args),
+        Some(Command::Prune(args)) => prune::run(context, &args),
         Some(Command::Review(args)) => review::run(context, args),
         Some(Command::Status(args)) => status::run(context, args),
         Some(Command::List(args)) => list::run(context, args),

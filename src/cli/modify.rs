@@ -27,6 +27,9 @@ pub(crate) struct ModifyArgs {
     /// Name of the change [default: made from its text]; the session becomes SESSION--NAME
     #[arg(short, long, value_name = "NAME")]
     name: Option<SessionName>,
+    /// The session to change: the same as --session
+    #[arg(long, value_name = "NAME", conflicts_with = "session")]
+    project: Option<SessionName>,
     /// Work in a linked worktree
     #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
     worktree: Option<Option<PathBuf>>,
@@ -41,7 +44,7 @@ pub(super) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let refs = context.refs()?;
     let change = idea::text(context, &args.change, args.file.as_deref(), "change")?;
     context.mode()?;
-    let parent = parent(context, git, &refs)?;
+    let parent = parent(context, git, &refs, args.project.as_ref())?;
     upstream::require_not_behind(git, &refs, &parent)?;
     let Ground { parent: found, base, start, artifacts } = ground(git, &refs, &parent)?;
     let name = free_name(git, &refs, &parent, args.name.as_ref(), &change)?;
@@ -75,7 +78,7 @@ pub(super) fn run(context: &Context, args: ModifyArgs) -> Answer {
         created_at: clock::rfc3339(clock::now()),
         ..SessionFile::default()
     };
-    let beginning = Beginning { file, start, artifacts, worktree };
+    let beginning = Beginning { file, start, artifacts, from: None, worktree };
     let (held, session) = start::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
     if !here {
@@ -88,8 +91,13 @@ pub(super) fn run(context: &Context, args: ModifyArgs) -> Answer {
 
 /// The session to be changed: the one named, the one whose branch we are on, else the newest that
 /// is completed, which is said.
-fn parent(context: &Context, git: &Git, refs: &RefNames) -> anyhow::Result<SessionName> {
-    if let Some(named) = &context.global.session {
+fn parent(
+    context: &Context,
+    git: &Git,
+    refs: &RefNames,
+    named: Option<&SessionName>,
+) -> anyhow::Result<SessionName> {
+    if let Some(named) = named.or(context.global.session.as_ref()) {
         return Ok(named.clone());
     }
     if let Head::Branch { name, .. } = git.head()?

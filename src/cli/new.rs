@@ -8,14 +8,17 @@ use super::context::Context;
 use super::run::{self, Extent};
 use super::start::{self, Beginning};
 use super::{Answer, dependencies, idea, parse_stage};
-use crate::artifact::{Base, Depth, SCHEMA_VERSION, SessionFile};
+use crate::artifact::{Artifact, Base, Depth, SCHEMA_VERSION, SessionFile};
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, choose};
 use crate::git::{Git, Head, Oid, StatusEntry};
+use crate::pipeline::table::TABLE;
 use crate::record::ending;
-use crate::session::{RefNames, Session, SessionName, slug, subject_line, taken};
+use crate::session::{
+    Inheritance, RefNames, Session, SessionName, StageOf, artifact_path, slug, subject_line, taken,
+};
 use crate::stage::Stage;
 use crate::workspace::is_manifest;
 
@@ -28,11 +31,15 @@ pub(crate) struct NewArgs {
     #[arg(short = 'F', long, value_name = "FILE|-", conflicts_with = "idea")]
     file: Option<PathBuf>,
     /// Session name [default: made from the idea]
-    #[arg(short, long, alias = "project", value_name = "NAME")]
+    #[arg(short, long, visible_alias = "project", value_name = "NAME")]
     name: Option<SessionName>,
     /// Start from this revision instead of HEAD
     #[arg(short, long, value_name = "REV")]
     base: Option<String>,
+    /// Start from a completed stage of another session, up to its plan: copy its artifacts and go
+    /// on with the next stage
+    #[arg(long, value_name = "S@STAGE")]
+    from: Option<StageOf>,
     /// Work in a linked worktree
     #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
     worktree: Option<Option<PathBuf>>,
@@ -52,6 +59,7 @@ impl NewArgs {
             file: None,
             name: name.parse().ok(),
             base: None,
+            from: None,
             worktree: None,
             depth: Depth::Standard,
             stop_after: None,
@@ -71,7 +79,17 @@ pub(super) fn run(context: &Context, args: NewArgs) -> Answer {
     let git = context.git()?;
     preflight(git)?;
     let refs = context.refs()?;
-    let idea = idea::text(context, &args.idea, args.file.as_deref(), "idea")?;
+    let from = args.from.as_ref().map(|from| Inheritance::of(git, &refs, from)).transpose()?;
+    let (idea, title) = match &from {
+        Some(from) if args.idea.is_empty() && args.file.is_none() => {
+            (from.idea.clone(), from.title.clone())
+        }
+        _ => {
+            let idea = idea::text(context, &args.idea, args.file.as_deref(), "idea")?;
+            let title = subject_line(first_line(&idea));
+            (idea, title)
+        }
+    };
     context.mode()?;
     let named = args.name.as_ref().or(context.global.session.as_ref());
     let name = free_name(git, &refs, named, &idea)?;
@@ -80,7 +98,10 @@ pub(super) fn run(context: &Context, args: NewArgs) -> Answer {
     let worktree = worktree(context, args.worktree.as_ref())?;
     context.ui.set_session(&name);
     let held = run::hold(context, &name, "git cowork new")?;
-    let beginning = || base(context, git, &refs, &name, args.base.as_deref());
+    let beginning = || match &from {
+        Some(from) if args.base.is_none() => base_of(git, from),
+        _ => base(context, git, &refs, &name, args.base.as_deref()),
+    };
     // An unborn HEAD gets its first commit only when all else is well.
     let unborn = matches!(git.head()?, Head::Unborn { .. });
     let found = if unborn { None } else { Some(beginning()?) };
@@ -91,18 +112,22 @@ pub(super) fn run(context: &Context, args: NewArgs) -> Answer {
     }
     let models = run::models(context)?;
     let (base, start) = found.map_or_else(beginning, Ok)?;
+    let artifacts = match (&from, &args.from) {
+        (Some(from), Some(of)) => Some(artifacts(git, from, of, &name, &start)?),
+        _ => None,
+    };
     let file = SessionFile {
         schema_version: SCHEMA_VERSION.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
         name: name.to_string(),
-        title: subject_line(first_line(&idea)),
+        title,
         idea,
         depth: args.depth,
         base,
         created_at: clock::rfc3339(clock::now()),
         ..SessionFile::default()
     };
-    let beginning = Beginning { file, start, artifacts: None, worktree };
+    let beginning = Beginning { file, start, artifacts, from, worktree };
     let (held, session) = start::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
     if !here {
@@ -121,6 +146,39 @@ pub(super) const AGAIN: &str = "then give the same command again; nothing was ch
 pub(super) fn begins_here(git: &Git, start: &Oid) -> anyhow::Result<bool> {
     let Some(head) = git.resolve("HEAD")? else { return Ok(true) };
     Ok(!git.changed_paths(&head, start)?.iter().any(|path| is_manifest(path)))
+}
+
+/// What another session was started from.
+fn base_of(git: &Git, from: &Inheritance) -> anyhow::Result<(Base, Oid)> {
+    let commit = &from.base.commit;
+    let Some(start) = git.resolve(commit)? else {
+        return Err(Error::repository(format!(
+            "the commit it was started from is not here: {commit}"
+        ))
+        .hint("fetch it: git fetch --unshallow")
+        .hint("or start from another one: -b REV")
+        .into());
+    };
+    Ok((from.base.clone(), start))
+}
+
+/// The tree of `start` with copies of the artifacts that a stage of another session had.
+fn artifacts(
+    git: &Git,
+    from: &Inheritance,
+    of: &StageOf,
+    name: &SessionName,
+    start: &Oid,
+) -> anyhow::Result<Oid> {
+    let stages = TABLE.iter().filter(|row| row.stage > Stage::Triage && row.stage <= of.stage);
+    let artifacts = stages.flat_map(|row| row.artifacts).chain([&Artifact::Feedback]);
+    let mut files = Vec::new();
+    for artifact in artifacts {
+        let there = artifact_path(&of.session, *artifact);
+        let blob = git.blob_id(&from.commit, &there)?;
+        files.extend(blob.map(|blob| (artifact_path(name, *artifact), blob)));
+    }
+    git.tree_with(start, &files)
 }
 
 /// What must be so before anything is looked at.

@@ -13,16 +13,19 @@ use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{Git, Head, Oid, RefTransaction, StatusEntry, Store};
 use crate::record::{Recorded, Recorder, Scope, point};
-use crate::session::{Protected, RefNames, Session, SessionName, StateDir};
+use crate::session::{Inheritance, Protected, RefNames, Session, SessionName, StateDir};
 
 /// What is known of a start before its branch exists; kept in J until the start commit does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Starting {
     file: SessionFile,
     start: Oid,
-    /// The commit whose artifacts the session begins with, where those of `start` are not it.
+    /// The commit or tree whose artifacts the session begins with, where those of `start` are not it.
     #[serde(default)]
     artifacts: Option<Oid>,
+    /// The stage of another session that it begins with.
+    #[serde(default)]
+    from: Option<Inheritance>,
 }
 
 /// What a session begins on.
@@ -32,8 +35,10 @@ pub(super) struct Beginning {
     pub file: SessionFile,
     /// The commit the branch starts from.
     pub start: Oid,
-    /// A change request's parent's artifacts, where `start` has none.
+    /// A commit or tree with the artifacts it begins with, where those of `start` are not it.
     pub artifacts: Option<Oid>,
+    /// The stage of another session that it begins with.
+    pub from: Option<Inheritance>,
     /// Work in a linked worktree, at this path or the default one.
     pub worktree: Option<Option<PathBuf>>,
 }
@@ -55,14 +60,14 @@ pub(super) fn begin(
     name: &SessionName,
     beginning: Beginning,
 ) -> anyhow::Result<(Held, Session)> {
-    let Beginning { file, start, artifacts, worktree } = beginning;
+    let Beginning { file, start, artifacts, from, worktree } = beginning;
     let start = &start;
     let before = held.git.head()?;
     let main = held.git.clone();
     // A linked worktree begins clean; the user's files stay in the other one.
     let dirty = if worktree.is_some() { Vec::new() } else { held.git.status()? };
     protect(context, &held, &dirty)?;
-    let starting = Starting { file, start: start.clone(), artifacts };
+    let starting = Starting { file, start: start.clone(), artifacts, from };
     held.state.set_note(NOTE, Some(&starting))?;
     point("start.before-branch");
     let branch = refs.short_branch(name);
@@ -174,7 +179,7 @@ fn paths(held: &Held, name: &SessionName, starting: &Starting) -> anyhow::Result
     Ok(paths)
 }
 
-/// The files of its parent that a change request brings along.
+/// The files of its parent, or of the session it starts from, that a session brings along.
 fn brought(held: &Held, name: &SessionName, starting: &Starting) -> anyhow::Result<Vec<String>> {
     let Some(from) = &starting.artifacts else { return Ok(Vec::new()) };
     let mut paths = held.git.changed_paths(&starting.start, from)?;
@@ -191,7 +196,7 @@ fn commit(
     name: &SessionName,
     starting: &Starting,
 ) -> anyhow::Result<Session> {
-    let Starting { file, start, artifacts } = starting;
+    let Starting { file, start, artifacts, from } = starting;
     let git = &held.git;
     let ours = paths(held, name, starting)?;
     let brought = brought(held, name, starting)?;
@@ -217,7 +222,7 @@ fn commit(
         id: &file.id,
         scope: Scope::Documents,
     };
-    match recorder.start(start, &file.title, &file.idea, &ours)? {
+    match recorder.start(start, &file.title, &file.idea, &ours, from.as_ref())? {
         Recorded::Done(commit) => {
             held.state.set_note::<Starting>(NOTE, None)?;
             Session::load(git, name, &commit)

@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 use super::context::Context;
 use super::next::{Next, next};
 use super::paint::Paint;
+use super::records::records;
 use super::{Answer, SessionArg};
 use crate::config::Budget;
+use crate::event::{Event, Sink as _};
 use crate::git::{Git, RefName};
 use crate::model::budget;
 use crate::pipeline::verify::changed_since_approval;
@@ -34,6 +36,13 @@ pub(super) fn run(context: &Context, args: SessionArg) -> Answer {
     let paint = Paint { on: context.color_stdout() };
     let details = status.details(git)?;
     let mut text = full(&status, &details, &context.refs()?.short_branch(&name), &place, &paint);
+    if context.global.verbose {
+        match records(git, &status.session, &paint) {
+            Ok(records) => text += &records,
+            // Broken records are no reason not to say the rest.
+            Err(error) => context.ui.emit(Event::Warning { text: format!("{error:#}") }),
+        }
+    }
     for (stage, file) in changed_since_approval(git, &context.refs()?, &status.session)? {
         let _ = writeln!(text, "Changed  {file} is not what was approved with {stage}");
     }
@@ -234,17 +243,27 @@ fn stages(status: &Status, details: &Details, paint: &Paint) -> String {
         }
         let _ = match session.stage_entry(stage) {
             Some(entry) => {
+                let took = match entry.from() {
+                    Some(from) => format!("from {from}"),
+                    None => drafts(entry, details, stage),
+                };
                 let checks = entry.trailers.get(key::CHECKS).filter(|checks| *checks != "none");
                 let line = format!(
-                    "{:<name$} {}  {how:<wide$}  {}{}",
+                    "{:<name$} {}  {how:<wide$}  {took}{}",
                     label(stage),
                     entry.commit.short(),
-                    drafts(entry, details, stage),
                     checks.map(|checks| format!("  {checks}")).unwrap_or_default()
                 );
                 writeln!(out, "  {} {line}", paint.green("✓"))
             }
-            None => writeln!(out, "  {} {stage:<name$} (in a later commit)", paint.green("✓")),
+            None => {
+                let inherited = session.inherited().filter(|(last, _)| stage < *last);
+                let place = match inherited.and_then(|(_, start)| start.from()) {
+                    Some(from) => format!("from {from}"),
+                    None => "in a later commit".to_owned(),
+                };
+                writeln!(out, "  {} {stage:<name$} ({place})", paint.green("✓"))
+            }
         };
     }
     if let Some((last, all)) = later.split_last() {

@@ -50,6 +50,21 @@ impl Git {
         }
     }
 
+    /// The moment a point in time means to `git reflog expire --expire`, in Unix seconds:
+    /// `30 days ago`, `2.weeks`, `2026-01-31`, `now`, `never` (0). `None` for what git does not
+    /// know.
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn expiry_date(&self, text: &str) -> Result<Option<i64>> {
+        const KEY: &str = "cowork.prune.olderthan";
+        let config = self.read(["-c", &format!("{KEY}={text}"), "config", "--type=expiry-date"]);
+        let output = config.args(["--get", KEY]).output()?;
+        // `now` is the largest number there is.
+        let seconds = output.text().trim().parse::<u64>().ok().filter(|_| output.success());
+        Ok(seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)))
+    }
+
     /// The user's pager, a shell command; `cat` where there is to be none.
     ///
     /// # Errors

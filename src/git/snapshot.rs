@@ -54,6 +54,22 @@ impl Git {
         self.in_index(&index, ["write-tree"]).oid()
     }
 
+    /// The tree of commit `base` with these files at these paths beside or instead of its own.
+    ///
+    /// # Errors
+    /// Git fails, there is no such blob.
+    pub fn tree_with(&self, base: &Oid, files: &[(String, Oid)]) -> Result<Oid> {
+        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+        let index = scratch.path().join("index");
+        let read = self.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
+        read.arg(base.as_str()).checked()?;
+        let lines: Vec<String> =
+            files.iter().map(|(path, blob)| format!("100644 {blob}\t{path}")).collect();
+        let put = self.in_index(&index, ["update-index", "--replace", "-z", "--index-info"]);
+        put.stdin_nul(&lines).checked()?;
+        self.in_index(&index, ["write-tree"]).oid()
+    }
+
     /// The tree of commit `base` with these paths as they are staged; `None` when none of them is.
     ///
     /// # Errors

@@ -135,8 +135,7 @@ impl Pipeline<'_> {
             refusals,
         };
         let mut ids = used_ids(self.env.git, &self.session)?;
-        let order = self.session.order();
-        let earlier: Vec<Stage> = order.into_iter().filter(|other| *other < stage).collect();
+        let earlier = self.session.earlier(stage);
         let at = now();
         let commands = (self.env.commands)();
         let mut context = Context {

@@ -4,7 +4,7 @@ use super::{Leaving, Pipeline};
 use crate::artifact::Origin;
 use crate::error::Error;
 use crate::git::Oid;
-use crate::session::{Kind, Session, Verdict};
+use crate::session::{Entry, Kind, Session, Verdict};
 use crate::stage::Stage;
 use crate::tool::GoBack;
 
@@ -77,6 +77,9 @@ pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
         .hint("git cowork status shows where it stands")
         .into());
     }
+    if let Some((last, start)) = session.inherited().filter(|(last, _)| stage <= *last) {
+        return Err(began_with(session, stage, last, start).into());
+    }
     let round = if stage >= Stage::Coding { session.newest_round() } else { &session.history };
     let first = round.iter().position(|entry| match entry.kind {
         Kind::Stage(done) => done >= stage,
@@ -90,4 +93,29 @@ pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
     found.map(|entry| entry.commit.clone()).ok_or_else(|| {
         Error::repository(format!("'{}' has no start commit in its history", session.name)).into()
     })
+}
+
+/// The session did not do the stage itself.
+fn began_with(session: &Session, stage: Stage, last: Stage, start: &Entry) -> Error {
+    let name = &session.name;
+    let from = start.from().unwrap_or("another session");
+    let mut error = Error::repository(format!(
+        "'{name}' began with the stages up to {last} of {from}, so it cannot go back to before {stage}"
+    ));
+    let next = session.order().into_iter().find(|other| *other > last);
+    let reached =
+        |next: &Stage| session.done().contains(next) || session.next_stage() == Some(*next);
+    if let Some(next) = next.filter(reached) {
+        error =
+            error.hint(format!("do its own stages again: git cowork revert {name} --to {next}"));
+    }
+    let before =
+        Stage::ALL.into_iter().rev().find(|other| *other < stage && *other != Stage::Triage);
+    let other = from.split('@').next().unwrap_or_default();
+    match before {
+        Some(before) => error.hint(format!(
+            "or start another session from an earlier stage: git cowork new --from {other}@{before}"
+        )),
+        None => error.hint("or start another session: git cowork new \"what you want built\""),
+    }
 }

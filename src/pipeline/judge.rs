@@ -10,10 +10,13 @@ use super::table::{Approves, StageSpec};
 use crate::agent::Run;
 use crate::artifact::check::word_evidence;
 use crate::artifact::{Feedback, Origin, Severity, Store};
+use crate::event::Event;
+use crate::gate::Mode;
 use crate::git::DiffStyle;
 use crate::markers::without_markers;
 use crate::model::prose::{Marker, verdict_marker};
-use crate::record::{Bytes, DraftEnding};
+use crate::record::{Approval, Bytes, DraftEnding};
+use crate::session::Verdict;
 use crate::stage::Role;
 
 impl Pipeline<'_> {
@@ -51,7 +54,40 @@ impl Pipeline<'_> {
         let run = self.converse(&part, &mut progress.refusals).await?;
         progress.credit.merge(self.taken());
         progress.read.clone_from(&progress.draft);
-        self.verdict(spec, progress, run, bytes)
+        let edited = self.edited_while_read(spec, progress, &bytes)?;
+        Ok(match self.verdict(spec, progress, run, bytes)? {
+            // It approved what is no longer there.
+            Turned::On if edited => Turned::Again,
+            turned => turned,
+        })
+    }
+
+    /// Takes what a person changed while the critic read `bytes` into the draft. Where nobody is
+    /// asked that is how the draft passes: edited. True when there was something.
+    fn edited_while_read(
+        &self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+        bytes: &Bytes,
+    ) -> anyhow::Result<bool> {
+        let now = self.bytes_now(spec)?;
+        if bytes.same(self.env.git.reader().as_ref(), &now)? {
+            return Ok(false);
+        }
+        if let Some(read) = progress.draft.clone() {
+            self.note_edit(spec, progress, &read)?;
+        }
+        let why = format!("the {} draft was edited while the critic read it", spec.stage);
+        self.env.sink.emit(Event::Note { text: why.clone() });
+        progress.approval = if self.env.mode != Mode::Auto && self.env.config.gated(spec.stage) {
+            progress.note = Some(why);
+            None
+        } else {
+            Some(Approval { bytes: now, verdict: Verdict::Edited, by: None })
+        };
+        self.keep(spec, progress)?;
+        self.take_up_comments(spec, progress)?;
+        Ok(true)
     }
 
     fn verdict(

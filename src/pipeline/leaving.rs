@@ -88,13 +88,13 @@ impl Leaving {
         let note = |text: String| sink.emit(Event::Note { text });
         let warn = |text: String| sink.emit(Event::Warning { text });
         let Self { branch, .. } = self;
-        note(if self.commits == 0 && self.edits.is_empty() {
-            format!("{what}: nothing of {branch} is left behind")
-        } else {
-            let commits = commits(self.commits);
-            format!(
-                "{what}: {commits} of {branch} and uncommitted edits of the session are kept as an attempt"
-            )
+        let commits = format!("{} of {branch}", commits(self.commits));
+        note(match (self.commits, self.edits.is_empty()) {
+            (0, true) => format!("{what}: nothing of {branch} is left behind"),
+            (1, true) => format!("{what}: {commits} is kept as an attempt"),
+            (_, true) => format!("{what}: {commits} are kept as an attempt"),
+            (0, false) => format!("{what}: uncommitted edits are kept as an attempt"),
+            (_, false) => format!("{what}: {commits} and uncommitted edits are kept as an attempt"),
         });
         if let Some(on) = &self.elsewhere {
             note(format!("HEAD is on {on} and goes to {branch}"));

@@ -247,8 +247,7 @@ impl Pipeline<'_> {
         has_draft: bool,
     ) -> anyhow::Result<Option<LimitDecision>> {
         let Some(gate) = &self.env.gate else { return Ok(None) };
-        let order = self.session.order().into_iter();
-        let earlier: Vec<Stage> = order.filter(|stage| *stage < spec.stage).collect();
+        let earlier = self.session.earlier(spec.stage);
         let more = self.env.config.iterations(spec.stage);
         let stage = spec.stage;
         let asked = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };

@@ -79,7 +79,11 @@ fn code_since_start(git: &Git, session: &Session, commit: &Oid) -> anyhow::Resul
     Ok(paths)
 }
 
-fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
+/// What the session's commits have changed, up to a commit or tree.
+///
+/// # Errors
+/// Git fails.
+pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
     let reader = git.reader();
     // What a merge brought may be a change request's, which a task stands for under another id.
     let since = reader.diff(start(session), tree)?.into_iter().map(|change| change.path);

@@ -12,7 +12,6 @@ use crate::gate::{Decision, Document, Draft, Mode, comments};
 use crate::git::{DiffStyle, Oid};
 use crate::record::{Approval, Recorded};
 use crate::session::{CommittedFiles, Verdict};
-use crate::stage::Stage;
 
 impl Pipeline<'_> {
     /// Lets the draft pass the gate, unless these bytes have passed it already.
@@ -34,7 +33,10 @@ impl Pipeline<'_> {
         self.tell_of_broken_law(spec, progress)?;
         match self.env.mode {
             Mode::Auto => {
-                progress.approval = Some(Approval { bytes, verdict: Verdict::Auto, by: None });
+                let before = progress.approval.as_ref().map(|approval| approval.verdict);
+                let edited = progress.edit.is_some() || before == Some(Verdict::Edited);
+                let verdict = if edited { Verdict::Edited } else { Verdict::Auto };
+                progress.approval = Some(Approval { bytes, verdict, by: None });
                 Ok(Turned::On)
             }
             Mode::Wait => {
@@ -332,8 +334,7 @@ impl Pipeline<'_> {
             Approves::Tree => Some(self.shown_diff(spec, &from, &tree, DiffStyle::Stat)?),
             Approves::Artifacts => None,
         };
-        let order = self.session.order();
-        let earlier: Vec<Stage> = order.into_iter().filter(|other| *other < spec.stage).collect();
+        let earlier = self.session.earlier(spec.stage);
         let look = self.second_look(spec, progress, &tree)?;
         gate.ask(&Draft {
             stage: spec.stage,

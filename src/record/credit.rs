@@ -58,8 +58,11 @@ impl Credit {
             return;
         }
         trailers.push(key::MODEL, self.models.join(", "));
-        trailers.push(key::TOKENS, render_usage(self.spent.usage));
-        trailers.push(key::COST, render_cost(&self.spent));
+        // What a session takes over from another one took nothing here.
+        if self.spent != Spent::default() {
+            trailers.push(key::TOKENS, render_usage(self.spent.usage));
+            trailers.push(key::COST, render_cost(&self.spent));
+        }
         for model in &self.models {
             match attribution {
                 // The kernel's form: AGENT:MODEL (Documentation/process/coding-assistants.rst).

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::git::{
     CommitOutcome, Git, Head, MergeOutcome, MergedTree, Oid, RefName, RefTransaction,
 };
-use crate::session::{Merged, RefNames, Session, SessionName, Trailers, key};
+use crate::session::{Merged, RefNames, SESSIONS, Session, SessionName, Trailers, key};
 
 /// Name of the note in J about a merge under way.
 const MERGING: &str = "merging.json";
@@ -118,7 +118,7 @@ impl Recorder<'_> {
     }
 
     /// Brings the session's code to the branch HEAD is on, as one commit that changes nothing in
-    /// the session's folder. The archive names the session first, so that its artifacts outlive its
+    /// the folder of any session. The archive names the session first, so that its artifacts outlive its
     /// branch. `earlier` is the merge of this session the branch has already.
     pub fn merge_code(
         &self,
@@ -167,8 +167,7 @@ impl Recorder<'_> {
         let shared = self.git.merge_base(&session.tip, base)?.ok_or_else(|| {
             Error::repository(format!("'{}' and its base have no history in common", session.name))
         })?;
-        let tree =
-            self.git.tree_with_dir_of(&session.tip, &session.name.artifact_dir(), &shared)?;
+        let tree = self.git.tree_with_dir_of(&session.tip, SESSIONS, &shared)?;
         for old in made_before {
             let same = self.git.tree_of(old.as_str())?.as_ref() == Some(&tree)
                 && self.git.resolve(&format!("{old}^1"))?.as_ref() == Some(&shared)
@@ -242,21 +241,20 @@ impl Recorder<'_> {
 }
 
 /// The tree of `onto` with the session's code merged in, as `git merge` would do it, and with the
-/// session's folder as `onto` has it.
+/// folders of all sessions as `onto` has them: a session may have taken in another one's.
 fn code_on(
     git: &Git,
     session: &Session,
     onto: &Oid,
     earlier: Option<&Merged>,
 ) -> anyhow::Result<MergedTree> {
-    let dir = session.name.artifact_dir();
     let made = |tree: &Oid, parents: &[Oid]| git.commit_tree(tree, parents, "on the way\n");
-    let code = git.tree_with_dir_of(&session.tip, &dir, onto)?;
+    let code = git.tree_with_dir_of(&session.tip, SESSIONS, onto)?;
     let Some(merged) = earlier.and_then(|earlier| earlier.tip.as_ref()) else {
         return git.merged_tree(onto, &made(&code, std::slice::from_ref(&session.tip))?);
     };
     // History does not say that the branch has it up to that tip.
-    let since = git.tree_with_dir_of(merged, &dir, onto)?;
+    let since = git.tree_with_dir_of(merged, SESSIONS, onto)?;
     let since = made(&since, &[])?;
     let ours = git.tree_of(onto.as_str())?.unwrap_or_else(|| onto.clone());
     let ours = made(&ours, std::slice::from_ref(&since))?;

@@ -18,6 +18,7 @@ mod leaks;
 mod logs;
 mod mend;
 mod merge;
+mod prune;
 mod retire;
 
 pub use abort::{arm, point};
@@ -29,6 +30,7 @@ pub use kept::{BroughtBack, DraftEnding, DraftNotes};
 pub use leaks::Leak;
 pub use logs::{LOGS, Published, logs, logs_elsewhere};
 pub use merge::Obstacle;
+pub use prune::prune;
 
 use std::fmt;
 
@@ -36,7 +38,7 @@ use crate::config::Project;
 use crate::error::Error;
 use crate::git::{CommitOptions, CommitOutcome, Git, Head, Oid, RefTransaction};
 use crate::session::{
-    Entry, Message, RefNames, Session, SessionName, StateDir, Trailers, Verdict, key,
+    Entry, Inheritance, Message, RefNames, Session, SessionName, StateDir, Trailers, Verdict, key,
 };
 use crate::stage::Stage;
 use crate::workspace::Workspace;
@@ -223,16 +225,23 @@ impl Recorder<'_> {
         }
     }
 
-    /// The start commit: `session.json` and `.cowork/.gitattributes` are already written.
+    /// The start commit: `session.json` and `.cowork/.gitattributes` are already written, and the
+    /// artifacts it takes over from another session.
     pub fn start(
         &self,
         tip: &Oid,
         title: &str,
         idea: &str,
         paths: &[String],
+        from: Option<&Inheritance>,
     ) -> anyhow::Result<Recorded> {
         let mut trailers = self.base_trailers();
         trailers.push(key::EVENT, "start");
+        if let Some(from) = from {
+            from.trailers.iter().for_each(|(key, value)| trailers.push(key, value));
+            let credit = Credit { models: from.models.clone(), ..Credit::default() };
+            credit.push(&mut trailers, self.project.attribution);
+        }
         let body = if idea.trim() == title { "" } else { idea };
         let message =
             Message { subject: self.subject("start", title), body: body.to_owned(), trailers };

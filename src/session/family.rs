@@ -117,16 +117,6 @@ pub fn merged_into(
     Ok(home(git, refs, session)?.map(|home| (home.branch, home.tip)))
 }
 
-/// The commits of a session and of its whole family that its tip stands on: whatever they used must
-/// not be used again.
-///
-/// # Errors
-/// Git cannot be read.
-pub(super) fn family_commits(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
-    let ours = commits_of_family(git, &session.name, &session.tip, &[])?;
-    Ok(ours.into_iter().map(|(_, commit)| commit.id).collect())
-}
-
 /// The other sessions of its family that a session has taken in since it started, each with its
 /// newest commit: change requests that were merged into it, and for a change request also its
 /// parent, where that went on.

@@ -11,6 +11,9 @@ use crate::stage::Stage;
 /// More drafts than anybody makes: whatever a foreign commit claims, sums stay numbers.
 const MAX_ITERATIONS: u32 = 10_000;
 
+/// `Cowork-Event` of a start commit.
+const START: &str = "start";
+
 /// How a person or a policy answered a review (`Cowork-Review`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -48,9 +51,9 @@ impl Verdict {
 /// What a commit of a session is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The session began.
+    /// The session began, with nothing.
     Start,
-    /// A stage was completed.
+    /// A stage was completed; where the session began with it, by its start commit.
     Stage(Stage),
     /// A top-level task was completed.
     Task(String),
@@ -102,6 +105,16 @@ impl Entry {
         })
     }
 
+    /// True for the session's first commit, also where that completes a stage.
+    pub fn is_start(&self) -> bool {
+        self.trailers.get(key::EVENT) == Some(START)
+    }
+
+    /// The stage of another session that the session began with: `todo@prd`.
+    pub fn from(&self) -> Option<&str> {
+        self.trailers.get(key::FROM)?.split_whitespace().next()
+    }
+
     /// `Cowork-Iterations`, 1 where it is missing.
     pub fn iterations(&self) -> u32 {
         let number = self.trailers.get(key::ITERATIONS).and_then(|n| n.parse().ok());
@@ -124,7 +137,8 @@ impl Entry {
 fn kind(trailers: &Trailers) -> Kind {
     let stage = trailers.get(key::STAGE).and_then(|s| Stage::from_str(s).ok());
     match (trailers.get(key::EVENT), stage) {
-        (Some("start"), _) => Kind::Start,
+        (Some(START), Some(stage)) => Kind::Stage(stage),
+        (Some(START), None) => Kind::Start,
         (Some("draft"), Some(stage)) => Kind::Draft(stage),
         (Some("review"), Some(stage)) => match trailers.get(key::REVIEW).and_then(Verdict::parse) {
             Some(verdict) => Kind::Review(stage, verdict),
@@ -220,6 +234,7 @@ mod tests {
         let cases = [
             (vec![(key::EVENT, "start")], Kind::Start),
             (vec![(key::STAGE, "prd")], Kind::Stage(Stage::Prd)),
+            (vec![(key::EVENT, "start"), (key::STAGE, "prd")], Kind::Stage(Stage::Prd)),
             (vec![(key::EVENT, "draft"), (key::STAGE, "prd")], Kind::Draft(Stage::Prd)),
             (
                 vec![(key::EVENT, "review"), (key::STAGE, "prd"), (key::REVIEW, "passed")],

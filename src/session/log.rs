@@ -222,13 +222,19 @@ impl Teller<'_> {
             let files = CommittedFiles::new(self.git, &self.session.name, &entry.commit);
             // A version somebody broke by hand tells nothing.
             for said in Store::new(&files).feedback().unwrap_or_default() {
-                if !self.told.contains(&said) {
-                    steps.push(self.feedback(&said, entry));
-                    self.told.push(said);
+                if self.told.contains(&said) {
+                    continue;
                 }
+                // What a session takes over was said in another one.
+                if !entry.is_start() {
+                    steps.push(self.feedback(&said, entry));
+                }
+                self.told.push(said);
             }
             let Some(mut step) = self.step(entry) else { continue };
-            if let Kind::Stage(stage) = entry.kind {
+            if let Kind::Stage(stage) = entry.kind
+                && !entry.is_start()
+            {
                 let earlier = drafts.iter().filter(|(other, _)| *other == stage);
                 step.first = 1 + earlier.map(|(_, used)| used).sum::<u32>();
                 drafts.push((stage, entry.iterations()));
@@ -298,6 +304,12 @@ impl Teller<'_> {
                 step.event = "session_started";
                 step.to = self.session.order().first().map(ToString::to_string);
             }
+            Kind::Stage(stage) if entry.is_start() => {
+                step.event = "session_started";
+                let next = self.session.order().into_iter().find(|next| next > stage);
+                step.to = next.map(|next| next.to_string());
+                step.reason = entry.from().map(|from| format!("from {from}")).unwrap_or_default();
+            }
             Kind::Draft(stage) => {
                 step.event = "review_requested";
                 (step.stage, step.from, step.to) = (Some(*stage), name(*stage), waiting());
@@ -349,7 +361,8 @@ impl Teller<'_> {
                 _ => return None,
             },
         }
-        let drafts = if matches!(entry.kind, Kind::Stage(_)) { u32::MAX } else { iteration };
+        let is_end = matches!(entry.kind, Kind::Stage(_)) && !entry.is_start();
+        let drafts = if is_end { u32::MAX } else { iteration };
         step.order = (entry.time, step.stage, drafts, rank);
         Some(step)
     }

@@ -66,6 +66,11 @@ pub mod key {
     pub const TIP: &str = "Cowork-Tip";
     /// On a commit of `verify --fix`: a change, the id it gave, and the one its record has now.
     pub const RENUMBERED: &str = "Cowork-Renumbered";
+    /// On a start commit that completes a stage: the stage of another session it is a copy of, and
+    /// the commit that completed it there: `todo@prd 1a2b3c4d5e6f`.
+    pub const FROM: &str = "Cowork-From";
+    /// Beside it: the highest ids that session had used until then: `REQ-004 FEAT-002`.
+    pub const IDS: &str = "Cowork-Ids";
     /// On a kept draft only: the commit the critic read last.
     pub const READ: &str = "Cowork-Read";
 }

@@ -6,6 +6,8 @@ mod drafts;
 mod family;
 mod find;
 mod history;
+mod inherit;
+mod leftover;
 mod lock;
 mod log;
 mod merged;
@@ -22,11 +24,13 @@ pub use family::{
 };
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
+pub use inherit::{Inheritance, StageOf};
+pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
 pub use lock::SessionLock;
 pub use log::{ALIGNING, Step, log};
 pub use merged::{Merged, base_branch, merged, merged_in, review_base};
 pub use message::{Message, Trailers, key, subject_line};
-pub use name::{RefNames, SessionName, slug};
+pub use name::{RefNames, SESSIONS, SessionName, slug};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
 pub use status::{AtHand, Details, Kept, State, Status, StatusJson};
@@ -121,6 +125,22 @@ impl Session {
             (false, _) => true,
         };
         Stage::ALL.into_iter().filter(passes).collect()
+    }
+
+    /// The stage of another session that this one began with, and the start commit that says so.
+    pub fn inherited(&self) -> Option<(Stage, &Entry)> {
+        let start = self.history.first().filter(|entry| entry.is_start())?;
+        match start.kind {
+            Kind::Stage(stage) => Some((stage, start)),
+            _ => None,
+        }
+    }
+
+    /// The stages that can be gone back to from `stage`: earlier ones of its own.
+    pub fn earlier(&self, stage: Stage) -> Vec<Stage> {
+        let inherited = self.inherited().map(|(stage, _)| stage);
+        let own = |other: &Stage| *other < stage && inherited.is_none_or(|last| *other > last);
+        self.order().into_iter().filter(own).collect()
     }
 
     /// True for a change request.
@@ -238,6 +258,11 @@ impl Session {
         sum
     }
 
+    /// The commit with the newest records: the draft that waits or is kept, else the tip.
+    pub fn newest_records(&self, git: &Git) -> anyhow::Result<Oid> {
+        Ok(present_draft(git, self)?.map_or_else(|| self.tip.clone(), |draft| draft.commit))
+    }
+
     /// What its history and its kept draft tell that was used. A draft's count is part of its
     /// stage's once that is recorded.
     pub fn spent(&self, git: &Git) -> anyhow::Result<Spent> {
@@ -321,7 +346,7 @@ fn entries(reader: &dyn Reader, file: &SessionFile, tip: &Oid) -> anyhow::Result
     let mut found: Vec<Entry> =
         commits.iter().filter_map(|commit| Entry::of(commit, &file.id)).collect();
     found.reverse();
-    let start = found.iter().rposition(|entry| entry.kind == Kind::Start);
+    let start = found.iter().rposition(Entry::is_start);
     Ok(found.split_off(start.unwrap_or(0)))
 }
 
@@ -362,8 +387,15 @@ pub fn artifact_path(name: &SessionName, artifact: Artifact) -> String {
 /// parent and of the change requests it has taken in.
 pub fn used_ids(git: &Git, session: &Session) -> anyhow::Result<crate::artifact::IdFloors> {
     let mut floors = crate::artifact::IdFloors::default();
+    for entry in &session.history {
+        floors.see_all(entry.trailers.get(key::IDS).unwrap_or_default());
+    }
     let own = session.history.iter().map(|entry| entry.commit.clone());
-    let mut commits: Vec<Oid> = family::family_commits(git, session)?;
+    let mut commits = Vec::new();
+    for (_, commit) in family::commits_of_family(git, &session.name, &session.tip, &[])? {
+        floors.see_all(Trailers::parse(&commit.message).get(key::IDS).unwrap_or_default());
+        commits.push(commit.id);
+    }
     commits.extend(own.chain([session.tip.clone()]));
     commits.sort();
     commits.dedup();

@@ -7,6 +7,9 @@ use crate::error::Error;
 use crate::git::RefName;
 use crate::stage::Stage;
 
+/// Where the folders of all sessions lie, relative to the top of the working tree.
+pub const SESSIONS: &str = ".cowork/sessions";
+
 /// Longest session name, in characters.
 const MAX_NAME: usize = 64;
 /// Longest slug made from an idea, in characters.
@@ -31,13 +34,13 @@ impl SessionName {
     /// on its parent's.
     pub fn artifact_dir(&self) -> String {
         let owner = self.patch_parts().map_or(self.as_str(), |(parent, _)| parent);
-        format!(".cowork/sessions/{owner}")
+        format!("{SESSIONS}/{owner}")
     }
 
     /// Where the session's own records lie (contract, section 3).
     pub fn record_dir(&self) -> String {
         match self.patch_parts() {
-            Some((parent, change)) => format!(".cowork/sessions/{parent}/changes/{change}"),
+            Some((parent, change)) => format!("{SESSIONS}/{parent}/changes/{change}"),
             None => self.artifact_dir(),
         }
     }

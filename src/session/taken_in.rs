@@ -1,7 +1,7 @@
 //! The change requests that a session's tip has taken in, however they were merged.
 
 use super::family::{commits_of_family, known};
-use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key};
+use super::{Entry, RefNames, Session, SessionName, Trailers, artifact_path, key};
 use crate::artifact::{Artifact, SessionFile};
 use crate::git::{Git, Object, Oid};
 
@@ -38,7 +38,7 @@ pub fn merged_changes(
         }
         let entry = trailers.get(key::SESSION_ID).and_then(|id| Entry::of(&commit, id));
         let Some(entry) = entry.filter(|_| name != session.name) else { continue };
-        let start = (entry.kind == Kind::Start).then(|| entry.commit.clone());
+        let start = entry.is_start().then(|| entry.commit.clone());
         match found.iter_mut().find(|change| change.name == name) {
             Some(change) => change.start = change.start.take().or(start),
             None => found.push(TakenIn { name, tip: entry.commit, start }),
@@ -76,7 +76,7 @@ fn squashed(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec
         if let (Some(file), Some(there)) = (file, there)
             && file.id == there.file.id
         {
-            let start = there.history.first().filter(|entry| entry.kind == Kind::Start);
+            let start = there.history.first().filter(|entry| entry.is_start());
             let start = start.map(|entry| entry.commit.clone());
             found.push(TakenIn { name, tip: there.tip, start });
         }

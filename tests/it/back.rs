@@ -59,6 +59,23 @@ fn undo_takes_a_revert_back_and_is_itself_undone() {
 }
 
 #[test]
+fn a_revert_speaks_of_uncommitted_edits_only_where_there_are_some() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let revert = ["revert", "--to", "prd", "--no-run"];
+    let clean = sandbox.cowork(&revert).exits(0).says("1 commit of cowork/todo is kept");
+    assert!(!clean.stderr.contains("not committed"), "{}", clean.stderr);
+    assert!(!clean.stderr.contains("uncommitted"), "{}", clean.stderr);
+    let nothing = sandbox.cowork(&revert).exits(0).says("nothing of cowork/todo is left behind");
+    assert!(!nothing.stderr.contains("uncommitted"), "{}", nothing.stderr);
+    sandbox.cowork(&["undo"]).exits(0);
+    sandbox.cowork(&["undo"]).exits(0);
+    sandbox.write("README.md", "# Mine\n");
+    let edited = sandbox.cowork(&revert).exits(0).says("uncommitted edits are kept");
+    edited.says("not committed, and kept there, too: README.md");
+}
+
+#[test]
 fn restore_brings_edits_back_where_nothing_else_lies() {
     let sandbox = Sandbox::new();
     sandbox.auto(&["--stop-after", "prd"]).exits(0);

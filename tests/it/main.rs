@@ -50,6 +50,7 @@ mod harness;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod inherit;
 mod init;
 mod json;
 mod kill;
@@ -76,6 +77,8 @@ mod pipeline;
 mod pr;
 #[cfg(unix)]
 mod preflight;
+#[cfg(unix)]
+mod prune;
 mod replay;
 mod repos;
 mod responses;

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::support::pty::Terminal;
-use crate::support::todo::{IDEA, code_of, task_work};
+use crate::support::todo::{IDEA, PRD, approve, code_of, reject, task_work};
 use crate::support::{Reply, Sandbox, at};
 
 const RESUME: [&str; 3] = ["resume", "--review", "auto"];
@@ -254,4 +254,91 @@ fn code_a_person_mends_beside_the_gate_is_their_edit() {
     assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["edited"]);
     assert_eq!(sandbox.blob(&commit, "lib/add.sh"), "# mended by hand\n");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "?? notes.txt");
+}
+
+#[test]
+fn an_edit_made_while_the_critic_reads_is_recorded_as_edited() {
+    let sandbox = Sandbox::new();
+    let document = ".cowork/sessions/todo/prd.md";
+    for order in ["draft-first", "critic-first"] {
+        let sandbox = sandbox.fork();
+        sandbox.user_config(&format!("[review]\norder = \"{order}\"\n"));
+        let (repo, edited) = (sandbox.repo(), format!("{PRD}\nBy hand.\n"));
+        let by_hand = edited.clone();
+        sandbox.server.on_with(at("prd", "critic"), move |received| {
+            let first = !received.text().contains("By hand.");
+            if first {
+                std::fs::write(repo.join(document), &by_hand).ok()?;
+            }
+            None
+        });
+        // The records are brought in line with the document.
+        sandbox.server.on(at("prd", "actor").turn(3), Reply::text("Nothing to do."));
+        let run = sandbox.auto(&["--stop-after", "prd"]).exits(0);
+        assert!(!run.stderr.contains("hook"), "{order}: {}", run.stderr);
+        assert!(run.stderr.contains("while the critic read"), "{order}: {}", run.stderr);
+        assert_eq!(sandbox.blob("HEAD", document), edited, "{order}");
+        let trailers = sandbox.trailers("HEAD");
+        assert_eq!(trailers["Cowork-Review"], ["edited"], "{order}");
+        assert_eq!(trailers["Cowork-Iterations"], ["1"], "{order}");
+        let blob = sandbox.git(&["rev-parse", &format!("HEAD:{document}")]);
+        let approved = format!("prd.md@{}", &blob[..12]);
+        assert!(trailers["Cowork-Approved"][0].contains(&approved), "{order}: {trailers:?}");
+        // The critic has read what the person wrote.
+        let read = sandbox.server.requests_of("prd", "critic");
+        assert!(read.last().unwrap().text().contains("By hand."), "{order}");
+        sandbox.cowork(&["verify"]).exits(0);
+        sandbox.assert_sound();
+    }
+}
+
+#[test]
+fn an_edit_made_while_the_critic_reads_is_asked_about_where_somebody_is_asked() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    let document = ".cowork/sessions/todo/prd.md";
+    let repo = sandbox.repo();
+    sandbox.server.on_with(at("prd", "critic"), move |received| {
+        if !received.text().contains("By hand.") {
+            std::fs::write(repo.join(document), format!("{PRD}\nBy hand.\n")).ok()?;
+        }
+        None
+    });
+    sandbox.server.on(at("prd", "actor").turn(3), Reply::text("Nothing to do."));
+    let waits = sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
+    waits.says("edited while the critic read it");
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Event"], ["draft"]);
+    assert!(sandbox.blob("HEAD", document).contains("By hand."));
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    sandbox.cowork(&["resume", "--review", "wait", "--stop-after", "prd"]).exits(0);
+    sandbox.cowork(&["verify"]).exits(0);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn code_edited_while_the_critic_reads_is_recorded_as_edited() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let repo = sandbox.repo();
+    // A correction leaves code that is in no commit yet; a person goes on with it.
+    sandbox.server.times(1, at("coding", "critic"), reject("say more"));
+    let more = json!({"path": "more.sh", "content": "# more\n"});
+    sandbox.server.on(at("coding", "actor").iteration(2).turn(1), Reply::call("write_file", more));
+    sandbox.server.on(at("coding", "actor").iteration(2).turn(2), Reply::text("Done."));
+    sandbox.server.on_with(at("coding", "critic").iteration(2).turn(1), move |received| {
+        if !received.text().contains("# by hand") {
+            std::fs::write(repo.join("more.sh"), "# more\n# by hand\n").ok()?;
+        }
+        Some(approve())
+    });
+    sandbox.cowork(&[&RESUME[..], &["--stop-after", "coding"]].concat()).exits(0);
+    let recorded = sandbox.blob("HEAD", "more.sh");
+    let review = sandbox.trailers("HEAD")["Cowork-Review"].clone();
+    // Whatever is recorded is said to be what it is.
+    let expected = if recorded.contains("by hand") { "edited" } else { "auto" };
+    assert_eq!(review, [expected], "{recorded}");
+    assert_eq!(sandbox.read("more.sh"), "# more\n# by hand\n");
+    sandbox.cowork(&["verify"]).exits(0);
 }

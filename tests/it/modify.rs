@@ -26,6 +26,23 @@ fn modify<'a>(words: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
+fn project_names_the_session_to_change() {
+    let sandbox = delivered();
+    sandbox.script_small_change("lib/add.sh", "at once");
+    // On another session's branch, which would be meant otherwise.
+    let other = ["new", "-n", "other", "something else", "--review", "auto"];
+    sandbox.cowork(&[&other[..], &["--stop-after", "idea"]].concat()).exits(0);
+    let words = "Say that adding is quick";
+    let twice = ["--project", "todo", "--session", "todo"];
+    sandbox.cowork(&modify(words, &twice)).exits(2).says("cannot be used with");
+    sandbox.cowork(&modify(words, &["--project", "nope"])).exits(5).says("no session 'nope'");
+    let more = ["--project", "todo", "-n", "quick", "--stop-after", "triage"];
+    sandbox.cowork(&modify(words, &more)).exits(0).says("a change to todo");
+    assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "cowork/todo--quick");
+    sandbox.cowork(&["modify", "--help"]).exits(0);
+}
+
+#[test]
 fn a_change_of_code_leaves_every_document_as_it_was() {
     let sandbox = delivered();
     // However a person has laid out a record: it is nobody's business.

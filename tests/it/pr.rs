@@ -329,6 +329,29 @@ fn without_artifacts_only_the_code_is_pushed_and_later_with_a_lease() {
 }
 
 #[test]
+fn without_artifacts_nothing_of_any_session_comes_along() {
+    let far = Far::new(GITHUB);
+    far.gh(OPENED);
+    far.git(&["switch", "-q", "main"]);
+    far.commit_file(".cowork/sessions/old/idea.md", "# Old\n", "an older session");
+    let other = ["new", "-n", "other", "something else", "--review", "auto"];
+    far.cowork(&[&other[..], &["--stop-after", "idea"]].concat()).exits(0);
+    // A session whose branch has taken in another one's.
+    far.git(&["switch", "-q", "cowork/todo"]);
+    far.git(&["merge", "-q", "--no-edit", "cowork/other"]);
+    far.cowork(&["pr", "todo", "--without-artifacts"]).exits(0);
+    let names = far.git(&["ls-tree", "-r", "--name-only", "cowork-pr/todo"]);
+    assert!(names.contains("todo.sh") && !names.contains("sessions/other"), "{names}");
+
+    far.cowork(&["merge", "todo", "--without-artifacts"]).exits(0);
+    let sessions = ["ls-tree", "-r", "--name-only", "main", "--", ".cowork/sessions"];
+    assert_eq!(far.git(&sessions), ".cowork/sessions/old/idea.md");
+    assert!(far.git(&["ls-tree", "main"]).contains("todo.sh"));
+    assert_eq!(far.cowork(&["status", "--json", "todo"]).exits(0).json()["state"], "merged");
+    far.assert_sound();
+}
+
+#[test]
 fn a_change_is_proposed_to_its_parent_while_that_is_open() {
     let far = Far::new(GITHUB);
     far.gh(OPENED);

@@ -155,3 +155,33 @@ fn a_squashed_history_still_says_what_is_done() {
     assert_eq!(status["done"], serde_json::json!(["idea", "prd", "design"]));
     assert_eq!(status["stage"], "plan");
 }
+
+#[test]
+fn verbose_status_shows_each_requirement_and_each_features_tasks() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let status = || sandbox.cowork(&["status", "-v"]).exits(0).stdout;
+    assert!(!status().contains("Requirements"), "{}", status());
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "plan"]).exits(0);
+    let shown = status();
+    assert!(shown.contains("  REQ-001 planned     Add a todo (FEAT-001)\n"), "{shown}");
+    assert!(shown.contains("  FEAT-002 planned     Reading and ticking · 20"), "{shown}");
+    assert!(shown.contains("    · TASK-003 List todos\n"), "{shown}");
+    assert!(!sandbox.cowork(&["status"]).exits(0).stdout.contains("REQ-001"));
+
+    // After the third task one feature is begun and so are its requirements.
+    let mut sandbox = sandbox;
+    sandbox.set_env("COWORK_TEST_ABORT_AT", "task.after-commit:3");
+    sandbox.cowork(&["resume", "--review", "auto"]).was_killed();
+    sandbox.set_env("COWORK_TEST_ABORT_AT", "");
+    let status = || sandbox.cowork(&["status", "--verbose"]).exits(0).stdout;
+    let shown = status();
+    assert!(shown.contains("  REQ-003 in progress Tick a todo off (FEAT-002)\n"), "{shown}");
+    assert!(shown.contains("    ✓ TASK-003 List todos\n    · TASK-004 Tick a"), "{shown}");
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    let shown = status();
+    assert!(shown.contains("  REQ-002 delivered   List todos (FEAT-002)\n"), "{shown}");
+    assert!(shown.contains("  FEAT-001 delivered   Adding"), "{shown}");
+    assert!(shown.contains("    ✓ TASK-005 Read the command line\n"), "{shown}");
+    assert!(!shown.contains("· TASK"), "{shown}");
+}

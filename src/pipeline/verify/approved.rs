@@ -30,6 +30,11 @@ pub(super) fn problems(
             )
         }));
         ways.push(match approval.kind {
+            // Another session passed it, and this one cannot go back to before its start.
+            _ if approval.is_start() => format!(
+                "or start from the stage before: git cowork new --from {}@STAGE",
+                approval.from().unwrap_or(name.as_str()).split('@').next().unwrap_or_default()
+            ),
             Kind::Review(..) => format!("or have {stage} ask again: git cowork resume {name}"),
             // Going back would leave behind what was merged since.
             _ if !changes.is_empty() => format!(

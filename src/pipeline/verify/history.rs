@@ -70,6 +70,12 @@ fn malformed(session: &Session, entry: &Entry) -> Vec<String> {
             trailers.get(key::REVIEW).unwrap_or_default()
         ));
     }
+    if entry.is_start()
+        && let Kind::Stage(stage) = entry.kind
+        && !(Stage::Idea..=Stage::Plan).contains(&stage)
+    {
+        wrong.push(format!("a start that completes {stage}"));
+    }
     let event = trailers.get(key::EVENT);
     if matches!(event, Some("draft" | "review")) && trailers.get(key::STAGE).is_none() {
         wrong.push(format!("a {} without {}", event.unwrap_or_default(), key::STAGE));
@@ -95,7 +101,7 @@ fn order(session: &Session, problems: &mut Vec<Problem>) {
             problems.push(Problem::new(session, "order", short(&entry.commit), details));
         };
         match &entry.kind {
-            Kind::Start if at > 0 => find("the session starts twice".to_owned()),
+            _ if at > 0 && entry.is_start() => find("the session starts twice".to_owned()),
             Kind::Stage(stage) => {
                 if let Some(last) = last.filter(|last| stage <= last && *stage < Stage::Coding) {
                     find(format!("{stage} was recorded after {last}"));

@@ -1,0 +1,159 @@
+//! What a session begins with that starts from a completed stage of another one
+//! (`git cowork new --from S@STAGE`).
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::family::known;
+use super::{Entry, RefNames, Session, SessionName, key, used_ids};
+use crate::artifact::Base;
+use crate::error::Error;
+use crate::git::{Git, Oid};
+use crate::stage::Stage;
+
+/// Trailers that speak of who generated and who approved the bytes.
+const TAKEN_OVER: [&str; 3] = [key::REVIEW, key::APPROVED, key::REVIEWED_BY];
+
+/// A completed stage of a session: `todo@prd`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageOf {
+    /// Whose.
+    pub session: SessionName,
+    /// Which.
+    pub stage: Stage,
+}
+
+impl FromStr for StageOf {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let Some((session, stage)) = text.split_once('@') else {
+            let message = format!("'{text}' is not SESSION@STAGE, such as todo@prd");
+            return Err(Error::usage(message));
+        };
+        let stage = stage.parse().map_err(|error: String| Error::usage(error))?;
+        Ok(Self { session: session.parse()?, stage })
+    }
+}
+
+/// What there is to begin with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Inheritance {
+    /// The session's idea, as it was given.
+    pub idea: String,
+    /// The same in a line.
+    pub title: String,
+    /// What the session was started from.
+    pub base: Base,
+    /// The commit that completed the stage.
+    pub commit: Oid,
+    /// Trailers of a start commit that completes the stage.
+    pub trailers: Vec<(String, String)>,
+    /// The models that generated what is taken over.
+    pub models: Vec<String>,
+}
+
+impl Inheritance {
+    /// What a session that starts from this stage begins with.
+    ///
+    /// # Errors
+    /// Exit 5: there is no such session, it is a change request, or it has no commit of the stage
+    /// or of one up to the plan; the stages it has are named.
+    pub fn of(git: &Git, refs: &RefNames, from: &StageOf) -> anyhow::Result<Self> {
+        let StageOf { session: name, stage } = from;
+        if let Some((parent, _)) = name.patch_parts() {
+            return Err(Error::repository(format!("'{name}' is a change request"))
+                .hint(format!(
+                    "start from the session it changes: git cowork new --from {parent}@{stage}"
+                ))
+                .into());
+        }
+        let Some((session, _)) = known(git, refs, name)? else {
+            return Err(Error::repository(format!("there is no session '{name}'"))
+                .hint("git cowork list --all shows the sessions of this repository")
+                .into());
+        };
+        let stages = [Stage::Idea, Stage::Prd, Stage::Design, Stage::Plan];
+        let entry = session.stage_entry(*stage).filter(|_| stages.contains(stage));
+        let Some(entry) = entry else {
+            let has = stages.into_iter().filter(|stage| session.stage_entry(*stage).is_some());
+            return Err(no_such_stage(from, &has.map(Stage::name).collect::<Vec<_>>()).into());
+        };
+        Ok(Self {
+            idea: session.file.idea.clone(),
+            title: session.file.title.clone(),
+            base: session.file.base.clone(),
+            commit: entry.commit.clone(),
+            trailers: trailers(git, &session, *stage, entry)?,
+            models: models(&session, entry),
+        })
+    }
+}
+
+fn no_such_stage(from: &StageOf, has: &[&str]) -> Error {
+    let StageOf { session, stage } = from;
+    if has.is_empty() {
+        return Error::repository(format!("'{session}' has completed no stage to start from"))
+            .hint(format!("finish one first: git cowork resume {session} --stop-after idea"));
+    }
+    let newest = has.last().copied().unwrap_or_default();
+    Error::repository(format!(
+        "a session cannot start from {stage} of '{session}'; it can start from {}",
+        has.join(", ")
+    ))
+    .hint(format!("git cowork new --from {session}@{newest}"))
+}
+
+/// What the start commit says of the stage.
+fn trailers(
+    git: &Git,
+    session: &Session,
+    stage: Stage,
+    entry: &Entry,
+) -> anyhow::Result<Vec<(String, String)>> {
+    let mut trailers = vec![(key::STAGE.to_owned(), stage.to_string())];
+    let from = format!("{}@{stage} {}", session.name, entry.commit.abbreviated());
+    trailers.push((key::FROM.to_owned(), from));
+    for name in TAKEN_OVER {
+        let values = entry.trailers.all(name);
+        trailers.extend(values.map(|value| (name.to_owned(), value.to_owned())));
+    }
+    let until = session.history.iter().position(|other| other.commit == entry.commit);
+    let history = &session.history[..until.map_or(0, |at| at + 1)];
+    // Ids of records that were deleted before the stage was completed stay used.
+    let then = Session { tip: entry.commit.clone(), history: history.to_vec(), ..session.clone() };
+    trailers.push((key::IDS.to_owned(), used_ids(git, &then)?.ids().join(" ")));
+    Ok(trailers)
+}
+
+/// The models of a session's stages up to a commit.
+fn models(session: &Session, until: &Entry) -> Vec<String> {
+    let mut models: Vec<String> = Vec::new();
+    for entry in &session.history {
+        let named = entry.trailers.get(key::MODEL).unwrap_or_default();
+        for model in named.split(", ").filter(|model| !model.is_empty()) {
+            if !models.iter().any(|known| known == model) {
+                models.push(model.to_owned());
+            }
+        }
+        if entry.commit == until.commit {
+            break;
+        }
+    }
+    models
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_of_a_session_is_written_with_an_at_sign() {
+        let from: StageOf = "todo@prd".parse().unwrap();
+        assert_eq!((from.session.as_str(), from.stage), ("todo", Stage::Prd));
+        for wrong in ["todo", "todo@", "@prd", "todo@prdx", "To Do@prd", "todo@prd@idea"] {
+            assert!(wrong.parse::<StageOf>().is_err(), "{wrong}");
+        }
+    }
+}
