@@ -65,6 +65,7 @@ fn done(task: &str) -> Reply {
     Reply::call("update_task_status", json!({"task_id": task, "new_status": "completed"}))
 }
 
+/// The first task's work: one line of the source file.
 fn edit() -> Reply {
     Reply::call("edit_file", json!({"path": "due.sh", "old_text": "$1 - 1", "new_text": "$1 + 1"}))
 }
@@ -73,8 +74,7 @@ fn edit() -> Reply {
 fn edits() -> Sandbox {
     let words = "Den Gläubiger mit seiner Summe zeigen.";
     let sandbox = one_source_file(&[task("Summe", words, &[], &["due.sh"])]);
-    let work =
-        edit().and("update_task_status", json!({"task_id": "TASK-001", "new_status": "completed"}));
+    let work = edit();
     sandbox.server.on(at("coding", "actor").turn(1), work);
     sandbox
 }
@@ -367,8 +367,7 @@ fn a_task_left_with_nothing_names_the_commit_that_holds_its_files() {
     let tasks =
         [task("One", "The sum.", &[], &["due.sh"]), task("Two", "The sign.", &[], &["./due.sh"])];
     let sandbox = one_source_file(&tasks);
-    let first =
-        edit().and("update_task_status", json!({"task_id": "TASK-001", "new_status": "completed"}));
+    let first = edit();
     sandbox.server.on(at("coding", "actor").task("TASK-001").turn(1), first);
     sandbox.server.on(at("coding", "actor").task("TASK-002").turn(1), done("TASK-002"));
     sandbox.cowork(&new(&[])).exits(0);
@@ -393,8 +392,7 @@ fn a_task_none_of_whose_files_is_touched_is_a_finding() {
     ];
     let sandbox = one_source_file(&tasks);
     sandbox.commit_file("USAGE.md", "# Usage\n", "usage");
-    let first =
-        edit().and("update_task_status", json!({"task_id": "TASK-001", "new_status": "completed"}));
+    let first = edit();
     sandbox.server.on(at("coding", "actor").task("TASK-001").turn(1), first);
     sandbox.server.on(at("coding", "actor").task("TASK-002").turn(1), done("TASK-002"));
     let write = json!({"path": "USAGE.md", "content": "# Usage\n\ndue N\n"});
