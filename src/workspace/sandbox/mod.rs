@@ -30,7 +30,8 @@ use std::rc::Rc;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::dependencies::fetch::{Fetched, Fetching};
+use super::dependencies::fetch::Fetched;
+use super::dependencies::missing::Fetching;
 use super::{Refusal, Tracking};
 use nested::Nested;
 use place::Place;
