@@ -171,7 +171,9 @@ impl Run {
         let all = || self.failing.iter().cloned().collect();
         let Some(before) = before else { return Outcome::Failed(all()) };
         let excused = before.excuses();
-        let new: Vec<String> = self.failing.difference(&excused).cloned().collect();
+        let met = |name: &&String| self.refused.as_ref().is_some_and(|r| r.tests.contains(*name));
+        let new = self.failing.difference(&excused).filter(|name| !met(name));
+        let new: Vec<String> = new.cloned().collect();
         let same_words = !self.words.is_empty() && self.words == before.words;
         let as_before = before.refused.is_none() && self.which == Which::Lint
             || (self.timed_out && before.timed_out)

@@ -5,6 +5,7 @@ pub(super) mod fetch;
 mod javascript;
 mod lock_files;
 mod managers;
+pub(super) mod missing;
 mod needed;
 mod python;
 mod refused;

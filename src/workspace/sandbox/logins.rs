@@ -1,5 +1,38 @@
 //! Logins in the configuration of package managers, which the step with the network goes without.
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+/// Files a person's environment names, in which logins are kept: the step with the network does not
+/// get them.
+const CONFIGURED: [&str; 6] = [
+    "npm_config_userconfig",
+    "npm_config_globalconfig",
+    "NPM_CONFIG_USERCONFIG",
+    "NPM_CONFIG_GLOBALCONFIG",
+    "PIP_CONFIG_FILE",
+    "UV_CONFIG_FILE",
+];
+
+/// What else keeps the step with the network from using, asking for or storing a login: git's
+/// configuration names credential helpers and addresses with passwords, ssh has keys wherever `HOME`
+/// is, and Python has key rings.
+const WITHOUT_LOGIN: [(&str, &str); 10] = [
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_ASKPASS", "true"),
+    ("SSH_ASKPASS", "true"),
+    ("GIT_SSH_COMMAND", "false"),
+    ("PIP_KEYRING_PROVIDER", "disabled"),
+    ("UV_KEYRING_PROVIDER", "disabled"),
+    ("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring"),
+    ("GOAUTH", "off"),
+    ("CARGO_REGISTRY_GLOBAL_CREDENTIAL_PROVIDERS", "cargo:token"),
+];
+
+/// Where pip finds its configuration besides the home.
+const PIP_CONFIGURATION: &str = "/etc/pip.conf";
+
 /// Keys of cargo's configuration that hold a login or name a program that has one, wherever they are
 /// (<https://doc.rust-lang.org/cargo/reference/config.html>).
 const KEYS: [&str; 6] = [
@@ -10,6 +43,17 @@ const KEYS: [&str; 6] = [
     "credential-alias",
     "env",
 ];
+
+/// Takes an environment all ways to a login.
+pub(super) fn take_out(env: &mut BTreeMap<OsString, OsString>) {
+    for name in CONFIGURED {
+        env.remove(OsStr::new(name));
+    }
+    env.extend(WITHOUT_LOGIN.map(|(name, value)| (name.into(), value.into())));
+    if std::fs::read_to_string(PIP_CONFIGURATION).is_ok_and(|text| holds(&text)) {
+        env.insert("PIP_CONFIG_FILE".into(), "/dev/null".into());
+    }
+}
 
 /// Whether an address in this text has a password in it.
 pub(super) fn holds(text: &str) -> bool {

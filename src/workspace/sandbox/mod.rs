@@ -40,7 +40,8 @@ use std::rc::Rc;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::dependencies::fetch::{Fetched, Fetching};
+use super::dependencies::fetch::Fetched;
+use super::dependencies::missing::Fetching;
 use super::{Refusal, Tracking};
 use covers::Cover;
 use nested::Nested;

@@ -95,36 +95,6 @@ const OF_NETWORK: [&str; 16] = [
     "GONOSUMDB",
 ];
 
-/// Files a person's environment names, in which logins are kept: the step with the network does not
-/// get them.
-const CONFIGURED: [&str; 6] = [
-    "npm_config_userconfig",
-    "npm_config_globalconfig",
-    "NPM_CONFIG_USERCONFIG",
-    "NPM_CONFIG_GLOBALCONFIG",
-    "PIP_CONFIG_FILE",
-    "UV_CONFIG_FILE",
-];
-
-/// What else keeps the step with the network from using, asking for or storing a login: git's
-/// configuration names credential helpers and addresses with passwords, ssh has keys wherever `HOME`
-/// is, and Python has key rings.
-const WITHOUT_LOGIN: [(&str, &str); 10] = [
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_ASKPASS", "true"),
-    ("SSH_ASKPASS", "true"),
-    ("GIT_SSH_COMMAND", "false"),
-    ("PIP_KEYRING_PROVIDER", "disabled"),
-    ("UV_KEYRING_PROVIDER", "disabled"),
-    ("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring"),
-    ("GOAUTH", "off"),
-    ("CARGO_REGISTRY_GLOBAL_CREDENTIAL_PROVIDERS", "cargo:token"),
-];
-
-/// Where pip finds its configuration besides the home.
-const PIP_CONFIGURATION: &str = "/etc/pip.conf";
-
 /// Tells tools that there is no network, so that they look in their caches and fail at once.
 const OFFLINE: [(&str, &str); 4] = [
     ("CARGO_NET_OFFLINE", "true"),
@@ -444,13 +414,7 @@ impl Place {
                 std::fs::write(cargo.join(name), text)?;
             }
         }
-        for name in CONFIGURED {
-            env.remove(OsStr::new(name));
-        }
-        env.extend(WITHOUT_LOGIN.map(|(name, value)| (name.into(), value.into())));
-        if std::fs::read_to_string(PIP_CONFIGURATION).is_ok_and(|text| logins::holds(&text)) {
-            env.insert("PIP_CONFIG_FILE".into(), "/dev/null".into());
-        }
+        logins::take_out(&mut env);
         let cache = self.fetched.join("cache");
         for (name, dir) in [
             ("HOME", home),
