@@ -111,6 +111,8 @@ pub(super) struct Place {
     temp: TempDir,
     /// What commands have for themselves; nothing where mounts are those of everybody.
     covers: Vec<Cover>,
+    /// Objects that the repository has from others.
+    lent: Vec<PathBuf>,
     /// Tells other runs that this one lives.
     _lock: File,
     theirs: BTreeMap<OsString, OsString>,
@@ -153,6 +155,7 @@ impl Place {
             fetched,
             temp,
             covers,
+            lent: wanted.sealed.iter().flat_map(|dir| covers::lent(dir)).collect(),
             _lock: lock,
             theirs: env.iter().cloned().collect(),
             network: wanted.network,
@@ -193,7 +196,8 @@ impl Place {
 
     /// What is installed below a cover.
     pub(super) fn kept(&self, network: bool) -> Vec<PathBuf> {
-        let more = [self.fetched.clone()];
+        let mut more = self.lent.clone();
+        more.push(self.fetched.clone());
         covers::kept(&self.covers, &self.theirs, network, &more)
     }
 

@@ -397,6 +397,30 @@ fn servers_of_a_commands_own_are_reached_with_namespaces() {
     });
 }
 
+/// Whom the system knows from a directory service, whose socket is covered, is in a list of users
+/// that the program makes.
+#[test]
+fn a_user_has_a_name_also_where_the_systems_list_lacks_it() {
+    if confinement() != Level::Namespaces {
+        skipped("a list of users of a command's own, without namespaces");
+        return;
+    }
+    let dir = TempDir::new().unwrap();
+    let (tree, users) = (dir.path().join("tree"), dir.path().join("users"));
+    fs::create_dir(&tree).unwrap();
+    let user = rustix::process::geteuid().as_raw();
+    fs::write(&users, format!("somebody:x:{user}:{user}::/:/bin/sh\n")).unwrap();
+    let spec = serde_json::json!({
+        "level": "namespaces", "root": tree, "sealed": [], "writable": [], "hidden": [],
+        "covers": [{"at": "/tmp", "with": null}], "users": users, "network": false
+    });
+    let told = Command::new(env!("CARGO_BIN_EXE_git-cowork"))
+        .args(["__sandbox", &spec.to_string(), "id", "-un"])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&told.stdout), "somebody\n", "{told:?}");
+}
+
 /// What the fact sheet of the sandbox says is lost with Landlock alone, before its version 9.
 #[test]
 fn with_landlock_alone_what_is_lost_is_known_and_said() {
