@@ -11,6 +11,7 @@ mod files;
 mod leaks;
 mod levels;
 mod nested;
+mod own;
 mod processes;
 mod repository;
 mod suites;

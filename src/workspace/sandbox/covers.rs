@@ -117,6 +117,14 @@ pub(super) fn kept(
     kept
 }
 
+/// Where a repository has objects from that it does not hold itself: `git clone --shared`.
+/// Source: `gitrepository-layout(5)`, objects/info/alternates.
+pub(super) fn lent(git_dir: &Path) -> Vec<PathBuf> {
+    let objects = git_dir.join("objects");
+    let list = std::fs::read_to_string(objects.join("info/alternates")).unwrap_or_default();
+    list.lines().filter(|line| !line.starts_with('#')).map(|line| objects.join(line)).collect()
+}
+
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {

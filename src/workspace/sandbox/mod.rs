@@ -13,6 +13,7 @@ mod covers;
 mod filter;
 #[cfg(target_os = "linux")]
 mod helper;
+mod hidden;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod logins;

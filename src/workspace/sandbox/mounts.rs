@@ -35,6 +35,9 @@ const LINKS: [(&str, &str); 5] = [
 /// Where some systems keep what they consist of, behind links: `/run/current-system`.
 const OF_SYSTEM: &str = "/run";
 
+/// The list of users.
+pub(super) const USERS: &str = "/etc/passwd";
+
 /// Nothing on it is a device or gives rights.
 const INERT: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 
@@ -82,6 +85,9 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
             mounts.push(tree(&path, libc::MOUNT_ATTR_RDONLY)?);
         }
     }
+    if let Some(users) = &spec.users {
+        mounts.push(Mount { at: USERS.into(), ..tree(users, INERT | libc::MOUNT_ATTR_RDONLY)? });
+    }
     set(CWD, c"/", INERT | libc::MOUNT_ATTR_RDONLY, true).context("making mounts read-only")?;
     attach(mounts)?;
     for (name, to) in LINKS {
@@ -106,9 +112,6 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
     }
     for path in live {
         close(path).with_context(|| format!("closing the socket {}", path.display()))?;
-    }
-    if let Some(users) = &spec.users {
-        mount_bind(users, "/etc/passwd").context("naming the user")?;
     }
     Ok(())
 }

@@ -13,67 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::covers::{self, Cover};
-use super::{Confinement, Level, logins, sweep};
-
-/// Keys and logins in a person's home.
-const SECRETS: [&str; 25] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".password-store",
-    ".mozilla",
-    ".config/cowork",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/op",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/git/credentials",
-    ".local/share/keyrings",
-    ".netrc",
-    ".git-credentials",
-    ".npmrc",
-    ".pypirc",
-    ".vault-token",
-    ".terraform.d/credentials.tfrc.json",
-    ".cargo/credentials.toml",
-    ".cargo/credentials",
-    ".bash_history",
-];
-
-/// What only root can read, and those root lets; keys of the system.
-const OF_SYSTEM: [&str; 10] = [
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/security/opasswd",
-    "/etc/ssl/private",
-    "/etc/pki/tls/private",
-    "/etc/krb5.keytab",
-    "/etc/wireguard",
-    "/etc/NetworkManager/system-connections",
-];
-/// Where the keys are by which others know this machine.
-const HOST_KEYS: &str = "/etc/ssh";
-
-/// Sockets by which other programs would act for a command.
-const DOORS: [&str; 8] = [
-    "/run/user",
-    "/run/dbus",
-    "/run/podman",
-    "/run/containerd",
-    "/run/crio",
-    "/run/docker.sock",
-    "/run/snapd.socket",
-    "/run/systemd/private",
-];
-
-/// Variables that name such sockets.
-const DOOR_NAMES: [&str; 3] = ["SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST"];
+use super::{Confinement, Level, hidden, logins, sweep};
 
 /// What of the environment only the step with the network gets.
 const OF_NETWORK: [&str; 16] = [
@@ -111,6 +51,8 @@ pub(super) struct Place {
     temp: TempDir,
     /// What commands have for themselves; nothing where mounts are those of everybody.
     covers: Vec<Cover>,
+    /// Objects that the repository has from others.
+    lent: Vec<PathBuf>,
     /// Tells other runs that this one lives.
     _lock: File,
     theirs: BTreeMap<OsString, OsString>,
@@ -153,6 +95,7 @@ impl Place {
             fetched,
             temp,
             covers,
+            lent: wanted.sealed.iter().flat_map(|dir| covers::lent(dir)).collect(),
             _lock: lock,
             theirs: env.iter().cloned().collect(),
             network: wanted.network,
@@ -193,7 +136,8 @@ impl Place {
 
     /// What is installed below a cover.
     pub(super) fn kept(&self, network: bool) -> Vec<PathBuf> {
-        let more = [self.fetched.clone()];
+        let mut more = self.lent.clone();
+        more.push(self.fetched.clone());
         covers::kept(&self.covers, &self.theirs, network, &more)
     }
 
@@ -284,34 +228,10 @@ impl Place {
 
     /// What is hidden: never anything that holds what a command works with.
     pub(super) fn hidden(&self, extras: &[PathBuf]) -> Vec<PathBuf> {
-        let home = self.real_home();
-        let config = self.theirs.get(OsStr::new("XDG_CONFIG_HOME")).map(PathBuf::from);
-        let secrets = SECRETS.iter().filter_map(|path| Some(home.as_ref()?.join(path)));
-        let config = config.into_iter().map(|dir| dir.join("cowork"));
-        let named = DOOR_NAMES.iter().filter_map(|name| {
-            let value = self.theirs.get(OsStr::new(name))?.to_str()?;
-            let path = value.find('/').map(|_| value.trim_start_matches("unix:"))?;
-            let path = path.trim_start_matches("path=").split(',').next()?;
-            Some(Path::new("/").join(path.trim_start_matches("//")))
-        });
-        let doors = DOORS.iter().map(PathBuf::from).chain(named);
-        let of_system = of_system().into_iter().filter(|path| is_readable(path));
         let mut needed = self.writable(extras);
         needed.extend(self.writable_to_fetch(&[]));
-        let mut hidden: Vec<PathBuf> = secrets
-            .chain(config)
-            .chain(doors)
-            .chain(of_system)
-            .filter_map(|path| path.canonicalize().ok())
-            .filter(|path| {
-                let mut needed = needed.iter().chain([&self.root]);
-                path != Path::new("/dev/null")
-                    && !needed.any(|inner| inner.starts_with(path) || path.starts_with(inner))
-            })
-            .collect();
-        hidden.sort();
-        hidden.dedup_by(|a, b| a.starts_with(&*b));
-        hidden
+        needed.push(self.root.clone());
+        hidden::among(&self.theirs, &needed)
     }
 
     /// The environment of a command, from what it would be without a place of its own.
@@ -445,20 +365,6 @@ impl Place {
         }
         Ok(env.into_iter().collect())
     }
-}
-
-fn of_system() -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = OF_SYSTEM.iter().map(PathBuf::from).collect();
-    let beside = std::fs::read_dir(HOST_KEYS).into_iter().flatten().flatten();
-    paths.extend(beside.map(|entry| entry.path()).filter(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("ssh_host_") && name.ends_with("_key")
-    }));
-    paths
-}
-
-fn is_readable(path: &Path) -> bool {
-    File::open(path).is_ok()
 }
 
 /// Those that are there, with links resolved.

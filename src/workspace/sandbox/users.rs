@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const LIST: &str = "/etc/passwd";
+use super::mounts::USERS;
 
 /// Where a user is known to a directory service, whose socket commands do not reach: a list with
 /// that user, made in `dir`.
 pub(super) fn list_with_own(dir: &Path) -> std::io::Result<Option<PathBuf>> {
-    let Ok(mut list) = std::fs::read_to_string(LIST) else { return Ok(None) };
+    let Ok(mut list) = std::fs::read_to_string(USERS) else { return Ok(None) };
     let user = rustix::process::geteuid().as_raw().to_string();
     if list.lines().any(|line| line.split(':').nth(2) == Some(&user)) {
         return Ok(None);

@@ -53,6 +53,21 @@ fn a_directory_is_opened_by_the_users_own_configuration() {
     });
 }
 
+/// What such a repository lacks is below a directory that commands have for themselves.
+#[test]
+fn a_repository_that_borrows_its_objects_is_whole() {
+    at_every_level(|level| {
+        let mut sandbox = sandbox(level);
+        let elsewhere = tempfile::tempdir_in("/tmp").unwrap();
+        let lender = elsewhere.path().join("lender").display().to_string();
+        sandbox.git(&["clone", "-q", "--bare", ".", &lender]);
+        sandbox.git(&["clone", "-q", "--shared", &lender, "../borrowing"]);
+        sandbox.enter("../borrowing");
+        let told = results(&sandbox, &["git log --oneline && git diff HEAD~1 --stat"], 20);
+        assert!(told[0].contains("something to build on"), "{told:?}");
+    });
+}
+
 /// What is in the way is a limit of a namespace that the test makes.
 #[test]
 fn with_landlock_alone_it_is_said_why_what_is_lost_and_what_helps() {

@@ -1,0 +1,111 @@
+//! What commands find empty: keys and logins, and well-known doors to other programs.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Keys and logins in a person's home.
+const SECRETS: [&str; 25] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".password-store",
+    ".mozilla",
+    ".config/cowork",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/op",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/git/credentials",
+    ".local/share/keyrings",
+    ".netrc",
+    ".git-credentials",
+    ".npmrc",
+    ".pypirc",
+    ".vault-token",
+    ".terraform.d/credentials.tfrc.json",
+    ".cargo/credentials.toml",
+    ".cargo/credentials",
+    ".bash_history",
+];
+
+/// What only root can read, and those root lets; keys of the system.
+const OF_SYSTEM: [&str; 10] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/security/opasswd",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
+];
+/// Where the keys are by which others know this machine.
+const HOST_KEYS: &str = "/etc/ssh";
+
+/// Sockets by which other programs would act for a command.
+const DOORS: [&str; 8] = [
+    "/run/user",
+    "/run/dbus",
+    "/run/podman",
+    "/run/containerd",
+    "/run/crio",
+    "/run/docker.sock",
+    "/run/snapd.socket",
+    "/run/systemd/private",
+];
+
+/// Variables that name such sockets.
+const DOOR_NAMES: [&str; 3] = ["SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST"];
+
+/// Those that are there, by the environment `env`, but for what holds something in `needed` or is
+/// in it.
+pub(super) fn among(env: &BTreeMap<OsString, OsString>, needed: &[PathBuf]) -> Vec<PathBuf> {
+    let value = |name: &str| env.get(OsStr::new(name));
+    let home = value("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let config = value("XDG_CONFIG_HOME").map(PathBuf::from);
+    let secrets = SECRETS.iter().filter_map(|path| Some(home.as_ref()?.join(path)));
+    let config = config.into_iter().map(|dir| dir.join("cowork"));
+    let named = DOOR_NAMES.iter().filter_map(|name| {
+        let value = value(name)?.to_str()?;
+        let path = value.find('/').map(|_| value.trim_start_matches("unix:"))?;
+        let path = path.trim_start_matches("path=").split(',').next()?;
+        Some(Path::new("/").join(path.trim_start_matches("//")))
+    });
+    let doors = DOORS.iter().map(PathBuf::from).chain(named);
+    let of_system = of_system().into_iter().filter(|path| is_readable(path));
+    let mut hidden: Vec<PathBuf> = secrets
+        .chain(config)
+        .chain(doors)
+        .chain(of_system)
+        .filter_map(|path| path.canonicalize().ok())
+        .filter(|path| {
+            path != Path::new("/dev/null")
+                && !needed.iter().any(|inner| inner.starts_with(path) || path.starts_with(inner))
+        })
+        .collect();
+    hidden.sort();
+    hidden.dedup_by(|a, b| a.starts_with(&*b));
+    hidden
+}
+
+fn of_system() -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = OF_SYSTEM.iter().map(PathBuf::from).collect();
+    let beside = std::fs::read_dir(HOST_KEYS).into_iter().flatten().flatten();
+    paths.extend(beside.map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("ssh_host_") && name.ends_with("_key")
+    }));
+    paths
+}
+
+fn is_readable(path: &Path) -> bool {
+    File::open(path).is_ok()
+}
