@@ -50,13 +50,42 @@ impl Git {
         }
     }
 
-    /// The user's pager, a shell command; `cat` where there is to be none.
+    /// The user's pager for texts, a shell command, by git's own order: `GIT_PAGER`, `core.pager`,
+    /// `PAGER`, `less`. `cat` where there is to be none.
     ///
     /// # Errors
     /// Git cannot be started.
     pub fn pager(&self) -> Result<String> {
-        let output = self.read(["var", "GIT_PAGER"]).output()?;
+        // Behind `--no-pager` every answer would be `cat`; what is no terminal is never paged.
+        let output = self.read(["--paginate", "var", "GIT_PAGER"]).output()?;
         Ok(if output.success() { output.text().trim().to_owned() } else { "cat".to_owned() })
+    }
+
+    /// The user's pager for differences: as [`Git::pager`], but `pager.diff` names another one or
+    /// none, unless `GIT_PAGER` is set.
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn diff_pager(&self) -> Result<String> {
+        let set = self.env.iter().any(|(name, _)| name == "GIT_PAGER");
+        let own = match set || std::env::var_os("GIT_PAGER").is_some() {
+            true => None,
+            false => self.config_get("pager.diff")?,
+        };
+        match own.as_deref().map(str::trim) {
+            Some("" | "0") => Ok("cat".to_owned()),
+            Some(word) if ["false", "no", "off"].iter().any(|no| word.eq_ignore_ascii_case(no)) => {
+                Ok("cat".to_owned())
+            }
+            Some(command)
+                if !["1", "true", "yes", "on"]
+                    .iter()
+                    .any(|yes| command.eq_ignore_ascii_case(yes)) =>
+            {
+                Ok(command.to_owned())
+            }
+            _ => self.pager(),
+        }
     }
 
     /// Whether the user signs off by default (`format.signOff`).
@@ -127,6 +156,18 @@ mod tests {
         assert_eq!(git.config_get("cowork.model").unwrap().as_deref(), Some("m"));
         assert_eq!(git.config_get("cowork.nope").unwrap(), None);
         assert!(git.config_get("nonsense").is_err());
+    }
+
+    #[test]
+    fn the_pager_is_found_as_git_finds_it() {
+        let repo = Repo::with_commit();
+        let unset = |name: &str| (name.into(), std::ffi::OsString::new());
+        // What an empty variable says is "none": so is what a test runs in.
+        assert_eq!(repo.git().with_env(vec![unset("GIT_PAGER")]).pager().unwrap(), "cat");
+        let with = |value: &str| repo.git().with_env(vec![("GIT_PAGER".into(), value.into())]);
+        assert_eq!(with("less -S").pager().unwrap(), "less -S");
+        repo.run(&["config", "pager.diff", "delta --dark"]);
+        assert_eq!(with("less -S").diff_pager().unwrap(), "less -S");
     }
 
     #[test]

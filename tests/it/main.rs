@@ -65,6 +65,8 @@ mod next;
 #[cfg(unix)]
 mod notify;
 mod outage;
+#[cfg(unix)]
+mod pager;
 mod pipeline;
 #[cfg(unix)]
 mod pr;

@@ -1,7 +1,10 @@
 //! The project's configuration comes with a clone: what it may set is set by it only after
 //! `git cowork trust`, on exactly that content.
 
-use crate::support::{Sandbox, at, todo};
+use serde_json::json;
+
+use crate::support::todo::{self, PRD};
+use crate::support::{Reply, Sandbox, at};
 
 const FILE: &str = ".cowork/config.toml";
 
@@ -165,15 +168,18 @@ fn a_clone_spends_no_more_than_the_user_allows() {
 #[test]
 fn a_clone_allows_no_more_drafts_than_the_user() {
     let sandbox = hostile_clone();
-    for iteration in 1..9 {
-        let no = todo::reject(["too long", "it names nobody", "what for?"][iteration as usize % 3]);
-        sandbox.server.on(at("prd", "critic").iteration(iteration), no);
+    for (iteration, why) in (1..).zip(["too long", "it names nobody", "what for?", "which file?"]) {
+        sandbox.server.on(at("prd", "critic").iteration(iteration), todo::reject(why));
+        let text = format!("{PRD}\nDraft {iteration}.\n");
+        let draft = Reply::call("save_prd_doc", json!({"content": text}));
+        if iteration > 1 {
+            sandbox.server.on(at("prd", "actor").iteration(iteration).turn(1), draft);
+        }
     }
     // The gate on the PRD is the user's to leave out.
     sandbox.user_config("[review]\ngates = []\n");
     sandbox.wait(&["--stop-after", "prd"]).exits(1);
-    let drafts = sandbox.server.requests_of("prd", "critic").len();
-    assert!(drafts <= 3, "{drafts} drafts");
+    assert_eq!(sandbox.server.requests_of("prd", "critic").len(), 3);
 }
 
 #[test]
@@ -199,5 +205,6 @@ fn an_untrusted_file_may_add_a_gate() {
     sandbox.commit_all("configuration");
     let waits = sandbox.wait(&["--stop-after", "prd"]).exits(3);
     assert!(!waits.stderr.contains("looser"), "{}", waits.stderr);
-    assert_eq!(sandbox.stages("main.."), ["start", "idea", "draft"]);
+    assert_eq!(sandbox.stages("main.."), ["start", "idea", "prd"]);
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Event"], ["draft"]);
 }
