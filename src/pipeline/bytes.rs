@@ -66,7 +66,9 @@ impl Pipeline<'_> {
         let ours = self.code_since_start(&self.session.tip)?;
         let written = self.env.workspace.written_paths();
         let protected = self.env.state.protected()?;
-        let edited = self.env.git.status()?.into_iter().map(|entry| entry.path).filter(|path| {
+        // What git is told not to see is to stay out of commits.
+        let listed = self.env.git.status()?.into_iter().filter(|entry| entry.hidden.is_none());
+        let edited = listed.map(|entry| entry.path).filter(|path| {
             ours.contains(path)
                 && !written.contains(path)
                 && !protected.iter().any(|entry| entry.path == *path)
