@@ -27,7 +27,10 @@ const UNMARK: [&str; 2] = ["--no-skip-worktree", "--no-assume-unchanged"];
 
 /// Which index entries are marked, as long as the index is the same file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marks(Arc<Mutex<Option<(Stamp, Arc<Marked>)>>>);
+pub(super) struct Marks(Arc<Mutex<Option<Known>>>);
+
+/// What an index file was found to hold.
+type Known = (Stamp, Arc<Marked>);
 
 /// What is remembered says nothing about which repository this is.
 impl PartialEq for Marks {

@@ -56,36 +56,29 @@ impl Git {
     /// # Errors
     /// Git cannot be started.
     pub fn pager(&self) -> Result<String> {
-        // Behind `--no-pager` every answer would be `cat`; what is no terminal is never paged.
-        let output = self.read(["--paginate", "var", "GIT_PAGER"]).output()?;
-        Ok(if output.success() { output.text().trim().to_owned() } else { "cat".to_owned() })
+        self.pager_with(None)
     }
 
-    /// The user's pager for differences: as [`Git::pager`], but `pager.diff` names another one or
-    /// none, unless `GIT_PAGER` is set.
+    /// The user's pager for differences: as [`Git::pager`], but `pager.diff` stands for `core.pager`
+    /// where it names a command, and `false` there is none at all.
     ///
     /// # Errors
     /// Git cannot be started.
     pub fn diff_pager(&self) -> Result<String> {
-        let set = self.env.iter().any(|(name, _)| name == "GIT_PAGER");
-        let own = match set || std::env::var_os("GIT_PAGER").is_some() {
-            true => None,
-            false => self.config_get("pager.diff")?,
-        };
-        match own.as_deref().map(str::trim) {
-            Some("" | "0") => Ok("cat".to_owned()),
-            Some(word) if ["false", "no", "off"].iter().any(|no| word.eq_ignore_ascii_case(no)) => {
-                Ok("cat".to_owned())
-            }
-            Some(command)
-                if !["1", "true", "yes", "on"]
-                    .iter()
-                    .any(|yes| command.eq_ignore_ascii_case(yes)) =>
-            {
-                Ok(command.to_owned())
-            }
-            _ => self.pager(),
+        let own = self.config_get("pager.diff")?;
+        match own.as_deref().map(|own| own.trim().to_lowercase()).as_deref() {
+            Some("" | "0" | "false" | "no" | "off") => Ok("cat".to_owned()),
+            None | Some("1" | "true" | "yes" | "on") => self.pager(),
+            Some(_) => self.pager_with(own.as_deref()),
         }
+    }
+
+    fn pager_with(&self, configured: Option<&str>) -> Result<String> {
+        let configured = configured.map(|command| format!("core.pager={command}"));
+        let options = configured.iter().flat_map(|setting| ["-c", setting.as_str()]);
+        // Behind `--no-pager` every answer would be `cat`; what is no terminal is never paged.
+        let output = self.read(options.chain(["--paginate", "var", "GIT_PAGER"])).output()?;
+        Ok(if output.success() { output.text().trim().to_owned() } else { "cat".to_owned() })
     }
 
     /// Whether the user signs off by default (`format.signOff`).

@@ -88,6 +88,8 @@ mod terminal;
 mod tidy;
 mod trust;
 mod two_people;
+#[cfg(unix)]
+mod unlisted;
 mod usage;
 mod verify;
 mod yours;

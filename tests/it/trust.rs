@@ -120,7 +120,10 @@ const LOOSE: &str = "[review]\ngates = []\n[limits]\ntool_turns = 900\nfeatures 
 
 /// The keys of [`LOOSE`] in a clone of a repository that holds it.
 fn hostile_clone() -> Sandbox {
-    let mut sandbox = Sandbox::new();
+    hostile_clone_in(Sandbox::new())
+}
+
+fn hostile_clone_in(mut sandbox: Sandbox) -> Sandbox {
     sandbox.write(FILE, LOOSE);
     sandbox.commit_all("configuration");
     sandbox.git(&["clone", "-q", ".", "../clone"]);
@@ -130,7 +133,14 @@ fn hostile_clone() -> Sandbox {
 
 #[test]
 fn a_clone_takes_no_gate_away_and_raises_no_limit_until_it_is_trusted() {
-    let sandbox = hostile_clone();
+    takes_nothing_away(&hostile_clone());
+    #[cfg(unix)]
+    if let Some(sandbox) = Sandbox::new().into_ordinary_user() {
+        takes_nothing_away(&hostile_clone_in(sandbox));
+    }
+}
+
+fn takes_nothing_away(sandbox: &Sandbox) {
     sandbox.user_config("[budget]\nrequests = 900\ntokens = 5000000\n");
     let waits = sandbox.wait(&["--stop-after", "idea"]).exits(3);
     let looser = waits.stderr.lines().find(|line| line.contains("looser")).unwrap_or_default();

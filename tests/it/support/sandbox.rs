@@ -103,7 +103,12 @@ pub struct Sandbox {
     pub server: Server,
     env: Vec<(String, String)>,
     cwd: PathBuf,
+    /// Programs run as this user, who owns everything here.
+    user: Option<u32>,
 }
+
+/// Nobody in particular; what tests run as root do as an ordinary user.
+const ORDINARY: u32 = 65534;
 
 impl Sandbox {
     /// A repository with one commit on `main`; the server knows the todo project.
@@ -131,7 +136,29 @@ impl Sandbox {
         }
         fs::write(root.join("home/.gitconfig"), GITCONFIG).unwrap();
         let cwd = root.join("repo");
-        Self { dir, server: Server::start(Script::todo()), env: Vec::new(), cwd }
+        Self { dir, server: Server::start(Script::todo()), env: Vec::new(), cwd, user: None }
+    }
+
+    /// What follows happens as an ordinary user; `None`, said, where root cannot become one, and
+    /// where nobody is root: what follows is done as one already.
+    #[cfg(unix)]
+    #[expect(clippy::print_stdout, reason = "whoever reads the run must know what it did not show")]
+    pub fn into_ordinary_user(mut self) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return None;
+        }
+        self.user = Some(ORDINARY);
+        let owner = format!("{ORDINARY}:{ORDINARY}");
+        let chown = Command::new("chown").args(["-R", &owner]).arg(self.root()).status();
+        let owned = chown.is_ok_and(|status| status.success());
+        let version = self.command(env!("CARGO_BIN_EXE_git-cowork")).arg("--version").output();
+        if !owned || !version.is_ok_and(|output| output.status.success()) {
+            println!(
+                "SKIPPED: root becomes no ordinary user here (setpriv, or the way to the program)"
+            );
+            return None;
+        }
+        Some(self)
     }
 
     /// A copy of everything on the disk, with a server of its own.
@@ -251,7 +278,15 @@ impl Sandbox {
         )
         .unwrap();
         let home = root.join("home");
-        let mut command = Command::new(program);
+        let mut command = match self.user {
+            None => Command::new(program),
+            Some(user) => {
+                let mut command = Command::new("setpriv");
+                command.args([format!("--reuid={user}"), format!("--regid={user}")]);
+                command.args(["--clear-groups", "--"]).arg(program);
+                command
+            }
+        };
         command
             .env_clear()
             .current_dir(&self.cwd)
