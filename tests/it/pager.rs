@@ -34,10 +34,11 @@ fn at_the_gate(sandbox: &Sandbox) -> Terminal {
 }
 
 /// Whether there is a `less` to test with.
+#[expect(clippy::print_stdout, reason = "whoever reads the run must know what it did not show")]
 fn has_less(sandbox: &Sandbox) -> bool {
     let has = sandbox.command("less").arg("--version").output().is_ok_and(|o| o.status.success());
     if !has {
-        println!("skipped: there is no less here");
+        println!("SKIPPED: there is no less here");
     }
     has
 }
