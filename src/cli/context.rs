@@ -111,10 +111,8 @@ impl Context {
         let mut context = Self::new(global);
         git.top().clone_into(&mut context.cwd);
         context.embedded = Some(recording);
-        let defaults =
-            Loaded { config: Config::default(), warnings: Vec::new(), origins: BTreeMap::new() };
         // A cell that was just made is empty.
-        let _ = context.loaded.set(defaults);
+        let _ = context.loaded.set(Loaded::default());
         let _ = context.git.set(git);
         context
     }

@@ -11,7 +11,7 @@ use super::run::{self, Held};
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::{Change, Git, Head, Oid, RefName, StatusKind};
+use crate::git::{Change, Git, Head, Oid, RefName, StatusKind, listed_again};
 use crate::record::Delivery;
 use crate::session::{
     Merged, RefNames, Session, SessionName, State, Status, base_branch, default_session, list,
@@ -201,7 +201,11 @@ fn require_room(
     if let Some(head) = git.head()?.oid() {
         written.extend(git.changed_paths(head, onto)?);
     }
+    let mut hidden = Vec::new();
     for entry in status.into_iter().filter(|entry| entry.kind != StatusKind::Untracked) {
+        if entry.hidden.is_some() && written.contains(&entry.path) {
+            hidden.push(entry.path.clone());
+        }
         // git merges on top of a clean index only.
         if is_staged(entry.kind) || written.contains(&entry.path) {
             way.push(entry.path);
@@ -215,14 +219,16 @@ fn require_room(
     let more = way.len().saturating_sub(NAMED_PATHS);
     way.truncate(NAMED_PATHS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Err(Error::repository(format!(
+    let error = Error::repository(format!(
         "your uncommitted work is in the way of merging into {}: {}{more}",
         branch.short(),
         way.join(", ")
-    ))
-    .hint("commit it, or put it aside: git stash -u -- PATHS (back: git stash pop)")
-    .hint(format!("then again: git cowork merge {name}"))
-    .into())
+    ));
+    let error = if hidden.is_empty() { error } else { error.hint(listed_again(&hidden)) };
+    Err(error
+        .hint("commit it, or put it aside: git stash -u -- PATHS (back: git stash pop)")
+        .hint(format!("then again: git cowork merge {name}"))
+        .into())
 }
 
 fn is_staged(kind: StatusKind) -> bool {

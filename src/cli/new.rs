@@ -270,7 +270,11 @@ pub(super) fn worktree(
         Some(path) => return Ok(Some(path.clone())),
         None => context.git()?.status()?,
     };
-    if dirty.is_empty() { Ok(None) } else { ask_about_dirty_tree(context, &dirty) }
+    // Who hides changes from git wants no question about them; they are protected all the same.
+    if dirty.iter().all(|entry| entry.hidden.is_some()) {
+        return Ok(None);
+    }
+    ask_about_dirty_tree(context, &dirty)
 }
 
 /// On a terminal: what to do with the user's own changes. The answer is a worktree or none.

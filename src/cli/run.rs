@@ -13,7 +13,7 @@ use crate::artifact::Base;
 use crate::config::{Config, LOOPBACK_SERVERS, ModelConfig};
 use crate::error::{Error, Kind, kind_of};
 use crate::event::{Event, Sink as _};
-use crate::gate::{Gate, Mode, NobodyThere, TerminalPerson, Tty};
+use crate::gate::{Gate, Mode, NobodyThere, Pagers, TerminalPerson, Tty};
 use crate::git::Git;
 use crate::interrupt;
 use crate::model::meter::{Meter, Metered, Notice};
@@ -253,14 +253,14 @@ pub(super) fn with_pipeline<T>(
     let tools = if mode == Mode::Ask || context.attended {
         let mut editor = idea::editor(context)?;
         held.git.top().clone_into(&mut editor.cwd);
-        Some((editor, held.git.pager()?))
+        Some((editor, Pagers { text: held.git.pager()?, diff: held.git.diff_pager()? }))
     } else {
         None
     };
-    let gate = tools.as_ref().map(|(editor, pager)| Gate {
+    let gate = tools.as_ref().map(|(editor, pagers)| Gate {
         terminal: &tty,
         editor,
-        pager,
+        pagers,
         comment_prefix: &config.review.comment_prefix,
         scratch: &scratch,
         call: &call,

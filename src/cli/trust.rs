@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Answer;
 use super::context::Context;
-use crate::config::{self, PROJECT_FILE, Trust, TrustRecords};
+use crate::config::{self, PROJECT_FILE, Restricted, Trust, TrustRecords};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context, args: &TrustArgs) -> Answer {
     };
     // What would be refused by every later command is not accepted here.
     context.load_with(Some(git), Some(text.clone()), Trust::Given)?;
-    let keys = config::restricted(&text)?;
+    let keys = context.load_with(Some(git), Some(text.clone()), Trust::None)?.restricted;
     if keys.is_empty() && !context.global.json {
         say(format!("{PROJECT_FILE} sets nothing that must be trusted; all of it counts already"));
         return Ok(0);
@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, args: &TrustArgs) -> Answer {
     let known = records.about(&text)?;
     if !context.global.json {
         let mut out = String::new();
-        for (key, value) in &keys {
+        for Restricted { key, value, .. } in &keys {
             let _ = writeln!(out, "{key} = {value}");
         }
         context.print(&out)?;
@@ -75,15 +75,12 @@ pub(super) fn run(context: &Context, args: &TrustArgs) -> Answer {
     Ok(0)
 }
 
-fn print_json(
-    context: &Context,
-    keys: Option<&[(String, String)]>,
-    hash: &str,
-    trusted: bool,
-) -> Answer {
-    let named = keys.unwrap_or_default().iter().map(|(key, value)| (key.clone(), value.clone()));
-    let keys: serde_json::Map<String, serde_json::Value> =
-        named.map(|(key, value)| (key, value.into())).collect();
+fn print_json(context: &Context, keys: Option<&[Restricted]>, hash: &str, trusted: bool) -> Answer {
+    let keys: serde_json::Map<String, serde_json::Value> = keys
+        .unwrap_or_default()
+        .iter()
+        .map(|set| (set.key.clone(), set.value.clone().into()))
+        .collect();
     let mut object = serde_json::json!({ "file": PROJECT_FILE, "trusted": trusted });
     if trusted {
         object["sha256"] = hash.into();

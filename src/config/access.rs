@@ -30,11 +30,7 @@ impl Config {
 
     /// How many drafts a stage may take.
     pub fn iterations(&self, stage: Stage) -> u32 {
-        self.stages
-            .get(&stage)
-            .and_then(|set| set.iterations)
-            .or_else(|| self.limits.iterations.get(&stage).copied())
-            .unwrap_or(ITERATIONS)
+        self.limits.iterations.get(&stage).copied().unwrap_or(ITERATIONS)
     }
 
     /// The model that plays `role` in `stage`, with its name in `[models]` (or `default`).
@@ -89,10 +85,7 @@ impl Config {
 
     /// Whether a person decides on the drafts of `stage`.
     pub fn gated(&self, stage: Stage) -> bool {
-        self.stages
-            .get(&stage)
-            .and_then(|set| set.review)
-            .unwrap_or_else(|| self.review.gates.contains(&stage))
+        self.review.gates.contains(&stage)
     }
 
     /// The subject line of a commit, from the project's template; not cut to a length.

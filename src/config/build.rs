@@ -24,7 +24,7 @@ pub(super) fn build(settings: &Settings) -> Result<Config> {
         roles: roles(&values),
         review: review(&values)?,
         limits: limits(&values)?,
-        stages: stages(&values)?,
+        stages: stages(&values),
         budget: budget(&values),
         project: project(&values)?,
         sandbox: Sandbox {
@@ -76,7 +76,7 @@ fn review(values: &Values<'_>) -> Result<Review> {
             Some("critic-first") => ReviewOrder::CriticFirst,
             _ => ReviewOrder::DraftFirst,
         },
-        gates: values.stages(&["review", "gates"]).unwrap_or(usual.gates),
+        gates: stages_on(&usual.gates, |stage| values.flag(&["stages", stage, "review"])),
         editor: values.text(&["review", "editor"]).unwrap_or_default(),
         comment_prefix: prefix,
         notify: values.text(&["review", "notify"]).unwrap_or_default(),
@@ -96,8 +96,8 @@ fn limits(values: &Values<'_>) -> Result<Limits> {
             }
         };
     let mut iterations = usual.iterations;
-    for (name, stage) in named_stages(values, &["limits", "iterations"]) {
-        if let Some(count) = values.small(&["limits", "iterations", &name]) {
+    for stage in Stage::ALL {
+        if let Some(count) = values.small(&["stages", stage.name(), "iterations"]) {
             iterations.insert(stage, count);
         }
     }
@@ -126,25 +126,23 @@ fn limits(values: &Values<'_>) -> Result<Limits> {
     })
 }
 
-/// The stages that stand as names below a section; others were refused before.
-fn named_stages(values: &Values<'_>, section: &[&str]) -> Vec<(String, Stage)> {
-    let names = values.names(section).into_iter();
-    names.filter_map(|name| name.parse().ok().map(|stage| (name, stage))).collect()
+/// The stages a switch is on for, each unless it is set as usual.
+fn stages_on(usual: &[Stage], set: impl Fn(&str) -> Option<bool>) -> Vec<Stage> {
+    let on = |stage: &Stage| set(stage.name()).unwrap_or(usual.contains(stage));
+    Stage::ALL.into_iter().filter(on).collect()
 }
 
-fn stages(values: &Values<'_>) -> Result<BTreeMap<Stage, StageConfig>> {
-    let mut stages = BTreeMap::new();
-    for (name, stage) in named_stages(values, &["stages"]) {
+fn stages(values: &Values<'_>) -> BTreeMap<Stage, StageConfig> {
+    let stage = |stage: Stage| {
+        let name = stage.name();
         let config = StageConfig {
-            actor_temperature: values.number(&["stages", &name, "temperature", "actor"]),
-            critic_temperature: values.number(&["stages", &name, "temperature", "critic"]),
-            iterations: values.small(&["stages", &name, "iterations"]),
-            model: values.text(&["stages", &name, "model"]).filter(|model| !model.is_empty()),
-            review: values.flag(&["stages", &name, "review"]),
+            actor_temperature: values.number(&["stages", name, "temperature", "actor"]),
+            critic_temperature: values.number(&["stages", name, "temperature", "critic"]),
+            model: values.text(&["stages", name, "model"]).filter(|model| !model.is_empty()),
         };
-        stages.insert(stage, config);
-    }
-    Ok(stages)
+        (stage, config)
+    };
+    Stage::ALL.into_iter().map(stage).filter(|(_, set)| *set != StageConfig::default()).collect()
 }
 
 fn budget(values: &Values<'_>) -> Budget {
@@ -190,7 +188,9 @@ fn project(values: &Values<'_>) -> Result<Project> {
             Some("none") => Attribution::None,
             _ => Attribution::AssistedBy,
         },
-        self_review: values.stages(&["project", "self_review"]).unwrap_or(usual.self_review),
+        self_review: stages_on(&usual.self_review, |stage| {
+            values.flag(&["project", "self_review", stage])
+        }),
     };
     if !is_ref_component(&project.branch_prefix) {
         let problem = "must be one part of a branch name, such as \"cowork\"";

@@ -9,10 +9,11 @@ use std::ops::Range;
 use anyhow::Result;
 use toml::de::{DeTable, DeValue};
 
-use super::endpoint;
-use super::schema::{self, Found, Key, Path, Trust};
-use super::value::{self, Value};
+use super::schema::{self, Found, Key, Path, Rule};
+use super::value::{self, Shape, Value};
+use super::{Config, endpoint};
 use crate::error::Error;
+use crate::stage::Stage;
 
 /// A value and where it was set.
 #[derive(Clone)]
@@ -25,6 +26,8 @@ pub(super) struct Setting {
     pub(super) preset: bool,
     /// The row of the key.
     pub(super) key: &'static Key,
+    /// The key as it was written, where that is another name for this one.
+    pub(super) written: Path,
 }
 
 /// What has been set, by key.
@@ -69,7 +72,8 @@ impl File<'_> {
             match (schema::find(path), value.get_ref()) {
                 (Found::Leaf(key), value) => {
                     let value = self.value(key, path, &origin, value)?;
-                    let setting = Setting { value, origin, preset: false, key };
+                    let written = path.clone();
+                    let setting = Setting { value, origin, preset: false, key, written };
                     self.settings.insert(path.clone(), setting);
                 }
                 (Found::Section, DeValue::Table(inner)) => self.table(inner, path)?,
@@ -153,26 +157,59 @@ fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<S
         .shape
         .read_text(text)
         .ok_or_else(|| wrong(path, &key.shape.expected(), None, &origin))?;
-    Ok(Setting { value: Ok(value), origin, preset: false, key })
+    Ok(Setting { value: Ok(value), origin, preset: false, key, written: path.clone() })
 }
 
-/// Takes out what an unaccepted project file may not set; what was taken out.
-pub(super) fn distrust(settings: &mut Settings) -> Settings {
-    let (open, restricted) = std::mem::take(settings)
-        .into_iter()
-        .partition(|(_, setting)| setting.key.trust == Trust::Open);
-    *settings = open;
+/// Takes out of a project's file what does not count in it; what was taken out. `user` is what the
+/// user's own configuration sets, `held` what follows from it, unless the file was accepted.
+pub(super) fn restrict(project: &mut Settings, user: &Settings, held: Option<&Config>) -> Settings {
+    let counts = |path: &Path, setting: &Setting| match (&setting.value, held) {
+        (Err(_), _) => true,
+        (Ok(value), Some(held)) => setting.key.rule.admits(value, held, path),
+        (Ok(Value::Flag(false)), None) if matches!(setting.key.rule, Rule::Stricter(_)) => {
+            !user.get(path).is_some_and(|own| matches!(own.value, Ok(Value::Flag(true))))
+        }
+        (Ok(_), None) => true,
+    };
+    let (open, restricted) =
+        std::mem::take(project).into_iter().partition(|(path, setting)| counts(path, setting));
+    *project = open;
     restricted
 }
 
-/// Lays `layer` over `below`: aliases become their keys and presets their base URL.
-pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
-    for (alias, key) in schema::ALIASES {
-        let path = |dotted: &str| dotted.split('.').map(str::to_owned).collect::<Path>();
-        if let Some(setting) = layer.remove(&path(alias)) {
-            layer.entry(path(key)).or_insert(setting);
+/// One name for each thing that is set: lists of stages become a switch for each stage, aliases
+/// the key they stand for.
+pub(super) fn settle(layer: Settings) -> Result<Settings> {
+    let mut settled = Settings::new();
+    let mut aliases = Settings::new();
+    for (path, setting) in layer {
+        check_stage(&path, &setting.origin)?;
+        let each = match (setting.key.shape, &setting.value) {
+            (Shape::Stages, Ok(Value::Stages(listed))) => Stage::ALL
+                .iter()
+                .map(|stage| {
+                    let path = path.iter().cloned().chain([stage.name().to_owned()]).collect();
+                    let value = Ok(Value::Flag(listed.contains(stage)));
+                    (path, Setting { value, ..setting.clone() })
+                })
+                .collect(),
+            _ => vec![(path, setting)],
+        };
+        for (path, setting) in each {
+            match schema::meant(&path) {
+                Some(key) => aliases.insert(key, setting),
+                None => settled.insert(path, setting),
+            };
         }
     }
+    for (path, setting) in aliases {
+        settled.entry(path).or_insert(setting);
+    }
+    Ok(settled)
+}
+
+/// Lays `layer` over `below`; presets bring their base URL.
+pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
     let providers: Vec<Path> =
         layer.keys().filter(|path| path.last().is_some_and(|l| l == "provider")).cloned().collect();
     for path in providers {
@@ -194,6 +231,7 @@ pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
                 origin: format!("{} (provider {provider})", setting.origin),
                 preset: true,
                 key: setting.key,
+                written: url_path.clone(),
             };
             layer.insert(url_path, setting);
         }
@@ -202,13 +240,6 @@ pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
 }
 
 /// Names in `stages.*` and `limits.iterations.*` are not free.
-pub(super) fn check_stages(settings: &Settings) -> Result<()> {
-    for (path, setting) in settings {
-        check_stage(path, &setting.origin)?;
-    }
-    Ok(())
-}
-
 fn check_stage(path: &Path, origin: &str) -> Result<()> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     let name = match parts.as_slice() {

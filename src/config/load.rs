@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use super::layer::{self, Expand, Settings};
-use super::trust::{Trust, ignored};
+use super::trust::{Restricted, Trust, ignored, restricted};
 use super::value::Value;
 use super::{Config, build, schema};
 
@@ -42,7 +42,7 @@ pub struct Flags {
 }
 
 /// The configuration and what there is to say about it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// What everything else reads.
     pub config: Config,
@@ -51,6 +51,8 @@ pub struct Loaded {
     /// Where each key that was set got its value, by dotted key. Keys not in here have their
     /// default.
     pub origins: BTreeMap<String, String>,
+    /// What the project's file sets that does not count because nobody has accepted it.
+    pub restricted: Vec<Restricted>,
 }
 
 /// Reads and resolves everything.
@@ -67,31 +69,46 @@ pub fn load(sources: &Sources) -> Result<Loaded> {
     for path in [&sources.system, &sources.user].into_iter().flatten() {
         if let Some(text) = read(path)? {
             let name = path.display().to_string();
-            layer::lay(&mut settings, layer::from_toml(&text, &name, Expand::From(&sources.env))?);
+            let file = layer::from_toml(&text, &name, Expand::From(&sources.env))?;
+            layer::lay(&mut settings, layer::settle(file)?);
         }
     }
+    let git = layer::settle(layer::from_git(&sources.git_values)?)?;
+    unexpanded(&git, &mut warnings);
+    let mut taken_out = Vec::new();
     if let Some((path, text)) = &sources.project {
         let name = path.display().to_string();
-        let mut project = layer::from_toml(text, &name, Expand::Never)?;
-        if sources.trust != Trust::Given {
-            let restricted = layer::distrust(&mut project);
-            warnings.extend(ignored(&name, &restricted, sources.trust));
+        let written = layer::from_toml(text, &name, Expand::Never)?;
+        let mut project = layer::settle(written.clone())?;
+        let mut user = settings.clone();
+        above(&mut user, git.clone(), sources)?;
+        let held = match sources.trust {
+            Trust::Given => None,
+            Trust::None | Trust::Changed => Some(build::build(&user)?),
+        };
+        let taken = layer::restrict(&mut project, &user, held.as_ref());
+        if held.is_some() {
+            taken_out = restricted(&written, &taken);
+            warnings.extend(ignored(&name, &taken_out, sources.trust));
         }
         unexpanded(&project, &mut warnings);
         layer::lay(&mut settings, project);
     }
-    let git = layer::from_git(&sources.git_values)?;
-    unexpanded(&git, &mut warnings);
-    layer::lay(&mut settings, git);
-    let environment = environment(sources, &settings)?;
-    layer::lay(&mut settings, environment);
-    layer::lay(&mut settings, command_line(&sources.flags)?);
-    layer::check_stages(&settings)?;
+    above(&mut settings, git, sources)?;
 
     let config = build::build(&settings)?;
     let origins =
-        settings.iter().map(|(path, s)| (schema::dotted(path), s.origin.clone())).collect();
-    Ok(Loaded { config, warnings, origins })
+        settings.values().map(|s| (schema::dotted(&s.written), s.origin.clone())).collect();
+    Ok(Loaded { config, warnings, origins, restricted: taken_out })
+}
+
+/// What is laid over the project's file: all of it is the user's.
+fn above(settings: &mut Settings, git: Settings, sources: &Sources) -> Result<()> {
+    layer::lay(settings, git);
+    let environment = environment(sources, settings)?;
+    layer::lay(settings, environment);
+    layer::lay(settings, command_line(&sources.flags)?);
+    Ok(())
 }
 
 /// The system's configuration file.

@@ -28,7 +28,7 @@ pub use endpoint::{DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback};
 pub use load::{Flags, Loaded, Sources, load, system_file, user_file};
 pub use project_file::{PROJECT_FILE, project_file};
 pub use template::template_file;
-pub use trust::{Trust, TrustRecords, restricted};
+pub use trust::{Restricted, Trust, TrustRecords};
 
 /// The name of [`Config::llm`] in roles and stages.
 pub const DEFAULT_MODEL: &str = "default";
@@ -136,12 +136,8 @@ pub struct StageConfig {
     pub actor_temperature: Option<f64>,
     /// Critic's temperature.
     pub critic_temperature: Option<f64>,
-    /// Drafts, before `[limits] iterations`.
-    pub iterations: Option<u32>,
     /// Model name from `[models]`.
     pub model: Option<String>,
-    /// Whether a person decides here, before `[review] gates`.
-    pub review: Option<bool>,
 }
 
 /// Price of a million tokens in US dollars.

@@ -1,37 +1,88 @@
-//! The table of every key there is: what it is called, what it may hold, and whether a project
-//! file that nobody has accepted yet may set it.
+//! The table of every key there is: what it is called, what it may hold, and when a project file
+//! that nobody has accepted yet may set it.
 //!
 //! Files, `git config` and the check for unknown keys all read this one table. What a key means
 //! is in [`super::build`].
 
-use super::value::Shape;
+use super::Config;
+use super::value::{Shape, Value};
+use crate::stage::Stage;
 
-/// Whether a project file may set a key that its user has not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
-    /// It may.
-    Open,
-    /// Only the user may: the key leads to commands, servers, secrets, or speaks in their name.
-    User,
+/// What holds for a key, by its path in the table or, for one stage, by the path of its switch.
+type Holds = fn(&Config, &[String]) -> Value;
+
+/// When a value in the project's file counts although nobody has accepted that file.
+#[derive(Clone, Copy)]
+pub(super) enum Rule {
+    /// Always: it takes nothing from the user.
+    Free,
+    /// Never: the key leads to commands, servers, secrets, or speaks in the user's name.
+    Trust,
+    /// When it is at least as strict as what holds without the file: fewer, a narrower range, a
+    /// switch on, a text where there is none. What the user's own configuration switches on stays
+    /// on, also where the file is accepted.
+    Stricter(Holds),
+    /// The same of a number whose 0 means that there is no limit.
+    Capped(Holds),
+}
+
+impl Rule {
+    /// Whether `value` counts: `held` is what is configured without the file.
+    pub(super) fn admits(self, value: &Value, held: &Config, path: &[String]) -> bool {
+        match self {
+            Self::Free => true,
+            Self::Trust => false,
+            Self::Stricter(holds) => value.is_within(&holds(held, path)),
+            Self::Capped(holds) => {
+                let most = holds(held, path);
+                most.is_zero() || !value.is_zero() && value.is_within(&most)
+            }
+        }
+    }
 }
 
 /// One row: a dotted key, `*` standing for a name the user chooses.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Key {
     /// At most one `*`, never first.
     pub(super) pattern: &'static str,
     /// What it may hold.
     pub(super) shape: Shape,
-    /// Who may set it.
-    pub(super) trust: Trust,
+    /// When a project file may set it.
+    pub(super) rule: Rule,
 }
 
-const fn open(pattern: &'static str, shape: Shape) -> Key {
-    Key { pattern, shape, trust: Trust::Open }
+const fn free(pattern: &'static str, shape: Shape) -> Key {
+    Key { pattern, shape, rule: Rule::Free }
 }
 
-const fn user(pattern: &'static str, shape: Shape) -> Key {
-    Key { pattern, shape, trust: Trust::User }
+const fn trust(pattern: &'static str, shape: Shape) -> Key {
+    Key { pattern, shape, rule: Rule::Trust }
+}
+
+const fn stricter(pattern: &'static str, shape: Shape, holds: Holds) -> Key {
+    Key { pattern, shape, rule: Rule::Stricter(holds) }
+}
+
+const fn capped(pattern: &'static str, shape: Shape, holds: Holds) -> Key {
+    Key { pattern, shape, rule: Rule::Capped(holds) }
+}
+
+fn gated(config: &Config, path: &[String]) -> Value {
+    Value::Flag(stage(path).is_some_and(|stage| config.gated(stage)))
+}
+
+fn iterations(config: &Config, path: &[String]) -> Value {
+    Value::Count(stage(path).map_or(0, |stage| config.iterations(stage)).into())
+}
+
+fn self_review(config: &Config, path: &[String]) -> Value {
+    Value::Flag(stage(path).is_some_and(|stage| config.project.self_review.contains(&stage)))
+}
+
+/// The stage a path names; no section is called like one.
+fn stage(path: &[String]) -> Option<Stage> {
+    path.iter().find_map(|part| part.parse().ok())
 }
 
 /// Providers; the ones between `openai` and `replay` are presets of a loopback server.
@@ -46,79 +97,104 @@ const MONEY: Shape = Shape::Number(0.0, 1e9);
 
 /// Every key, in the order of contract 6.
 pub(super) const KEYS: &[Key] = &[
-    user("llm.provider", Shape::Choice(PROVIDERS)),
-    user("llm.base_url", Shape::Text),
-    user("llm.api_key", Shape::Text),
-    user("llm.api", Shape::Choice(APIS)),
-    open("llm.model", Shape::Text),
-    user("llm.rate_limit", Shape::Rate),
-    user("llm.timeout_s", SECONDS),
-    user("llm.context_window", Shape::Count(1024, i64::MAX as u64)),
-    user("llm.max_retries", Shape::Count(0, 100)),
-    user("llm.agent", Shape::Choice(AGENTS)),
-    user("models.*.provider", Shape::Choice(PROVIDERS)),
-    user("models.*.base_url", Shape::Text),
-    user("models.*.api_key", Shape::Text),
-    user("models.*.api", Shape::Choice(APIS)),
-    open("models.*.model", Shape::Text),
-    user("models.*.rate_limit", Shape::Rate),
-    user("models.*.timeout_s", SECONDS),
-    user("models.*.context_window", Shape::Count(1024, i64::MAX as u64)),
-    user("models.*.max_retries", Shape::Count(0, 100)),
-    user("models.*.agent", Shape::Choice(AGENTS)),
-    open("roles.actor", Shape::Text),
-    open("roles.critic", Shape::Text),
-    open("roles.challenger", Shape::Text),
-    open("review.order", Shape::Choice(&["draft-first", "critic-first"])),
-    open("review.gates", Shape::Stages),
-    user("review.editor", Shape::Text),
-    open("review.comment_prefix", Shape::Text),
-    user("review.notify", Shape::Text),
-    open("limits.requirements", Shape::Range),
-    open("limits.features", Shape::Range),
-    open("limits.components", Shape::Range),
-    open("limits.tasks", Shape::Range),
-    open("limits.iterations.*", Shape::Count(1, 1000)),
-    open("limits.tool_turns", POSITIVE),
-    open("limits.command_timeout_s", SECONDS),
-    open("limits.command_timeout_max_s", SECONDS),
-    open("limits.max_replans", COUNT),
-    open("stages.*.temperature.actor", Shape::Number(0.0, 2.0)),
-    open("stages.*.temperature.critic", Shape::Number(0.0, 2.0)),
-    open("stages.*.iterations", Shape::Count(1, 1000)),
-    open("stages.*.model", Shape::Text),
-    open("stages.*.review", Shape::Flag),
-    open("budget.tokens", TOKENS),
-    open("budget.usd", MONEY),
-    open("budget.requests", TOKENS),
-    open("budget.wall_s", TOKENS),
-    open("budget.prices.*.in", MONEY),
-    open("budget.prices.*.out", MONEY),
-    open("budget.prices.*.cached", MONEY),
-    user("project.branch_prefix", Shape::Text),
-    open("project.subject", Shape::Text),
-    user("project.signoff", Shape::Flag),
-    user("project.tags", Shape::Flag),
-    open("project.template", Shape::Text),
-    user("project.test", Shape::Text),
-    user("project.build", Shape::Text),
-    user("project.lint", Shape::Text),
-    user("project.tests", Shape::Choice(&["asked", "always", "never"])),
-    user("project.attribution", Shape::Choice(&["assisted-by", "co-authored-by", "none"])),
-    user("project.self_review", Shape::Stages),
-    user("project.editor", Shape::Text),
-    user("sandbox.network", Shape::Flag),
-    user("sandbox.writable", Shape::List),
-    user("sandbox.command_prefix", Shape::List),
-    user("sandbox.unconfined", Shape::Flag),
-    user("sandbox.fetch", Shape::Choice(&["ask", "always", "never"])),
+    trust("llm.provider", Shape::Choice(PROVIDERS)),
+    trust("llm.base_url", Shape::Text),
+    trust("llm.api_key", Shape::Text),
+    trust("llm.api", Shape::Choice(APIS)),
+    free("llm.model", Shape::Text),
+    trust("llm.rate_limit", Shape::Rate),
+    trust("llm.timeout_s", SECONDS),
+    trust("llm.context_window", Shape::Count(1024, i64::MAX as u64)),
+    trust("llm.max_retries", Shape::Count(0, 100)),
+    trust("llm.agent", Shape::Choice(AGENTS)),
+    trust("models.*.provider", Shape::Choice(PROVIDERS)),
+    trust("models.*.base_url", Shape::Text),
+    trust("models.*.api_key", Shape::Text),
+    trust("models.*.api", Shape::Choice(APIS)),
+    free("models.*.model", Shape::Text),
+    trust("models.*.rate_limit", Shape::Rate),
+    trust("models.*.timeout_s", SECONDS),
+    trust("models.*.context_window", Shape::Count(1024, i64::MAX as u64)),
+    trust("models.*.max_retries", Shape::Count(0, 100)),
+    trust("models.*.agent", Shape::Choice(AGENTS)),
+    free("roles.actor", Shape::Text),
+    free("roles.critic", Shape::Text),
+    stricter("roles.challenger", Shape::Text, |c, _| {
+        Value::Text(c.roles.challenger.clone().unwrap_or_default())
+    }),
+    trust("review.order", Shape::Choice(&["draft-first", "critic-first"])),
+    stricter("review.gates", Shape::Stages, gated),
+    trust("review.editor", Shape::Text),
+    trust("review.comment_prefix", Shape::Text),
+    trust("review.notify", Shape::Text),
+    stricter("limits.requirements", Shape::Range, |c, _| Value::Range(c.limits.requirements)),
+    stricter("limits.features", Shape::Range, |c, _| Value::Range(c.limits.features)),
+    stricter("limits.components", Shape::Range, |c, _| Value::Range(c.limits.components)),
+    stricter("limits.tasks", Shape::Range, |c, _| Value::Range(c.limits.tasks)),
+    stricter("limits.iterations.*", Shape::Count(1, 1000), iterations),
+    stricter("limits.tool_turns", POSITIVE, |c, _| Value::Count(c.limits.tool_turns.into())),
+    stricter("limits.command_timeout_s", SECONDS, |c, _| Value::Count(c.limits.command_timeout_s)),
+    stricter("limits.command_timeout_max_s", SECONDS, |c, _| {
+        Value::Count(c.limits.command_timeout_max_s)
+    }),
+    stricter("limits.max_replans", COUNT, |c, _| Value::Count(c.limits.max_replans.into())),
+    trust("stages.*.temperature.actor", Shape::Number(0.0, 2.0)),
+    trust("stages.*.temperature.critic", Shape::Number(0.0, 2.0)),
+    stricter("stages.*.iterations", Shape::Count(1, 1000), iterations),
+    free("stages.*.model", Shape::Text),
+    stricter("stages.*.review", Shape::Flag, gated),
+    capped("budget.tokens", TOKENS, |c, _| Value::Count(c.budget.tokens)),
+    capped("budget.usd", MONEY, |c, _| Value::Number(c.budget.usd)),
+    capped("budget.requests", TOKENS, |c, _| Value::Count(c.budget.requests)),
+    capped("budget.wall_s", TOKENS, |c, _| Value::Count(c.budget.wall_s)),
+    trust("budget.prices.*.in", MONEY),
+    trust("budget.prices.*.out", MONEY),
+    trust("budget.prices.*.cached", MONEY),
+    trust("project.branch_prefix", Shape::Text),
+    free("project.subject", Shape::Text),
+    trust("project.signoff", Shape::Flag),
+    trust("project.tags", Shape::Flag),
+    free("project.template", Shape::Text),
+    trust("project.test", Shape::Text),
+    trust("project.build", Shape::Text),
+    trust("project.lint", Shape::Text),
+    trust("project.tests", Shape::Choice(&["asked", "always", "never"])),
+    trust("project.attribution", Shape::Choice(&["assisted-by", "co-authored-by", "none"])),
+    stricter("project.self_review", Shape::Stages, self_review),
+    trust("project.editor", Shape::Text),
+    trust("sandbox.network", Shape::Flag),
+    trust("sandbox.writable", Shape::List),
+    trust("sandbox.command_prefix", Shape::List),
+    trust("sandbox.unconfined", Shape::Flag),
+    trust("sandbox.fetch", Shape::Choice(&["ask", "always", "never"])),
 ];
 
-/// Keys that are another name for one; the second is what counts.
-pub(super) const ALIASES: &[(&str, &str)] = &[("project.editor", "review.editor")];
+/// Keys that are another name for one; the second is what counts, and wins where both are set in
+/// one place. `*` is the same name in both. A list of stages is first taken apart into a switch for
+/// each stage.
+pub(super) const ALIASES: &[(&str, &str)] = &[
+    ("project.editor", "review.editor"),
+    ("limits.iterations.*", "stages.*.iterations"),
+    ("review.gates.*", "stages.*.review"),
+];
 
 /// A key as somebody wrote it: a path whose names may themselves contain dots (`gpt-4.1`).
 pub(super) type Path = Vec<String>;
+
+/// What a path stands for, where it is another name for something.
+pub(super) fn meant(path: &[String]) -> Option<Path> {
+    ALIASES.iter().find_map(|(alias, key)| {
+        let alias: Vec<&str> = alias.split('.').collect();
+        let fits = alias.len() == path.len()
+            && path.iter().zip(&alias).all(|(part, want)| part == want || *want == "*");
+        let star = path.iter().zip(&alias).find(|(_, want)| **want == "*").map(|(part, _)| part);
+        let part = |part: &str| match (part, star) {
+            ("*", Some(name)) => name.clone(),
+            _ => part.to_owned(),
+        };
+        fits.then(|| key.split('.').map(part).collect())
+    })
+}
 
 /// A path as people read it; a name that is more than a word is quoted, and nothing in it is obeyed
 /// by a terminal: the file may come from anybody.

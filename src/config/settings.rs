@@ -8,7 +8,6 @@ use super::layer::Settings;
 use super::value::Value;
 use super::{DEFAULT_MODEL, schema};
 use crate::error::Error;
-use crate::stage::Stage;
 
 /// Typed reading of settings; the types were checked when they were read.
 pub(super) struct Values<'a>(pub(super) &'a Settings);
@@ -55,13 +54,6 @@ impl Values<'_> {
     pub(super) fn list(&self, path: &[&str]) -> Option<Vec<String>> {
         match self.get(path) {
             Some(Value::List(list)) => Some(list.clone()),
-            _ => None,
-        }
-    }
-
-    pub(super) fn stages(&self, path: &[&str]) -> Option<Vec<Stage>> {
-        match self.get(path) {
-            Some(Value::Stages(stages)) => Some(stages.clone()),
             _ => None,
         }
     }

@@ -270,17 +270,17 @@ unconfined = true
 fetch = "always"
 "#;
     let case = Case::new().user("[llm]\nbase_url = \"http://127.0.0.1:9/v1\"").project(text);
-    let Loaded { config, warnings, origins } = case.load();
+    let Loaded { config, warnings, origins, .. } = case.load();
     assert_eq!(config.llm.base_url, "http://127.0.0.1:9/v1");
     assert_eq!((config.llm.api_key.as_str(), config.llm.provider.as_str()), ("", "openai"));
     assert_eq!((config.llm.model.as_str(), config.llm.api), ("theirs", Api::Auto));
     assert_eq!(config.models["fast"].base_url, "http://127.0.0.1:9/v1");
     assert_eq!(config.models["fast"].model, "fast");
     assert_eq!(config.model_for(Stage::Design, Role::Actor).unwrap().0, "fast");
-    assert_eq!(config.iterations(Stage::Design), 7);
-    assert_eq!(config.review.gates, [Stage::Prd]);
+    assert_eq!(config.iterations(Stage::Design), 3);
+    assert_eq!(config.review.gates, Config::default().review.gates);
     assert_eq!((config.review.editor.as_str(), config.review.notify.as_str()), ("", ""));
-    assert_eq!(config.limits.features, [1, 9]);
+    assert_eq!(config.limits.features, [2, 4]);
     assert_eq!(config.budget.tokens, 5);
     assert_eq!(config.subject(Stage::Prd, "x"), "chore(prd): x");
     assert_eq!(config.project.template, "rust");
@@ -293,7 +293,10 @@ fetch = "always"
     for named in ["llm.base_url", "project.test", "sandbox.network", "git config"] {
         assert!(warning.contains(named), "{warning}");
     }
-    assert!(!warning.contains("review.gates") && !warning.contains('\n'), "{warning}");
+    for looser in ["limits.features", "review.gates", "stages.design.iterations"] {
+        assert!(warning.split_once("looser").unwrap().1.contains(looser), "{warning}");
+    }
+    assert!(!warning.contains("budget") && !warning.contains('\n'), "{warning}");
 
     let Loaded { config, warnings, .. } = case.trusted().load();
     assert_eq!((config.llm.provider.as_str(), config.llm.api), ("cli", Api::Chat));
@@ -301,7 +304,176 @@ fetch = "always"
     assert_eq!(config.project.test, "evil");
     assert!(config.sandbox.network);
     assert_eq!(config.sandbox.fetch, FetchPolicy::Always);
+    assert_eq!((config.iterations(Stage::Design), config.limits.features), (7, [1, 9]));
+    assert_eq!(config.review.gates, [Stage::Prd]);
     assert!(warnings.is_empty(), "{warnings:?}");
+}
+
+/// A project file that nobody accepted, over what the user has; and the keys a warning calls looser.
+fn untrusted(user: &str, project: &str) -> (Config, Vec<String>) {
+    let loaded = Case::new().user(user).project(project).load();
+    assert_eq!(loaded.warnings.len(), usize::from(!loaded.restricted.is_empty()), "said once");
+    (loaded.config, loaded.restricted.into_iter().map(|restricted| restricted.key).collect())
+}
+
+#[test]
+fn an_unaccepted_project_file_lowers_numbers_and_raises_none() {
+    type Read = fn(&Config) -> u64;
+    let rows: [(&str, u64, Read); 9] = [
+        ("limits.tool_turns", 60, |c| c.limits.tool_turns.into()),
+        ("limits.max_replans", 2, |c| c.limits.max_replans.into()),
+        ("limits.command_timeout_s", 30, |c| c.limits.command_timeout_s),
+        ("limits.command_timeout_max_s", 600, |c| c.limits.command_timeout_max_s),
+        ("limits.iterations.plan", 3, |c| c.iterations(Stage::Plan).into()),
+        ("limits.iterations.check", 3, |c| c.iterations(Stage::Check).into()),
+        ("stages.coding.iterations", 5, |c| c.iterations(Stage::Coding).into()),
+        ("limits.iterations.coding", 5, |c| c.iterations(Stage::Coding).into()),
+        ("stages.idea.iterations", 3, |c| c.iterations(Stage::Idea).into()),
+    ];
+    for (key, usual, read) in rows {
+        let (config, looser) = untrusted("", &format!("{key} = {}", usual + 1));
+        assert_eq!((read(&config), looser), (usual, vec![key.to_owned()]), "{key} raised");
+        for fewer in [usual, usual - 1] {
+            let (config, looser) = untrusted("", &format!("{key} = {fewer}"));
+            assert_eq!((read(&config), looser), (fewer, vec![]), "{key} = {fewer}");
+        }
+        // Above the usual, below what the user allows.
+        let (config, looser) =
+            untrusted(&format!("{key} = {}", usual + 9), &format!("{key} = {}", usual + 1));
+        assert_eq!((read(&config), looser), (usual + 1, vec![]), "{key} of the user's");
+    }
+}
+
+#[test]
+fn the_users_drafts_are_not_raised_by_another_name_of_the_key() {
+    for (own, theirs) in [
+        ("limits.iterations.prd = 1", "stages.prd.iterations = 2"),
+        ("stages.prd.iterations = 1", "limits.iterations.prd = 2"),
+    ] {
+        let (config, looser) = untrusted(own, theirs);
+        assert_eq!(config.iterations(Stage::Prd), 1, "{own}, {theirs}");
+        assert_eq!(looser.len(), 1);
+    }
+    let case = Case::new().git("cowork.limits.iterations.prd", "1");
+    assert_eq!(case.project("stages.prd.iterations = 2").config().iterations(Stage::Prd), 1);
+}
+
+#[test]
+fn an_unaccepted_project_file_caps_a_budget_and_lifts_none() {
+    for (key, read) in [
+        ("budget.tokens", (|c| c.budget.tokens) as fn(&Config) -> u64),
+        ("budget.requests", |c| c.budget.requests),
+        ("budget.wall_s", |c| c.budget.wall_s),
+        ("budget.usd", |c| c.budget.usd as u64),
+    ] {
+        for (own, theirs, holds) in [(0, 5, 5), (5, 4, 4), (5, 5, 5), (0, 0, 0)] {
+            let (config, looser) =
+                untrusted(&format!("{key} = {own}"), &format!("{key} = {theirs}"));
+            assert_eq!((read(&config), looser), (holds, vec![]), "{key}: {own}, {theirs}");
+        }
+        for theirs in [6, 0] {
+            let (config, looser) = untrusted(&format!("{key} = 5"), &format!("{key} = {theirs}"));
+            assert_eq!((read(&config), looser), (5, vec![key.to_owned()]), "{theirs}");
+        }
+    }
+    // A price that is lower than the real one would make a budget larger.
+    let prices = |usd| format!("[budget.prices.m]\nin = {usd}\n");
+    let (config, looser) = untrusted(&prices(2.0), &prices(0.1));
+    assert_eq!(config.budget.prices["m"].input, 2.0);
+    assert_eq!(looser, ["budget.prices.m.in"]);
+}
+
+#[test]
+fn an_unaccepted_project_file_narrows_ranges_and_widens_none() {
+    for (theirs, holds) in
+        [([4, 5], [4, 5]), ([3, 6], [3, 6]), ([2, 5], [3, 6]), ([4, 7], [3, 6]), ([1, 2], [3, 6])]
+    {
+        let (config, looser) = untrusted("", &format!("limits.requirements = {theirs:?}"));
+        assert_eq!(config.limits.requirements, holds);
+        assert_eq!(looser.is_empty(), theirs == holds, "{theirs:?}");
+    }
+}
+
+#[test]
+fn an_unaccepted_project_file_adds_gates_and_takes_none() {
+    let usual = Config::default().review.gates;
+    for theirs in ["[review]\ngates = []", "[review]\ngates = [\"prd\"]"] {
+        let (config, looser) = untrusted("", theirs);
+        assert_eq!((&config.review.gates, looser), (&usual, vec!["review.gates".to_owned()]));
+    }
+    let (config, looser) = untrusted("", "[review]\ngates = [\"check\"]");
+    assert!(usual.iter().all(|stage| config.gated(*stage)) && config.gated(Stage::Check));
+    assert_eq!(looser, ["review.gates"]);
+    let (config, looser) =
+        untrusted("", "stages.coding.review = false\nstages.check.review = true");
+    assert!(config.gated(Stage::Coding) && config.gated(Stage::Check));
+    assert_eq!(looser, ["stages.coding.review"]);
+    // The user's own list is exact, and can be added to.
+    let own = "[review]\ngates = [\"prd\"]";
+    let (config, looser) = untrusted(own, "[review]\ngates = [\"prd\", \"design\"]");
+    assert_eq!((config.review.gates, looser), (vec![Stage::Prd, Stage::Design], vec![]));
+    let (config, _) =
+        untrusted("[project]\nself_review = [\"prd\"]", "[project]\nself_review = [\"plan\"]");
+    assert_eq!(config.project.self_review, [Stage::Prd, Stage::Plan]);
+    let challenged = |own: &str| untrusted(own, "roles.challenger = \"theirs\"").0.roles.challenger;
+    assert_eq!(challenged("").as_deref(), Some("theirs"));
+    assert_eq!(challenged("roles.challenger = \"mine\"").as_deref(), Some("mine"));
+    let (config, _) = untrusted("roles.challenger = \"mine\"", "roles.challenger = \"\"");
+    assert_eq!(config.roles.challenger.as_deref(), Some("mine"));
+}
+
+#[test]
+fn a_gate_the_user_named_stays_whatever_an_accepted_file_says() {
+    let own = "[review]\ngates = [\"prd\"]";
+    let none =
+        "[review]\ngates = []\n[stages.prd]\nreview = false\n[stages.coding]\nreview = false";
+    let gates = |case: Case| case.trusted().config().review.gates;
+    assert_eq!(gates(Case::new().project(none)), []);
+    assert_eq!(gates(Case::new().user(own).project(none)), [Stage::Prd]);
+    assert_eq!(gates(Case::new().system(own).project(none)), [Stage::Prd]);
+    let named = Case::new().user("stages.coding.review = true").project(none);
+    assert_eq!(gates(named), [Stage::Coding]);
+    // What comes after the project's file is the user's, and exact.
+    let later =
+        Case::new().project("[review]\ngates = [\"prd\"]").git("cowork.review.gates", "plan");
+    assert_eq!(gates(later), [Stage::Plan]);
+    let later = Case::new().user(own).project(none).git("cowork.stages.prd.review", "false");
+    assert_eq!(gates(later), []);
+}
+
+#[test]
+fn what_would_count_is_shown_but_no_key_and_nothing_a_terminal_obeys() {
+    let text = "[llm]\nmodel = \"m\"\napi_key = \"sk-secret\"\n[project]\ntest = \"a\\u001b[2Jb\"\n\
+                [sandbox]\nnetwork = true\nwritable = [\"/a\", \"/b\"]\n[review]\ngates = [\"prd\"]\n\
+                [models.\"x\\u001b\"]\nbase_url = \"http://a/v1\"\n";
+    let loaded = Case::new().project(text).load();
+    let all: String =
+        loaded.restricted.iter().map(|set| format!("{}={};", set.key, set.value)).collect();
+    assert!(!all.contains("sk-secret") && !all.contains('\u{1b}'), "{all}");
+    assert!(all.contains("project.test=\"a\\u{1b}[2Jb\";"), "{all}");
+    assert!(all.contains("sandbox.network=true;"), "{all}");
+    assert!(all.contains("sandbox.writable=[\"/a\", \"/b\"];"), "{all}");
+    assert!(all.contains("review.gates=[\"prd\"];"), "{all}");
+    assert!(!all.contains("llm.model"), "{all}");
+}
+
+#[test]
+fn every_key_of_an_unaccepted_file_has_a_rule_that_reads_its_kind_of_value() {
+    use super::schema::{KEYS, Rule};
+    use super::value::Shape;
+    let config = Config::default();
+    for key in KEYS {
+        let (Rule::Stricter(holds) | Rule::Capped(holds)) = key.rule else { continue };
+        let path: Vec<String> =
+            key.pattern.replace('*', "prd").split('.').map(str::to_owned).collect();
+        // A list of stages is judged stage by stage.
+        let path = match key.shape {
+            Shape::Stages => [path, vec!["prd".to_owned()]].concat(),
+            _ => path,
+        };
+        let held = holds(&config, &path);
+        assert!(key.rule.admits(&held, &config, &path), "{} as it is", key.pattern);
+    }
 }
 
 #[test]

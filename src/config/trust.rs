@@ -3,6 +3,7 @@
 //! A clone brings the file, and never what is written here: the records lie in J, which git does not
 //! copy and all linked working trees of a repository share.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,12 +11,25 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use ring::digest::{SHA256, digest};
 
-use super::layer::{self, Expand, Settings};
-use super::{PROJECT_FILE, schema};
+use super::layer::Settings;
+use super::schema::{self, Rule};
 use crate::clock;
 
 /// How many ignored keys a warning names.
 const NAMED: usize = 20;
+
+/// Something the project's file sets that counts only when the file is trusted.
+#[derive(Clone, Debug)]
+pub struct Restricted {
+    /// The dotted key, as it was written.
+    pub key: String,
+    /// The same, as a warning names it.
+    pub(super) brief: String,
+    /// The value as people read it; of a key to a server only that there is one.
+    pub value: String,
+    /// Whether it would count if it were stricter.
+    pub(super) loosens: bool,
+}
 
 /// What a user said about the project's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,42 +122,53 @@ fn hash(text: &str) -> String {
     digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What the project's file sets that counts only when it is trusted: dotted keys with their values
-/// as people read them. A key to a server is never among the values.
-///
-/// # Errors
-/// Kind `Model` when the file is not valid.
-pub fn restricted(text: &str) -> Result<Vec<(String, String)>> {
-    let mut settings = layer::from_toml(text, PROJECT_FILE, Expand::Never)?;
-    let shown = |(path, setting): (&schema::Path, &layer::Setting)| {
+/// What was taken out of the project's file, each key once as it was written, with its value as
+/// people read it. A key to a server is never among the values.
+pub(super) fn restricted(written: &Settings, taken: &Settings) -> Vec<Restricted> {
+    let names: BTreeSet<&schema::Path> = taken.values().map(|setting| &setting.written).collect();
+    let shown = |path: &schema::Path| {
+        let setting = written.get(path)?;
         let secret = path.last().is_some_and(|key| key == "api_key");
         let value = match &setting.value {
             _ if secret => "(not shown)".to_owned(),
             Ok(value) => value.shown(),
             Err(problem) => problem.clone(),
         };
-        (schema::dotted(path), value)
+        let loosens = !matches!(setting.key.rule, Rule::Trust);
+        Some(Restricted { key: schema::dotted(path), brief: schema::brief(path), value, loosens })
     };
-    Ok(layer::distrust(&mut settings).iter().map(shown).collect())
+    names.into_iter().filter_map(shown).collect()
 }
 
-/// The warning that keys of the project's file do not count, if there are such keys.
-pub(super) fn ignored(file: &str, restricted: &Settings, trust: Trust) -> Option<String> {
-    let mut names: Vec<String> = restricted.keys().take(NAMED).map(|p| schema::brief(p)).collect();
-    if names.is_empty() {
-        return None;
-    }
-    if restricted.len() > NAMED {
-        names.push(format!("{} more", restricted.len() - NAMED));
-    }
+/// The warning that something in the project's file does not count, if there is such a thing.
+pub(super) fn ignored(file: &str, restricted: &[Restricted], trust: Trust) -> Option<String> {
+    let named = |loosens: bool| {
+        let keys: Vec<&str> =
+            restricted.iter().filter(|r| r.loosens == loosens).map(|r| r.brief.as_str()).collect();
+        let mut names = keys.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        if keys.len() > NAMED {
+            names.push_str(&format!(", {} more", keys.len() - NAMED));
+        }
+        names
+    };
+    let what = match (named(false), named(true)) {
+        (keys, looser) if keys.is_empty() && looser.is_empty() => return None,
+        (keys, looser) if looser.is_empty() => format!("these keys in it are ignored: {keys}"),
+        (keys, looser) if keys.is_empty() => {
+            format!("what is looser in it than it is without it is ignored: {looser}")
+        }
+        (keys, looser) => format!(
+            "these keys in it are ignored: {keys}; and so is what is looser in it than it is \
+             without it: {looser}"
+        ),
+    };
     let why = match trust {
         Trust::Changed => "has changed since you trusted it",
         _ => "came with the repository",
     };
     Some(format!(
-        "{file} {why}, so these keys in it are ignored: {}; read it and accept it as it is: git \
-         cowork trust (or set them yourself: git config cowork.KEY VALUE)",
-        names.join(", ")
+        "{file} {why}, so {what}; read it and accept it as it is: git cowork trust (or set them \
+         yourself: git config cowork.KEY VALUE)"
     ))
 }
 
@@ -167,19 +192,5 @@ mod tests {
         assert_eq!(records.read().unwrap().lines().count(), 2);
         assert!(records.revoke().unwrap());
         assert_eq!(records.about("b").unwrap(), Trust::None);
-    }
-
-    #[test]
-    fn what_would_count_is_shown_but_no_key_and_nothing_a_terminal_obeys() {
-        let text = "[llm]\nmodel = \"m\"\napi_key = \"sk-secret\"\n[project]\ntest = \"a\\u001b[2Jb\"\n\
-                    [sandbox]\nnetwork = true\nwritable = [\"/a\", \"/b\"]\n\
-                    [models.\"x\\u001b\"]\nbase_url = \"http://a/v1\"\n";
-        let shown = restricted(text).unwrap();
-        let all: String = shown.iter().map(|(key, value)| format!("{key}={value};")).collect();
-        assert!(!all.contains("sk-secret") && !all.contains('\u{1b}'), "{all}");
-        assert!(all.contains("project.test=\"a\\u{1b}[2Jb\";"), "{all}");
-        assert!(all.contains("sandbox.network=true;"), "{all}");
-        assert!(all.contains("sandbox.writable=[\"/a\", \"/b\"];"), "{all}");
-        assert!(!all.contains("llm.model"), "{all}");
     }
 }

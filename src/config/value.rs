@@ -50,6 +50,24 @@ pub(super) enum Value {
 }
 
 impl Value {
+    /// Whether it allows no more than `held`, a value of the same shape: at most as many, a range
+    /// inside, a switch that is on where the other is, a text where there is none.
+    pub(super) fn is_within(&self, held: &Self) -> bool {
+        match (self, held) {
+            (Self::Count(count), Self::Count(most)) => count <= most,
+            (Self::Number(number), Self::Number(most)) => number <= most,
+            (Self::Range([a, b]), Self::Range([least, most])) => least <= a && b <= most,
+            (Self::Flag(flag), Self::Flag(held)) => *flag || !held,
+            (Self::Text(text), Self::Text(held)) => held.is_empty() || text == held,
+            _ => false,
+        }
+    }
+
+    /// Whether it is a number, and 0.
+    pub(super) fn is_zero(&self) -> bool {
+        matches!(self, Self::Count(0)) || matches!(self, Self::Number(number) if *number == 0.0)
+    }
+
     /// For people; control characters are written out, so that a terminal obeys none.
     pub(super) fn shown(&self) -> String {
         match self {

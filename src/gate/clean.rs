@@ -40,6 +40,39 @@ pub fn clean_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A text as git coloured it, with everything but git's colours made harmless: `plain` is what it
+/// was made of, so that a colour in the text itself, which could hide some of it, is told from one
+/// of git's. `None` where the one is not the other with colours in it.
+pub fn clean_colored(plain: &str, colored: &str) -> Option<String> {
+    let mut out = String::with_capacity(colored.len());
+    let (mut plain, mut colored) = (plain, colored);
+    loop {
+        // Two of the same, one git's and one not, are one of each in either order.
+        if let Some(color) = color(colored).filter(|color| !plain.starts_with(color)) {
+            out.push_str(color);
+            colored = &colored[color.len()..];
+            continue;
+        }
+        if colored.is_empty() {
+            return plain.is_empty().then_some(out);
+        }
+        let length = colored.char_indices().skip(1).find(|(_, c)| *c == '\u{1b}');
+        let own =
+            color(colored).map_or(0, str::len).max(length.map_or(colored.len(), |(at, _)| at));
+        let (text, rest) = colored.split_at(own);
+        plain = plain.strip_prefix(text)?;
+        colored = rest;
+        out.push_str(&clean(text));
+    }
+}
+
+/// The colour a text begins with: `ESC [`, numbers, `m`.
+fn color(text: &str) -> Option<&str> {
+    let numbers = text.strip_prefix("\x1b[")?;
+    let end = numbers.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    numbers[end..].starts_with('m').then(|| &text[..end + 3])
+}
+
 type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
 /// Parameters and intermediates, then one final character.
@@ -84,6 +117,26 @@ mod tests {
     fn nothing_hides_behind_a_sequence_that_never_ends() {
         assert_eq!(clean("a\x1b]0;b\nrm -rf"), "a\nrm -rf");
         assert_eq!(clean("a\x1b[1;2\nb"), "a\nb");
+    }
+
+    #[test]
+    fn only_gits_own_colours_are_left() {
+        let plain = "-a\n+\x1b[8mb\x1b[2J\x1b[31m\n";
+        let colored = "\x1b[31m-a\x1b[m\n\x1b[31m+\x1b[31m\x1b[8mb\x1b[2J\x1b[31m\x1b[m\n";
+        assert_eq!(
+            clean_colored(plain, colored).as_deref(),
+            Some("\x1b[31m-a\x1b[m\n\x1b[31m+\x1b[31mb\x1b[m\n")
+        );
+        assert_eq!(
+            clean_colored("+a\r\n", "\x1b[32m+a\x1b[m\r\n").as_deref(),
+            Some("\x1b[32m+a\x1b[m\n")
+        );
+        assert_eq!(clean_colored("a\x1b", "\x1b[1ma\x1b").as_deref(), Some("\x1b[1ma"));
+        assert_eq!(clean_colored("", "").as_deref(), Some(""));
+        // What git did not write, and what is no colour, never comes through.
+        assert_eq!(clean_colored("a", "\x1b[2Ja"), None);
+        assert_eq!(clean_colored("a", "b"), None);
+        assert_eq!(clean_colored("ab", "a"), None);
     }
 
     #[test]

@@ -44,10 +44,10 @@ pub enum LimitDecision {
 
 /// Asks until there is a decision.
 pub(super) fn run(terminal: &dyn Terminal, what: &Stuck<'_>) -> Result<LimitDecision> {
-    terminal.discard_typed();
     terminal.write("\x07")?;
     terminal.write(&draw(terminal, what))?;
     let menu = menu(terminal, what);
+    terminal.discard_typed();
     terminal.write(&menu)?;
     loop {
         let decision = match terminal::menu_key(terminal, &['2'])? {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::gate::clean::{clean, clean_line};
+use crate::gate::clean::{clean, clean_colored, clean_line};
 use crate::gate::editor::EditResult;
 use crate::gate::terminal::{self, Key, Terminal, Text};
 use crate::gate::{Decision, Document, Draft, Gate, comments, pager, screen};
@@ -16,11 +16,8 @@ use crate::wrap::hanging;
 /// Asks until there is a decision.
 pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
     let terminal = gate.terminal;
-    // What was typed while the model worked cannot be about a draft nobody had seen.
-    terminal.discard_typed();
     terminal.write("\x07")?;
-    terminal.write(&screen::draft(gate, draft))?;
-    terminal.write(&screen::menu(gate, draft))?;
+    draw(gate, draft)?;
     let mut announced = None;
     // The Enter that follows a key by habit is no key of its own.
     let mut after_key = false;
@@ -52,13 +49,19 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
                 }
             }
             Key::Char('F') => long_feedback(gate)?,
-            Key::Char('d') => show_diff(gate, draft)?,
-            Key::Char('v') => {
-                let main: Vec<_> = draft.main().into_iter().collect();
-                show_documents(gate, draft, &main)?
-            }
-            Key::Char('V') => {
-                show_documents(gate, draft, &draft.documents.iter().collect::<Vec<_>>())?
+            Key::Char(c @ ('d' | 'v' | 'V')) => {
+                let paged = match c {
+                    'd' => show_diff(gate, draft)?,
+                    'v' => {
+                        show_documents(gate, draft, &draft.main().into_iter().collect::<Vec<_>>())?
+                    }
+                    _ => show_documents(gate, draft, &draft.documents.iter().collect::<Vec<_>>())?,
+                };
+                if paged {
+                    draw(gate, draft)?;
+                    continue;
+                }
+                None
             }
             Key::Char('g') => go_back(terminal, draft.earlier)?,
             Key::Char('a') => abort(terminal, draft.stage)?,
@@ -82,6 +85,13 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
     }
 }
 
+/// The whole gate. What was typed before it was there cannot be about a draft nobody had seen.
+fn draw(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<()> {
+    gate.terminal.write(&screen::draft(gate, draft))?;
+    gate.terminal.discard_typed();
+    gate.terminal.write(&screen::menu(gate, draft))
+}
+
 /// What the files held when a person was told that they are not what is shown.
 type Announced = Option<Vec<Vec<u8>>>;
 
@@ -97,6 +107,7 @@ fn pass(gate: &Gate<'_>, draft: &Draft<'_>, announced: &mut Announced) -> Result
         return Ok(Some(Decision::Edited));
     }
     *announced = Some(now);
+    gate.terminal.discard_typed();
     say(gate.terminal, &format!("not passed yet: {differing} changed on disk since it was shown"))?;
     say(gate.terminal, "e opens it, p again passes it as it is now")?;
     Ok(None)
@@ -132,6 +143,7 @@ fn edit(
     let others = differing(draft, &now, files);
     if !others.is_empty() {
         *announced = Some(now);
+        terminal.discard_typed();
         say(terminal, &format!("saved {names}, but {others} changed on disk, too"))?;
         say(terminal, "p passes everything as it is now")?;
         return Ok(None);
@@ -198,27 +210,47 @@ fn long_feedback(gate: &Gate<'_>) -> Result<Option<Decision>> {
     }
 }
 
-fn show_diff(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
-    match (draft.full_diff)() {
-        Ok(diff) if diff.trim().is_empty() => say(gate.terminal, "there is no difference")?,
-        Ok(diff) => {
-            let text = screen::colored_diff(screen::Paint::of(gate.terminal), &diff);
-            pager::show(gate.terminal, gate.pager, &gate.editor.cwd, &text)?;
-            gate.terminal.write(&screen::heading(gate, draft))?;
+/// Whether the person's pager showed it.
+fn show_diff(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<bool> {
+    let text = match diff(gate, draft) {
+        Ok(text) => text,
+        Err(error) => {
+            failed(gate.terminal, &error)?;
+            return Ok(false);
         }
-        Err(error) => failed(gate.terminal, &error)?,
+    };
+    if text.trim().is_empty() {
+        say(gate.terminal, "there is no difference")?;
+        return Ok(false);
     }
-    Ok(None)
+    show(gate, draft, &gate.pagers.diff, &text)
 }
 
-fn show_documents(
-    gate: &Gate<'_>,
-    draft: &Draft<'_>,
-    documents: &[&Document],
-) -> Result<Option<Decision>> {
+/// The difference in git's colours, as the user configured them.
+fn diff(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<String> {
+    let plain = (draft.full_diff)(false)?;
+    if !gate.terminal.colors() {
+        return Ok(clean(&plain));
+    }
+    let colored = clean_colored(&plain, &(draft.full_diff)(true)?);
+    // Some settings make other text of it (`diff.wordRegex`, a mode of another git).
+    Ok(colored.unwrap_or_else(|| screen::colored_diff(screen::Paint::of(gate.terminal), &plain)))
+}
+
+/// Shows a cleaned text; whether the person's pager did.
+fn show(gate: &Gate<'_>, draft: &Draft<'_>, pager: &str, text: &str) -> Result<bool> {
+    let paged = pager::show(gate.terminal, pager, &gate.editor.cwd, text)?;
+    if !paged {
+        gate.terminal.write(&screen::heading(gate, draft))?;
+    }
+    Ok(paged)
+}
+
+/// Whether the person's pager showed them.
+fn show_documents(gate: &Gate<'_>, draft: &Draft<'_>, documents: &[&Document]) -> Result<bool> {
     if documents.is_empty() {
         say(gate.terminal, "there is no document here; d shows the diff")?;
-        return Ok(None);
+        return Ok(false);
     }
     let paint = screen::Paint::of(gate.terminal);
     let mut text = String::new();
@@ -230,9 +262,7 @@ fn show_documents(
         text.push_str(clean(document.shown()).trim_end());
         text.push('\n');
     }
-    pager::show(gate.terminal, gate.pager, &gate.editor.cwd, &text)?;
-    gate.terminal.write(&screen::heading(gate, draft))?;
-    Ok(None)
+    show(gate, draft, &gate.pagers.text, &text)
 }
 
 fn go_back(terminal: &dyn Terminal, earlier: &[Stage]) -> Result<Option<Decision>> {

@@ -6,7 +6,7 @@ use super::*;
 use crate::error::{Kind, kind_of};
 use crate::event::Usage;
 use crate::gate::terminal::scripted::Scripted;
-use crate::gate::{Editor, Said, Since};
+use crate::gate::{Editor, Pagers, Said, Since};
 
 const EARLIER: [Stage; 2] = [Stage::Idea, Stage::Prd];
 
@@ -39,7 +39,7 @@ impl Desk {
     }
 
     fn ask(&self) -> Result<Decision> {
-        let diff = || Ok("--- a/design.md\n+++ b/design.md\n@@ -1 +1 @@\n-old\n+new\n".to_owned());
+        let diff = |_| Ok("--- a/design.md\n+++ b/design.md\n@@ -1 +1 @@\n-old\n+new\n".to_owned());
         let document = |name: &str, text: String| Document {
             readable: None,
             name: name.to_owned(),
@@ -74,7 +74,7 @@ impl Desk {
         Gate {
             terminal: &self.terminal,
             editor: &self.editor,
-            pager: "",
+            pagers: &Pagers::default(),
             comment_prefix: ">>> ",
             scratch: &scratch,
             call: &|_| {},
@@ -438,7 +438,7 @@ fn diff_and_documents_are_shown_whole() {
     desk.decision();
     assert!(desk.said().contains("── design_spec.json ──"), "{}", desk.said());
     let desk = Desk::new("dq", "false")
-        .with(|draft| draft.full_diff = &|| Err(anyhow::anyhow!("the disk is on fire")));
+        .with(|draft| draft.full_diff = &|_| Err(anyhow::anyhow!("the disk is on fire")));
     assert_eq!(desk.decision(), Decision::Stop);
     assert!(desk.said().contains("the disk is on fire"));
 }

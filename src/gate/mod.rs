@@ -28,7 +28,7 @@ use crate::stage::Stage;
 pub use editor::{EditResult, Editor};
 pub use limit::{LimitDecision, Stuck};
 pub use notify::notify;
-pub use pager::show as page;
+pub use pager::{Pagers, show as page};
 pub use question::{NobodyThere, TerminalPerson, choose, confirm};
 pub use terminal::Terminal;
 pub use tty::Tty;
@@ -168,8 +168,8 @@ pub struct Draft<'a> {
     pub critic_next: bool,
     /// `git diff --stat`, in coding.
     pub diffstat: Option<String>,
-    /// The whole diff, made only when asked for.
-    pub full_diff: &'a dyn Fn() -> anyhow::Result<String>,
+    /// The whole diff, made only when asked for; the argument asks for git's colours.
+    pub full_diff: &'a dyn Fn(bool) -> anyhow::Result<String>,
     /// Stages one can go back to.
     pub earlier: &'a [Stage],
     /// Why the gate is open, when it is not the usual reason.
@@ -192,8 +192,8 @@ pub struct Gate<'a> {
     pub terminal: &'a dyn Terminal,
     /// The person's editor; its `cwd` is the top of the working tree.
     pub editor: &'a Editor,
-    /// A shell command that pages long texts; empty prints them.
-    pub pager: &'a str,
+    /// The person's pagers.
+    pub pagers: &'a Pagers,
     /// What begins a comment line in an edited document.
     pub comment_prefix: &'a str,
     /// A folder outside the working tree for texts being written.

@@ -6,21 +6,46 @@ use std::process::Stdio;
 
 use anyhow::Result;
 
+use crate::gate::clean::clean_line;
 use crate::gate::editor;
+use crate::gate::menu::say;
 use crate::gate::terminal::Terminal;
 
-/// Shows a text that was cleaned, by a shell command that pages in `cwd`. A
-/// pager that cannot be used is no reason not to show it.
+/// A person's pagers, shell commands; an empty one and `cat` are none.
+#[derive(Clone, Debug, Default)]
+pub struct Pagers {
+    /// For texts.
+    pub text: String,
+    /// For differences.
+    pub diff: String,
+}
+
+/// Shows a text that was cleaned, by a shell command that pages in `cwd`; whether it did. A pager
+/// that cannot be used is said, and no reason not to show the text. What was typed while it was
+/// open was meant for it.
 ///
 /// # Errors
 /// The terminal cannot be written.
-pub fn show(terminal: &dyn Terminal, pager: &str, cwd: &Path, text: &str) -> Result<()> {
+pub fn show(terminal: &dyn Terminal, pager: &str, cwd: &Path, text: &str) -> Result<bool> {
     let pager = pager.trim();
-    if !pager.is_empty() && pager != "cat" && page(pager, cwd, text).is_ok_and(|paged| paged) {
-        return Ok(());
+    if !pager.is_empty() && pager != "cat" {
+        let paged = page(pager, cwd, text);
+        terminal.discard_typed();
+        match paged {
+            Ok(true) => return Ok(true),
+            Ok(false) => say_unusable(terminal, pager, "there is no such program")?,
+            Err(error) => say_unusable(terminal, pager, &error.to_string())?,
+        }
     }
     terminal.write(text)?;
-    if text.ends_with('\n') { Ok(()) } else { terminal.write("\n") }
+    if !text.ends_with('\n') {
+        terminal.write("\n")?;
+    }
+    Ok(false)
+}
+
+fn say_unusable(terminal: &dyn Terminal, pager: &str, why: &str) -> Result<()> {
+    say(terminal, &format!("the pager '{}' cannot be run: {why}", clean_line(pager)))
 }
 
 /// Whether the pager ran. Git's own defaults for `less` and `lv` apply.
@@ -45,10 +70,18 @@ mod tests {
     fn a_pager_gets_the_text_and_a_missing_one_does_not_hide_it() {
         let folder = tempfile::tempdir().unwrap();
         let terminal = Scripted::new("");
-        show(&terminal, "cat >paged", folder.path(), "long text").unwrap();
+        assert!(show(&terminal, "cat >paged", folder.path(), "long text").unwrap());
         assert_eq!(std::fs::read_to_string(folder.path().join("paged")).unwrap(), "long text");
         assert_eq!(terminal.output(), "");
-        show(&terminal, "no-such-pager 2>&-", folder.path(), "long text").unwrap();
-        assert_eq!(terminal.output(), "long text\n");
+        assert!(!show(&terminal, "no-such-pager 2>&-", folder.path(), "long text").unwrap());
+        assert_eq!(
+            terminal.output(),
+            "the pager 'no-such-pager 2>&-' cannot be run: there is no such program\nlong text\n"
+        );
+        for none in ["", " cat "] {
+            let terminal = Scripted::new("");
+            assert!(!show(&terminal, none, folder.path(), "text\n").unwrap());
+            assert_eq!(terminal.output(), "text\n");
+        }
     }
 }

@@ -67,18 +67,19 @@ pub fn ask(terminal: &dyn Terminal, question: &str, options: &[String]) -> Resul
     }))
 }
 
-/// Yes or no; everything but `y` is no.
+/// Yes or no; everything but `y` is no, and so is what was typed before it was asked.
 ///
 /// # Errors
 /// Interrupted on Ctrl-C.
 pub fn confirm(terminal: &dyn Terminal, text: &str) -> Result<bool> {
+    terminal.discard_typed();
     terminal.write(&format!("{} [y/N] ", clean(text)))?;
     let yes = matches!(terminal::menu_key(terminal, &[])?, Key::Char('y' | 'Y'));
     terminal.write(if yes { "yes\n" } else { "no\n" })?;
     Ok(yes)
 }
 
-/// One of several, by its key. Enter takes the default, if there is one: not for approvals.
+/// One of several, by its key; one typed before it was asked is none. Enter takes the default, if there is one: not for approvals.
 /// `None` on Escape or end of input.
 ///
 /// # Errors
@@ -95,6 +96,7 @@ pub fn choose(
         let mark = if default == Some(*key) { " (Enter)" } else { "" };
         menu.push_str(&format!("    {}  {}{mark}\n", paint.bold(&key.to_string()), clean(text)));
     }
+    terminal.discard_typed();
     loop {
         terminal.write(&menu)?;
         match terminal::menu_key(terminal, &[])? {
@@ -141,6 +143,9 @@ mod tests {
         {
             assert_eq!(confirm(&Scripted::new(keys), "Delete it?").unwrap(), yes, "{keys:?}");
         }
+        let terminal = Scripted::new("y");
+        confirm(&terminal, "Delete it?").unwrap();
+        assert_eq!(*terminal.discarded.borrow(), 1, "what was typed before");
         let error = confirm(&Scripted::new("\x03"), "Delete it?").unwrap_err();
         assert_eq!(kind_of(&error), Kind::Interrupted);
     }

@@ -5,7 +5,7 @@ use std::process::Command;
 use rexpect::session::{PtySession, spawn_command};
 
 use super::*;
-use crate::gate::{Document, Draft, Editor, Gate};
+use crate::gate::{Document, Draft, Editor, Gate, Pagers};
 use crate::stage::Stage;
 
 /// A file whose presence makes [`program`] more than an empty test; it holds the editor.
@@ -39,14 +39,14 @@ fn program() {
         critic_said: None,
         critic_next: true,
         diffstat: None,
-        full_diff: &|| Ok(String::new()),
+        full_diff: &|_| Ok(String::new()),
         earlier: &[],
         note: None,
     };
     let gate = Gate {
         terminal: &Tty::new(false),
         editor: &editor,
-        pager: "",
+        pagers: &Pagers::default(),
         comment_prefix: ">>> ",
         scratch: &cwd,
         call: &|_| {},

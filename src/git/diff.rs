@@ -31,7 +31,8 @@ impl DiffStyle {
 }
 
 impl Git {
-    /// The difference of two commits or trees; no path means all.
+    /// The difference of two commits or trees; no path means all. With `color` as the user wants a
+    /// difference that is paged (`color.diff`, `color.pager`), and where `TERM` is no dumb one.
     ///
     /// # Errors
     /// Git fails.
@@ -43,9 +44,12 @@ impl Git {
         style: DiffStyle,
         color: bool,
     ) -> Result<String> {
-        let color = if color { "--color=always" } else { "--color=never" };
         let one = |paths: &[S]| -> Result<String> {
-            let diff = self.read(["diff", "--no-ext-diff", "--no-textconv", color, style.flag()]);
+            let diff = self.read(["diff", "--no-ext-diff", "--no-textconv", style.flag()]);
+            let diff = match color {
+                true => diff.env("GIT_PAGER_IN_USE", "true"),
+                false => diff.arg("--color=never"),
+            };
             let diff = diff.args([from.as_str(), to.as_str(), "--"]);
             Ok(diff.args(paths.iter().map(AsRef::as_ref)).checked()?.text())
         };
@@ -107,7 +111,7 @@ mod tests {
     fn people_see_new_files_too() {
         let repo = Repo::with_commit();
         repo.run(&["config", "diff.external", "false"]);
-        let git = repo.git();
+        let git = repo.git().with_env(vec![("TERM".into(), "xterm".into())]);
         let from = repo.head();
         repo.file("README.md", "changed\n");
         repo.file("a b", "new\n");
@@ -119,6 +123,10 @@ mod tests {
         assert_eq!(names, "M\tREADME.md\nA\ta b\n");
         assert!(show(&["a b"], DiffStyle::Patch, false).ends_with("@@ -0,0 +1 @@\n+new\n"));
         assert!(show(&["a b"], DiffStyle::Patch, true).contains("\u{1b}["));
+        repo.run(&["config", "color.diff.new", "yellow"]);
+        assert!(show(&["a b"], DiffStyle::Patch, true).contains("\u{1b}[33m+"));
+        repo.run(&["config", "color.diff", "false"]);
+        assert!(!show(&["a b"], DiffStyle::Patch, true).contains("\u{1b}["));
         assert!(show(&["a b"], DiffStyle::Stat, false).contains("1 file changed"));
         let to = repo.commit_all("second");
         let one = git.diff_text(&from, &to, &["a b"], DiffStyle::NameStatus, false).unwrap();

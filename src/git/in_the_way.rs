@@ -12,8 +12,8 @@ use crate::error::Error;
 const NAMED_PATHS: usize = 10;
 
 impl Git {
-    /// Untracked or ignored files that lie where `target` has other content than HEAD, so that
-    /// going there would overwrite them.
+    /// Files that lie where `target` has other content than HEAD and that git would overwrite
+    /// without a word: untracked and ignored ones, and changes that it does not list.
     ///
     /// # Errors
     /// Git fails.
@@ -25,12 +25,26 @@ impl Git {
         let diff = self.read(["diff-tree", "-r", "-z", "--no-renames", "--name-only"]);
         let diff = diff.args(["--diff-filter=d", from.as_str(), target.as_str()]);
         let written: Vec<String> = nul_texts(&diff.checked()?.stdout).collect();
-        self.in_the_way(&written)
+        let mut found = self.in_the_way(&written)?;
+        found.extend(self.hidden_in_the_way(&from, target)?);
+        Ok(found)
+    }
+
+    /// Changes that git does not list, where `target` has other content than `from`, or none.
+    fn hidden_in_the_way(&self, from: &Oid, target: &Oid) -> Result<Vec<String>> {
+        if self.hidden_edits::<&str>(&[])?.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.hidden_among(&self.changed_paths(from, target)?)
     }
 
     pub(super) fn refuse_overwriting(&self, target: &Oid) -> Result<()> {
         let paths = self.overwritten_by(target)?;
-        if paths.is_empty() { Ok(()) } else { Err(overwriting(&paths).into()) }
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let hidden = self.hidden_among(&paths)?;
+        Err(if hidden.is_empty() { overwriting(&paths) } else { hiding(&hidden) }.into())
     }
 
     /// As [`Git::in_the_way`] for paths whose own files may be overwritten.
@@ -94,11 +108,32 @@ impl Git {
 }
 
 pub(super) fn overwriting(paths: &[String]) -> Error {
+    Error::repository(format!("untracked files would be overwritten: {}", named(paths)))
+        .hint("move them away or commit them first")
+}
+
+/// As [`overwriting`], of changes that `git status` does not list.
+pub(super) fn hiding(paths: &[String]) -> Error {
+    let error = format!(
+        "your uncommitted changes would be overwritten: {} (git status does not list them)",
+        named(paths)
+    );
+    Error::repository(error).hint(listed_again(paths)).hint("commit or move them, then again")
+}
+
+/// How a person gets git to list changes that it does not.
+pub fn listed_again(paths: &[String]) -> String {
+    let first = paths.first().map_or("PATH", String::as_str);
+    format!(
+        "let git list them: git update-index --no-skip-worktree -- {first}; git update-index \
+         --no-assume-unchanged -- {first}"
+    )
+}
+
+fn named(paths: &[String]) -> String {
     let named = paths.iter().take(NAMED_PATHS).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = paths.len().saturating_sub(NAMED_PATHS);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Error::repository(format!("untracked files would be overwritten: {named}{more}"))
-        .hint("move them away or commit them first")
+    if more > 0 { format!("{named} and {more} more") } else { named }
 }
 
 #[cfg(test)]

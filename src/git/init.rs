@@ -23,6 +23,7 @@ impl Git {
             explicit: false,
             env: Vec::new(),
             children: None,
+            marks: super::hidden::Marks::default(),
         };
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;
         let git = future.at(path)?;

@@ -74,6 +74,8 @@ impl Git {
     /// # Errors
     /// Anything but a conflict and a hook's refusal: changes in the way, a failed signature.
     pub fn merge_no_ff(&self, theirs: &Oid, message: &str, signoff: bool) -> Result<MergeOutcome> {
+        // Where git cannot begin, it resets: that takes changes along that it does not list.
+        self.refuse_overwriting(theirs)?;
         let with = WithMessage::new(message)?;
         let before = self.resolve("HEAD")?;
         let mut merge = self

@@ -20,6 +20,7 @@ mod commit;
 mod diff;
 mod fallback;
 mod files;
+mod hidden;
 mod hooks;
 mod in_the_way;
 mod init;
@@ -47,7 +48,9 @@ pub use also_read::AlsoRead;
 pub use commit::{CommitOptions, CommitOutcome};
 pub use diff::DiffStyle;
 pub use files::TreeFile;
+pub use hidden::Hidden;
 pub use hooks::HookChange;
+pub use in_the_way::listed_again;
 pub use merge::{MergeOutcome, MergedTree};
 pub use name::{Oid, RefName};
 pub use output::Output;
@@ -72,6 +75,8 @@ pub struct Git {
     explicit: bool,
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
+    /// Which files are marked so that `git status` does not list their changes.
+    marks: hidden::Marks,
 }
 
 impl Git {
@@ -93,7 +98,15 @@ impl Git {
         let found = locate::locate(cwd, &env, locate::CallersGitDir::Honoured)?;
         let explicit = !is_found_from(&found.top, &found.git_dir);
         let locate::Located { top, git_dir, common_dir } = found;
-        Ok(Self { top, git_dir, common_dir, explicit, env, children: None })
+        Ok(Self {
+            top,
+            git_dir,
+            common_dir,
+            explicit,
+            env,
+            children: None,
+            marks: hidden::Marks::default(),
+        })
     }
 
     /// The same repository seen from another of its working trees.
@@ -115,7 +128,15 @@ impl Git {
         }
         let locate::Located { top, git_dir, common_dir } = found;
         let (env, children) = (self.env.clone(), self.children.clone());
-        Ok(Self { top, git_dir, common_dir, explicit: false, env, children })
+        Ok(Self {
+            top,
+            git_dir,
+            common_dir,
+            explicit: false,
+            env,
+            children,
+            marks: hidden::Marks::default(),
+        })
     }
 
     /// Adds variables to the environment of every child.

@@ -65,12 +65,34 @@ impl Git {
         Ok(seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)))
     }
 
-    /// The user's pager, a shell command; `cat` where there is to be none.
+    /// The user's pager for texts, a shell command, by git's own order: `GIT_PAGER`, `core.pager`,
+    /// `PAGER`, `less`. `cat` where there is to be none.
     ///
     /// # Errors
     /// Git cannot be started.
     pub fn pager(&self) -> Result<String> {
-        let output = self.read(["var", "GIT_PAGER"]).output()?;
+        self.pager_with(None)
+    }
+
+    /// The user's pager for differences: as [`Git::pager`], but `pager.diff` stands for `core.pager`
+    /// where it names a command, and `false` there is none at all.
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn diff_pager(&self) -> Result<String> {
+        let own = self.config_get("pager.diff")?;
+        match own.as_deref().map(|own| own.trim().to_lowercase()).as_deref() {
+            Some("" | "0" | "false" | "no" | "off") => Ok("cat".to_owned()),
+            None | Some("1" | "true" | "yes" | "on") => self.pager(),
+            Some(_) => self.pager_with(own.as_deref()),
+        }
+    }
+
+    fn pager_with(&self, configured: Option<&str>) -> Result<String> {
+        let configured = configured.map(|command| format!("core.pager={command}"));
+        let options = configured.iter().flat_map(|setting| ["-c", setting.as_str()]);
+        // Behind `--no-pager` every answer would be `cat`; what is no terminal is never paged.
+        let output = self.read(options.chain(["--paginate", "var", "GIT_PAGER"])).output()?;
         Ok(if output.success() { output.text().trim().to_owned() } else { "cat".to_owned() })
     }
 
@@ -142,6 +164,18 @@ mod tests {
         assert_eq!(git.config_get("cowork.model").unwrap().as_deref(), Some("m"));
         assert_eq!(git.config_get("cowork.nope").unwrap(), None);
         assert!(git.config_get("nonsense").is_err());
+    }
+
+    #[test]
+    fn the_pager_is_found_as_git_finds_it() {
+        let repo = Repo::with_commit();
+        let unset = |name: &str| (name.into(), std::ffi::OsString::new());
+        // What an empty variable says is "none": so is what a test runs in.
+        assert_eq!(repo.git().with_env(vec![unset("GIT_PAGER")]).pager().unwrap(), "cat");
+        let with = |value: &str| repo.git().with_env(vec![("GIT_PAGER".into(), value.into())]);
+        assert_eq!(with("less -S").pager().unwrap(), "less -S");
+        repo.run(&["config", "pager.diff", "delta --dark"]);
+        assert_eq!(with("less -S").diff_pager().unwrap(), "less -S");
     }
 
     #[test]

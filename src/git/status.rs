@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use super::Git;
 use super::output::nul_texts;
 use super::spawn::chunks;
+use super::{Git, Hidden};
 use crate::error::Error;
 
 /// How a path differs.
@@ -49,11 +49,13 @@ pub struct StatusEntry {
     pub kind: StatusKind,
     /// It is a submodule.
     pub submodule: bool,
+    /// Why `git status` itself does not list it; `None` where it does.
+    pub hidden: Option<Hidden>,
 }
 
 impl Git {
-    /// Every path whose index or working tree differs from HEAD, and every untracked file that
-    /// is not ignored. Renames are a deletion and an addition.
+    /// Every path whose index or working tree differs from HEAD, files that are marked to hide that
+    /// included ([`Hidden`]), and every untracked file that is not ignored. Renames are a deletion and an addition.
     ///
     /// # Errors
     /// Git fails.
@@ -72,8 +74,15 @@ impl Git {
         if let [paths] = chunks(paths).as_slice() {
             status = status.args(paths.iter().map(AsRef::as_ref));
         }
-        let output = status.checked()?;
-        nul_texts(&output.stdout).filter_map(|line| status_entry(&line).transpose()).collect()
+        let mut entries = parse_status(&status.checked()?.stdout)?;
+        let hidden = self.hidden_edits(paths)?;
+        if !hidden.is_empty() {
+            // What is staged of a marked file is listed, but not what is on the disk.
+            entries.retain(|entry| hidden.iter().all(|other| other.path != entry.path));
+            entries.extend(hidden);
+            entries.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        Ok(entries)
     }
 
     /// Those of the paths that the index has. None given means every tracked path.
@@ -133,6 +142,11 @@ impl Git {
     }
 }
 
+/// What `git status --porcelain=v2 -z` says.
+pub(super) fn parse_status(output: &[u8]) -> Result<Vec<StatusEntry>> {
+    nul_texts(output).filter_map(|line| status_entry(&line).transpose()).collect()
+}
+
 fn status_entry(line: &str) -> Result<Option<StatusEntry>> {
     let broken = || Error::repository(format!("git status said something unknown: {line:?}"));
     let field = |count: usize| line.splitn(count, ' ').nth(count - 1).ok_or_else(broken);
@@ -149,7 +163,7 @@ fn status_entry(line: &str) -> Result<Option<StatusEntry>> {
         _ => return Err(broken().into()),
     };
     let submodule = submodule && !matches!(kind, StatusKind::Untracked);
-    Ok(Some(StatusEntry { path: path.to_owned(), kind, submodule }))
+    Ok(Some(StatusEntry { path: path.to_owned(), kind, submodule, hidden: None }))
 }
 
 fn change_of(letter: char) -> Option<Change> {

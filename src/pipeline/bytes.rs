@@ -23,6 +23,18 @@ impl Pipeline<'_> {
         to: &Oid,
         style: DiffStyle,
     ) -> anyhow::Result<String> {
+        self.shown_diff_in(spec, from, to, style, false)
+    }
+
+    /// The same, in git's colours where `color` says so.
+    pub(super) fn shown_diff_in(
+        &self,
+        spec: &StageSpec,
+        from: &Oid,
+        to: &Oid,
+        style: DiffStyle,
+        color: bool,
+    ) -> anyhow::Result<String> {
         let git = self.env.git;
         let paths = match spec.approves {
             Approves::Artifacts => self.document_paths(spec),
@@ -35,7 +47,7 @@ impl Pipeline<'_> {
         if paths.is_empty() {
             Ok(String::new())
         } else {
-            git.diff_text(from, to, &paths, style, false)
+            git.diff_text(from, to, &paths, style, color)
         }
     }
 
@@ -54,7 +66,9 @@ impl Pipeline<'_> {
         let ours = self.code_since_start(&self.session.tip)?;
         let written = self.env.workspace.written_paths();
         let protected = self.env.state.protected()?;
-        let edited = self.env.git.status()?.into_iter().map(|entry| entry.path).filter(|path| {
+        // What git is told not to see is to stay out of commits.
+        let listed = self.env.git.status()?.into_iter().filter(|entry| entry.hidden.is_none());
+        let edited = listed.map(|entry| entry.path).filter(|path| {
             ours.contains(path)
                 && !written.contains(path)
                 && !protected.iter().any(|entry| entry.path == *path)

@@ -129,13 +129,12 @@ impl Leaving {
         let goes_on = format!("go on; everything is kept as attempt {}", self.attempt);
         let answers =
             [('g', goes_on.as_str()), ('d', "see what would leave the branch"), ('c', "cancel")];
-        terminal.discard_typed();
         loop {
             match choose(terminal, "Go on all the same?", &answers, Some('c'))? {
                 Some('g') => return Ok(true),
                 Some('d') => {
                     let text = clean(&self.diff(git)?);
-                    page(terminal, &git.pager()?, git.top(), &text)?;
+                    page(terminal, &git.diff_pager()?, git.top(), &text)?;
                 }
                 _ => return Ok(false),
             }

@@ -329,7 +329,7 @@ impl Pipeline<'_> {
         let report = self.report(spec, progress)?;
         let from = self.before_stage();
         let tree = self.recorder().tree(&self.session.tip)?;
-        let full = || self.shown_diff(spec, &from, &tree, DiffStyle::Patch);
+        let full = |color| self.shown_diff_in(spec, &from, &tree, DiffStyle::Patch, color);
         let diffstat = match spec.approves {
             Approves::Tree => Some(self.shown_diff(spec, &from, &tree, DiffStyle::Stat)?),
             Approves::Artifacts => None,

@@ -22,6 +22,8 @@ impl Pipeline<'_> {
         let theirs = |path: &String| !path.starts_with(".cowork/") && !written.contains(path);
         let dirty = self.env.git.status()?.into_iter().map(|entry| entry.path);
         self.env.workspace.protect(dirty.filter(theirs));
+        // What git is told to skip is in no commit, whatever is done to it.
+        self.env.workspace.protect(self.env.git.skipped_files()?.into_iter().filter(theirs));
         // What git ignores is in no commit: nothing could bring it back.
         self.env.workspace.protect(self.env.git.ignored_files()?.into_iter().filter(theirs));
         Ok(())
@@ -152,6 +154,8 @@ impl Pipeline<'_> {
                 return Err(error);
             }
         };
+        // What git is told not to see would be in no commit.
+        self.env.git.unmark(paths)?;
         for path in paths {
             workspace.allow(path);
         }

@@ -2,7 +2,7 @@
 
 use super::{DraftEnding, DraftNotes, Recorder, point};
 use crate::error::Error;
-use crate::git::{Oid, RefTransaction, StatusKind};
+use crate::git::{Oid, RefTransaction, StatusKind, listed_again};
 use crate::session::{Message, RefNames, Verdict, attempts, key};
 use crate::stage::Stage;
 
@@ -86,8 +86,10 @@ impl Recorder<'_> {
         let ours = self.changes()?;
         let moves = self.git.changed_paths(tip, target)?;
         let mut lost: Vec<String> = self.git.overwritten_by(target)?;
-        let edited = self.git.status()?.into_iter().map(|entry| entry.path);
-        lost.extend(edited.filter(|path| moves.contains(path)));
+        let edited = self.git.status()?.into_iter().filter(|entry| moves.contains(&entry.path));
+        let (unlisted, edited): (Vec<_>, Vec<_>) = edited.partition(|entry| entry.hidden.is_some());
+        let unlisted: Vec<String> = unlisted.into_iter().map(|entry| entry.path).collect();
+        lost.extend(edited.into_iter().map(|entry| entry.path).chain(unlisted.iter().cloned()));
         lost.retain(|path| !ours.contains(path));
         lost.sort();
         lost.dedup();
@@ -96,9 +98,9 @@ impl Recorder<'_> {
         }
         let lost = lost.join(", ");
         let message = format!("going back would overwrite your uncommitted work: {lost}");
-        Err(Error::repository(message)
-            .hint("commit, stash or move these files, then the same command again")
-            .into())
+        let error = Error::repository(message);
+        let error = if unlisted.is_empty() { error } else { error.hint(listed_again(&unlisted)) };
+        Err(error.hint("commit, stash or move these files, then the same command again").into())
     }
 
     /// Moves branch, index and working tree from `tip` back to `target`. The tip must have been

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::git::{AlsoRead, Git, StatusEntry};
+use crate::git::{AlsoRead, Git, Hidden, StatusEntry};
 use crate::session::SessionName;
 use crate::workspace::{ActedOn, Tracking, Workspace};
 
@@ -45,7 +45,9 @@ pub fn collect(
         }
     };
     let places: Vec<&str> = written.iter().chain(&dirs).map(String::as_str).collect();
-    let mut paths: BTreeSet<String> = uncommitted(git, &places)?.filter(ours).collect();
+    // A file that is marked to be skipped is in no commit, whoever wrote it.
+    let takes = uncommitted(git, &places)?.filter(|entry| entry.hidden != Some(Hidden::Skipped));
+    let mut paths: BTreeSet<String> = takes.map(|entry| entry.path).filter(ours).collect();
     // People may ignore `.cowork`; a session's own files are recorded all the same.
     for dir in &dirs {
         session_files(git.top(), dir, &mut paths)?;
@@ -55,9 +57,12 @@ pub fn collect(
 
 /// Paths that differ from HEAD, of these files and folders; of all, when none is given. A submodule
 /// or a nested repository is somebody else's history.
-fn uncommitted(git: &Git, places: &[&str]) -> anyhow::Result<impl Iterator<Item = String> + use<>> {
+fn uncommitted(
+    git: &Git,
+    places: &[&str],
+) -> anyhow::Result<impl Iterator<Item = StatusEntry> + use<>> {
     let own = |entry: &StatusEntry| !entry.submodule && !entry.path.ends_with('/');
-    Ok(git.status_of(places)?.into_iter().filter(own).map(|entry| entry.path))
+    Ok(git.status_of(places)?.into_iter().filter(own))
 }
 
 /// A repository, as the workspace asks for it.
@@ -65,7 +70,7 @@ pub struct Tracked(pub Git);
 
 impl Tracking for Tracked {
     fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>> {
-        Ok(uncommitted(&self.0, &[])?.collect())
+        Ok(uncommitted(&self.0, &[])?.map(|entry| entry.path).collect())
     }
 
     fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool> {

@@ -72,6 +72,8 @@ mod next;
 #[cfg(unix)]
 mod notify;
 mod outage;
+#[cfg(unix)]
+mod pager;
 mod pipeline;
 #[cfg(unix)]
 mod pr;
@@ -98,6 +100,8 @@ mod thinking;
 mod tidy;
 mod trust;
 mod two_people;
+#[cfg(unix)]
+mod unlisted;
 mod usage;
 mod verify;
 mod yours;

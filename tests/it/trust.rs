@@ -1,7 +1,10 @@
 //! The project's configuration comes with a clone: what it may set is set by it only after
 //! `git cowork trust`, on exactly that content.
 
-use crate::support::Sandbox;
+use serde_json::json;
+
+use crate::support::todo::{self, PRD};
+use crate::support::{Reply, Sandbox, at};
 
 const FILE: &str = ".cowork/config.toml";
 
@@ -108,4 +111,110 @@ fn an_accepted_test_command_is_really_run() {
     sandbox.commit_all("configuration");
     sandbox.cowork(&["trust"]).exits(0);
     sandbox.auto(&["--stop-after", "coding"]).exits(0).says("running echo ran-the-test");
+}
+
+/// What a clone would like: nobody is asked, and there is no end to what may be spent.
+const LOOSE: &str = "[review]\ngates = []\n[limits]\ntool_turns = 900\nfeatures = [1, 40]\n\
+                     iterations = { idea = 90 }\n[stages.prd]\niterations = 90\nreview = false\n\
+                     [budget]\nrequests = 0\ntokens = 900000000\n";
+
+/// The keys of [`LOOSE`] in a clone of a repository that holds it.
+fn hostile_clone() -> Sandbox {
+    hostile_clone_in(Sandbox::new())
+}
+
+fn hostile_clone_in(mut sandbox: Sandbox) -> Sandbox {
+    sandbox.write(FILE, LOOSE);
+    sandbox.commit_all("configuration");
+    sandbox.git(&["clone", "-q", ".", "../clone"]);
+    sandbox.enter("../clone");
+    sandbox
+}
+
+#[test]
+fn a_clone_takes_no_gate_away_and_raises_no_limit_until_it_is_trusted() {
+    takes_nothing_away(&hostile_clone());
+    #[cfg(unix)]
+    if let Some(sandbox) = Sandbox::new().into_ordinary_user() {
+        takes_nothing_away(&hostile_clone_in(sandbox));
+    }
+}
+
+fn takes_nothing_away(sandbox: &Sandbox) {
+    sandbox.user_config("[budget]\nrequests = 900\ntokens = 5000000\n");
+    let waits = sandbox.wait(&["--stop-after", "idea"]).exits(3);
+    let looser = waits.stderr.lines().find(|line| line.contains("looser")).unwrap_or_default();
+    for key in [
+        "budget.requests",
+        "budget.tokens",
+        "limits.features",
+        "limits.iterations.idea",
+        "limits.tool_turns",
+        "review.gates",
+        "stages.prd.iterations",
+        "stages.prd.review",
+    ] {
+        assert!(looser.contains(key), "{key}: {}", waits.stderr);
+    }
+    assert!(looser.contains("git cowork trust"), "{looser}");
+    assert_eq!(waits.stderr.matches("looser").count(), 1, "said once: {}", waits.stderr);
+
+    let trusted = sandbox.cowork(&["trust"]).exits(0);
+    assert!(trusted.stdout.contains("review.gates = []\n"), "{}", trusted.stdout);
+    assert!(trusted.stdout.contains("budget.requests = 0\n"), "{}", trusted.stdout);
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    let rest = sandbox.cowork(&["resume", "--review", "wait", "--stop-after", "prd"]).exits(0);
+    assert!(!rest.stderr.contains("looser"), "{}", rest.stderr);
+}
+
+#[test]
+fn a_clone_spends_no_more_than_the_user_allows() {
+    let sandbox = hostile_clone();
+    sandbox.user_config("[budget]\nrequests = 1\n");
+    sandbox.auto(&["--stop-after", "idea"]).exits(4).says("budget");
+    assert_eq!(sandbox.server.requests().len(), 1);
+}
+
+#[test]
+fn a_clone_allows_no_more_drafts_than_the_user() {
+    let sandbox = hostile_clone();
+    for (iteration, why) in (1..).zip(["too long", "it names nobody", "what for?", "which file?"]) {
+        sandbox.server.on(at("prd", "critic").iteration(iteration), todo::reject(why));
+        let text = format!("{PRD}\nDraft {iteration}.\n");
+        let draft = Reply::call("save_prd_doc", json!({"content": text}));
+        if iteration > 1 {
+            sandbox.server.on(at("prd", "actor").iteration(iteration).turn(1), draft);
+        }
+    }
+    // The gate on the PRD is the user's to leave out.
+    sandbox.user_config("[review]\ngates = []\n");
+    sandbox.wait(&["--stop-after", "prd"]).exits(1);
+    assert_eq!(sandbox.server.requests_of("prd", "critic").len(), 3);
+}
+
+#[test]
+fn a_gate_the_user_named_is_open_whatever_a_trusted_file_says() {
+    let sandbox = hostile_clone();
+    sandbox.cowork(&["trust"]).exits(0);
+    sandbox.user_config("[review]\ngates = [\"idea\"]\n");
+    sandbox.wait(&["--stop-after", "idea"]).exits(3);
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    // The list is exact: the next stage has no gate.
+    sandbox.cowork(&["resume", "--review", "wait", "--stop-after", "prd"]).exits(0);
+    let elsewhere = hostile_clone();
+    elsewhere.cowork(&["trust"]).exits(0);
+    elsewhere.git(&["config", "cowork.stages.idea.review", "true"]);
+    elsewhere.wait(&["--stop-after", "idea"]).exits(3);
+}
+
+#[test]
+fn an_untrusted_file_may_add_a_gate() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[review]\ngates = []\n");
+    sandbox.write(FILE, "[review]\ngates = [\"prd\"]\n");
+    sandbox.commit_all("configuration");
+    let waits = sandbox.wait(&["--stop-after", "prd"]).exits(3);
+    assert!(!waits.stderr.contains("looser"), "{}", waits.stderr);
+    assert_eq!(sandbox.stages("main.."), ["start", "idea", "prd"]);
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Event"], ["draft"]);
 }

@@ -184,6 +184,16 @@ impl Sandbox {
         self.user = Some(NOBODY);
     }
 
+    /// What follows happens as an ordinary user; `None` where nobody is root: what follows is done
+    /// as one already.
+    #[cfg(unix)]
+    pub fn into_ordinary_user(mut self) -> Option<Self> {
+        rustix::process::geteuid().is_root().then(|| {
+            self.become_nobody();
+            self
+        })
+    }
+
     /// From now on everything inherits descriptor 9, which is `/`.
     pub fn leave_root_open(&mut self) {
         self.leaves_open = true;

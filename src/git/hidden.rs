@@ -1,0 +1,312 @@
+//! Files whose changes `git status` does not list, because their index entries say so
+//! (`git update-index --skip-worktree`, `--assume-unchanged`, `core.ignoreStat`). Some git commands
+//! write over them without a word: to us they are uncommitted like any other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::{Context as _, Result};
+
+use super::output::nul_texts;
+use super::spawn::chunks;
+use super::status::parse_status;
+use super::{Git, StatusEntry};
+
+/// Why `git status` does not list a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hidden {
+    /// `--skip-worktree`: no commit takes the file either.
+    Skipped,
+    /// `--assume-unchanged`.
+    Assumed,
+}
+
+/// Git takes off one of the two at a time; an entry may have both.
+const UNMARK: [&str; 2] = ["--no-skip-worktree", "--no-assume-unchanged"];
+
+/// Which index entries are marked, as long as the index is the same file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks(Arc<Mutex<Option<Known>>>);
+
+/// What an index file was found to hold.
+type Known = (Stamp, Arc<Marked>);
+
+/// What is remembered says nothing about which repository this is.
+impl PartialEq for Marks {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Marks {}
+
+/// Sorted by path.
+type Marked = Vec<(String, Hidden)>;
+
+/// What tells one index file from the next: git replaces it whole.
+type Stamp = (SystemTime, u64, u64);
+
+impl Git {
+    /// Files on the disk that `git status` does not list and that are not what the index has, of
+    /// these files and folders; of all, when none is given. Marked files that are not there (a sparse
+    /// checkout) cost next to nothing.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub(super) fn hidden_edits<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<StatusEntry>> {
+        let marked = self.marked()?;
+        let there = self.marked_there(&marked, paths);
+        if there.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut found = self.status_without_marks(there.keys().copied().collect())?;
+        found.retain_mut(|entry| {
+            entry.hidden = there.get(entry.path.as_str()).copied();
+            entry.hidden.is_some()
+        });
+        Ok(found)
+    }
+
+    /// Files on the disk that no commit takes as long as they are marked, changed or not.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn skipped_files(&self) -> Result<Vec<String>> {
+        let marked = self.marked()?;
+        let there = self.marked_there::<&str>(&marked, &[]).into_iter();
+        let skipped = there.filter(|(_, why)| *why == Hidden::Skipped);
+        Ok(skipped.map(|(path, _)| path.to_owned()).collect())
+    }
+
+    /// Takes the marks off these files: git lists their changes again, and commits take them.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn unmark(&self, paths: &[String]) -> Result<()> {
+        let marked = self.marked()?;
+        let there = self.marked_there(&marked, paths);
+        let names: Vec<&str> =
+            there.into_keys().filter(|path| paths.iter().any(|p| p == path)).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        UNMARK.into_iter().try_for_each(|option| {
+            let update = self.write(["update-index", option, "-z", "--stdin"]);
+            update.stdin_nul(&names).checked().map(|_| ())
+        })
+    }
+
+    /// The marked files that are on the disk, of these files and folders; of all, when none is given.
+    fn marked_there<'a, S: AsRef<str>>(
+        &self,
+        marked: &'a Marked,
+        paths: &[S],
+    ) -> BTreeMap<&'a str, Hidden> {
+        let asked = |path: &str| {
+            let below =
+                |folder: &str| path.strip_prefix(folder).is_some_and(|r| r.starts_with('/'));
+            paths.is_empty()
+                || paths
+                    .iter()
+                    .map(|p| p.as_ref().trim_end_matches('/'))
+                    .any(|p| p == path || below(p))
+        };
+        let mut missing = String::new();
+        let mut there = BTreeMap::new();
+        for (path, why) in marked.iter().filter(|(path, _)| asked(path)) {
+            let gone = !missing.is_empty() && path.starts_with(&missing);
+            if !gone && self.lies_at(path).is_some_and(|meta| !meta.is_dir()) {
+                there.insert(path.as_str(), *why);
+            } else if !gone {
+                missing = self.missing_folder(path);
+            }
+        }
+        there
+    }
+
+    /// What `git status` would say of these files if nothing were marked.
+    fn status_without_marks(&self, files: Vec<&str>) -> Result<Vec<StatusEntry>> {
+        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+        let index = scratch.path().join("index");
+        std::fs::copy(self.git_dir.join("index"), &index).context("copying the index")?;
+        for option in UNMARK {
+            let update = self.in_index(&index, ["update-index", option, "-z", "--stdin"]);
+            update.stdin_nul(&files).checked()?;
+        }
+        let status = self.read(["status", "--porcelain=v2", "-z", "--untracked-files=no"]);
+        let mut status = status.args(["--no-renames", "--"]).env("GIT_INDEX_FILE", &index);
+        if let [names] = chunks(&files).as_slice() {
+            status = status.args(*names);
+        }
+        parse_status(&status.checked()?.stdout)
+    }
+
+    /// The marked entries of the index.
+    fn marked(&self) -> Result<Arc<Marked>> {
+        let Some(stamp) = self.index_stamp() else { return Ok(Arc::default()) };
+        let mut known = self.marks.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, marked)) = known.as_ref().filter(|(of, _)| *of == stamp) {
+            return Ok(Arc::clone(marked));
+        }
+        // `H path`; in lower case when assumed unchanged, `S` when skipped.
+        let list = self.read(["ls-files", "-v", "-z"]).checked()?;
+        let mut marked: Marked = nul_texts(&list.stdout)
+            .filter_map(|line| {
+                let (mark, path) = line.split_once(' ')?;
+                let why = match mark {
+                    "S" | "s" => Hidden::Skipped,
+                    mark if mark.starts_with(|c: char| c.is_ascii_lowercase()) => Hidden::Assumed,
+                    _ => return None,
+                };
+                Some((path.to_owned(), why))
+            })
+            .collect();
+        marked.sort_by(|(a, _), (b, _)| a.cmp(b));
+        marked.dedup_by(|(a, _), (b, _)| a == b);
+        let marked = Arc::new(marked);
+        *known = Some((stamp, Arc::clone(&marked)));
+        Ok(marked)
+    }
+
+    fn index_stamp(&self) -> Option<Stamp> {
+        let meta = std::fs::metadata(self.git_dir.join("index")).ok()?;
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(&meta);
+        #[cfg(not(unix))]
+        let number = 0;
+        Some((meta.modified().ok()?, meta.len(), number))
+    }
+
+    /// The outermost folder above a missing file that is missing, too, with a `/`; else empty.
+    fn missing_folder(&self, path: &str) -> String {
+        let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+        let missing = folders.find(|folder| self.lies_at(folder).is_none());
+        missing.map(|folder| format!("{folder}/")).unwrap_or_default()
+    }
+
+    /// Of the paths that are about to be written or removed, those with changes that git does not
+    /// list.
+    pub(super) fn hidden_among(&self, paths: &[String]) -> Result<Vec<String>> {
+        let changed: BTreeSet<&String> = paths.iter().collect();
+        let hidden = self.hidden_edits::<&str>(&[])?.into_iter().map(|entry| entry.path);
+        Ok(hidden.filter(|path| changed.contains(path)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::super::{Change, StatusKind};
+    use super::*;
+    use crate::error::{Kind, hints_of, kind_of};
+
+    const MARKS: [(&str, Hidden); 2] =
+        [("--skip-worktree", Hidden::Skipped), ("--assume-unchanged", Hidden::Assumed)];
+
+    /// A repository with `a` (1, then 2) and `dir/b`, where `a` is marked and edited.
+    fn marked(mark: &str) -> (Repo, super::super::Oid) {
+        let repo = Repo::with_commit();
+        repo.file("a", "1\n");
+        repo.file("dir/b", "1\n");
+        let first = repo.commit_all("first");
+        repo.file("a", "2\n");
+        repo.commit_all("second");
+        repo.run(&["update-index", mark, "a"]);
+        repo.file("a", "mine\n");
+        (repo, first)
+    }
+
+    #[test]
+    fn what_git_does_not_list_is_uncommitted_all_the_same() {
+        for (mark, why) in MARKS {
+            let (repo, _) = marked(mark);
+            let git = repo.git();
+            assert_eq!(repo.run(&["status", "--short"]), "");
+            for paths in [&[][..], &["a"]] {
+                let status = git.status_of(paths).unwrap();
+                let [entry] = status.as_slice() else { panic!("{mark}: {status:?}") };
+                assert_eq!((entry.path.as_str(), entry.hidden), ("a", Some(why)));
+                let unstaged =
+                    StatusKind::Tracked { staged: Change::None, unstaged: Change::Modified };
+                assert_eq!(entry.kind, unstaged);
+            }
+            assert!(git.is_uncommitted("a").unwrap());
+            assert!(git.status_of(&["dir"]).unwrap().is_empty());
+            // Only bytes that differ count, and a newer mark is seen at once.
+            repo.file("a", "2\n");
+            repo.file("dir/b", "mine\n");
+            assert_eq!(git.status().unwrap()[0].hidden, None);
+            repo.run(&["update-index", mark, "dir/b"]);
+            assert_eq!(git.status_of(&["dir"]).unwrap()[0].hidden, Some(why));
+            assert_eq!(git.status().unwrap().len(), 1);
+            std::fs::remove_dir_all(repo.path("dir")).unwrap();
+            assert!(git.status().unwrap().is_empty(), "there are no bytes to lose");
+            repo.file("a", "mine\n");
+            git.unmark(&["a".to_owned(), "README.md".to_owned()]).unwrap();
+            assert_eq!(repo.run(&["status", "--short", "a"]), " M a");
+            assert!(git.skipped_files().unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn no_move_and_no_merge_writes_over_what_git_does_not_list() {
+        for (mark, _) in MARKS {
+            let (repo, first) = marked(mark);
+            let git = repo.git();
+            let second = repo.head();
+            repo.run(&["branch", "side", first.as_str()]);
+            assert_eq!(git.overwritten_by(&first).unwrap(), ["a"]);
+            for result in [
+                git.move_branch(&first),
+                git.switch("side"),
+                git.switch_new("new", &first),
+                git.detach(&first),
+                git.merge_no_ff(&first, "m", false).map(|_| ()),
+            ] {
+                let error = result.unwrap_err();
+                assert_eq!(kind_of(&error), Kind::Repository);
+                assert!(error.to_string().contains("would be overwritten: a"), "{error}");
+                assert!(hints_of(&error)[0].contains("--no-skip-worktree -- a"), "{error}");
+            }
+            assert_eq!(
+                (repo.head(), repo.text("a").as_deref()),
+                (second, Some("mine\n")),
+                "{mark}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_merge_that_git_cannot_begin_resets_nothing() {
+        let (repo, first) = marked("--assume-unchanged");
+        repo.run(&["update-index", "--no-assume-unchanged", "a"]);
+        repo.file("a", "2\n");
+        repo.run(&["switch", "-q", "-c", "side"]);
+        repo.file("new", "theirs");
+        let side = repo.commit_all("side");
+        repo.run(&["switch", "-q", "main"]);
+        repo.run(&["update-index", "--assume-unchanged", "a"]);
+        repo.file("a", "mine\n");
+        repo.file("new", "untracked, where the merge writes");
+        assert!(repo.git().merge_no_ff(&side, "m", false).is_err());
+        assert_eq!(repo.text("a").as_deref(), Some("mine\n"));
+        assert_ne!(repo.head(), first);
+    }
+
+    #[test]
+    fn a_sparse_checkout_hides_nothing() {
+        let repo = Repo::with_commit();
+        for name in ["in/a", "out/deep/b", "out/deep/c", "out/d"] {
+            repo.file(name, "1\n");
+        }
+        repo.commit_all("files");
+        repo.run(&["sparse-checkout", "set", "in"]);
+        let git = repo.git();
+        assert!(repo.text("out/d").is_none());
+        assert!(git.status().unwrap().is_empty());
+        assert!(git.skipped_files().unwrap().is_empty());
+        repo.file("in/a", "2\n");
+        assert_eq!(git.status().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,185 @@
+//! Long texts at a gate go through the person's own pager, as git would choose it.
+
+use std::sync::mpsc::channel;
+
+use serde_json::json;
+
+use crate::support::pty::Terminal;
+use crate::support::todo::{IDEA, code_of, file_of};
+use crate::support::{Reply, Sandbox, at};
+
+const NEW: [&str; 6] =
+    ["new", "-n", "todo", "a todo list for the terminal", "--stop-after", "idea"];
+
+/// The last line of the menu: from here on keys are read.
+const ASKED: &str = "stop for now";
+
+/// A repository where the idea is longer than any screen, and where nothing says which pager.
+fn long_idea() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set_env("GIT_PAGER", "");
+    let lines: String = (1..=300).map(|n| format!("- line {n:03}\n")).collect();
+    let idea = format!("{IDEA}\n{lines}");
+    sandbox
+        .server
+        .on(at("idea", "actor").turn(1), Reply::call("save_idea", json!({"content": idea})));
+    sandbox
+}
+
+fn at_the_gate(sandbox: &Sandbox) -> Terminal {
+    let mut terminal = sandbox.terminal(&NEW);
+    terminal.sees("Your decision");
+    terminal.sees(ASKED);
+    terminal
+}
+
+/// Whether there is a `less` to test with.
+#[expect(clippy::print_stdout, reason = "whoever reads the run must know what it did not show")]
+fn has_less(sandbox: &Sandbox) -> bool {
+    let has = sandbox.command("less").arg("--version").output().is_ok_and(|o| o.status.success());
+    if !has {
+        println!("SKIPPED: there is no less here");
+    }
+    has
+}
+
+/// Ends what stands at a gate.
+fn leaves(mut terminal: Terminal) {
+    terminal.sees(ASKED);
+    terminal.types("q");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 3, "{rest}");
+}
+
+#[test]
+fn less_is_opened_and_its_q_ends_only_itself() {
+    let sandbox = long_idea();
+    if !has_less(&sandbox) {
+        return;
+    }
+    let mut terminal = at_the_gate(&sandbox);
+    for key in ["v", "d"] {
+        terminal.types(key);
+        terminal.sees("Technical");
+        let top = terminal.sees(":");
+        assert!(!top.contains("line 100"), "{key}: not paged: {top}");
+        // It has the keyboard: end of the text, an interrupt that is its own, and its way out.
+        terminal.types("G");
+        terminal.sees("line 300");
+        terminal.sees("(END)");
+        terminal.control('c');
+        terminal.sees("(END)");
+        terminal.types("q");
+        terminal.sees("Your decision");
+        terminal.sees(ASKED);
+    }
+    terminal.types("p");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 0, "{rest}");
+    assert_eq!(sandbox.trailers(&sandbox.stage_commit("idea"))["Cowork-Review"], ["passed"]);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn the_pager_and_its_arguments_are_what_git_would_take() {
+    let mut sandbox = long_idea();
+    if !has_less(&sandbox) {
+        return;
+    }
+    sandbox.set_env("PAGER", "cat");
+    sandbox.git(&["config", "core.pager", "less -S +G"]);
+    let mut terminal = at_the_gate(&sandbox);
+    terminal.types("v");
+    let shown = terminal.sees("line 300");
+    assert!(!shown.contains("line 100"), "not the pager of core.pager: {shown}");
+    terminal.types("q");
+    terminal.sees("Your decision");
+    leaves(terminal);
+}
+
+#[test]
+fn no_pager_is_none() {
+    // An empty GIT_PAGER needs a shell: an empty value removes a variable here.
+    let empty = long_idea();
+    let program = env!("CARGO_BIN_EXE_git-cowork");
+    empty.executable(
+        &empty.root().join("bin/git-cowork"),
+        &format!("GIT_PAGER= exec '{program}' \"$@\""),
+    );
+    empty.git(&["config", "core.pager", "touch was-paged"]);
+    let mut cat = long_idea();
+    cat.set_env("PAGER", "cat");
+    let asked = long_idea();
+    asked.git(&["config", "core.pager", "touch was-paged"]);
+    asked.git(&["config", "pager.diff", "false"]);
+    for (sandbox, key) in [(empty, "v"), (cat, "V"), (asked, "d")] {
+        let mut terminal = sandbox.git_terminal(&NEW);
+        terminal.sees(ASKED);
+        terminal.types(key);
+        terminal.sees("line 300");
+        terminal.sees("Your decision");
+        terminal.types("q");
+        let (code, rest) = terminal.ends();
+        assert_eq!(code, 3, "{rest}");
+        assert!(!sandbox.exists("was-paged"));
+    }
+}
+
+#[test]
+fn a_pager_that_is_not_there_hides_nothing() {
+    let sandbox = long_idea();
+    sandbox.git(&["config", "core.pager", "no-such-pager --x"]);
+    let mut terminal = at_the_gate(&sandbox);
+    terminal.types("v");
+    terminal.sees("the pager 'no-such-pager --x' cannot be run");
+    terminal.sees("line 300");
+    terminal.sees("Your decision");
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+}
+
+#[test]
+fn a_difference_has_the_users_colours_and_pager_and_no_colour_of_a_model() {
+    let mut sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    sandbox.set_env("GIT_PAGER", "");
+    sandbox.git(&["config", "color.diff.new", "yellow"]);
+    sandbox.git(&["config", "core.pager", "touch was-paged"]);
+    sandbox.git(&["config", "pager.diff", "cat >../diff"]);
+    let code = format!("{}echo \u{1b}[8mhidden\u{1b}[2J\n", code_of("TASK-001"));
+    let write = json!({"path": file_of("TASK-001"), "content": code});
+    let done = json!({"task_id": "TASK-001", "new_status": "completed"});
+    let work = Reply::call("write_file", write).and("update_task_status", done);
+    sandbox.server.on(at("coding", "actor").task("TASK-001").turn(1), work);
+    let mut terminal = sandbox.terminal(&["resume", "--color", "always"]);
+    terminal.sees(ASKED);
+    terminal.types("d");
+    terminal.sees(ASKED);
+    terminal.types("q");
+    assert_eq!(terminal.ends().0, 3);
+    let diff = std::fs::read_to_string(sandbox.root().join("diff")).unwrap();
+    assert!(diff.contains("\u{1b}[33m+"), "{diff:?}");
+    assert!(diff.contains("echo hidden\u{1b}[m"), "{diff:?}");
+    assert!(!diff.contains("\u{1b}[8m") && !diff.contains("\u{1b}[2J"), "{diff:?}");
+    assert!(!sandbox.exists("was-paged"));
+}
+
+#[test]
+fn what_is_typed_before_the_gate_is_there_does_not_answer_it() {
+    let sandbox = Sandbox::new();
+    let (asks, asked) = channel::<()>();
+    let (typed, has_typed) = channel::<()>();
+    let (asks, has_typed) = (std::sync::Mutex::new(asks), std::sync::Mutex::new(has_typed));
+    sandbox.server.on_with(at("idea", "actor").turn(2), move |_| {
+        asks.lock().ok()?.send(()).ok()?;
+        has_typed.lock().ok()?.recv().ok()?;
+        None
+    });
+    let mut terminal = sandbox.terminal(&NEW);
+    asked.recv().unwrap();
+    terminal.types("p");
+    terminal.types("p\r");
+    typed.send(()).unwrap();
+    leaves(terminal);
+    assert!(sandbox.tags().is_empty());
+}
