@@ -10,6 +10,8 @@ use crate::error::says_disk_full;
 pub struct Output {
     /// Exit code; `None` when a signal ended it.
     pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
     /// Its standard output.
     pub stdout: Vec<u8>,
     /// Its standard error, with the output of hooks.
@@ -20,6 +22,11 @@ impl Output {
     /// Exit code 0.
     pub fn success(&self) -> bool {
         self.code == Some(0)
+    }
+
+    /// A signal ended it, whatever it has done by then.
+    pub fn killed(&self) -> bool {
+        self.signal.is_some()
     }
 
     /// Standard output as text, undecodable bytes replaced.
@@ -41,9 +48,20 @@ impl Output {
         match (lines.is_empty(), self.code) {
             (false, _) => lines.join("; "),
             (true, Some(code)) => format!("exit {code}"),
-            (true, None) => "ended by a signal".to_owned(),
+            (true, None) => format!("signal {}", self.signal.unwrap_or_default()),
         }
     }
+}
+
+/// The signal that ended a process.
+#[cfg(unix)]
+pub(super) fn signal_of(status: std::process::ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+pub(super) fn signal_of(_status: std::process::ExitStatus) -> Option<i32> {
+    None
 }
 
 /// Bytes as text, undecodable ones replaced.
