@@ -70,20 +70,14 @@ impl Git {
         })
     }
 
-    /// The lock files that a child of ours could have made.
+    /// The lock files that a child of ours could have made: in the git directory, of the session's
+    /// references, and of the branch HEAD is on.
     fn locks_of_a_child(&self) -> Vec<PathBuf> {
         let (here, shared) = (&self.git_dir, &self.common_dir);
-        let mut locks: Vec<PathBuf> =
-            ["index.lock", "HEAD.lock", "ORIG_HEAD.lock", "MERGE_HEAD.lock"]
-                .map(|name| here.join(name))
-                .into();
-        // `git commit --only` has an index of its own beside the one it locks.
-        locks.extend(files_in(here).filter(|path| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("next-index-"))
-        }));
-        locks.extend(["config.lock", "packed-refs.lock"].map(|name| shared.join(name)));
         let is_lock = |path: &PathBuf| path.extension().is_some_and(|ext| ext == "lock");
-        locks.extend(files_in(&shared.join("reftable")).filter(is_lock));
+        let folders = [here.clone(), shared.clone(), shared.join("reftable")];
+        let mut locks: Vec<PathBuf> =
+            folders.iter().flat_map(|folder| files_in(folder)).filter(is_lock).collect();
         let branch = std::fs::read_to_string(here.join("HEAD")).unwrap_or_default();
         let branch = branch.strip_prefix("ref: ").map(str::trim_end);
         let own = self.children.iter().flat_map(|children| &children.own).map(String::as_str);
@@ -92,6 +86,8 @@ impl Git {
             locks.push(with_lock(&path));
             locks.extend(files_in(&path).filter(is_lock));
         }
+        locks.sort();
+        locks.dedup();
         locks.retain(|lock| lock.is_file());
         locks
     }

@@ -40,7 +40,14 @@ impl Output {
         let label = |line: &str| {
             ["fatal: ", "error: "].iter().find_map(|l| line.strip_prefix(l)).map(str::to_owned)
         };
-        let mut lines: Vec<String> = self.stderr.lines().filter_map(label).collect();
+        let mut lines: Vec<String> = Vec::new();
+        for line in self.stderr.lines() {
+            match (line.strip_prefix('\t'), lines.last_mut()) {
+                // The files that the line before speaks of.
+                (Some(path), Some(last)) => last.extend([" ", path]),
+                _ => lines.extend(label(line)),
+            }
+        }
         if lines.is_empty() {
             let all: Vec<&str> = self.stderr.lines().filter(|l| !l.trim().is_empty()).collect();
             lines = all.iter().rev().take(3).rev().map(|l| l.trim().to_owned()).collect();

@@ -147,7 +147,7 @@ impl Git {
     }
 }
 
-fn same_place(a: &Path, b: &Path) -> bool {
+pub(super) fn same_place(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
         _ => a == b,

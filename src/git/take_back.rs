@@ -66,22 +66,22 @@ impl Git {
         Ok(Move { goal, head, from, to: to.clone() })
     }
 
-    /// Runs the git command of a move. Where it dies, the move is taken back and run again, but for
-    /// a merge: hooks may have run. `may_retry` decides about a busy lock, `command` is told whether it is not the first time.
+    /// Runs the git command of a move. Where it dies, the move is taken back. It is run again, then
+    /// and on a busy lock, while `may_retry` says so; `command` is told that it is not the first
+    /// time.
     pub(super) fn go<'a>(
         &'a self,
         step: &Move,
         may_retry: &dyn Fn() -> bool,
         command: &dyn Fn(bool) -> Result<Cmd<'a>>,
     ) -> Result<(Cmd<'a>, Output)> {
-        let starts = if matches!(step.goal, Goal::Merged(_)) { 1 } else { STARTS };
         self.noting(
             || Ok(Step::Move(step.clone())),
             || {
                 let mut cmd = command(false)?;
                 let mut output = cmd.attempt(may_retry, || false)?;
-                for _ in 1..starts {
-                    if !output.killed() || self.has_arrived(step)? {
+                for _ in 1..STARTS {
+                    if !output.killed() || !may_retry() || self.has_arrived(step)? {
                         break;
                     }
                     self.take_back(step)?;

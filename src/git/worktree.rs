@@ -6,6 +6,8 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
 use super::spawn::STARTS;
+
+use super::switch::same_place;
 use super::unfinished::Step;
 use super::{Change, Git, Oid, RefName, RefTransaction, StatusKind};
 
@@ -115,7 +117,10 @@ impl Git {
         let pointer = step.path.join(".git");
         let is_new = |dir: &PathBuf| !step.others.contains(&name_of(dir));
         let is_its = |dir: &PathBuf| match std::fs::read_to_string(dir.join("gitdir")) {
-            Ok(text) => Path::new(text.trim_end()) == pointer,
+            Ok(text) => {
+                let its = Path::new(text.trim_end()).parent();
+                its.is_some_and(|its| same_place(its, &step.path))
+            }
             // Git had not come so far.
             Err(_) => {
                 let folder = step.path.file_name().unwrap_or_default().to_string_lossy();
@@ -123,12 +128,15 @@ impl Git {
             }
         };
         let git_dir = self.linked_git_dirs().filter(is_new).find(is_its);
-        if git_dir.is_some()
-            && let Ok(linked) = self.at(&step.path)
-            && linked.head().is_ok_and(|head| head.branch() == Some(&name))
-        {
-            linked.fill()?;
-            return Ok(true);
+        if let Ok(linked) = self.at(&step.path) {
+            if git_dir.is_some() && linked.head().is_ok_and(|head| head.branch() == Some(&name)) {
+                linked.fill()?;
+                return Ok(true);
+            }
+            if git_dir.is_none() {
+                // Somebody has made another one there.
+                return Ok(false);
+            }
         }
         if let Some(dir) = git_dir {
             std::fs::remove_dir_all(&dir).with_context(|| format!("removing {}", dir.display()))?;

@@ -10,7 +10,11 @@ pub mod reply;
 pub mod sandbox;
 pub mod script;
 pub mod server;
+#[cfg(unix)]
+pub mod strike;
 pub mod todo;
+#[cfg(unix)]
+pub mod wrapper;
 
 pub use reply::{Fault, Reply, Wire};
 pub use sandbox::Sandbox;
