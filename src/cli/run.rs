@@ -180,12 +180,13 @@ pub(super) fn hold(context: &Context, name: &SessionName, command: &str) -> anyh
     let lock = SessionLock::take(&state.lock(), name, command)?;
     for other in StateDir::left_unfinished(&git.state_dir()).iter().filter(|other| *other != name) {
         let state = StateDir::at(&git.state_dir(), other);
-        if let Ok(_lock) = SessionLock::take(&state.lock(), other, command) {
-            with_children(context, git, &state, other)?;
+        let Ok(_lock) = SessionLock::take(&state.lock(), other, command) else { continue };
+        if let Err(error) = with_children(context, git, &state, other) {
+            context.ui.emit(Event::Warning { text: format!("session {other}: {error:#}") });
         }
     }
     let git = with_children(context, git, &state, name)?;
-    // From now on there is something to put away.
+    // From now on a signal is a request: the write in hand is finished.
     Ok(Held { git, state, _lock: lock, _guard: Guard::new() })
 }
 

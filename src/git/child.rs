@@ -50,8 +50,8 @@ pub(super) type Inherited = ();
 struct Note {
     /// Its command line.
     args: String,
-    /// The working tree it works in.
-    top: PathBuf,
+    /// The working tree it works in; a name that is no text is found by no later run.
+    top: String,
     /// When it began, by the clock of the file system, which its locks go by as well.
     since: SystemTime,
 }
@@ -104,7 +104,7 @@ impl Children {
         file.rewind()?;
         file.write_all(format!("{:PID_WIDTH$}\n", "").as_bytes())?;
         let since = file.metadata()?.modified()?;
-        let note = Note { args: args.to_owned(), top: top.to_owned(), since };
+        let note = Note { args: args.to_owned(), top: top.to_string_lossy().into_owned(), since };
         Ok(file.write_all(&serde_json::to_vec(&note)?)?)
     }
 }
@@ -126,7 +126,7 @@ impl Orphan {
         let Some((pid, rest)) = text.split_once('\n') else { return Ok(None) };
         let pid = pid.trim().parse().ok();
         Ok(Some(match serde_json::from_str::<Note>(rest) {
-            Ok(Note { args, top, since }) => Self { pid, args, top: Some(top), since },
+            Ok(Note { args, top, since }) => Self { pid, args, top: Some(top.into()), since },
             Err(_) => {
                 let since = file.metadata()?.modified()?;
                 Self { pid, args: rest.trim().to_owned(), top: None, since }
@@ -185,7 +185,7 @@ impl Git {
                 Some(orphan) => {
                     if !std::mem::replace(&mut said, true) {
                         let name = orphan.name();
-                        say(&format!("waiting for {name}, which a run that was killed started"));
+                        say(&format!("waiting for {name}, started by a run that was killed"));
                     }
                     std::thread::sleep(STEP);
                 }

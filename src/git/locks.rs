@@ -123,7 +123,7 @@ fn readable(seconds: u64) -> String {
 }
 
 /// A path as a POSIX shell takes it.
-fn quoted(path: &str) -> String {
+pub(super) fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+@%:,".contains(c);
     if path.chars().all(plain) {
         return path.to_owned();

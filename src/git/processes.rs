@@ -12,9 +12,15 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Git, one of its helpers, or a script in git's place.
+    /// Git, one of its helpers, or a script in git's place, but no daemon of git.
     pub(super) fn is_git(&self) -> bool {
-        self.name == "git" || self.name.starts_with("git-remote")
+        let is_daemon = || self.args().iter().any(|arg| arg.ends_with(b"daemon"));
+        (self.name == "git" || self.name.starts_with("git-remote")) && !is_daemon()
+    }
+
+    fn args(&self) -> Vec<Vec<u8>> {
+        let line = std::fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        line.split(|&b| b == 0).map(<[u8]>::to_vec).collect()
     }
 }
 
@@ -29,13 +35,10 @@ pub(super) fn that_opened(file: &Path) -> Vec<Process> {
 pub(super) fn that_commits(top: &Path) -> Option<Process> {
     let top = top.canonicalize().ok()?;
     others().into_iter().find(|process| {
-        let of = |name: &str| format!("/proc/{}/{name}", process.pid);
-        let within = || std::fs::read_link(of("cwd")).is_ok_and(|cwd| cwd.starts_with(&top));
-        let commits = || {
-            let line = std::fs::read(of("cmdline")).unwrap_or_default();
-            line.split(|&b| b == 0).any(|arg| arg == b"commit")
-        };
-        process.is_git() && commits() && within()
+        let cwd = std::fs::read_link(format!("/proc/{}/cwd", process.pid));
+        process.is_git()
+            && cwd.is_ok_and(|cwd| cwd.starts_with(&top))
+            && process.args().iter().any(|arg| arg == b"commit")
     })
 }
 

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 use super::locks::with_lock;
 use super::output::{Output, lossy, names_a_busy_lock, signal_of};
 use super::{Git, Oid};
-use crate::error::{Error, Kind};
+use crate::error::Error;
 
 /// Variables that would point a child at another repository or index than ours. The
 /// configuration ones of `git rev-parse --local-env-vars` are kept: `git -c` must reach us.
@@ -309,6 +309,8 @@ fn stopped_by(signal: i32, verb: &str) -> Error {
     #[cfg(unix)]
     {
         use rustix::process::Signal;
+
+        use crate::error::Kind;
         if [Signal::INT, Signal::TERM, Signal::HUP].map(Signal::as_raw).contains(&signal) {
             return Error::new(Kind::Interrupted, format!("git {verb} was interrupted"));
         }
