@@ -147,6 +147,7 @@ pub(super) fn take_after(
         Session::find(git, &refs, &name)?;
     }
     let held = run::hold(context, &name, command)?;
+    held.git.require_unlocked()?;
     if !unfinished {
         allowed(&held.git, &Session::find(&held.git, &refs, &name)?)?;
     }

@@ -52,7 +52,7 @@ pub(super) fn models(context: &Context) -> anyhow::Result<Models> {
             let (_, model) = config.model(&name)?;
             let model = resolve(context, &runtime, model)?;
             let built = choose::build(&model, options(context, &meter))?;
-            runtime.block_on(built.probe()).map_err(unreachable(&model))?;
+            runtime.block_on(unless_interrupted(built.probe()))?.map_err(unreachable(&model))?;
             models.insert(name, built);
         }
     }
@@ -68,6 +68,15 @@ pub(super) fn models(context: &Context) -> anyhow::Result<Models> {
             .collect();
     }
     Ok(Models { by_name: models, meter })
+}
+
+/// What comes of it, unless somebody asks us to stop first.
+async fn unless_interrupted<T>(wanted: impl Future<Output = T>) -> anyhow::Result<T> {
+    tokio::select! {
+        biased;
+        () = interrupt::requested() => Err(Error::new(Kind::Interrupted, "interrupted").into()),
+        found = wanted => Ok(found),
+    }
 }
 
 /// The names of the models that play some role in some stage.
@@ -110,7 +119,8 @@ fn resolve(
     if !model.base_url.is_empty() || !matches!(model.provider.as_str(), "openai") {
         return Ok(model);
     }
-    match runtime.block_on(discover::discover(&discover::LOOPBACK_PORTS)) {
+    let ports = discover::discover(&discover::LOOPBACK_PORTS);
+    match runtime.block_on(unless_interrupted(ports))? {
         Some((base_url, name)) => {
             let text = format!("using {name} at {base_url}");
             context.ui.emit(Event::Note { text });
@@ -159,26 +169,44 @@ pub(super) struct Held {
     /// J of the session.
     pub state: StateDir,
     _lock: SessionLock,
+    _guard: Guard,
 }
 
-/// Takes the session's lock and clears what a killed process left behind.
+/// Takes the session's lock and clears what a killed process left behind: one of this session, or of
+/// another that nobody runs now, for all share the index of a working tree.
 pub(super) fn hold(context: &Context, name: &SessionName, command: &str) -> anyhow::Result<Held> {
     let git = context.git()?;
     let state = StateDir::open(&git.state_dir(), name)?;
     let lock = SessionLock::take(&state.lock(), name, command)?;
+    for other in StateDir::left_unfinished(&git.state_dir()).iter().filter(|other| *other != name) {
+        let state = StateDir::at(&git.state_dir(), other);
+        let Ok(_lock) = SessionLock::take(&state.lock(), other, command) else { continue };
+        if let Err(error) = with_children(context, git, &state, other) {
+            context.ui.emit(Event::Warning { text: format!("session {other}: {error:#}") });
+        }
+    }
+    let git = with_children(context, git, &state, name)?;
+    // From now on a signal is a request: the write in hand is finished.
+    Ok(Held { git, state, _lock: lock, _guard: Guard::new() })
+}
+
+/// The repository as this session's commands use it.
+fn with_children(
+    context: &Context,
+    git: &Git,
+    state: &StateDir,
+    name: &SessionName,
+) -> anyhow::Result<Git> {
     let own = [
+        context.refs()?.branch(name).to_string(),
         format!("refs/tags/cowork/{name}"),
         format!("refs/cowork/drafts/{name}"),
         format!("refs/cowork/attempts/{name}"),
         format!("refs/cowork/archive/{name}"),
         RefNames::without_artifacts(name).to_string(),
     ];
-    let waiting = |child: &str| {
-        let text = format!("waiting for {child}, which a run that was killed had started");
-        context.ui.emit(Event::Note { text });
-    };
-    let git = git.with_children_in(&state.git_children(), &own, &waiting)?;
-    Ok(Held { git, state, _lock: lock })
+    let say = |text: &str| context.ui.emit(Event::Note { text: text.to_owned() });
+    git.with_children_in(&state.git_children(), &own, &say)
 }
 
 /// The working tree as tools of this session may use it.
@@ -280,7 +308,6 @@ pub(super) fn with_pipeline<T>(
         mode,
         stop_after: None,
     };
-    let _guard = Guard::new();
     // Whoever reads the log later did not see the terminal.
     with(&mut Pipeline::new(env, session)).inspect_err(|error| tracing::error!("{error:#}"))
 }

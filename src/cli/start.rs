@@ -62,6 +62,7 @@ pub(super) fn begin(
 ) -> anyhow::Result<(Held, Session)> {
     let Beginning { file, start, artifacts, from, worktree } = beginning;
     let start = &start;
+    held.git.require_unlocked()?;
     let before = held.git.head()?;
     let main = held.git.clone();
     // A linked worktree begins clean; the user's files stay in the other one.

@@ -1,6 +1,6 @@
 //! The git children of a session that write. Each inherits the lock on one file in J, whose text
-//! says which child is at work, so that the run after a crash waits for the one that outlived us,
-//! and removes the locks of one that died (contract, section 1), and nobody else's.
+//! says which child is at work and since when, so that the run after a crash waits for the one that
+//! outlived us, removes the locks of one that died (contract, section 1), and nobody else's.
 //!
 //! The file is not the session's own lock: a process that a hook left behind inherits it, too, and
 //! must not keep the session for as long as it lives.
@@ -9,11 +9,12 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
 
-use super::Git;
+use super::{Git, processes};
 
 /// How often we look whether a child that outlived us has ended.
 const STEP: Duration = Duration::from_millis(20);
@@ -26,6 +27,8 @@ const PID_WIDTH: usize = 10;
 pub(super) struct Children {
     path: PathBuf,
     file: File,
+    /// References below these are the session's own.
+    pub(super) own: Vec<String>,
 }
 
 impl PartialEq for Children {
@@ -42,11 +45,22 @@ pub(super) type Inherited = std::os::fd::OwnedFd;
 #[cfg(not(unix))]
 pub(super) type Inherited = ();
 
+/// What the file says about a child, after its process id.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    /// Its command line.
+    args: String,
+    /// The working tree it works in; a name that is no text is found by no later run.
+    top: String,
+    /// When it began, by the clock of the file system, which its locks go by as well.
+    since: SystemTime,
+}
+
 impl Children {
-    /// Says that a child is about to start. `None` where it could not inherit the lock.
-    pub(super) fn begin(&self, args: &str) -> Option<Inherited> {
-        let text = format!("{:PID_WIDTH$}\n{args}\n", "");
-        self.write(&text).ok()?;
+    /// Says that a child is about to start in the working tree `top`. `None` where it could not
+    /// inherit the lock.
+    pub(super) fn begin(&self, args: &str, top: &Path) -> Option<Inherited> {
+        self.write_note(args, top).ok()?;
         #[cfg(unix)]
         {
             // A duplicate is not closed when a program is started. Nothing else starts one between
@@ -70,11 +84,28 @@ impl Children {
         let _ = self.file.set_len(0);
     }
 
-    fn write(&self, text: &str) -> std::io::Result<()> {
+    /// Waits for git processes that a child left behind when it died (`git worktree add` has
+    /// others do its work), then says since when it had been at work.
+    pub(super) fn outlived(&self) -> Option<SystemTime> {
+        while processes::that_opened(&self.path).iter().any(processes::Process::is_git) {
+            std::thread::sleep(STEP);
+        }
+        Orphan::read(&self.file).ok()?.map(|orphan| orphan.since)
+    }
+
+    /// A file beside it.
+    pub(super) fn beside(&self, name: &str) -> PathBuf {
+        self.path.with_file_name(name)
+    }
+
+    fn write_note(&self, args: &str, top: &Path) -> Result<()> {
         let mut file = &self.file;
         file.set_len(0)?;
         file.rewind()?;
-        file.write_all(text.as_bytes())
+        file.write_all(format!("{:PID_WIDTH$}\n", "").as_bytes())?;
+        let since = file.metadata()?.modified()?;
+        let note = Note { args: args.to_owned(), top: top.to_string_lossy().into_owned(), since };
+        Ok(file.write_all(&serde_json::to_vec(&note)?)?)
     }
 }
 
@@ -83,22 +114,39 @@ struct Orphan {
     /// Unknown when we died between starting it and writing it down.
     pid: Option<i32>,
     args: String,
+    /// Unknown when we died while we wrote it down: nothing was started.
+    top: Option<PathBuf>,
+    since: SystemTime,
 }
 
 impl Orphan {
     fn read(mut file: &File) -> Result<Option<Self>> {
         let mut text = String::new();
         file.rewind().and_then(|()| file.read_to_string(&mut text)).context("reading J")?;
-        let Some((pid, args)) = text.split_once('\n') else { return Ok(None) };
-        Ok(Some(Self { pid: pid.trim().parse().ok(), args: args.trim().to_owned() }))
+        let Some((pid, rest)) = text.split_once('\n') else { return Ok(None) };
+        let pid = pid.trim().parse().ok();
+        Ok(Some(match serde_json::from_str::<Note>(rest) {
+            Ok(Note { args, top, since }) => Self { pid, args, top: Some(top.into()), since },
+            Err(_) => {
+                let since = file.metadata()?.modified()?;
+                Self { pid, args: rest.trim().to_owned(), top: None, since }
+            }
+        }))
     }
 
-    fn is_at_work(&self) -> bool {
-        self.pid.is_none_or(is_running)
+    /// Itself, or a git that it has started in turn.
+    fn is_at_work(&self, file: &Path) -> bool {
+        if !Path::new("/proc/self").exists() || self.pid.is_none() {
+            return self.pid.is_none_or(is_running);
+        }
+        // Another process may have its number by now.
+        let itself = |pid: u32| i32::try_from(pid).is_ok_and(|pid| self.pid == Some(pid));
+        let at_work = processes::that_opened(file);
+        at_work.iter().any(|process| process.is_git() || itself(process.pid))
     }
 
     fn name(&self) -> String {
-        let verb = self.args.split(' ').next().unwrap_or_default();
+        let verb = self.args.split(' ').find(|arg| !arg.starts_with('-')).unwrap_or_default();
         match self.pid {
             Some(pid) => format!("git {verb} (process {pid})"),
             None => format!("git {verb}"),
@@ -109,9 +157,9 @@ impl Orphan {
 impl Git {
     /// The same repository, whose writing children inherit the lock on `file` and are named in it.
     ///
-    /// A child of an earlier run that is still at work is waited for, after `waiting` was told its
-    /// name. One that died takes its `index.lock`, and the locks of HEAD and of references below
-    /// `own`, with it.
+    /// A child of an earlier run that is still at work is waited for. One that died takes its
+    /// `index.lock`, and the locks of HEAD, of its branch and of references below `own`, with it,
+    /// and what it left half done is finished or taken back. `say` hears of both.
     ///
     /// # Errors
     /// The file cannot be read or locked, a lock cannot be removed.
@@ -119,7 +167,7 @@ impl Git {
         &self,
         file: &Path,
         own: &[String],
-        waiting: &dyn Fn(&str),
+        say: &dyn Fn(&str),
     ) -> Result<Self> {
         let mut lock = open(file)?;
         let mut orphan = None;
@@ -132,11 +180,12 @@ impl Git {
                     return Err(error).with_context(|| format!("locking {}", file.display()));
                 }
             }
-            orphan = Orphan::read(&lock)?;
-            match orphan.as_ref().filter(|orphan| orphan.is_at_work()) {
+            orphan = Orphan::read(&lock)?.or(orphan);
+            match orphan.as_ref().filter(|orphan| orphan.is_at_work(file)) {
                 Some(orphan) => {
                     if !std::mem::replace(&mut said, true) {
-                        waiting(&orphan.name());
+                        let name = orphan.name();
+                        say(&format!("waiting for {name}, started by a run that was killed"));
                     }
                     std::thread::sleep(STEP);
                 }
@@ -148,23 +197,20 @@ impl Git {
                 }
             }
         }
-        if orphan.is_some() || Orphan::read(&lock)?.is_some() {
-            self.remove_locks(own)?;
+        let orphan = Orphan::read(&lock)?.or(orphan);
+        let children = Children { path: file.to_owned(), file: lock, own: own.to_vec() };
+        let git = Self { children: Some(Arc::new(children)), ..self.clone() };
+        if let Some(orphan) = orphan {
+            // The tree it worked in may be gone.
+            let elsewhere = orphan.top.filter(|top| *top != self.top);
+            let there = elsewhere.and_then(|top| git.at(&top).ok());
+            there.as_ref().unwrap_or(&git).remove_locks(orphan.since)?;
         }
-        let children = Children { path: file.to_owned(), file: lock };
-        children.ended();
-        Ok(Self { children: Some(Arc::new(children)), ..self.clone() })
-    }
-
-    fn remove_locks(&self, own: &[String]) -> Result<()> {
-        let mut locks = vec![self.git_dir.join("index.lock"), self.git_dir.join("HEAD.lock")];
-        for name in own {
-            locks.extend(locks_below(&self.common_dir.join(name)));
+        if let Some(children) = &git.children {
+            children.ended();
         }
-        for lock in locks.into_iter().filter(|lock| lock.is_file()) {
-            std::fs::remove_file(&lock).with_context(|| format!("removing {}", lock.display()))?;
-        }
-        Ok(())
+        git.end_unfinished(say)?;
+        Ok(git)
     }
 }
 
@@ -173,28 +219,10 @@ fn open(path: &Path) -> Result<File> {
     file.with_context(|| format!("opening {}", path.display()))
 }
 
-fn locks_below(path: &Path) -> Vec<PathBuf> {
-    let mut own = path.as_os_str().to_owned();
-    own.push(".lock");
-    let mut found = vec![PathBuf::from(own)];
-    if let Ok(entries) = std::fs::read_dir(path) {
-        let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-        found.extend(paths.filter(|path| path.extension().is_some_and(|ext| ext == "lock")));
-    }
-    found
-}
-
 #[cfg(unix)]
 fn is_running(pid: i32) -> bool {
-    let Some(id) = rustix::process::Pid::from_raw(pid) else { return false };
-    if rustix::process::test_kill_process(id).is_err() {
-        return false;
-    }
-    // One that ended and that nobody asked about has an empty command line.
-    match std::fs::read(format!("/proc/{pid}/cmdline")) {
-        Ok(line) => !line.is_empty(),
-        Err(_) => !Path::new("/proc/self").exists(),
-    }
+    rustix::process::Pid::from_raw(pid)
+        .is_some_and(|id| rustix::process::test_kill_process(id).is_ok())
 }
 
 #[cfg(not(unix))]
@@ -210,8 +238,8 @@ mod tests {
     use super::super::test_repo::Repo;
     use super::*;
 
-    fn nobody(name: &str) {
-        panic!("waiting for {name}");
+    fn nobody(said: &str) {
+        panic!("{said}");
     }
 
     #[test]
@@ -228,9 +256,9 @@ mod tests {
         let own = ["refs/tags/cowork/todo".to_owned()];
         // Also when we died before we could write down which process it is.
         for pid in ["", "2147483647"] {
+            std::fs::write(&file, format!("{pid:10}\ncommit\n")).unwrap();
             std::fs::write(&lock, "").unwrap();
             std::fs::write(tag.join("prd.lock"), "").unwrap();
-            std::fs::write(&file, format!("{pid:10}\ncommit\n")).unwrap();
             git.with_children_in(&file, &own, &nobody).unwrap();
             assert!(!lock.exists() && !tag.join("prd.lock").exists());
             assert_eq!(std::fs::read(&file).unwrap(), b"");
@@ -250,7 +278,7 @@ mod tests {
         };
         let first = repo.git().with_children_in(&file, &[], &nobody).unwrap();
         let children = first.children.clone().unwrap();
-        drop(children.begin("commit --only"));
+        drop(children.begin("commit --only", repo.path("").as_path()));
         let child = RefCell::new(alive(&children.file));
         let pid = child.borrow().id();
         children.started(pid);
@@ -261,7 +289,8 @@ mod tests {
             drop(child.borrow_mut().stdin.take());
             child.borrow_mut().wait().unwrap();
         });
-        assert_eq!(waited.take(), [format!("git commit (process {pid})")]);
+        let said = waited.take().concat();
+        assert!(said.contains(&format!("git commit (process {pid})")), "{said}");
 
         // No child is under way, and something holds the lock all the same.
         let git = git.unwrap();

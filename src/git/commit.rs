@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
 use super::output::{Output, nul_texts};
+use super::unfinished::Step;
 use super::{Git, Oid};
 use crate::error::Error;
 
@@ -73,22 +74,33 @@ impl Git {
         if options.signoff {
             commit = commit.arg("--signoff");
         }
-        // A hook that met a lock is not asked twice.
+        let tip = self.resolve("HEAD")?;
+        let step = || Ok(Step::Commit { tip: tip.clone(), paths: paths.clone() });
+        // A hook that met a lock, or was killed, is not asked twice.
         let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
-        let output = match commit.output_retrying(no_hook_ran) {
-            Ok(output) => output,
-            Err(error) => {
-                self.forget_uncommitted(&new)?;
-                return Err(error);
-            }
+        let landed = |head: &Option<Oid>| -> Result<bool> {
+            Ok(*head != tip && self.resolve("HEAD^1")? == tip)
         };
-        if output.success() {
-            let head = self.resolve("HEAD")?;
+        let output = self.noting(step, || {
+            let not_landed = || matches!(self.resolve("HEAD"), Ok(head) if head == tip);
+            let output = commit.attempt(no_hook_ran, || no_hook_ran() && not_landed())?;
+            if output.killed() && landed(&self.resolve("HEAD")?)? {
+                // It died after the one update that counts.
+                self.index_as_committed(&paths)?;
+            }
+            Ok(output)
+        })?;
+        let head = self.resolve("HEAD")?;
+        if output.success() || (output.killed() && landed(&head)?) {
             let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
             if !no_hook_ran() {
                 self.index_what_hooks_changed(&head, paths)?;
             }
             return Ok(CommitOutcome::Committed(head));
+        }
+        if output.killed() {
+            self.forget_uncommitted(&new)?;
+            return Err(commit.failure(&output).into());
         }
         self.forget(&new)?;
         match Hooks::read(&trace)?.refusing() {
@@ -116,8 +128,12 @@ impl Git {
         let oid: Oid = output.text().trim_end().parse()?;
         let reason = "commit (initial): root of a session";
         let update = self.write(["update-ref", "--create-reflog", "-m", reason, "HEAD"]);
-        update.args([oid.as_str(), oid.zero_like().as_str()]).checked()?;
-        Ok(oid)
+        let update = update.args([oid.as_str(), oid.zero_like().as_str()]);
+        let output = update.attempt(|| true, || matches!(self.resolve("HEAD"), Ok(None)))?;
+        if output.success() || (output.killed() && self.resolve("HEAD")?.as_ref() == Some(&oid)) {
+            return Ok(oid);
+        }
+        Err(update.failure(&output).into())
     }
 
     /// What can be committed of these paths, and which of them the index does not have yet.
@@ -162,11 +178,16 @@ impl Git {
                 paths.extend(added);
             }
         }
+        self.index_as_committed(&paths)
+    }
+
+    /// Gives these paths in the index the content they have in HEAD.
+    pub(super) fn index_as_committed(&self, paths: &[String]) -> Result<()> {
         if paths.is_empty() {
             return Ok(());
         }
         let reset = self.write(["reset", "--quiet", "HEAD", "--pathspec-from-file=-"]);
-        reset.arg("--pathspec-file-nul").stdin_nul(&paths).checked().map(|_| ())
+        reset.arg("--pathspec-file-nul").stdin_nul(paths).checked().map(|_| ())
     }
 
     /// Takes the promise to add paths back.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
-use super::output::{Output, lossy, path_buf};
+use super::output::{Output, lossy, path_buf, signal_of};
 use super::spawn::{REPOSITORY_VARIABLES, cannot_start, parse_ready};
 use crate::error::Error;
 
@@ -111,9 +111,15 @@ pub(super) fn require_git(
 
 fn plain(mut command: Command, cwd: &Path) -> Result<Output> {
     command.current_dir(cwd).stdin(Stdio::null());
-    let output = command.output().map_err(|error| cannot_start(&error))?;
+    let mut run = || command.output().map_err(|error| cannot_start(&error));
+    let mut output = run()?;
+    if signal_of(output.status).is_some() {
+        // A Ctrl-C reaches git, too, and what only reads is asked again.
+        output = run()?;
+    }
+    let signal = signal_of(output.status);
     let (stdout, stderr) = (output.stdout, lossy(&output.stderr));
-    Ok(Output { code: output.status.code(), stdout, stderr })
+    Ok(Output { code: output.status.code(), signal, stdout, stderr })
 }
 
 fn version(text: &str) -> Option<(u32, u32)> {

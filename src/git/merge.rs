@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result};
 
 use super::commit::{Hooks, said};
 use super::output::nul_texts;
+use super::take_back::Goal;
 use super::{Cmd, CommitOutcome, Git, Oid};
 use crate::error::Error;
 
@@ -57,13 +58,14 @@ impl WithMessage {
         self.scratch.path().join("trace")
     }
 
-    /// Runs it; a hook that met a lock is not asked twice.
-    fn run(&self, command: Cmd<'_>) -> Result<(super::Output, Error)> {
-        let command = command.env("GIT_EDITOR", ":").env("GIT_TRACE2_EVENT", self.trace());
-        let no_hook_ran = || Hooks::read(&self.trace()).is_ok_and(|hooks| hooks.exits.is_empty());
-        let output = command.output_retrying(no_hook_ran)?;
-        let failure = command.failure(&output);
-        Ok((output, failure))
+    /// The command as it is run.
+    fn given<'a>(&self, command: Cmd<'a>) -> Cmd<'a> {
+        command.env("GIT_EDITOR", ":").env("GIT_TRACE2_EVENT", self.trace())
+    }
+
+    /// A hook that met a lock, or was killed, is not asked twice.
+    fn no_hook_ran(&self) -> bool {
+        Hooks::read(&self.trace()).is_ok_and(|hooks| hooks.exits.is_empty())
     }
 }
 
@@ -78,6 +80,14 @@ impl Git {
         self.refuse_overwriting(theirs)?;
         let with = WithMessage::new(message)?;
         let before = self.resolve("HEAD")?;
+        let tree = match before.as_ref().map(|head| self.merged_tree(head, theirs)).transpose() {
+            Ok(Some(MergedTree::Clean(tree))) => Some(tree),
+            Ok(Some(MergedTree::Conflicts(paths))) if !self.has_merge_options()? => {
+                return Ok(MergeOutcome::Conflicts(paths));
+            }
+            // An older git, or a merge as nobody can foretell it.
+            _ => None,
+        };
         let mut merge = self
             .hooked(["merge", "--no-ff", "--no-squash", "--commit", "--no-edit", "--no-log"])
             .args(["--no-autostash", "--no-stat", "--quiet", "--cleanup=whitespace", "-F"])
@@ -85,15 +95,26 @@ impl Git {
         if signoff {
             merge = merge.arg("--signoff");
         }
-        let (output, failure) = with.run(merge.arg(theirs.as_str()))?;
+        let merge = with.given(merge.arg(theirs.as_str()));
+        let output = match &tree {
+            Some(tree) => {
+                let step = self.move_to(Goal::Merged(theirs.clone()), None, tree)?;
+                self.go(&step, &|| with.no_hook_ran(), &|_| Ok(merge.clone()))?.1
+            }
+            None => merge.attempt(|| with.no_hook_ran(), || false)?,
+        };
+        let failure = merge.failure(&output);
         let head = self.resolve("HEAD")?;
         if let Some(head) = head.filter(|head| Some(head) != before.as_ref()) {
             return Ok(MergeOutcome::Merged(head));
         }
+        if output.killed() {
+            return Err(failure.into());
+        }
         let conflicts = self.unmerged()?;
         let hook = Hooks::read(&with.trace())?.refusing();
         if self.resolve("MERGE_HEAD")?.is_some() {
-            self.write(["merge", "--abort"]).checked()?;
+            self.merge_abort()?;
         }
         Ok(match (conflicts.is_empty(), hook) {
             (false, _) => MergeOutcome::Conflicts(conflicts),
@@ -107,7 +128,23 @@ impl Git {
     /// # Errors
     /// Git fails, there is none.
     pub fn merge_abort(&self) -> Result<()> {
-        self.write(["merge", "--abort"]).checked().map(|_| ())
+        // Where it has conflicts, its index holds no tree.
+        let (Ok(from), Some(head)) = (self.index_tree(), self.resolve("HEAD")?) else {
+            return self.write(["merge", "--abort"]).checked().map(|_| ());
+        };
+        let step = self.move_to(Goal::MergeAborted, Some(from), &head)?;
+        let (abort, output) =
+            self.go(&step, &|| true, &|_| Ok(self.write(["merge", "--abort"])))?;
+        if output.success() || self.has_arrived(&step)? {
+            return Ok(());
+        }
+        Err(abort.failure(&output).into())
+    }
+
+    /// Whether `git merge` is configured to decide otherwise than `git merge-tree`.
+    fn has_merge_options(&self) -> Result<bool> {
+        let keys = r"^(branch\..*\.mergeoptions|pull\.twohead)$";
+        self.read(["config", "--name-only", "--get-regexp", keys]).yes_no()
     }
 
     /// The paths that a merge under way has not decided.
@@ -211,7 +248,11 @@ impl Git {
     /// # Errors
     /// A change or an untracked file is in the way; nothing has moved.
     pub fn move_tree(&self, from: &Oid, to: &Oid) -> Result<()> {
-        self.write(["read-tree", "-m", "-u", from.as_str(), to.as_str()]).checked().map(|_| ())
+        let step = self.move_to(Goal::Tree, Some(from.clone()), to)?;
+        let (read, output) = self.go(&step, &|| true, &|_| {
+            Ok(self.write(["read-tree", "-m", "-u", from.as_str(), to.as_str()]))
+        })?;
+        if output.success() { Ok(()) } else { Err(read.failure(&output).into()) }
     }
 
     /// The tree of what is staged.
@@ -235,10 +276,17 @@ impl Git {
         if signoff {
             commit = commit.arg("--signoff");
         }
-        let (output, failure) = with.run(commit)?;
+        let commit = with.given(commit);
+        let not_landed = || matches!(self.resolve("HEAD"), Ok(head) if head == before);
+        let output =
+            commit.attempt(|| with.no_hook_ran(), || with.no_hook_ran() && not_landed())?;
+        let failure = commit.failure(&output);
         let head = self.resolve("HEAD")?;
         if let Some(head) = head.filter(|head| Some(head) != before.as_ref()) {
             return Ok(CommitOutcome::Committed(head));
+        }
+        if output.killed() {
+            return Err(failure.into());
         }
         match Hooks::read(&with.trace())?.refusing() {
             Some(hook) => Ok(CommitOutcome::HookRefused { hook, output: said(&output) }),

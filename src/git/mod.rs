@@ -26,11 +26,13 @@ mod in_the_way;
 mod init;
 mod libgit2;
 mod locate;
+mod locks;
 mod merge;
 mod name;
 mod notes;
 mod output;
 mod paths;
+mod processes;
 mod put_back;
 mod reader;
 mod refs;
@@ -41,8 +43,11 @@ mod spawn;
 mod state;
 mod status;
 mod switch;
+mod take_back;
 #[cfg(test)]
 mod test_repo;
+mod unfinished;
+mod worktree;
 
 pub use also_read::AlsoRead;
 pub use commit::{CommitOptions, CommitOutcome};
@@ -60,6 +65,7 @@ pub use remote::{Push, PushOutcome};
 pub use spawn::Cmd;
 pub use state::{Head, Store};
 pub use status::{Change, StatusEntry, StatusKind};
+pub use unfinished::UNFINISHED;
 
 /// The oldest git whose options we use (contract).
 const OLDEST_GIT: (u32, u32) = (2, 34);

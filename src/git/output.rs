@@ -10,6 +10,8 @@ use crate::error::says_disk_full;
 pub struct Output {
     /// Exit code; `None` when a signal ended it.
     pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
     /// Its standard output.
     pub stdout: Vec<u8>,
     /// Its standard error, with the output of hooks.
@@ -20,6 +22,11 @@ impl Output {
     /// Exit code 0.
     pub fn success(&self) -> bool {
         self.code == Some(0)
+    }
+
+    /// A signal ended it, whatever it has done by then.
+    pub fn killed(&self) -> bool {
+        self.signal.is_some()
     }
 
     /// Standard output as text, undecodable bytes replaced.
@@ -33,7 +40,14 @@ impl Output {
         let label = |line: &str| {
             ["fatal: ", "error: "].iter().find_map(|l| line.strip_prefix(l)).map(str::to_owned)
         };
-        let mut lines: Vec<String> = self.stderr.lines().filter_map(label).collect();
+        let mut lines: Vec<String> = Vec::new();
+        for line in self.stderr.lines() {
+            match (line.strip_prefix('\t'), lines.last_mut()) {
+                // The files that the line before speaks of.
+                (Some(path), Some(last)) => last.extend([" ", path]),
+                _ => lines.extend(label(line)),
+            }
+        }
         if lines.is_empty() {
             let all: Vec<&str> = self.stderr.lines().filter(|l| !l.trim().is_empty()).collect();
             lines = all.iter().rev().take(3).rev().map(|l| l.trim().to_owned()).collect();
@@ -41,9 +55,20 @@ impl Output {
         match (lines.is_empty(), self.code) {
             (false, _) => lines.join("; "),
             (true, Some(code)) => format!("exit {code}"),
-            (true, None) => "ended by a signal".to_owned(),
+            (true, None) => format!("signal {}", self.signal.unwrap_or_default()),
         }
     }
+}
+
+/// The signal that ended a process.
+#[cfg(unix)]
+pub(super) fn signal_of(status: std::process::ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+pub(super) fn signal_of(_status: std::process::ExitStatus) -> Option<i32> {
+    None
 }
 
 /// Bytes as text, undecodable ones replaced.

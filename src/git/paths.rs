@@ -82,17 +82,10 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn restore_worktree(&self, from: &Oid, paths: &[String]) -> Result<()> {
-        let there: Vec<String> =
-            self.entries(from, paths)?.into_iter().map(|entry| entry.path).collect();
-        for path in paths.iter().filter(|path| !there.contains(path)) {
-            self.remove_file(path)?;
+        if paths.is_empty() {
+            return Ok(());
         }
-        if !there.is_empty() {
-            let restore = self.write(["restore", "--worktree", "--quiet"]);
-            let restore = restore.arg(format!("--source={from}"));
-            let restore = restore.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
-            restore.stdin_nul(&there).checked()?;
-        }
-        Ok(())
+        let write = || self.write_paths(from, paths, false);
+        self.noting(|| self.restoring(from, paths, false), write)
     }
 }

@@ -22,15 +22,35 @@ impl Git {
         let entries = self.entries(commit, paths)?;
         let kept: BTreeSet<&str> =
             entries.iter().filter(|e| e.kind == "blob").map(|e| e.path.as_str()).collect();
-        let trees: BTreeSet<&str> =
-            entries.iter().filter(|e| e.kind == "tree").map(|e| e.path.as_str()).collect();
         let (back, gone): (Vec<&str>, Vec<&str>) =
             paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
         let obstacles = self.obstacles(&back, &gone)?;
         if !obstacles.is_empty() {
             return Err(overwriting(&obstacles).into());
         }
-        if !gone.is_empty() {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let write = || self.write_paths(commit, paths, true);
+        self.noting(|| self.restoring(commit, paths, true), write)
+    }
+
+    /// Gives paths the content they have in a commit or tree; those it does not have are removed.
+    /// Doing it again does nothing more.
+    pub(super) fn write_paths<S: AsRef<str>>(
+        &self,
+        source: &Oid,
+        paths: &[S],
+        staged: bool,
+    ) -> Result<()> {
+        let entries = self.entries(source, paths)?;
+        let kept: BTreeSet<&str> =
+            entries.iter().filter(|e| e.kind != "tree").map(|e| e.path.as_str()).collect();
+        let trees: BTreeSet<&str> =
+            entries.iter().filter(|e| e.kind == "tree").map(|e| e.path.as_str()).collect();
+        let (back, gone): (Vec<&str>, Vec<&str>) =
+            paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
+        if staged && !gone.is_empty() {
             let forget = self.write(["update-index", "--force-remove", "-z", "--stdin"]);
             forget.stdin_nul(&gone).checked()?;
         }
@@ -38,8 +58,9 @@ impl Git {
             self.remove_file(path)?;
         }
         if !back.is_empty() {
-            let restore = self.write(["restore", "--staged", "--worktree", "--quiet"]);
-            let restore = restore.arg(format!("--source={commit}"));
+            let restore = self.write(["restore", "--worktree", "--quiet"]);
+            let restore = restore.args(staged.then_some("--staged"));
+            let restore = restore.arg(format!("--source={source}"));
             let restore = restore.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
             restore.stdin_nul(&back).checked()?;
         }
@@ -48,10 +69,7 @@ impl Git {
 
     /// Removes one file and then its empty directories, never through a symbolic link.
     pub(super) fn remove_file(&self, path: &str) -> Result<()> {
-        let real_parents = path
-            .match_indices('/')
-            .all(|(index, _)| self.lies_at(&path[..index]).is_some_and(|meta| meta.is_dir()));
-        if !real_parents || self.lies_at(path).is_none_or(|meta| meta.is_dir()) {
+        if !self.has_real_parents(path) || self.lies_at(path).is_none_or(|meta| meta.is_dir()) {
             return Ok(());
         }
         std::fs::remove_file(self.top.join(path)).with_context(|| format!("removing {path}"))?;
@@ -63,6 +81,12 @@ impl Git {
             parent = directory.parent();
         }
         Ok(())
+    }
+
+    /// Whether the folders of a path are there, and none of them is a link.
+    pub(super) fn has_real_parents(&self, path: &str) -> bool {
+        let mut parents = path.match_indices('/').map(|(index, _)| &path[..index]);
+        parents.all(|parent| self.lies_at(parent).is_some_and(|meta| meta.is_dir()))
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::output::{lossy, nul_texts, path_buf};
+use super::spawn::STARTS;
 use super::{Git, Oid, RefName};
 use crate::error::Error;
 
@@ -33,34 +34,56 @@ pub struct RefInfo {
 #[must_use = "nothing happens before commit"]
 pub struct RefTransaction {
     reflog_message: String,
-    commands: Vec<u8>,
+    changes: Vec<RefChange>,
+}
+
+/// What one reference is to become, and must be before; neither where it is not to exist.
+#[derive(Clone, Debug)]
+struct RefChange {
+    name: RefName,
+    new: Option<Oid>,
+    old: Option<Oid>,
+}
+
+impl RefChange {
+    fn command(&self) -> String {
+        let name = &self.name;
+        match (&self.new, &self.old) {
+            (Some(new), Some(old)) => format!("update {name}\0{new}\0{old}\0"),
+            (Some(new), None) => format!("create {name}\0{new}\0"),
+            (None, old) => {
+                let old = old.as_ref().map_or("", Oid::as_str);
+                format!("delete {name}\0{old}\0")
+            }
+        }
+    }
 }
 
 impl RefTransaction {
     /// A transaction whose changes are explained like this in the reflogs, which are created
     /// where missing.
     pub fn new(reflog_message: impl Into<String>) -> Self {
-        Self { reflog_message: reflog_message.into(), commands: Vec::new() }
+        Self { reflog_message: reflog_message.into(), changes: Vec::new() }
     }
 
     /// `name` must not exist.
     pub fn create(self, name: &RefName, new: &Oid) -> Self {
-        self.push("create", name, &[new])
+        self.push(name, Some(new), None)
     }
 
     /// `name` must be `old`.
     pub fn update(self, name: &RefName, new: &Oid, old: &Oid) -> Self {
-        self.push("update", name, &[new, old])
+        self.push(name, Some(new), Some(old))
     }
 
     /// `name` must be `old`. Its reflog goes with it.
     pub fn delete(self, name: &RefName, old: &Oid) -> Self {
-        self.push("delete", name, &[old])
+        self.push(name, None, Some(old))
     }
 
     /// True when nothing would change.
     pub fn is_empty(&self) -> bool {
-        self.commands.is_empty()
+        self.changes.is_empty()
     }
 
     /// Does all of it.
@@ -68,21 +91,37 @@ impl RefTransaction {
     /// # Errors
     /// An old value is not as expected, a name stands in another's way, a hook refuses: exit 5,
     /// and nothing has changed.
-    pub fn commit(self, git: &Git) -> Result<()> {
-        if self.is_empty() {
-            return Ok(());
+    pub fn commit(mut self, git: &Git) -> Result<()> {
+        // A git that died may have made some of the changes, or all.
+        for start in 1.. {
+            if self.is_empty() {
+                break;
+            }
+            let commands: String = self.changes.iter().map(RefChange::command).collect();
+            let input = format!("start\0{commands}prepare\0commit\0");
+            let update = git.write(["update-ref", "--create-reflog", "-m", &self.reflog_message]);
+            let update = update.args(["-z", "--stdin"]).stdin(input);
+            let output = update.attempt(|| true, || false)?;
+            if output.success() {
+                break;
+            }
+            let mut left = Vec::new();
+            for change in self.changes {
+                if !output.killed() || git.verified(change.name.as_str())? != change.new {
+                    left.push(change);
+                }
+            }
+            self.changes = left;
+            if !self.is_empty() && (!output.killed() || start == STARTS) {
+                return Err(update.failure(&output).into());
+            }
         }
-        let input = [b"start\0".as_slice(), &self.commands, b"prepare\0commit\0"].concat();
-        let update = git.write(["update-ref", "--create-reflog", "-m", &self.reflog_message]);
-        update.args(["-z", "--stdin"]).stdin(input).checked().map(|_| ())
+        Ok(())
     }
 
-    fn push(mut self, command: &str, name: &RefName, oids: &[&Oid]) -> Self {
-        self.commands.extend_from_slice(format!("{command} {name}\0").as_bytes());
-        for oid in oids {
-            self.commands.extend_from_slice(oid.as_str().as_bytes());
-            self.commands.push(0);
-        }
+    fn push(mut self, name: &RefName, new: Option<&Oid>, old: Option<&Oid>) -> Self {
+        let change = RefChange { name: name.clone(), new: new.cloned(), old: old.cloned() };
+        self.changes.push(change);
         self
     }
 }

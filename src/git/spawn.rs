@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
-use super::output::{Output, lossy, names_a_busy_lock};
+use super::locks::with_lock;
+use super::output::{Output, lossy, names_a_busy_lock, signal_of};
 use super::{Git, Oid};
-use crate::error::{Error, Kind};
+use crate::error::Error;
 
 /// Variables that would point a child at another repository or index than ours. The
 /// configuration ones of `git rev-parse --local-env-vars` are kept: `git -c` must reach us.
@@ -28,8 +29,12 @@ pub(super) const REPOSITORY_VARIABLES: [&str; 6] = [
 const PATHSPEC_VARIABLES: [&str; 3] =
     ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
 
-/// How long somebody else's lock is waited for. Locks are never removed.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// How long somebody else's lock is waited for. It is never removed.
+pub(super) const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often a command is started that a signal ends each time. A Ctrl-C and `timeout` reach every
+/// process of the terminal's group, and the kernel picks anybody when memory runs out.
+pub(super) const STARTS: usize = 3;
 
 /// Bytes of paths given as arguments to one child; far below any system's limit.
 const ARGUMENT_BYTES: usize = 64 * 1024;
@@ -43,7 +48,7 @@ pub(super) enum Role {
 }
 
 /// One git command about to run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cmd<'a> {
     git: &'a Git,
     role: Role,
@@ -113,20 +118,36 @@ impl<'a> Cmd<'a> {
         self
     }
 
-    /// Runs it to its end, whatever its exit code.
+    /// Runs it to its end, whatever its exit code. Where a signal ends it, it is run again, unless
+    /// hooks may have run or [`Cmd::once`] was said.
     ///
     /// # Errors
-    /// Git cannot be started.
+    /// Git cannot be started, or a signal ended it.
     pub fn output(&self) -> Result<Output> {
-        self.output_retrying(|| self.retry)
+        let again = self.retry && self.role != Role::Hooked;
+        let output = self.attempt(|| self.retry, || again)?;
+        if output.killed() { Err(self.failure(&output).into()) } else { Ok(output) }
     }
 
-    /// [`Cmd::output`], trying again on a busy lock only while `may_retry` says so.
-    pub(super) fn output_retrying(&self, may_retry: impl Fn() -> bool) -> Result<Output> {
+    /// Runs it, trying again on a busy lock only while `may_retry` says so, and where a signal
+    /// ended it only while `may_rerun` does. A signal at the end is no error here.
+    pub(super) fn attempt(
+        &self,
+        may_retry: impl Fn() -> bool,
+        may_rerun: impl Fn() -> bool,
+    ) -> Result<Output> {
         let begin = Instant::now();
         let mut pause = Duration::from_millis(20);
+        let mut starts = 0;
         loop {
             let output = self.run_once()?;
+            starts += 1;
+            if output.killed() {
+                if starts < STARTS && may_rerun() {
+                    continue;
+                }
+                return Ok(output);
+            }
             let busy = !output.success() && names_a_busy_lock(&output.stderr) && may_retry();
             if !busy || begin.elapsed() + pause > LOCK_PATIENCE {
                 return Ok(output);
@@ -185,9 +206,12 @@ impl<'a> Cmd<'a> {
             verb = if flag == "-c" { args.nth(1) } else { args.next() };
         }
         let verb = verb.unwrap_or_default();
+        if let Some(signal) = output.signal {
+            return stopped_by(signal, &verb);
+        }
         let error = Error::repository(format!("git {verb} failed: {}", output.complaint()));
         if names_a_busy_lock(&output.stderr) {
-            return error.hint("another git process is at work here; try again when it has ended");
+            return self.git.explain_lock(error, &output.stderr);
         }
         error
     }
@@ -201,19 +225,20 @@ impl<'a> Cmd<'a> {
         command.stderr(err.try_clone().context("preparing git's output")?);
         tracing::trace!(args = ?self.args, "git");
         let status = self.wait_for(&mut command)?;
-        stopped_by_signal(status)?;
         Ok(Output {
             code: status.code(),
+            signal: signal_of(status),
             stdout: contents(&mut out)?,
             stderr: lossy(&contents(&mut err)?),
         })
     }
 
-    /// Runs it to its end. What writes can be waited for by the next run, should we die first.
+    /// Runs it to its end. What writes can be waited for by the next run, should we die first; where
+    /// a signal ended it, its locks go.
     fn wait_for(&self, command: &mut Command) -> Result<ExitStatus> {
         let children = self.git.children.as_deref().filter(|_| self.role != Role::Read);
         let args: Vec<_> = self.args.iter().map(|arg| arg.to_string_lossy()).collect();
-        let inherited = children.map(|children| children.begin(&args.join(" ")));
+        let inherited = children.map(|children| children.begin(&args.join(" "), &self.git.top));
         let child = command.spawn();
         drop(inherited);
         let status = child.map_err(|error| cannot_start(&error)).and_then(|mut child| {
@@ -222,6 +247,16 @@ impl<'a> Cmd<'a> {
             }
             child.wait().map_err(|error| Error::repository(format!("waiting for git: {error}")))
         });
+        if let (Ok(status), Some(children)) = (&status, children)
+            && signal_of(*status).is_some()
+            && let Some(since) = children.outlived()
+        {
+            self.git.remove_locks(since)?;
+            if let Some((_, index)) = self.env.iter().find(|(name, _)| name == "GIT_INDEX_FILE") {
+                // An index of ours alone.
+                let _ = std::fs::remove_file(with_lock(index.as_ref()));
+            }
+        }
         if let Some(children) = children {
             children.ended();
         }
@@ -269,25 +304,19 @@ impl<'a> Cmd<'a> {
     }
 }
 
-/// A Ctrl-C reaches git, too. What it had no time to say is no answer.
-#[cfg(unix)]
-fn stopped_by_signal(status: std::process::ExitStatus) -> Result<()> {
-    use std::os::unix::process::ExitStatusExt as _;
+/// What it had no time to say is no answer.
+fn stopped_by(signal: i32, verb: &str) -> Error {
+    #[cfg(unix)]
+    {
+        use rustix::process::Signal;
 
-    use rustix::process::Signal;
-    let asks = [Signal::INT, Signal::TERM, Signal::HUP].map(Signal::as_raw);
-    match status.signal() {
-        Some(signal) if asks.contains(&signal) => {
-            Err(Error::new(Kind::Interrupted, "interrupted while git was at work").into())
+        use crate::error::Kind;
+        if [Signal::INT, Signal::TERM, Signal::HUP].map(Signal::as_raw).contains(&signal) {
+            return Error::new(Kind::Interrupted, format!("git {verb} was interrupted"));
         }
-        _ => Ok(()),
     }
-}
-
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "as where there are signals")]
-fn stopped_by_signal(_status: std::process::ExitStatus) -> Result<()> {
-    Ok(())
+    Error::repository(format!("git {verb} was killed (signal {signal})"))
+        .hint("something on this machine killed it, or memory ran out; run the command again")
 }
 
 /// Paths as chunks that fit on a command line.
@@ -402,8 +431,8 @@ mod tests {
         let git = repo.git().with_children_in(&note, &[], &|_| ()).unwrap();
         git.hooked(["commit", "-q", "--allow-empty", "-m", "x"]).checked().unwrap();
         let text = std::fs::read_to_string(seen).unwrap();
-        let (pid, args) = text.split_once('\n').unwrap();
-        assert!(pid.trim().parse::<u32>().is_ok() && args.starts_with("commit -q"), "{text}");
+        let (pid, rest) = text.split_once('\n').unwrap();
+        assert!(pid.trim().parse::<u32>().is_ok() && rest.contains("commit -q"), "{text}");
         assert_eq!(std::fs::read(note).unwrap(), b"");
     }
 

@@ -1,10 +1,11 @@
-//! Moving between branches and linked working trees. Every move first looks for untracked and
-//! ignored files that git itself would overwrite without a word.
+//! Moving between branches. Every move first looks for untracked and ignored files that git itself
+//! would overwrite without a word, and can be taken back where git dies in the middle of it.
 
 use std::path::Path;
 
 use anyhow::Result;
 
+use super::take_back::Goal;
 use super::{Cmd, Git, Head, Oid, RefName};
 use crate::error::Error;
 
@@ -31,7 +32,7 @@ impl Git {
         }
         self.refuse_losing_head(&info.oid)?;
         self.refuse_overwriting(&info.oid)?;
-        self.switched(self.hooked(["switch", "--quiet", "--no-guess", branch]), &name)
+        self.switched(Goal::Branch(branch.to_owned()), &info.oid, |_| Ok(self.to_branch(branch)))
     }
 
     /// Checks out a commit without a branch, keeping uncommitted changes it does not touch.
@@ -40,13 +41,9 @@ impl Git {
     /// Changes or untracked files stand in the way: exit 5.
     pub fn detach(&self, at: &Oid) -> Result<()> {
         self.refuse_overwriting(at)?;
-        let detach = self.hooked(["switch", "--quiet", "--detach", at.as_str()]);
-        let output = detach.output()?;
-        // A failing post-checkout hook sets the exit code although it is done.
-        if output.success() || matches!(self.head()?, Head::Detached { oid } if oid == *at) {
-            return Ok(());
-        }
-        Err(detach.failure(&output).into())
+        self.switched(Goal::Detached, at, |_| {
+            Ok(self.hooked(["switch", "--quiet", "--detach", at.as_str()]))
+        })
     }
 
     /// Makes a branch at `start` and checks it out, keeping uncommitted changes.
@@ -54,14 +51,19 @@ impl Git {
     /// # Errors
     /// As [`Git::switch`]; the branch exists.
     pub fn switch_new(&self, branch: &str, start: &Oid) -> Result<()> {
-        let name = RefName::branch(branch)?;
+        RefName::branch(branch)?;
         if self.branch_exists(branch)? {
             return Err(Error::repository(format!("there is a branch {branch} already")).into());
         }
         self.refuse_losing_head(start)?;
         self.refuse_overwriting(start)?;
-        let switch = self.hooked(["switch", "--quiet", "--no-track", "--create", branch]);
-        self.switched(switch.arg(start.as_str()), &name)
+        self.switched(Goal::NewBranch(branch.to_owned()), start, |again| {
+            if again && self.branch_exists(branch)? {
+                return Ok(self.to_branch(branch));
+            }
+            let switch = self.hooked(["switch", "--quiet", "--no-track", "--create", branch]);
+            Ok(switch.arg(start.as_str()))
+        })
     }
 
     /// Moves HEAD's branch, index and working tree to `target`, keeping uncommitted changes, what is
@@ -76,14 +78,10 @@ impl Git {
             return Err(Error::repository("HEAD is on no branch").into());
         };
         self.refuse_overwriting(target)?;
-        let switch = self.hooked(["switch", "--quiet", "--no-track", "--force-create"]);
-        let switch = switch.args([branch.short(), target.as_str()]);
-        let output = switch.output()?;
-        // A failing post-checkout hook sets its exit code although it is done.
-        if output.success() || self.head()?.oid() == Some(target) {
-            return Ok(());
-        }
-        Err(switch.failure(&output).into())
+        self.switched(Goal::MovedBranch(branch.short().to_owned()), target, |_| {
+            let switch = self.hooked(["switch", "--quiet", "--no-track", "--force-create"]);
+            Ok(switch.args([branch.short(), target.as_str()]))
+        })
     }
 
     /// Makes sure that a detached HEAD which goes to `target` leaves no commit behind that only it
@@ -100,10 +98,20 @@ impl Git {
             .into())
     }
 
+    fn to_branch(&self, branch: &str) -> Cmd<'_> {
+        self.hooked(["switch", "--quiet", "--no-guess", branch])
+    }
+
     /// Runs a switch. A failing post-checkout hook sets its exit code although it is done.
-    fn switched(&self, switch: Cmd<'_>, name: &RefName) -> Result<()> {
-        let output = switch.output()?;
-        if output.success() || self.head()?.branch() == Some(name) {
+    fn switched<'a>(
+        &'a self,
+        goal: Goal,
+        to: &Oid,
+        command: impl Fn(bool) -> Result<Cmd<'a>>,
+    ) -> Result<()> {
+        let step = self.move_to(goal, None, to)?;
+        let (switch, output) = self.go(&step, &|| true, &command)?;
+        if output.success() || self.has_arrived(&step)? {
             return Ok(());
         }
         Err(switch.failure(&output).into())
@@ -118,7 +126,12 @@ impl Git {
         match remotes.as_slice() {
             [remote] => {
                 let track = self.write(["branch", "--quiet", "--track", branch, remote.as_str()]);
-                track.checked().map(|_| ())
+                let track = track.once();
+                let output = track.attempt(|| true, || false)?;
+                if output.success() || (output.killed() && self.branch_exists(branch)?) {
+                    return Ok(());
+                }
+                Err(track.failure(&output).into())
             }
             [] => Err(Error::repository(format!("no remote has a branch {branch}"))
                 .hint("git fetch gets the newest branches")
@@ -132,51 +145,9 @@ impl Git {
             }
         }
     }
-
-    /// Makes a branch at `start` and a linked working tree for it at `path` (from the top when
-    /// relative).
-    ///
-    /// # Errors
-    /// Branch or path exists, git fails: exit 5.
-    pub fn worktree_add(&self, path: &Path, branch: &str, start: &Oid) -> Result<Self> {
-        let name = RefName::branch(branch)?;
-        let path = self.top.join(path);
-        let is_new = !path.exists();
-        let add = self.hooked(["worktree", "add", "--quiet", "--no-track", "-b", branch]);
-        let mut add = add.arg("--").arg(&path).arg(start.as_str());
-        // A second try would meet what the first one made.
-        let nothing_made = || !path.exists() && matches!(self.branch_exists(branch), Ok(false));
-        let had_branch = self.branch_exists(branch)?;
-        let mut output = add.output_retrying(nothing_made)?;
-        if !output.success()
-            && is_new
-            && !path.exists()
-            && !had_branch
-            && self.branch_exists(branch)?
-        {
-            // Only the branch was made, while somebody else was at it.
-            add = self.hooked(["worktree", "add", "--quiet", "--"]).arg(&path).arg(branch);
-            output = add.output_retrying(|| !path.exists())?;
-        }
-        match self.at(&path) {
-            Ok(linked) if output.success() => Ok(linked),
-            // Only the post-checkout hook was unhappy.
-            Ok(linked) if is_new && linked.head()?.branch() == Some(&name) => Ok(linked),
-            Err(error) if output.success() => Err(error),
-            _ => Err(add.failure(&output).into()),
-        }
-    }
-
-    /// Removes a linked working tree that is clean; git refuses any other.
-    ///
-    /// # Errors
-    /// It has changes, or is not one.
-    pub fn worktree_remove(&self, path: &Path) -> Result<()> {
-        self.hooked(["worktree", "remove"]).arg(path).checked().map(|_| ())
-    }
 }
 
-fn same_place(a: &Path, b: &Path) -> bool {
+pub(super) fn same_place(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
         _ => a == b,

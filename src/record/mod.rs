@@ -37,6 +37,7 @@ use std::fmt;
 use crate::config::Project;
 use crate::error::Error;
 use crate::git::{CommitOptions, CommitOutcome, Git, Head, Oid, RefTransaction};
+use crate::interrupt;
 use crate::session::{
     Entry, Inheritance, Message, RefNames, Session, SessionName, StateDir, Trailers, Verdict, key,
 };
@@ -199,6 +200,10 @@ impl Recorder<'_> {
                 return Err(error);
             }
         };
+        if matches!(outcome, CommitOutcome::HookRefused { .. }) {
+            // A Ctrl-C ends a hook, too: that is no refusal.
+            interrupt::check()?;
+        }
         match outcome {
             CommitOutcome::Committed(oid) => {
                 self.expect_landed(tip, &oid, paths)?;

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::SessionName;
+use crate::git::UNFINISHED;
 use crate::stage::Stage;
 
 /// A path of the user's that was untracked or modified before the session began.
@@ -38,6 +39,18 @@ impl StateDir {
         let root = &dir.root;
         std::fs::create_dir_all(root).with_context(|| format!("creating {}", root.display()))?;
         Ok(dir)
+    }
+
+    /// The sessions whose last run may have been killed while git was at work.
+    pub fn left_unfinished(j: &Path) -> Vec<SessionName> {
+        let entries = std::fs::read_dir(j.join("sessions")).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let left = |name: &SessionName| {
+            let state = Self::at(j, name);
+            let child = state.git_children().metadata();
+            child.is_ok_and(|meta| meta.len() > 0) || state.path().join(UNFINISHED).exists()
+        };
+        names.filter(left).collect()
     }
 
     /// The folder itself.

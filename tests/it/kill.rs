@@ -1,7 +1,11 @@
 //! Killed with SIGKILL at any moment and resumed: no completed stage or task repeated, the same
 //! final history, `git fsck` clean, and nothing of the user's lost.
 
+#[cfg(unix)]
+mod inside;
 mod random;
+#[cfg(unix)]
+mod together;
 
 use crate::support::kill::{abort_at, kill_at_request, points};
 use crate::support::{Reply, Sandbox, at};
@@ -15,6 +19,11 @@ fn up_to(stage: &str) -> Sandbox {
     sandbox.auto(&["--stop-after", stage]).exits(0);
     sandbox.write("notes.txt", "mine\n");
     sandbox
+}
+
+/// Whether the session's branch exists.
+fn begun(sandbox: &Sandbox) -> bool {
+    !sandbox.refs("refs/heads/cowork/todo").is_empty()
 }
 
 fn stop_after(stage: &str) -> Vec<&str> {

@@ -1,24 +1,23 @@
 //! Whole runs stopped at moments a seeded generator picks: as a model request arrives, at the
-//! program's own points, and before, beside or after any of its git children; with SIGKILL, SIGINT,
-//! SIGTERM, or SIGINT again and again. However often, the end is the same.
+//! program's own points, before, beside or after any of its git children, and inside of them; with
+//! SIGKILL, SIGINT, SIGTERM, or SIGINT again and again; the program alone, git alone, or both.
+//! However often, the end is the same.
 //!
-//! `COWORK_KILL_TRIALS` says how many runs (default 24), `COWORK_KILL_SEED` where seeds begin. A
-//! failure names its seed: `COWORK_KILL_TRIALS=1 COWORK_KILL_SEED=… cargo test --test it random`.
+//! `COWORK_KILL_TRIALS` says how many runs (default 24), `COWORK_KILL_SEED` where seeds begin, so
+//! that long runs can be shared out. A failure names its seed. By hand:
+//! `COWORK_KILL_TRIALS=300 COWORK_KILL_SEED=1000 cargo test --locked --test it random:: -- --nocapture`
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::OFlags;
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{NEW, RESUME};
+use super::{NEW, RESUME, begun};
 use crate::support::kill::{abort_at, points, signal_at_request};
+use crate::support::strike::{Spot, VICTIMS, Victim, spare, strike};
+use crate::support::wrapper::{How, Side, children_killed_at, children_of, orphan_ends};
 use crate::support::{Reply, Sandbox, at, todo};
 
 /// Never more kills than this in one run.
@@ -33,47 +32,8 @@ enum Moment {
     Point(String),
     /// At this git child, counted in one run of the program.
     Child(u64, Side, How),
-}
-
-/// How the program is stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
-    Kill,
-    Interrupt,
-    Terminate,
-    /// SIGINT until it is gone.
-    Insist,
-}
-
-impl How {
-    const fn signal(self) -> Signal {
-        match self {
-            Self::Kill => Signal::KILL,
-            Self::Interrupt | Self::Insist => Signal::INT,
-            Self::Terminate => Signal::TERM,
-        }
-    }
-
-    /// What a child does to its parent.
-    const fn shell(self) -> &'static str {
-        match self {
-            Self::Kill => "kill -9 $PPID",
-            Self::Interrupt => "kill -INT $PPID",
-            Self::Terminate => "kill -TERM $PPID",
-            Self::Insist => "while kill -INT $PPID 2>/dev/null; do :; done",
-        }
-    }
-}
-
-/// How the death of the program and the work of its git child lie to each other.
-#[derive(Clone, Copy, Debug)]
-enum Side {
-    /// The child does nothing any more.
-    Before,
-    /// The child outlives the program and does its work.
-    Beside,
-    /// The child has done its work, and nobody hears of it.
-    After,
+    /// In the middle of git's work, counted in one run of the program.
+    Inside(Spot, u64, Victim),
 }
 
 /// What there is to be killed at in an undisturbed run.
@@ -81,74 +41,37 @@ struct Moments {
     requests: usize,
     points: Vec<String>,
     children: u64,
+    transactions: u64,
 }
 
 impl Moments {
     fn pick(&self, random: &mut fastrand::Rng) -> Moment {
-        let kind = random.u8(0..8);
         let how = [How::Kill, How::Interrupt, How::Terminate, How::Insist];
         let how = how[random.usize(0..how.len())];
-        match kind {
+        let child = |random: &mut fastrand::Rng, side, how| {
+            Moment::Child(random.u64(1..=self.children), side, how)
+        };
+        match random.u8(0..14) {
             0 | 1 => Moment::Request(random.usize(1..=self.requests), how),
             2 | 3 => Moment::Point(random.choice(&self.points).unwrap().clone()),
-            kind => {
-                let side = [Side::Before, Side::Beside, Side::After, Side::Before];
-                Moment::Child(random.u64(1..=self.children), side[usize::from(kind - 4)], how)
+            4 | 5 => child(random, Side::Before, how),
+            6 => child(random, Side::Beside, how),
+            7 => child(random, Side::After, how),
+            8 => child(random, Side::Locked, How::Kill),
+            9 => child(random, Side::Locked, How::Interrupt),
+            10 | 11 => {
+                let how = [How::GroupInterrupt, How::GroupTerminate][random.usize(0..2)];
+                let side = [Side::Before, Side::After][random.usize(0..2)];
+                child(random, side, how)
             }
+            12 => {
+                let nth = random.u64(1..=self.transactions);
+                Moment::Inside(Spot::Transaction, nth, VICTIMS[random.usize(0..2)])
+            }
+            // Only a run that goes on from a draft writes files with git.
+            _ => Moment::Inside(Spot::Smudge, random.u64(1..=4), VICTIMS[random.usize(0..2)]),
         }
     }
-}
-
-/// A `git` that comes before the real one on `PATH`, counts, and kills who started it.
-///
-/// The count is replaced, not rewritten: a child that outlived the program never leaves it
-/// empty.
-fn children_killed_at(sandbox: &Sandbox, at: u64, side: Side, how: How) {
-    let git = real_git().display().to_string();
-    let count = sandbox.root().join("children").display().to_string();
-    fs::write(&count, "0\n").unwrap();
-    let alive = sandbox.root().join("alive");
-    if matches!(side, Side::Beside) && !alive.exists() {
-        let made = std::process::Command::new("mkfifo").arg(&alive).status().unwrap();
-        assert!(made.success());
-    }
-    let stop = how.shell();
-    let act = match side {
-        // A Ctrl-C reaches the child as well.
-        Side::Before if how == How::Kill => format!("{stop}; exit 1"),
-        Side::Before => format!("{stop}; trap - INT; kill -INT $$; exit 1"),
-        Side::Beside => format!("exec 9<>'{}'; {stop}", alive.display()),
-        Side::After => format!("'{git}' \"$@\"; code=$?; {stop}; exit $code"),
-    };
-    let script = format!(
-        "read -r n <'{count}'; n=$((n + 1)); echo $n >'{count}'.$$; mv '{count}'.$$ '{count}'\n\
-         if [ $n = {at} ]; then {act}; fi\nexec '{git}' \"$@\""
-    );
-    sandbox.executable(&sandbox.root().join("bin/git"), &script);
-}
-
-/// Takes that `git` away; how many children there were.
-fn children_of(sandbox: &Sandbox) -> u64 {
-    fs::remove_file(sandbox.root().join("bin/git")).unwrap();
-    fs::read_to_string(sandbox.root().join("children")).unwrap().trim().parse().unwrap()
-}
-
-/// Waits for a child that outlived the program: as long as it lives, the pipe has a writer.
-fn orphan_ends(sandbox: &Sandbox) {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let nonblocking = OFlags::NONBLOCK.bits().try_into().unwrap();
-    let alive = sandbox.root().join("alive");
-    let Ok(mut pipe) = fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(alive)
-    else {
-        return;
-    };
-    rustix::fs::fcntl_setfl(&pipe, OFlags::empty()).unwrap();
-    pipe.read_to_end(&mut Vec::new()).unwrap();
-}
-
-fn real_git() -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap();
-    std::env::split_paths(&path).map(|dir| dir.join("git")).find(|git| git.is_file()).unwrap()
 }
 
 /// Runs `git-cowork` until this moment, or to its end if it does not come.
@@ -160,6 +83,12 @@ fn run_until(sandbox: &mut Sandbox, args: &[&str], moment: &Moment) -> i32 {
             children_killed_at(sandbox, *n, *side, *how);
             let code = sandbox.cowork(args).code;
             children_of(sandbox);
+            code
+        }
+        Moment::Inside(spot, n, victim) => {
+            strike(sandbox, *spot, *n, *victim);
+            let code = sandbox.cowork(args).code;
+            spare(sandbox);
             code
         }
     }
@@ -250,10 +179,6 @@ fn without_times(feedback: &str) -> String {
     json!(entries).to_string()
 }
 
-fn begun(sandbox: &Sandbox) -> bool {
-    !sandbox.refs("refs/heads/cowork/todo").is_empty()
-}
-
 /// One run with its kills; how many there were.
 fn trial(base: &Sandbox, moments: &Moments, undisturbed: &Sandbox, seed: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed);
@@ -270,7 +195,12 @@ fn trial(base: &Sandbox, moments: &Moments, undisturbed: &Sandbox, seed: u64) ->
         told.push(format!("{} until {moment:?}: exit {code}", args[0]));
         // Some moments do not come any more; nothing else may have gone wrong.
         let when = format!("seed {seed}: {told:#?}");
-        assert!([0, 130, 128 + 9, 128 + 6].contains(&code), "{when}");
+        let alone = match moment {
+            // A commit is not made again when hooks may have run.
+            Moment::Inside(Spot::Transaction, _, Victim::Git) => code == 5,
+            _ => false,
+        };
+        assert!(alone || [0, 130, 128 + 9, 128 + 6].contains(&code), "{when}");
         killed += u64::from(code != 0);
         if begun && matches!(moment, Moment::Child(_, Side::Beside, _)) {
             // The next run meets the child of this one.
@@ -279,9 +209,14 @@ fn trial(base: &Sandbox, moments: &Moments, undisturbed: &Sandbox, seed: u64) ->
         orphan_ends(&sandbox);
         sandbox.git(&["fsck", "--strict", "--no-dangling"]);
         assert_eq!(users(&sandbox)[..4], mine[..4], "the user's files, {when}");
-        if let Moment::Request(..) = moment
-            && code == 130
-        {
+        let orderly = match moment {
+            Moment::Request(..) | Moment::Inside(_, _, Victim::Git) => true,
+            Moment::Child(_, _, how) => {
+                matches!(how, How::GroupInterrupt | How::GroupTerminate | How::Terminate)
+            }
+            _ => false,
+        };
+        if orderly && begun && [5, 130].contains(&code) {
             assert_eq!(users(&sandbox), mine, "a stop leaves a clean tree, {when}");
         }
         if begun {
@@ -316,11 +251,15 @@ fn a_run_stopped_at_random_moments_ends_like_one_that_was_not() {
     let (outcome, points) = points(&mut undisturbed, &NEW);
     outcome.exits(0);
     let children = children_of(&undisturbed);
+    let counted = copy_of(&base);
+    strike(&counted, Spot::Transaction, 0, Victim::Git);
+    counted.cowork(&NEW).exits(0);
+    let transactions = spare(&counted);
     let requests = undisturbed.server.requests().len();
     assert_eq!(users(&undisturbed), users(&base), "an undisturbed run touched the user's files");
     let feedback = undisturbed.artifact("feedback_history.json");
     assert!(feedback.contains("REQ-002 is vague") && feedback.contains("COMP-002"), "{feedback}");
-    let moments = Moments { requests, points, children };
+    let moments = Moments { requests, points, children, transactions };
     assert!(requests > 12 && moments.points.len() > 12 && children > 50, "what is there to kill?");
 
     let seed = number("COWORK_KILL_SEED", 1);

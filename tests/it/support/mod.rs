@@ -13,8 +13,12 @@ pub mod sandbox;
 pub mod script;
 pub mod server;
 pub mod skip;
+#[cfg(unix)]
+pub mod strike;
 pub mod todo;
 pub mod vendor;
+#[cfg(unix)]
+pub mod wrapper;
 
 pub use reply::{Fault, Reply, Wire};
 pub use sandbox::Sandbox;

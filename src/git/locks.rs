@@ -1,0 +1,200 @@
+//! Lock files of git: which of them a child of ours left behind when it died, and how the others are
+//! told of. A lock is removed only where a note in J names our dead child, the lock is not older
+//! than that child, and no living process is known to hold it.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context as _, Result};
+
+use super::{Git, processes};
+use crate::error::Error;
+
+impl Git {
+    /// Removes the locks in this working tree that a child left which began at `since` and is dead.
+    pub(super) fn remove_locks(&self, since: SystemTime) -> Result<()> {
+        let held = |lock: &PathBuf| {
+            let made = lock.metadata().and_then(|meta| meta.modified());
+            made.is_ok_and(|made| made >= since) && holder(lock, &self.top).is_none()
+        };
+        for lock in self.locks_of_a_child().into_iter().filter(held) {
+            std::fs::remove_file(&lock).with_context(|| format!("removing {}", lock.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Fails where another program has the index locked and does not let go of it.
+    ///
+    /// # Errors
+    /// Exit 5 naming the lock, its age, and what removes it.
+    pub fn require_unlocked(&self) -> Result<()> {
+        let lock = self.git_dir.join("index.lock");
+        let begin = std::time::Instant::now();
+        while lock.exists() {
+            if begin.elapsed() > super::spawn::LOCK_PATIENCE {
+                let error = Error::repository(format!("{} exists", lock.display()));
+                return Err(self.explain_lock(error, &lock.display().to_string()).into());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// Adds what is known of the lock that git complains about.
+    pub(super) fn explain_lock(&self, error: Error, complaint: &str) -> Error {
+        let lock = self.named_lock(complaint).filter(|lock| lock.exists());
+        let Some(lock) = lock else {
+            return error.hint("another git process was at work; run the command again");
+        };
+        if let Some(process) = holder(&lock, &self.top) {
+            let who = format!("{} (process {})", process.name, process.pid);
+            return error
+                .hint(format!("{who} holds it: wait until it ends, then run the command again"));
+        }
+        let made = lock.metadata().and_then(|meta| meta.modified());
+        let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
+        let age = age.map_or_else(|| "0 seconds".to_owned(), |age| readable(age.as_secs()));
+        error
+            .hint(format!("it is {age} old, and no process of this program made it"))
+            .hint("if no git command is running in this repository, remove it:")
+            .hint(format!("rm {}", quoted(&lock.display().to_string())))
+    }
+
+    /// The lock file that a text of git names by its full path, in whatever language.
+    fn named_lock(&self, text: &str) -> Option<PathBuf> {
+        let root = self.common_dir.display().to_string();
+        text.lines().find_map(|line| {
+            let path = &line[line.find(&root)?..];
+            let end = path.find(".lock")? + ".lock".len();
+            Some(PathBuf::from(&path[..end]))
+        })
+    }
+
+    /// The lock files that a child of ours could have made: in the git directory, of the session's
+    /// references, and of the branch HEAD is on.
+    fn locks_of_a_child(&self) -> Vec<PathBuf> {
+        let (here, shared) = (&self.git_dir, &self.common_dir);
+        let is_lock = |path: &PathBuf| path.extension().is_some_and(|ext| ext == "lock");
+        let folders = [here.clone(), shared.clone(), shared.join("reftable")];
+        let mut locks: Vec<PathBuf> =
+            folders.iter().flat_map(|folder| files_in(folder)).filter(is_lock).collect();
+        let branch = std::fs::read_to_string(here.join("HEAD")).unwrap_or_default();
+        let branch = branch.strip_prefix("ref: ").map(str::trim_end);
+        let own = self.children.iter().flat_map(|children| &children.own).map(String::as_str);
+        for name in own.chain(branch) {
+            let path = shared.join(name);
+            locks.push(with_lock(&path));
+            locks.extend(files_in(&path).filter(is_lock));
+        }
+        locks.sort();
+        locks.dedup();
+        locks.retain(|lock| lock.is_file());
+        locks
+    }
+}
+
+/// The lock file of a file.
+pub(super) fn with_lock(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
+/// Who is at work with this lock in the working tree `top`, as far as one can see.
+fn holder(lock: &Path, top: &Path) -> Option<processes::Process> {
+    let is_index = lock.file_name().is_some_and(|name| name == "index.lock");
+    let mut opened = processes::that_opened(lock).into_iter();
+    opened.next().or_else(|| if is_index { processes::that_commits(top) } else { None })
+}
+
+fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn readable(seconds: u64) -> String {
+    let (count, unit) = match seconds {
+        0..60 => (seconds, "second"),
+        60..3600 => (seconds / 60, "minute"),
+        3600..86400 => (seconds / 3600, "hour"),
+        _ => (seconds / 86400, "day"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural}")
+}
+
+/// A path as a POSIX shell takes it.
+pub(super) fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@%:,".contains(c);
+    if path.chars().all(plain) {
+        return path.to_owned();
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::test_repo::Repo;
+    use super::*;
+    use crate::error::hints_of;
+
+    #[test]
+    fn only_locks_that_are_no_older_than_the_child_are_removed() {
+        let repo = Repo::with_commit();
+        let own = ["refs/heads/cowork/s".to_owned()];
+        let git = repo.git().with_children_in(&repo.path(".git/child"), &own, &|_| ()).unwrap();
+        let locks = ["index.lock", "HEAD.lock", "next-index-7.lock", "refs/heads/main.lock"];
+        let locks = locks.map(|name| repo.path(".git").join(name));
+        let foreign = repo.path(".git/refs/heads/other.lock");
+        for lock in locks.iter().chain([&foreign]) {
+            std::fs::write(lock, "").unwrap();
+        }
+        let made = locks[0].metadata().unwrap().modified().unwrap();
+        git.remove_locks(made + Duration::from_secs(1)).unwrap();
+        assert!(locks.iter().all(|lock| lock.exists()));
+        git.remove_locks(made - Duration::from_secs(1)).unwrap();
+        assert!(!locks.iter().any(|lock| lock.exists()));
+        assert!(foreign.exists(), "a reference of somebody else");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_lock_that_somebody_has_open_is_left_and_its_holder_named() {
+        let repo = Repo::with_commit();
+        let git = repo.git().with_children_in(&repo.path(".git/child"), &[], &|_| ()).unwrap();
+        let lock = repo.path(".git/index.lock");
+        let file = std::fs::File::create(&lock).unwrap();
+        let mut cat = std::process::Command::new("cat");
+        let mut other = cat.stdin(std::process::Stdio::piped()).stdout(file).spawn().unwrap();
+        git.remove_locks(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(lock.exists());
+        let error = git.write(["add", "README.md"]).once().checked().unwrap_err();
+        let named = format!("cat (process {}) holds it", other.id());
+        assert!(hints_of(&error)[0].contains(&named), "{:?}", hints_of(&error));
+        drop(other.stdin.take());
+        other.wait().unwrap();
+        git.remove_locks(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(!lock.exists());
+    }
+
+    #[test]
+    fn nobodys_lock_is_told_with_its_age_and_the_command_that_removes_it() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let lock = repo.path(".git/index.lock");
+        let file = std::fs::File::create(&lock).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(3 * 3600 + 60)).unwrap();
+        let error = git.write(["add", "README.md"]).once().checked().unwrap_err();
+        let hints = hints_of(&error);
+        let path = git.git_dir().join("index.lock").display().to_string();
+        assert!(error.to_string().contains(&path), "{error}");
+        assert!(hints[0].contains("3 hours old"), "{hints:?}");
+        assert_eq!(hints.last().unwrap(), &format!("rm {path}"));
+        assert_eq!(quoted("/a b/it's"), r"'/a b/it'\''s'");
+        assert_eq!(
+            (readable(59), readable(61), readable(90_000)),
+            ("59 seconds".to_owned(), "1 minute".to_owned(), "1 day".to_owned())
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! Moves of index and working tree that survive the death of git: each knows where it began, so that
+//! one which was cut is taken back and, while we live, made again.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use super::output::{Output, nul_texts};
+use super::spawn::STARTS;
+use super::unfinished::Step;
+use super::{Cmd, Git, Head, Oid, RefName, Store};
+
+/// Where a move leads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Goal {
+    /// HEAD goes to this branch.
+    Branch(String),
+    /// HEAD goes to this branch, which is made.
+    NewBranch(String),
+    /// HEAD stays on this branch, which moves.
+    MovedBranch(String),
+    /// HEAD goes to the commit.
+    Detached,
+    /// HEAD stays where it is.
+    Tree,
+    /// A merge of this commit is committed.
+    Merged(Oid),
+    /// A merge is given up.
+    MergeAborted,
+}
+
+/// See [`Step::Move`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Move {
+    goal: Goal,
+    /// Branch and commit of HEAD before.
+    head: (Option<String>, Option<Oid>),
+    /// Commit or tree that the index holds before.
+    from: Oid,
+    /// Commit or tree that it holds afterwards.
+    to: Oid,
+}
+
+/// See [`Step::Restore`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Restore {
+    /// Commit of HEAD.
+    head: Option<Oid>,
+    /// Commit or tree whose content the paths get.
+    source: Oid,
+    /// In the index, too.
+    staged: bool,
+    /// The paths, and the blobs there before.
+    paths: Vec<(String, Option<Oid>)>,
+}
+
+impl Git {
+    /// A move to `to` from where HEAD is, or from the tree that the index holds.
+    pub(super) fn move_to(&self, goal: Goal, from: Option<Oid>, to: &Oid) -> Result<Move> {
+        let head = self.head_now()?;
+        let from = match from.or_else(|| head.1.clone()) {
+            Some(from) => from,
+            None => self.empty_tree()?,
+        };
+        Ok(Move { goal, head, from, to: to.clone() })
+    }
+
+    /// Runs the git command of a move. Where it dies, the move is taken back. It is run again, then
+    /// and on a busy lock, while `may_retry` says so; `command` is told that it is not the first
+    /// time.
+    pub(super) fn go<'a>(
+        &'a self,
+        step: &Move,
+        may_retry: &dyn Fn() -> bool,
+        command: &dyn Fn(bool) -> Result<Cmd<'a>>,
+    ) -> Result<(Cmd<'a>, Output)> {
+        self.noting(
+            || Ok(Step::Move(step.clone())),
+            || {
+                let mut cmd = command(false)?;
+                let mut output = cmd.attempt(may_retry, || false)?;
+                for _ in 1..STARTS {
+                    if !output.killed() || !may_retry() || self.has_arrived(step)? {
+                        break;
+                    }
+                    self.take_back(step)?;
+                    cmd = command(true)?;
+                    output = cmd.attempt(may_retry, || false)?;
+                }
+                if output.killed() && !self.has_arrived(step)? {
+                    self.take_back(step)?;
+                }
+                Ok((cmd, output))
+            },
+        )
+    }
+
+    fn head_now(&self) -> Result<(Option<String>, Option<Oid>)> {
+        let head = self.head()?;
+        Ok((head.branch().map(RefName::to_string), head.oid().cloned()))
+    }
+
+    /// Whether a command that died has done its work all the same: HEAD is what git moves last.
+    pub(super) fn has_arrived(&self, step: &Move) -> Result<bool> {
+        let head = self.head()?;
+        let on = |name: &str| head.branch().is_some_and(|branch| branch.short() == name);
+        Ok(match &step.goal {
+            Goal::Branch(name) | Goal::NewBranch(name) => on(name),
+            Goal::MovedBranch(name) => on(name) && head.oid() == Some(&step.to),
+            Goal::Detached => matches!(&head, Head::Detached { oid } if *oid == step.to),
+            Goal::Merged(_) => head.oid() != step.head.1.as_ref(),
+            Goal::MergeAborted => self.resolve("MERGE_HEAD")?.is_none(),
+            Goal::Tree => false,
+        })
+    }
+
+    /// Puts index and working tree back to where a move began that was cut, unless somebody has
+    /// moved HEAD since. Answers whether anything had to be done.
+    pub(super) fn take_back(&self, step: &Move) -> Result<bool> {
+        if self.has_arrived(step)? || self.head_now()? != step.head {
+            return Ok(false);
+        }
+        let mut done = false;
+        let moved = self.changed_paths(&step.from, &step.to)?;
+        if !moved.is_empty() {
+            // The index is written at once, when the working tree is whole.
+            let staged = self.staged_against(&step.to)?;
+            let arrived = !moved.iter().any(|path| staged.contains(path));
+            let (here, there) =
+                if arrived { (&step.to, &step.from) } else { (&step.from, &step.to) };
+            done = self.complete(&moved, here, there)?;
+            if arrived {
+                let back = self.write(["read-tree", "-m", "-u", here.as_str(), there.as_str()]);
+                back.checked()?;
+                done = true;
+            }
+        }
+        match &step.goal {
+            Goal::Merged(theirs) if self.resolve("MERGE_HEAD")?.as_ref() == Some(theirs) => {
+                self.write(["merge", "--quit"]).checked()?;
+                Ok(true)
+            }
+            _ => Ok(done),
+        }
+    }
+
+    /// Gives the paths that git was about to change the content they have in `here` where they have
+    /// that of `there`, a part of either, or none.
+    fn complete(&self, moved: &[String], here: &Oid, there: &Oid) -> Result<bool> {
+        let hidden = self.hidden_paths()?;
+        let moved: Vec<&String> = moved.iter().filter(|path| !hidden.contains(*path)).collect();
+        let now = self.present_blobs(&moved)?;
+        let (was, will) = (self.blob_ids(here, &moved)?, self.blob_ids(there, &moved)?);
+        let mut ours = Vec::new();
+        for (index, path) in moved.into_iter().enumerate() {
+            let (now, was, will) = (now[index].as_ref(), was[index].as_ref(), will[index].as_ref());
+            if (was, will) == (None, None) || (now == was && now != will) {
+                // A submodule, or what it should be.
+                continue;
+            }
+            if now == will || now.is_none() || self.is_cut(path, &[was, will])? {
+                ours.push(path.clone());
+            }
+        }
+        self.write_paths(here, &ours, false)?;
+        Ok(!ours.is_empty())
+    }
+
+    /// [`Step::Restore`] as it is now.
+    pub(super) fn restoring<S: AsRef<str>>(
+        &self,
+        source: &Oid,
+        paths: &[S],
+        staged: bool,
+    ) -> Result<Step> {
+        let paths: Vec<String> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
+        let before = self.present_blobs(&paths)?;
+        let (head, source) = (self.head()?.oid().cloned(), source.clone());
+        Ok(Step::Restore(Restore {
+            head,
+            source,
+            staged,
+            paths: paths.into_iter().zip(before).collect(),
+        }))
+    }
+
+    /// Restores what a run that was killed did not come to, unless somebody has moved HEAD or
+    /// changed it since.
+    pub(super) fn finish_restore(&self, step: &Restore) -> Result<bool> {
+        if self.head()?.oid() != step.head.as_ref() {
+            return Ok(false);
+        }
+        let paths: Vec<&String> = step.paths.iter().map(|(path, _)| path).collect();
+        let now = self.present_blobs(&paths)?;
+        let will = self.blob_ids(&step.source, &paths)?;
+        let mut ours = Vec::new();
+        for (index, (path, before)) in step.paths.iter().enumerate() {
+            let (now, will) = (&now[index], &will[index]);
+            let whole = now == before || now == will || now.is_none();
+            if whole || self.is_cut(path, &[will.as_ref()])? {
+                ours.push(path.clone());
+            }
+        }
+        self.write_paths(&step.source, &ours, step.staged)?;
+        Ok(!ours.is_empty())
+    }
+
+    /// The blobs that files would be if they were added; none behind a link.
+    fn present_blobs<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<Option<Oid>>> {
+        let mut blobs = self.hash_files(paths, Store::No)?;
+        for (path, blob) in paths.iter().zip(&mut blobs) {
+            if !self.has_real_parents(path.as_ref()) {
+                *blob = None;
+            }
+        }
+        Ok(blobs)
+    }
+
+    /// Whether a file holds only the beginning of one of these blobs, as a checkout would write it.
+    pub(super) fn is_cut(&self, path: &str, blobs: &[Option<&Oid>]) -> Result<bool> {
+        let is_file = self.lies_at(path).is_some_and(|meta| meta.is_file());
+        if !is_file || !self.has_real_parents(path) {
+            return Ok(false);
+        }
+        let held = std::fs::read(self.top.join(path))?;
+        for blob in blobs.iter().flatten() {
+            // With the filters that a checkout of this path applies.
+            let at = format!("--path={path}");
+            let whole = self.read(["cat-file", "--filters", &at, blob.as_str()]).checked()?;
+            if whole.stdout.starts_with(&held) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Paths whose index entry differs from that of a commit or tree.
+    fn staged_against(&self, tree: &Oid) -> Result<BTreeSet<String>> {
+        let diff = self.read(["diff-index", "--cached", "-z", "--no-renames", "--name-only"]);
+        let output = diff.args([tree.as_str(), "--"]).checked()?;
+        Ok(nul_texts(&output.stdout).collect())
+    }
+
+    /// Paths that git does not write or does not look at: `--skip-worktree`, `--assume-unchanged`.
+    fn hidden_paths(&self) -> Result<BTreeSet<String>> {
+        let output = self.read(["ls-files", "-z", "-v"]).checked()?;
+        let hidden = |line: String| {
+            let (tag, path) = line.split_once(' ')?;
+            let is_hidden = tag == "S" || tag.chars().all(|c| c.is_ascii_lowercase());
+            is_hidden.then(|| path.to_owned())
+        };
+        Ok(nul_texts(&output.stdout).filter_map(hidden).collect())
+    }
+}

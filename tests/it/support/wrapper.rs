@@ -1,0 +1,122 @@
+//! A `git` that comes before the real one on `PATH` and counts: at a chosen child it stops who
+//! started it, or itself.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use rustix::fs::OFlags;
+use rustix::process::Signal;
+
+use super::sandbox::Sandbox;
+
+/// How the program is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Kill,
+    Interrupt,
+    Terminate,
+    /// SIGINT until it is gone.
+    Insist,
+    /// SIGINT for the program and git, as a terminal sends it.
+    GroupInterrupt,
+    /// SIGTERM for the program and git, as `timeout` sends it.
+    GroupTerminate,
+}
+
+impl How {
+    pub const fn signal(self) -> Signal {
+        match self {
+            Self::Kill => Signal::KILL,
+            Self::Interrupt | Self::Insist | Self::GroupInterrupt => Signal::INT,
+            Self::Terminate | Self::GroupTerminate => Signal::TERM,
+        }
+    }
+
+    /// What a child does to its parent.
+    const fn shell(self) -> &'static str {
+        match self {
+            Self::Kill => "kill -9 $PPID",
+            Self::Interrupt => "kill -INT $PPID",
+            Self::Terminate => "kill -TERM $PPID",
+            Self::GroupInterrupt => "trap - INT; kill -INT 0",
+            Self::GroupTerminate => "kill -TERM 0",
+            Self::Insist => "while kill -INT $PPID 2>/dev/null; do :; done",
+        }
+    }
+}
+
+/// How the death of the program and the work of its git child lie to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The child does nothing any more.
+    Before,
+    /// The child outlives the program and does its work.
+    Beside,
+    /// The child has done its work, and nobody hears of it.
+    After,
+    /// The child has locked what it writes when it is killed: alone, or with [`How::Kill`] together
+    /// with the program.
+    Locked,
+}
+
+/// A `git` that comes before the real one on `PATH`, counts, and kills who started it.
+///
+/// The count is replaced, not rewritten: a child that outlived the program never leaves it
+/// empty.
+pub fn children_killed_at(sandbox: &Sandbox, at: u64, side: Side, how: How) {
+    let git = real_git().display().to_string();
+    let count = sandbox.root().join("children").display().to_string();
+    fs::write(&count, "0\n").unwrap();
+    let alive = sandbox.root().join("alive");
+    if matches!(side, Side::Beside) && !alive.exists() {
+        let made = std::process::Command::new("mkfifo").arg(&alive).status().unwrap();
+        assert!(made.success());
+    }
+    let stop = how.shell();
+    let act = match side {
+        // A Ctrl-C reaches the child as well.
+        Side::Before if how == How::Kill => format!("{stop}; exit 1"),
+        Side::Before => format!("{stop}; trap - INT; kill -INT $$; exit 1"),
+        Side::Beside => format!("exec 9<>'{}'; {stop}", alive.display()),
+        Side::After => format!("'{git}' \"$@\"; code=$?; {stop}; exit $code"),
+        Side::Locked => {
+            let lock = sandbox.path(".git/index.lock").display().to_string();
+            let stop = if how == How::Kill { stop } else { ":" };
+            format!(
+                "case \"$GIT_INDEX_FILE $*\" in ' '*' commit '*|' '*' switch '*|' '*' restore '*|\
+                 ' '*' reset '*|' '*' add '*|' '*' update-index '*) : >'{lock}';; esac\n\
+                 {stop}; kill -9 $$"
+            )
+        }
+    };
+    let script = format!(
+        "read -r n <'{count}'; n=$((n + 1)); echo $n >'{count}'.$$; mv '{count}'.$$ '{count}'\n\
+         if [ $n = {at} ]; then {act}; fi\nexec '{git}' \"$@\""
+    );
+    sandbox.executable(&sandbox.root().join("bin/git"), &script);
+}
+
+/// Takes that `git` away; how many children there were.
+pub fn children_of(sandbox: &Sandbox) -> u64 {
+    fs::remove_file(sandbox.root().join("bin/git")).unwrap();
+    fs::read_to_string(sandbox.root().join("children")).unwrap().trim().parse().unwrap()
+}
+
+/// Waits for a child that outlived the program: as long as it lives, the pipe has a writer.
+pub fn orphan_ends(sandbox: &Sandbox) {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let nonblocking = OFlags::NONBLOCK.bits().try_into().unwrap();
+    let alive = sandbox.root().join("alive");
+    let Ok(mut pipe) = fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(alive)
+    else {
+        return;
+    };
+    rustix::fs::fcntl_setfl(&pipe, OFlags::empty()).unwrap();
+    pipe.read_to_end(&mut Vec::new()).unwrap();
+}
+
+fn real_git() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    std::env::split_paths(&path).map(|dir| dir.join("git")).find(|git| git.is_file()).unwrap()
+}
