@@ -41,10 +41,10 @@ impl Evidence {
         run.outcome(self.before.iter().find(same))
     }
 
-    /// Whether one of the project's commands was run and passed.
+    /// Whether all of the project's commands of this kind were run and passed.
     pub fn passed(&self, which: Which) -> bool {
-        let mut runs = self.runs.iter().filter(|run| run.which == which);
-        runs.any(|run| self.outcome(run) == Outcome::Passed)
+        let mut runs = self.runs.iter().filter(|run| run.which == which).peekable();
+        runs.peek().is_some() && runs.all(|run| self.outcome(run) == Outcome::Passed)
     }
 
     /// In a few words: how the tests ended, or what came before them.
@@ -291,8 +291,13 @@ mod tests {
         );
         assert_eq!(both.report().passed, ["make test passes"]);
         assert_eq!(both.summary(), "make test passed");
+        assert!(both.passed(Which::Test) && !both.passed(Which::Build));
         let failed = run(Which::Test, 1, "no");
         assert_eq!(evidence(failed.clone(), None).summary(), "make test failed");
+        assert!(!evidence(failed.clone(), Some(failed.clone())).passed(Which::Test));
+        let mut one_of_two = both.clone();
+        one_of_two.runs.push(failed.clone());
+        assert!(!one_of_two.passed(Which::Test));
         assert_eq!(evidence(failed.clone(), Some(failed)).summary(), "make test failed as before");
         let mut lint = run(Which::Lint, 1, "x");
         lint.command = "lint".into();

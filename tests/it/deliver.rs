@@ -67,15 +67,16 @@ fn done(task: &str) -> Reply {
 
 /// The first task's work: one line of the source file.
 fn edit() -> Reply {
-    Reply::call("edit_file", json!({"path": "due.sh", "old_text": "$1 - 1", "new_text": "$1 + 1"}))
+    let edit = json!({"path": "due.sh", "old_text": "$1 - 1", "new_text": "$1 + 1"});
+    let done = json!({"task_id": "TASK-001", "new_status": "completed"});
+    Reply::call("edit_file", edit).and("update_task_status", done)
 }
 
 /// The one task that edits the one file; nothing in its words says so.
 fn edits() -> Sandbox {
     let words = "Den Gläubiger mit seiner Summe zeigen.";
     let sandbox = one_source_file(&[task("Summe", words, &[], &["due.sh"])]);
-    let work = edit();
-    sandbox.server.on(at("coding", "actor").turn(1), work);
+    sandbox.server.on(at("coding", "actor").turn(1), edit());
     sandbox
 }
 
@@ -367,8 +368,7 @@ fn a_task_left_with_nothing_names_the_commit_that_holds_its_files() {
     let tasks =
         [task("One", "The sum.", &[], &["due.sh"]), task("Two", "The sign.", &[], &["./due.sh"])];
     let sandbox = one_source_file(&tasks);
-    let first = edit();
-    sandbox.server.on(at("coding", "actor").task("TASK-001").turn(1), first);
+    sandbox.server.on(at("coding", "actor").task("TASK-001").turn(1), edit());
     sandbox.server.on(at("coding", "actor").task("TASK-002").turn(1), done("TASK-002"));
     sandbox.cowork(&new(&[])).exits(0);
     let first = sandbox.commit_of("cowork/todo", "coding: TASK-001 ");
@@ -392,8 +392,7 @@ fn a_task_none_of_whose_files_is_touched_is_a_finding() {
     ];
     let sandbox = one_source_file(&tasks);
     sandbox.commit_file("USAGE.md", "# Usage\n", "usage");
-    let first = edit();
-    sandbox.server.on(at("coding", "actor").task("TASK-001").turn(1), first);
+    sandbox.server.on(at("coding", "actor").task("TASK-001").turn(1), edit());
     sandbox.server.on(at("coding", "actor").task("TASK-002").turn(1), done("TASK-002"));
     let write = json!({"path": "USAGE.md", "content": "# Usage\n\ndue N\n"});
     sandbox.server.on(at("coding", "actor").iteration(2).turn(1), Reply::call("write_file", write));
