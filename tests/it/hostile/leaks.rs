@@ -28,12 +28,12 @@ fn no_key_is_found() {
             "tr '\\0' '\\n' </proc/self/environ | grep -e hunter2 -e test[-]key".to_owned(),
             "cat /proc/[0-9]*/environ 2>/dev/null | grep -qa -e hunter2 -e test[-]key".to_owned(),
         ];
+        let read = format!("grep -r hunter2 {0}/.ssh {0}/.aws {0}/.config", home.display());
+        attempts.extend([read, format!("grep hunter2 {}/.netrc", home.display())]);
         if level == Level::Namespaces {
-            let read = format!("grep -r hunter2 {0}/.ssh {0}/.aws {0}/.config", home.display());
-            attempts.extend([read, format!("grep hunter2 {}/.netrc", home.display())]);
             attempts.push("cat /proc/[0-9]*/cmdline | grep -qa -- '--stop-[a]fter'".to_owned());
         } else {
-            skipped("reading keys in the home, which Landlock alone cannot prevent");
+            skipped("the arguments of other processes, which Landlock alone does not hide");
         }
         let attempts: Vec<_> = attempts.iter().map(String::as_str).collect();
         none_gets_in(&sandbox, &attempts);
