@@ -204,6 +204,7 @@ fn with_children(
         format!("refs/cowork/attempts/{name}"),
         format!("refs/cowork/archive/{name}"),
         RefNames::without_artifacts(name).to_string(),
+        "refs/notes".to_owned(),
     ];
     let say = |text: &str| context.ui.emit(Event::Note { text: text.to_owned() });
     git.with_children_in(&state.git_children(), &own, &say)
