@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use super::run::{self, Held};
-use super::signals::Guard;
 use crate::error::{Error, Kind};
 use crate::interrupt;
 use crate::session::SessionName;
@@ -23,7 +22,6 @@ pub(super) fn require(
         return Ok(());
     }
     let workspace = run::workspace(context, held, name)?;
-    let _guard = Guard::new();
     let missing = run::runtime()?.block_on(async {
         tokio::select! {
             biased;

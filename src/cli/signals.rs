@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static HELD: AtomicBool = AtomicBool::new(false);
 
-/// While it lives, the first signal is a request to stop.
+/// While it lives, the first signal is a request to stop. There is one at a time: the session's.
 pub(super) struct Guard(());
 
 impl Guard {
