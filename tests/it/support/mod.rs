@@ -4,6 +4,7 @@ pub mod change;
 pub mod confinement;
 pub mod history;
 pub mod kill;
+pub mod outcome;
 #[cfg(unix)]
 pub mod pty;
 pub mod received;
