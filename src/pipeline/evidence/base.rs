@@ -51,12 +51,32 @@ struct BackToTip<'a> {
 
 impl Drop for BackToTip<'_> {
     fn drop(&mut self) {
-        let back = self.git.restore_worktree(&self.on_base.tip, &self.on_base.paths);
+        let OnBase { base, tip, paths } = &self.on_base;
+        let kept = keep_edits(self.git, base, tip, paths);
+        let back = kept.and_then(|()| self.git.restore_worktree(tip, paths));
         if let Err(error) = back.and_then(|()| self.state.set_note::<OnBase>(ON_BASE, None)) {
             // The note stays, and the next run tries again.
             tracing::warn!("files were not put back after a look at the base: {error:#}");
         }
     }
+}
+
+/// Keeps the content of files that somebody, or a check, has given neither the base nor the session:
+/// it is about to be replaced.
+fn keep_edits(git: &Git, base: &Oid, tip: &Oid, paths: &[String]) -> anyhow::Result<()> {
+    let here = git.hash_files(paths, Store::No)?;
+    let known = git.blob_ids(base, paths)?.into_iter().zip(git.blob_ids(tip, paths)?);
+    let edited =
+        |(path, (here, (base, tip))): (&String, (Option<Oid>, (Option<Oid>, Option<Oid>)))| {
+            (here.is_some() && here != base && here != tip).then(|| path.clone())
+        };
+    let edited: Vec<String> =
+        paths.iter().zip(here.into_iter().zip(known)).filter_map(edited).collect();
+    for (path, blob) in edited.iter().zip(git.hash_files(&edited, Store::Write)?) {
+        let blob = blob.map(|blob| blob.to_string()).unwrap_or_default();
+        tracing::warn!("{path} changed while the base was looked at; it is kept: git show {blob}");
+    }
+    Ok(())
 }
 
 /// Puts files back that a run which was killed while it looked at the base has left. What somebody
