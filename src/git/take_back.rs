@@ -255,7 +255,7 @@ impl Git {
     }
 
     /// Paths whose index entry differs from that of a commit or tree.
-    pub(super) fn staged_against(&self, tree: &Oid) -> Result<BTreeSet<String>> {
+    fn staged_against(&self, tree: &Oid) -> Result<BTreeSet<String>> {
         let diff = self.read(["diff-index", "--cached", "-z", "--no-renames", "--name-only"]);
         let output = diff.args([tree.as_str(), "--"]).checked()?;
         Ok(nul_texts(&output.stdout).collect())

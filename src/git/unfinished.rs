@@ -84,14 +84,8 @@ impl Git {
             Step::Move(step) => (self.take_back(step)?, "undid a checkout"),
             Step::Restore(step) => (self.finish_restore(step)?, "finished a restore of files"),
             Step::Commit { tip, paths } => {
-                if let Some(tip) = tip
-                    && self.resolve("HEAD^1")?.as_ref() == Some(tip)
-                {
-                    // What is staged otherwise is a person's.
-                    let staged = self.staged_against(tip)?;
-                    let mut paths = paths.clone();
-                    paths.retain(|path| !staged.contains(path));
-                    self.index_as_committed(&paths)?;
+                if tip.is_some() && self.resolve("HEAD^1")? == *tip {
+                    self.index_as_committed(paths)?;
                 }
                 (false, "")
             }

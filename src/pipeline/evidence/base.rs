@@ -64,14 +64,11 @@ impl Drop for BackToTip<'_> {
 /// Keeps the content of files that somebody, or a check, has given neither the base nor the session:
 /// it is about to be replaced.
 fn keep_edits(git: &Git, base: &Oid, tip: &Oid, paths: &[String]) -> anyhow::Result<()> {
-    let here = git.hash_files(paths, Store::No)?;
-    let known = git.blob_ids(base, paths)?.into_iter().zip(git.blob_ids(tip, paths)?);
-    let edited =
-        |(path, (here, (base, tip))): (&String, (Option<Oid>, (Option<Oid>, Option<Oid>)))| {
-            (here.is_some() && here != base && here != tip).then(|| path.clone())
-        };
-    let edited: Vec<String> =
-        paths.iter().zip(here.into_iter().zip(known)).filter_map(edited).collect();
+    let (here, base, tip) =
+        (git.hash_files(paths, Store::No)?, git.blob_ids(base, paths)?, git.blob_ids(tip, paths)?);
+    let is_edited =
+        |at: &usize| here[*at].is_some() && here[*at] != base[*at] && here[*at] != tip[*at];
+    let edited: Vec<&String> = (0..paths.len()).filter(is_edited).map(|at| &paths[at]).collect();
     for (path, blob) in edited.iter().zip(git.hash_files(&edited, Store::Write)?) {
         let blob = blob.map(|blob| blob.to_string()).unwrap_or_default();
         tracing::warn!("{path} changed while the base was looked at; it is kept: git show {blob}");
