@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::run::{self, Held};
 use crate::error::{Error, Kind};
+use crate::git::quoted;
 use crate::interrupt;
 use crate::session::SessionName;
 use crate::workspace::undecided;
@@ -37,4 +38,22 @@ pub(super) fn require(
         Some(error) => Err(error.hint(then).into()),
         None => Ok(()),
     }
+}
+
+/// How a session goes on whose working tree may be another than the one we were started in.
+///
+/// # Errors
+/// There is no repository here.
+pub(super) fn resume_in(
+    context: &Context,
+    held: &Held,
+    name: &SessionName,
+) -> anyhow::Result<String> {
+    let top = held.git.top();
+    Ok(match top == context.git()?.top() {
+        true => format!("then: git cowork resume {name}"),
+        false => {
+            format!("then: (cd {} && git cowork resume {name})", quoted(&top.display().to_string()))
+        }
+    })
 }

@@ -131,7 +131,7 @@ pub(super) fn run(context: &Context, args: NewArgs) -> Answer {
     let (held, session) = start::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
     if !here {
-        let then = format!("then: git cowork resume {name}");
+        let then = dependencies::resume_in(context, &held, &name)?;
         dependencies::require(context, &held, &name, &then)?;
     }
     let extent = Extent { stop_after: args.stop_after, ..Extent::default() };

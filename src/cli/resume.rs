@@ -81,7 +81,7 @@ pub(super) fn go_on(
 /// where its branch came from. Nobody needs them to go on.
 fn bring_logs(context: &Context, held: &Held, session: &Session) -> anyhow::Result<()> {
     let branch = context.refs()?.short_branch(&session.name);
-    let remote = held.git.default_remote(&branch)?;
+    let remote = held.git.upstream_remote(&branch)?;
     let brought = with_recorder(context, held, &session.name, &session.tip, |recorder| {
         recorder.bring_logs(session, remote.as_deref(), context.attended)
     });

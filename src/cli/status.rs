@@ -133,12 +133,12 @@ fn kept(status: &Status, details: &Details) -> String {
 /// How to get the logs of checks that the session's commits name and that another clone has.
 fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String> {
     let missing = logs_elsewhere(git, &status.session)?;
-    let mut elsewhere = false;
+    let mut elsewhere = 0;
     for log in &missing {
-        elsewhere |= git.object(log)?.is_none();
+        elsewhere += usize::from(git.object(log)?.is_none());
     }
     let branch = context.refs()?.short_branch(&status.session.name);
-    let Some(remote) = git.default_remote(&branch)?.filter(|_| elsewhere) else {
+    let Some(remote) = git.upstream_remote(&branch)?.filter(|_| elsewhere > 0) else {
         return Ok(String::new());
     };
     let notes = format!("refs/notes/{LOGS}");
@@ -149,7 +149,7 @@ fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String>
             "git fetch {remote} {notes}:{notes}-{remote} && git notes --ref {LOGS} merge {LOGS}-{remote}"
         ),
     };
-    Ok(format!("Logs     {} of checks not in this clone: {fetch}\n", plural(missing.len(), "log")))
+    Ok(format!("Logs     {} of checks not in this clone: {fetch}\n", plural(elsewhere, "log")))
 }
 
 /// `draft 2 of prd, not finished (git show …)`

@@ -101,7 +101,7 @@ pub(super) fn with_lock(path: &Path) -> PathBuf {
 }
 
 /// Who is at work with this lock in the working tree `top`, as far as one can see.
-fn holder(lock: &Path, top: &Path) -> Option<processes::Process> {
+pub(super) fn holder(lock: &Path, top: &Path) -> Option<processes::Process> {
     let is_index = lock.file_name().is_some_and(|name| name == "index.lock");
     let mut opened = processes::that_opened(lock).into_iter();
     opened.next().or_else(|| if is_index { processes::that_commits(top) } else { None })
@@ -123,7 +123,7 @@ fn readable(seconds: u64) -> String {
 }
 
 /// A path as a POSIX shell takes it.
-pub(super) fn quoted(path: &str) -> String {
+pub fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+@%:,".contains(c);
     if path.chars().all(plain) {
         return path.to_owned();

@@ -87,6 +87,19 @@ impl Git {
         })
     }
 
+    /// The remote a branch comes from: the one it follows, else where it would be pushed to.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn upstream_remote(&self, branch: &str) -> Result<Option<String>> {
+        let follows = self.config_get(&format!("branch.{branch}.remote"))?;
+        let known = self.remotes()?;
+        match follows.filter(|name| known.contains(name)) {
+            Some(name) => Ok(Some(name)),
+            None => self.default_remote(branch),
+        }
+    }
+
     /// Whether a remote has this branch now; asks it.
     ///
     /// # Errors
@@ -258,6 +271,7 @@ mod tests {
             repo.run(&["config", key, name]);
             assert_eq!(remote().as_deref(), Some(name), "{key}");
         }
+        assert_eq!(git.upstream_remote("cowork/s").unwrap().as_deref(), Some("far"));
         repo.run(&["config", "branch.cowork/s.pushRemote", "no-more"]);
         assert_eq!(remote().as_deref(), Some("near"));
     }

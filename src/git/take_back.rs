@@ -163,6 +163,7 @@ impl Git {
                 ours.push(path.clone());
             }
         }
+        let ours = self.unobstructed(ours, here)?;
         self.write_paths(here, &ours, false)?;
         Ok(!ours.is_empty())
     }
@@ -202,8 +203,26 @@ impl Git {
                 ours.push(path.clone());
             }
         }
+        let ours = self.unobstructed(ours, &step.source)?;
         self.write_paths(&step.source, &ours, step.staged)?;
         Ok(!ours.is_empty())
+    }
+
+    /// Those of the paths that can be given their content in `source` without removing a file git
+    /// does not know: a folder may be where a file was, or a file where its folder was.
+    fn unobstructed(&self, mut paths: Vec<String>, source: &Oid) -> Result<Vec<String>> {
+        let there = self.blob_ids(source, &paths)?;
+        let of = |is_there: bool| -> Vec<&str> {
+            let which = paths.iter().zip(&there).filter(|(_, blob)| blob.is_some() == is_there);
+            which.map(|(path, _)| path.as_str()).collect()
+        };
+        let obstacles = self.obstacles(&of(true), &of(false))?;
+        let below = |path: &str, folder: &str| {
+            path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        paths
+            .retain(|path| !obstacles.iter().any(|other| below(other, path) || below(path, other)));
+        Ok(paths)
     }
 
     /// The blobs that files would be if they were added; none behind a link.

@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
+use super::locks;
 use super::spawn::STARTS;
-
 use super::switch::same_place;
 use super::unfinished::Step;
 use super::{Change, Git, Oid, RefName, RefTransaction, StatusKind};
+
+/// In the git directory of a linked working tree, git's note while it makes one.
+const LOCKED: &str = "locked";
 
 /// A working tree that is about to be made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -128,6 +131,10 @@ impl Git {
             }
         };
         let git_dir = self.linked_git_dirs().filter(is_new).find(is_its);
+        if git_dir.as_ref().is_some_and(|dir| !is_being_made(dir)) {
+            // Git came to its end without us. What is there now is a person's.
+            return Ok(true);
+        }
         if let Ok(linked) = self.at(&step.path) {
             if git_dir.is_some() && linked.head().is_ok_and(|head| head.branch() == Some(&name)) {
                 linked.fill()?;
@@ -156,7 +163,9 @@ impl Git {
     /// Checks out what is missing in a working tree that git had begun to fill.
     fn fill(&self) -> Result<()> {
         let lock = self.git_dir.join("index.lock");
-        if lock.is_file() {
+        if lock.is_file() && locks::holder(&lock, &self.top).is_some() {
+            self.require_unlocked()?;
+        } else if lock.is_file() {
             std::fs::remove_file(&lock).with_context(|| format!("removing {}", lock.display()))?;
         }
         if !self.git_dir.join("index").exists() {
@@ -178,8 +187,8 @@ impl Git {
             }
         }
         self.write_paths(&head, &missing, false)?;
-        let locked = self.git_dir.join("locked");
-        if std::fs::read_to_string(&locked).is_ok_and(|why| why.trim_end() == "initializing") {
+        let locked = self.git_dir.join(LOCKED);
+        if is_initializing(&locked) {
             std::fs::remove_file(&locked)
                 .with_context(|| format!("removing {}", locked.display()))?;
         }
@@ -223,4 +232,13 @@ impl Git {
 
 fn name_of(dir: &Path) -> String {
     dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+/// Whether git has not come to the end of making the working tree of this git directory
+/// (`builtin/worktree.c`, `add_worktree`).
+fn is_being_made(git_dir: &Path) -> bool {
+    !git_dir.join("HEAD").exists() || is_initializing(&git_dir.join(LOCKED))
+}
+
+fn is_initializing(locked: &Path) -> bool {
+    std::fs::read_to_string(locked).is_ok_and(|why| why.trim_end() == "initializing")
 }

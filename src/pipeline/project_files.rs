@@ -70,9 +70,17 @@ fn code_since_start(git: &Git, session: &Session, commit: &Oid) -> anyhow::Resul
         return Ok(paths);
     }
     let mut ours: BTreeSet<String> = git.changed_paths(tip, commit)?.into_iter().collect();
-    for entry in &session.history {
-        if let [parent] = &entry.parents[..] {
-            ours.extend(git.changed_paths(parent, &entry.commit)?);
+    let recorded = session.history.iter().map(|entry| (&entry.commit, &entry.parents));
+    // A person's own commits on the branch are the session's, too.
+    let mut on_branch = Vec::new();
+    let mut at = Some(tip);
+    while let Some(found) = at.and_then(|id| since.iter().find(|commit| commit.id == *id)) {
+        on_branch.push((&found.id, &found.parents));
+        at = found.parents.first();
+    }
+    for (id, parents) in recorded.chain(on_branch) {
+        if let [parent] = &parents[..] {
+            ours.extend(git.changed_paths(parent, id)?);
         }
     }
     paths.retain(|path| ours.contains(path));

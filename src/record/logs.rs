@@ -14,6 +14,11 @@ use crate::session::{Session, key};
 pub const LOGS: &str = "cowork";
 /// A remote's notes while they are brought together with ours.
 const FETCHED: &str = "cowork-fetched";
+/// For writing [`LOGS`]: `git notes` does not look whether the ref has moved since it read it. Held
+/// for moments, for each commit waits for it.
+const NOTES_LOCK: &str = "notes.lock";
+/// For [`FETCHED`], also while a remote is waited for.
+const FETCH_LOCK: &str = "notes-fetch.lock";
 /// How often publishing begins again because somebody else published in between.
 const TRIES: usize = 3;
 
@@ -33,7 +38,7 @@ impl Recorder<'_> {
         if evidence.is_empty() {
             return Ok(());
         }
-        let _lock = lock(self.git)?;
+        let _lock = lock(self.git, NOTES_LOCK)?;
         evidence.iter().filter_map(|run| log_of(run)).try_for_each(|log| {
             self.git.note_blob(LOGS, log).with_context(|| format!("keeping the log {log}"))
         })
@@ -55,19 +60,23 @@ impl Recorder<'_> {
         if missing.is_empty() {
             return Ok(0);
         }
-        let _lock = lock(self.git)?;
         let mut elsewhere = Vec::new();
+        let held = lock(self.git, NOTES_LOCK)?;
         for log in missing {
             match self.git.object(&log)? {
                 Some(blob) => self.git.note_blob(LOGS, blob.as_str())?,
                 None => elsewhere.push(log),
             }
         }
+        drop(held);
         missing = elsewhere;
+        let _fetching = lock(self.git, FETCH_LOCK)?;
         if let Some(remote) = remote.filter(|_| !missing.is_empty())
             && self.git.fetch_notes(remote, LOGS, FETCHED, attended)?
         {
+            let held = lock(self.git, NOTES_LOCK)?;
             self.git.merge_notes(LOGS, FETCHED)?;
+            drop(held);
             self.git.delete_notes(FETCHED)?;
             missing = logs_elsewhere(self.git, session)?;
         }
@@ -89,7 +98,7 @@ impl Recorder<'_> {
         let here = self.git.noted(LOGS)?;
         let ours: Vec<&Oid> = here.iter().filter(|blob| names(&named, blob)).collect();
         let to = RefName::new(format!("refs/notes/{LOGS}"))?;
-        let _lock = lock(self.git)?;
+        let _fetching = lock(self.git, FETCH_LOCK)?;
         let mut tries = 0;
         let published = loop {
             self.git.fetch_notes(remote, LOGS, FETCHED, attended)?;
@@ -163,10 +172,9 @@ fn log_of(evidence: &str) -> Option<&str> {
     (hex && (12..=64).contains(&log.len())).then_some(log)
 }
 
-/// One process of ours writes notes at a time: `git notes` does not look whether the ref has moved
-/// since it read it. Let go when dropped.
-fn lock(git: &Git) -> anyhow::Result<File> {
-    let path = git.state_dir().join("notes.lock");
+/// One process of ours at a time has a lock of these; the others wait. Let go when dropped.
+fn lock(git: &Git, name: &str) -> anyhow::Result<File> {
+    let path = git.state_dir().join(name);
     let file = File::options().create(true).append(true).open(&path);
     let file = file.with_context(|| format!("opening {}", path.display()))?;
     file.lock().with_context(|| format!("locking {}", path.display()))?;

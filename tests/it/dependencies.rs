@@ -148,7 +148,8 @@ fn a_session_in_a_new_worktree_says_how_it_goes_on_there() {
     let outcome = sandbox.auto(&[&format!("--worktree={tree}")]).exits(5);
     let said = format!("fetch them: (cd {tree} && npm ci)\n");
     assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("then: git cowork resume todo"), "{}", outcome.stderr);
+    let then = format!("then: (cd {tree} && git cowork resume todo)\n");
+    assert!(outcome.stderr.contains(&then), "{}", outcome.stderr);
     assert_eq!(sandbox.server.requests().len(), 0);
 }
 

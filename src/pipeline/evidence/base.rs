@@ -51,12 +51,29 @@ struct BackToTip<'a> {
 
 impl Drop for BackToTip<'_> {
     fn drop(&mut self) {
-        let back = self.git.restore_worktree(&self.on_base.tip, &self.on_base.paths);
+        let OnBase { base, tip, paths } = &self.on_base;
+        let kept = keep_edits(self.git, base, tip, paths);
+        let back = kept.and_then(|()| self.git.restore_worktree(tip, paths));
         if let Err(error) = back.and_then(|()| self.state.set_note::<OnBase>(ON_BASE, None)) {
             // The note stays, and the next run tries again.
             tracing::warn!("files were not put back after a look at the base: {error:#}");
         }
     }
+}
+
+/// Keeps the content of files that somebody, or a check, has given neither the base nor the session:
+/// it is about to be replaced.
+fn keep_edits(git: &Git, base: &Oid, tip: &Oid, paths: &[String]) -> anyhow::Result<()> {
+    let (here, base, tip) =
+        (git.hash_files(paths, Store::No)?, git.blob_ids(base, paths)?, git.blob_ids(tip, paths)?);
+    let is_edited =
+        |at: &usize| here[*at].is_some() && here[*at] != base[*at] && here[*at] != tip[*at];
+    let edited: Vec<&String> = (0..paths.len()).filter(is_edited).map(|at| &paths[at]).collect();
+    for (path, blob) in edited.iter().zip(git.hash_files(&edited, Store::Write)?) {
+        let blob = blob.map(|blob| blob.to_string()).unwrap_or_default();
+        tracing::warn!("{path} changed while the base was looked at; it is kept: git show {blob}");
+    }
+    Ok(())
 }
 
 /// Puts files back that a run which was killed while it looked at the base has left. What somebody

@@ -151,13 +151,15 @@ impl Run {
         if self.passed() {
             return Outcome::Passed;
         }
+        // It passed with the same things missing: they are not why it fails now.
+        let passed_lacking = before.is_some_and(|before| before.passed() && before.lacking);
         let before = before.filter(|before| before.not_run.is_none() && !before.passed());
         if let Some(what) = self.sandboxed(before) {
             return Outcome::NotRun(format!("sandbox: {what}"));
         }
         match self.compared(before) {
             Outcome::Failed(new) if !new.is_empty() => Outcome::Failed(new),
-            _ if self.lacking => Outcome::NotRun(DEPENDENCIES.to_owned()),
+            _ if self.lacking && !passed_lacking => Outcome::NotRun(DEPENDENCIES.to_owned()),
             other => other,
         }
     }

@@ -9,6 +9,8 @@ use super::Need;
 
 /// Their note in the state directory, for the process after one that was killed.
 const FILE: &str = "lock-files.json";
+/// Where in the state directory copies are of what such a process replaced.
+const REPLACED: &str = "replaced";
 
 /// The files of some projects as they were; put back when this is dropped.
 pub(in super::super) struct LockFiles<'a> {
@@ -54,13 +56,38 @@ impl Workspace {
     pub(in super::super) fn put_back_lock_files(&self) {
         let note = std::fs::read(self.state_dir.join(FILE)).ok();
         if let Some(files) = note.and_then(|note| serde_json::from_slice(&note).ok()) {
+            self.keep_lock_files(&files);
             self.put_back_files(&files);
+        }
+    }
+
+    /// Copies what is there otherwise than noted: nobody knows whether a killed manager wrote it, or a
+    /// person since.
+    fn keep_lock_files(&self, files: &BTreeMap<PathBuf, Option<String>>) {
+        for (path, text) in files {
+            let Ok(now) = std::fs::read(self.root.join(path)) else { continue };
+            if text.as_ref().is_some_and(|text| text.as_bytes() == now) {
+                continue;
+            }
+            let copy = self.state_dir.join(REPLACED).join(path);
+            let kept = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
+            match kept.and_then(|()| std::fs::write(&copy, now)) {
+                Ok(()) => tracing::warn!(
+                    "{} is put back as it was before a fetch that was killed; what it held is in {}",
+                    path.display(),
+                    copy.display()
+                ),
+                Err(error) => {
+                    let text = format!("keeping {}: {error}", path.display());
+                    self.trouble(text, &error.into());
+                }
+            }
         }
     }
 
     fn put_back_files(&self, files: &BTreeMap<PathBuf, Option<String>>) {
         for (path, text) in files {
-            if let Err(error) = put_back(&self.root.join(path), text.as_deref()) {
+            if let Err(error) = put_back(&self.root, path, text.as_deref()) {
                 let text = format!("putting back {}: {error}", path.display());
                 self.trouble(text, &error.into());
             }
@@ -69,8 +96,16 @@ impl Workspace {
     }
 }
 
-/// Gives a file its text again, or takes it away. Never through a link.
-fn put_back(file: &Path, text: Option<&str>) -> std::io::Result<()> {
+/// Gives a file its text again, or takes it away. Never through a link, neither its own nor one that
+/// a command has put in the place of a folder.
+fn put_back(root: &Path, path: &Path, text: Option<&str>) -> std::io::Result<()> {
+    for folder in path.ancestors().skip(1) {
+        let found = root.join(folder).symlink_metadata()?;
+        if !found.is_dir() {
+            return Err(std::io::Error::other(format!("{} is not a folder", folder.display())));
+        }
+    }
+    let file = &root.join(path);
     let found = file.symlink_metadata().ok();
     let Some(text) = text else {
         return match found {
@@ -130,6 +165,21 @@ mod tests {
         );
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_put_back_through_a_folder_that_became_a_link() {
+        let (tree, elsewhere) = (Tree::new(), tempfile::tempdir().unwrap());
+        tree.put("sub/Cargo.toml", MANIFEST);
+        let kept = LockFiles::of(&tree.workspace, &need(&tree)).unwrap();
+        std::fs::rename(tree.root().join("sub"), tree.root().join("moved")).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), tree.root().join("sub")).unwrap();
+        std::fs::write(elsewhere.path().join("Cargo.lock"), "theirs").unwrap();
+        drop(kept);
+        let names = std::fs::read_dir(elsewhere.path()).unwrap();
+        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["Cargo.lock"]);
+    }
+
     #[test]
     fn the_next_process_puts_back_what_a_killed_one_left() {
         let tree = Tree::new();
@@ -139,6 +189,8 @@ mod tests {
         tree.put("Cargo.lock", "new");
         tree.reopened();
         assert_eq!(tree.get("Cargo.lock"), "old");
+        let copy = tree.workspace.state_dir.join(REPLACED).join("Cargo.lock");
+        assert_eq!(std::fs::read_to_string(copy).unwrap(), "new");
         tree.put("Cargo.lock", "mine");
         tree.reopened();
         assert_eq!(tree.get("Cargo.lock"), "mine");

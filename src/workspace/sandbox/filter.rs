@@ -6,8 +6,9 @@ use std::io::Error;
 use anyhow::{Context as _, bail};
 use libc::{
     AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JMP,
-    BPF_K, BPF_LD, BPF_RET, BPF_W, EAFNOSUPPORT, ENOSYS, EPERM, NETLINK_ROUTE, SECCOMP_RET_ALLOW,
-    SECCOMP_RET_ERRNO, SOCK_DGRAM, SOCK_RAW, c_int, c_long, sock_filter,
+    BPF_K, BPF_LD, BPF_RET, BPF_W, EAFNOSUPPORT, ENOSYS, EOPNOTSUPP, EPERM, EPROTONOSUPPORT,
+    IPPROTO_TCP, MSG_FASTOPEN, NETLINK_ROUTE, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SOCK_DGRAM,
+    SOCK_RAW, SOCK_STREAM, c_int, c_long, sock_filter,
 };
 
 /// How the kernel names the processor whose calls the rows are about; programs for another one, as
@@ -49,6 +50,8 @@ pub(super) struct Close {
     pub(super) unix: bool,
     /// The internet.
     pub(super) inet: bool,
+    /// Ways to connect by TCP that Landlock does not look at.
+    pub(super) tcp_aside: bool,
 }
 
 /// What an argument has to be for a row to count.
@@ -57,6 +60,8 @@ enum When {
     IsNot(u32, c_int),
     /// The kind of socket, whatever its flags.
     IsKind(u32, c_int),
+    /// A flag is set, whatever the others.
+    Has(u32, c_int),
 }
 
 /// A call that is answered with an error where all of this holds.
@@ -71,7 +76,7 @@ fn row(call: c_long, when: Vec<When>, answer: c_int) -> Row {
 }
 
 fn rows(close: Close) -> Vec<Row> {
-    use When::{Is, IsKind, IsNot};
+    use When::{Has, Is, IsKind, IsNot};
     let known = [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK];
     let mut rows = vec![
         // The kernel's keyrings know no namespace.
@@ -98,6 +103,20 @@ fn rows(close: Close) -> Vec<Row> {
     if close.inet {
         for family in [AF_INET, AF_INET6] {
             rows.push(row(libc::SYS_socket, vec![Is(0, family)], EAFNOSUPPORT));
+        }
+    }
+    if close.tcp_aside {
+        // Multipath TCP, or whatever else is a stream: programs fall back to plain TCP.
+        for family in [AF_INET, AF_INET6] {
+            let stream = [Is(0, family), IsKind(1, SOCK_STREAM), IsNot(2, 0)];
+            let other = stream.into_iter().chain([IsNot(2, IPPROTO_TCP)]).collect();
+            rows.push(row(libc::SYS_socket, other, EPROTONOSUPPORT));
+        }
+        // The first bytes connect.
+        for (call, flags) in
+            [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)]
+        {
+            rows.push(row(call, vec![Has(flags, MSG_FASTOPEN)], EOPNOTSUPP));
         }
     }
     rows
@@ -141,11 +160,16 @@ fn compile(architecture: u32, rows: &[Row]) -> anyhow::Result<Vec<sock_filter>> 
             let (argument, value) = match *when {
                 When::Is(argument, value)
                 | When::IsNot(argument, value)
-                | When::IsKind(argument, value) => (argument, value.cast_unsigned()),
+                | When::IsKind(argument, value)
+                | When::Has(argument, value) => (argument, value.cast_unsigned()),
             };
             conditions.push(load(ARGUMENTS + 8 * argument));
-            if let When::IsKind(..) = when {
-                conditions.push(statement(BPF_ALU | BPF_AND | BPF_K, SOCK_TYPE_MASK));
+            match when {
+                When::IsKind(..) => {
+                    conditions.push(statement(BPF_ALU | BPF_AND | BPF_K, SOCK_TYPE_MASK));
+                }
+                When::Has(..) => conditions.push(statement(BPF_ALU | BPF_AND | BPF_K, value)),
+                When::Is(..) | When::IsNot(..) => {}
             }
             conditions.push(jump(BPF_JEQ, value, 0, 0));
             // Which way leads on is filled in below, where the end is known.
@@ -254,15 +278,32 @@ mod tests {
 
     #[test]
     fn what_the_other_walls_leave_open_can_be_closed() {
-        let unix = Close { unix: true, inet: false };
+        let unix = Close { unix: true, ..Close::default() };
         assert_eq!(of(unix, libc::SYS_socket, [AF_UNIX, 1, 0]), EAFNOSUPPORT);
         assert_eq!(of(unix, libc::SYS_socket, [AF_INET, 1, 0]), ALLOWED);
         let pair = |kind| of(unix, libc::SYS_socketpair, [AF_UNIX, kind | libc::SOCK_CLOEXEC, 0]);
         assert_eq!([SOCK_DGRAM, SOCK_RAW].map(pair), [EAFNOSUPPORT; 2]);
         assert_eq!([libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(pair), [ALLOWED; 2]);
-        let inet = Close { unix: false, inet: true };
+        let inet = Close { inet: true, ..Close::default() };
         assert_eq!(of(inet, libc::SYS_socket, [AF_INET6, 1, 0]), EAFNOSUPPORT);
         assert_eq!(of(inet, libc::SYS_socket, [AF_UNIX, 1, 0]), ALLOWED);
+    }
+
+    #[test]
+    fn no_connection_is_made_past_landlock() {
+        const MULTIPATH: c_int = 262;
+        let closed = Close { tcp_aside: true, ..Close::default() };
+        let kind = SOCK_STREAM | libc::SOCK_CLOEXEC;
+        for family in [AF_INET, AF_INET6] {
+            let socket = |close, protocol| of(close, libc::SYS_socket, [family, kind, protocol]);
+            assert_eq!(socket(closed, MULTIPATH), EPROTONOSUPPORT);
+            assert_eq!([0, IPPROTO_TCP].map(|protocol| socket(closed, protocol)), [ALLOWED; 2]);
+            assert_eq!(socket(Close::default(), MULTIPATH), ALLOWED);
+        }
+        assert_eq!(of(closed, libc::SYS_socket, [AF_INET, SOCK_DGRAM, 17]), ALLOWED);
+        let sendmsg = |flags| of(closed, libc::SYS_sendmsg, [3, 0, flags]);
+        assert_eq!(sendmsg(MSG_FASTOPEN | libc::MSG_NOSIGNAL), EOPNOTSUPP);
+        assert_eq!(sendmsg(libc::MSG_NOSIGNAL), ALLOWED);
     }
 
     #[test]

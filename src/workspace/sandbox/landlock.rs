@@ -48,7 +48,8 @@ pub(super) fn has_unix_sockets() -> bool {
 
 /// What Landlock alone does not close.
 pub(super) fn leaves_open(spec: &Spec) -> Close {
-    Close { unix: !has_unix_sockets(), inet: !spec.network && version() < OF_TCP }
+    let tcp_aside = !spec.network;
+    Close { unix: !has_unix_sockets(), inet: tcp_aside && version() < OF_TCP, tcp_aside }
 }
 
 /// Restricts this process and all that come of it.
