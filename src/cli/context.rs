@@ -283,7 +283,13 @@ impl Context {
         let name = match named.or(self.global.session.as_ref()) {
             Some(name) => name.clone(),
             None => {
-                let (name, guessed) = default_session(self.git()?, &self.refs()?)?;
+                let (git, refs) = (self.git()?, self.refs()?);
+                let found = default_session(git, &refs);
+                let guessed = !matches!(found, Ok((_, false)));
+                let newest = found.as_ref().ok().map(|(name, _)| name);
+                let killed =
+                    if guessed { start::newest_unfinished(git, &refs, newest)? } else { None };
+                let name = killed.map_or_else(|| found.map(|(name, _)| name), Ok)?;
                 if guessed {
                     let text = format!("session {name}, the newest unfinished one");
                     self.ui.emit(Event::Note { text });

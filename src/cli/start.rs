@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::context::Context;
 use super::run::{self, Held};
 use crate::artifact::{Artifact, SessionFile, render_json};
+use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{Git, Head, Oid, RefTransaction, StatusEntry, Store};
@@ -121,11 +122,41 @@ pub(super) fn is_unfinished(
     refs: &RefNames,
     name: &SessionName,
 ) -> anyhow::Result<bool> {
-    if git.resolve(refs.branch(name).as_str())?.is_none() || Session::find(git, refs, name).is_ok()
-    {
-        return Ok(false);
+    Ok(unfinished(git, refs, name)?.is_some())
+}
+
+fn unfinished(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Option<Starting>> {
+    let Some(starting) = StateDir::at(&git.state_dir(), name).note::<Starting>(NOTE)? else {
+        return Ok(None);
+    };
+    let has_branch = git.resolve(refs.branch(name).as_str())?.is_some();
+    let is_killed = has_branch && Session::find(git, refs, name).is_err();
+    Ok(is_killed.then_some(starting))
+}
+
+/// The newest start that was killed after its branch was made, if it is newer than `guessed` and all
+/// that was done there: HEAD may not be on its branch yet, so that nothing else names it.
+pub(super) fn newest_unfinished(
+    git: &Git,
+    refs: &RefNames,
+    guessed: Option<&SessionName>,
+) -> anyhow::Result<Option<SessionName>> {
+    let mut newest = None;
+    for info in git.list_refs(&[refs.branch_root().as_str()])? {
+        let Some(name) = refs.session_of_any(info.name.as_str()) else { continue };
+        if let Some(starting) = unfinished(git, refs, &name)? {
+            let began = clock::parse_rfc3339(&starting.file.created_at).unwrap_or_default();
+            newest = newest.max(Some((began, name)));
+        }
     }
-    Ok(StateDir::at(&git.state_dir(), name).note::<Starting>(NOTE)?.is_some())
+    let Some((began, name)) = newest else { return Ok(None) };
+    if let Some(guessed) = guessed {
+        let history = Session::find(git, refs, guessed)?.history;
+        if history.iter().any(|entry| entry.time > began) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(name))
 }
 
 /// Beside the repository: `../REPOSITORY.cowork/NAME`.

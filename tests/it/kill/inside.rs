@@ -9,7 +9,7 @@ use crate::support::kill::signal_at_request;
 use crate::support::sandbox::Outcome;
 use crate::support::strike::{Spot, VICTIMS, Victim, some_of, spare, strike};
 
-use super::{NEW, outcome_of, stop_after};
+use super::{NEW, begun, outcome_of, stop_after};
 
 /// A session whose user went back to `main`, where work went on, and is in the middle of something.
 fn away_from(stage: &str) -> Sandbox {
@@ -274,4 +274,22 @@ fn a_lock_of_somebody_else_is_named_before_a_model_is_asked() {
     assert_eq!(sandbox.server.requests().len(), 0);
     fs::remove_file(lock).unwrap();
     sandbox.cowork(&stop_after("prd")).exits(0);
+}
+
+#[test]
+fn a_start_that_died_before_head_moved_is_found_without_its_name() {
+    let sandbox = Sandbox::new();
+    let older = ["new", "-n", "older", "an older one", "--review", "auto", "--stop-after", "idea"];
+    sandbox.cowork(&older).exits(0);
+    sandbox.git(&["switch", "-q", "main"]);
+    // The third change of references: the branch is there, HEAD is not on it.
+    strike(&sandbox, Spot::Transaction, 3, Victim::Both);
+    sandbox.cowork(&NEW).was_killed();
+    spare(&sandbox);
+    assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "main");
+    assert!(begun(&sandbox));
+    sandbox.cowork(&["status"]).exits(5).says("git cowork resume todo");
+    sandbox.cowork(&stop_after("idea")).exits(0).says("session todo");
+    assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "cowork/todo");
+    assert_eq!(sandbox.subjects("main..cowork/todo").len(), 2);
 }

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::{NEW, RESUME, begun};
 use crate::support::kill::{abort_at, points, signal_at_request};
+use crate::support::sandbox::Outcome;
 use crate::support::strike::{Spot, VICTIMS, Victim, spare, strike};
 use crate::support::wrapper::{How, Side, children_killed_at, children_of, orphan_ends};
 use crate::support::{Reply, Sandbox, at, todo};
@@ -75,21 +76,21 @@ impl Moments {
 }
 
 /// Runs `git-cowork` until this moment, or to its end if it does not come.
-fn run_until(sandbox: &mut Sandbox, args: &[&str], moment: &Moment) -> i32 {
+fn run_until(sandbox: &mut Sandbox, args: &[&str], moment: &Moment) -> Outcome {
     match moment {
-        Moment::Request(n, how) => signal_at_request(sandbox, args, *n, how.signal()).code,
-        Moment::Point(point) => abort_at(sandbox, args, point).code,
+        Moment::Request(n, how) => signal_at_request(sandbox, args, *n, how.signal()),
+        Moment::Point(point) => abort_at(sandbox, args, point),
         Moment::Child(n, side, how) => {
             children_killed_at(sandbox, *n, *side, *how);
-            let code = sandbox.cowork(args).code;
+            let outcome = sandbox.cowork(args);
             children_of(sandbox);
-            code
+            outcome
         }
         Moment::Inside(spot, n, victim) => {
             strike(sandbox, *spot, *n, *victim);
-            let code = sandbox.cowork(args).code;
+            let outcome = sandbox.cowork(args);
             spare(sandbox);
-            code
+            outcome
         }
     }
 }
@@ -191,7 +192,7 @@ fn trial(base: &Sandbox, moments: &Moments, undisturbed: &Sandbox, seed: u64) ->
         let args = if begun { &RESUME[..] } else { &NEW[..] };
         let moment = moments.pick(&mut random);
         let before = if begun { sandbox.subjects("main..cowork/todo") } else { Vec::new() };
-        let code = run_until(&mut sandbox, args, &moment);
+        let Outcome { code, stderr, .. } = run_until(&mut sandbox, args, &moment);
         told.push(format!("{} until {moment:?}: exit {code}", args[0]));
         // Some moments do not come any more; nothing else may have gone wrong.
         let when = format!("seed {seed}: {told:#?}");
@@ -200,7 +201,7 @@ fn trial(base: &Sandbox, moments: &Moments, undisturbed: &Sandbox, seed: u64) ->
             Moment::Inside(Spot::Transaction, _, Victim::Git) => code == 5,
             _ => false,
         };
-        assert!(alone || [0, 130, 128 + 9, 128 + 6].contains(&code), "{when}");
+        assert!(alone || [0, 130, 128 + 9, 128 + 6].contains(&code), "{when}\n{stderr}");
         killed += u64::from(code != 0);
         if begun && matches!(moment, Moment::Child(_, Side::Beside, _)) {
             // The next run meets the child of this one.
