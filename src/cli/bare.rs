@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::next::next;
-use super::{Answer, status};
+use super::{Answer, start, status};
 use crate::git::Head;
 use crate::session::{Session, list};
 
@@ -40,9 +40,14 @@ pub(super) fn run(context: &Context) -> Answer {
         }
         return Ok(0);
     }
-    let next = match sessions.into_iter().find(|session| !session.is_completed()) {
-        Some(session) => next(context, &context.status(session)?)?.lines(""),
-        None => "Next     git cowork new \"what you want built\"\n".to_owned(),
+    let unfinished = sessions.into_iter().find(|session| !session.is_completed());
+    let name = unfinished.as_ref().map(|session| &session.name);
+    let next = match (start::newest_unfinished(git, &refs, name)?, unfinished) {
+        (Some(name), _) => {
+            format!("The start of {name} was interrupted.\nNext     git cowork resume {name}\n")
+        }
+        (None, Some(session)) => next(context, &context.status(session)?)?.lines(""),
+        (None, None) => "Next     git cowork new \"what you want built\"\n".to_owned(),
     };
     context.print(&format!("{text}\n{next}"))?;
     Ok(0)

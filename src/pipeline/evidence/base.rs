@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::super::Pipeline;
 use super::super::table::{Approves, StageSpec};
 use super::{Run, failing_before};
+use crate::event::{Event, Sink};
 use crate::git::{Git, Oid, Store};
 use crate::record::point;
 use crate::session::StateDir;
@@ -46,24 +47,32 @@ struct OnBase {
 struct BackToTip<'a> {
     git: &'a Git,
     state: &'a StateDir,
+    sink: &'a dyn Sink,
     on_base: OnBase,
 }
 
 impl Drop for BackToTip<'_> {
     fn drop(&mut self) {
         let OnBase { base, tip, paths } = &self.on_base;
-        let kept = keep_edits(self.git, base, tip, paths);
+        let kept = keep_edits(self.git, self.sink, base, tip, paths);
         let back = kept.and_then(|()| self.git.restore_worktree(tip, paths));
         if let Err(error) = back.and_then(|()| self.state.set_note::<OnBase>(ON_BASE, None)) {
             // The note stays, and the next run tries again.
-            tracing::warn!("files were not put back after a look at the base: {error:#}");
+            let text = format!("files were not put back after a look at the base: {error:#}");
+            self.sink.emit(Event::Warning { text });
         }
     }
 }
 
 /// Keeps the content of files that somebody, or a check, has given neither the base nor the session:
 /// it is about to be replaced.
-fn keep_edits(git: &Git, base: &Oid, tip: &Oid, paths: &[String]) -> anyhow::Result<()> {
+fn keep_edits(
+    git: &Git,
+    sink: &dyn Sink,
+    base: &Oid,
+    tip: &Oid,
+    paths: &[String],
+) -> anyhow::Result<()> {
     let (here, base, tip) =
         (git.hash_files(paths, Store::No)?, git.blob_ids(base, paths)?, git.blob_ids(tip, paths)?);
     let is_edited =
@@ -71,7 +80,9 @@ fn keep_edits(git: &Git, base: &Oid, tip: &Oid, paths: &[String]) -> anyhow::Res
     let edited: Vec<&String> = (0..paths.len()).filter(is_edited).map(|at| &paths[at]).collect();
     for (path, blob) in edited.iter().zip(git.hash_files(&edited, Store::Write)?) {
         let blob = blob.map(|blob| blob.to_string()).unwrap_or_default();
-        tracing::warn!("{path} changed while the base was looked at; it is kept: git show {blob}");
+        let text =
+            format!("{path} changed while the base was looked at; it is kept: git show {blob}");
+        sink.emit(Event::Warning { text });
     }
     Ok(())
 }
@@ -150,7 +161,7 @@ impl Pipeline<'_> {
         );
         let on_base = OnBase { base: before.tree.clone(), tip: tree, paths };
         self.env.state.set_note(ON_BASE, Some(&on_base))?;
-        let back = BackToTip { git, state: self.env.state, on_base };
+        let back = BackToTip { git, state: self.env.state, sink: self.env.sink, on_base };
         git.restore_worktree(&before.tree, &back.on_base.paths)?;
         point("base.after-files");
         let looked = self.look_at(before.tree).await;

@@ -17,7 +17,9 @@ use std::time::SystemTime;
 
 use ring::digest::{Context, SHA256};
 
+use crate::git::quoted;
 pub(super) use lock_files::LockFiles;
+
 use managers::{MANAGERS, Manager};
 
 /// Folders inside one another that are looked into.
@@ -77,14 +79,14 @@ impl Need {
     /// A command of the manager's as one line of `sh`, for the tree at `root` and a directory
     /// `target` for what is fetched.
     fn line(&self, command: &str, root: &Path, target: &Path) -> String {
-        let command = command.replace("TARGET", &quoted(target));
-        if command.contains(&*quoted(target)) {
+        let command = command.replace("TARGET", &word(target));
+        if command.contains(&*word(target)) {
             return command;
         }
-        let command = command.replace("PLACE", &quoted(&self.at(root)));
+        let command = command.replace("PLACE", &word(&self.at(root)));
         match self.place.as_os_str().is_empty() {
             true => command,
-            false => format!("(cd {} && {command})", quoted(&self.place)),
+            false => format!("(cd {} && {command})", word(&self.place)),
         }
     }
 
@@ -96,7 +98,7 @@ impl Need {
             "pip" => {
                 let own = self.files.keys().filter(|path| path.parent() == Some(&*self.place));
                 for file in own.filter(|path| python::is_requirements(name_of(path))) {
-                    let _ = write!(command, " -r {}", quoted(Path::new(name_of(file))));
+                    let _ = write!(command, " -r {}", quoted(name_of(file)));
                 }
             }
             "npm" if !javascript::lock_is_current(&self.place, &self.files) => {
@@ -107,8 +109,8 @@ impl Need {
         let at = self.at(root);
         match here.map(|here| at.strip_prefix(here)) {
             Some(Ok(below)) if below.as_os_str().is_empty() => command,
-            Some(Ok(below)) => format!("(cd {} && {command})", quoted(below)),
-            _ => format!("(cd {} && {command})", quoted(&at)),
+            Some(Ok(below)) => format!("(cd {} && {command})", word(below)),
+            _ => format!("(cd {} && {command})", word(&at)),
         }
     }
 
@@ -221,15 +223,9 @@ fn name_of(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// One word of `sh`; as it is, where it needs no quotes.
-fn quoted(path: &Path) -> String {
-    let path = path.to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-    if path.chars().all(plain) {
-        path.into_owned()
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
-    }
+/// A path as one word of `sh`.
+fn word(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
 }
 
 #[cfg(test)]

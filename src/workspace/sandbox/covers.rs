@@ -33,8 +33,8 @@ const INSTALLED: [&str; 19] = [
     "PKG_CONFIG_PATH",
     "GIT_CONFIG_GLOBAL",
 ];
-/// Those that matter to the step with the network.
-const CERTIFICATES: [&str; 6] = [
+/// Where the certificates of servers are, which matters to the step with the network.
+pub(super) const CERTIFICATES: [&str; 6] = [
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "NODE_EXTRA_CA_CERTS",

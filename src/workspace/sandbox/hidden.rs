@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Keys and logins in a person's home.
-const SECRETS: [&str; 25] = [
+const SECRETS: [&str; 27] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -32,6 +32,8 @@ const SECRETS: [&str; 25] = [
     ".cargo/credentials.toml",
     ".cargo/credentials",
     ".bash_history",
+    ".Xauthority",
+    ".ICEauthority",
 ];
 
 /// What only root can read, and those root lets; keys of the system.

@@ -15,8 +15,8 @@ use tempfile::TempDir;
 use super::covers::{self, Cover};
 use super::{Confinement, Level, hidden, logins, sweep};
 
-/// What of the environment only the step with the network gets.
-const OF_NETWORK: [&str; 16] = [
+/// What of the environment only the step with the network gets, besides its certificates.
+const OF_NETWORK: [&str; 10] = [
     "http_proxy",
     "https_proxy",
     "all_proxy",
@@ -25,12 +25,6 @@ const OF_NETWORK: [&str; 16] = [
     "HTTPS_PROXY",
     "ALL_PROXY",
     "NO_PROXY",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "CARGO_HTTP_CAINFO",
     "GOPRIVATE",
     "GONOSUMDB",
 ];
@@ -308,7 +302,7 @@ impl Place {
         for (name, _) in OFFLINE {
             env.remove(OsStr::new(name));
         }
-        for name in OF_NETWORK {
+        for name in OF_NETWORK.iter().chain(&covers::CERTIFICATES) {
             if let Some(value) = self.theirs.get(OsStr::new(name)) {
                 env.insert(name.into(), value.clone());
             }

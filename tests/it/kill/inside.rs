@@ -289,6 +289,7 @@ fn a_start_that_died_before_head_moved_is_found_without_its_name() {
     assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "main");
     assert!(begun(&sandbox));
     sandbox.cowork(&["status"]).exits(5).says("git cowork resume todo");
+    assert!(sandbox.cowork(&[]).exits(0).stdout.contains("git cowork resume todo"));
     sandbox.cowork(&stop_after("idea")).exits(0).says("session todo");
     assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "cowork/todo");
     assert_eq!(sandbox.subjects("main..cowork/todo").len(), 2);
