@@ -22,6 +22,7 @@ use crate::model::record::{Recorder, Recording};
 use crate::model::replay::Replay;
 use crate::model::{Model, ModelError, choose, discover};
 use crate::pipeline::prompts::Prompts;
+use crate::pipeline::verify::own_refs;
 use crate::pipeline::{Env, Finish, Models, Pipeline};
 use crate::record::Tracked;
 use crate::session::{RefNames, RunNotes, Session, SessionLock, SessionName, StateDir};
@@ -198,15 +199,7 @@ fn with_children(
     state: &StateDir,
     name: &SessionName,
 ) -> anyhow::Result<Git> {
-    let own = [
-        context.refs()?.branch(name).to_string(),
-        format!("refs/tags/cowork/{name}"),
-        format!("refs/cowork/drafts/{name}"),
-        format!("refs/cowork/attempts/{name}"),
-        format!("refs/cowork/archive/{name}"),
-        RefNames::without_artifacts(name).to_string(),
-        "refs/notes".to_owned(),
-    ];
+    let own = own_refs(&context.refs()?, name);
     let say = |text: &str| context.ui.emit(Event::Note { text: text.to_owned() });
     git.with_children_in(&state.git_children(), &own, &say)
 }

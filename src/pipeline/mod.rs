@@ -13,6 +13,7 @@ mod delta;
 mod draft;
 mod edit;
 mod evidence;
+mod finished;
 mod format;
 mod go_back;
 mod judge;
@@ -252,6 +253,9 @@ impl<'a> Pipeline<'a> {
     }
 
     async fn stages(&mut self) -> anyhow::Result<Finish> {
+        if !self.session.is_completed() {
+            verify::require_readable(self.env.git, &self.session)?;
+        }
         self.put_back_comments()?;
         self.compare_last()?;
         self.recorder().labels(&self.session)?;
