@@ -20,7 +20,8 @@ mod taken_in;
 pub use attempts::{Attempt, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 pub use family::{
-    Ground, changeable, changes_within, delivered_here, ground, merged_into, tasks_taken_in,
+    Ground, changeable, changes_within, delivered_here, ground, merged_into, own_tasks,
+    tasks_taken_in,
 };
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};

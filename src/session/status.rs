@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Entry, KeptDraft, Kind, RefNames, Session, kept_draft, key, merged};
+use super::{Entry, KeptDraft, Kind, RefNames, Session, kept_draft, key, merged, own_tasks};
 use crate::artifact::check::task_order;
-use crate::artifact::{Base, Origin, Plan, SessionKind, Store, TaskStatus};
+use crate::artifact::{Base, Origin, Plan, SessionKind, Store, Task, TaskStatus};
 use crate::git::Git;
 use crate::spent::Spent;
 use crate::stage::Stage;
@@ -78,7 +78,7 @@ pub struct Status {
     pub stage: Option<Stage>,
     /// Draft number of that stage: the newest draft that exists, 0 when none does.
     pub iteration: u32,
-    /// Completed and planned top-level tasks.
+    /// The session's own top-level tasks that are completed, and all of them; only in coding.
     pub tasks: (usize, usize),
     /// The task that is worked on: one that says so, else the next one.
     pub task: Option<(String, AtHand)>,
@@ -165,17 +165,21 @@ impl Status {
         let newest = draft.as_ref().map_or(&session.tip, |draft| &draft.commit);
         let files = super::CommittedFiles::new(git, &session.name, newest);
         let plan = Store::new(&files).plan().unwrap_or_default();
-        let planned = plan.tasks.iter().filter(|task| task.is_top_level()).count();
-        let finished = session.completed_tasks().len();
-        let task = (stage == Some(Stage::Coding))
-            .then(|| task_at_hand(&session, &plan, draft.as_ref()))
-            .flatten();
+        let (mut tasks, mut task) = ((0, 0), None);
+        if stage == Some(Stage::Coding) {
+            // A plan that somebody broke is no reason not to say the rest.
+            let own = own_tasks(git, &session, plan.clone()).unwrap_or_default();
+            let done = session.completed_tasks();
+            let finished = own.iter().filter(|task| done.contains(&task.id.as_str())).count();
+            tasks = (finished, own.len());
+            task = task_at_hand(&session, &own, &plan, draft.as_ref());
+        }
         Ok(Self {
             branch: refs.short_branch(&session.name),
             state,
             stage,
             iteration,
-            tasks: (finished, planned),
+            tasks,
             task,
             spent,
             session,
@@ -289,11 +293,16 @@ fn rejections(git: &Git, session: &Session) -> BTreeMap<Stage, usize> {
     refused
 }
 
-/// The top-level task that is worked on, and how far it is: the plan says so, else a draft kept
+/// The session's own top-level task that is worked on, and how far it is: the plan says so, else a draft kept
 /// since the last task's commit.
-fn task_at_hand(session: &Session, plan: &Plan, draft: Option<&Entry>) -> Option<(String, AtHand)> {
+fn task_at_hand(
+    session: &Session,
+    own: &[Task],
+    plan: &Plan,
+    draft: Option<&Entry>,
+) -> Option<(String, AtHand)> {
     let done = session.completed_tasks();
-    let mut open = plan.tasks.iter().filter(|t| t.is_top_level() && !done.contains(&t.id.as_str()));
+    let mut open = own.iter().filter(|task| !done.contains(&task.id.as_str()));
     let order = task_order(plan).unwrap_or_default();
     let mut next = order.iter().filter_map(|id| open.clone().find(|task| task.id == *id));
     let says_so = open.clone().find(|task| task.status == TaskStatus::InProgress);
