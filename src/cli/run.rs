@@ -24,7 +24,7 @@ use crate::model::{Model, ModelError, choose, discover};
 use crate::pipeline::prompts::Prompts;
 use crate::pipeline::{Env, Finish, Models, Pipeline};
 use crate::record::Tracked;
-use crate::session::{RefNames, Session, SessionLock, SessionName, StateDir};
+use crate::session::{RefNames, RunNotes, Session, SessionLock, SessionName, StateDir};
 use crate::stage::{Role, Stage};
 use crate::tool::{Person, ProjectCommands};
 use crate::workspace::{Workspace, WorkspaceOptions, detect_commands};
@@ -168,7 +168,8 @@ pub(super) struct Held {
     pub git: Git,
     /// J of the session.
     pub state: StateDir,
-    _lock: SessionLock,
+    /// Says that this process is the session's run.
+    pub lock: SessionLock,
     _guard: Guard,
 }
 
@@ -187,7 +188,7 @@ pub(super) fn hold(context: &Context, name: &SessionName, command: &str) -> anyh
     }
     let git = with_children(context, git, &state, name)?;
     // From now on a signal is a request: the write in hand is finished.
-    Ok(Held { git, state, _lock: lock, _guard: Guard::new() })
+    Ok(Held { git, state, lock, _guard: Guard::new() })
 }
 
 /// The repository as this session's commands use it.
@@ -269,7 +270,11 @@ pub(super) fn with_pipeline<T>(
     let ui = Rc::clone(&context.ui);
     let tty = Tty::new(context.color).before(move || ui.clear());
     let notify = &config.review.notify;
-    let call = |message: &str| trace::call(&context.ui, notify, held.git.top(), message);
+    let notes = RunNotes::new(&held.state, &held.lock, session.next_stage());
+    let call = |message: &str| {
+        notes.waits();
+        trace::call(&context.ui, notify, held.git.top(), message);
+    };
     let person: Box<dyn Person + '_> = if context.attended {
         Box::new(TerminalPerson { terminal: &tty, call: &call })
     } else {
@@ -277,7 +282,7 @@ pub(super) fn with_pipeline<T>(
     };
     start_log(&held.state, &context.secrets()?, context.global.verbose)?;
     models.meter.open(&held.state.ledger(&session.file.id), session.spent(&held.git)?)?;
-    let sink = Traced::new(context, held, &session.name, mode, &call)?;
+    let sink = Traced::new(context, held, &session.name, (mode, &notes), &call)?;
     let scratch = held.state.path().to_owned();
     let tools = if mode == Mode::Ask || context.attended {
         let mut editor = idea::editor(context)?;
