@@ -363,9 +363,9 @@ impl Pipeline<'_> {
     /// one already.
     fn is_refused(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
         let said = self.feedback_so_far()?;
-        let mut said = said.iter().filter(|entry| {
-            (entry.stage, entry.iteration) == (stage, number) && !is_law(entry)
-        });
+        let mut said = said
+            .iter()
+            .filter(|entry| (entry.stage, entry.iteration) == (stage, number) && !is_law(entry));
         let first = said.next();
         Ok(first.is_some() && first.into_iter().chain(said).all(|e| e.from != Origin::Human))
     }

@@ -36,7 +36,7 @@ pub use message::{Message, Trailers, key, subject_line};
 pub use name::{RefNames, SESSIONS, SessionName, slug};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
-pub use status::{AtHand, Details, Kept, State, Status, StatusJson};
+pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop};
 pub use taken_in::{TakenIn, merged_changes};
 
 use anyhow::Context as _;

@@ -17,8 +17,12 @@ use crate::stage::Stage;
 pub enum State {
     /// Work goes on with `resume`.
     InProgress,
-    /// A draft waits for a person.
+    /// A living process works on it.
+    Running,
+    /// A draft or a question waits for a person.
     Waiting,
+    /// Its last run ended and cannot go on by itself; [`Status::stop`] says why.
+    Stopped,
     /// The delivery commit exists.
     Completed,
     /// It is also in its base branch.
@@ -32,6 +36,8 @@ impl State {
     pub const fn name(self) -> &'static str {
         match self {
             Self::InProgress => "in_progress",
+            Self::Running => "running",
+            Self::Stopped => "stopped",
             Self::Waiting => "waiting",
             Self::Completed => "completed",
             Self::Merged => "merged",
@@ -65,6 +71,17 @@ impl AtHand {
     }
 }
 
+/// Why a session's last run ended and cannot go on by itself, and what helps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// What happened.
+    pub why: String,
+    /// The command that comes next, and what it does where that is not plain.
+    pub next: String,
+    /// What can be done in its place, with its command.
+    pub other: Option<String>,
+}
+
 /// Everything `status` shows.
 #[derive(Clone, Debug)]
 pub struct Status {
@@ -72,8 +89,10 @@ pub struct Status {
     pub session: Session,
     /// Short name of its branch.
     pub branch: String,
-    /// Its state.
+    /// Its state. History alone does not tell `Running` and `Stopped`.
     pub state: State,
+    /// Why it is stopped.
+    pub stop: Option<Stop>,
     /// The stage that is worked on or waits; none when completed.
     pub stage: Option<Stage>,
     /// Draft number of that stage: the newest draft that exists, 0 when none does.
@@ -121,6 +140,8 @@ pub struct StatusJson<'a> {
     id: &'a str,
     kind: SessionKind,
     state: State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
     stage: Option<Stage>,
     done: Vec<Stage>,
     iteration: u32,
@@ -177,6 +198,7 @@ impl Status {
         Ok(Self {
             branch: refs.short_branch(&session.name),
             state,
+            stop: None,
             stage,
             iteration,
             tasks,
@@ -228,6 +250,7 @@ impl Status {
             id: &self.session.file.id,
             kind: self.session.file.kind,
             state: self.state,
+            reason: self.stop.as_ref().map(|stop| stop.why.as_str()),
             stage: self.stage,
             done: self.session.done(),
             iteration: self.iteration,
@@ -244,7 +267,12 @@ impl Status {
     pub fn next_command(&self) -> String {
         match self.state {
             State::Waiting => format!("git cowork review {}", self.session.name),
-            State::InProgress => format!("git cowork resume {}", self.session.name),
+            State::InProgress | State::Stopped => {
+                format!("git cowork resume {}", self.session.name)
+            }
+            State::Running => {
+                format!("git cowork resume {} when that run has ended", self.session.name)
+            }
             State::Completed => {
                 format!("git cowork merge {0} (or: git cowork pr {0})", self.session.name)
             }
