@@ -1,7 +1,7 @@
 //! `git cowork` alone: where you stand and the one command that comes next.
 
 use super::context::Context;
-use super::next::next;
+use super::next::lines;
 use super::{Answer, status};
 use crate::git::Head;
 use crate::session::{Session, list};
@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context) -> Answer {
             format!("{}\n", serde_json::to_string(&status.json())?)
         } else {
             let kept = status.kept(git)?;
-            status::brief(&status, kept.as_ref(), &next(context, &status)?)
+            status::brief(&status, kept.as_ref())
         })?;
         return Ok(0);
     }
@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context) -> Answer {
         return Ok(0);
     }
     let next = match sessions.into_iter().find(|session| !session.is_completed()) {
-        Some(session) => next(context, &context.status(session)?)?.lines(""),
+        Some(session) => lines(&context.status(session)?, ""),
         None => "Next     git cowork new \"what you want built\"\n".to_owned(),
     };
     context.print(&format!("{text}\n{next}"))?;

@@ -11,7 +11,7 @@ use super::trace::{self, Traced, start_log};
 use super::{Answer, idea};
 use crate::artifact::Base;
 use crate::config::{Config, LOOPBACK_SERVERS, ModelConfig};
-use crate::error::{Error, Kind, kind_of};
+use crate::error::{Error, Kind, hints_of, kind_of};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Gate, Mode, NobodyThere, Pagers, TerminalPerson, Tty};
 use crate::git::Git;
@@ -308,7 +308,10 @@ pub(super) fn with_pipeline<T>(
         stop_after: None,
     };
     // Whoever reads the log later did not see the terminal.
-    with(&mut Pipeline::new(env, session)).inspect_err(|error| tracing::error!("{error:#}"))
+    with(&mut Pipeline::new(env, session)).inspect_err(|error| {
+        tracing::error!("{error:#}");
+        hints_of(error).iter().for_each(|hint| tracing::error!("hint: {hint}"));
+    })
 }
 
 /// Runs a session to the end of its extent and answers with the exit code.

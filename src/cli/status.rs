@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::context::Context;
-use super::next::{Next, next};
+use super::next::lines;
 use super::paint::Paint;
 use super::records::records;
 use super::{Answer, SessionArg};
@@ -54,10 +54,12 @@ pub(super) fn run(context: &Context, args: SessionArg) -> Answer {
     text += &kept(&status, &details);
     text += &logs(context, git, &status)?;
     let there = match &place {
-        Place::Elsewhere(path) if status.state == State::InProgress => format!("cd {path} && "),
+        Place::Elsewhere(path) if matches!(status.state, State::InProgress | State::Stopped) => {
+            format!("cd {path} && ")
+        }
         _ => String::new(),
     };
-    text += &next(context, &status)?.lines(&there);
+    text += &lines(&status, &there);
     context.print(&text)?;
     Ok(0)
 }
@@ -160,7 +162,7 @@ fn kept_draft(status: &Status, kept: &Kept) -> Option<String> {
 }
 
 /// Three lines, and what is kept and asked.
-pub(super) fn brief(status: &Status, kept: Option<&Kept>, next: &Next) -> String {
+pub(super) fn brief(status: &Status, kept: Option<&Kept>) -> String {
     let session = &status.session;
     let title = one_line(&session.file.title, TITLE);
     let mut out = format!("Session  {} · {title}\n", session.name);
@@ -175,7 +177,7 @@ pub(super) fn brief(status: &Status, kept: Option<&Kept>, next: &Next) -> String
     if let Some(draft) = kept.and_then(|kept| kept_draft(status, kept)) {
         let _ = writeln!(out, "Kept     {draft}");
     }
-    out += &next.lines("");
+    out += &lines(status, "");
     out
 }
 

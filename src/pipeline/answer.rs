@@ -45,7 +45,7 @@ impl Pipeline<'_> {
         require_readable(self.env.git, &self.session)?;
         let spec = table::row(waiting.stage);
         self.stage.set(spec.stage);
-        let taken = self.take_persons_code(spec)?;
+        let taken = self.take_persons_code(spec, None)?;
         let result = self.record_answer(spec, &waiting, answer, editor);
         if !matches!(result, Ok(Some(_))) {
             self.stop_cleanly()?;

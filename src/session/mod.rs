@@ -22,7 +22,8 @@ mod taken_in;
 pub use attempts::{Attempt, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 pub use family::{
-    Ground, changeable, changes_within, delivered_here, ground, merged_into, tasks_taken_in,
+    Ground, changeable, changes_within, delivered_here, ground, merged_into, own_tasks,
+    tasks_taken_in,
 };
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
@@ -37,7 +38,7 @@ pub use message::{Message, Trailers, key, subject_line};
 pub use name::{RefNames, SESSIONS, SessionName, slug};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
-pub use status::{AtHand, Details, Kept, State, Status, StatusJson};
+pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop};
 pub use taken_in::{TakenIn, merged_changes};
 
 use anyhow::Context as _;

@@ -20,6 +20,7 @@
 
 mod back;
 mod budget;
+mod by_hand;
 mod changes;
 mod changes_met;
 #[cfg(unix)]
