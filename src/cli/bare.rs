@@ -3,8 +3,9 @@
 use super::context::Context;
 use super::next::lines;
 use super::{Answer, status};
-use crate::git::Head;
-use crate::session::{Session, list};
+use crate::git::{Git, Head};
+use crate::pipeline::verify::Beside;
+use crate::session::{RefNames, Session, SessionName, list};
 
 pub(super) fn run(context: &Context) -> Answer {
     let git = context.git()?;
@@ -13,17 +14,21 @@ pub(super) fn run(context: &Context) -> Answer {
         (Some(_), _) => Some(context.session(None)?),
         (None, Head::Branch { name, .. }) => {
             let name = refs.session_of(name.as_str());
-            name.and_then(|name| Session::find(git, &refs, &name).ok())
+            match name.map(|name| (Session::find(git, &refs, &name), name)) {
+                Some((Err(error), name)) if is_broken(git, &refs, &name)? => return Err(error),
+                found => found.and_then(|(session, _)| session.ok()),
+            }
         }
         (None, _) => None,
     };
     if let Some(session) = here {
         let status = context.status(session)?;
+        let beside = Beside::of(git, &refs, &status.session)?;
         context.print(&if context.global.json {
-            format!("{}\n", serde_json::to_string(&status.json())?)
+            status::json(&status, &beside)?
         } else {
             let kept = status.kept(git)?;
-            status::brief(&status, kept.as_ref())
+            status::brief(&status, kept.as_ref(), &beside)
         })?;
         return Ok(0);
     }
@@ -46,4 +51,10 @@ pub(super) fn run(context: &Context) -> Answer {
     };
     context.print(&format!("{text}\n{next}"))?;
     Ok(0)
+}
+
+/// True for a session whose `session.json` cannot be read, where an earlier commit has it right.
+fn is_broken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
+    let Some(tip) = git.resolve(refs.branch(name).as_str())? else { return Ok(false) };
+    Ok(Session::load_broken(git, name, &tip)?.is_some())
 }

@@ -18,17 +18,18 @@ pub use drafts::stray_drafts;
 pub use readable::{Broken, UNREADABLE, Unreadable, require_readable, unreadable_artifacts};
 pub use restore::restore_unreadable;
 pub use tags::wrong_tags;
-pub use working_tree::{in_progress, own_refs, working_tree};
+pub use working_tree::{Beside, in_progress, own_refs, working_tree};
 
 use serde::Serialize;
 
+use self::working_tree::leads_to;
 use super::checks::CheckInput;
 use super::project_files::ProjectFiles;
 use super::{scope, table};
 use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
 use crate::config::Config;
-use crate::git::{Git, Oid, quoted};
+use crate::git::{Git, Oid};
 use crate::session::{CommittedFiles, RefNames, Session, artifact_path, merged_changes};
 use crate::stage::Stage;
 
@@ -143,23 +144,13 @@ impl Verify<'_> {
         self.documents(session)
     }
 
-    /// What has to be typed before a command that works on the session's files, where they are not
-    /// checked out here.
-    fn on_the_way(&self, session: &Session) -> String {
-        match self.there {
-            Some(there) if there.top() == self.git.top() => String::new(),
-            Some(there) => format!("cd {} && ", quoted(&there.top().display().to_string())),
-            None => format!("git switch {} && ", self.refs.short_branch(&session.name)),
-        }
-    }
-
     /// Schemas, limits, coverage, cycles, drift: the checks of every stage that is done, on the
     /// tip's tree.
     fn documents(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
         let files = CommittedFiles::new(self.git, &session.name, &session.tip);
         let store = Store::new(&files);
         let unreadable = unreadable_artifacts(self.git, session, self.there.map(Git::top))?;
-        let there = self.on_the_way(session);
+        let there = leads_to(self.git, self.refs, session, self.there);
         let mut problems: Vec<_> =
             unreadable.iter().map(|one| one.problem(session, &there)).collect();
         if session.file.name != session.name.as_str() {

@@ -1,11 +1,17 @@
 //! What lies beside a session's commits: a run that works on it now, what a killed one left, and in
 //! which working tree.
 
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
 use super::Problem;
+use super::readable::{UNREADABLE, unreadable_artifacts};
 use crate::artifact::Artifact;
 use crate::git::{Git, Oid, Store, quoted};
 use crate::session::{
-    KeptDraft, LiveRun, RefNames, Session, StateDir, artifact_path, kept_draft, key, live_run,
+    KeptDraft, LiveRun, RefNames, Session, SessionName, StateDir, artifact_path, kept_draft, key,
+    live_run,
 };
 use crate::workspace::lying_as_written;
 
@@ -29,8 +35,81 @@ pub fn working_tree(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Re
     Ok((!kept_out).then_some(there))
 }
 
+/// What has to be typed before a command that works on the session's files, where they are not
+/// checked out here.
+pub(super) fn leads_to(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+    there: Option<&Git>,
+) -> String {
+    match there {
+        Some(there) if there.top() == git.top() => String::new(),
+        Some(there) => format!("cd {} && ", quoted(&there.top().display().to_string())),
+        None => format!("git switch {} && ", refs.short_branch(&session.name)),
+    }
+}
+
+/// What `status` has to say beside history, as `--json` has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Beside {
+    /// The run that works on the session now.
+    pub run: Option<LiveRun>,
+    /// What cannot be read, and what a run has left.
+    pub problems: Vec<Problem>,
+}
+
+impl Beside {
+    /// Looks at the working tree that has the session checked out, and at the state directory.
+    ///
+    /// # Errors
+    /// Git or the state directory cannot be read.
+    pub fn of(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Self> {
+        let there = working_tree(git, refs, session)?;
+        let mut unreadable = unreadable_artifacts(git, session, there.as_ref().map(Git::top))?;
+        unreadable.retain(|one| one.finished);
+        let leads = leads_to(git, refs, session, there.as_ref());
+        let mut problems: Vec<Problem> =
+            unreadable.iter().map(|one| one.problem(session, &leads)).collect();
+        let (run, left) = in_progress(git, refs, session, there.as_ref())?;
+        if run.is_none() {
+            problems.extend(left);
+        }
+        Ok(Self { run, problems })
+    }
+
+    /// Lines for people.
+    pub fn lines(&self) -> String {
+        let mut out = String::new();
+        if let Some(run) = &self.run {
+            let _ = writeln!(out, "Running  {run}");
+        }
+        // A draft in its side ref is told of with what is kept.
+        let is_kept = |problem: &&Problem| problem.about.starts_with("refs/cowork/drafts/");
+        for problem in self.problems.iter().filter(|problem| !is_kept(problem)) {
+            let label = match problem.code {
+                "unfinished-draft" => "Left",
+                "stale-lock" => "Lock",
+                _ => "Broken",
+            };
+            let details = problem.details.replace('\n', " ");
+            let _ = writeln!(out, "{label:<8} {details}");
+            if let Some(fix) = problem.suggested_fix.as_ref().filter(|_| label != "Left") {
+                let _ = writeln!(out, "         {fix}");
+            }
+        }
+        out
+    }
+
+    /// The command that comes next before any other, where files have to be restored.
+    pub fn next_command(&self) -> Option<&str> {
+        let broken = self.problems.iter().find(|one| one.fixable && UNREADABLE.contains(&one.code));
+        broken?.suggested_fix.as_deref()?.split("; or: ").next()
+    }
+}
+
 /// The references of a session that commands of ours move.
-pub fn own_refs(refs: &RefNames, session: &crate::session::SessionName) -> Vec<String> {
+pub fn own_refs(refs: &RefNames, session: &SessionName) -> Vec<String> {
     vec![
         refs.branch(session).to_string(),
         format!("refs/tags/cowork/{session}"),
