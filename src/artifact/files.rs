@@ -127,7 +127,7 @@ pub fn render_json<T: Serialize>(value: &T) -> anyhow::Result<String> {
 }
 
 /// Bytes of a record file that are read; the longest sessions have some hundred kilobytes.
-const LARGEST: usize = 16 * 1024 * 1024;
+pub(super) const LARGEST: usize = 16 * 1024 * 1024;
 
 /// Parses an artifact's JSON; the error names the file and the place.
 pub fn read_json<T: DeserializeOwned>(artifact: Artifact, text: &str) -> anyhow::Result<T> {

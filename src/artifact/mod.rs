@@ -9,6 +9,7 @@ mod feedback;
 mod files;
 mod format;
 mod id;
+mod readable;
 mod records;
 mod renumber;
 mod session_file;
@@ -20,6 +21,7 @@ pub use feedback::{BY_HAND, Feedback, FeedbackType, Origin, Severity};
 pub use files::{Artifact, Files, Store, read_json, render_json};
 pub use format::{Format, raise};
 pub use id::{IdFloors, IdKind, number_of};
+pub use readable::unreadable;
 pub use records::{
     Category, Component, DesignSpec, Feature, FeatureList, FeatureStatus, Plan, Priority,
     Requirement, Requirements, Task, TaskStatus,

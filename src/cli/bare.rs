@@ -1,10 +1,11 @@
 //! `git cowork` alone: where you stand and the one command that comes next.
 
 use super::context::Context;
-use super::next::next;
+use super::next::lines;
 use super::{Answer, start, status};
-use crate::git::Head;
-use crate::session::{Session, list};
+use crate::git::{Git, Head};
+use crate::pipeline::verify::Beside;
+use crate::session::{RefNames, Session, SessionName, list};
 
 pub(super) fn run(context: &Context) -> Answer {
     let git = context.git()?;
@@ -13,17 +14,21 @@ pub(super) fn run(context: &Context) -> Answer {
         (Some(_), _) => Some(context.session(None)?),
         (None, Head::Branch { name, .. }) => {
             let name = refs.session_of(name.as_str());
-            name.and_then(|name| Session::find(git, &refs, &name).ok())
+            match name.map(|name| (Session::find(git, &refs, &name), name)) {
+                Some((Err(error), name)) if is_broken(git, &refs, &name)? => return Err(error),
+                found => found.and_then(|(session, _)| session.ok()),
+            }
         }
         (None, _) => None,
     };
     if let Some(session) = here {
         let status = context.status(session)?;
+        let beside = Beside::of(git, &refs, &status.session)?;
         context.print(&if context.global.json {
-            format!("{}\n", serde_json::to_string(&status.json())?)
+            status::json(&status, &beside)?
         } else {
             let kept = status.kept(git)?;
-            status::brief(&status, kept.as_ref(), &next(context, &status)?)
+            status::brief(&status, kept.as_ref(), &beside)
         })?;
         return Ok(0);
     }
@@ -46,9 +51,15 @@ pub(super) fn run(context: &Context) -> Answer {
         (Some(name), _) => {
             format!("The start of {name} was interrupted.\nNext     git cowork resume {name}\n")
         }
-        (None, Some(session)) => next(context, &context.status(session)?)?.lines(""),
+        (None, Some(session)) => lines(&context.status(session)?, ""),
         (None, None) => "Next     git cowork new \"what you want built\"\n".to_owned(),
     };
     context.print(&format!("{text}\n{next}"))?;
     Ok(0)
+}
+
+/// True for a session whose `session.json` cannot be read, where an earlier commit has it right.
+fn is_broken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
+    let Some(tip) = git.resolve(refs.branch(name).as_str())? else { return Ok(false) };
+    Ok(Session::load_broken(git, name, &tip)?.is_some())
 }

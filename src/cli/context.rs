@@ -9,6 +9,7 @@ use std::rc::Rc;
 use anyhow::Context as _;
 
 use super::fetch::Said;
+use super::next::stand;
 use super::{Global, start};
 use crate::config::{self, Config, Flags, Loaded, PROJECT_FILE, Sources, Trust, TrustRecords};
 use crate::error::Error;
@@ -302,15 +303,16 @@ impl Context {
     }
 
     /// Where a session stands. What was used is what history tells, or more where this machine
-    /// knows of requests that came to nothing.
+    /// knows of requests that came to nothing; so it is with runs that go on or have failed.
     pub(crate) fn status(&self, session: Session) -> anyhow::Result<Status> {
         let git = self.git()?;
         let mut status = Status::of(git, &self.refs()?, session)?;
         let session = &status.session;
         let state = StateDir::at(&git.state_dir(), &session.name);
         // A ledger that cannot be read is no reason not to say the rest.
-        let here = Ledger::read(&state.ledger(&session.file.id)).map(|ledger| ledger.total());
-        status.spent = status.spent.max(here.unwrap_or_default());
+        let ledger = Ledger::read(&state.ledger(&session.file.id)).unwrap_or_default();
+        status.spent = status.spent.max(ledger.total());
+        stand(self, &mut status, &state, &ledger)?;
         Ok(status)
     }
 

@@ -10,6 +10,7 @@ use super::run::{self, Extent};
 use super::{Answer, dependencies, idea, merge, new, resume};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
+use crate::pipeline::verify::require_readable;
 use crate::session::merged_into;
 
 #[derive(Debug, Args)]
@@ -49,6 +50,7 @@ pub(super) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
             .into());
     }
     let (held, session) = resume::take(context, Some(name), "git cowork feedback")?;
+    require_readable(&held.git, &session)?;
     dependencies::require(context, &held, name, "then give the same command again")?;
     let models = run::models(context)?;
     context

@@ -11,6 +11,9 @@ use crate::event::{Event, Sink as _};
 use crate::session::{Session, State, Status, list};
 use crate::ui::one_line;
 
+/// Longest reason shown why a session is stopped.
+const WHY: usize = 100;
+
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Also archived sessions
@@ -73,12 +76,14 @@ pub(super) fn every(
 
 fn line(status: &Status, here: bool) -> String {
     let stage = status.stage.map_or_else(|| "done".to_owned(), |stage| stage.to_string());
+    let why = status.stop.as_ref().map(|stop| format!(" ({})", one_line(&stop.why, WHY)));
     format!(
-        "{} {:<24} {:<11} {:<9} {}\n",
+        "{} {:<24} {:<11} {:<9} {}{}\n",
         if here { '*' } else { ' ' },
         status.session.name,
         status.state.name().replace('_', " "),
         stage,
-        one_line(&status.session.file.title, TITLE)
+        one_line(&status.session.file.title, TITLE),
+        why.unwrap_or_default()
     )
 }

@@ -7,50 +7,49 @@ use super::context::Context;
 use crate::model::budget;
 use crate::model::ledger::Ledger;
 use crate::pipeline::standstill;
-use crate::session::{State, StateDir, Status};
+use crate::session::{State, StateDir, Status, Stop, live_run};
 use crate::ui::sanitize;
 
-/// Why nothing goes on by itself, and what to do.
-pub(super) struct Next {
-    stopped: Option<String>,
-    command: String,
-    other: Option<String>,
-}
-
-/// Reads it from history, the kept draft and the ledger.
-pub(super) fn next(context: &Context, status: &Status) -> anyhow::Result<Next> {
-    let command = status.next_command();
-    if status.state != State::InProgress {
-        return Ok(Next { stopped: None, command, other: None });
+/// What history does not tell: that a process works on the session, or that none can without a
+/// person. Read from the lock, the kept draft and the ledger.
+pub(super) fn stand(
+    context: &Context,
+    status: &mut Status,
+    state: &StateDir,
+    ledger: &Ledger,
+) -> anyhow::Result<()> {
+    if !matches!(status.state, State::InProgress | State::Waiting) {
+        return Ok(());
+    }
+    if live_run(state).is_some() {
+        status.state = State::Running;
+        return Ok(());
+    }
+    if status.state == State::Waiting {
+        return Ok(());
     }
     let (git, config, session) = (context.git()?, context.config()?, &status.session);
-    if let Some(still) = standstill(git, config, session)? {
-        let command = format!("{command} on a terminal: it asks what to do");
-        let other = Some(still.other_way);
-        return Ok(Next { stopped: Some(still.why), command, other });
+    let reached = || {
+        let (why, raise) = budget::standing(&config.budget, &status.spent, ledger.refused())?;
+        let next = format!("{raise} && {}", status.next_command());
+        Some(Stop { why, next, other: None })
+    };
+    status.stop = standstill(git, config, session, state)?.or_else(reached);
+    if status.stop.is_some() {
+        status.state = State::Stopped;
     }
-    let state = StateDir::at(&git.state_dir(), &session.name);
-    // A ledger that cannot be read is no reason not to say the rest.
-    let ledger = Ledger::read(&state.ledger(&session.file.id)).unwrap_or_default();
-    Ok(match budget::standing(&config.budget, &status.spent, ledger.refused()) {
-        Some((why, raise)) => {
-            Next { stopped: Some(why), command: format!("{raise} && {command}"), other: None }
-        }
-        None => Next { stopped: None, command, other: None },
-    })
+    Ok(())
 }
 
-impl Next {
-    /// Lines for people; `there` comes before the command where it has to be run elsewhere.
-    pub(super) fn lines(&self, there: &str) -> String {
-        let mut out = String::new();
-        if let Some(why) = &self.stopped {
-            let _ = writeln!(out, "Stopped  {}", sanitize(why));
-        }
-        let _ = writeln!(out, "Next     {there}{}", self.command);
-        if let Some(other) = &self.other {
-            let _ = writeln!(out, "         {other}");
-        }
-        out
+/// Lines for people; `there` comes before the command where it has to be run elsewhere.
+pub(super) fn lines(status: &Status, there: &str) -> String {
+    let Some(stop) = &status.stop else {
+        return format!("Next     {there}{}\n", status.next_command());
+    };
+    let mut out = format!("Stopped  {}\n", sanitize(&stop.why));
+    let _ = writeln!(out, "Next     {there}{}", stop.next);
+    if let Some(other) = &stop.other {
+        let _ = writeln!(out, "         {other}");
     }
+    out
 }

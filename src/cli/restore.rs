@@ -149,7 +149,17 @@ pub(super) fn with_recorder<T>(
     tip: &Oid,
     with: impl FnOnce(&Recorder<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let session = Session::load(&held.git, name, tip)?;
+    recorder_of(context, held, &Session::load(&held.git, name, tip)?, with)
+}
+
+/// The same for a session that was read already.
+pub(super) fn recorder_of<T>(
+    context: &Context,
+    held: &Held,
+    session: &Session,
+    with: impl FnOnce(&Recorder<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let name = &session.name;
     let refs = context.refs()?;
     let workspace = run::workspace(context, held, name)?;
     with(&Recorder {

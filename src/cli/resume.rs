@@ -10,6 +10,7 @@ use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
 use crate::git::{Git, Head, Oid};
+use crate::pipeline::verify::require_readable;
 use crate::pipeline::{Leaving, before, leave_base};
 use crate::session::{RefNames, Session, SessionName, merged};
 use crate::stage::Stage;
@@ -70,6 +71,9 @@ pub(super) fn go_on(
     let models = if extent.no_run || asks_nobody || (waits && mode == Mode::Wait && !goes_back) {
         run::no_models()
     } else {
+        if !goes_back {
+            require_readable(&held.git, &session)?;
+        }
         let then = format!("then: git cowork resume {}", session.name);
         dependencies::require(context, &held, &session.name, &then)?;
         run::models(context)?

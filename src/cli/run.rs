@@ -11,7 +11,7 @@ use super::trace::{self, Traced, start_log};
 use super::{Answer, idea};
 use crate::artifact::Base;
 use crate::config::{Config, LOOPBACK_SERVERS, ModelConfig};
-use crate::error::{Error, Kind, kind_of};
+use crate::error::{Error, Kind, hints_of, kind_of};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Gate, Mode, NobodyThere, Pagers, TerminalPerson, Tty};
 use crate::git::Git;
@@ -22,9 +22,10 @@ use crate::model::record::{Recorder, Recording};
 use crate::model::replay::Replay;
 use crate::model::{Model, ModelError, choose, discover};
 use crate::pipeline::prompts::Prompts;
+use crate::pipeline::verify::own_refs;
 use crate::pipeline::{Env, Finish, Models, Pipeline};
 use crate::record::Tracked;
-use crate::session::{RefNames, Session, SessionLock, SessionName, StateDir};
+use crate::session::{RefNames, RunNotes, Session, SessionLock, SessionName, StateDir};
 use crate::stage::{Role, Stage};
 use crate::tool::{Person, ProjectCommands};
 use crate::workspace::{Workspace, WorkspaceOptions, detect_commands};
@@ -168,7 +169,8 @@ pub(super) struct Held {
     pub git: Git,
     /// J of the session.
     pub state: StateDir,
-    _lock: SessionLock,
+    /// Says that this process is the session's run.
+    pub lock: SessionLock,
     _guard: Guard,
 }
 
@@ -187,7 +189,7 @@ pub(super) fn hold(context: &Context, name: &SessionName, command: &str) -> anyh
     }
     let git = with_children(context, git, &state, name)?;
     // From now on a signal is a request: the write in hand is finished.
-    Ok(Held { git, state, _lock: lock, _guard: Guard::new() })
+    Ok(Held { git, state, lock, _guard: Guard::new() })
 }
 
 /// The repository as this session's commands use it.
@@ -197,15 +199,7 @@ fn with_children(
     state: &StateDir,
     name: &SessionName,
 ) -> anyhow::Result<Git> {
-    let own = [
-        context.refs()?.branch(name).to_string(),
-        format!("refs/tags/cowork/{name}"),
-        format!("refs/cowork/drafts/{name}"),
-        format!("refs/cowork/attempts/{name}"),
-        format!("refs/cowork/archive/{name}"),
-        RefNames::without_artifacts(name).to_string(),
-        "refs/notes".to_owned(),
-    ];
+    let own = own_refs(&context.refs()?, name);
     let say = |text: &str| context.ui.emit(Event::Note { text: text.to_owned() });
     git.with_children_in(&state.git_children(), &own, &say)
 }
@@ -269,7 +263,11 @@ pub(super) fn with_pipeline<T>(
     let ui = Rc::clone(&context.ui);
     let tty = Tty::new(context.color).before(move || ui.clear());
     let notify = &config.review.notify;
-    let call = |message: &str| trace::call(&context.ui, notify, held.git.top(), message);
+    let notes = RunNotes::new(&held.state, &held.lock, session.next_stage());
+    let call = |message: &str| {
+        notes.waits();
+        trace::call(&context.ui, notify, held.git.top(), message);
+    };
     let person: Box<dyn Person + '_> = if context.attended {
         Box::new(TerminalPerson { terminal: &tty, call: &call })
     } else {
@@ -277,7 +275,7 @@ pub(super) fn with_pipeline<T>(
     };
     start_log(&held.state, &context.secrets()?, context.global.verbose)?;
     models.meter.open(&held.state.ledger(&session.file.id), session.spent(&held.git)?)?;
-    let sink = Traced::new(context, held, &session.name, mode, &call)?;
+    let sink = Traced::new(context, held, &session.name, (mode, &notes), &call)?;
     let scratch = held.state.path().to_owned();
     let tools = if mode == Mode::Ask || context.attended {
         let mut editor = idea::editor(context)?;
@@ -310,7 +308,10 @@ pub(super) fn with_pipeline<T>(
         stop_after: None,
     };
     // Whoever reads the log later did not see the terminal.
-    with(&mut Pipeline::new(env, session)).inspect_err(|error| tracing::error!("{error:#}"))
+    with(&mut Pipeline::new(env, session)).inspect_err(|error| {
+        tracing::error!("{error:#}");
+        hints_of(error).iter().for_each(|hint| tracing::error!("hint: {hint}"));
+    })
 }
 
 /// Runs a session to the end of its extent and answers with the exit code.

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
+
 use super::context::Context;
-use super::next::{Next, next};
+use super::next::lines;
 use super::paint::Paint;
 use super::records::records;
 use super::{Answer, SessionArg};
@@ -11,11 +13,11 @@ use crate::config::Budget;
 use crate::event::{Event, Sink as _};
 use crate::git::{Git, RefName};
 use crate::model::budget;
-use crate::pipeline::verify::changed_since_approval;
+use crate::pipeline::verify::{Beside, changed_since_approval};
 use crate::record::{LOGS, logs_elsewhere};
 use crate::session::{
-    Details, Entry, Kept, Kind, Session, SessionName, State, StateDir, Status, Verdict, Waiting,
-    key,
+    Details, Entry, Kept, Kind, Session, SessionName, State, StateDir, Status, StatusJson, Verdict,
+    Waiting, key,
 };
 use crate::stage::Stage;
 use crate::ui::{one_line, sanitize};
@@ -28,8 +30,9 @@ pub(super) fn run(context: &Context, args: SessionArg) -> Answer {
     let session = context.session(args.name.as_ref())?;
     let name = session.name.clone();
     let status = context.status(session)?;
+    let beside = Beside::of(git, &context.refs()?, &status.session)?;
     if context.global.json {
-        context.print(&format!("{}\n", serde_json::to_string(&status.json())?))?;
+        context.print(&json(&status, &beside)?)?;
         return Ok(0);
     }
     let place = place(git, &context.refs()?.branch(&name))?;
@@ -46,6 +49,7 @@ pub(super) fn run(context: &Context, args: SessionArg) -> Answer {
     for (stage, file) in changed_since_approval(git, &context.refs()?, &status.session)? {
         let _ = writeln!(text, "Changed  {file} is not what was approved with {stage}");
     }
+    text += &sanitize(&beside.lines());
     text += &asked(&status);
     if let Some(used) = used(&status, &context.config()?.budget) {
         let _ = writeln!(text, "Used     {used}");
@@ -54,12 +58,34 @@ pub(super) fn run(context: &Context, args: SessionArg) -> Answer {
     text += &kept(&status, &details);
     text += &logs(context, git, &status)?;
     let there = match &place {
-        Place::Elsewhere(path) if status.state == State::InProgress => format!("cd {path} && "),
+        Place::Elsewhere(path) if matches!(status.state, State::InProgress | State::Stopped) => {
+            format!("cd {path} && ")
+        }
         _ => String::new(),
     };
-    text += &next(context, &status)?.lines(&there);
+    text += &next(&status, &beside, &there);
     context.print(&text)?;
     Ok(0)
+}
+
+/// The object of `--json`: what history tells, and what is beside it.
+pub(super) fn json(status: &Status, beside: &Beside) -> anyhow::Result<String> {
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        #[serde(flatten)]
+        status: StatusJson<'a>,
+        #[serde(flatten)]
+        beside: &'a Beside,
+    }
+    Ok(format!("{}\n", serde_json::to_string(&Whole { status: status.json(), beside })?))
+}
+
+/// What comes next; files that cannot be read come before anything else.
+fn next(status: &Status, beside: &Beside, there: &str) -> String {
+    match beside.next_command() {
+        Some(restore) => format!("Next     {restore}\n"),
+        None => lines(status, there),
+    }
 }
 
 /// Where a session's branch is checked out.
@@ -160,7 +186,7 @@ fn kept_draft(status: &Status, kept: &Kept) -> Option<String> {
 }
 
 /// Three lines, and what is kept and asked.
-pub(super) fn brief(status: &Status, kept: Option<&Kept>, next: &Next) -> String {
+pub(super) fn brief(status: &Status, kept: Option<&Kept>, beside: &Beside) -> String {
     let session = &status.session;
     let title = one_line(&session.file.title, TITLE);
     let mut out = format!("Session  {} · {title}\n", session.name);
@@ -175,7 +201,8 @@ pub(super) fn brief(status: &Status, kept: Option<&Kept>, next: &Next) -> String
     if let Some(draft) = kept.and_then(|kept| kept_draft(status, kept)) {
         let _ = writeln!(out, "Kept     {draft}");
     }
-    out += &next.lines("");
+    out += &sanitize(&beside.lines());
+    out += &next(status, beside, "");
     out
 }
 

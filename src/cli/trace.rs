@@ -16,15 +16,17 @@ use super::run::Held;
 use crate::event::{Event, Sink};
 use crate::gate::{Mode, notify};
 use crate::secret::Secrets;
-use crate::session::{SessionName, StateDir};
+use crate::session::{RunNotes, SessionName, StateDir};
 use crate::ui::JsonLines;
 
-/// Shows events to the person or program that listens, and keeps a copy of them in J.
+/// Shows events to the person or program that listens, keeps a copy of them in J, and notes there
+/// where the run is.
 pub(super) struct Traced<'a> {
     ui: &'a Ui,
     audit: JsonLines,
     call: &'a dyn Fn(&str),
     mode: Mode,
+    notes: &'a RunNotes,
 }
 
 impl<'a> Traced<'a> {
@@ -34,7 +36,7 @@ impl<'a> Traced<'a> {
         context: &'a Context,
         held: &Held,
         name: &SessionName,
-        mode: Mode,
+        (mode, notes): (Mode, &'a RunNotes),
         call: &'a dyn Fn(&str),
     ) -> anyhow::Result<Self> {
         let audit = append(&held.state.path().join("audit.jsonl"))?;
@@ -45,6 +47,7 @@ impl<'a> Traced<'a> {
             audit: JsonLines::new(Box::new(audit), nowhere, name.as_str()),
             call,
             mode,
+            notes,
         })
     }
 }
@@ -58,6 +61,17 @@ impl Sink for Traced<'_> {
             }
             Event::Warning { text } => tracing::warn!("{text}"),
             _ => tracing::info!("{event:?}"),
+        }
+        match &event {
+            Event::StageStarted { stage } => self.notes.stage(*stage),
+            Event::DraftStarted { stage, iteration, task, .. } => {
+                self.notes.draft(*stage, *iteration, task.as_deref());
+            }
+            Event::Speaker { role, .. } => self.notes.speaks(*role),
+            Event::Feedback { .. } | Event::StageCompleted { .. } | Event::ToolCall { .. } => {
+                self.notes.answered();
+            }
+            _ => {}
         }
         self.audit.emit(event.clone());
         let requested = match &event {

@@ -1,18 +1,22 @@
-//! `git cowork verify`: what does not hold in the sessions git has. Looks at commits and refs, not
-//! at the working tree; changes nothing without `--fix`, and never switches branches.
+//! `git cowork verify`: what does not hold in the sessions git has, and in the working tree where one
+//! is checked out. Changes nothing without `--fix`, and never switches branches.
 
 use std::fmt::Write as _;
 
 use clap::Args;
 
 use super::context::Context;
-use super::restore::with_recorder;
+use super::restore::recorder_of;
+use super::run::Held;
 use super::{Answer, list, run};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
-use crate::git::Head;
-use crate::pipeline::verify::{Problem, Verify, renumber_collisions, stray_drafts, wrong_tags};
-use crate::session::{RefNames, Session, SessionName, StateDir, delivered_here};
+use crate::git::{Git, Head};
+use crate::pipeline::verify::{
+    Problem, UNREADABLE, Verify, in_progress, renumber_collisions, restore_unreadable,
+    stray_drafts, working_tree, wrong_tags,
+};
+use crate::session::{RefNames, Session, SessionName, delivered_here};
 use crate::ui::sanitize;
 
 #[derive(Debug, Args)]
@@ -23,8 +27,8 @@ pub(crate) struct VerifyArgs {
     /// Every session, archived ones too
     #[arg(long)]
     all: bool,
-    /// Renumber ids that collided in a merge; rebuild labels: tags that are missing or point
-    /// elsewhere, drafts nobody can take up
+    /// Restore documents and records that cannot be read; renumber ids that collided in a merge;
+    /// rebuild labels: tags that are missing or point elsewhere, drafts nobody can take up
     #[arg(long)]
     fix: bool,
 }
@@ -39,22 +43,23 @@ pub(super) fn run(context: &Context, args: VerifyArgs) -> Answer {
         unreadable = broken;
         sessions
     } else if args.names.is_empty() {
-        vec![context.session(None)?]
+        vec![session(context, None)?]
     } else {
-        args.names.iter().map(|name| context.session(Some(name))).collect::<Result<_, _>>()?
+        args.names.iter().map(|name| session(context, Some(name))).collect::<Result<_, _>>()?
     };
     let mut found = !unreadable.is_empty();
     for text in unreadable {
         context.ui.emit(Event::Warning { text: format!("not a session: {text}") });
     }
-    for session in sessions {
+    for mut session in sessions {
         let mut problems = examine(context, &session)?;
-        let mut session = session;
-        if args.fix && problems.iter().any(|problem| problem.fixable) {
+        // Labels that are missing are not always told of; who wants them rebuilt gets them.
+        let fixable = problems.iter().any(|problem| problem.fixable);
+        if args.fix && (fixable || is_a_branch_here(context, &session)?) {
             session = fix(context, session, &problems)?;
             problems = examine(context, &session)?;
         }
-        found |= !problems.is_empty();
+        found |= problems.iter().any(Problem::is_error);
         print(context, &session, &problems)?;
     }
     Ok(if found { Kind::Failed.exit_code() } else { 0 })
@@ -65,7 +70,7 @@ pub(super) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
     let mut found = false;
     for name in names {
         let session = context.session(Some(name))?;
-        let mut problems = examine(context, &session)?;
+        let mut problems = committed(context, &session, None)?;
         // Labels are of this repository only: what is pushed is the same without them.
         problems.retain(|problem| !problem.is_label());
         if !problems.is_empty() {
@@ -82,13 +87,40 @@ pub(super) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
         .into())
 }
 
+/// The session that is meant, also where its `session.json` cannot be read at the tip.
+fn session(context: &Context, name: Option<&SessionName>) -> anyhow::Result<Session> {
+    context.session(name).or_else(|error| {
+        let (git, refs) = (context.git()?, context.refs()?);
+        let name = context.session_name(name)?;
+        let Some(tip) = git.resolve(refs.branch(&name).as_str())? else { return Err(error) };
+        Session::load_broken(git, &name, &tip)?.ok_or(error)
+    })
+}
+
+/// All there is to say of a session: what does not hold, and what is going on in it.
 fn examine(context: &Context, session: &Session) -> anyhow::Result<Vec<Problem>> {
-    let git = context.git()?;
-    let ran_here = StateDir::at(&git.state_dir(), &session.name).path().is_dir();
+    let (git, refs) = (context.git()?, context.refs()?);
+    let there = working_tree(git, &refs, session)?;
+    let mut problems = committed(context, session, there.as_ref())?;
+    problems.extend(in_progress(git, &refs, session, there.as_ref())?.1);
+    Ok(problems)
+}
+
+/// What does not hold in its commits, and in the working tree `there`.
+fn committed(
+    context: &Context,
+    session: &Session,
+    there: Option<&Git>,
+) -> anyhow::Result<Vec<Problem>> {
     let refs = context.refs()?;
-    let verify = Verify { git, refs: &refs, config: context.config()?, ran_here };
+    let verify = Verify { git: context.git()?, refs: &refs, config: context.config()?, there };
     let elsewhere = is_elsewhere(context, session)?;
     if elsewhere { verify.merged(session) } else { verify.session(session) }
+}
+
+fn is_a_branch_here(context: &Context, session: &Session) -> anyhow::Result<bool> {
+    let branch = context.refs()?.branch(&session.name);
+    Ok(context.git()?.resolve(branch.as_str())?.as_ref() == Some(&session.tip))
 }
 
 /// True for a session that was read from what it was merged into.
@@ -127,32 +159,45 @@ fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Sessio
     Ok(if gone.len() == names.len() { gone } else { Vec::new() })
 }
 
-/// Takes wrong labels away and makes the missing ones; renumbers ids that collided in a merge. The
-/// session as it is then.
+/// Restores what cannot be read, renumbers ids that collided in a merge, takes wrong labels away and
+/// makes the missing ones. The session as it is then.
 fn fix(context: &Context, session: Session, problems: &[Problem]) -> anyhow::Result<Session> {
-    let name = &session.name;
-    let held = run::hold(context, name, "git cowork verify --fix")?;
-    if problems.iter().any(|problem| problem.code == "duplicate-id" && problem.fixable) {
-        with_recorder(context, &held, name, &session.tip, |recorder| {
-            for text in renumber_collisions(&held.git, &session, recorder)? {
-                context.ui.emit(Event::Note { text });
-            }
+    let name = session.name.clone();
+    let held = run::hold(context, &name, "git cowork verify --fix")?;
+    let say = |told: Vec<String>| {
+        told.into_iter().for_each(|text| context.ui.emit(Event::Note { text }));
+    };
+    let fixable = |code| problems.iter().any(|problem| problem.code == code && problem.fixable);
+    let mut session = session;
+    if UNREADABLE.into_iter().any(fixable) {
+        recorder_of(context, &held, &session, |recorder| {
+            say(restore_unreadable(&held.git, &session, recorder)?);
             Ok(())
         })?;
-        let tip = held.git.head()?.oid().cloned().unwrap_or_else(|| session.tip.clone());
-        return Session::load(&held.git, name, &tip);
+        session = at_head(&held, &session)?;
+    }
+    if fixable("duplicate-id") {
+        recorder_of(context, &held, &session, |recorder| {
+            say(renumber_collisions(&held.git, &session, recorder)?);
+            Ok(())
+        })?;
+        session = at_head(&held, &session)?;
     }
     let mut gone = stray_drafts(&held.git, &session)?;
     if context.config()?.project.tags {
         gone.extend(wrong_tags(&held.git, &session)?);
     }
-    with_recorder(context, &held, name, &session.tip, |recorder| {
-        for text in recorder.set_aside(&gone)? {
-            context.ui.emit(Event::Note { text });
-        }
-        recorder.labels(&session).map(|_| ())
+    recorder_of(context, &held, &session, |recorder| {
+        say(recorder.set_aside(&gone)?);
+        recorder.labels(&session).map(drop)
     })?;
     Ok(session)
+}
+
+/// The session after a commit on the branch that is checked out.
+fn at_head(held: &Held, session: &Session) -> anyhow::Result<Session> {
+    let tip = held.git.head()?.oid().cloned().unwrap_or_else(|| session.tip.clone());
+    Session::load(&held.git, &session.name, &tip)
 }
 
 fn print(context: &Context, session: &Session, problems: &[Problem]) -> anyhow::Result<()> {
@@ -164,12 +209,9 @@ fn print(context: &Context, session: &Session, problems: &[Problem]) -> anyhow::
         return context.print(&out);
     }
     let name = &session.name;
-    if problems.is_empty() {
-        let commits = session.history.len();
-        return context.print(&format!(
-            "{name}: all is well ({commits} commits, tip {})\n",
-            session.tip.short()
-        ));
+    if !problems.iter().any(Problem::is_error) {
+        let (commits, tip) = (session.history.len(), session.tip.short());
+        let _ = writeln!(out, "{name}: all is well ({commits} commits, tip {tip})");
     }
     for problem in problems {
         let details = sanitize(&problem.details).replace('\n', "\n    ");

@@ -17,7 +17,9 @@ impl Git {
             let made = lock.metadata().and_then(|meta| meta.modified());
             made.is_ok_and(|made| made >= since) && holder(lock, &self.top).is_none()
         };
-        for lock in self.locks_of_a_child().into_iter().filter(held) {
+        let own = self.children.iter().flat_map(|children| children.own.iter().cloned());
+        let own: Vec<String> = own.collect();
+        for lock in self.lock_files(&own).into_iter().filter(held) {
             std::fs::remove_file(&lock).with_context(|| format!("removing {}", lock.display()))?;
         }
         Ok(())
@@ -51,11 +53,8 @@ impl Git {
             return error
                 .hint(format!("{who} holds it: wait until it ends, then run the command again"));
         }
-        let made = lock.metadata().and_then(|meta| meta.modified());
-        let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
-        let age = age.map_or_else(|| "0 seconds".to_owned(), |age| readable(age.as_secs()));
         error
-            .hint(format!("it is {age} old, and no process of this program made it"))
+            .hint(format!("it is {} old, and no process of this program made it", age(&lock)))
             .hint("if no git command is running in this repository, remove it:")
             .hint(format!("rm {}", quoted(&lock.display().to_string())))
     }
@@ -70,9 +69,19 @@ impl Git {
         })
     }
 
+    /// Lock files in this working tree, of the branch HEAD is on, and of these references (a name, or
+    /// a folder of names), which no living process is known to hold; each with its age in words.
+    pub fn stale_locks(&self, own: &[String]) -> Vec<(PathBuf, String)> {
+        let stale = self.lock_files(own).into_iter();
+        let stale = stale.filter(|lock| holder(lock, &self.top).is_none());
+        // Whoever holds one for a moment only has let go of it by now.
+        let stale = stale.filter(|lock| lock.exists());
+        stale.map(|lock| (lock.clone(), age(&lock))).collect()
+    }
+
     /// The lock files that a child of ours could have made: in the git directory, of the session's
     /// references, and of the branch HEAD is on.
-    fn locks_of_a_child(&self) -> Vec<PathBuf> {
+    fn lock_files(&self, own: &[String]) -> Vec<PathBuf> {
         let (here, shared) = (&self.git_dir, &self.common_dir);
         let is_lock = |path: &PathBuf| path.extension().is_some_and(|ext| ext == "lock");
         let folders = [here.clone(), shared.clone(), shared.join("reftable")];
@@ -80,8 +89,7 @@ impl Git {
             folders.iter().flat_map(|folder| files_in(folder)).filter(is_lock).collect();
         let branch = std::fs::read_to_string(here.join("HEAD")).unwrap_or_default();
         let branch = branch.strip_prefix("ref: ").map(str::trim_end);
-        let own = self.children.iter().flat_map(|children| &children.own).map(String::as_str);
-        for name in own.chain(branch) {
+        for name in own.iter().map(String::as_str).chain(branch) {
             let path = shared.join(name);
             locks.push(with_lock(&path));
             locks.extend(files_in(&path).filter(is_lock));
@@ -105,6 +113,13 @@ pub(super) fn holder(lock: &Path, top: &Path) -> Option<processes::Process> {
     let is_index = lock.file_name().is_some_and(|name| name == "index.lock");
     let mut opened = processes::that_opened(lock).into_iter();
     opened.next().or_else(|| if is_index { processes::that_commits(top) } else { None })
+}
+
+/// How old a lock is, in words.
+fn age(lock: &Path) -> String {
+    let made = lock.metadata().and_then(|meta| meta.modified());
+    let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
+    readable(age.unwrap_or_default().as_secs())
 }
 
 fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {

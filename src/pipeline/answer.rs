@@ -2,6 +2,7 @@
 
 use super::Pipeline;
 use super::table::{self, StageSpec};
+use super::verify::require_readable;
 use crate::artifact::Store;
 use crate::error::Error;
 use crate::gate::{Decision, EditResult, Editor};
@@ -40,9 +41,11 @@ impl Pipeline<'_> {
             }
             return Err(error.into());
         };
+        // An answer is recorded with the session's files as they are.
+        require_readable(self.env.git, &self.session)?;
         let spec = table::row(waiting.stage);
         self.stage.set(spec.stage);
-        let taken = self.take_persons_code(spec)?;
+        let taken = self.take_persons_code(spec, None)?;
         let result = self.record_answer(spec, &waiting, answer, editor);
         if !matches!(result, Ok(Some(_))) {
             self.stop_cleanly()?;

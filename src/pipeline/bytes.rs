@@ -58,12 +58,20 @@ impl Pipeline<'_> {
     }
 
     /// Takes a person's edits of the session's own code into the draft, because a person looks at
-    /// it now; whatever else they have in the working tree stays out. Answers with the paths.
-    pub(super) fn take_persons_code(&self, spec: &StageSpec) -> anyhow::Result<Vec<String>> {
+    /// it now; whatever else they have in the working tree stays out. Files that only the draft has
+    /// are the session's, too. Answers with the paths.
+    pub(super) fn take_persons_code(
+        &self,
+        spec: &StageSpec,
+        draft: Option<&Oid>,
+    ) -> anyhow::Result<Vec<String>> {
         if spec.approves != Approves::Tree {
             return Ok(Vec::new());
         }
-        let ours = self.code_since_start(&self.session.tip)?;
+        let mut ours = self.code_since_start(&self.session.tip)?;
+        if let Some(draft) = draft {
+            ours.extend(self.code_since_start(draft)?);
+        }
         let written = self.env.workspace.written_paths();
         let protected = self.env.state.protected()?;
         // What git is told not to see is to stay out of commits.

@@ -89,14 +89,18 @@ impl Check {
 /// Everything that was checked in these stages before and must still hold, for the check stage.
 pub fn whole_session(stages: &[Stage], input: &CheckInput<'_>) -> Report {
     let mut report = Report::default();
+    by_stage(stages, input).into_iter().for_each(|(_, part)| report.merge(part));
+    report
+}
+
+/// The same, with the stage each part belongs to.
+pub fn by_stage(stages: &[Stage], input: &CheckInput<'_>) -> Vec<(Stage, Report)> {
     let parts = [
         (Stage::Prd, Check::Prd),
         (Stage::Design, Check::Design),
         (Stage::Plan, Check::Plan),
         (Stage::Coding, Check::Coding),
     ];
-    for (_, part) in parts.into_iter().filter(|(stage, _)| stages.contains(stage)) {
-        report.merge(part.run(input));
-    }
-    report
+    let parts = parts.into_iter().filter(|(stage, _)| stages.contains(stage));
+    parts.map(|(stage, part)| (stage, part.run(input))).collect()
 }

@@ -23,6 +23,7 @@ impl Pipeline<'_> {
         let first = progress.iteration == progress.offset;
         self.tell_edit(spec, progress)?;
         progress.edit = None;
+        progress.by_hand = false;
         progress.iteration += 1;
         progress.unfinished = false;
         progress.approval = None;

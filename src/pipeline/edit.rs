@@ -17,11 +17,14 @@ use crate::event::Event;
 use crate::gate::Mode;
 use crate::git::{DiffStyle, Oid};
 use crate::record::DraftEnding;
-use crate::session::CommittedFiles;
+use crate::session::{CommittedFiles, Entry};
 use crate::stage::Role;
 
 /// Bytes of a person's edit that later drafts are told.
 const TOLD: usize = 4_000;
+
+/// Stands in the trailer for edits of the code.
+const CODE: &str = "code";
 
 /// What a person edited in the newest draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +33,7 @@ pub(super) struct Edit {
     pub since: Oid,
     /// What they were shown before their last: what they did not touch is as it was there.
     pub base: Oid,
-    /// What they changed, by more than white space.
+    /// What they changed, by more than white space; none where it is the code.
     pub files: Vec<Artifact>,
     /// The other side was brought in line, or nothing had to be.
     pub aligned: bool,
@@ -39,9 +42,13 @@ pub(super) struct Edit {
 }
 
 impl Edit {
-    /// For the trailer of a kept draft: `prd.md since=1a2b… base=1a2b… aligned`.
+    /// For the trailer of a kept draft: `prd.md since=1a2b… base=1a2b… aligned`, with `code` in the
+    /// place of files where it is that.
     pub fn render(&self) -> String {
-        let files: Vec<&str> = self.files.iter().map(|file| file.file_name()).collect();
+        let mut files: Vec<&str> = self.files.iter().map(|file| file.file_name()).collect();
+        if files.is_empty() {
+            files.push(CODE);
+        }
         let aligned = if self.aligned { " aligned" } else { "" };
         let (since, base) = (self.since.as_str(), self.base.as_str());
         format!("{} since={since} base={base}{aligned}", files.join(" "))
@@ -57,11 +64,12 @@ impl Edit {
         let (since, base) = (commit("since=")?, commit("base=")?);
         let files: Vec<Artifact> = words.iter().filter_map(|word| Artifact::named(word)).collect();
         let aligned = words.contains(&"aligned");
-        (!files.is_empty()).then_some(Self { since, base, files, aligned, told: false })
+        let any = !files.is_empty() || words.contains(&CODE);
+        any.then_some(Self { since, base, files, aligned, told: false })
     }
 
-    fn names(&self) -> String {
-        names(&self.files)
+    pub fn names(&self) -> String {
+        if self.files.is_empty() { "the code".to_owned() } else { names(&self.files) }
     }
 }
 
@@ -124,20 +132,20 @@ impl Pipeline<'_> {
     }
 
     /// Notes what a person edited in a draft that was kept or waits, while no run was there to
-    /// see it: what is not as it was and not as a tool left it.
+    /// see it: what is not as it was and not as a tool left it. True when there was something.
     pub(super) fn note_edit_by_hand(
         &self,
         spec: &StageSpec,
         progress: &mut Progress,
         draft: &Oid,
-    ) -> anyhow::Result<()> {
-        let Some(mut new) = self.edit_since(spec, draft)? else { return Ok(()) };
+    ) -> anyhow::Result<bool> {
+        let Some(mut new) = self.edit_since(spec, draft)? else { return Ok(false) };
         new.files.retain(|file| {
             let path = crate::session::artifact_path(&self.session.name, *file);
             !self.env.workspace.is_as_written(&path)
         });
         if new.files.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let earlier = progress.edit.as_ref().map(|edit| edit.files.clone()).unwrap_or_default();
         new.files.extend(earlier);
@@ -145,7 +153,46 @@ impl Pipeline<'_> {
         if let Some(edit) = &mut progress.edit {
             edit.files.retain(|file| new.files.contains(file));
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// The same of the code: what a person edited in the files of the session, or committed.
+    pub(super) fn note_code_by_hand(
+        &self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+        draft: &Entry,
+    ) -> anyhow::Result<bool> {
+        if spec.approves != Approves::Tree {
+            return Ok(false);
+        }
+        let taken = self.take_persons_code(spec, Some(&draft.commit))?;
+        if taken.is_empty() && !self.committed_by_hand(draft.parents.first())? {
+            return Ok(false);
+        }
+        let (since, base) = (draft.commit.clone(), draft.commit.clone());
+        let files = Vec::new();
+        progress.edit = Some(Edit { since, base, files, aligned: true, told: false });
+        Ok(true)
+    }
+
+    /// Whether a person has committed code of their own on the branch since this tip. What a merge
+    /// brought is not theirs.
+    fn committed_by_hand(&self, since: Option<&Oid>) -> anyhow::Result<bool> {
+        let Some(since) = since.filter(|since| **since != self.session.tip) else {
+            return Ok(false);
+        };
+        let tip = std::slice::from_ref(&self.session.tip);
+        for commit in self.env.git.reader().walk(tip, std::slice::from_ref(since))? {
+            let ours = self.session.history.iter().any(|entry| entry.commit == commit.id);
+            if let ([parent], false) = (&commit.parents[..], ours) {
+                let changed = self.env.git.changed_paths(parent, &commit.id)?;
+                if changed.iter().any(|path| !path.starts_with(".cowork/")) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Brings the side of the draft a person did not edit in line with the one they did.
@@ -160,6 +207,12 @@ impl Pipeline<'_> {
         let Some(edit) = progress.edit.clone().filter(|edit| !edit.aligned) else {
             return Ok(());
         };
+        let waits = self.env.mode == Mode::Wait && self.env.config.gated(spec.stage);
+        if waits && progress.by_hand {
+            // No model is asked before a person has passed it.
+            return Ok(());
+        }
+        progress.by_hand = false;
         self.mark(progress, progress.iteration, DraftEnding::Whole);
         let side = spec.follows(&edit.files);
         if let Some(side) = side {
@@ -241,7 +294,7 @@ impl Pipeline<'_> {
     ) -> anyhow::Result<Part<'a>> {
         let files = self.files();
         let mut extra = artifacts(&Store::new(&files), &self.session.name, spec.artifacts)?;
-        let diff = self.diff_of(edit)?;
+        let diff = self.diff_of(spec, edit)?;
         section(&mut extra, "What the person changed", &diff, DIFF / 2);
         let mut variables = self.variables(spec, progress)?;
         variables.edited = edit.names();
@@ -282,7 +335,7 @@ impl Pipeline<'_> {
             "I edited {} by hand. What I wrote stays as it is, unless something I say later asks \
              for a change of that very place. My changes:\n{}",
             edit.names(),
-            cut(self.diff_of(&edit)?.trim_end(), TOLD)
+            cut(self.diff_of(spec, &edit)?.trim_end(), TOLD)
         );
         let mut entry = self.feedback(spec.stage, progress.iteration, Origin::Human, &words);
         entry.feedback_type = FeedbackType::Suggestion;
@@ -293,8 +346,11 @@ impl Pipeline<'_> {
     }
 
     /// What the person changed, as a diff of the files they edited.
-    fn diff_of(&self, edit: &Edit) -> anyhow::Result<String> {
+    fn diff_of(&self, spec: &StageSpec, edit: &Edit) -> anyhow::Result<String> {
         let tree = self.recorder().tree(&self.session.tip)?;
+        if edit.files.is_empty() {
+            return self.shown_diff(spec, &edit.since, &tree, DiffStyle::Patch);
+        }
         let path = |file: &Artifact| crate::session::artifact_path(&self.session.name, *file);
         let paths: Vec<String> = edit.files.iter().map(path).collect();
         self.env.git.diff_text(&edit.since, &tree, &paths, DiffStyle::Patch, false)
@@ -337,7 +393,9 @@ mod tests {
         };
         assert_eq!(Edit::parse(&edit.render()), Some(edit.clone()));
         let aligned = Edit { aligned: true, ..edit };
-        assert_eq!(Edit::parse(&aligned.render()), Some(aligned));
+        assert_eq!(Edit::parse(&aligned.render()), Some(aligned.clone()));
+        let of_code = Edit { files: Vec::new(), ..aligned };
+        assert_eq!(Edit::parse(&of_code.render()), Some(of_code));
         assert_eq!(Edit::parse("prd.md"), None);
         assert_eq!(Edit::parse(""), None);
     }

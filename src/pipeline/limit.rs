@@ -7,13 +7,14 @@ use super::circle::STRIKES;
 use super::progress::Progress;
 use super::stage_loop::{StageEnd, Turned};
 use super::standstill::other_way;
-use super::table::StageSpec;
+use super::table::{Approves, StageSpec};
 use crate::artifact::{Feedback, Origin};
 use crate::error::Error;
 use crate::event::Event;
 use crate::gate::{LimitDecision, Mode, Stuck};
 use crate::markers::without_markers;
 use crate::record::DraftEnding;
+use crate::session::RefNames;
 use crate::stage::Stage;
 use crate::tool::GoBack;
 
@@ -235,6 +236,14 @@ impl Pipeline<'_> {
         let noted = why.render(0, "");
         let kind = noted.trim_end();
         error = error.hint(other_way(kind, stage, self.env.config, name));
+        error = error.hint(match spec.approves {
+            Approves::Tree => format!("or edit the code yourself, then: git cowork resume {name}"),
+            Approves::Artifacts => format!(
+                "or edit the draft yourself, then resume: git restore --source={} -- {}",
+                RefNames::draft(name, stage),
+                self.session.name.artifact_dir()
+            ),
+        });
         Err(error.into())
     }
 

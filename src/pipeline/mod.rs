@@ -13,6 +13,7 @@ mod delta;
 mod draft;
 mod edit;
 mod evidence;
+mod finished;
 mod format;
 mod go_back;
 mod judge;
@@ -48,7 +49,7 @@ pub use answer::Answer;
 pub use evidence::leave_base;
 pub use go_back::before;
 pub use leaving::Leaving;
-pub use standstill::{Standstill, standstill};
+pub use standstill::standstill;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -183,12 +184,14 @@ impl<'a> Pipeline<'a> {
     /// has moved HEAD or the branch: then everything is left as it lies.
     pub async fn run(&mut self) -> anyhow::Result<Finish> {
         self.protect_theirs()?;
+        self.forget_failure()?;
         let result = self.stages().await.map_err(|error| self.make_room(error));
         // The reason of the stop is what the person must hear, whatever else fails.
-        if let Err(reason) = &result
-            && let Err(error) = self.stop_after_error(Some(reason))
-        {
-            self.warn(format!("the draft could not be put away: {error:#}"));
+        if let Err(reason) = &result {
+            let kept = self.stop_after_error(Some(reason));
+            if let Err(error) = kept.and_then(|()| self.note_failure(reason)) {
+                self.warn(format!("the draft could not be put away: {error:#}"));
+            }
         }
         result
     }
@@ -252,6 +255,9 @@ impl<'a> Pipeline<'a> {
     }
 
     async fn stages(&mut self) -> anyhow::Result<Finish> {
+        if !self.session.is_completed() {
+            verify::require_readable(self.env.git, &self.session)?;
+        }
         self.put_back_comments()?;
         self.compare_last()?;
         self.recorder().labels(&self.session)?;

@@ -43,6 +43,8 @@ pub(super) struct Progress {
     pub note: Option<String>,
     /// What a person edited in the newest draft.
     pub edit: Option<Edit>,
+    /// The newest draft is what a person made of one that was refused, and nobody has looked at it.
+    pub by_hand: bool,
     /// The actor's closing words about the newest draft.
     pub words: String,
     /// Milliseconds of work the session had taken when the newest draft was begun; the time a

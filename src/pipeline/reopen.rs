@@ -2,6 +2,7 @@
 
 use super::Pipeline;
 use super::table::row;
+use super::verify::require_readable;
 use crate::artifact::{Artifact, IdKind, Origin, Plan, Store, Task, TaskStatus};
 use crate::error::Error;
 use crate::record::{Bytes, Recorded};
@@ -29,6 +30,7 @@ impl Pipeline<'_> {
                 Error::repository(format!("'{}' is not delivered", self.session.name)).into()
             );
         }
+        require_readable(self.env.git, &self.session)?;
         // They become a task of the plan, which is recorded.
         let comments = &self.env.workspace.secrets().blanked(comments);
         self.stage.set(Stage::Idea);

@@ -1,6 +1,7 @@
 //! The gate of a stage: asking a person, leaving the draft to wait for one, or passing it.
 
 use super::Pipeline;
+use super::edit::Edit;
 use super::progress::Progress;
 use super::stage_loop::{StageEnd, Turned};
 use super::table::{Approves, StageSpec};
@@ -22,6 +23,10 @@ impl Pipeline<'_> {
     ) -> anyhow::Result<Turned> {
         if !self.env.config.gated(spec.stage) {
             self.tell_of_broken_law(spec, progress)?;
+            if progress.edit.is_some() {
+                let bytes = self.bytes_now(spec)?;
+                progress.approval = Some(Approval { bytes, verdict: Verdict::Edited, by: None });
+            }
             return Ok(Turned::On);
         }
         let bytes = self.bytes_now(spec)?;
@@ -99,7 +104,7 @@ impl Pipeline<'_> {
 
     /// Takes a person's edits of code into the draft and keeps it. True when there were any.
     fn keep_persons_code(&self, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<bool> {
-        let edited = !self.take_persons_code(spec)?.is_empty();
+        let edited = !self.take_persons_code(spec, progress.draft.as_ref())?.is_empty();
         if edited {
             self.keep(spec, progress)?;
         }
@@ -114,7 +119,12 @@ impl Pipeline<'_> {
         report: &Report,
     ) -> anyhow::Result<Turned> {
         let why = progress.note.take();
-        let why = why.unwrap_or_else(|| "your edit does not pass the checks".to_owned());
+        let refused = "your edit does not pass the checks";
+        let why = match why {
+            Some(why) if progress.by_hand => format!("{why}; {refused}"),
+            Some(why) => why,
+            None => refused.to_owned(),
+        };
         if self.env.mode == Mode::Ask {
             progress.note = Some(format!("{why}; to pass it hands it to the actor as it is"));
             return Ok(match self.open_gate(spec, progress)? {
@@ -291,7 +301,11 @@ impl Pipeline<'_> {
         } else {
             progress.judged.is_some().then_some("approved")
         };
-        match self.recorder().waiting(&tip, spec.stage, number, &summary, &body, &credit, critic)? {
+        let edited = progress.edit.as_ref().map(Edit::render).unwrap_or_default();
+        let recorder = self.recorder();
+        match recorder
+            .waiting(&tip, spec.stage, number, &summary, &body, &credit, critic, &edited)?
+        {
             Recorded::Done(commit) => {
                 self.advance(&commit)?;
                 self.under_way.replace(None);

@@ -2,11 +2,10 @@
 //! what is there, a bounded number of times (row B9).
 
 use super::Pipeline;
-use super::checks::{CheckInput, whole_session};
 use super::evidence::Evidence;
 use super::stage_loop::StageEnd;
 use super::table::StageSpec;
-use crate::artifact::{Feedback, Origin, Store};
+use crate::artifact::{Feedback, Origin};
 use crate::error::Error;
 use crate::gate::LimitDecision;
 use crate::session::{KeptDraft, Kind, kept_draft};
@@ -23,44 +22,37 @@ impl Pipeline<'_> {
         Ok(begun || self.asked_for_more(Stage::Coding, drafts)?)
     }
 
-    /// Before the check stage asks anybody: does everything that was checked still hold? If not,
-    /// the findings are feedback to coding, a bounded number of times (row B9); then a person
-    /// decides.
+    /// Before the check stage asks anybody: does everything that was checked still hold? If not, what
+    /// is found in the code is feedback to coding, a bounded number of times, and then a person
+    /// decides; what is found in earlier stages goes back there (row B9).
     pub(super) async fn code_is_wrong(
         &mut self,
         spec: &StageSpec,
         found: &mut Option<Evidence>,
     ) -> anyhow::Result<Option<StageEnd>> {
+        let order = self.session.order();
+        let earlier: Vec<Stage> = order.into_iter().filter(|one| *one < Stage::Coding).collect();
+        let (limits, wrong): (Vec<_>, Vec<_>) =
+            self.no_longer_holds(&earlier, None)?.into_iter().partition(|(_, f)| f.is_limit());
+        self.tell_findings(&limits);
+        if let Some(end) = self.findings_of_earlier(spec, &wrong)? {
+            return Ok(Some(end));
+        }
         self.look_at_base_again().await?;
         *found = self.evidence(None, &[]).await?;
-        let files = self.files();
-        let baseline = self.baseline_of_change()?;
-        let project = self.project_files()?;
-        let order = self.session.order();
-        let report = whole_session(
-            &order,
-            &CheckInput {
-                store: Store::new(&files),
-                limits: &self.env.config.limits,
-                baseline: baseline.as_ref(),
-                files: &project,
-                evidence: found.as_ref(),
-                drafting: false,
-            },
-        );
-        if report.is_ok() {
+        let findings = self.no_longer_holds(&[Stage::Coding], found.as_ref())?;
+        if findings.is_empty() {
             return Ok(None);
         }
         let drafts = self.earlier_drafts(Stage::Coding);
         if self.reworks()? >= self.env.config.limits.max_replans {
-            let details = report.findings.iter().map(|finding| finding.details.clone()).collect();
+            let details = findings.into_iter().map(|(_, finding)| finding.details).collect();
             return self.rework_is_stuck(spec, drafts, details);
         }
         let at = super::now();
-        let entries = report
-            .findings
+        let entries = findings
             .iter()
-            .map(|finding| finding.to_feedback(&at, Stage::Coding, drafts))
+            .map(|(_, finding)| finding.to_feedback(&at, Stage::Coding, drafts))
             .collect();
         self.give_feedback(entries)?;
         Ok(Some(StageEnd::Rework))

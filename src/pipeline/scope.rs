@@ -7,7 +7,7 @@ use super::limit::Wish;
 use crate::artifact::check::{Baseline, Report, UNPLANNED};
 use crate::artifact::{Artifact, Origin, Store, Task};
 use crate::git::Git;
-use crate::session::{CommittedFiles, Session, changes_within};
+use crate::session::{CommittedFiles, Session, changes_within, own_tasks};
 use crate::stage::Stage;
 use crate::tool::GoBack;
 
@@ -108,12 +108,7 @@ impl Pipeline<'_> {
     /// The top-level tasks this session added: all of them, but in a change request.
     pub(super) fn own_tasks(&self) -> anyhow::Result<Vec<Task>> {
         let files = self.files();
-        let known = match self.session.is_patch() {
-            true => self.baseline_of_change()?.unwrap_or_default(),
-            false => Baseline::default(),
-        };
-        let tasks = Store::new(&files).plan()?.tasks.into_iter();
-        Ok(tasks.filter(|task| task.is_top_level() && !known.has(&task.id)).collect())
+        own_tasks(self.env.git, &self.session, Store::new(&files).plan()?)
     }
 
     /// Files the change has touched and neither its triage nor a task of its own named.

@@ -14,6 +14,7 @@ use super::evidence::Evidence;
 use super::limit::{Why, Wish};
 use super::progress::Progress;
 use super::table::{Approves, StageSpec};
+use super::verify::require_readable;
 use crate::agent::Run;
 use crate::artifact::check::Report;
 use crate::artifact::{Feedback, Origin, Store};
@@ -142,8 +143,10 @@ impl Pipeline<'_> {
         self.record_stage(spec, progress)
     }
 
-    /// The stages before this one must have left what they promise (row B6).
+    /// The stages before this one must have left what they promise, and it must be readable (row B6).
     fn require_earlier(&self, spec: &StageSpec) -> anyhow::Result<()> {
+        require_readable(self.env.git, &self.session)?;
+        self.tell_what_no_longer_holds(spec.stage)?;
         let files = self.files();
         let store = Store::new(&files);
         for artifact in spec.context {

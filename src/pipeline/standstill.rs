@@ -1,19 +1,24 @@
 //! Why a stage cannot go on without a person, told after the run: the kept draft notes it, so that
 //! `status` can say what comes next without taking the stage up.
 
+use serde::{Deserialize, Serialize};
+
 use super::limit::Why;
+use super::{Env, Pipeline};
 use crate::config::Config;
+use crate::error::{Kind, kind_of};
 use crate::git::Git;
-use crate::session::{KeptDraft, Session, SessionName, kept_draft, key};
+use crate::session::{KeptDraft, Session, SessionName, StateDir, Stop, Verdict, kept_draft, key};
 use crate::stage::Stage;
 
-/// Where a session stands still.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standstill {
-    /// What happened, with the stage's name.
-    pub why: String,
-    /// What can be done besides asking a person on a terminal, with its command.
-    pub other_way: String,
+/// Name of the note in J about a run that failed where no draft could say why.
+const FAILED: &str = "failed.json";
+
+/// A run that failed on this tip.
+#[derive(Serialize, Deserialize)]
+struct Failed {
+    tip: String,
+    why: String,
 }
 
 impl Why {
@@ -55,19 +60,53 @@ pub fn standstill(
     git: &Git,
     config: &Config,
     session: &Session,
-) -> anyhow::Result<Option<Standstill>> {
+    state: &StateDir,
+) -> anyhow::Result<Option<Stop>> {
     let Some(stage) = session.next_stage() else { return Ok(None) };
-    let Some(KeptDraft::Live(draft)) = kept_draft(git, session, stage)? else { return Ok(None) };
-    if draft.parents.first() != Some(&session.tip) {
-        return Ok(None);
+    let resume = format!("git cowork resume {}", session.name);
+    let kept = kept_draft(git, session, stage)?;
+    let answer = session.waiting().and_then(|waiting| waiting.answer);
+    if matches!(kept, Some(KeptDraft::Aborted))
+        || answer.is_some_and(|answer| answer.verdict() == Some(Verdict::Aborted))
+            && !matches!(kept, Some(KeptDraft::Live(_)))
+    {
+        return Ok(Some(Stop { why: format!("aborted at {stage}"), next: resume, other: None }));
     }
-    let noted = draft.trailers.get(key::STUCK).and_then(|noted| noted.split_once(' '));
-    let Some((kind, words)) = noted else { return Ok(None) };
-    // More of them may be allowed by now.
-    let used = kind.strip_prefix("drafts=").and_then(|used| used.parse::<u32>().ok());
-    if used.is_some_and(|used| used < config.iterations(stage)) {
-        return Ok(None);
+    if let Some(KeptDraft::Live(draft)) = &kept
+        && draft.parents.first() == Some(&session.tip)
+        && let Some((kind, words)) = draft.trailers.get(key::STUCK).and_then(|s| s.split_once(' '))
+    {
+        // More of them may be allowed by now.
+        let used = kind.strip_prefix("drafts=").and_then(|used| used.parse::<u32>().ok());
+        let stays = used.is_none_or(|used| used >= config.iterations(stage));
+        return Ok(stays.then(|| Stop {
+            why: format!("{stage}: {words}"),
+            next: format!("{resume} on a terminal: it asks what to do"),
+            other: Some(other_way(kind, stage, config, &session.name)),
+        }));
     }
-    let other_way = other_way(kind, stage, config, &session.name);
-    Ok(Some(Standstill { why: format!("{stage}: {words}"), other_way }))
+    // What somebody did to a file of ours in J is no reason not to say the rest.
+    let failed: Option<Failed> = state.note(FAILED).unwrap_or_default();
+    let failed = failed.filter(|failed| failed.tip == session.tip.as_str());
+    Ok(failed.map(|failed| Stop { why: failed.why, next: resume, other: None }))
+}
+
+impl Pipeline<'_> {
+    /// Notes why a run failed, where nothing else tells it.
+    pub(super) fn note_failure(&self, reason: &anyhow::Error) -> anyhow::Result<()> {
+        let Env { git, config, state, .. } = &self.env;
+        if kind_of(reason) != Kind::Failed
+            || standstill(git, config, &self.session, state)?.is_some()
+        {
+            return Ok(());
+        }
+        let text = reason.to_string();
+        let why = text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
+        state.set_note(FAILED, Some(&Failed { tip: self.session.tip.to_string(), why }))
+    }
+
+    /// Nothing has failed yet in this run.
+    pub(super) fn forget_failure(&self) -> anyhow::Result<()> {
+        self.env.state.set_note::<Failed>(FAILED, None)
+    }
 }

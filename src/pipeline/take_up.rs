@@ -119,15 +119,13 @@ impl Pipeline<'_> {
         let number = entry.iterations();
         let partial = entry.trailers.get(key::PARTIAL).is_some();
         progress.credit = Credit::of(entry);
-        let is_there = |oid: &Oid| self.env.git.tree_of(oid.as_str()).is_ok_and(|t| t.is_some());
         let noted = |key| {
             let commit = entry.trailers.get(key).and_then(|oid| oid.parse().ok());
-            commit.filter(is_there)
+            commit.filter(|commit| self.is_there(commit))
         };
         progress.seen = noted(key::SEEN).or(progress.seen.take());
         progress.read = noted(key::READ).or(progress.read.take());
-        progress.edit = entry.trailers.get(key::EDITED).and_then(Edit::parse);
-        progress.edit.take_if(|edit| !is_there(&edit.since) || !is_there(&edit.base));
+        progress.edit = self.edit_noted(entry);
         let refusals = entry.trailers.get(key::REFUSALS);
         progress.refusals = refusals.and_then(|n| n.parse().ok()).unwrap_or(0);
         let ending = if partial { DraftEnding::Partial } else { DraftEnding::Whole };
@@ -149,7 +147,14 @@ impl Pipeline<'_> {
             }
         }
         progress.draft = Some(entry.commit.clone());
-        self.note_edit_by_hand(spec, progress, &entry.commit)?;
+        let stuck = entry.trailers.get(key::STUCK).is_some();
+        let edited = self.note_edit_by_hand(spec, progress, &entry.commit)?;
+        if (stuck || !partial && self.is_refused(spec.stage, number)?)
+            && (edited || self.note_code_by_hand(spec, progress, entry)?)
+        {
+            progress.iteration = if partial { number } else { number + 1 };
+            return self.take_up_by_hand(spec, progress);
+        }
         if partial || self.task_awaits_commit(spec, number, progress)? {
             progress.iteration = number - 1;
             progress.unfinished = true;
@@ -167,6 +172,29 @@ impl Pipeline<'_> {
         // Whatever stops this run, the next one must know the same.
         self.mark(progress, number, ending);
         Ok(())
+    }
+
+    fn is_there(&self, commit: &Oid) -> bool {
+        self.env.git.tree_of(commit.as_str()).is_ok_and(|tree| tree.is_some())
+    }
+
+    /// What a draft notes of a person's edit, where what it was compared with is there.
+    fn edit_noted(&self, draft: &Entry) -> Option<Edit> {
+        let edit = draft.trailers.get(key::EDITED).and_then(Edit::parse)?;
+        (self.is_there(&edit.since) && self.is_there(&edit.base)).then_some(edit)
+    }
+
+    /// What a person has made of a draft that was refused, or that could not go on, is the next
+    /// draft: it is looked at before another one is asked for.
+    fn take_up_by_hand(&self, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
+        progress.needs_draft = false;
+        progress.refusals = 0;
+        progress.by_hand = true;
+        let names = progress.edit.as_ref().map(Edit::names).unwrap_or_default();
+        let number = progress.used();
+        self.note(format!("{}: your edits of {names} are draft {number}", spec.stage));
+        progress.note = Some(format!("draft {number} is what you made of {names}"));
+        self.keep(spec, progress)
     }
 
     /// What a person and the critic said to the kept draft before the run was stopped, if these
@@ -247,7 +275,8 @@ impl Pipeline<'_> {
         progress.credit = Credit::of(&waiting.draft);
         self.goes_on.set(self.recorder().files_lie_there(&self.session.tip)?);
         let critic = waiting.draft.trailers.get(key::CRITIC);
-        self.note_edit_by_hand(spec, progress, &waiting.draft.commit)?;
+        progress.edit = self.edit_noted(&waiting.draft);
+        let changed = self.note_edit_by_hand(spec, progress, &waiting.draft.commit)?;
         let Some(answer) = &waiting.answer else {
             progress.note = waiting.reason();
             progress.critic_asks = critic == Some("asks");
@@ -267,7 +296,14 @@ impl Pipeline<'_> {
                     entry.kind == Kind::Review(spec.stage, Verdict::Edited)
                         && entry.iterations() == number
                 });
-                let verdict = if edited { Verdict::Edited } else { verdict };
+                if let Some(edit) = &mut progress.edit {
+                    // What this draft is was shown with what the checks say of it.
+                    edit.told |= !changed;
+                }
+                let verdict = match edited || progress.edit.is_some() {
+                    true => Verdict::Edited,
+                    false => verdict,
+                };
                 if answer.trailers.get(key::APPROVED) == Some(bytes.render().as_str()) {
                     let by = Some(answer.author.clone());
                     progress.approval = Some(Approval { bytes, verdict, by });
@@ -321,6 +357,17 @@ impl Pipeline<'_> {
         }
         self.env.git.restore_worktree(&base, &documents)?;
         self.env.workspace.adopt(&documents)
+    }
+
+    /// True when checks, a hook or a critic refused this draft. A person who did has asked for another
+    /// one already.
+    fn is_refused(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
+        let said = self.feedback_so_far()?;
+        let mut said = said
+            .iter()
+            .filter(|entry| (entry.stage, entry.iteration) == (stage, number) && !is_law(entry));
+        let first = said.next();
+        Ok(first.is_some() && first.into_iter().chain(said).all(|e| e.from != Origin::Human))
     }
 
     /// True when a critic or a person refused this draft. What checks or hooks refused is worth

@@ -1,20 +1,28 @@
 //! Looks at a session as git has it and says what does not hold: history, labels, documents,
-//! approvals, drafts. Reads commits and refs only, never anybody's working tree.
+//! approvals, drafts; and at the working tree, where the session is checked out, for what cannot be
+//! read there and what a run has left.
 
 mod approved;
 mod collisions;
 mod drafts;
 mod history;
 mod lost;
+mod readable;
+mod restore;
 mod tags;
+mod working_tree;
 
 pub use approved::changed_since_approval;
 pub use collisions::renumber_collisions;
 pub use drafts::stray_drafts;
+pub use readable::{Broken, UNREADABLE, Unreadable, require_readable, unreadable_artifacts};
+pub use restore::restore_unreadable;
 pub use tags::wrong_tags;
+pub use working_tree::{Beside, in_progress, own_refs, working_tree};
 
 use serde::Serialize;
 
+use self::working_tree::leads_to;
 use super::checks::CheckInput;
 use super::project_files::ProjectFiles;
 use super::{scope, table};
@@ -40,6 +48,18 @@ pub struct Problem {
     pub suggested_fix: Option<String>,
     /// `verify --fix` mends it.
     pub fixable: bool,
+    /// Whether something is wrong at all.
+    pub severity: Severity,
+}
+
+/// How bad a [`Problem`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Something does not hold.
+    Error,
+    /// Nothing is wrong; it is good to know.
+    Note,
 }
 
 impl Problem {
@@ -56,7 +76,13 @@ impl Problem {
             details: details.into(),
             suggested_fix: None,
             fixable: false,
+            severity: Severity::Error,
         }
+    }
+
+    /// True where something does not hold.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
     }
 
     /// True where only a tag or a kept draft of this repository is not as it should be.
@@ -69,9 +95,15 @@ impl Problem {
         self
     }
 
+    fn note(mut self) -> Self {
+        self.severity = Severity::Note;
+        self
+    }
+
     fn fixable(mut self) -> Self {
         self.fixable = true;
-        self.fix("git cowork verify --fix")
+        let fix = format!("git cowork verify {} --fix", self.session);
+        self.fix(fix)
     }
 }
 
@@ -83,8 +115,8 @@ pub struct Verify<'a> {
     pub refs: &'a RefNames,
     /// Limits, tags on or off.
     pub config: &'a Config,
-    /// The session ran here, so that its labels should be here, too: a clone has none at first.
-    pub ran_here: bool,
+    /// The working tree that has the session checked out, where it is to be looked at.
+    pub there: Option<&'a Git>,
 }
 
 impl Verify<'_> {
@@ -117,8 +149,16 @@ impl Verify<'_> {
     fn documents(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
         let files = CommittedFiles::new(self.git, &session.name, &session.tip);
         let store = Store::new(&files);
-        let mut problems = schemas(session, &store)?;
-        if !problems.is_empty() {
+        let unreadable = unreadable_artifacts(self.git, session, self.there.map(Git::top))?;
+        let there = leads_to(self.git, self.refs, session, self.there);
+        let mut problems: Vec<_> =
+            unreadable.iter().map(|one| one.problem(session, &there)).collect();
+        if session.file.name != session.name.as_str() {
+            let path = artifact_path(&session.name, Artifact::Session);
+            let details = format!("{path} is about session '{}'", session.file.name);
+            problems.push(Problem::new(session, "session-name", path, details));
+        }
+        if unreadable.iter().any(|one| one.broken != Broken::Uncommitted) {
             // The checks would only say the same again.
             return Ok(problems);
         }
@@ -163,46 +203,6 @@ impl Verify<'_> {
         }
         Ok(problems)
     }
-}
-
-/// Whether every record at the tip can be read.
-fn schemas(session: &Session, store: &Store<'_>) -> anyhow::Result<Vec<Problem>> {
-    let mut problems = Vec::new();
-    let readable: [(Artifact, anyhow::Result<()>); 6] = [
-        (Artifact::Requirements, store.requirements().map(drop)),
-        (Artifact::Features, store.features().map(drop)),
-        (Artifact::DesignSpec, store.design().map(drop)),
-        (Artifact::ImplementationPlan, store.plan().map(drop)),
-        (Artifact::Feedback, store.feedback().map(drop)),
-        (Artifact::ChangeRequest, store.change_request().map(drop)),
-    ];
-    for (artifact, read) in readable {
-        if let Err(error) = read {
-            let path = artifact_path(&session.name, artifact);
-            problems.push(
-                Problem::new(session, "schema", path.clone(), format!("{error:#}"))
-                    .fix(format!("mend {path} by hand, then commit it")),
-            );
-        }
-    }
-    if session.file.name != session.name.as_str() {
-        let path = artifact_path(&session.name, Artifact::Session);
-        let details = format!("{path} is about session '{}'", session.file.name);
-        problems.push(Problem::new(session, "session-name", path, details));
-    }
-    for artifact in [Artifact::Requirements, Artifact::Features, Artifact::DesignSpec] {
-        let missing = store.text(artifact)?.is_none();
-        let needed = match artifact {
-            Artifact::DesignSpec => Stage::Design,
-            _ => Stage::Prd,
-        };
-        if missing && session.done().contains(&needed) {
-            let path = artifact_path(&session.name, artifact);
-            let details = format!("{path} is not there, though {needed} is done");
-            problems.push(Problem::new(session, "missing-document", path, details));
-        }
-    }
-    Ok(problems)
 }
 
 /// Seven digits, as people see commits.

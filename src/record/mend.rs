@@ -1,5 +1,5 @@
-//! Mending: ids that collided in a merge, in a commit of their own; and labels: tags that point
-//! elsewhere and drafts nobody can take up give way. What they pointed to is kept as an attempt
+//! Mending: ids that collided in a merge and files that could not be read, each in a commit of its
+//! own; and labels: tags that point elsewhere and drafts nobody can take up give way. What they pointed to is kept as an attempt
 //! first, in the same transaction.
 
 use super::{Recorded, Recorder, Refused, point};
@@ -44,14 +44,45 @@ impl Recorder<'_> {
         let folder = self.name.artifact_dir();
         let dirty = self.git.status_of(&[&folder])?;
         let paths: Vec<String> = dirty.into_iter().map(|entry| entry.path).collect();
+        let recorded = self.commit_here(tip, &paths, &message)?;
+        self.workspace.clear_journal()?;
+        Ok(recorded)
+    }
+
+    /// Commits files that `verify --fix` restored, on the branch that is checked out; `lines` say
+    /// which, and from where.
+    pub fn restored(
+        &self,
+        tip: &Oid,
+        paths: &[String],
+        lines: &[String],
+    ) -> anyhow::Result<Recorded> {
+        let subject = match lines {
+            [one] => format!("Restore {}", one.split(':').next().unwrap_or(one)),
+            all => format!("Restore {} files that could not be read", all.len()),
+        };
+        let body: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+        // It completes nothing, and is no event of the session either.
+        let message = Message { subject, body: body.join("\n"), trailers: self.base_trailers() };
+        point("restored.before-commit");
+        let recorded = self.commit_here(tip, paths, &message);
+        point("restored.after-commit");
+        recorded
+    }
+
+    /// A commit on the branch that is checked out, whichever it is.
+    fn commit_here(
+        &self,
+        tip: &Oid,
+        paths: &[String],
+        message: &Message,
+    ) -> anyhow::Result<Recorded> {
         if self.git.head()?.oid() != Some(tip) {
             return Err(crate::error::Error::repository("HEAD moved while we worked").into());
         }
         let signoff = self.project.signoff || self.git.signs_off()?;
         let options = CommitOptions { signoff, ..CommitOptions::default() };
-        let outcome = self.git.commit_only(&paths, &message.render(), options)?;
-        self.workspace.clear_journal()?;
-        Ok(match outcome {
+        Ok(match self.git.commit_only(paths, &message.render(), options)? {
             CommitOutcome::Committed(commit) => Recorded::Done(commit),
             CommitOutcome::HookRefused { hook, output } => {
                 Recorded::Refused(Refused::Hook { hook, output })

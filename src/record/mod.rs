@@ -267,6 +267,7 @@ impl Recorder<'_> {
         body: &str,
         credit: &Credit,
         critic: Option<&str>,
+        edited: &str,
     ) -> anyhow::Result<Recorded> {
         let mut trailers = self.base_trailers();
         trailers.push(key::EVENT, "draft");
@@ -274,6 +275,7 @@ impl Recorder<'_> {
         trailers.push(key::ITERATIONS, iteration.to_string());
         credit.push(&mut trailers, self.project.attribution);
         trailers.push(key::CRITIC, critic.unwrap_or_default());
+        trailers.push(key::EDITED, edited);
         let subject =
             self.subject(stage.name(), &format!("draft {iteration} for review, {summary}"));
         let message = Message { subject, body: body.to_owned(), trailers };

@@ -6,8 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::merged::{bases, merged_in};
-use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key};
-use crate::artifact::{Artifact, Base, Parent, SessionFile};
+use super::{
+    CommittedFiles, Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key,
+};
+use crate::artifact::{Artifact, Base, Parent, Plan, SessionFile, Store, Task};
 use crate::error::Error;
 use crate::git::{Commit, Git, Head, Object, Oid};
 
@@ -144,6 +146,24 @@ pub fn tasks_taken_in(git: &Git, session: &Session) -> anyhow::Result<Vec<String
         _ => None,
     });
     Ok(tasks.collect())
+}
+
+/// The top-level tasks of a plan that are the session's own: all of them, but in a change request,
+/// where those it started with and those it has taken in since are others'.
+///
+/// # Errors
+/// Git cannot be read, or the plan a change request started with is broken.
+pub fn own_tasks(git: &Git, session: &Session, plan: Plan) -> anyhow::Result<Vec<Task>> {
+    let mut others: BTreeSet<String> = BTreeSet::new();
+    if let Some(start) = session.history.first().filter(|_| session.is_patch()) {
+        let taken_in = changes_within(git, session)?.into_iter().map(|(_, entry)| entry.commit);
+        for commit in std::iter::once(start.commit.clone()).chain(taken_in) {
+            let files = CommittedFiles::new(git, &session.name, &commit);
+            others.extend(Store::new(&files).plan()?.tasks.into_iter().map(|task| task.id));
+        }
+    }
+    let own = |task: &Task| task.is_top_level() && !others.contains(&task.id);
+    Ok(plan.tasks.into_iter().filter(own).collect())
 }
 
 /// The family's commits that are not the session's own and came after its start, the newest first.

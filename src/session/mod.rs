@@ -7,7 +7,9 @@ mod family;
 mod find;
 mod history;
 mod inherit;
+mod last_good;
 mod leftover;
+mod live;
 mod lock;
 mod log;
 mod merged;
@@ -20,20 +22,23 @@ mod taken_in;
 pub use attempts::{Attempt, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 pub use family::{
-    Ground, changeable, changes_within, delivered_here, ground, merged_into, tasks_taken_in,
+    Ground, changeable, changes_within, delivered_here, ground, merged_into, own_tasks,
+    tasks_taken_in,
 };
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use inherit::{Inheritance, StageOf};
+pub use last_good::{from_top, last_good};
 pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
-pub use lock::SessionLock;
+pub use live::{Doing, LiveRun, Position, RunNotes, live_run};
+pub use lock::{Holder, SessionLock};
 pub use log::{ALIGNING, Step, log};
 pub use merged::{Merged, base_branch, merged, merged_in, review_base};
 pub use message::{Message, Trailers, key, subject_line};
 pub use name::{RefNames, SESSIONS, SessionName, slug};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
-pub use status::{AtHand, Details, Kept, State, Status, StatusJson};
+pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop};
 pub use taken_in::{TakenIn, merged_changes};
 
 use anyhow::Context as _;
@@ -43,7 +48,7 @@ use crate::artifact::{
     Artifact, ChangeRequest, Files, Format, SCHEMA_VERSION, Scope, SessionFile, SessionKind, Store,
     raise, read_json,
 };
-use crate::error::Error;
+use crate::error::{Error, hints_of};
 use crate::git::{Git, Object, Oid, Reader};
 use crate::spent::Spent;
 use crate::stage::Stage;
@@ -92,11 +97,38 @@ impl Session {
     /// When the tip has no readable `session.json` for this name, or history cannot be walked.
     pub fn load(git: &Git, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
         let reader = git.reader();
-        let (file, older) = session_file(reader.as_ref(), name, tip)?;
-        let history = entries(reader.as_ref(), &file, tip)?;
+        let (file, older) = session_file(reader.as_ref(), name, tip)
+            .map_err(|error| restorable(git, name, tip, error))?;
+        Self::with_file(reader.as_ref(), name, tip, file, older)
+    }
+
+    /// Reads a session whose tip has no readable `session.json`, with that of the last commit that
+    /// has one. `None` where the tip is as it should be, or no commit is.
+    ///
+    /// # Errors
+    /// Git cannot be read.
+    pub fn load_broken(git: &Git, name: &SessionName, tip: &Oid) -> anyhow::Result<Option<Self>> {
+        let reader = git.reader();
+        if session_file(reader.as_ref(), name, tip).is_ok() {
+            return Ok(None);
+        }
+        let path = artifact_path(name, Artifact::Session);
+        let Some(good) = last_good(git, tip, Artifact::Session, &path)? else { return Ok(None) };
+        let (file, older) = session_file(reader.as_ref(), name, &good)?;
+        Self::with_file(reader.as_ref(), name, tip, file, older).map(Some)
+    }
+
+    fn with_file(
+        reader: &dyn Reader,
+        name: &SessionName,
+        tip: &Oid,
+        file: SessionFile,
+        older: Option<String>,
+    ) -> anyhow::Result<Self> {
+        let history = entries(reader, &file, tip)?;
         let scope = match file.kind {
             SessionKind::New => None,
-            SessionKind::Patch => scope(reader.as_ref(), name, tip)?,
+            SessionKind::Patch => scope(reader, name, tip)?,
         };
         Ok(Self { name: name.clone(), tip: tip.clone(), file, older, history, scope })
     }
@@ -306,6 +338,25 @@ fn session_file(
     };
     let file = read_json(Artifact::Session, &serde_json::to_string(&raw)?)?;
     Ok((checked(name, file)?, older))
+}
+
+/// Says how to restore a `session.json` that an earlier commit has right. A newer program may have
+/// written it: that is said first.
+fn restorable(git: &Git, name: &SessionName, tip: &Oid, error: anyhow::Error) -> anyhow::Error {
+    let path = artifact_path(name, Artifact::Session);
+    let Ok(Some(good)) = last_good(git, tip, Artifact::Session, &path) else { return error };
+    let mut said = Error::repository(format!("{error:#}"));
+    said.hints = hints_of(&error).to_vec();
+    said.hints.retain(|hint| hint.starts_with("use "));
+    // Elsewhere it would be committed to another branch.
+    if git.head().is_ok_and(|head| head.oid() == Some(tip)) {
+        let path = from_top(&path);
+        said = said.hint(format!(
+            "git checkout {} -- {path} && git commit -m \"Restore session.json\" -- {path}",
+            good.short()
+        ));
+    }
+    said.hint(format!("or let git-cowork restore it: git cowork verify {name} --fix")).into()
 }
 
 /// Refuses values that would become paths, refs or arguments nobody meant.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Entry, KeptDraft, Kind, RefNames, Session, kept_draft, key, merged};
+use super::{Entry, KeptDraft, Kind, RefNames, Session, kept_draft, key, merged, own_tasks};
 use crate::artifact::check::task_order;
-use crate::artifact::{Base, Origin, Plan, SessionKind, Store, TaskStatus};
+use crate::artifact::{Base, Origin, Plan, SessionKind, Store, Task, TaskStatus};
 use crate::git::Git;
 use crate::spent::Spent;
 use crate::stage::Stage;
@@ -17,8 +17,12 @@ use crate::stage::Stage;
 pub enum State {
     /// Work goes on with `resume`.
     InProgress,
-    /// A draft waits for a person.
+    /// A living process works on it.
+    Running,
+    /// A draft or a question waits for a person.
     Waiting,
+    /// Its last run ended and cannot go on by itself; [`Status::stop`] says why.
+    Stopped,
     /// The delivery commit exists.
     Completed,
     /// It is also in its base branch.
@@ -32,6 +36,8 @@ impl State {
     pub const fn name(self) -> &'static str {
         match self {
             Self::InProgress => "in_progress",
+            Self::Running => "running",
+            Self::Stopped => "stopped",
             Self::Waiting => "waiting",
             Self::Completed => "completed",
             Self::Merged => "merged",
@@ -65,6 +71,17 @@ impl AtHand {
     }
 }
 
+/// Why a session's last run ended and cannot go on by itself, and what helps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// What happened.
+    pub why: String,
+    /// The command that comes next, and what it does where that is not plain.
+    pub next: String,
+    /// What can be done in its place, with its command.
+    pub other: Option<String>,
+}
+
 /// Everything `status` shows.
 #[derive(Clone, Debug)]
 pub struct Status {
@@ -72,13 +89,15 @@ pub struct Status {
     pub session: Session,
     /// Short name of its branch.
     pub branch: String,
-    /// Its state.
+    /// Its state. History alone does not tell `Running` and `Stopped`.
     pub state: State,
+    /// Why it is stopped.
+    pub stop: Option<Stop>,
     /// The stage that is worked on or waits; none when completed.
     pub stage: Option<Stage>,
     /// Draft number of that stage: the newest draft that exists, 0 when none does.
     pub iteration: u32,
-    /// Completed and planned top-level tasks.
+    /// The session's own top-level tasks that are completed, and all of them; only in coding.
     pub tasks: (usize, usize),
     /// The task that is worked on: one that says so, else the next one.
     pub task: Option<(String, AtHand)>,
@@ -121,6 +140,8 @@ pub struct StatusJson<'a> {
     id: &'a str,
     kind: SessionKind,
     state: State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
     stage: Option<Stage>,
     done: Vec<Stage>,
     iteration: u32,
@@ -165,17 +186,22 @@ impl Status {
         let newest = draft.as_ref().map_or(&session.tip, |draft| &draft.commit);
         let files = super::CommittedFiles::new(git, &session.name, newest);
         let plan = Store::new(&files).plan().unwrap_or_default();
-        let planned = plan.tasks.iter().filter(|task| task.is_top_level()).count();
-        let finished = session.completed_tasks().len();
-        let task = (stage == Some(Stage::Coding))
-            .then(|| task_at_hand(&session, &plan, draft.as_ref()))
-            .flatten();
+        let (mut tasks, mut task) = ((0, 0), None);
+        if stage == Some(Stage::Coding) {
+            // A plan that somebody broke is no reason not to say the rest.
+            let own = own_tasks(git, &session, plan.clone()).unwrap_or_default();
+            let done = session.completed_tasks();
+            let finished = own.iter().filter(|task| done.contains(&task.id.as_str())).count();
+            tasks = (finished, own.len());
+            task = task_at_hand(&session, &own, &plan, draft.as_ref());
+        }
         Ok(Self {
             branch: refs.short_branch(&session.name),
             state,
+            stop: None,
             stage,
             iteration,
-            tasks: (finished, planned),
+            tasks,
             task,
             spent,
             session,
@@ -224,6 +250,7 @@ impl Status {
             id: &self.session.file.id,
             kind: self.session.file.kind,
             state: self.state,
+            reason: self.stop.as_ref().map(|stop| stop.why.as_str()),
             stage: self.stage,
             done: self.session.done(),
             iteration: self.iteration,
@@ -240,7 +267,12 @@ impl Status {
     pub fn next_command(&self) -> String {
         match self.state {
             State::Waiting => format!("git cowork review {}", self.session.name),
-            State::InProgress => format!("git cowork resume {}", self.session.name),
+            State::InProgress | State::Stopped => {
+                format!("git cowork resume {}", self.session.name)
+            }
+            State::Running => {
+                format!("git cowork resume {} when that run has ended", self.session.name)
+            }
             State::Completed => {
                 format!("git cowork merge {0} (or: git cowork pr {0})", self.session.name)
             }
@@ -289,11 +321,16 @@ fn rejections(git: &Git, session: &Session) -> BTreeMap<Stage, usize> {
     refused
 }
 
-/// The top-level task that is worked on, and how far it is: the plan says so, else a draft kept
+/// The session's own top-level task that is worked on, and how far it is: the plan says so, else a draft kept
 /// since the last task's commit.
-fn task_at_hand(session: &Session, plan: &Plan, draft: Option<&Entry>) -> Option<(String, AtHand)> {
+fn task_at_hand(
+    session: &Session,
+    own: &[Task],
+    plan: &Plan,
+    draft: Option<&Entry>,
+) -> Option<(String, AtHand)> {
     let done = session.completed_tasks();
-    let mut open = plan.tasks.iter().filter(|t| t.is_top_level() && !done.contains(&t.id.as_str()));
+    let mut open = own.iter().filter(|task| !done.contains(&task.id.as_str()));
     let order = task_order(plan).unwrap_or_default();
     let mut next = order.iter().filter_map(|id| open.clone().find(|task| task.id == *id));
     let says_so = open.clone().find(|task| task.status == TaskStatus::InProgress);

@@ -96,6 +96,41 @@ struct Stored {
     last: Option<String>,
 }
 
+impl Stored {
+    fn read(file: &Path) -> anyhow::Result<Self> {
+        match std::fs::read(file) {
+            // A journal we cannot read says nothing: every file then counts as a person's.
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+                tracing::warn!("{} cannot be read: {error}", file.display());
+                Self::default()
+            })),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error).with_context(|| format!("reading {}", file.display())),
+        }
+    }
+}
+
+/// The paths of the tree `root` that lie as a run's tools left them, which the journal in `state_dir`
+/// tells. Nothing is made or changed.
+///
+/// # Errors
+/// The journal is there and cannot be read.
+pub fn lying_as_written(root: &Path, state_dir: &Path) -> anyhow::Result<Vec<String>> {
+    let stored = Stored::read(&state_dir.join(FILE))?;
+    let found = |path: &str| {
+        let file = root.join(path);
+        match file.symlink_metadata() {
+            Err(_) => Some(None),
+            Ok(meta) if !meta.is_file() => None,
+            Ok(_) => std::fs::read(&file).ok().map(|bytes| Some(Fingerprint::of(&bytes))),
+        }
+    };
+    let written = stored.written.into_iter().filter(|written| {
+        found(&written.path).is_some_and(|found| found == written.now || found == written.before)
+    });
+    Ok(written.map(|written| written.path).collect())
+}
+
 /// The journal, in memory and on disk.
 pub(super) struct Journal {
     file: PathBuf,
@@ -108,17 +143,7 @@ impl Journal {
         std::fs::create_dir_all(state_dir)
             .with_context(|| format!("creating {}", state_dir.display()))?;
         let file = state_dir.join(FILE);
-        let stored = match std::fs::read(&file) {
-            // A journal we cannot read says nothing: every file then counts as a person's.
-            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-                tracing::warn!("{} cannot be read: {error}", file.display());
-                Stored::default()
-            }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Stored::default(),
-            Err(error) => {
-                return Err(error).with_context(|| format!("reading {}", file.display()));
-            }
-        };
+        let stored = Stored::read(&file)?;
         let entries = stored.written.into_iter().map(|w| (w.path.clone(), w)).collect();
         Ok(Self { file, entries, last: stored.last })
     }

@@ -53,7 +53,7 @@ pub use edit::Edit;
 pub use effects::{Bulk, Tracking};
 pub use family::abandon as abandon_commands;
 pub use guard::is_dot_git;
-pub use journal::{Fingerprint, Written};
+pub use journal::{Fingerprint, Written, lying_as_written};
 #[cfg(target_os = "linux")]
 pub use sandbox::run_helper;
 pub use sandbox::{Cache, Confinement, Consent, HELPER_WORD, Level, Weaker};

@@ -19,7 +19,9 @@
 )]
 
 mod back;
+mod broken;
 mod budget;
+mod by_hand;
 mod changes;
 mod changes_met;
 #[cfg(unix)]
@@ -43,6 +45,7 @@ mod evidence;
 mod exit_codes;
 mod faults;
 mod feedback;
+mod findings;
 mod git_hooks;
 #[cfg(unix)]
 mod hands;
@@ -56,6 +59,7 @@ mod json;
 mod kill;
 #[cfg(unix)]
 mod law;
+mod live;
 mod log;
 mod log_order;
 #[cfg(unix)]

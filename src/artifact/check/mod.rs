@@ -90,6 +90,11 @@ impl Finding {
         self
     }
 
+    /// True where only a number is out of its limits: a setting may have changed since.
+    pub fn is_limit(&self) -> bool {
+        LIMITS.contains(&self.code)
+    }
+
     /// As an entry of the feedback history.
     pub fn to_feedback(&self, at: &str, stage: Stage, iteration: u32) -> Feedback {
         Feedback {
@@ -105,6 +110,9 @@ impl Finding {
         }
     }
 }
+
+/// The findings of [`Report::count`].
+const LIMITS: [&str; 4] = ["requirement-count", "feature-count", "component-count", "task-count"];
 
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -181,11 +189,12 @@ impl Report {
         let old = |id: &&&str| added.is_some_and(|baseline| baseline.has(id));
         let count = ids.len() - ids.iter().filter(old).count();
         let (few, many) = (count < least as usize, count > most as usize);
+        let [requirements, features, components, tasks] = LIMITS;
         let code = match kind {
-            IdKind::Requirement => "requirement-count",
-            IdKind::Feature => "feature-count",
-            IdKind::Component => "component-count",
-            IdKind::Task => "task-count",
+            IdKind::Requirement => requirements,
+            IdKind::Feature => features,
+            IdKind::Component => components,
+            IdKind::Task => tasks,
         };
         match added {
             Some(_) if many => self.find(

@@ -17,9 +17,6 @@ pub(super) fn problems(verify: &Verify<'_>, session: &Session) -> anyhow::Result
         );
         problems.push(Problem::new(session, "tag-elsewhere", tag.name.as_str(), details).fixable());
     }
-    if !verify.ran_here && tags.is_empty() {
-        return Ok(problems);
-    }
     let made_here = made_here(verify, session)?;
     for entry in &session.history {
         let Kind::Stage(stage) = entry.kind else { continue };

@@ -1,0 +1,145 @@
+//! Whether the bytes of an artifact can be read at all: text, whole, and of its schema. What is said
+//! in them is for the checks.
+
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::files::LARGEST;
+use super::{
+    Artifact, ChangeRequest, DesignSpec, FeatureList, Feedback, Format, Plan, Requirements,
+    SCHEMA_VERSION, SessionFile, raise,
+};
+
+/// Why these bytes are no artifact of this kind; `None` where they are.
+pub fn unreadable(artifact: Artifact, bytes: &[u8]) -> Option<String> {
+    if bytes.len() > LARGEST {
+        return Some(format!("is larger than {} MiB", LARGEST / 1024 / 1024));
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Some("is not UTF-8 text".to_owned());
+    };
+    if text.trim().is_empty() {
+        return Some("is empty".to_owned());
+    }
+    if text.contains('\0') {
+        return Some("holds NUL bytes".to_owned());
+    }
+    if let Some(conflict) = conflict(text, !artifact.is_json()) {
+        let (from, to) = (conflict.start + 1, conflict.end);
+        return Some(format!("holds a conflict of a merge, lines {from} to {to}"));
+    }
+    if !artifact.is_json() {
+        return None;
+    }
+    schema(artifact, text).err()
+}
+
+/// The lines, from 0, of the first conflict that git has left in a text; in Markdown not those in a
+/// code fence, where a document may show what a conflict looks like.
+fn conflict(text: &str, fences: bool) -> Option<Range<usize>> {
+    let mut fence: Option<&str> = None;
+    let mut begin = None;
+    for (number, line) in text.lines().enumerate() {
+        let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
+        if let (true, Some(mark)) = (fences, mark) {
+            match fence {
+                None => fence = Some(mark),
+                Some(open) if open == mark => fence = None,
+                Some(_) => {}
+            }
+        }
+        if line.starts_with("<<<<<<< ") && fence.is_none() {
+            begin = begin.or(Some(number));
+        } else if let Some(begin) = begin.filter(|_| line.starts_with(">>>>>>> ")) {
+            return Some(begin..number + 1);
+        }
+    }
+    None
+}
+
+fn schema(artifact: Artifact, text: &str) -> Result<(), String> {
+    let list = |key: &str| {
+        let all: Map<String, Value> = read(text)?;
+        let there = all.contains_key(key);
+        there.then_some(()).ok_or_else(|| format!("has no list '{key}'"))
+    };
+    match artifact {
+        Artifact::Session => session(text),
+        Artifact::Requirements => read::<Requirements>(text).and_then(|_| list("requirements")),
+        Artifact::Features => read::<FeatureList>(text).and_then(|_| list("features")),
+        Artifact::DesignSpec => read::<DesignSpec>(text).and_then(|_| list("components")),
+        Artifact::ImplementationPlan => read::<Plan>(text).and_then(|_| list("tasks")),
+        Artifact::Feedback => read::<Vec<Feedback>>(text).map(drop),
+        Artifact::ChangeRequest => read::<ChangeRequest>(text).map(drop),
+        _ => Ok(()),
+    }
+}
+
+fn session(text: &str) -> Result<(), String> {
+    let mut raw: Map<String, Value> = read(text)?;
+    if let Format::Unknown(written) | Format::TooOld(written) = raise(&mut raw) {
+        return Err(format!("has format {written}, this program knows {SCHEMA_VERSION}"));
+    }
+    let file: SessionFile = serde_json::from_value(Value::Object(raw)).map_err(cannot)?;
+    match file.problem() {
+        Some(problem) => Err(format!("was not written by git-cowork: {problem}")),
+        None => Ok(()),
+    }
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(cannot)
+}
+
+fn cannot(error: serde_json::Error) -> String {
+    format!("cannot be read: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_artifact_says_why() {
+        use Artifact::{Features, Feedback, ImplementationPlan, Prd, Requirements, Session};
+        let session = r#"{"schema_version":"9.9","id":"a","name":"todo"}"#;
+        for (artifact, bytes, why) in [
+            (Requirements, &b"{\"requirements\": [{"[..], "cannot be read: EOF"),
+            (Requirements, b"", "is empty"),
+            (Requirements, b"{}", "has no list 'requirements'"),
+            (Requirements, b"[]", "cannot be read"),
+            (Features, b"{\"features\": \"many\"}", "cannot be read: invalid type"),
+            (ImplementationPlan, b"{\"tasks\": [{\"title\": \"t\"}]}", "missing field `id`"),
+            (Feedback, b"null", "cannot be read"),
+            (Prd, b" \n", "is empty"),
+            (Prd, b"# PRD\n\0\0", "NUL bytes"),
+            (Prd, b"# \xff", "not UTF-8"),
+            (Prd, b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n", "merge, lines 2 to 6"),
+            (Requirements, b"{\n<<<<<<< HEAD\n=======\n>>>>>>> x\n}", "merge, lines 2 to 4"),
+            (Session, session.as_bytes(), "has format 9.9"),
+            (Session, b"{\"id\": \"../x\", \"name\": \"todo\"}", "its id is no UUID"),
+        ] {
+            let found = unreadable(artifact, bytes).unwrap_or_default();
+            assert!(found.contains(why), "{why}: {found}");
+        }
+        let large = vec![b' '; LARGEST + 1];
+        assert!(unreadable(Features, &large).unwrap().contains("larger than 16 MiB"));
+    }
+
+    #[test]
+    fn what_is_one_passes() {
+        let fence = "# PRD\n```\n<<<<<<< HEAD\n=======\n>>>>>>> x\n```\n";
+        for (artifact, text) in [
+            (Artifact::Requirements, r#"{"requirements": [], "owner": "ana"}"#),
+            (Artifact::Feedback, "[]"),
+            (Artifact::Session, r#"{"id": "0a-1", "name": "todo", "schema_version": "1.0"}"#),
+            (Artifact::Session, r#"{"id": "0a-1", "name": "todo"}"#),
+            (Artifact::Prd, fence),
+            (Artifact::Prd, "Heading\n=======\n"),
+        ] {
+            assert_eq!(unreadable(artifact, text.as_bytes()), None, "{text}");
+        }
+    }
+}

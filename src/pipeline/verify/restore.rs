@@ -1,0 +1,116 @@
+//! Restores documents and records that cannot be read, from the last commit that holds them right.
+//! What is there in their place is kept first.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use super::readable::{Broken, Unreadable, unreadable_artifacts};
+use crate::error::Error;
+use crate::git::{Git, Store};
+use crate::record::{Recorded, Recorder, ending};
+use crate::session::{Session, Verdict, from_top};
+
+/// Restores what some commit has right; what is broken at the tip, in a commit of its own on the
+/// branch that is checked out. Says what was done, a line each. Can be done again after a kill.
+///
+/// # Errors
+/// Exit 5: the session is not checked out here, a merge is in progress, a hook refuses the commit.
+pub fn restore_unreadable(
+    git: &Git,
+    session: &Session,
+    recorder: &Recorder<'_>,
+) -> anyhow::Result<Vec<String>> {
+    let name = &session.name;
+    if git.head()?.oid() != Some(&session.tip) {
+        let branch = recorder.refs.short_branch(name);
+        return Err(Error::repository(format!("'{name}' is not checked out here"))
+            .hint(format!("git switch {branch} && git cowork verify {name} --fix"))
+            .into());
+    }
+    if let Some(operation) = git.operation_in_progress()? {
+        return Err(Error::repository(format!("a {operation} is in progress"))
+            .hint(format!("finish it or: {}", ending(operation)))
+            .hint(format!("then: git cowork verify {name} --fix"))
+            .into());
+    }
+    let mut found = unreadable_artifacts(git, session, Some(git.top()))?;
+    found.retain(|one| one.recipe().is_some());
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut told = Vec::new();
+    for one in found.iter().filter(|one| one.folder) {
+        let moved = move_folder(git, recorder, one)?;
+        told.push(format!("{} is a folder no more; it is {} now", one.path, moved.display()));
+    }
+    let (restored, right): (Vec<&Unreadable>, Vec<&Unreadable>) =
+        found.iter().partition(|one| one.broken != Broken::TipOnly);
+    if is_only_there(git, session, &restored)? {
+        let reason = "before git cowork verify --fix restored files";
+        let number = recorder.keep_attempt(&session.tip, reason, Verdict::Aborted)?;
+        let kept = format!("refs/cowork/attempts/{name}/{number}");
+        told.push(format!("what was in the working tree is kept: git show {kept}"));
+    }
+    for one in &restored {
+        let Some(good) = &one.good else { continue };
+        git.restore_paths(good, &[&one.path])?;
+        let mut line = format!("{} is as in {} again", one.path, good.short());
+        if one.broken == Broken::Committed {
+            let (tip, path) = (session.tip.short(), &one.path);
+            line += &format!("; the broken one: git show {tip}:{path}");
+        }
+        told.push(line);
+    }
+    crate::record::point("restore.after-files");
+    let at_tip: Vec<&Unreadable> =
+        restored.into_iter().filter(|one| one.broken == Broken::Committed).chain(right).collect();
+    if at_tip.is_empty() {
+        return Ok(told);
+    }
+    let lines: Vec<String> = at_tip.iter().map(|one| line(one)).collect();
+    let paths: Vec<String> = at_tip.iter().map(|one| one.path.clone()).collect();
+    match recorder.restored(&session.tip, &paths, &lines)? {
+        Recorded::Done(commit) => told.push(format!("committed as {}", commit.short())),
+        Recorded::Refused(why) => {
+            let paths: Vec<String> = paths.iter().map(|path| from_top(path)).collect();
+            let commit = format!("git commit -m \"Restore records\" -- {}", paths.join(" "));
+            return Err(Error::repository(why.to_string())
+                .hint(format!("the files are restored; commit them yourself: {commit}"))
+                .into());
+        }
+    }
+    Ok(told)
+}
+
+/// For the message of the commit: `prd.md from 1a2b3c4: it is empty`.
+fn line(one: &Unreadable) -> String {
+    let file = one.artifact.file_name();
+    match &one.good {
+        Some(good) => format!("{file} from {}: it {}", good.short(), one.why),
+        None => format!("{file} from the working tree: in the newest commit it {}", one.why),
+    }
+}
+
+/// Whether the working tree holds bytes in these places that the tip does not have.
+fn is_only_there(git: &Git, session: &Session, files: &[&Unreadable]) -> anyhow::Result<bool> {
+    let paths: Vec<&str> = files.iter().map(|one| one.path.as_str()).collect();
+    let there = git.hash_files(&paths, Store::No)?;
+    let at_tip = git.blob_ids(&session.tip, &paths)?;
+    Ok(there.iter().zip(&at_tip).any(|(there, at_tip)| there.is_some() && there != at_tip))
+}
+
+/// Moves a folder that is in the place of a file to the session's part of J.
+fn move_folder(git: &Git, recorder: &Recorder<'_>, one: &Unreadable) -> anyhow::Result<PathBuf> {
+    let aside = recorder.state.path().join("set-aside");
+    std::fs::create_dir_all(&aside).with_context(|| format!("creating {}", aside.display()))?;
+    let free = (1_u32..).map(|n| aside.join(format!("{}-{n}", one.artifact.file_name())));
+    let free = free.into_iter().find(|path| path.symlink_metadata().is_err());
+    let to = free.unwrap_or(aside);
+    let from = git.top().join(&one.path);
+    std::fs::rename(&from, &to).map_err(|error| {
+        let failed = format!("{} cannot be moved to {}: {error}", one.path, to.display());
+        Error::repository(failed).hint(format!("move it yourself: mv {0} {0}.moved", one.path))
+    })?;
+    Ok(to)
+}

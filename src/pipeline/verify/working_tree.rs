@@ -1,0 +1,206 @@
+//! What lies beside a session's commits: a run that works on it now, what a killed one left, and in
+//! which working tree.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::Problem;
+use super::readable::{UNREADABLE, unreadable_artifacts};
+use crate::artifact::Artifact;
+use crate::git::{Git, Oid, Store, quoted};
+use crate::session::{
+    KeptDraft, LiveRun, RefNames, Session, SessionName, StateDir, artifact_path, kept_draft, key,
+    live_run,
+};
+use crate::workspace::lying_as_written;
+
+/// The working tree that has a session checked out: this one, or a linked one. `None` where there is
+/// none, or a sparse checkout leaves the session's files out.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn working_tree(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<Git>> {
+    let branch = refs.branch(&session.name);
+    let head = git.head()?;
+    let there = if head.branch() == Some(&branch) || head.oid() == Some(&session.tip) {
+        Some(git.clone())
+    } else {
+        let found = git.list_refs(&[branch.as_str()])?.into_iter().find(|r| r.name == branch);
+        let path = found.and_then(|info| info.worktree).filter(|path| path.exists());
+        path.map(|path| git.at(&path)).transpose()?
+    };
+    let Some(there) = there else { return Ok(None) };
+    let kept_out = there.sparse_excludes(&artifact_path(&session.name, Artifact::Session))?;
+    Ok((!kept_out).then_some(there))
+}
+
+/// What has to be typed before a command that works on the session's files, where they are not
+/// checked out here.
+pub(super) fn leads_to(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+    there: Option<&Git>,
+) -> String {
+    match there {
+        Some(there) if there.top() == git.top() => String::new(),
+        Some(there) => format!("cd {} && ", quoted(&there.top().display().to_string())),
+        None => format!("git switch {} && ", refs.short_branch(&session.name)),
+    }
+}
+
+/// What `status` has to say beside history, as `--json` has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Beside {
+    /// The run that works on the session now.
+    pub run: Option<LiveRun>,
+    /// What cannot be read, and what a run has left.
+    pub problems: Vec<Problem>,
+}
+
+impl Beside {
+    /// Looks at the working tree that has the session checked out, and at the state directory.
+    ///
+    /// # Errors
+    /// Git or the state directory cannot be read.
+    pub fn of(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Self> {
+        let there = working_tree(git, refs, session)?;
+        let mut unreadable = unreadable_artifacts(git, session, there.as_ref().map(Git::top))?;
+        unreadable.retain(|one| one.finished);
+        let leads = leads_to(git, refs, session, there.as_ref());
+        let mut problems: Vec<Problem> =
+            unreadable.iter().map(|one| one.problem(session, &leads)).collect();
+        let (run, left) = in_progress(git, refs, session, there.as_ref())?;
+        if run.is_none() {
+            problems.extend(left);
+        }
+        Ok(Self { run, problems })
+    }
+
+    /// Lines for people.
+    pub fn lines(&self) -> String {
+        let mut out = String::new();
+        if let Some(run) = &self.run {
+            let _ = writeln!(out, "Running  {run}");
+        }
+        // A draft in its side ref is told of with what is kept.
+        let is_kept = |problem: &&Problem| problem.about.starts_with("refs/cowork/drafts/");
+        for problem in self.problems.iter().filter(|problem| !is_kept(problem)) {
+            let label = match problem.code {
+                "unfinished-draft" => "Left",
+                "stale-lock" => "Lock",
+                _ => "Broken",
+            };
+            let details = problem.details.replace('\n', " ");
+            let _ = writeln!(out, "{label:<8} {details}");
+            if let Some(fix) = problem.suggested_fix.as_ref().filter(|_| label != "Left") {
+                let _ = writeln!(out, "         {fix}");
+            }
+        }
+        out
+    }
+
+    /// The command that comes next before any other, where files have to be restored.
+    pub fn next_command(&self) -> Option<&str> {
+        let broken = self.problems.iter().find(|one| one.fixable && UNREADABLE.contains(&one.code));
+        broken?.suggested_fix.as_deref()?.split("; or: ").next()
+    }
+}
+
+/// The references of a session that commands of ours move.
+pub fn own_refs(refs: &RefNames, session: &SessionName) -> Vec<String> {
+    vec![
+        refs.branch(session).to_string(),
+        format!("refs/tags/cowork/{session}"),
+        format!("refs/cowork/drafts/{session}"),
+        format!("refs/cowork/attempts/{session}"),
+        format!("refs/cowork/archive/{session}"),
+        RefNames::without_artifacts(session).to_string(),
+        "refs/notes".to_owned(),
+    ]
+}
+
+/// What is going on in a session, or was when a run died: nothing of it is in its history. While a
+/// run is alive, what lies there is its own.
+///
+/// # Errors
+/// Git or the state directory cannot be read.
+pub fn in_progress(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+    there: Option<&Git>,
+) -> anyhow::Result<(Option<LiveRun>, Vec<Problem>)> {
+    let state = StateDir::at(&git.state_dir(), &session.name);
+    if let Some(run) = live_run(&state) {
+        let about = run.pid.map_or_else(|| "process".to_owned(), |pid| format!("process {pid}"));
+        let problem = Problem::new(session, "live-run", about, run.to_string()).note();
+        return Ok((Some(run), vec![problem]));
+    }
+    let mut found = Vec::new();
+    found.extend(unfinished_draft(git, session, there, &state)?);
+    found.extend(stale_locks(refs, session, there.unwrap_or(git), &state));
+    Ok((None, found))
+}
+
+/// A draft that a run left in the middle: in the working tree, where it died, else in its side ref.
+fn unfinished_draft(
+    git: &Git,
+    session: &Session,
+    there: Option<&Git>,
+    state: &StateDir,
+) -> anyhow::Result<Option<Problem>> {
+    let Some(stage) = session.next_stage() else { return Ok(None) };
+    let resume = format!("git cowork resume {}", session.name);
+    let unfinished = |about: &str, details: String| {
+        Problem::new(session, "unfinished-draft", about, details).note().fix(&resume)
+    };
+    let files = match there {
+        Some(there) => lying(there, &session.tip, state)?,
+        None => Vec::new(),
+    };
+    if let Some(first) = files.first() {
+        let more = match files.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let details = format!(
+            "a draft of {stage} that was not finished is in the working tree: {first}{more}"
+        );
+        return Ok(Some(unfinished(first, details)));
+    }
+    let Some(KeptDraft::Live(draft)) = kept_draft(git, session, stage)? else { return Ok(None) };
+    Ok(draft.trailers.get(key::PARTIAL).map(|_| {
+        let name = RefNames::draft(&session.name, stage);
+        let number = draft.iterations();
+        unfinished(name.as_str(), format!("draft {number} of {stage} was not finished: {name}"))
+    }))
+}
+
+/// Files as tools wrote them that are not so at the tip. Feedback is written between drafts, too.
+fn lying(git: &Git, tip: &Oid, state: &StateDir) -> anyhow::Result<Vec<String>> {
+    let mut files = lying_as_written(git.top(), state.path())?;
+    files.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
+    let (now, then) = (git.hash_files(&files, Store::No)?, git.blob_ids(tip, &files)?);
+    let differs = files.into_iter().zip(now.into_iter().zip(then)).filter(|(_, (a, b))| a != b);
+    Ok(differs.map(|(path, _)| path).collect())
+}
+
+/// Lock files of git that nobody is known to hold: the next command that writes would stop at them.
+fn stale_locks(refs: &RefNames, session: &Session, git: &Git, state: &StateDir) -> Vec<Problem> {
+    let ours = state.git_children().metadata().is_ok_and(|meta| meta.len() > 0);
+    let stale = git.stale_locks(&own_refs(refs, &session.name)).into_iter().map(|(lock, age)| {
+        let path = lock.display().to_string();
+        let details = format!("{path} is {age} old, and no running process is known to hold it");
+        let problem = Problem::new(session, "stale-lock", &path, details);
+        match ours {
+            // The next command that takes the session removes it, if it was our child's.
+            true => problem.fixable(),
+            false => {
+                problem.fix(format!("if no git command is running here: rm {}", quoted(&path)))
+            }
+        }
+    });
+    stale.collect()
+}
