@@ -40,7 +40,7 @@ impl Pipeline<'_> {
             }
             return Err(error.into());
         };
-        let spec = table::row(waiting.stage);
+        let spec = table::row_of(waiting.stage, self.session.is_patch());
         self.stage.set(spec.stage);
         let taken = self.take_persons_code(spec, None)?;
         let result = self.record_answer(spec, &waiting, answer, editor);

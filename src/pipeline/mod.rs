@@ -272,7 +272,8 @@ impl<'a> Pipeline<'a> {
             let stage = self.present_stage()?;
             self.stage.set(stage);
             self.raise_format(stage)?;
-            match self.run_stage(table::row(stage)).await? {
+            let spec = table::row_of(stage, self.session.is_patch());
+            match self.run_stage(spec).await? {
                 StageEnd::Completed(stage) if self.env.stop_after == Some(stage) => {
                     return Ok(Finish::Stopped(stage));
                 }

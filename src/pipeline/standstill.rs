@@ -64,18 +64,22 @@ pub fn standstill(
 ) -> anyhow::Result<Option<Stop>> {
     let Some(stage) = session.next_stage() else { return Ok(None) };
     let resume = format!("git cowork resume {}", session.name);
-    let kept = kept_draft(git, session, stage)?;
-    let answer = session.waiting().and_then(|waiting| waiting.answer);
-    if matches!(kept, Some(KeptDraft::Aborted))
-        || answer.is_some_and(|answer| answer.verdict() == Some(Verdict::Aborted))
-            && !matches!(kept, Some(KeptDraft::Live(_)))
-    {
+    let (aborted, newest) = match kept_draft(git, session, stage)? {
+        Some(KeptDraft::Aborted) => (true, None),
+        // What was drafted before the tip is no news.
+        Some(KeptDraft::Live(draft)) if draft.parents.first() == Some(&session.tip) => {
+            (false, Some(draft))
+        }
+        _ => {
+            let answer = session.waiting().and_then(|waiting| waiting.answer);
+            (answer.is_some_and(|answer| answer.verdict() == Some(Verdict::Aborted)), None)
+        }
+    };
+    if aborted {
         return Ok(Some(Stop { why: format!("aborted at {stage}"), next: resume, other: None }));
     }
-    if let Some(KeptDraft::Live(draft)) = &kept
-        && draft.parents.first() == Some(&session.tip)
-        && let Some((kind, words)) = draft.trailers.get(key::STUCK).and_then(|s| s.split_once(' '))
-    {
+    let noted = newest.as_ref().and_then(|draft| draft.trailers.get(key::STUCK));
+    if let Some((kind, words)) = noted.and_then(|noted| noted.split_once(' ')) {
         // More of them may be allowed by now.
         let used = kind.strip_prefix("drafts=").and_then(|used| used.parse::<u32>().ok());
         let stays = used.is_none_or(|used| used >= config.iterations(stage));

@@ -51,6 +51,7 @@ mod harness;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod idea;
 mod inherit;
 mod init;
 mod json;
@@ -89,6 +90,7 @@ mod review;
 mod rules;
 mod secrets;
 mod size;
+mod states;
 mod status;
 #[cfg(unix)]
 mod stop;
