@@ -14,6 +14,7 @@ mod draft;
 mod edit;
 mod evidence;
 mod format;
+mod from_files;
 mod go_back;
 mod judge;
 mod law;
@@ -48,7 +49,7 @@ pub use answer::Answer;
 pub use evidence::leave_base;
 pub use go_back::before;
 pub use leaving::Leaving;
-pub use standstill::standstill;
+pub use standstill::{files_show, standstill};
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

@@ -105,6 +105,7 @@ mod trust;
 mod two_people;
 #[cfg(unix)]
 mod unlisted;
+mod untold;
 mod usage;
 mod verify;
 mod yours;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-use crate::support::todo::reject;
+use crate::support::todo::{approve, reject};
 use crate::support::{Reply, Sandbox, at};
 
 const RESUME: [&str; 5] = ["resume", "--review", "auto", "--stop-after", "prd"];
@@ -146,10 +146,34 @@ fn an_aborted_draft_stops_the_session_and_the_log_says_so() {
 
 #[test]
 fn an_abort_as_an_answer_stops_the_session() {
-    let sandbox = with_idea();
-    sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
+    let sandbox = Sandbox::new();
+    sandbox.wait(&[]).exits(3);
     sandbox.cowork(&["review", "--abort"]).exits(0);
-    is_stopped(&sandbox, "aborted at prd");
+    is_stopped(&sandbox, "aborted at idea");
     sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
     is(&sandbox, "waiting");
+}
+
+#[test]
+fn status_counts_the_changes_own_tasks_while_it_is_coded() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
+    let modify = ["modify", "add due dates", "--review", "auto", "--stop-after", "plan"];
+    sandbox.cowork(&modify).exits(0);
+    let status = |line: &str| {
+        let shown = sandbox.cowork(&["status"]).exits(0).stdout;
+        assert!(shown.contains(line), "{line} is not in\n{shown}");
+    };
+    status("coding    0 of 1 task, TASK-006 is next");
+    let brief = sandbox.cowork(&[]).exits(0).stdout;
+    assert!(brief.contains("coding, 0 of 1 task"), "{brief}");
+    sandbox.server.on(at("coding", "critic"), Reply::status(401, "no"));
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(4);
+    status("coding    1 of 1 task");
+    sandbox.server.on(at("coding", "critic"), approve());
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    assert!(sandbox.subjects("HEAD~3..").contains(&"coding: 1 of 1 task, 1 file".to_owned()));
+    let report = sandbox.artifact("changes/add-due-dates/delivery_report.md");
+    assert!(report.contains("TASK-006") && !report.contains("TASK-005"), "{report}");
 }
