@@ -10,6 +10,7 @@ mod demo;
 mod dependencies;
 mod feedback;
 mod fetch;
+mod from_files;
 mod hook;
 mod idea;
 mod init;

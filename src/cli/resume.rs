@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::context::Context;
+use super::from_files::{is_from_files, settle};
 use super::restore::with_recorder;
 use super::run::{self, Extent, Held};
 use super::{Answer, dependencies, new, parse_stage, start, upstream};
@@ -57,10 +58,23 @@ pub(super) fn go_on(
     }
     let (held, session) = take_after(context, Some(&name), command, |git, session| {
         let Some(stage) = extent.go_back_to else { return Ok(()) };
+        if is_from_files(git, session, Some(stage))? {
+            return Ok(());
+        }
         let target = before(session, stage)?;
         may_leave(context, git, session, &target, &format!("going back to before {stage}"))
     })?;
     new::require_not_sparse(git, &session.name)?;
+    let (session, extent) = match is_from_files(&held.git, &session, extent.go_back_to)? {
+        true => {
+            let session = settle(context, &held, session, extent.go_back_to)?;
+            if extent.no_run {
+                return Ok(0);
+            }
+            (session, Extent { go_back_to: None, ..extent })
+        }
+        false => (session, extent),
+    };
     bring_logs(context, &held, &session)?;
     context
         .ui

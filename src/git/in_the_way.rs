@@ -102,7 +102,10 @@ impl Git {
     }
 
     /// The id of the tree without entries.
-    pub(super) fn empty_tree(&self) -> Result<Oid> {
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn empty_tree(&self) -> Result<Oid> {
         self.read(["hash-object", "-t", "tree", "--stdin"]).oid()
     }
 }

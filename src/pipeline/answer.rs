@@ -43,7 +43,7 @@ impl Pipeline<'_> {
         };
         // An answer is recorded with the session's files as they are.
         require_readable(self.env.git, &self.session)?;
-        let spec = table::row(waiting.stage);
+        let spec = table::row_of(waiting.stage, self.session.is_patch());
         self.stage.set(spec.stage);
         let taken = self.take_persons_code(spec, None)?;
         let result = self.record_answer(spec, &waiting, answer, editor);

@@ -63,7 +63,7 @@ impl Check {
         let baseline = *baseline;
         match self {
             Self::Triage => check::triage(store),
-            Self::Idea => check::idea(store),
+            Self::Idea => check::idea(store, *drafting),
             Self::Prd => check::prd(store, limits, baseline),
             Self::Design => check::design(store, limits, baseline),
             Self::Plan => {

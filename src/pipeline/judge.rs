@@ -9,7 +9,7 @@ use super::stage_loop::Turned;
 use super::table::{Approves, StageSpec};
 use crate::agent::Run;
 use crate::artifact::check::word_evidence;
-use crate::artifact::{Feedback, Origin, Severity, Store};
+use crate::artifact::{Artifact, Feedback, Origin, Severity, Store};
 use crate::event::Event;
 use crate::gate::Mode;
 use crate::git::DiffStyle;
@@ -188,7 +188,8 @@ impl Pipeline<'_> {
         let files = self.files();
         let store = Store::new(&files);
         let mut text = String::new();
-        for artifact in spec.artifacts {
+        // What the idea names is asked for.
+        for artifact in spec.artifacts.iter().filter(|artifact| **artifact != Artifact::Idea) {
             text += &store.text(*artifact)?.unwrap_or_default();
         }
         Ok(word_evidence(&text).join(", "))

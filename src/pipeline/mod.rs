@@ -15,6 +15,7 @@ mod edit;
 mod evidence;
 mod finished;
 mod format;
+mod from_files;
 mod go_back;
 mod judge;
 mod law;
@@ -49,7 +50,7 @@ pub use answer::Answer;
 pub use evidence::leave_base;
 pub use go_back::before;
 pub use leaving::Leaving;
-pub use standstill::standstill;
+pub use standstill::{files_show, standstill};
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -276,7 +277,8 @@ impl<'a> Pipeline<'a> {
             let stage = self.present_stage()?;
             self.stage.set(stage);
             self.raise_format(stage)?;
-            match self.run_stage(table::row(stage)).await? {
+            let spec = table::row_of(stage, self.session.is_patch());
+            match self.run_stage(spec).await? {
                 StageEnd::Completed(stage) if self.env.stop_after == Some(stage) => {
                     return Ok(Finish::Stopped(stage));
                 }

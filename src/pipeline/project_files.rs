@@ -29,7 +29,7 @@ impl ProjectFiles {
     /// Git cannot be read.
     pub fn at(git: &Git, session: &Session, tree: &Oid, plan: &Plan) -> anyhow::Result<Self> {
         let named: Vec<&str> = plan.tasks.iter().flat_map(Task::files).collect();
-        let at_start = start(session).map(|start| git.existing(start, &named)).transpose()?;
+        let at_start = start(git, session).map(|start| git.existing(&start, &named)).transpose()?;
         Ok(Self {
             now: git.existing(tree, &named)?,
             at_start,
@@ -52,10 +52,15 @@ impl ProjectFiles {
 
 /// The commit a session began on: a squash may have put code into the first commit that is left. `None`
 /// where a shallow clone, or a squash without trailers, leaves nothing that tells.
-fn start(session: &Session) -> Option<&Oid> {
+fn start(git: &Git, session: &Session) -> Option<Oid> {
     let first = session.history.first()?;
+    if session.from_files().is_some() {
+        // Commits whose trailers are gone are the session's, too.
+        let base: Oid = session.file.base.commit.parse().ok()?;
+        return git.is_ancestor(&base, &first.commit).ok()?.then_some(base);
+    }
     let begins = (first.kind == Kind::Start).then_some(&first.commit);
-    first.parents.first().or(begins)
+    first.parents.first().or(begins).cloned()
 }
 
 /// Paths outside `.cowork` that differ between the session's start and a commit or tree: what came
@@ -63,7 +68,7 @@ fn start(session: &Session) -> Option<&Oid> {
 fn code_since_start(git: &Git, session: &Session, commit: &Oid) -> anyhow::Result<Vec<String>> {
     let tip = &session.tip;
     let first = session.history.first().map_or(tip, |entry| &entry.commit);
-    let start = start(session).unwrap_or(first);
+    let start = &start(git, session).unwrap_or_else(|| first.clone());
     let mut paths = code(git.changed_paths(start, commit)?);
     let since = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(start))?;
     if paths.is_empty() || since.iter().all(|commit| commit.parents.len() < 2) {
@@ -94,9 +99,10 @@ fn code_since_start(git: &Git, session: &Session, commit: &Oid) -> anyhow::Resul
 pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
     let reader = git.reader();
     // What a merge brought may be a change request's, which a task stands for under another id.
-    let since = reader.diff(start(session), tree)?.into_iter().map(|change| change.path);
+    let since =
+        reader.diff(start(git, session).as_ref(), tree)?.into_iter().map(|change| change.path);
     let touched: BTreeSet<String> = code(since.collect()).into_iter().collect();
-    let now = match start(session) {
+    let now = match start(git, session) {
         Some(_) => code_since_start(git, session, tree)?.into_iter().collect(),
         // Nobody can tell: nothing is concluded from it.
         None => touched.clone(),

@@ -238,6 +238,14 @@ mod tests {
     }
 
     #[test]
+    fn the_idea_is_told_the_sections_it_is_checked_for() {
+        let text = Prompt::Idea.built_in();
+        let place = |name: &&str| text.find(&format!("- `## {name}`: ")).unwrap();
+        let places: Vec<usize> = crate::artifact::check::IDEA_SECTIONS.iter().map(place).collect();
+        assert!(places.is_sorted(), "{places:?}");
+    }
+
+    #[test]
     fn a_language_has_guidance_here_or_in_the_users_folder() {
         let prompts = Prompts::default();
         for language in ["rust", "Python", "node", "typescript", "go"] {

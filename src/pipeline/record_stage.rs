@@ -96,7 +96,7 @@ impl Pipeline<'_> {
             return self.recorder().compared();
         };
         let Some((stage, _)) = self.session.last_stage() else { return Ok(()) };
-        let spec = table::row(stage);
+        let spec = table::row_of(stage, self.session.is_patch());
         self.stage.set(stage);
         let approved = entry.trailers.get(key::APPROVED).unwrap_or_default();
         let unseen = match Bytes::parse(self.env.git, approved)? {

@@ -4,8 +4,8 @@
 use super::Pipeline;
 use super::delta::{self, Became, Change};
 use super::limit::Wish;
-use crate::artifact::check::{Baseline, Report, UNPLANNED};
-use crate::artifact::{Artifact, Origin, Store, Task};
+use crate::artifact::check::{self, Baseline, Report, UNPLANNED};
+use crate::artifact::{Artifact, Files as _, Origin, Store, Task};
 use crate::git::Git;
 use crate::session::{CommittedFiles, Session, changes_within, own_tasks};
 use crate::stage::Stage;
@@ -68,6 +68,16 @@ fn covers(scope: &[String], path: &str) -> bool {
 impl Pipeline<'_> {
     pub(super) fn baseline_of_change(&self) -> anyhow::Result<Option<Baseline>> {
         baseline(self.env.git, &self.session)
+    }
+
+    /// What has to hold of the idea's document where the change has touched it.
+    pub(super) fn report_on_idea(&self) -> anyhow::Result<Report> {
+        let Some(before) = parents_files(self.env.git, &self.session) else {
+            return Ok(Report::default());
+        };
+        let files = self.files();
+        let touched = before.read(Artifact::Idea)? != files.read(Artifact::Idea)?;
+        Ok(if touched { check::idea(&Store::new(&files), false) } else { Report::default() })
     }
 
     /// What the change has made of these records so far; none in a session of its own.

@@ -234,6 +234,9 @@ impl Pipeline<'_> {
             evidence: progress.evidence.as_ref(),
             drafting: true,
         });
+        if spec.check == Check::Prd {
+            report.merge(self.report_on_idea()?);
+        }
         self.look_at_tests(spec, progress, &mut report)?;
         let leaks = self.recorder().leaks(&self.session.tip)?;
         if !leaks.is_empty() {

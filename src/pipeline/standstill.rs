@@ -8,7 +8,9 @@ use super::{Env, Pipeline};
 use crate::config::Config;
 use crate::error::{Kind, kind_of};
 use crate::git::Git;
-use crate::session::{KeptDraft, Session, SessionName, StateDir, Stop, Verdict, kept_draft, key};
+use crate::session::{
+    KeptDraft, Session, SessionName, StateDir, Stop, Verdict, kept_draft, key, untold,
+};
 use crate::stage::Stage;
 
 /// Name of the note in J about a run that failed where no draft could say why.
@@ -62,20 +64,28 @@ pub fn standstill(
     session: &Session,
     state: &StateDir,
 ) -> anyhow::Result<Option<Stop>> {
+    let shown = untold(git, session)?;
+    if !shown.is_empty() {
+        return Ok(Some(files_show(session, &shown)));
+    }
     let Some(stage) = session.next_stage() else { return Ok(None) };
     let resume = format!("git cowork resume {}", session.name);
-    let kept = kept_draft(git, session, stage)?;
-    let answer = session.waiting().and_then(|waiting| waiting.answer);
-    if matches!(kept, Some(KeptDraft::Aborted))
-        || answer.is_some_and(|answer| answer.verdict() == Some(Verdict::Aborted))
-            && !matches!(kept, Some(KeptDraft::Live(_)))
-    {
+    let (aborted, newest) = match kept_draft(git, session, stage)? {
+        Some(KeptDraft::Aborted) => (true, None),
+        // What was drafted before the tip is no news.
+        Some(KeptDraft::Live(draft)) if draft.parents.first() == Some(&session.tip) => {
+            (false, Some(draft))
+        }
+        _ => {
+            let answer = session.waiting().and_then(|waiting| waiting.answer);
+            (answer.is_some_and(|answer| answer.verdict() == Some(Verdict::Aborted)), None)
+        }
+    };
+    if aborted {
         return Ok(Some(Stop { why: format!("aborted at {stage}"), next: resume, other: None }));
     }
-    if let Some(KeptDraft::Live(draft)) = &kept
-        && draft.parents.first() == Some(&session.tip)
-        && let Some((kind, words)) = draft.trailers.get(key::STUCK).and_then(|s| s.split_once(' '))
-    {
+    let noted = newest.as_ref().and_then(|draft| draft.trailers.get(key::STUCK));
+    if let Some((kind, words)) = noted.and_then(|noted| noted.split_once(' ')) {
         // More of them may be allowed by now.
         let used = kind.strip_prefix("drafts=").and_then(|used| used.parse::<u32>().ok());
         let stays = used.is_none_or(|used| used >= config.iterations(stage));
@@ -89,6 +99,27 @@ pub fn standstill(
     let failed: Option<Failed> = state.note(FAILED).unwrap_or_default();
     let failed = failed.filter(|failed| failed.tip == session.tip.as_str());
     Ok(failed.map(|failed| Stop { why: failed.why, next: resume, other: None }))
+}
+
+/// A session whose files show more than its commits tell. What comes next is asked on a terminal.
+#[must_use]
+pub fn files_show(session: &Session, shown: &[Stage]) -> Stop {
+    let (name, order) = (&session.name, session.order());
+    let names: Vec<&str> = shown.iter().map(|stage| stage.name()).collect();
+    let why =
+        format!("no commit says which stages are done, but the files show {}", names.join(", "));
+    let next = match order.get(shown.len()) {
+        Some(next) => format!("git cowork resume {name} --goto-stage {next}"),
+        None => format!(
+            "git commit --allow-empty -m '{0}: taken as done' --trailer 'Cowork-Session: {name}' \
+             --trailer 'Cowork-Session-Id: {1}' --trailer 'Cowork-Stage: {0}'",
+            names.last().unwrap_or(&""),
+            session.file.id
+        ),
+    };
+    let first = order.first().copied().unwrap_or(Stage::Idea);
+    let other = format!("or start over: git cowork resume {name} --goto-stage {first}");
+    Stop { why, next, other: Some(other) }
 }
 
 impl Pipeline<'_> {

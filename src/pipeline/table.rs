@@ -136,6 +136,51 @@ const READ_SESSION: &[&str] = &[
 const VERDICT: &[&str] =
     &["provide_feedback", "exit_loop", "request_replanning", "goto_stage", "request_human_review"];
 
+/// A row of prd.
+const fn prd(
+    tools: &'static [&'static [&'static str]],
+    context: &'static [Artifact],
+    artifacts: &'static [Artifact],
+) -> StageSpec {
+    StageSpec {
+        stage: Stage::Prd,
+        actor: RoleSpec { prompt: Prompt::PrdActor, tools },
+        critic: Some(RoleSpec {
+            prompt: Prompt::PrdCritic,
+            tools: &[&["load_prd_doc", "get_requirements", "read_file", "search_files"], VERDICT],
+        }),
+        work: Work::Whole,
+        context,
+        artifacts,
+        check: Check::Prd,
+        approves: Approves::Artifacts,
+        runs_checks: false,
+    }
+}
+
+const WRITE_PRD: &[&str] = &[
+    "save_prd_doc",
+    "load_prd_doc",
+    "create_requirement",
+    "update_requirement",
+    "delete_requirement",
+    "add_feature",
+    "update_feature",
+    "delete_feature",
+    "get_requirements",
+    "check_data_format",
+];
+
+/// How an actor asks for a person.
+const ASK: &[&str] = &["ask_user", "request_human_review", "review_with_feedback_content"];
+
+/// The row of prd in a change request, which keeps idea.md true: the parent's idea is drafted on, too.
+const PRD_OF_A_CHANGE: StageSpec = prd(
+    &[WRITE_PRD, &["save_idea", "load_idea"], READ_FILES, ASK],
+    &[],
+    &[Artifact::Prd, Artifact::Requirements, Artifact::Features, Artifact::Idea],
+);
+
 /// The rows, in order.
 pub const TABLE: &[StageSpec] = &[
     StageSpec {
@@ -181,38 +226,11 @@ pub const TABLE: &[StageSpec] = &[
         approves: Approves::Artifacts,
         runs_checks: false,
     },
-    StageSpec {
-        stage: Stage::Prd,
-        actor: RoleSpec {
-            prompt: Prompt::PrdActor,
-            tools: &[
-                &[
-                    "save_prd_doc",
-                    "load_prd_doc",
-                    "create_requirement",
-                    "update_requirement",
-                    "delete_requirement",
-                    "add_feature",
-                    "update_feature",
-                    "delete_feature",
-                    "get_requirements",
-                    "check_data_format",
-                ],
-                READ_FILES,
-                &["ask_user", "request_human_review", "review_with_feedback_content"],
-            ],
-        },
-        critic: Some(RoleSpec {
-            prompt: Prompt::PrdCritic,
-            tools: &[&["load_prd_doc", "get_requirements", "read_file", "search_files"], VERDICT],
-        }),
-        work: Work::Whole,
-        context: &[Artifact::Idea],
-        artifacts: &[Artifact::Prd, Artifact::Requirements, Artifact::Features],
-        check: Check::Prd,
-        approves: Approves::Artifacts,
-        runs_checks: false,
-    },
+    prd(
+        &[WRITE_PRD, READ_FILES, ASK],
+        &[Artifact::Idea],
+        &[Artifact::Prd, Artifact::Requirements, Artifact::Features],
+    ),
     StageSpec {
         stage: Stage::Design,
         actor: RoleSpec {
@@ -398,7 +416,15 @@ pub const TABLE: &[StageSpec] = &[
     },
 ];
 
-/// The row of a stage.
+/// The row of a stage in a session of this kind.
+pub fn row_of(stage: Stage, is_patch: bool) -> &'static StageSpec {
+    match stage {
+        Stage::Prd if is_patch => &PRD_OF_A_CHANGE,
+        _ => row(stage),
+    }
+}
+
+/// The row of a stage in a session of its own.
 pub fn row(stage: Stage) -> &'static StageSpec {
     // `TABLE` is in the order of `Stage::ALL`; a test holds it to that.
     &TABLE[stage as usize]

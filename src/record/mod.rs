@@ -11,6 +11,7 @@ mod changes;
 mod credit;
 mod delivery;
 mod format;
+mod from_files;
 mod kept;
 mod labels;
 mod landed;

@@ -18,6 +18,7 @@ mod name;
 mod state_dir;
 mod status;
 mod taken_in;
+mod untold;
 
 pub use attempts::{Attempt, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
@@ -40,6 +41,7 @@ pub use state_dir::{Protected, StateDir};
 use status::present_draft;
 pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop};
 pub use taken_in::{TakenIn, merged_changes};
+pub use untold::{FROM_FILES, shown, untold};
 
 use anyhow::Context as _;
 use serde_json::{Map, Value};

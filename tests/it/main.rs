@@ -53,6 +53,7 @@ mod harness;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod idea;
 mod inherit;
 mod init;
 mod json;
@@ -92,6 +93,7 @@ mod review;
 mod rules;
 mod secrets;
 mod size;
+mod states;
 mod status;
 #[cfg(unix)]
 mod stop;
@@ -106,6 +108,7 @@ mod trust;
 mod two_people;
 #[cfg(unix)]
 mod unlisted;
+mod untold;
 mod usage;
 mod verify;
 mod yours;

@@ -130,28 +130,6 @@ fn an_addition_edits_the_records_in_place_and_says_what_it_adds() {
 }
 
 #[test]
-fn status_counts_the_changes_own_tasks_while_it_is_coded() {
-    let sandbox = delivered();
-    sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
-    sandbox.cowork(&modify("add due dates", &["--stop-after", "plan"])).exits(0);
-    let status = |line: &str| {
-        let shown = sandbox.cowork(&["status"]).exits(0).stdout;
-        assert!(shown.contains(line), "{line} is not in\n{shown}");
-    };
-    status("coding    0 of 1 task, TASK-006 is next");
-    let brief = sandbox.cowork(&[]).exits(0).stdout;
-    assert!(brief.contains("coding, 0 of 1 task"), "{brief}");
-    sandbox.server.on(at("coding", "critic"), Reply::status(401, "no"));
-    sandbox.cowork(&["resume", "--review", "auto"]).exits(4);
-    status("coding    1 of 1 task");
-    sandbox.server.on(at("coding", "critic"), todo::approve());
-    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
-    assert!(sandbox.subjects("HEAD~3..").contains(&"coding: 1 of 1 task, 1 file".to_owned()));
-    let report = sandbox.artifact("changes/add-due-dates/delivery_report.md");
-    assert!(report.contains("TASK-006") && !report.contains("TASK-005"), "{report}");
-}
-
-#[test]
 fn a_changed_requirement_is_all_the_diff_shows() {
     let sandbox = delivered();
     sandbox.script("triage", triage("Sort todos", &["prd", "code"], &["lib/list.sh"]));

@@ -11,31 +11,61 @@ const LEAST_WORDS: usize = 8;
 /// Longest pull-request title.
 const LONGEST_TITLE: usize = 120;
 
-/// Checks `idea.md`: a title, at least three sections, and something in them.
-pub fn idea(store: &Store<'_>) -> Report {
+/// The sections of `idea.md` as its prompt names them, in order. A document has them in the language
+/// of its idea, so they are counted, and named where one is missing.
+pub const IDEA_SECTIONS: [&str; 6] =
+    ["Problem", "Users", "Goals", "Thoughts", "Technical considerations", "Next steps"];
+
+/// Sections below which `idea.md` of any session says too little; older ones have fewer than six.
+const LEAST_SECTIONS: usize = 3;
+
+/// Checks `idea.md`: a title, and in a draft every section with something in it.
+pub fn idea(store: &Store<'_>, drafting: bool) -> Report {
     let mut report = Report::default();
     let Some(text) = report.document(store, Artifact::Idea) else { return report };
     let shape = Shape::of(&text);
-    report.rule("idea.md has a title and sections", |report| {
+    report.rule("idea.md has a title and its sections", |report| {
         if !shape.title {
             report.find(
                 Finding::missing("idea-title", "idea.md does not begin with a title")
                     .fix("begin it with '# Title'"),
             );
         }
-        if shape.sections < 3 {
-            let sections = shape.sections;
-            report.find(
-                Finding::missing(
-                    "idea-sections",
-                    format!("idea.md has {sections} sections; at least 3 are needed"),
-                )
-                .fix("use headings: Problem, Users, Goals, Technical considerations, Next steps"),
-            );
+        let least = if drafting { IDEA_SECTIONS.len() } else { LEAST_SECTIONS };
+        if shape.sections.len() < least {
+            report.find(Finding::missing("idea-sections", lacking(&shape.sections)).fix(format!(
+                "use these headings, in the language of the idea: {}",
+                IDEA_SECTIONS.join(", ")
+            )));
+        }
+        for section in shape.sections.iter().filter(|section| drafting && section.words == 0) {
+            let details = format!("the section '{}' of idea.md is empty", section.heading);
+            report.find(Finding::missing("idea-sections", details).fix("say something in it"));
         }
         trivial(report, Artifact::Idea, shape.words);
     });
     report
+}
+
+/// Which sections are not there: by their names, where the headings are those of the prompt, else
+/// all names and what was found.
+fn lacking(found: &[Section]) -> String {
+    let is_there = |name: &&str| {
+        let word = name.split(' ').next().unwrap_or(name).to_lowercase();
+        found.iter().any(|section| section.heading.to_lowercase().starts_with(&word))
+    };
+    let missing: Vec<&str> = IDEA_SECTIONS.into_iter().filter(|name| !is_there(name)).collect();
+    if missing.len() + found.len() == IDEA_SECTIONS.len() {
+        return format!("idea.md lacks {}", missing.join(", "));
+    }
+    let headings: Vec<&str> = found.iter().map(|section| section.heading.as_str()).collect();
+    let headings = if headings.is_empty() { "none".to_owned() } else { headings.join(", ") };
+    format!(
+        "idea.md has {} of its {} sections ({}); found: {headings}",
+        found.len(),
+        IDEA_SECTIONS.len(),
+        IDEA_SECTIONS.join(", ")
+    )
 }
 
 /// Checks that `check_report.md` is there and says something.
@@ -160,35 +190,64 @@ fn trivial(report: &mut Report, artifact: Artifact, words: usize) {
 /// What a Markdown document is made of, headings in code blocks aside.
 struct Shape {
     title: bool,
-    sections: usize,
+    /// Those of the highest level there is below the title.
+    sections: Vec<Section>,
+    words: usize,
+}
+
+/// A heading, and how many words are below it.
+struct Section {
+    level: usize,
+    heading: String,
     words: usize,
 }
 
 impl Shape {
     fn of(text: &str) -> Self {
-        let mut shape = Self { title: false, sections: 0, words: 0 };
+        /// Models like "**Problem**" for a heading.
+        const BOLD: usize = 7;
+        let mut shape = Self { title: false, sections: Vec::new(), words: 0 };
         let mut fenced = false;
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             if line.starts_with("```") || line.starts_with("~~~") {
                 fenced = !fenced;
                 continue;
             }
-            let level = line.bytes().take_while(|b| *b == b'#').count();
-            let heading = !fenced && level > 0 && line[level..].starts_with(' ');
-            // Models like "**Problem**" for a heading.
+            let hashes = line.bytes().take_while(|b| *b == b'#').count();
+            let heading = !fenced && hashes > 0 && line[hashes..].starts_with(' ');
             let bold = !fenced
                 && line.len() > 4
                 && line.starts_with("**")
                 && (line.ends_with("**") || line.ends_with("**:"));
-            if heading && level == 1 && !shape.title && shape.sections == 0 {
+            if heading && hashes == 1 && !shape.title && shape.sections.is_empty() {
                 shape.title = true;
             } else if heading || bold {
-                shape.sections += 1;
+                let heading = line.trim_matches(['#', '*', ':', ' ']).to_owned();
+                let level = if bold { BOLD } else { hashes };
+                shape.sections.push(Section { level, heading, words: 0 });
             } else {
-                shape.words += line.split_whitespace().count();
+                let words = line.split_whitespace().count();
+                shape.words += words;
+                if let Some(section) = shape.sections.last_mut() {
+                    section.words += words;
+                }
             }
         }
+        shape.join_levels();
         shape
+    }
+
+    /// What is below a deeper heading is part of the section above it.
+    fn join_levels(&mut self) {
+        let top = self.sections.iter().map(|section| section.level).min().unwrap_or(0);
+        let mut joined: Vec<Section> = Vec::new();
+        for section in self.sections.drain(..) {
+            match joined.last_mut().filter(|_| section.level > top) {
+                Some(above) => above.words += section.words,
+                None => joined.push(section),
+            }
+        }
+        self.sections = joined;
     }
 }
 
@@ -207,12 +266,52 @@ mod tests {
     #[test]
     fn an_idea_needs_a_title_and_sections() {
         let files = Memory::valid();
-        assert!(idea(&Store::new(&files)).is_ok());
+        assert!(idea(&Store::new(&files), true).is_ok());
         files.put(Artifact::Idea, "Todo.\n```\n# no title\n## nor this\n```\n");
-        let report = idea(&Store::new(&files));
+        let report = idea(&Store::new(&files), true);
         assert_eq!(codes(&report), ["idea-title", "idea-sections", "trivial-document"]);
         files.put(Artifact::Idea, " \n");
-        assert_eq!(codes(&idea(&Store::new(&files))), ["missing-document"]);
+        assert_eq!(codes(&idea(&Store::new(&files), true)), ["missing-document"]);
+    }
+
+    fn idea_of(headings: &[&str]) -> String {
+        let section = |name: &&str| format!("## {name}\n\n### More\n\nwords and words\n\n");
+        format!("# Title\n\n{}", headings.iter().map(section).collect::<String>())
+    }
+
+    fn found(text: &str, drafting: bool) -> Vec<String> {
+        let files = Memory::valid();
+        files.put(Artifact::Idea, text);
+        let report = idea(&Store::new(&files), drafting);
+        report.findings.into_iter().map(|finding| finding.details).collect()
+    }
+
+    #[test]
+    fn a_missing_section_of_the_idea_is_named_and_the_headings_may_be_in_any_language() {
+        let german = ["Problem", "Nutzer", "Ziele", "Gedanken", "Technisches", "Nächste Schritte"];
+        let japanese = ["課題", "利用者", "目標", "考え", "技術", "次の一歩"];
+        for complete in [IDEA_SECTIONS, german, japanese] {
+            assert_eq!(found(&idea_of(&complete), true), Vec::<String>::new());
+            assert_eq!(found(&idea_of(&complete).replace("## ", "# "), true), Vec::<String>::new());
+        }
+        let some = ["Problem", "Goals", "Thoughts", "Next"];
+        assert_eq!(found(&idea_of(&some), true), ["idea.md lacks Users, Technical considerations"]);
+        assert_eq!(
+            found(&idea_of(&german[..5]), true),
+            ["idea.md has 5 of its 6 sections (Problem, Users, Goals, Thoughts, Technical \
+              considerations, Next steps); found: Problem, Nutzer, Ziele, Gedanken, Technisches"]
+        );
+        let empty = idea_of(&german).replacen("words and words", "", 2);
+        assert_eq!(
+            found(&empty, true),
+            [
+                "the section 'Problem' of idea.md is empty",
+                "the section 'Nutzer' of idea.md is empty"
+            ]
+        );
+        // What was recorded before this rule stays what it is.
+        assert_eq!(found(&idea_of(&some), false), Vec::<String>::new());
+        assert_eq!(found(&empty, false), Vec::<String>::new());
     }
 
     #[test]

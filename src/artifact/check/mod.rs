@@ -20,7 +20,7 @@ mod tasks;
 mod words;
 
 pub use code::{CodeChanges, nothing_changed};
-pub use documents::{check_report, delivery, idea, pr_title, triage};
+pub use documents::{IDEA_SECTIONS, check_report, delivery, idea, pr_title, triage};
 pub use ids::mentioned_ids;
 pub use order::task_order;
 pub use planned_files::planned_files;

@@ -42,7 +42,9 @@ impl Memory {
         files.put(
             Artifact::Idea,
             "# Todo list\n\n## Problem\nThings to do are forgotten all the time.\n\
-             ## Users\nPeople who live in a terminal.\n## Goals\nAdd and list todos.\n",
+             ## Users\nPeople who live in a terminal.\n## Goals\nAdd and list todos.\n\
+             ## Thoughts\nOne file.\n## Technical considerations\nPOSIX shell.\n\
+             ## Next steps\nRequirements.\n",
         );
         files.put(Artifact::Prd, "# PRD\nREQ-001, REQ-002, REQ-003; FEAT-001 and FEAT-002.\n");
         files

@@ -133,7 +133,7 @@ fn documents(
 ) -> anyhow::Result<Vec<(String, Option<Oid>)>> {
     let reader = git.reader();
     let mut changed = Vec::new();
-    for artifact in table::row(stage).artifacts {
+    for artifact in table::row_of(stage, session.is_patch()).artifacts {
         let name = artifact.file_name();
         let path = artifact_path(&session.name, *artifact);
         let blob = |commit: &Oid| git.blob_id(commit, &path);

@@ -1,0 +1,91 @@
+//! What the files of a session show to be done where its commits tell nothing: a squash, or the clone
+//! of another tool, has dropped their trailers.
+
+use super::{CommittedFiles, Entry, KeptDraft, Kind, Session, artifact_path, kept_draft};
+use crate::artifact::{Artifact, Files as _, Store, TaskStatus};
+use crate::git::Git;
+use crate::stage::Stage;
+
+/// What `Cowork-From` says of stages that a person took as done from the files.
+pub const FROM_FILES: &str = "files";
+
+/// The stages that the files at the tip show to be done, where no commit says what is; none where
+/// one does, or a draft explains the files.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn untold(git: &Git, session: &Session) -> anyhow::Result<Vec<Stage>> {
+    if session.last_stage().is_some() || session.waiting().is_some() {
+        return Ok(Vec::new());
+    }
+    let next = session.next_stage().unwrap_or(Stage::Idea);
+    if let Some(KeptDraft::Live(_)) = kept_draft(git, session, next)? {
+        return Ok(Vec::new());
+    }
+    shown(git, session)
+}
+
+/// The stages that the files at the tip show to be done: those before the first whose files are
+/// missing. A change request edits its parent's documents, so its own records tell.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn shown(git: &Git, session: &Session) -> anyhow::Result<Vec<Stage>> {
+    let files = CommittedFiles::new(git, &session.name, &session.tip);
+    let mut shown = Vec::new();
+    let mut unbroken = 0;
+    let order = session.order();
+    for (place, stage) in order.iter().enumerate() {
+        let own = !session.is_patch()
+            || artifacts(*stage).iter().all(|artifact| {
+                let path = artifact_path(&session.name, *artifact);
+                path.starts_with(&format!("{}/", session.name.record_dir()))
+            }) && *stage != Stage::Coding;
+        let is_there = own && has(&files, *stage)?;
+        if is_there && (session.is_patch() || unbroken == place) {
+            unbroken = place + 1;
+        }
+    }
+    shown.extend(order.into_iter().take(unbroken));
+    Ok(shown)
+}
+
+/// The files that show a stage to be done.
+const fn artifacts(stage: Stage) -> &'static [Artifact] {
+    match stage {
+        Stage::Triage => &[Artifact::ChangeRequest],
+        Stage::Idea => &[Artifact::Idea],
+        Stage::Prd => &[Artifact::Prd, Artifact::Requirements, Artifact::Features],
+        Stage::Design => &[Artifact::Design, Artifact::DesignSpec],
+        Stage::Plan | Stage::Coding => &[Artifact::Plan, Artifact::ImplementationPlan],
+        Stage::Check => &[Artifact::CheckReport],
+        Stage::Delivery => &[Artifact::DeliveryReport],
+    }
+}
+
+fn has(files: &CommittedFiles, stage: Stage) -> anyhow::Result<bool> {
+    for artifact in artifacts(stage) {
+        if files.read(*artifact)?.is_none_or(|text| text.trim().is_empty()) {
+            return Ok(false);
+        }
+    }
+    if stage != Stage::Coding {
+        return Ok(true);
+    }
+    // A plan nobody can read shows nothing.
+    let tasks = Store::new(files).plan().unwrap_or_default().tasks;
+    let mut tops = tasks.iter().filter(|task| task.is_top_level()).peekable();
+    Ok(tops.peek().is_some() && tops.all(|task| task.status == TaskStatus::Completed))
+}
+
+impl Session {
+    /// The commit with which a person took stages as done from the files, where history begins with
+    /// it, and the last of these stages.
+    pub fn from_files(&self) -> Option<(Stage, &Entry)> {
+        let first = self.history.first().filter(|entry| entry.from() == Some(FROM_FILES))?;
+        match first.kind {
+            Kind::Stage(stage) => Some((stage, first)),
+            _ => None,
+        }
+    }
+}
