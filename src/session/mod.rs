@@ -17,7 +17,7 @@ mod state_dir;
 mod status;
 mod taken_in;
 
-pub use attempts::{Attempt, attempts};
+pub use attempts::{Attempt, Back, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 pub use family::{
     Ground, changeable, changes_within, delivered_here, ground, merged_into, tasks_taken_in,

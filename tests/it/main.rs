@@ -19,6 +19,8 @@
 )]
 
 mod back;
+#[cfg(unix)]
+mod briefs;
 mod budget;
 mod changes;
 mod changes_met;
