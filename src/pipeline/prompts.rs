@@ -116,7 +116,7 @@ pub struct TaskItem {
     /// Acceptance criteria.
     pub criteria: Vec<String>,
     /// Its sub-tasks of all levels, each before its own.
-    pub parts: Vec<TaskItem>,
+    pub parts: Vec<Self>,
 }
 
 /// The project's commands as prompts see them.

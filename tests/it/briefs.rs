@@ -193,6 +193,8 @@ fn a_run_that_was_killed_tells_what_fails_all_the_same() {
     let resume = ["resume", "--review", "auto", "--stop-after", "coding"];
     // Two requests a task: this one begins TASK-003.
     kill_at_request(&sandbox, &resume, 5).was_killed();
+    let status = sandbox.cowork(&["status", "--color", "always"]).exits(0).stdout;
+    assert!(status.contains("last test run: \x1b[31mfailed (sh suite.sh, exit 1)"), "{status}");
     sandbox.server.forget();
     sandbox.cowork(&resume).exits(0);
     let brief = brief(&sandbox, "coding", Some("TASK-003"));
@@ -332,6 +334,23 @@ fn what_the_session_has_fixed_is_no_failure_from_before() {
         let told = brief(&sandbox, "coding", Some(task));
         assert_eq!(told.contains("## Failing before you began"), failing, "{task}: {told}");
     }
+}
+
+#[test]
+fn what_could_not_run_before_is_not_told_once_it_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[project]\ntest = \"./suite.sh\"\n");
+    let suite = json!({"command": "printf '#!/bin/sh\\n' >suite.sh; chmod +x suite.sh"});
+    let replies =
+        vec![Reply::call("run_command", suite), task_work("TASK-001"), Reply::text("Done.")];
+    sandbox.server.sequence(at("coding", "actor").task("TASK-001"), replies);
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let first = brief(&sandbox, "coding", Some("TASK-001"));
+    assert!(first.contains("- `./suite.sh`: not run (not installed)"), "{first}");
+    let commit = sandbox.commit_of("cowork/todo", "coding: TASK-001 ");
+    assert_eq!(sandbox.trailers(&commit)["Cowork-Checks"], ["passed (./suite.sh)"]);
+    let second = brief(&sandbox, "coding", Some("TASK-002"));
+    assert!(!second.contains("not run"), "{second}");
 }
 
 #[test]
