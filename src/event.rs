@@ -113,6 +113,8 @@ pub enum Event {
         /// What came of the project's tests, as in the commit's trailer: `passed (cargo test)`;
         /// empty or `none` when they were not run.
         checks: String,
+        /// Something of it fails that did not before the session.
+        fails: bool,
     },
     /// The last stage is done.
     SessionCompleted {

@@ -8,6 +8,10 @@ use crate::stage::Stage;
 /// The extra field of an entry that tells what a person edited by hand: the files.
 pub const BY_HAND: &str = "edited";
 
+/// The extra field of an entry that tells why a stage is done again: the number of the attempt that
+/// holds the draft that was dropped.
+pub const DROPPED: &str = "dropped";
+
 /// Who gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -37,6 +41,11 @@ impl Origin {
             Self::SelfReview => "self-review",
             Self::Challenger => "challenger",
         }
+    }
+
+    /// The origin of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        serde_json::from_value(name.into()).ok()
     }
 }
 
@@ -76,6 +85,13 @@ impl Severity {
             Self::Major => "major",
             Self::Critical => "critical",
         }
+    }
+}
+
+impl Feedback {
+    /// True for the entry that tells why a stage is done again: nobody refused the new draft by it.
+    pub fn is_of_dropped_draft(&self) -> bool {
+        self.extra.contains_key(DROPPED)
     }
 }
 

@@ -17,7 +17,7 @@ mod session_file;
 pub mod check;
 
 pub use change::{ChangeRequest, Risk, Scope};
-pub use feedback::{BY_HAND, Feedback, FeedbackType, Origin, Severity};
+pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity};
 pub use files::{Artifact, Files, Store, read_json, render_json};
 pub use format::{Format, raise};
 pub use id::{IdFloors, IdKind, number_of};

@@ -271,12 +271,38 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The files a top-level task and its sub-tasks name.
-    pub fn files_of<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a str> {
+    /// A task and its sub-tasks, of all levels.
+    pub fn with_sub_tasks<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a Task> {
         let below = format!("{id}.");
         let id = id.to_owned();
-        let parts = self.tasks.iter();
-        let parts = parts.filter(move |task| task.id == id || task.id.starts_with(&below));
-        parts.flat_map(Task::files)
+        let all = self.tasks.iter();
+        all.filter(move |task| task.id == id || task.id.starts_with(&below))
+    }
+
+    /// The files a task and its sub-tasks name.
+    pub fn files_of<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a str> {
+        self.with_sub_tasks(id).flat_map(Task::files)
+    }
+
+    /// The features a task and its sub-tasks work on, each once, the task's own first.
+    pub fn features_of(&self, id: &str) -> Vec<&str> {
+        let mut features: Vec<&str> = Vec::new();
+        for task in self.with_sub_tasks(id) {
+            let feature = task.feature_id.as_str();
+            if feature.is_empty() || features.contains(&feature) {
+                continue;
+            }
+            match task.id == id {
+                true => features.insert(0, feature),
+                false => features.push(feature),
+            }
+        }
+        features
+    }
+
+    /// The top-level tasks that work on a feature, themselves or in a sub-task.
+    pub fn tasks_of<'a>(&'a self, feature: &'a str) -> impl Iterator<Item = &'a Task> {
+        let top = self.tasks.iter().filter(|task| task.is_top_level());
+        top.filter(move |task| self.with_sub_tasks(&task.id).any(|t| t.feature_id == feature))
     }
 }

@@ -69,8 +69,7 @@ fn line_of_requirement(requirement: &Requirement, features: &[Feature]) -> Strin
 }
 
 fn tasks_of(feature: &Feature, plan: &Plan, paint: &Paint) -> String {
-    let tops = plan.tasks.iter().filter(|task| task.feature_id == feature.id);
-    let tops: Vec<&str> = tops.filter(|task| task.is_top_level()).map(|t| t.id.as_str()).collect();
+    let tops: Vec<&str> = plan.tasks_of(&feature.id).map(|task| task.id.as_str()).collect();
     let own = |task: &&Task| tops.contains(&top_level(&task.id));
     let mut out = String::new();
     for task in plan.tasks.iter().filter(own) {

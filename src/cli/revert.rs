@@ -16,12 +16,20 @@ pub(crate) struct RevertArgs {
     /// The stage that is to be done again
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     to: Stage,
+    /// Why: the stage's next draft is told
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
     /// Only go back
     #[arg(long)]
     no_run: bool,
 }
 
 pub(super) fn run(context: &Context, args: RevertArgs) -> Answer {
-    let extent = Extent { go_back_to: Some(args.to), no_run: args.no_run, ..Extent::default() };
+    let extent = Extent {
+        go_back_to: Some(args.to),
+        reason: args.reason,
+        no_run: args.no_run,
+        ..Extent::default()
+    };
     resume::go_on(context, args.name.as_ref(), extent, "git cowork revert")
 }

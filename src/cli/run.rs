@@ -157,6 +157,8 @@ pub(super) struct Extent {
     pub stop_after: Option<Stage>,
     /// First go back to before this stage.
     pub go_back_to: Option<Stage>,
+    /// Why, for whoever does that stage again.
+    pub reason: Option<String>,
     /// Only go back.
     pub no_run: bool,
     /// First take reviewers' comments on what was delivered.
@@ -329,7 +331,7 @@ pub(super) fn run_session(
     let finish = with_pipeline(context, held, models, mode, session, |pipeline| {
         pipeline.stop_after(extent.stop_after);
         if let Some(stage) = extent.go_back_to {
-            pipeline.rewind(stage, &format!("back to {stage}"))?;
+            pipeline.rewind(stage, extent.reason.as_deref().unwrap_or_default())?;
             if extent.no_run {
                 return Ok(Finish::Stopped(stage));
             }

@@ -261,7 +261,7 @@ fn stages(status: &Status, details: &Details, paint: &Paint) -> String {
     for (stage, how) in hows {
         if !session.done().contains(&stage) {
             if status.stage == Some(stage) {
-                let line = under_way(status, stage);
+                let line = under_way(status, stage, paint);
                 let _ = writeln!(out, "  {} {stage:<name$} {line}", paint.yellow("●"));
             } else {
                 later.push(stage);
@@ -323,7 +323,7 @@ fn how(session: &Session, stage: Stage) -> String {
     }
 }
 
-fn under_way(status: &Status, stage: Stage) -> String {
+fn under_way(status: &Status, stage: Stage, paint: &Paint) -> String {
     let session = &status.session;
     let mut line = if stage == Stage::Coding && status.tasks.1 > 0 {
         tasks(status)
@@ -340,7 +340,7 @@ fn under_way(status: &Status, stage: Stage) -> String {
         && stage == Stage::Coding
         && checks != "none"
     {
-        let _ = write!(line, " · last test run: {checks}");
+        let _ = write!(line, " · last test run: {}", paint.checks(checks));
     }
     let aborted = format!(" · aborted, resume {}", stage.after_abort());
     line += match session.waiting().map(|waiting| waiting.answer) {

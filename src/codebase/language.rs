@@ -188,16 +188,50 @@ impl Language {
 pub fn languages<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'static str> {
     let mut counts: Vec<(&'static str, usize)> = Vec::new();
     let own = paths.into_iter().filter(|path| super::worth::is_own(path));
-    for language in own.filter_map(Language::of) {
-        match counts.iter_mut().find(|(name, _)| *name == language.family()) {
+    for family in own.filter_map(family_of) {
+        match counts.iter_mut().find(|(name, _)| *name == family) {
             Some((_, count)) => *count += 1,
-            None => counts.push((language.family(), 1)),
+            None => counts.push((family, 1)),
         }
     }
     let all: usize = counts.iter().map(|(_, count)| count).sum();
     counts.retain(|(_, count)| count * 5 >= all);
     counts.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
     counts.into_iter().map(|(name, _)| name).collect()
+}
+
+/// By its extension, or by its name where a language's own tools read it.
+fn family_of(path: &str) -> Option<&'static str> {
+    let by_name = || match path.rsplit('/').next()? {
+        "Cargo.toml" => Some(Language::Rust),
+        "pyproject.toml" | "requirements.txt" => Some(Language::Python),
+        "package.json" | "tsconfig.json" => Some(Language::JavaScript),
+        "go.mod" => Some(Language::Go),
+        "pom.xml" | "build.gradle" | "build.gradle.kts" => Some(Language::Java),
+        _ => None,
+    };
+    Language::of(path).or_else(by_name).map(Language::family)
+}
+
+/// The languages that words about technology name ("Python 3, sqlite3"), in their order.
+pub fn languages_named(words: &str) -> Vec<&'static str> {
+    let mut named = Vec::new();
+    let words = words.split(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#'));
+    for word in words.map(str::to_lowercase) {
+        let language = match word.trim_end_matches(|c: char| c.is_ascii_digit()) {
+            "rust" | "cargo" => Language::Rust,
+            "python" => Language::Python,
+            "javascript" | "typescript" | "node" | "nodejs" => Language::JavaScript,
+            "go" | "golang" => Language::Go,
+            "java" => Language::Java,
+            "c" | "c++" => Language::C,
+            _ => continue,
+        };
+        if !named.contains(&language.family()) {
+            named.push(language.family());
+        }
+    }
+    named
 }
 
 #[cfg(test)]
@@ -223,5 +257,21 @@ mod tests {
         paths.extend(["node_modules/a.java"; 9]);
         assert_eq!(languages(paths), ["node", "rust"]);
         assert_eq!(languages(["README.md"]), Vec::<&str>::new());
+        assert_eq!(languages(["README.md", "Cargo.toml"]), ["rust"]);
+    }
+
+    #[test]
+    fn technology_names_languages() {
+        for (words, named) in [
+            ("Python 3, standard library (csv)", &["python"][..]),
+            ("python3.11 / SQLite", &["python"]),
+            ("TypeScript on Node.js", &["node"]),
+            ("Go 1.22", &["go"]),
+            ("C++20, a Rust core", &["c", "rust"]),
+            ("POSIX sh, category theory, Golf", &[]),
+            ("C#", &[]),
+        ] {
+            assert_eq!(languages_named(words), named, "{words}");
+        }
     }
 }

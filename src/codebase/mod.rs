@@ -18,7 +18,7 @@ mod rank;
 mod tree;
 mod worth;
 
-pub use language::languages;
+pub use language::{languages, languages_named};
 pub use manifest::{manifests, readme};
 pub use map::{Map, symbols};
 pub use tree::tree;

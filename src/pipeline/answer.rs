@@ -95,7 +95,7 @@ impl Pipeline<'_> {
         let recorder = self.recorder();
         if verdict == Verdict::Aborted {
             // So that `undo` finds where it was.
-            recorder.keep_attempt(&tip, &format!("{} aborted", spec.stage), verdict)?;
+            self.keep_aborted(spec.stage)?;
         }
         match recorder.review(&tip, spec.stage, verdict, number, bytes.as_ref(), &words)? {
             Recorded::Done(commit) => {

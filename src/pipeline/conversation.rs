@@ -3,11 +3,11 @@
 use super::context::{artifacts, section};
 use super::evidence::Evidence;
 use super::progress::Progress;
-use super::prompts::{CommandItem, FeedbackItem, Prompt, TaskItem, Variables};
+use super::prompts::{CommandItem, Prompt, TaskItem, Variables};
 use super::table::{Approves, StageSpec, Work};
 use super::{Pipeline, now};
 use crate::agent::{self, Brief, Run, Transcript};
-use crate::artifact::{Artifact, Feature, Store, Task};
+use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::error::Error;
 use crate::event::Event;
@@ -15,8 +15,6 @@ use crate::session::{ALIGNING, used_ids};
 use crate::stage::{Role, Stage};
 use crate::tool::Context;
 
-/// Entries of feedback a draft is shown, newest last.
-const FEEDBACK_SHOWN: usize = 20;
 /// Bytes of what a person asked for.
 const ASKED: usize = 24_000;
 /// How often a conversation may outgrow the model's window and begin afresh.
@@ -201,18 +199,6 @@ impl Pipeline<'_> {
         let range = |[low, high]: [u32; 2]| format!("{low} to {high}");
         let limits = &config.limits;
         let commands = (self.env.commands)();
-        let mut open: Vec<FeedbackItem> = self
-            .feedback_so_far()?
-            .into_iter()
-            .filter(|entry| entry.stage == spec.stage && entry.iteration >= progress.offset)
-            .map(|entry| FeedbackItem {
-                from: entry.from.name().to_owned(),
-                severity: entry.severity.name().to_owned(),
-                details: entry.details,
-                suggested_fix: entry.suggested_fix,
-            })
-            .collect();
-        open.drain(..open.len().saturating_sub(FEEDBACK_SHOWN));
         Ok(Variables {
             session: self.session.name.to_string(),
             iteration: progress.used(),
@@ -221,12 +207,12 @@ impl Pipeline<'_> {
             features: range(limits.features),
             components: range(limits.components),
             tasks: range(limits.tasks),
-            feedback: open,
+            feedback: self.open_feedback(spec, progress)?,
             patch: self.session.is_patch(),
             task: TaskItem::default(),
             tests_rule: tests_rule(config.project.tests).to_owned(),
             guidance: match spec.stage {
-                Stage::Design | Stage::Plan | Stage::Coding => self.guidance()?,
+                Stage::Design | Stage::Plan | Stage::Coding => self.guidance(spec.stage)?,
                 _ => String::new(),
             },
             commands: CommandItem {
@@ -236,33 +222,14 @@ impl Pipeline<'_> {
             },
             evidence: progress.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),
             failed_before: match spec.approves {
-                Approves::Tree => self.failed_before(),
+                Approves::Tree => self.failed_before()?,
                 Approves::Artifacts => String::new(),
             },
             words: String::new(),
+            failing_now: String::new(),
             delta: String::new(),
             edited: String::new(),
             follows: String::new(),
-        })
-    }
-
-    pub(super) fn task_item(&self, task: &Task) -> anyhow::Result<TaskItem> {
-        let files = self.files();
-        let store = Store::new(&files);
-        let features = store.features()?.features;
-        let feature = features.iter().find(|f| f.id == task.feature_id);
-        let components = store.design()?.components;
-        let component = components.iter().find(|c| c.id == task.component_id);
-        let named = |id: &str, name: Option<&str>| format!("{id} {}", name.unwrap_or_default());
-        Ok(TaskItem {
-            id: task.id.clone(),
-            title: task.title.clone(),
-            description: task.description.clone(),
-            feature: named(&task.feature_id, feature.map(|f: &Feature| f.name.as_str())),
-            component: named(&task.component_id, component.map(|c| c.name.as_str())),
-            files: task.creates().map(str::to_owned).collect(),
-            changes: task.changes().map(str::to_owned).collect(),
-            criteria: task.acceptance_criteria.clone(),
         })
     }
 }

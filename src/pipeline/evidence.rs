@@ -5,6 +5,7 @@
 mod base;
 mod failing;
 mod gather;
+mod recorded;
 mod refused;
 mod run;
 
@@ -45,6 +46,11 @@ impl Evidence {
     pub fn passed(&self, which: Which) -> bool {
         let mut runs = self.runs.iter().filter(|run| run.which == which).peekable();
         runs.peek().is_some() && runs.all(|run| self.outcome(run) == Outcome::Passed)
+    }
+
+    /// Whether something fails that did not before the session.
+    pub fn fails(&self) -> bool {
+        self.runs.iter().any(|run| matches!(self.outcome(run), Outcome::Failed(_)))
     }
 
     /// In a few words: how the tests ended, or what came before them.

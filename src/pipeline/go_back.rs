@@ -4,7 +4,7 @@ use super::{Leaving, Pipeline};
 use crate::artifact::Origin;
 use crate::error::Error;
 use crate::git::Oid;
-use crate::session::{Entry, Kind, Session, Verdict};
+use crate::session::{Back, Entry, KeptDraft, Kind, Session, Verdict, kept_draft};
 use crate::stage::Stage;
 use crate::tool::GoBack;
 
@@ -14,36 +14,39 @@ impl Pipeline<'_> {
     /// # Errors
     /// Exit 5 when the reset would lose something of the user's.
     pub(super) fn go_back(&mut self, wish: &GoBack, by: Origin) -> anyhow::Result<()> {
-        let verdict = if by == Origin::Human { Verdict::Aborted } else { Verdict::Auto };
         let target = before(&self.session, wish.stage)?;
         Leaving::of(self.env.git, self.env.refs, &self.session, &target)?
             .say(self.env.sink, &format!("going back to before {}", wish.stage));
-        self.reset(wish.stage, &wish.reason, verdict)?;
-        if by != Origin::Human {
-            let entry = self.feedback(wish.stage, 0, by, &wish.reason);
-            self.give_feedback(vec![entry])?;
-        }
-        Ok(())
+        self.reset(wish.stage, &wish.reason, by)
     }
 
     /// Goes back because a person wants it, who was told what leaves the branch: `revert`, `resume
-    /// --goto-stage`.
+    /// --goto-stage`. Their reason may be empty.
     ///
     /// # Errors
     /// Exit 5 when the stage was not reached, or something of the user's would be lost.
     pub fn rewind(&mut self, stage: Stage, reason: &str) -> anyhow::Result<()> {
         self.stage.set(self.present_stage()?);
-        self.reset(stage, reason, Verdict::Aborted)
+        self.reset(stage, reason, Origin::Human)
     }
 
     /// Resets the session to before `stage`: the old tip, with what was not committed, is kept as
-    /// an attempt, the drafts of the stages that go are ended, then the branch moves.
-    fn reset(&mut self, stage: Stage, reason: &str, verdict: Verdict) -> anyhow::Result<()> {
+    /// an attempt that says why, the drafts of the stages that go are ended, then the branch moves.
+    fn reset(&mut self, stage: Stage, reason: &str, by: Origin) -> anyhow::Result<()> {
         let target = before(&self.session, stage)?;
         let recorder = self.recorder();
         let tip = self.session.tip.clone();
         recorder.may_rewind(&tip, &target)?;
-        let attempt = recorder.keep_attempt(&tip, reason, verdict)?;
+        let verdict = if by == Origin::Human { Verdict::Aborted } else { Verdict::Auto };
+        let by = Some(by).filter(|_| self.drops_a_draft(stage, &target).unwrap_or(true));
+        let from = self.stage.get();
+        let reason = reason.to_owned();
+        let back = Back { to: stage, target: target.clone(), from, by, reason };
+        let subject = match back.reason.as_str() {
+            "" => format!("back to {stage}"),
+            reason => reason.to_owned(),
+        };
+        let attempt = recorder.keep_attempt_of(&tip, &subject, verdict, Some(&back))?;
         let order = self.session.order();
         for later in order.into_iter().filter(|other| *other >= stage) {
             recorder.end_draft(&tip, later)?;
@@ -60,6 +63,15 @@ impl Pipeline<'_> {
              undo it: git cowork undo, or: git cowork restore {name} {attempt}"
         ));
         self.advance(&target)
+    }
+
+    /// Whether there is a draft of a stage, finished or not, that going back to `target` drops.
+    fn drops_a_draft(&self, stage: Stage, target: &Oid) -> anyhow::Result<bool> {
+        let tip = &self.session.tip;
+        let kept = kept_draft(self.env.git, &self.session, stage)?;
+        Ok(tip != target
+            || matches!(kept, Some(KeptDraft::Live(_)))
+            || self.recorder().would_lose(tip)?)
     }
 }
 

@@ -104,17 +104,20 @@ impl Pipeline<'_> {
     /// was said after it was recorded.
     pub(super) fn asked_for_more(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
         let said = self.feedback_so_far()?;
-        let settled = match self.session.stage_entry(stage) {
-            Some(entry) => {
-                let name = &self.session.name;
-                let files = CommittedFiles::new(self.env.git, name, &entry.commit);
-                Store::new(&files).feedback()?
-            }
-            None => Vec::new(),
-        };
+        let settled = self.settled(stage)?;
         Ok(said.iter().any(|entry| {
-            entry.stage == stage && entry.iteration == number && !settled.contains(entry)
+            entry.stage == stage
+                && entry.iteration == number
+                && !entry.is_of_dropped_draft()
+                && !settled.contains(entry)
         }))
+    }
+
+    /// What had been said when the stage was completed last: it is answered.
+    pub(super) fn settled(&self, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
+        let Some(entry) = self.session.stage_entry(stage) else { return Ok(Vec::new()) };
+        let files = CommittedFiles::new(self.env.git, &self.session.name, &entry.commit);
+        Store::new(&files).feedback()
     }
 
     /// How many drafts count against the limit: those since [`Self::answered_at`].

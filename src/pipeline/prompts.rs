@@ -71,6 +71,8 @@ prompts! {
     Align => "align.md",
     /// The second opinion before delivery.
     Challenger => "challenger.md",
+    /// What guidance on a language yields to; goes before it.
+    Guidance => "guidance.md",
     /// How Rust is written; goes into other prompts.
     GuidanceRust => "guidance-rust.md",
     /// How Python is written.
@@ -113,6 +115,8 @@ pub struct TaskItem {
     pub changes: Vec<String>,
     /// Acceptance criteria.
     pub criteria: Vec<String>,
+    /// Its sub-tasks of all levels, each before its own.
+    pub parts: Vec<Self>,
 }
 
 /// The project's commands as prompts see them.
@@ -159,6 +163,8 @@ pub struct Variables {
     pub evidence: String,
     /// What failed before anything was changed, possibly empty; only in coding.
     pub failed_before: String,
+    /// What earlier tasks of the session have broken, possibly empty; only of a task.
+    pub failing_now: String,
     /// Words a critic may want to look at, possibly empty.
     pub words: String,
     /// What changed since the critic last looked, possibly empty.

@@ -148,9 +148,11 @@ fn spoken_of<'p>(plan: &'p Plan, comments: &str) -> Option<&'p Task> {
         planned().find(|task| words(task).iter().any(|word| speaks_of(comments, word)))
     };
     named(&|task| vec![task.id.clone()])
-        .or_else(|| named(&|task| task.files().map(str::to_owned).collect()))
-        .or_else(|| named(&|task| task.files().map(base_name).collect()))
-        .or_else(|| named(&|task| vec![task.feature_id.clone()]))
+        .or_else(|| named(&|task| plan.files_of(&task.id).map(str::to_owned).collect()))
+        .or_else(|| named(&|task| plan.files_of(&task.id).map(base_name).collect()))
+        .or_else(|| {
+            named(&|task| plan.features_of(&task.id).into_iter().map(str::to_owned).collect())
+        })
         .or_else(|| planned().next_back())
 }
 

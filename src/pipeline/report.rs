@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 
 use super::Pipeline;
 use crate::artifact::{
-    BY_HAND, Feature, FeatureStatus, Feedback, Requirement, Store, Task, TaskStatus,
+    BY_HAND, Feature, FeatureStatus, Feedback, Plan, Requirement, Store, Task, TaskStatus,
 };
 use crate::session::{Attempt, CommittedFiles, Kind, attempts, key};
 use crate::stage::Stage;
@@ -35,6 +35,8 @@ pub(super) struct Story {
     /// How far features were when the check had looked, by id.
     checked: BTreeMap<String, FeatureStatus>,
     tasks: Vec<Task>,
+    /// The features each of them works on, itself or in a sub-task.
+    works_on: BTreeMap<String, Vec<String>>,
     /// What the commits of tasks changed, outside `.cowork`.
     done: BTreeMap<String, Vec<String>>,
     /// What coding changed beside tasks.
@@ -57,7 +59,12 @@ impl Pipeline<'_> {
             tasks: store.plan()?.tasks,
             ..Story::default()
         };
-        story.tasks.retain(Task::is_top_level);
+        let plan = Plan { tasks: std::mem::take(&mut story.tasks), ..Plan::default() };
+        for task in plan.tasks.iter().filter(|task| task.is_top_level()) {
+            let features = plan.features_of(&task.id).into_iter().map(str::to_owned).collect();
+            story.works_on.insert(task.id.clone(), features);
+            story.tasks.push(task.clone());
+        }
         for entry in &self.session.history {
             if let (Kind::Task(_) | Kind::Stage(Stage::Coding), Some(parent)) =
                 (&entry.kind, entry.parents.first())
@@ -93,8 +100,9 @@ impl Pipeline<'_> {
 impl Story {
     fn keep_what_is_done(&mut self) {
         self.tasks.retain(|task| self.done.contains_key(&task.id));
-        let used: BTreeSet<&str> = self.tasks.iter().map(|task| task.feature_id.as_str()).collect();
-        self.features.retain(|feature| used.contains(feature.id.as_str()));
+        let on = |task| self.works_on(task).iter().cloned();
+        let used: BTreeSet<String> = self.tasks.iter().flat_map(on).collect();
+        self.features.retain(|feature| used.contains(&feature.id));
         let met: BTreeSet<&String> =
             self.features.iter().flat_map(|feature| &feature.requirement_ids).collect();
         self.requirements.retain(|requirement| met.contains(&requirement.id));
@@ -104,8 +112,12 @@ impl Story {
         self.features.iter().filter(move |f| f.requirement_ids.iter().any(|id| id == requirement))
     }
 
+    fn works_on(&self, task: &Task) -> &[String] {
+        self.works_on.get(&task.id).map_or(&[], Vec::as_slice)
+    }
+
     fn tasks_of<'a>(&'a self, feature: &'a str) -> impl Iterator<Item = &'a Task> {
-        self.tasks.iter().filter(move |task| task.feature_id == feature)
+        self.tasks.iter().filter(move |task| self.works_on(task).iter().any(|id| id == feature))
     }
 
     /// The sections, each under its heading, in their order.
@@ -171,8 +183,15 @@ impl Story {
         }
         let mut rows = Vec::new();
         for task in &self.tasks {
-            let feature = self.features.iter().find(|feature| feature.id == task.feature_id);
-            let requirements = feature.map(|f| f.requirement_ids.join(", ")).unwrap_or_default();
+            let features = self.features.iter().filter(|f| self.works_on(task).contains(&f.id));
+            let features: Vec<&Feature> = features.collect();
+            let requirements: BTreeSet<&str> = features
+                .iter()
+                .flat_map(|feature| feature.requirement_ids.iter().map(String::as_str))
+                .collect();
+            let requirements = requirements.into_iter().collect::<Vec<_>>().join(", ");
+            let names: Vec<String> =
+                features.iter().map(|f| cell(&format!("{} {}", f.id, f.name), TITLE)).collect();
             let files = match self.done.get(&task.id) {
                 Some(files) if !files.is_empty() => paths(files),
                 _ if task.status == TaskStatus::Completed => "(with others)".to_owned(),
@@ -180,7 +199,7 @@ impl Story {
             };
             rows.push([
                 cell(&requirements, REASON),
-                cell(&feature.map_or_else(String::new, |f| format!("{} {}", f.id, f.name)), TITLE),
+                names.join(", "),
                 cell(&format!("{} {}", task.id, task.title), TITLE),
                 files,
             ]);
@@ -213,9 +232,10 @@ impl Story {
         }
         for (t, task) in self.tasks.iter().enumerate() {
             let _ = writeln!(out, "  T{t}[\"{}\"]", label(&format!("{} {}", task.id, task.title)));
-            if let Some(f) = self.features.iter().position(|feature| feature.id == task.feature_id)
-            {
-                let _ = writeln!(edges, "  F{f} --> T{t}");
+            for (f, feature) in self.features.iter().enumerate() {
+                if self.works_on(task).contains(&feature.id) {
+                    let _ = writeln!(edges, "  F{f} --> T{t}");
+                }
             }
             let Some(done) = self.done.get(&task.id) else { continue };
             for file in done.iter().take(FILES) {
@@ -418,7 +438,9 @@ mod tests {
             ..Task::default()
         };
         let files = vec![title.to_owned(), "b.rs".into()];
+        let works_on = ["TASK-001", "TASK-002"].map(|id| (id.into(), vec!["FEAT-001".into()]));
         Story {
+            works_on: works_on.into(),
             requirements: vec![requirement],
             features: vec![feature],
             tasks: vec![task("TASK-001"), task("TASK-002")],

@@ -13,6 +13,7 @@
 //! After the documents, because it grows with each task: *what the session has written so far*,
 //! from the tip; and the project's commands, which may appear with the code.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -20,9 +21,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Pipeline;
 use super::context::section;
-use crate::artifact::Task;
+use super::prompts::{Prompt, Variables};
+use crate::artifact::{Store, Task};
 use crate::codebase::{self, File, Map};
 use crate::git::{Git, Oid, TreeFile};
+use crate::stage::Stage;
 
 /// Bytes of the tree.
 const TREE: usize = 2_500;
@@ -123,21 +126,38 @@ impl Pipeline<'_> {
         out
     }
 
-    /// How the project's language is written: the template's, or else those of its files.
-    pub(super) fn guidance(&self) -> anyhow::Result<String> {
+    /// How the project's language is written, for a stage: the template's, or else those of its files
+    /// and of the files the plan is to create, or else those the design names. Only what earlier
+    /// stages have left counts, so that author and critic read the same.
+    pub(super) fn guidance(&self, stage: Stage) -> anyhow::Result<String> {
         let template = self.env.config.project.template.as_str();
-        let languages = if template.is_empty() {
-            let files = self.env.git.ls_files()?;
-            codebase::languages(files.iter().map(String::as_str))
-        } else {
-            vec![template]
-        };
+        let languages = if template.is_empty() { self.languages(stage)? } else { vec![template] };
         let mut guidance = Vec::new();
         for language in languages.into_iter().take(2) {
             let text = self.env.prompts.guidance(language)?;
             guidance.extend(Some(text.trim().to_owned()).filter(|text| !text.is_empty()));
         }
+        if !guidance.is_empty() {
+            let yields = self.env.prompts.render(Prompt::Guidance, &Variables::default())?;
+            guidance.insert(0, yields.trim().to_owned());
+        }
         Ok(guidance.join("\n\n"))
+    }
+
+    fn languages(&self, stage: Stage) -> anyhow::Result<Vec<&'static str>> {
+        let files = self.files();
+        let store = Store::new(&files);
+        let mut paths: BTreeSet<String> = self.env.git.ls_files()?.into_iter().collect();
+        if stage > Stage::Plan {
+            let plan = store.plan()?;
+            paths.extend(plan.tasks.iter().flat_map(Task::files).map(str::to_owned));
+        }
+        let languages = codebase::languages(paths.iter().map(String::as_str));
+        if stage <= Stage::Design || !languages.is_empty() {
+            return Ok(languages);
+        }
+        let technologies = store.design()?.components.into_iter().map(|c| c.technology);
+        Ok(codebase::languages_named(&technologies.collect::<Vec<_>>().join("\n")))
     }
 }
 

@@ -90,8 +90,7 @@ impl Pipeline<'_> {
                 self.answered(spec, progress, &[text])
             }
             Decision::GoBack(stage) => {
-                let reason = format!("a person went back from {}", spec.stage);
-                let wish = crate::tool::GoBack { stage, reason };
+                let wish = crate::tool::GoBack { stage, reason: String::new() };
                 Ok(Turned::Ends(StageEnd::GoBack(wish, Origin::Human)))
             }
             Decision::Abort => {
@@ -261,7 +260,7 @@ impl Pipeline<'_> {
         let (stage, number) = (spec.stage, progress.iteration);
         // The person may have been elsewhere while the gate stood open.
         recorder.expect_tip(&tip)?;
-        recorder.keep_attempt(&tip, &format!("{stage} aborted"), Verdict::Aborted)?;
+        self.keep_aborted(stage)?;
         recorder.end_draft(&tip, stage)?;
         recorder.put_back(&tip)?;
         self.under_way.replace(None);

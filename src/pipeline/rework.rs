@@ -62,7 +62,11 @@ impl Pipeline<'_> {
     /// about it.
     fn reworks(&self) -> anyhow::Result<u32> {
         let feedback = self.feedback_so_far()?;
-        let human = |entry: &&Feedback| entry.stage == Stage::Coding && entry.from == Origin::Human;
+        let human = |entry: &&Feedback| {
+            entry.stage == Stage::Coding
+                && entry.from == Origin::Human
+                && !entry.is_of_dropped_draft()
+        };
         let spoken = feedback.iter().filter(human).map(|entry| entry.iteration).max();
         let coding =
             self.session.history.iter().filter(|entry| entry.kind == Kind::Stage(Stage::Coding));

@@ -82,6 +82,7 @@ impl Pipeline<'_> {
             }
             return Ok(StageEnd::Waiting(reason));
         };
+        self.tell_why_again(spec.stage, progress.offset)?;
         progress.evidence = evidence;
         if spec.runs_checks && spec.stage == Stage::Coding {
             self.tell_change_so_far()?;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::delta::{self, Change};
 use super::evidence::Evidence;
+use super::prompts::TaskItem;
 use crate::artifact::{Artifact, FeatureStatus, Store, Task, TaskStatus};
 use crate::stage::Stage;
 
@@ -106,16 +107,18 @@ pub fn body(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
 }
 
 /// What a task's commit says: what was to be done, when it is done, and the actor's own words.
-pub fn task_body(task: &Task, feature: &str, said: &str) -> String {
+pub fn task_body(task: &TaskItem, said: &str) -> String {
     let mut out = format!("{}\n", task.description.trim());
-    if !feature.trim().is_empty() {
-        let _ = writeln!(out, "\nPart of {}.", feature.trim());
+    if !task.feature.trim().is_empty() {
+        let _ = writeln!(out, "\nPart of {}.", task.feature.trim());
     }
-    if !task.acceptance_criteria.is_empty() {
+    let parts = task.parts.iter().map(|part| &part.criteria);
+    let mut criteria = std::iter::once(&task.criteria).chain(parts).flatten().peekable();
+    if criteria.peek().is_some() {
         out.push_str("\nDone when:\n");
-        for criterion in &task.acceptance_criteria {
-            let _ = writeln!(out, "- {}", criterion.trim());
-        }
+    }
+    for criterion in criteria {
+        let _ = writeln!(out, "- {}", criterion.trim());
     }
     let said: String = said.trim().chars().take(MOST_SAID).collect();
     if !said.is_empty() {
@@ -152,15 +155,18 @@ mod tests {
 
     #[test]
     fn a_tasks_commit_says_what_and_when() {
-        let task = Task {
+        let part = TaskItem { criteria: vec!["it is locked".into()], ..TaskItem::default() };
+        let task = TaskItem {
             description: "Keep todos in a file.".into(),
-            acceptance_criteria: vec!["the file exists".into()],
-            ..Task::default()
+            feature: "FEAT-001 Adding".into(),
+            criteria: vec!["the file exists".into()],
+            parts: vec![part],
+            ..TaskItem::default()
         };
         assert_eq!(
-            task_body(&task, "FEAT-001 Adding", "It is kept now.\n"),
-            "Keep todos in a file.\n\nPart of FEAT-001 Adding.\n\nDone when:\n- the file exists\n\nIt is kept now."
+            task_body(&task, "It is kept now.\n"),
+            "Keep todos in a file.\n\nPart of FEAT-001 Adding.\n\nDone when:\n- the file exists\n- it is locked\n\nIt is kept now."
         );
-        assert_eq!(task_body(&Task::default(), " ", ""), "");
+        assert_eq!(task_body(&TaskItem::default(), ""), "");
     }
 }

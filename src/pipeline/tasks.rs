@@ -41,6 +41,7 @@ impl Pipeline<'_> {
             self.announce(spec, progress, Some(label))?;
             let mut variables = self.variables(spec, progress)?;
             variables.task = self.task_item(&task)?;
+            variables.failing_now = self.failing_now()?;
             let part = Part {
                 spec,
                 role: Role::Actor,
@@ -97,7 +98,7 @@ impl Pipeline<'_> {
         }
         self.settle(spec, progress, Some(task))?;
         let left = self.left_to_others(task)?;
-        let mut body = summary::task_body(task, &self.task_item(task)?.feature, said);
+        let mut body = summary::task_body(&self.task_item(task)?, said);
         if self.uncommitted_code()?.iter().all(|path| left.contains_key(path)) {
             body = format!("{body}\n\n{}", self.held_elsewhere(task)?);
         }
@@ -105,16 +106,18 @@ impl Pipeline<'_> {
             id: task.id.clone(),
             title: task.title.clone(),
             body,
-            feature: task.feature_id.clone(),
+            features: self.features_of(task)?,
             credit,
             checks: String::new(),
             evidence: Vec::new(),
             left: left.keys().cloned().collect(),
         };
+        let mut fails = false;
         if left.is_empty() {
             let evidence = self.evidence(progress.evidence.take(), &progress.checked).await?;
             record.checks = evidence::trailer(evidence.as_ref());
             record.evidence = evidence.as_ref().map(Evidence::digests).unwrap_or_default();
+            fails = evidence.as_ref().is_some_and(Evidence::fails);
             progress.evidence = evidence;
         } else {
             record.checks = self.not_run_on_a_part(&left);
@@ -129,6 +132,7 @@ impl Pipeline<'_> {
                     commit: commit.to_string(),
                     subject,
                     checks: record.checks.clone(),
+                    fails,
                 });
                 // What this task has added and nobody may fetch is missing for all after it.
                 self.require_dependencies().await?;
@@ -140,6 +144,12 @@ impl Pipeline<'_> {
                 Ok(TaskEnd::Refused)
             }
         }
+    }
+
+    fn features_of(&self, task: &Task) -> anyhow::Result<Vec<String>> {
+        let files = self.files();
+        let plan = Store::new(&files).plan()?;
+        Ok(plan.features_of(&task.id).into_iter().map(str::to_owned).collect())
     }
 
     /// What is said of checks where files of other tasks lie beside those of the commit: what runs in

@@ -317,7 +317,7 @@ impl Recorder<'_> {
     pub fn task(&self, tip: &Oid, task: &TaskRecord) -> anyhow::Result<Recorded> {
         let mut trailers = self.base_trailers();
         trailers.push(key::TASK, &task.id);
-        trailers.push(key::FEATURE, &task.feature);
+        task.features.iter().for_each(|feature| trailers.push(key::FEATURE, feature));
         task.credit.push(&mut trailers, self.project.attribution);
         trailers.push(key::CHECKS, &task.checks);
         task.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
@@ -417,8 +417,8 @@ pub struct TaskRecord {
     pub title: String,
     /// A few lines.
     pub body: String,
-    /// Feature id.
-    pub feature: String,
+    /// Ids of the features it and its sub-tasks work on, its own first.
+    pub features: Vec<String>,
     /// Who generated it.
     pub credit: Credit,
     /// What the program ran on that tree.

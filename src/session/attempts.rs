@@ -1,11 +1,51 @@
 //! Attempts: the tips a session left behind, as their refs tell them.
 
+use std::str::FromStr as _;
+
 use super::message::{Trailers, key};
 use super::{SessionName, Verdict};
+use crate::artifact::Origin;
 use crate::git::{Git, Oid, RefInfo};
+use crate::stage::Stage;
 
 /// What all attempts of all sessions begin with.
 const ROOT: &str = "refs/cowork/attempts/";
+
+/// How a draft was dropped: a stage is done again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Back {
+    /// The stage that is done again.
+    pub to: Stage,
+    /// The commit it begins on.
+    pub target: Oid,
+    /// The stage that was worked on.
+    pub from: Stage,
+    /// Who wanted it; `None` where no draft was dropped, or the person aborted it and is told so.
+    pub by: Option<Origin>,
+    /// The reason they gave, on one line; possibly empty.
+    pub reason: String,
+}
+
+impl Back {
+    /// Notes it with an attempt.
+    pub fn push(&self, trailers: &mut Trailers) {
+        let Self { to, target, from, by, reason } = self;
+        let by = by.map_or("", Origin::name);
+        trailers.push(key::BACK, format!("{to} {target} {from} {by}"));
+        trailers.push(key::REASON, reason);
+    }
+
+    fn parse(trailers: &Trailers) -> Option<Self> {
+        let mut words = trailers.get(key::BACK)?.split(' ');
+        Some(Self {
+            to: Stage::from_str(words.next()?).ok()?,
+            target: words.next()?.parse().ok()?,
+            from: Stage::from_str(words.next()?).ok()?,
+            by: words.next().and_then(Origin::named),
+            reason: trailers.get(key::REASON).unwrap_or_default().to_owned(),
+        })
+    }
+}
 
 /// A tip that was left behind.
 #[derive(Clone, Debug)]
@@ -20,6 +60,8 @@ pub struct Attempt {
     pub tip: Oid,
     /// Why it was left behind.
     pub reason: String,
+    /// How a draft was dropped with it.
+    pub back: Option<Back>,
     /// [`Verdict::Passed`] for a copy that was made although nothing was left behind,
     /// [`Verdict::Auto`] when no person wanted it.
     pub verdict: Option<Verdict>,
@@ -65,6 +107,7 @@ fn attempt(git: &Git, info: RefInfo) -> anyhow::Result<Option<Attempt>> {
         tip: parent.unwrap_or_else(|| info.oid.clone()),
         commit: info.oid,
         reason: info.subject.strip_prefix(&prefix).unwrap_or(&info.subject).to_owned(),
+        back: Back::parse(&trailers).filter(|_| child),
         // Of a tip itself it would be the answer to its review.
         verdict: trailers.get(key::REVIEW).filter(|_| child).and_then(Verdict::parse),
         time: info.committer_time,

@@ -71,6 +71,11 @@ pub mod key {
     pub const FROM: &str = "Cowork-From";
     /// Beside it: the highest ids that session had used until then: `REQ-004 FEAT-002`.
     pub const IDS: &str = "Cowork-Ids";
+    /// On an attempt only, where a draft was dropped by going back: the stage that is done again, the
+    /// commit it begins on, the stage it was gone back from, and who wanted it: `design 1a2b… plan human`.
+    pub const BACK: &str = "Cowork-Back";
+    /// Beside it: the reason, as it was given.
+    pub const REASON: &str = "Cowork-Reason";
     /// On a kept draft only: the commit the critic read last.
     pub const READ: &str = "Cowork-Read";
 }

@@ -20,7 +20,7 @@ mod status;
 mod taken_in;
 mod untold;
 
-pub use attempts::{Attempt, attempts};
+pub use attempts::{Attempt, Back, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 pub use family::{
     Ground, changeable, changes_within, delivered_here, ground, merged_into, own_tasks,

@@ -215,20 +215,23 @@ fn update_task_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
     let workspace = context.workspace;
     let in_a_change =
         context.store.session()?.is_some_and(|session| session.kind == SessionKind::Patch);
-    for task in plan.tasks.iter_mut().filter(|task| task.id == id) {
+    if status == TaskStatus::Completed {
+        can_be_completed(&plan, &id, &|path| workspace.has(path))?;
+    }
+    let below = format!("{id}.");
+    for task in &mut plan.tasks {
+        // What is completed is completed with all its parts.
+        if task.id.starts_with(&below) && status == TaskStatus::Completed {
+            task.status = status;
+        }
+        if task.id != id {
+            continue;
+        }
         let reopens = task.status == TaskStatus::Completed && status != TaskStatus::Completed;
         anyhow::ensure!(
             !(in_a_change && context.task.is_none() && reopens),
             "{id} was done before and stays completed; say at the end what is wrong with it"
         );
-        if status == TaskStatus::Completed {
-            let missing = missing_files(task, &|path| workspace.has(path));
-            anyhow::ensure!(
-                missing.is_empty(),
-                "{id} is not complete: {} must exist first (write_file)",
-                missing.join(", ")
-            );
-        }
         task.status = status;
     }
     let mut features = context.store.features()?;
@@ -251,9 +254,21 @@ fn update_task_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
     Ok(Answer::ok(text))
 }
 
-/// The files a task promised that are not there.
-fn missing_files(task: &Task, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
-    task.creates().filter(|path| !exists(path)).map(str::to_owned).collect()
+/// A task is completed when none of its parts is blocked, and the files they all promised are there.
+fn can_be_completed(plan: &Plan, id: &str, exists: &dyn Fn(&str) -> bool) -> anyhow::Result<()> {
+    let parts: Vec<&Task> = plan.with_sub_tasks(id).collect();
+    let blocked = |task: &&&Task| task.id != id && task.status == TaskStatus::Blocked;
+    if let Some(blocked) = parts.iter().find(blocked) {
+        anyhow::bail!("{id} is not complete: its sub-task {} is blocked", blocked.id);
+    }
+    let missing: Vec<&str> =
+        parts.iter().flat_map(|task| task.creates()).filter(|path| !exists(path)).collect();
+    anyhow::ensure!(
+        missing.is_empty(),
+        "{id} is not complete: {} must exist first (write_file)",
+        missing.join(", ")
+    );
+    Ok(())
 }
 
 fn resolve_all(context: &Context<'_>, fields: &mut Map<String, Value>) -> anyhow::Result<()> {
@@ -355,10 +370,6 @@ mod tests {
 
     #[test]
     fn a_task_is_completed_when_its_files_exist() {
-        let task =
-            Task { files_to_create: vec!["a".into(), " ".into(), "b".into()], ..Task::default() };
-        assert_eq!(missing_files(&task, &|path| path == "a"), ["b"]);
-
         let bench = Bench::new(Stage::Coding);
         bench.touch("there.rs");
         bench.files.edit(Artifact::ImplementationPlan, |v| {

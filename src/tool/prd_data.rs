@@ -212,10 +212,9 @@ fn update_feature_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::R
     if status == FeatureStatus::Implemented {
         let plan = context.store.plan()?;
         let coded = (context.coded)(&plan);
-        let open = plan.tasks.iter().filter(|task| {
-            let done = task.status == TaskStatus::Completed && coded.contains(&task.id);
-            task.is_top_level() && task.feature_id == id && !done
-        });
+        let open = plan
+            .tasks_of(&id)
+            .filter(|task| task.status != TaskStatus::Completed || !coded.contains(&task.id));
         let open: Vec<_> = open.map(|task| task.id.as_str()).collect();
         anyhow::ensure!(
             open.is_empty(),

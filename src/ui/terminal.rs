@@ -205,8 +205,18 @@ impl Terminal {
     }
 
     fn completed(&self, screen: &mut Screen, color: &str, what: &str, facts: &[String]) {
-        let text = format!("✓ {} · {}", one_line(what, LINE), facts.join(" · "));
-        let text = self.wrapped(&text, 2).replacen('✓', &self.paint(color, "✓"), 1);
+        self.ended(screen, ("✓", color), what, facts);
+    }
+
+    fn ended(
+        &self,
+        screen: &mut Screen,
+        (mark, color): (&str, &str),
+        what: &str,
+        facts: &[String],
+    ) {
+        let text = format!("{mark} {} · {}", one_line(what, LINE), facts.join(" · "));
+        let text = self.wrapped(&text, 2).replacen(mark, &self.paint(color, mark), 1);
         self.line(screen, Verbosity::Quiet, &text);
     }
 

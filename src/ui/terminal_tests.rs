@@ -73,6 +73,7 @@ fn told(look: Look) -> String {
             commit: "0123456789".into(),
             subject: "coding: TASK-003 list todos".into(),
             checks: "none".into(),
+            fails: false,
         },
         Event::StageCompleted {
             stage,
@@ -189,13 +190,23 @@ fn a_reader_that_went_away_is_remembered() {
 }
 
 #[test]
-fn a_task_whose_tests_fail_has_no_green_mark() {
-    for (checks, wanted) in [
-        ("", "\x1b[32m✓\x1b[0m TASK-001 add · 0123456\n"),
-        ("passed (cargo test)", "\x1b[32m✓\x1b[0m TASK-001 add · 0123456 · passed (cargo test)\n"),
+fn a_task_whose_tests_fail_is_red() {
+    for (checks, fails, wanted) in [
+        ("", false, "\x1b[32m✓\x1b[0m TASK-001 add · 0123456\n"),
+        (
+            "passed (cargo test)",
+            false,
+            "\x1b[32m✓\x1b[0m TASK-001 add · 0123456 · passed (cargo test)\n",
+        ),
         (
             "failed (cargo test, exit 1)",
-            "\x1b[33m✓\x1b[0m TASK-001 add · 0123456 · \x1b[33mfailed (cargo test, exit 1)\x1b[0m\n",
+            true,
+            "\x1b[31m✗\x1b[0m TASK-001 add · 0123456 · \x1b[31mfailed (cargo test, exit 1)\x1b[0m\n",
+        ),
+        (
+            "failed (cargo test, exit 1, as before)",
+            false,
+            "\x1b[33m✓\x1b[0m TASK-001 add · 0123456 · \x1b[33mfailed (cargo test, exit 1, as before)\x1b[0m\n",
         ),
     ] {
         let out = Captured::default();
@@ -204,6 +215,7 @@ fn a_task_whose_tests_fail_has_no_green_mark() {
             commit: "0123456789".into(),
             subject: "TASK-001 add".into(),
             checks: checks.into(),
+            fails,
         });
         assert_eq!(out.text(), wanted);
     }

@@ -20,6 +20,8 @@
 
 mod back;
 mod broken;
+#[cfg(unix)]
+mod briefs;
 mod budget;
 mod by_hand;
 mod changes;

@@ -79,7 +79,8 @@ pub(super) fn tasks_changed_something(
         let done = |task: &&Task| task.is_top_level() && task.status == TaskStatus::Completed;
         let own = |task: &&Task| added.is_none_or(|known| !known.has(&task.id));
         for task in plan.tasks.iter().filter(done).filter(own) {
-            if code.stands_behind(plan, task) || !task.creates().all(exists) {
+            let promised = plan.with_sub_tasks(&task.id).flat_map(Task::creates);
+            if code.stands_behind(plan, task) || !promised.into_iter().all(exists) {
                 continue;
             }
             let files: Vec<&str> = plan.files_of(&task.id).collect();

@@ -3,7 +3,7 @@
 
 use super::{Baseline, Finding, Report};
 use crate::artifact::check::task_order;
-use crate::artifact::{Plan, Store, Task};
+use crate::artifact::{Plan, Store, Task, TaskStatus};
 
 /// Checks the files a plan in the making names; `known` says whether a path is in the repository. In a
 /// change request (`added`) the tasks of its parent are done. It is not asked again of a plan that
@@ -79,11 +79,17 @@ fn to_change_exist(
     }
 }
 
-/// The files the tasks are to create. In a patch session only its own tasks count, since a change
-/// may remove files.
+/// The files that completed tasks were to create, each with the task or sub-task that names it. A
+/// sub-task is completed with its top-level task, whatever its own status is. In a patch session only
+/// its own tasks count, since a change may remove files.
 pub(super) fn promised<'a>(plan: &'a Plan, added: Option<&Baseline>) -> Vec<(&'a Task, &'a str)> {
-    let tasks = plan.tasks.iter().filter(|task| added.is_none_or(|known| !known.has(&task.id)));
-    tasks.flat_map(|task| task.creates().map(move |file| (task, file))).collect()
+    let done = plan
+        .tasks
+        .iter()
+        .filter(|task| task.is_top_level() && task.status == TaskStatus::Completed);
+    let tasks = done.flat_map(|task| plan.with_sub_tasks(&task.id));
+    let own = tasks.filter(|task| added.is_none_or(|known| !known.has(&task.id)));
+    own.flat_map(|task| task.creates().map(move |file| (task, file))).collect()
 }
 
 pub(super) fn missing_file(task: &Task, path: &str) -> Finding {

@@ -62,7 +62,7 @@ pub fn coding(
     });
     report.rule("completed tasks left the files they promised", |report| {
         for (task, path) in promised(&plan, added) {
-            if task.status == TaskStatus::Completed && !exists(path) {
+            if !exists(path) {
                 report.find(missing_file(task, path));
             }
         }
@@ -215,8 +215,9 @@ pub fn has_code<'a>(
     move |task| added.is_some_and(|known| known.has(&task.id)) || code.stands_behind(plan, task)
 }
 
-/// Sets each feature's status from its tasks: implemented when all are completed and there is code
-/// behind each (`has_code`), in progress when one is begun or done, else planned. Verified and delivered stay, as do features without tasks.
+/// Sets each feature's status from the top-level tasks that work on it, themselves or in a sub-task:
+/// implemented when all are completed and there is code behind each (`has_code`), in progress when
+/// one is begun or done, else planned. Verified and delivered stay, as do features without tasks.
 /// Returns the changes, such as `FEAT-001 is implemented`.
 pub fn derive_feature_status(
     features: &mut FeatureList,
@@ -225,12 +226,10 @@ pub fn derive_feature_status(
 ) -> Vec<String> {
     let mut changes = Vec::new();
     for feature in &mut features.features {
-        let mut tasks =
-            plan.tasks.iter().filter(|t| t.is_top_level() && t.feature_id == feature.id).peekable();
-        if feature.status >= FeatureStatus::Verified || tasks.peek().is_none() {
+        let tasks: Vec<&Task> = plan.tasks_of(&feature.id).collect();
+        if feature.status >= FeatureStatus::Verified || tasks.is_empty() {
             continue;
         }
-        let tasks: Vec<&Task> = tasks.collect();
         let begun = |t: &&Task| matches!(t.status, TaskStatus::InProgress | TaskStatus::Completed);
         let done = |t: &&Task| t.status == TaskStatus::Completed && has_code(t);
         let (derived, name) = if tasks.iter().all(done) {

@@ -185,11 +185,6 @@ impl Pipeline<'_> {
         self.commands_to_run().into_iter().map(|(_, command)| command).collect()
     }
 
-    /// What failed before the session's first change, in words; empty when nothing did.
-    pub(in crate::pipeline) fn failed_before(&self) -> String {
-        self.before().map(|before| failing_before(&before.runs)).unwrap_or_default()
-    }
-
     /// The note, if there is one that this version understands: without it every failure is new.
     pub(super) fn before(&self) -> Option<Before> {
         let note: Option<Before> = self.env.state.note(BEFORE).ok().flatten();

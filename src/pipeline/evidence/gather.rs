@@ -30,12 +30,13 @@ impl Pipeline<'_> {
             return Ok(None);
         }
         let tree = self.recorder().tree(&self.session.tip)?;
+        let before = self.before().map(|before| before.runs).unwrap_or_default();
         if let Some(known) = known
             && self.same_code(&known.tree, &tree)?
         {
-            return Ok(Some(known));
+            // The code before the session may have been looked at again since.
+            return Ok(Some(Evidence { before, ..known }));
         }
-        let before = self.before().map(|before| before.runs).unwrap_or_default();
         let runs = self.run_all(&commands, &tree, seen).await?;
         Ok((!runs.is_empty()).then_some(Evidence { tree, runs, before }))
     }

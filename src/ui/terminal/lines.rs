@@ -97,16 +97,21 @@ impl Sink for Terminal {
                 }
                 self.completed(screen, GREEN, &subject, &facts);
             }
-            Event::TaskCompleted { task: _, commit, subject, checks } => {
+            Event::TaskCompleted { task: _, commit, subject, checks, fails } => {
                 let mut facts = vec![short(&commit).to_owned()];
-                let failed = checks.starts_with("failed");
-                if failed {
-                    facts.push(self.paint(YELLOW, &one_line(&checks, LINE)));
-                } else if !matches!(checks.as_str(), "" | "none") {
-                    facts.push(one_line(&checks, LINE));
+                let (mark, color) = match (fails, checks.starts_with("failed")) {
+                    (true, _) => ("✗", RED),
+                    // As before the session.
+                    (false, true) => ("✓", YELLOW),
+                    (false, false) => ("✓", GREEN),
+                };
+                let checks = one_line(&checks, LINE);
+                match (color, checks.as_str()) {
+                    (_, "" | "none") => {}
+                    (GREEN, _) => facts.push(checks),
+                    _ => facts.push(self.paint(color, &checks)),
                 }
-                let color = if failed { YELLOW } else { GREEN };
-                self.completed(screen, color, &subject, &facts);
+                self.ended(screen, (mark, color), &subject, &facts);
             }
             Event::SessionCompleted { commit, usage } => {
                 screen.stage = None;

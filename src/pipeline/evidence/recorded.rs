@@ -1,0 +1,175 @@
+//! What the program ran earlier in the session, as its commits tell it: a run that was killed, and a
+//! clone, know the same.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::super::Pipeline;
+use super::run::tail;
+use super::{Outcome, Run, failing, failing_before, list};
+use crate::session::{Entry, Kind, key};
+
+/// Bytes of output that are told of what an earlier task broke.
+const TOLD: usize = 1_500;
+
+/// How one command ended on the tree of one commit.
+struct Recorded<'a> {
+    entry: &'a Entry,
+    /// `exit 1`
+    ending: &'a str,
+    /// The blob of its output, abbreviated.
+    log: Option<&'a str>,
+    /// It failed in a way it did not before the session.
+    is_new: bool,
+}
+
+impl<'a> Recorded<'a> {
+    /// From the trailers of a commit; `None` where the command was not run on it.
+    fn of(entry: &'a Entry, command: &str) -> Option<Self> {
+        let named = format!("{command}: ");
+        let run = entry.trailers.all(key::EVIDENCE).find_map(|run| run.strip_prefix(&named))?;
+        let (run, _tree) = run.rsplit_once(", tree ")?;
+        let (ending, log) = match run.rsplit_once(", log ") {
+            Some((ending, log)) => (ending, Some(log)),
+            None => (run, None),
+        };
+        if ending.starts_with("not run") {
+            return None;
+        }
+        let checks = entry.trailers.get(key::CHECKS).unwrap_or_default();
+        let is_new = checks.contains(&format!("failed ({command}, {ending})"));
+        Some(Self { entry, ending, log, is_new })
+    }
+
+    fn passed(&self) -> bool {
+        self.ending == "exit 0"
+    }
+
+    /// Whose commit it is: `TASK-002 Add a todo`.
+    fn whose(&self) -> String {
+        let Entry { kind, subject, .. } = self.entry;
+        match kind {
+            Kind::Task(id) => subject.find(id.as_str()).map_or(id.as_str(), |at| &subject[at..]),
+            Kind::Stage(stage) => stage.name(),
+            _ => subject,
+        }
+        .to_owned()
+    }
+}
+
+impl Pipeline<'_> {
+    /// The runs of a command on the session's commits, the newest first.
+    fn recorded<'a>(&'a self, command: &str) -> impl Iterator<Item = Recorded<'a>> {
+        // As a trailer holds it.
+        let command = command.split_whitespace().collect::<Vec<_>>().join(" ");
+        let entries = self.session.history.iter().rev();
+        entries.filter_map(move |entry| Recorded::of(entry, &command))
+    }
+
+    /// What a run printed; empty where its log is not here, as in a clone without the notes.
+    fn output(&self, run: &Recorded<'_>) -> anyhow::Result<String> {
+        let Some(log) = run.log else { return Ok(String::new()) };
+        let Some(blob) = self.env.git.object(log)? else { return Ok(String::new()) };
+        let bytes = self.env.git.blobs(&[blob])?.pop().flatten().unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        // As `keep_log` writes it: command and tree, what it printed, how it ended.
+        let said = text.split_once("\n\n").map_or("", |(_, said)| said);
+        Ok(said.rsplit_once("\n\n").map_or("", |(said, _)| said).to_owned())
+    }
+
+    /// What earlier tasks of the session have broken and no later run has seen pass, for whoever
+    /// writes the next one: which command, whose commit it fails since, which tests, its last lines.
+    pub(in crate::pipeline) fn failing_now(&self) -> anyhow::Result<String> {
+        let mut out = String::new();
+        let before = self.before().map(|before| before.runs).unwrap_or_default();
+        for (which, command) in self.commands_to_run() {
+            let mut runs = self.recorded(&command).take_while(|run| run.is_new);
+            let Some(newest) = runs.next() else { continue };
+            let _ = write!(out, "- `{command}`: {}", newest.ending);
+            match runs.last() {
+                Some(first) => {
+                    let (first, newest) = (first.whose(), newest.whose());
+                    let _ = write!(out, " since {first}; last run after {newest}");
+                }
+                None => out += &format!(" since {}", newest.whose()),
+            }
+            let said = self.output(&newest)?;
+            let mut names = failing::names(&said);
+            let known = before.iter().find(|run| (run.which, &run.command) == (which, &command));
+            names.retain(|name| known.is_none_or(|run| !run.failing.contains(name)));
+            out += &list(". Failing tests: ", &names.into_iter().collect::<Vec<_>>());
+            if !self.same_code(&newest.entry.commit, &self.session.tip)? {
+                out += ". The code has changed since";
+            }
+            let said = failing::plain(&said);
+            match tail(said.trim(), TOLD) {
+                "" => out += "\n",
+                said => out += &format!("\n\n```text\n{said}\n```\n"),
+            }
+        }
+        Ok(out.trim_end().to_owned())
+    }
+
+    /// What failed before the session's first change and may still do so, in words; empty when
+    /// nothing does. A command that is no longer the project's, and what passed on a commit of the
+    /// session since, is not told.
+    pub(in crate::pipeline) fn failed_before(&self) -> anyhow::Result<String> {
+        let Some(before) = self.before() else { return Ok(String::new()) };
+        let commands = self.commands_to_run();
+        let mut still = Vec::new();
+        for run in before.runs {
+            let known = |(which, command)| (which, command) == (run.which, run.command.clone());
+            if commands.iter().cloned().any(known) {
+                still.extend(self.still_failing(run)?);
+            }
+        }
+        Ok(failing_before(&still))
+    }
+
+    /// A run before the session's first change with what has not passed since.
+    fn still_failing(&self, mut run: Run) -> anyhow::Result<Option<Run>> {
+        let Some(newest) = self.recorded(&run.command).next() else { return Ok(Some(run)) };
+        let was_run = !matches!(run.outcome_before(), Outcome::NotRun(_));
+        if newest.passed() || !was_run {
+            return Ok(None);
+        }
+        let names: BTreeSet<String> = failing::names(&self.output(&newest)?);
+        if names.is_empty() || run.failing.is_empty() {
+            return Ok(Some(run));
+        }
+        run.failing.retain(|name| names.contains(name));
+        Ok((!run.failing.is_empty()).then_some(run))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Trailers;
+
+    fn entry(evidence: &str, checks: &str) -> Entry {
+        let mut trailers = Trailers::default();
+        trailers.push(key::CHECKS, checks);
+        trailers.push(key::EVIDENCE, evidence);
+        let commit = "abcdef7890123456789012345678901234567890".parse().unwrap();
+        let kind = Kind::Task("TASK-002".into());
+        let subject = "coding: TASK-002 Add a todo".to_owned();
+        let (parents, author, body) = (Vec::new(), String::new(), String::new());
+        Entry { commit, parents, author, time: 0, subject, body, kind, trailers }
+    }
+
+    #[test]
+    fn how_a_command_ended_is_read_from_a_commit() {
+        let failed = entry("a, b: exit 2, log 12ab, tree 34cd", "failed (a, b, exit 2)");
+        let run = Recorded::of(&failed, "a, b").unwrap();
+        assert_eq!((run.ending, run.log, run.is_new), ("exit 2", Some("12ab"), true));
+        assert_eq!(run.whose(), "TASK-002 Add a todo");
+        assert!(!run.passed() && Recorded::of(&failed, "b").is_none());
+        let before = entry("t: exit 1, log 12ab, tree 34cd", "failed (t, exit 1, as before)");
+        assert!(!Recorded::of(&before, "t").unwrap().is_new);
+        let passed = entry("t: exit 0, tree 34cd", "passed (t)");
+        assert!(Recorded::of(&passed, "t").unwrap().passed());
+        let not_run = entry("t: not run (not installed), tree 34cd", "not run (not installed)");
+        assert!(Recorded::of(&not_run, "t").is_none());
+    }
+}
