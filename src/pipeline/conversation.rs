@@ -41,6 +41,8 @@ pub(super) struct Part<'a> {
     pub tools: Vec<&'static str>,
     pub iteration: u32,
     pub task: Option<&'a Task>,
+    /// A second reading: what comes first, in the place of the repository and the documents.
+    pub opening: Option<String>,
     /// Sections between the approved artifacts and the brief.
     pub extra: String,
     pub variables: Variables,
@@ -90,21 +92,10 @@ impl Pipeline<'_> {
         let stage = part.spec.stage;
         let files = self.files();
         let store = Store::new(&files);
-        let mut prompt = self.repository()?;
-        let asked = &self.session.file.idea;
-        if self.session.is_patch() {
-            section(&mut prompt, "The change, as it was asked for", asked, ASKED);
-        } else if stage == Stage::Idea {
-            section(&mut prompt, "The idea, as it was given", asked, ASKED);
-        }
-        prompt += &artifacts(&store, &self.session.name, part.spec.context)?;
-        if stage != Stage::Triage {
-            // There is one in a change request only.
-            prompt += &artifacts(&store, &self.session.name, &[Artifact::ChangeRequest])?;
-        }
-        prompt += &self.code_so_far(part.task)?;
-        prompt += &self.written_before(part.task)?;
-        prompt += &self.own_commands();
+        let mut prompt = match &part.opening {
+            Some(opening) => opening.clone(),
+            None => self.background(part, &store)?,
+        };
         if afresh == 0 {
             prompt += &part.extra;
         } else {
@@ -162,6 +153,27 @@ impl Pipeline<'_> {
         run
     }
 
+    /// What every role is told before it gets its own part.
+    fn background(&self, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
+        let stage = part.spec.stage;
+        let mut out = self.repository()?;
+        let asked = &self.session.file.idea;
+        if self.session.is_patch() {
+            section(&mut out, "The change, as it was asked for", asked, ASKED);
+        } else if stage == Stage::Idea {
+            section(&mut out, "The idea, as it was given", asked, ASKED);
+        }
+        out += &artifacts(store, &self.session.name, part.spec.context)?;
+        if stage != Stage::Triage {
+            // There is one in a change request only.
+            out += &artifacts(store, &self.session.name, &[Artifact::ChangeRequest])?;
+        }
+        out += &self.code_so_far(part.task)?;
+        out += &self.written_before(part.task)?;
+        out += &self.own_commands();
+        Ok(out)
+    }
+
     /// What a conversation that grew too long has left: the draft's documents, and which files
     /// were written. A reader has left nothing and gets again what it got.
     fn left_so_far(&self, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
@@ -201,12 +213,18 @@ impl Pipeline<'_> {
         let range = |[low, high]: [u32; 2]| format!("{low} to {high}");
         let limits = &config.limits;
         let commands = (self.env.commands)();
-        let mut open: Vec<FeedbackItem> = self
+        let asked_back = self.asked_back(spec.stage)?.into_iter();
+        let about = self
             .feedback_so_far()?
             .into_iter()
-            .filter(|entry| entry.stage == spec.stage && entry.iteration >= progress.offset)
+            .filter(|entry| entry.stage == spec.stage && entry.iteration >= progress.offset);
+        let mut open: Vec<FeedbackItem> = asked_back
+            .chain(about)
             .map(|entry| FeedbackItem {
-                from: entry.from.name().to_owned(),
+                from: match entry.goto_stage() {
+                    Some(_) => format!("{} {}", entry.stage, entry.from.name()),
+                    None => entry.from.name().to_owned(),
+                },
                 severity: entry.severity.name().to_owned(),
                 details: entry.details,
                 suggested_fix: entry.suggested_fix,

@@ -1,29 +1,102 @@
 //! Going back to an earlier stage: keep what is left behind, then reset.
 
 use super::{Leaving, Pipeline};
-use crate::artifact::Origin;
+use crate::artifact::{Feedback, Origin};
 use crate::error::Error;
 use crate::git::Oid;
-use crate::session::{Entry, Kind, Session, Verdict};
+use crate::session::{Entry, Kind, Session, Trailers, Verdict, key};
 use crate::stage::Stage;
 use crate::tool::GoBack;
 
+/// A role's wish to go back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Who asks.
+    pub by: Origin,
+    /// In which stage.
+    pub stage: Stage,
+    /// About which of its drafts.
+    pub iteration: u32,
+    /// Where to, and why.
+    pub wish: GoBack,
+}
+
+/// What stands between who asks and the stage.
+const ASKS: &str = " asks to go back to ";
+
+impl Asked {
+    /// `the coding actor asks to go back to design: REQ-001 cannot be built`
+    pub fn words(&self) -> String {
+        let Self { by, stage, wish, .. } = self;
+        format!("the {stage} {}{ASKS}{}: {}", by.name(), wish.stage, wish.reason)
+    }
+
+    /// Reads [`Self::words`] back, said about this draft; none for other words.
+    pub fn parse(words: &str, iteration: u32) -> Option<Self> {
+        let (who, what) = words.strip_prefix("the ")?.split_once(ASKS)?;
+        let ((stage, by), (to, reason)) = (who.split_once(' ')?, what.split_once(": ")?);
+        let asks = [Origin::Actor, Origin::Critic, Origin::SelfReview, Origin::Validator];
+        let by = asks.into_iter().find(|origin| origin.name() == by)?;
+        let wish = GoBack { stage: to.parse().ok()?, reason: reason.to_owned() };
+        Some(Self { by, stage: stage.parse().ok()?, iteration, wish })
+    }
+
+    fn trailers(&self) -> Trailers {
+        let mut trailers = Trailers::default();
+        trailers.push(key::STAGE, self.stage.name());
+        trailers.push(key::ITERATIONS, self.iteration.to_string());
+        trailers.push(key::ASKED_BY, self.by.name());
+        trailers
+    }
+}
+
+/// A way back that was decided on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct WayBack {
+    /// Where to, and why.
+    pub to: GoBack,
+    /// The wish it follows.
+    pub asked: Option<Asked>,
+    /// [`Verdict::Aborted`] when a person decided, [`Verdict::Auto`] when nobody was asked.
+    pub verdict: Verdict,
+}
+
+impl WayBack {
+    /// A person's decision at this stage, on a wish or without one.
+    pub fn decided(at: Stage, stage: Stage, words: &str, asked: Option<Asked>) -> Self {
+        let words = asked.as_ref().map_or_else(|| words.to_owned(), Asked::words);
+        let colon = if words.is_empty() { "" } else { ": " };
+        let reason = format!("a person went back from {at}{colon}{words}");
+        Self { to: GoBack { stage, reason }, asked, verdict: Verdict::Aborted }
+    }
+}
+
 impl Pipeline<'_> {
-    /// Goes back to before `wish.stage`, whose next draft gets the reason as feedback.
+    /// Goes back to before a stage, whose next draft gets the reason of the wish as feedback.
     ///
     /// # Errors
     /// Exit 5 when the reset would lose something of the user's.
-    pub(super) fn go_back(&mut self, wish: &GoBack, by: Origin) -> anyhow::Result<()> {
-        let verdict = if by == Origin::Human { Verdict::Aborted } else { Verdict::Auto };
-        let target = before(&self.session, wish.stage)?;
+    pub(super) fn go_back(&mut self, way: &WayBack) -> anyhow::Result<()> {
+        let stage = way.to.stage;
+        let target = before(&self.session, stage)?;
         Leaving::of(self.env.git, self.env.refs, &self.session, &target)?
-            .say(self.env.sink, &format!("going back to before {}", wish.stage));
-        self.reset(wish.stage, &wish.reason, verdict)?;
-        if by != Origin::Human {
-            let entry = self.feedback(wish.stage, 0, by, &wish.reason);
-            self.give_feedback(vec![entry])?;
+            .say(self.env.sink, &format!("going back to before {stage}"));
+        let trailers = way.asked.as_ref().map(Asked::trailers).unwrap_or_default();
+        self.reset(stage, &way.to.reason, way.verdict, &trailers)?;
+        if let Some(Asked { by, stage: asking, iteration, wish }) = &way.asked {
+            let entry = self.feedback(*asking, *iteration, *by, &wish.reason);
+            self.give_feedback(vec![entry.to_go_back(stage)])?;
         }
         Ok(())
+    }
+
+    /// What roles of later stages said when they asked for this stage to be done again, as far as no
+    /// commit of the stage answers it.
+    pub(super) fn asked_back(&self, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
+        let answered = self.said_before_commit_of(stage)?;
+        let mut asked = self.all_feedback()?;
+        asked.retain(|entry| entry.goto_stage() == Some(stage) && !answered.contains(entry));
+        Ok(asked)
     }
 
     /// Goes back because a person wants it, who was told what leaves the branch: `revert`, `resume
@@ -33,17 +106,23 @@ impl Pipeline<'_> {
     /// Exit 5 when the stage was not reached, or something of the user's would be lost.
     pub fn rewind(&mut self, stage: Stage, reason: &str) -> anyhow::Result<()> {
         self.stage.set(self.present_stage()?);
-        self.reset(stage, reason, Verdict::Aborted)
+        self.reset(stage, reason, Verdict::Aborted, &Trailers::default())
     }
 
     /// Resets the session to before `stage`: the old tip, with what was not committed, is kept as
     /// an attempt, the drafts of the stages that go are ended, then the branch moves.
-    fn reset(&mut self, stage: Stage, reason: &str, verdict: Verdict) -> anyhow::Result<()> {
+    fn reset(
+        &mut self,
+        stage: Stage,
+        reason: &str,
+        verdict: Verdict,
+        asked: &Trailers,
+    ) -> anyhow::Result<()> {
         let target = before(&self.session, stage)?;
         let recorder = self.recorder();
         let tip = self.session.tip.clone();
         recorder.may_rewind(&tip, &target)?;
-        let attempt = recorder.keep_attempt(&tip, reason, verdict)?;
+        let attempt = recorder.keep_attempt_asked(&tip, reason, verdict, asked)?;
         let order = self.session.order();
         for later in order.into_iter().filter(|other| *other >= stage) {
             recorder.end_draft(&tip, later)?;
@@ -117,5 +196,31 @@ fn began_with(session: &Session, stage: Stage, last: Stage, start: &Entry) -> Er
             "or start another session from an earlier stage: git cowork new --from {other}@{before}"
         )),
         None => error.hint("or start another session: git cowork new \"what you want built\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_reads_back_from_its_words() {
+        let wish = GoBack { stage: Stage::Design, reason: "COMP-001: too big".to_owned() };
+        let (by, stage) = (Origin::Actor, Stage::Coding);
+        let asked = Asked { by, stage, iteration: 2, wish };
+        assert_eq!(asked.words(), "the coding actor asks to go back to design: COMP-001: too big");
+        assert_eq!(Asked::parse(&asked.words(), 2), Some(asked.clone()));
+        for other in [
+            "the actor asks: the end?",
+            "the critic says: no",
+            "",
+            "the x y asks to go back to z: w",
+        ] {
+            assert_eq!(Asked::parse(other, 1), None, "{other}");
+        }
+        let way = WayBack::decided(Stage::Coding, Stage::Prd, "ignored", Some(asked));
+        assert!(way.to.reason.starts_with("a person went back from coding: the coding actor asks"));
+        let way = WayBack::decided(Stage::Coding, Stage::Prd, "", None);
+        assert_eq!(way.to.reason, "a person went back from coding");
     }
 }

@@ -3,6 +3,7 @@
 use super::Pipeline;
 use super::edit::Edit;
 use super::evidence::Evidence;
+use super::self_review::SelfReview;
 use super::table::StageSpec;
 use crate::agent::Run;
 use crate::artifact::{Feedback, Origin, Store};
@@ -41,6 +42,8 @@ pub(super) struct Progress {
     pub refusals: u32,
     /// Why the gate opens again, when it is not the usual reason.
     pub note: Option<String>,
+    /// The actor's own reading of its draft.
+    pub self_review: SelfReview,
     /// What a person edited in the newest draft.
     pub edit: Option<Edit>,
     /// The actor's closing words about the newest draft.
@@ -85,6 +88,7 @@ impl Progress {
                 let who = if self.critic_asks { "asks" } else { "actor" };
                 format!("{who} {words}")
             }),
+            self_review: self.self_review.render(),
             refusals: self.refusals,
             stuck: None,
         }
@@ -102,17 +106,17 @@ impl Pipeline<'_> {
     /// was said after it was recorded.
     pub(super) fn asked_for_more(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
         let said = self.feedback_so_far()?;
-        let settled = match self.session.stage_entry(stage) {
-            Some(entry) => {
-                let name = &self.session.name;
-                let files = CommittedFiles::new(self.env.git, name, &entry.commit);
-                Store::new(&files).feedback()?
-            }
-            None => Vec::new(),
-        };
+        let settled = self.said_before_commit_of(stage)?;
         Ok(said.iter().any(|entry| {
             entry.stage == stage && entry.iteration == number && !settled.contains(entry)
         }))
+    }
+
+    /// What the newest commit of the stage holds of feedback; nothing where it has none.
+    pub(super) fn said_before_commit_of(&self, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
+        let Some(entry) = self.session.stage_entry(stage) else { return Ok(Vec::new()) };
+        let files = CommittedFiles::new(self.env.git, &self.session.name, &entry.commit);
+        Store::new(&files).feedback()
     }
 
     /// How many drafts count against the limit: those since [`Self::answered_at`].

@@ -1,6 +1,7 @@
 //! The gate of a stage: asking a person, leaving the draft to wait for one, or passing it.
 
 use super::Pipeline;
+use super::go_back::{Asked, WayBack};
 use super::progress::Progress;
 use super::stage_loop::{StageEnd, Turned};
 use super::table::{Approves, StageSpec};
@@ -64,7 +65,7 @@ impl Pipeline<'_> {
         // Code has no editor of ours: a person edits it beside the gate.
         let edited = self.keep_persons_code(spec, progress)?;
         let why = progress.note.take();
-        progress.asks = None;
+        let asks = progress.asks.take().or_else(|| why.clone());
         progress.seen = shown;
         match decision {
             Decision::Pass => {
@@ -85,9 +86,9 @@ impl Pipeline<'_> {
                 self.answered(spec, progress, &[text])
             }
             Decision::GoBack(stage) => {
-                let reason = format!("a person went back from {}", spec.stage);
-                let wish = crate::tool::GoBack { stage, reason };
-                Ok(Turned::Ends(StageEnd::GoBack(wish, Origin::Human)))
+                let asked = asks.and_then(|words| Asked::parse(&words, progress.iteration));
+                let way = WayBack::decided(spec.stage, stage, "", asked);
+                Ok(Turned::Ends(StageEnd::GoBack(way)))
             }
             Decision::Abort => {
                 self.drop_draft(spec, progress)?;
@@ -286,12 +287,13 @@ impl Pipeline<'_> {
         let body = why.clone().unwrap_or_default();
         let number = progress.iteration;
         let credit = progress.credit.clone();
-        let critic = if progress.critic_asks {
-            Some("asks")
-        } else {
-            progress.judged.is_some().then_some("approved")
+        let critic = match (progress.critic_asks, &progress.judged) {
+            (true, _) => "asks",
+            (false, Some(_)) => "approved",
+            (false, None) => "",
         };
-        match self.recorder().waiting(&tip, spec.stage, number, &summary, &body, &credit, critic)? {
+        let (recorder, own) = (self.recorder(), progress.self_review.outcome());
+        match recorder.waiting(&tip, spec.stage, number, &summary, &body, &credit, critic, own)? {
             Recorded::Done(commit) => {
                 self.advance(&commit)?;
                 self.under_way.replace(None);
@@ -350,6 +352,7 @@ impl Pipeline<'_> {
             findings: report.findings.into_iter().map(|finding| finding.details).collect(),
             warnings: report.warnings,
             said: look.said,
+            unfixed: self.unfixed_about(spec, progress)?,
             actor_said: look.actor_said,
             critic_said: progress.judged.as_ref().map(|(_, words)| words.clone()),
             critic_next: spec.critic.is_some()

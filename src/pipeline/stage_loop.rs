@@ -1,7 +1,8 @@
 //! The one actor–critic loop, for every row of the table.
 //!
 //! ```text
-//! draft → checks → gate → critic → record        (critic → gate with [review] order = critic-first)
+//! draft → checks → self-review → gate → critic → record    (critic → gate with [review] order =
+//!                                                           critic-first)
 //! ```
 //!
 //! Whoever refuses a draft leaves feedback, and the next draft begins. Two invariants hold
@@ -11,6 +12,7 @@
 use super::Pipeline;
 use super::checks::{Check, CheckInput, secrets_found};
 use super::evidence::Evidence;
+use super::go_back::{Asked, WayBack};
 use super::limit::{Why, Wish};
 use super::progress::Progress;
 use super::table::{Approves, StageSpec};
@@ -25,7 +27,6 @@ use crate::interrupt;
 use crate::record::DraftEnding;
 use crate::session::Waiting;
 use crate::stage::Stage;
-use crate::tool::GoBack;
 
 /// How a stage ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub(super) enum StageEnd {
     Completed(Stage),
     /// A person is waited for, with a reason beyond the usual review.
     Waiting(Option<String>),
-    /// Back to an earlier stage, and who wants it.
-    GoBack(GoBack, Origin),
+    /// Back to an earlier stage.
+    GoBack(WayBack),
     /// The check stage found the code wrong: corrections, then check again.
     Rework,
 }
@@ -119,7 +120,14 @@ impl Pipeline<'_> {
         }
         self.align(spec, progress).await?;
         self.mark(progress, progress.iteration, DraftEnding::Whole);
-        match self.checks_hold(spec, progress).await? {
+        // What a self-review that was stopped has left is half a change: it is finished first.
+        if !self.is_self_reviewing(spec, progress)? {
+            match self.checks_hold(spec, progress).await? {
+                Turned::On => {}
+                other => return Ok(other),
+            }
+        }
+        match self.self_review(spec, progress).await? {
             Turned::On => {}
             other => return Ok(other),
         }
@@ -213,7 +221,7 @@ impl Pipeline<'_> {
             .iter()
             .map(|finding| finding.to_feedback(&at, spec.stage, progress.iteration))
             .collect();
-        let wider = self.needs_wider_scope(&report)?;
+        let wider = self.needs_wider_scope(&report, progress.iteration)?;
         self.give_feedback(entries)?;
         progress.needs_draft = true;
         Ok(wider.map_or(Turned::Again, Turned::Wishes))
@@ -239,11 +247,18 @@ impl Pipeline<'_> {
         Ok(report)
     }
 
-    /// What a finished conversation of the actor asks for.
-    pub(super) fn turned(&self, run: Run) -> Turned {
+    /// What a finished conversation of the actor asks for; `by` is the actor or its self-review.
+    pub(super) fn turned(
+        &self,
+        spec: &StageSpec,
+        progress: &Progress,
+        by: Origin,
+        run: Run,
+    ) -> Turned {
         let outcome = run.outcome;
         if let Some(wish) = outcome.go_back {
-            return Turned::Wishes(Wish::GoBack(wish, Origin::SelfReview));
+            let (stage, iteration) = (spec.stage, progress.iteration);
+            return Turned::Wishes(Wish::GoBack(Asked { by, stage, iteration, wish }));
         }
         if let Some(question) = outcome.question {
             let options = question.options.join(" / ");

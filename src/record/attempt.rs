@@ -3,7 +3,7 @@
 use super::{DraftEnding, DraftNotes, Recorder, point};
 use crate::error::Error;
 use crate::git::{Oid, RefTransaction, StatusKind, listed_again};
-use crate::session::{Message, RefNames, Verdict, attempts, key};
+use crate::session::{Message, RefNames, Trailers, Verdict, attempts, key};
 use crate::stage::Stage;
 
 impl Recorder<'_> {
@@ -26,6 +26,17 @@ impl Recorder<'_> {
     /// tracked files and session paths which are not committed, and answers with its number. Where
     /// something else is staged of the session's paths, that is its second parent. `verdict` is [`Verdict::Auto`] when no person wanted it.
     pub fn keep_attempt(&self, tip: &Oid, reason: &str, verdict: Verdict) -> anyhow::Result<u32> {
+        self.keep_attempt_asked(tip, reason, verdict, &Trailers::default())
+    }
+
+    /// The same, with who asked for it.
+    pub fn keep_attempt_asked(
+        &self,
+        tip: &Oid,
+        reason: &str,
+        verdict: Verdict,
+        asked: &Trailers,
+    ) -> anyhow::Result<u32> {
         // All that `put_back` takes away, and the user's edits of tracked files.
         let mut paths = self.changes()?;
         paths.extend(self.workspace.written_paths());
@@ -38,7 +49,7 @@ impl Recorder<'_> {
             let words = format!("what was staged: {reason}\n");
             behind.push(self.git.commit_tree(&staged, std::slice::from_ref(tip), &words)?);
         }
-        self.attempt_of(tip, &tree, &behind, reason, verdict)
+        self.attempt_of(tip, &tree, &behind, reason, verdict, asked)
     }
 
     /// True when putting the session's paths back to `tip` would take something away.
@@ -60,11 +71,13 @@ impl Recorder<'_> {
         behind: &[Oid],
         reason: &str,
         verdict: Verdict,
+        asked: &Trailers,
     ) -> anyhow::Result<u32> {
         let number = self.attempt_numbers()?.into_iter().max().unwrap_or(0).saturating_add(1);
         let mut trailers = self.base_trailers();
         trailers.push(key::EVENT, "attempt");
         trailers.push(key::REVIEW, verdict.name());
+        trailers.extend(asked);
         let subject = format!("attempt {number}: {reason}");
         let message = Message { subject, body: String::new(), trailers };
         let parents: Vec<Oid> = std::iter::once(tip).chain(behind).cloned().collect();

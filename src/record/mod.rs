@@ -98,6 +98,8 @@ pub struct StageRecord {
     pub iterations: u32,
     /// The approval of a gated stage.
     pub approval: Option<Approval>,
+    /// What the actor's self-review came to; empty where there was none.
+    pub self_review: &'static str,
     /// Who generated it.
     pub credit: Credit,
     /// What the program ran on that tree.
@@ -266,14 +268,16 @@ impl Recorder<'_> {
         summary: &str,
         body: &str,
         credit: &Credit,
-        critic: Option<&str>,
+        critic: &str,
+        self_review: &str,
     ) -> anyhow::Result<Recorded> {
         let mut trailers = self.base_trailers();
         trailers.push(key::EVENT, "draft");
         trailers.push(key::STAGE, stage.name());
         trailers.push(key::ITERATIONS, iteration.to_string());
         credit.push(&mut trailers, self.project.attribution);
-        trailers.push(key::CRITIC, critic.unwrap_or_default());
+        trailers.push(key::CRITIC, critic);
+        trailers.push(key::SELF_REVIEW, self_review);
         let subject =
             self.subject(stage.name(), &format!("draft {iteration} for review, {summary}"));
         let message = Message { subject, body: body.to_owned(), trailers };
@@ -339,6 +343,7 @@ impl Recorder<'_> {
         if let Some(approval) = &record.approval {
             trailers.push(key::APPROVED, approval.bytes.render());
         }
+        trailers.push(key::SELF_REVIEW, record.self_review);
         record.credit.push(&mut trailers, self.project.attribution);
         if let Some(checks) = &record.checks {
             trailers.push(key::CHECKS, checks);

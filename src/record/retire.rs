@@ -3,7 +3,7 @@
 
 use super::{Recorder, point};
 use crate::git::{Oid, RefTransaction};
-use crate::session::{RefNames, Verdict};
+use crate::session::{RefNames, Trailers, Verdict};
 
 impl Recorder<'_> {
     /// Moves the session from its branch into the archive; its drafts end. The branch must not be
@@ -82,6 +82,6 @@ impl Recorder<'_> {
         let tree = self.git.tree_of(held.as_str())?.unwrap_or_else(|| held.clone());
         let others = others.iter().filter(|other| Some(*other) != unfinished);
         let behind: Vec<Oid> = unfinished.into_iter().chain(others).cloned().collect();
-        self.attempt_of(tip, &tree, &behind, reason, Verdict::Passed)
+        self.attempt_of(tip, &tree, &behind, reason, Verdict::Passed, &Trailers::default())
     }
 }

@@ -56,6 +56,10 @@ pub struct Step {
     /// Why, in the words of whoever decided.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// What the actor's self-review came to, on a completed stage: `revised`, `passed`,
+    /// `needs_revision`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_review: Option<String>,
     /// What the program itself ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<String>,
@@ -267,7 +271,12 @@ impl Teller<'_> {
         step.stage = Some(said.stage);
         step.from = Some(said.stage.to_string());
         step.to.clone_from(&step.from);
-        step.decision = Some(if said.from == Origin::Human { "feedback" } else { "rejected" });
+        // A self-review and a wish to go back refuse no draft.
+        let refuses = !matches!(said.from, Origin::Human | Origin::SelfReview);
+        step.decision = Some(if refuses { "rejected" } else { "feedback" });
+        if let Some(stage) = said.goto_stage() {
+            (step.decision, step.to) = (Some("feedback"), Some(stage.to_string()));
+        }
         step.iteration = Some(said.iteration);
         step.reason.clone_from(&said.details);
         if let Some(files) = said.extra.get(BY_HAND).and_then(|files| files.as_array()) {
@@ -341,6 +350,7 @@ impl Teller<'_> {
                 if let Some(by) = entry.trailers.get(key::REVIEWED_BY) {
                     by.clone_into(&mut step.actor);
                 }
+                step.self_review = entry.trailers.get(key::SELF_REVIEW).map(str::to_owned);
                 let approved = entry.body.split_once("The critic approved: ");
                 step.reason = approved.map(|(_, words)| unwrapped(words)).unwrap_or_default();
                 rank = 4;
@@ -364,6 +374,16 @@ impl Teller<'_> {
         let is_end = matches!(entry.kind, Kind::Stage(_)) && !entry.is_start();
         let drafts = if is_end { u32::MAX } else { iteration };
         step.order = (entry.time, step.stage, drafts, rank);
+        if step.event == "went_back"
+            && let Some(by) = entry.trailers.get(key::ASKED_BY)
+        {
+            // Whose wish it was; where a person decided, they did it.
+            step.stage = entry.trailers.get(key::STAGE).and_then(|stage| stage.parse().ok());
+            step.iteration = Some(iteration);
+            if step.decision == Some("auto") {
+                by.clone_into(&mut step.actor);
+            }
+        }
         Some(step)
     }
 

@@ -73,6 +73,13 @@ pub mod key {
     pub const IDS: &str = "Cowork-Ids";
     /// On a kept draft only: the commit the critic read last.
     pub const READ: &str = "Cowork-Read";
+    /// What the actor's self-review of the stage came to: `revised`, `passed` or `needs_revision`
+    /// (it changed nothing and could not fix what it found). On a kept draft also `begun` and the
+    /// commit it reads.
+    pub const SELF_REVIEW: &str = "Cowork-Self-Review";
+    /// On an attempt that a role's wish to go back left behind, beside its stage and draft: the
+    /// role, as `from` in the feedback history.
+    pub const ASKED_BY: &str = "Cowork-Asked-By";
 }
 
 /// The trailers of a commit, in order.
@@ -86,6 +93,11 @@ impl Trailers {
         if !value.is_empty() {
             self.0.push((key.to_owned(), value));
         }
+    }
+
+    /// Adds those of another.
+    pub fn extend(&mut self, others: &Self) {
+        self.0.extend_from_slice(&others.0);
     }
 
     /// The last value of a key; keys compare without case, as git's do.

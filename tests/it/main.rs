@@ -18,6 +18,8 @@
     reason = "a test fails by panicking, its helpers too"
 )]
 
+#[cfg(unix)]
+mod asked_back;
 mod back;
 mod budget;
 mod changes;
@@ -86,7 +88,10 @@ mod repos;
 mod responses;
 mod review;
 mod rules;
+mod second_look;
 mod secrets;
+#[cfg(unix)]
+mod self_review;
 mod size;
 mod status;
 #[cfg(unix)]
