@@ -196,7 +196,7 @@ impl Pipeline<'_> {
     }
 
     /// Opens the gate of the draft as it is: the person's tier behind all automatic ones (row K8).
-    fn read_draft(
+    pub(super) fn read_draft(
         &mut self,
         spec: &StageSpec,
         progress: &mut Progress,

@@ -38,6 +38,8 @@ pub(super) struct Progress {
     pub critic_asks: bool,
     /// What for, until the person has answered.
     pub asks: Option<String>,
+    /// What a draft that waits on the branch asks of a person, who was not shown it yet.
+    pub waits: Option<String>,
     /// Calls a guard has refused since a person looked last.
     pub refusals: u32,
     /// Why the gate opens again, when it is not the usual reason.

@@ -108,6 +108,13 @@ impl Pipeline<'_> {
         if let Some(words) = progress.asks.clone() {
             return Ok(Turned::Stuck(Why::Asked(words)));
         }
+        if self.env.mode == Mode::Ask
+            && let Some(words) = progress.waits.take()
+        {
+            // Before anything is done about the draft: a role that stopped to ask may not have
+            // finished it, and checks would send it back without an answer.
+            return self.read_draft(spec, progress, words);
+        }
         if progress.needs_draft {
             match self.may_draft(spec, progress)? {
                 Turned::On => {}

@@ -263,6 +263,7 @@ impl Pipeline<'_> {
         self.note_edit_by_hand(spec, progress, &waiting.draft.commit)?;
         let Some(answer) = &waiting.answer else {
             progress.note = waiting.reason();
+            progress.waits.clone_from(&progress.note);
             progress.critic_asks = critic == Some("asks");
             return Ok(self.env.mode != Mode::Wait);
         };

@@ -36,8 +36,11 @@ fn revised() -> String {
 
 fn history(sandbox: &Sandbox) -> Vec<Value> {
     let path = ".cowork/sessions/todo/feedback_history.json";
-    let text = sandbox.blob(&sandbox.stage_commit("prd"), path);
-    serde_json::from_str(&text).unwrap()
+    let commit = sandbox.stage_commit("prd");
+    if sandbox.git(&["ls-tree", &commit, path]).is_empty() {
+        return Vec::new();
+    }
+    serde_json::from_str(&sandbox.blob(&commit, path)).unwrap()
 }
 
 fn json_run(sandbox: &Sandbox, event: &str) -> Vec<Value> {
