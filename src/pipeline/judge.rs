@@ -20,6 +20,9 @@ use crate::record::{Approval, Bytes, DraftEnding};
 use crate::session::Verdict;
 use crate::stage::Role;
 
+/// What feedback begins with that a critic gave by not giving a verdict.
+pub(super) const NO_VERDICT: &str = "the critic gave no verdict";
+
 /// The heading of all of the session's code.
 pub(super) const WHOLE_CODE: &str = "The code as a diff against the plan's commit";
 
@@ -66,7 +69,14 @@ impl Pipeline<'_> {
         };
         let run = self.converse(&part, &mut progress.refusals).await?;
         progress.credit.merge(self.taken());
-        progress.read.clone_from(&progress.draft);
+        let outcome = &run.outcome;
+        if outcome.approved.is_some()
+            || !outcome.feedback.is_empty()
+            || verdict_marker(&run.text).is_some()
+        {
+            // Without a verdict it has yet to judge the whole.
+            progress.read.clone_from(&progress.draft);
+        }
         let edited = self.edited_while_read(spec, progress, &bytes)?;
         Ok(match self.verdict(spec, progress, run, bytes)? {
             // It approved what is no longer there.
@@ -159,8 +169,8 @@ impl Pipeline<'_> {
         let words = match (verdict_marker(text).is_some(), said.is_empty()) {
             (true, false) => said,
             (true, true) => "the critic refused the draft without a reason".to_owned(),
-            (false, true) => "the critic gave no verdict".to_owned(),
-            (false, false) => format!("the critic gave no verdict; it said: {said}"),
+            (false, true) => NO_VERDICT.to_owned(),
+            (false, false) => format!("{NO_VERDICT}; it said: {said}"),
         };
         let mut entry = self.feedback(spec.stage, progress.iteration, Origin::Critic, &words);
         entry.severity = Severity::Major;

@@ -2,6 +2,7 @@
 
 use super::Pipeline;
 use super::edit::{Edit, is_law};
+use super::judge::NO_VERDICT;
 use super::progress::Progress;
 use super::record_stage::HOOK_CHANGED;
 use super::self_review::SelfReview;
@@ -98,7 +99,7 @@ impl Pipeline<'_> {
     fn last_reading(&self, stage: Stage) -> anyhow::Result<Option<Oid>> {
         for entry in self.session.since_last_stage().iter().rev() {
             if matches!(entry.kind, Kind::Review(answered, Verdict::Passed | Verdict::Edited) if answered == stage)
-                && self.is_refused_by_critic(stage, entry.iterations())?
+                && self.is_judged_by_critic(stage, entry.iterations())?
             {
                 return Ok(Some(entry.commit.clone()));
             }
@@ -106,10 +107,12 @@ impl Pipeline<'_> {
         Ok(None)
     }
 
-    fn is_refused_by_critic(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
+    /// True when the critic has refused this draft, and not by saying nothing about it.
+    fn is_judged_by_critic(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
         let said = self.feedback_so_far()?;
         Ok(said.iter().any(|entry| {
             (entry.stage, entry.iteration, entry.from) == (stage, number, Origin::Critic)
+                && !entry.details.starts_with(NO_VERDICT)
         }))
     }
 
@@ -168,7 +171,7 @@ impl Pipeline<'_> {
             progress.note = Some(HOOK_CHANGED.to_owned());
         }
         progress.needs_draft = self.refused_by_somebody(spec.stage, number)?;
-        if progress.needs_draft && self.is_refused_by_critic(spec.stage, number)? {
+        if progress.needs_draft && self.is_judged_by_critic(spec.stage, number)? {
             // It read this draft; the run ended before the next one could note that.
             progress.read = Some(entry.commit.clone());
         }

@@ -88,6 +88,7 @@ mod repos;
 mod responses;
 mod review;
 mod rules;
+#[cfg(unix)]
 mod second_look;
 mod secrets;
 #[cfg(unix)]

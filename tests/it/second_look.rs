@@ -1,9 +1,10 @@
 //! A critic's second look (row B14): its own feedback and what changed since it read the draft come
 //! first; a whole document only where the difference is larger.
 
+use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::kill::kill_at_request;
+use crate::support::kill::{kill_at_request, signal_at_request};
 use crate::support::server::Received;
 use crate::support::todo::{PRD, prd_draft, reject};
 use crate::support::{Reply, Sandbox, at};
@@ -50,12 +51,12 @@ fn looks(sandbox: &Sandbox, stage: &str) -> (Received, String) {
 /// Feedback first, then the difference, and not the whole.
 #[track_caller]
 fn holds_the_difference_only(text: &str) {
-    let feedback = text.find(COMPLAINT).expect("its own feedback");
-    let change = text.find("+- REQ-002 List todos by date").expect("the difference");
-    let heading = text.find("## Changed since you last read it").expect("a heading");
+    let feedback = text.find(COMPLAINT).unwrap();
+    let change = text.find("+- REQ-002 List todos by date").unwrap();
+    let heading = text.find("## Changed since you last read it").unwrap();
     assert!(text.starts_with("## Your feedback so far"), "{}", &text[..200.min(text.len())]);
     assert!(feedback < heading && heading < change, "{text}");
-    assert!(text.find("# Your role").expect("the brief") > change, "{text}");
+    assert!(text.find("# Your role").unwrap() > change, "{text}");
     assert!(!text.contains(PROSE), "the whole document is there: {text}");
 }
 
@@ -67,7 +68,6 @@ fn feedback_and_difference_come_first_and_the_whole_stays_away() {
     assert!(first.text().contains(PROSE) && first.text().contains("## .cowork/"));
     let (second, text) = looks(&sandbox, "prd");
     assert_eq!(second.iteration, 2);
-    println!("critic's requests: first {} bytes, second {} bytes", first.bytes, second.bytes);
     holds_the_difference_only(&text);
     assert!(second.bytes * 2 < first.bytes, "{} of {}", second.bytes, first.bytes);
     // What did not change is named with the tool that reads it.
@@ -102,11 +102,22 @@ fn a_draft_that_did_not_change_is_said_not_to_have() {
 }
 
 #[test]
-fn the_difference_survives_a_kill() {
+fn a_critic_without_a_verdict_gets_the_whole_again() {
+    let sandbox = refused_once(&big(), &by_date());
+    sandbox.server.on(at("prd", "critic").iteration(1), Reply::text("Hm."));
+    sandbox.cowork(&RESUME).exits(0);
+    let (second, text) = looks(&sandbox, "prd");
+    assert_eq!(second.iteration, 2);
+    assert!(text.contains(PROSE) && !text.contains("Your feedback so far"), "{text}");
+}
+
+#[test]
+fn the_difference_survives_the_end_of_the_run() {
     let base = refused_once(&big(), &by_date());
     // 1 to 3: first draft and its critic. 4: the second draft is asked for, 5: it is written, 6:
     // the critic is asked again.
-    for n in 4..=6 {
+    let kill = Signal::KILL;
+    for (n, signal) in [(4, kill), (5, kill), (6, kill), (4, Signal::INT), (5, Signal::INT)] {
         let sandbox = base.fork();
         let prose = big();
         let mut draft = Reply::call("save_prd_doc", json!({"content": prose}));
@@ -117,11 +128,11 @@ fn the_difference_survives_a_kill() {
             .server
             .on(at("prd", "actor").iteration(2).turn(1), Reply::call("save_prd_doc", save));
         sandbox.server.on(at("prd", "critic").iteration(1), reject(COMPLAINT));
-        kill_at_request(&sandbox, &RESUME, n).was_killed();
+        signal_at_request(&sandbox, &RESUME, n, signal);
         sandbox.server.forget();
         sandbox.cowork(&RESUME).exits(0);
         let (second, text) = looks(&sandbox, "prd");
-        assert_eq!(second.iteration, 2, "{n}");
+        assert_eq!(second.iteration, 2, "{n} {signal:?}");
         holds_the_difference_only(&text);
     }
 }
