@@ -213,12 +213,13 @@ impl Pipeline<'_> {
         let range = |[low, high]: [u32; 2]| format!("{low} to {high}");
         let limits = &config.limits;
         let commands = (self.env.commands)();
-        let asked_back = self.asked_back(spec.stage)?.into_iter();
-        let about = self
-            .feedback_so_far()?
+        let mut about = self.feedback_so_far()?;
+        about.retain(|entry| entry.stage == spec.stage && entry.iteration >= progress.offset);
+        about.drain(..about.len().saturating_sub(FEEDBACK_SHOWN));
+        // Why the stage is done again is said first, however much was said since.
+        let asked_back = self.asked_back(spec.stage)?;
+        let open: Vec<FeedbackItem> = asked_back
             .into_iter()
-            .filter(|entry| entry.stage == spec.stage && entry.iteration >= progress.offset);
-        let mut open: Vec<FeedbackItem> = asked_back
             .chain(about)
             .map(|entry| FeedbackItem {
                 from: match entry.goto_stage() {
@@ -230,7 +231,6 @@ impl Pipeline<'_> {
                 suggested_fix: entry.suggested_fix,
             })
             .collect();
-        open.drain(..open.len().saturating_sub(FEEDBACK_SHOWN));
         Ok(Variables {
             session: self.session.name.to_string(),
             iteration: progress.used(),
