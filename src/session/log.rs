@@ -1,7 +1,10 @@
 //! What happened to a session, step by step: from its history, its attempts, its kept drafts and
 //! its feedback. Nothing here is stored; a clone tells what its refs tell.
 
+mod cost;
 mod order;
+
+pub use cost::Cost;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -86,24 +89,6 @@ pub struct Step {
     /// The first draft of a completed stage's run.
     #[serde(skip)]
     first: u32,
-}
-
-/// What a step took, as `log --json` has it.
-#[derive(Clone, Debug, Serialize)]
-pub struct Cost {
-    tokens: Tokens,
-    requests: u64,
-    millis: u64,
-    /// None where it is not known.
-    usd: Option<f64>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct Tokens {
-    #[serde(rename = "in")]
-    input: u64,
-    out: u64,
-    cached: u64,
 }
 
 /// What decides which of two steps of the same second, told by different refs, comes first.
@@ -429,19 +414,6 @@ impl Teller<'_> {
                 && task == step.task.as_deref()
         };
         self.transcripts.iter().filter(fits).cloned().collect()
-    }
-}
-
-impl Cost {
-    fn of(spent: &Spent) -> Self {
-        let usage = spent.usage;
-        let known = spent.micros > 0 || spent.unpriced == 0 && spent.requests > 0;
-        Self {
-            tokens: Tokens { input: usage.input, out: usage.output, cached: usage.cached },
-            requests: spent.requests,
-            millis: spent.millis,
-            usd: known.then_some(spent.micros as f64 / 1e6),
-        }
     }
 }
 
