@@ -80,6 +80,20 @@ pub enum Event {
         /// What was said.
         details: String,
     },
+    /// The actor has read its own draft.
+    SelfReview {
+        /// Which stage.
+        stage: Stage,
+        /// Draft number.
+        iteration: u32,
+        /// `revised` when files changed, else `passed`, or `needs_revision` where it could not fix
+        /// what it found.
+        outcome: &'static str,
+        /// The files it changed, from the top of the working tree.
+        files: Vec<String>,
+        /// How many problems it could not fix; each is feedback, too.
+        unfixed: usize,
+    },
     /// A person is waited for.
     ReviewRequested {
         /// Stage that waits.

@@ -11,6 +11,8 @@ pub const BY_HAND: &str = "edited";
 /// The extra field of an entry that tells why a stage is done again: the number of the attempt that
 /// holds the draft that was dropped.
 pub const DROPPED: &str = "dropped";
+/// The extra field of an entry that asks to go back: the stage that is to be done again.
+const GOTO_STAGE: &str = "goto_stage";
 
 /// Who gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,8 +26,10 @@ pub enum Origin {
     Validator,
     /// A git hook of the repository.
     Hook,
-    /// The actor, reading its first draft again.
+    /// The actor, reading its first draft again: what it could not fix.
     SelfReview,
+    /// The actor, asking to go back to an earlier stage.
+    Actor,
     /// The second opinion.
     Challenger,
 }
@@ -39,6 +43,7 @@ impl Origin {
             Self::Validator => "validator",
             Self::Hook => "hook",
             Self::SelfReview => "self-review",
+            Self::Actor => "actor",
             Self::Challenger => "challenger",
         }
     }
@@ -121,4 +126,19 @@ pub struct Feedback {
     /// Fields of other versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl Feedback {
+    /// The earlier stage this entry asks to go back to. Such an entry is about that stage, and names
+    /// the stage and the draft of whoever asked.
+    pub fn goto_stage(&self) -> Option<Stage> {
+        self.extra.get(GOTO_STAGE)?.as_str()?.parse().ok()
+    }
+
+    /// The same entry as a wish to go back to this stage.
+    #[must_use]
+    pub fn to_go_back(mut self, stage: Stage) -> Self {
+        self.extra.insert(GOTO_STAGE.to_owned(), stage.name().into());
+        self
+    }
 }

@@ -138,6 +138,12 @@ fn text(step: &Step) -> String {
         "feedback" if step.decision == Some("edited") => {
             format!("{draft}, {who} edited {}", step.reason)
         }
+        "feedback" if step.from != step.to => {
+            format!("{draft}, {who} asked to go back to {}{why}", step.to.as_deref().unwrap_or("?"))
+        }
+        "feedback" if step.decision == Some("feedback") && who == "self-review" => {
+            format!("{draft}, {who} could not fix{why}")
+        }
         "feedback" if step.decision == Some("feedback") => format!("{draft}, {who} said{why}"),
         "feedback" => format!("{draft} rejected by {who}{why}"),
         "draft_kept" => draft,
@@ -165,10 +171,21 @@ fn facts(step: &Step) -> Vec<String> {
                 Some(how) => how.to_owned(),
                 None => who.to_owned(),
             });
+            facts.extend(
+                step.self_review
+                    .as_ref()
+                    .map(|outcome| format!("self-review {}", outcome.replace('_', " "))),
+            );
         }
         "went_back" => {
             let stage = |stage: &Option<String>| stage.clone().unwrap_or_default();
-            let by = if step.decision == Some("auto") { "a model" } else { who };
+            let by = match (step.decision, step.stage, step.iteration) {
+                (Some("auto"), Some(stage), Some(draft)) => {
+                    format!("the {stage} {who} (draft {draft})")
+                }
+                (Some("auto"), ..) => "a model".to_owned(),
+                _ => who.to_owned(),
+            };
             let (from, to) = (stage(&step.from), stage(&step.to));
             facts.push(match from == to {
                 true if from == "completed" => format!("was completed, by {by}"),

@@ -61,6 +61,7 @@ impl Desk {
             findings: Vec::new(),
             warnings: Vec::new(),
             said: Vec::new(),
+            unfixed: Vec::new(),
             actor_said: None,
             critic_said: None,
             critic_next: true,

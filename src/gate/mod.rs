@@ -160,6 +160,8 @@ pub struct Draft<'a> {
     pub warnings: Vec<String>,
     /// What the person said last time.
     pub said: Vec<Said>,
+    /// What the actor's self-review of this draft could not fix.
+    pub unfixed: Vec<String>,
     /// The actor's closing words, on a second look.
     pub actor_said: Option<String>,
     /// What the critic said, where it reads first.

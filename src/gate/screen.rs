@@ -85,6 +85,9 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     let lines =
         Checks { passed: &draft.passed, findings: &draft.findings, warnings: &draft.warnings };
     checks(&mut out, paint, width.min(MAX_WIDTH), &lines);
+    for unfixed in &draft.unfixed {
+        labelled(&mut out, width, "Unfixed", &format!("self-review: {unfixed}"));
+    }
     if let Some(said) = &draft.critic_said {
         labelled(&mut out, width, "Critic", said);
     }

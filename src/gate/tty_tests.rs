@@ -35,6 +35,7 @@ fn program() {
         findings: Vec::new(),
         warnings: Vec::new(),
         said: Vec::new(),
+        unfixed: Vec::new(),
         actor_said: None,
         critic_said: None,
         critic_next: true,

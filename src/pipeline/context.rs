@@ -39,12 +39,19 @@ pub fn artifacts(
     name: &SessionName,
     which: &[Artifact],
 ) -> anyhow::Result<String> {
+    which.iter().map(|artifact| artifact_section(store, name, *artifact)).collect()
+}
+
+/// One of them; empty where it is missing.
+pub fn artifact_section(
+    store: &Store<'_>,
+    name: &SessionName,
+    artifact: Artifact,
+) -> anyhow::Result<String> {
     let mut out = String::new();
-    for artifact in which {
-        if let Some(text) = store.text(*artifact)? {
-            let text = if artifact.file_name().ends_with(".json") { compact(&text) } else { text };
-            section(&mut out, &artifact_path(name, *artifact), &text, ARTIFACT);
-        }
+    if let Some(text) = store.text(artifact)? {
+        let text = if artifact.is_json() { compact(&text) } else { text };
+        section(&mut out, &artifact_path(name, artifact), &text, ARTIFACT);
     }
     Ok(out)
 }

@@ -39,6 +39,8 @@ pub(super) struct Part<'a> {
     pub tools: Vec<&'static str>,
     pub iteration: u32,
     pub task: Option<&'a Task>,
+    /// A second reading: what comes first, in the place of the repository and the documents.
+    pub opening: Option<String>,
     /// Sections between the approved artifacts and the brief.
     pub extra: String,
     pub variables: Variables,
@@ -88,21 +90,10 @@ impl Pipeline<'_> {
         let stage = part.spec.stage;
         let files = self.files();
         let store = Store::new(&files);
-        let mut prompt = self.repository()?;
-        let asked = &self.session.file.idea;
-        if self.session.is_patch() {
-            section(&mut prompt, "The change, as it was asked for", asked, ASKED);
-        } else if stage == Stage::Idea {
-            section(&mut prompt, "The idea, as it was given", asked, ASKED);
-        }
-        prompt += &artifacts(&store, &self.session.name, part.spec.context)?;
-        if stage != Stage::Triage {
-            // There is one in a change request only.
-            prompt += &artifacts(&store, &self.session.name, &[Artifact::ChangeRequest])?;
-        }
-        prompt += &self.code_so_far(part.task)?;
-        prompt += &self.written_before(part.task)?;
-        prompt += &self.own_commands();
+        let mut prompt = match &part.opening {
+            Some(opening) => opening.clone(),
+            None => self.background(part, &store)?,
+        };
         if afresh == 0 {
             prompt += &part.extra;
         } else {
@@ -158,6 +149,27 @@ impl Pipeline<'_> {
         let run = agent::run(model, &brief, &mut context, &mut transcript, self.env.sink).await;
         self.tell_of_set_aside();
         run
+    }
+
+    /// What every role is told before it gets its own part.
+    fn background(&self, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
+        let stage = part.spec.stage;
+        let mut out = self.repository()?;
+        let asked = &self.session.file.idea;
+        if self.session.is_patch() {
+            section(&mut out, "The change, as it was asked for", asked, ASKED);
+        } else if stage == Stage::Idea {
+            section(&mut out, "The idea, as it was given", asked, ASKED);
+        }
+        out += &artifacts(store, &self.session.name, part.spec.context)?;
+        if stage != Stage::Triage {
+            // There is one in a change request only.
+            out += &artifacts(store, &self.session.name, &[Artifact::ChangeRequest])?;
+        }
+        out += &self.code_so_far(part.task)?;
+        out += &self.written_before(part.task)?;
+        out += &self.own_commands();
+        Ok(out)
     }
 
     /// What a conversation that grew too long has left: the draft's documents, and which files

@@ -1,4 +1,4 @@
-//! One draft: the actor's conversations, its own second look, and the commit that keeps it.
+//! One draft: the actor's conversations, and the commit that keeps it.
 
 use super::context::artifacts;
 use super::conversation::Part;
@@ -9,7 +9,6 @@ use super::table::{StageSpec, Work};
 use super::{Pipeline, UnderWay, checks, now};
 use crate::artifact::{FeedbackType, Origin, Severity, Store};
 use crate::event::Event;
-use crate::model::prose::Marker;
 use crate::record::{DraftEnding, Refused};
 use crate::stage::{Role, Stage};
 
@@ -53,12 +52,6 @@ impl Pipeline<'_> {
         };
         if let Turned::Wishes(_) | Turned::Stuck(_) = turned {
             return Ok(turned);
-        }
-        if first && self.env.config.project.self_review.contains(&spec.stage) {
-            let reviewed = self.self_review(spec, progress).await?;
-            if let Turned::Wishes(_) | Turned::Stuck(_) = reviewed {
-                return Ok(reviewed);
-            }
         }
         // Files of another branch are no draft.
         self.recorder().expect_tip(&self.session.tip)?;
@@ -109,6 +102,7 @@ impl Pipeline<'_> {
             tools: spec.actor.tools(),
             iteration: progress.iteration,
             task: None,
+            opening: None,
             extra: self.draft_so_far(spec, progress)?,
             variables,
         };
@@ -116,42 +110,9 @@ impl Pipeline<'_> {
         progress.note_checked(&mut run);
         progress.credit.merge(self.taken());
         progress.words.clone_from(&run.text);
-        let turned = self.turned(run);
+        let turned = self.turned(spec, progress, Origin::Actor, run);
         let tries_again = self.offer_theirs(spec, progress, &turned)?;
         Ok(if tries_again { Turned::Again } else { turned })
-    }
-
-    /// The actor reads its own first draft once and mends what it finds itself.
-    async fn self_review(
-        &mut self,
-        spec: &StageSpec,
-        progress: &mut Progress,
-    ) -> anyhow::Result<Turned> {
-        let files = self.files();
-        let part = Part {
-            spec,
-            role: Role::SelfReview,
-            prompt: Prompt::SelfReview,
-            tools: spec.actor.tools(),
-            iteration: progress.iteration,
-            task: None,
-            extra: artifacts(&Store::new(&files), &self.session.name, spec.artifacts)?,
-            variables: self.variables(spec, progress)?,
-        };
-        let mut run = self.converse(&part, &mut progress.refusals).await?;
-        progress.note_checked(&mut run);
-        progress.credit.merge(self.taken());
-        match crate::model::prose::verdict_marker(&run.text) {
-            Some(Marker::Pass) => {}
-            Some(_) => self.env.sink.emit(Event::Note {
-                text: format!("{}: the actor revised its own draft", spec.stage),
-            }),
-            None => self.warn(format!(
-                "{}: the self-review gave no <review> marker; taken as PASS",
-                spec.stage
-            )),
-        }
-        Ok(self.turned(run))
     }
 
     /// From the second draft on the actor gets what it left last time, also in an earlier run of the

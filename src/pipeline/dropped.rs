@@ -26,9 +26,14 @@ impl Pipeline<'_> {
                 break;
             }
             if let Some(by) = back.by {
-                let mut entry = self.feedback(stage, offset, by, &words(back, by));
-                entry.extra.insert(DROPPED.to_owned(), attempt.number.into());
-                entries.push(entry);
+                entries.push(if by == Origin::Human {
+                    let mut entry = self.feedback(stage, offset, by, &words(back));
+                    entry.extra.insert(DROPPED.to_owned(), attempt.number.into());
+                    entry
+                } else {
+                    // The role's own words, as those of the draft it looked at.
+                    self.feedback(back.from, back.iteration, by, &back.reason).to_go_back(stage)
+                });
             }
             if back.from != stage {
                 // A draft of the stage had passed, which has answered what was said before.
@@ -43,7 +48,8 @@ impl Pipeline<'_> {
     /// before holds.
     pub(super) fn keep_aborted(&self, stage: Stage) -> anyhow::Result<u32> {
         let target = before(&self.session, stage)?;
-        let back = Back { to: stage, target, from: stage, by: None, reason: String::new() };
+        let back =
+            Back { to: stage, target, from: stage, by: None, iteration: 0, reason: String::new() };
         let subject = format!("{stage} aborted");
         let tip = &self.session.tip;
         self.recorder().keep_attempt_of(tip, &subject, Verdict::Aborted, Some(&back))
@@ -57,14 +63,14 @@ fn dropped(all: &[Attempt]) -> impl Iterator<Item = (&Attempt, &Back)> {
     left.map_while(|attempt| Some((attempt, attempt.back.as_ref()?)))
 }
 
-fn words(back: &Back, by: Origin) -> String {
+/// What is told of a person who went back.
+fn words(back: &Back) -> String {
     let Back { to, from, reason, .. } = back;
-    let what = match (by == Origin::Human, to == from) {
-        (true, true) => format!("a person dropped the earlier draft of {to}"),
-        (true, false) => {
+    let what = match to == from {
+        true => format!("a person dropped the earlier draft of {to}"),
+        false => {
             format!("a person went back to {to} from {from}, and its earlier draft was dropped")
         }
-        (false, _) => format!("{from} went back to {to}, and its earlier draft was dropped"),
     };
     match reason.as_str() {
         "" => format!("{what} without a reason: do it differently"),
@@ -80,14 +86,14 @@ mod tests {
     fn who_dropped_a_draft_and_why_is_said() {
         let back = |from, reason: &str| {
             let target = "abcdef7890123456789012345678901234567890".parse().unwrap();
-            Back { to: Stage::Design, target, from, by: None, reason: reason.to_owned() }
+            Back { to: Stage::Design, target, from, by: None, iteration: 0, reason: reason.into() }
         };
         assert_eq!(
-            words(&back(Stage::Plan, "too many parts"), Origin::Critic),
-            "plan went back to design, and its earlier draft was dropped: too many parts"
+            words(&back(Stage::Plan, "too many parts")),
+            "a person went back to design from plan, and its earlier draft was dropped: too many parts"
         );
         assert_eq!(
-            words(&back(Stage::Design, ""), Origin::Human),
+            words(&back(Stage::Design, "")),
             "a person dropped the earlier draft of design without a reason: do it differently"
         );
     }

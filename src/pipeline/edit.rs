@@ -306,6 +306,7 @@ impl Pipeline<'_> {
             tools: spec.tools_of(side),
             iteration: progress.iteration,
             task: None,
+            opening: None,
             extra,
             variables,
         })

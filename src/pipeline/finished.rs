@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::Pipeline;
 use super::checks::{CheckInput, by_stage};
 use super::evidence::Evidence;
+use super::go_back::{Asked, WayBack};
 use super::stage_loop::StageEnd;
 use super::table::StageSpec;
 use crate::artifact::check::{Finding, Report};
@@ -77,12 +78,16 @@ impl Pipeline<'_> {
         let details: Vec<String> =
             findings.iter().map(|(_, finding)| finding.details.clone()).collect();
         let reason = format!("what check found: {}", details.join("; "));
-        let back =
-            |stage, reason| Ok(Some(StageEnd::GoBack(GoBack { stage, reason }, Origin::Validator)));
+        let asked = Asked {
+            by: Origin::Validator,
+            stage: spec.stage,
+            iteration: self.earlier_drafts(spec.stage),
+            wish: GoBack { stage, reason },
+        };
         let limit = self.env.config.limits.max_replans;
         let auto = self.env.mode == Mode::Auto;
         if auto && self.recorder().replans()? < limit {
-            return back(stage, reason);
+            return Ok(Some(StageEnd::GoBack(WayBack::followed(asked))));
         }
         let words = match auto {
             true => format!(
@@ -108,9 +113,15 @@ impl Pipeline<'_> {
             // A person may have corrected it meanwhile.
             Some(LimitDecision::Retry) => Ok(Some(StageEnd::Rework)),
             Some(LimitDecision::Guide(text)) => {
-                back(stage, format!("{reason}; a person says to it: {text}"))
+                let mut asked = asked;
+                asked.wish.reason.push_str(&format!("; a person says to it: {text}"));
+                Ok(Some(StageEnd::GoBack(WayBack::decided(spec.stage, stage, &text, Some(asked)))))
             }
-            Some(LimitDecision::GoBack(stage)) => back(stage, reason),
+            Some(LimitDecision::GoBack(to)) => {
+                let words = asked.wish.reason.clone();
+                let asked = Some(asked).filter(|_| to == stage);
+                Ok(Some(StageEnd::GoBack(WayBack::decided(spec.stage, to, &words, asked))))
+            }
             Some(LimitDecision::Abort) => Err(self.aborted(spec).into()),
             Some(LimitDecision::Stop | LimitDecision::Review) => {
                 Err(self.undecided(spec.stage).into())

@@ -3,6 +3,7 @@
 use super::Pipeline;
 use super::context::{DIFF, artifacts, section};
 use super::conversation::Part;
+use super::go_back::Asked;
 use super::limit::{Why, Wish};
 use super::progress::Progress;
 use super::stage_loop::Turned;
@@ -18,6 +19,12 @@ use crate::model::prose::{Marker, verdict_marker};
 use crate::record::{Approval, Bytes, DraftEnding};
 use crate::session::Verdict;
 use crate::stage::Role;
+
+/// What feedback begins with that a critic gave by not giving a verdict.
+pub(super) const NO_VERDICT: &str = "the critic gave no verdict";
+
+/// The heading of all of the session's code.
+pub(super) const WHOLE_CODE: &str = "The code as a diff against the plan's commit";
 
 impl Pipeline<'_> {
     /// Asks the stage's critic, unless it has approved these very bytes.
@@ -36,7 +43,15 @@ impl Pipeline<'_> {
         }
         let mut variables = self.variables(spec, progress)?;
         variables.words = self.words(spec)?;
-        variables.delta = self.delta(spec, progress)?;
+        let again = self.second_reading(spec, critic, progress)?;
+        let unfixed = self.unfixed_section(spec, progress)?;
+        let (opening, extra) = match again {
+            Some(again) => {
+                variables.delta = again.changes;
+                (Some(again.opening + &unfixed), String::new())
+            }
+            None => (None, self.draft_for_reader(spec)? + &unfixed),
+        };
         if spec.approves == Approves::Tree {
             let draft = progress.draft.as_ref().unwrap_or(&self.session.tip);
             variables.evidence += &self.tests_for_readers(draft)?;
@@ -48,12 +63,20 @@ impl Pipeline<'_> {
             tools: critic.tools(),
             iteration: progress.iteration,
             task: None,
-            extra: self.draft_for_critic(spec)?,
+            opening,
+            extra,
             variables,
         };
         let run = self.converse(&part, &mut progress.refusals).await?;
         progress.credit.merge(self.taken());
-        progress.read.clone_from(&progress.draft);
+        let outcome = &run.outcome;
+        if outcome.approved.is_some()
+            || !outcome.feedback.is_empty()
+            || verdict_marker(&run.text).is_some()
+        {
+            // Without a verdict it has yet to judge the whole.
+            progress.read.clone_from(&progress.draft);
+        }
         let edited = self.edited_while_read(spec, progress, &bytes)?;
         Ok(match self.verdict(spec, progress, run, bytes)? {
             // It approved what is no longer there.
@@ -100,7 +123,8 @@ impl Pipeline<'_> {
         let outcome = run.outcome;
         if let Some(wish) = outcome.go_back {
             progress.critic_asks = true;
-            return Ok(Turned::Wishes(Wish::GoBack(wish, Origin::Critic)));
+            let (by, stage, iteration) = (Origin::Critic, spec.stage, progress.iteration);
+            return Ok(Turned::Wishes(Wish::GoBack(Asked { by, stage, iteration, wish })));
         }
         let verdict = outcome.approved.is_some() || !outcome.feedback.is_empty();
         let asked = outcome.human_review.map(|why| format!("the critic says: {why}"));
@@ -145,16 +169,16 @@ impl Pipeline<'_> {
         let words = match (verdict_marker(text).is_some(), said.is_empty()) {
             (true, false) => said,
             (true, true) => "the critic refused the draft without a reason".to_owned(),
-            (false, true) => "the critic gave no verdict".to_owned(),
-            (false, false) => format!("the critic gave no verdict; it said: {said}"),
+            (false, true) => NO_VERDICT.to_owned(),
+            (false, false) => format!("{NO_VERDICT}; it said: {said}"),
         };
         let mut entry = self.feedback(spec.stage, progress.iteration, Origin::Critic, &words);
         entry.severity = Severity::Major;
         vec![entry]
     }
 
-    /// The draft as the critic gets it: the documents, or what changed in the code.
-    fn draft_for_critic(&self, spec: &StageSpec) -> anyhow::Result<String> {
+    /// The draft as a reader gets it: the documents, or what changed in the code.
+    pub(super) fn draft_for_reader(&self, spec: &StageSpec) -> anyhow::Result<String> {
         match spec.approves {
             Approves::Artifacts => {
                 let files = self.files();
@@ -164,24 +188,10 @@ impl Pipeline<'_> {
                 let tree = self.recorder().tree(&self.session.tip)?;
                 let diff = self.shown_diff(spec, &self.before_stage(), &tree, DiffStyle::Patch)?;
                 let mut out = String::new();
-                section(&mut out, "The code as a diff against the plan's commit", &diff, DIFF);
+                section(&mut out, WHOLE_CODE, &diff, DIFF);
                 Ok(out)
             }
         }
-    }
-
-    /// On a second look: what changed since the critic read it last (row B14).
-    fn delta(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
-        let (Some(read), Some(draft)) = (&progress.read, &progress.draft) else {
-            return Ok(String::new());
-        };
-        if read == draft {
-            return Ok(String::new());
-        }
-        let diff = self.shown_diff(spec, read, draft, DiffStyle::Patch)?;
-        let mut out = String::new();
-        section(&mut out, "Changed since you last read it", &diff, DIFF / 2);
-        Ok(out)
     }
 
     fn words(&self, spec: &StageSpec) -> anyhow::Result<String> {

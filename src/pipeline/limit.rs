@@ -4,6 +4,7 @@
 
 use super::Pipeline;
 use super::circle::STRIKES;
+use super::go_back::{Asked, WayBack};
 use super::progress::Progress;
 use super::stage_loop::{StageEnd, Turned};
 use super::standstill::other_way;
@@ -16,7 +17,6 @@ use crate::markers::without_markers;
 use crate::record::DraftEnding;
 use crate::session::RefNames;
 use crate::stage::Stage;
-use crate::tool::GoBack;
 
 /// Why a stage cannot go on by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,15 +29,15 @@ pub(super) enum Why {
     Asked(String),
     /// A role's run got nowhere: its calls fail, are refused or repeat.
     Astray(String),
-    /// Models want to go back more often than they may.
-    Replans(GoBack),
+    /// Roles want to go back more often than they may.
+    Replans(Asked),
 }
 
 /// What a role wants beside its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// Back to an earlier stage, and who wants it.
-    GoBack(GoBack, Origin),
+    /// Back to an earlier stage.
+    GoBack(Asked),
     /// An answer to this question.
     Answer(String),
 }
@@ -59,10 +59,9 @@ impl Why {
             Self::Drafts if used == 1 => "the only draft was refused".to_owned(),
             Self::Drafts => format!("{used} drafts were refused"),
             Self::Circle(what) | Self::Asked(what) | Self::Astray(what) => what.clone(),
-            Self::Replans(wish) => format!(
-                "a model asks to go back to {} once more, {max_replans} times is the limit: {}",
-                wish.stage, wish.reason
-            ),
+            Self::Replans(asked) => {
+                format!("{} (once more, and {max_replans} times is the limit)", asked.words())
+            }
         }
     }
 }
@@ -93,7 +92,7 @@ impl Pipeline<'_> {
         Ok(Turned::Stuck(Why::Drafts))
     }
 
-    /// A model's wish for an answer or for an earlier stage: people decide where they can be asked,
+    /// A role's wish for an answer or for an earlier stage: people decide where they can be asked,
     /// `wait` leaves it to them, `auto` goes back by itself. The gate opens, for the draft as it is
     /// may be the answer.
     pub(super) fn wish(
@@ -104,16 +103,13 @@ impl Pipeline<'_> {
     ) -> anyhow::Result<Turned> {
         match wish {
             Wish::Answer(question) => self.ask_about(spec, progress, question),
-            Wish::GoBack(wish, by) if self.env.mode == Mode::Auto => {
+            Wish::GoBack(asked) if self.env.mode == Mode::Auto => {
                 if self.recorder().replans()? >= self.env.config.limits.max_replans {
-                    return Ok(Turned::Stuck(Why::Replans(wish)));
+                    return Ok(Turned::Stuck(Why::Replans(asked)));
                 }
-                Ok(Turned::Ends(StageEnd::GoBack(wish, by)))
+                Ok(Turned::Ends(StageEnd::GoBack(WayBack::followed(asked))))
             }
-            Wish::GoBack(wish, _) => {
-                let why = format!("a model asks to go back to {}: {}", wish.stage, wish.reason);
-                self.ask_about(spec, progress, why)
-            }
+            Wish::GoBack(asked) => self.ask_about(spec, progress, asked.words()),
         }
     }
 
@@ -172,8 +168,12 @@ impl Pipeline<'_> {
                 return self.read_draft(spec, progress, words);
             }
             (LimitDecision::GoBack(stage), _) => {
-                let wish = GoBack { stage, reason: format!("{}: {words}", spec.stage) };
-                return Ok(Turned::Ends(StageEnd::GoBack(wish, Origin::Human)));
+                let asked = match why {
+                    Why::Replans(asked) => Some(asked),
+                    _ => None,
+                };
+                let way = WayBack::decided(spec.stage, stage, &words, asked);
+                return Ok(Turned::Ends(StageEnd::GoBack(way)));
             }
             (LimitDecision::Abort, _) => {
                 self.drop_draft(spec, progress)?;
@@ -194,7 +194,7 @@ impl Pipeline<'_> {
     }
 
     /// Opens the gate of the draft as it is: the person's tier behind all automatic ones (row K8).
-    fn read_draft(
+    pub(super) fn read_draft(
         &mut self,
         spec: &StageSpec,
         progress: &mut Progress,

@@ -35,6 +35,8 @@ mod review;
 mod rework;
 mod scope;
 mod second_look;
+mod second_reading;
+mod self_review;
 mod settle;
 mod stage_loop;
 mod standstill;
@@ -287,7 +289,7 @@ impl<'a> Pipeline<'a> {
                 }
                 StageEnd::Completed(_) | StageEnd::Rework => {}
                 StageEnd::Waiting(why) => return Ok(Finish::Waiting { stage, why }),
-                StageEnd::GoBack(wish, by) => self.go_back(&wish, by)?,
+                StageEnd::GoBack(way) => self.go_back(&way)?,
             }
         }
     }
@@ -367,8 +369,16 @@ impl<'a> Pipeline<'a> {
         store.add_feedback(&new)
     }
 
-    /// Everything that was said in this session.
+    /// Everything that was said about drafts in this session.
     fn feedback_so_far(&self) -> anyhow::Result<Vec<Feedback>> {
+        let mut said = self.all_feedback()?;
+        // A wish to go back names the draft it came from, which went with the way back.
+        said.retain(|entry| entry.goto_stage().is_none());
+        Ok(said)
+    }
+
+    /// Everything that was said in this session.
+    fn all_feedback(&self) -> anyhow::Result<Vec<Feedback>> {
         let files = self.files();
         Store::new(&files).feedback()
     }

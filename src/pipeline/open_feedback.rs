@@ -36,16 +36,20 @@ impl Pipeline<'_> {
                 || !(is_replaced(entry, &said, order)
                     || is_mechanical(entry) && committed.contains(entry))
         });
-        let mut open: Vec<FeedbackItem> = open
-            .map(|entry| FeedbackItem {
-                from: entry.from.name().to_owned(),
-                severity: entry.severity.name().to_owned(),
-                details: entry.details.clone(),
-                suggested_fix: entry.suggested_fix.clone(),
-            })
-            .collect();
+        let mut open: Vec<&Feedback> = open.collect();
         open.drain(..open.len().saturating_sub(SHOWN));
-        Ok(open)
+        // Why the stage is done again is said first, however much was said since.
+        let asked_back = self.asked_back(spec.stage)?;
+        let item = |entry: &Feedback| FeedbackItem {
+            from: match entry.goto_stage() {
+                Some(_) => format!("{} {}", entry.stage, entry.from.name()),
+                None => entry.from.name().to_owned(),
+            },
+            severity: entry.severity.name().to_owned(),
+            details: entry.details.clone(),
+            suggested_fix: entry.suggested_fix.clone(),
+        };
+        Ok(asked_back.iter().chain(open).map(item).collect())
     }
 
     /// What had been said when the newest task got its commit.
@@ -69,7 +73,11 @@ fn is_mechanical(entry: &Feedback) -> bool {
 fn is_replaced(entry: &Feedback, said: &[Feedback], order: ReviewOrder) -> bool {
     let far = step(entry.from, order);
     said.iter().any(|later| {
-        later.iteration > entry.iteration && !is_law(later) && step(later.from, order) >= far
+        // A self-review refuses nothing: whoever judged before has not looked again.
+        later.iteration > entry.iteration
+            && later.from != Origin::SelfReview
+            && !is_law(later)
+            && step(later.from, order) >= far
     })
 }
 

@@ -3,6 +3,7 @@
 use super::Pipeline;
 use super::edit::Edit;
 use super::evidence::Evidence;
+use super::self_review::SelfReview;
 use super::table::StageSpec;
 use crate::agent::Run;
 use crate::artifact::{Feedback, Origin, Store};
@@ -37,10 +38,14 @@ pub(super) struct Progress {
     pub critic_asks: bool,
     /// What for, until the person has answered.
     pub asks: Option<String>,
+    /// What a draft that waits on the branch asks of a person, who was not shown it yet.
+    pub waits: Option<String>,
     /// Calls a guard has refused since a person looked last.
     pub refusals: u32,
     /// Why the gate opens again, when it is not the usual reason.
     pub note: Option<String>,
+    /// The actor's own reading of its draft.
+    pub self_review: SelfReview,
     /// What a person edited in the newest draft.
     pub edit: Option<Edit>,
     /// The newest draft is what a person made of one that was refused, and nobody has looked at it.
@@ -87,6 +92,7 @@ impl Progress {
                 let who = if self.critic_asks { "asks" } else { "actor" };
                 format!("{who} {words}")
             }),
+            self_review: self.self_review.render(),
             refusals: self.refusals,
             stuck: None,
         }

@@ -32,6 +32,7 @@ impl Pipeline<'_> {
             body: self.facts(spec, progress, |facts| summary::body(spec.stage, facts))?,
             iterations: progress.used(),
             approval: progress.approval.clone(),
+            self_review: progress.self_review.outcome(),
             credit: progress.credit.clone(),
             checks: spec.runs_checks.then(|| evidence::trailer(progress.evidence.as_ref())),
             evidence: progress.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
@@ -105,7 +106,9 @@ impl Pipeline<'_> {
             None => true,
         };
         if unseen && let Some(tip) = entry.parents.first() {
-            let notes = DraftNotes { credit: Credit::of(&entry), ..DraftNotes::default() };
+            let self_review = entry.trailers.get(key::SELF_REVIEW).unwrap_or_default().to_owned();
+            let credit = Credit::of(&entry);
+            let notes = DraftNotes { credit, self_review, ..DraftNotes::default() };
             let number = self.earlier_drafts(stage);
             self.recorder().take_back(&entry.commit, tip, stage, number, &notes)?;
             self.session = Session::load(self.env.git, &self.session.name, tip)?;

@@ -270,6 +270,8 @@ impl Story {
                 "validator" => "a mechanical check",
                 "hook" => "a git hook",
                 "critic" => "the critic",
+                "self-review" => "the actor's self-review, which could not fix it",
+                "actor" => "the actor, who asked to go back",
                 other => other,
             };
             let why = said.details.lines().find(|line| !line.trim().is_empty()).unwrap_or("");

@@ -2,6 +2,7 @@
 
 use super::Pipeline;
 use super::edit::Edit;
+use super::go_back::{Asked, WayBack};
 use super::progress::Progress;
 use super::stage_loop::{StageEnd, Turned};
 use super::table::{Approves, StageSpec};
@@ -12,7 +13,7 @@ use crate::event::Event;
 use crate::gate::{Decision, Document, Draft, Mode, comments};
 use crate::git::{DiffStyle, Oid};
 use crate::record::{Approval, Recorded};
-use crate::session::{CommittedFiles, Verdict};
+use crate::session::{CommittedFiles, Verdict, key};
 
 impl Pipeline<'_> {
     /// Lets the draft pass the gate, unless these bytes have passed it already.
@@ -69,7 +70,7 @@ impl Pipeline<'_> {
         // Code has no editor of ours: a person edits it beside the gate.
         let edited = self.keep_persons_code(spec, progress)?;
         let why = progress.note.take();
-        progress.asks = None;
+        let asks = progress.asks.take().or_else(|| why.clone());
         progress.seen = shown;
         match decision {
             Decision::Pass => {
@@ -90,8 +91,9 @@ impl Pipeline<'_> {
                 self.answered(spec, progress, &[text])
             }
             Decision::GoBack(stage) => {
-                let wish = crate::tool::GoBack { stage, reason: String::new() };
-                Ok(Turned::Ends(StageEnd::GoBack(wish, Origin::Human)))
+                let asked = asks.and_then(|words| Asked::parse(&words, progress.iteration));
+                let way = WayBack::decided(spec.stage, stage, "", asked);
+                Ok(Turned::Ends(StageEnd::GoBack(way)))
             }
             Decision::Abort => {
                 self.drop_draft(spec, progress)?;
@@ -295,16 +297,16 @@ impl Pipeline<'_> {
         let body = why.clone().unwrap_or_default();
         let number = progress.iteration;
         let credit = progress.credit.clone();
-        let critic = if progress.critic_asks {
-            Some("asks")
-        } else {
-            progress.judged.is_some().then_some("approved")
+        let critic = match (progress.critic_asks, &progress.judged) {
+            (true, _) => "asks",
+            (false, Some(_)) => "approved",
+            (false, None) => "",
         };
         let edited = progress.edit.as_ref().map(Edit::render).unwrap_or_default();
-        let recorder = self.recorder();
-        match recorder
-            .waiting(&tip, spec.stage, number, &summary, &body, &credit, critic, &edited)?
-        {
+        let (recorder, own) = (self.recorder(), progress.self_review.outcome());
+        let marks =
+            [(key::CRITIC, critic), (key::EDITED, edited.as_str()), (key::SELF_REVIEW, own)];
+        match recorder.waiting(&tip, spec.stage, number, &summary, &body, &credit, &marks)? {
             Recorded::Done(commit) => {
                 self.advance(&commit)?;
                 self.under_way.replace(None);
@@ -363,6 +365,7 @@ impl Pipeline<'_> {
             findings: report.findings.into_iter().map(|finding| finding.details).collect(),
             warnings: report.warnings,
             said: look.said,
+            unfixed: self.unfixed_about(spec, progress)?,
             actor_said: look.actor_said,
             critic_said: progress.judged.as_ref().map(|(_, words)| words.clone()),
             critic_next: spec.critic.is_some()

@@ -3,6 +3,7 @@
 
 use super::Pipeline;
 use super::evidence::Evidence;
+use super::go_back::WayBack;
 use super::stage_loop::StageEnd;
 use super::table::StageSpec;
 use crate::artifact::{Feedback, Origin};
@@ -10,7 +11,6 @@ use crate::error::Error;
 use crate::gate::LimitDecision;
 use crate::session::{KeptDraft, Kind, kept_draft};
 use crate::stage::Stage;
-use crate::tool::GoBack;
 
 impl Pipeline<'_> {
     /// True when corrections were begun and are not recorded: feedback on the code that was
@@ -99,8 +99,8 @@ impl Pipeline<'_> {
             Some(LimitDecision::Retry) => format!("these must hold:\n{}", details.join("\n")),
             Some(LimitDecision::Guide(text)) => text,
             Some(LimitDecision::GoBack(stage)) => {
-                let wish = GoBack { stage, reason: words };
-                return Ok(Some(StageEnd::GoBack(wish, Origin::Human)));
+                let way = WayBack::decided(spec.stage, stage, &words, None);
+                return Ok(Some(StageEnd::GoBack(way)));
             }
             Some(LimitDecision::Abort) => return Err(self.aborted(spec).into()),
             Some(LimitDecision::Stop | LimitDecision::Review) => {

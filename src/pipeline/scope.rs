@@ -3,6 +3,7 @@
 
 use super::Pipeline;
 use super::delta::{self, Became, Change};
+use super::go_back::Asked;
 use super::limit::Wish;
 use crate::artifact::check::{self, Baseline, Report, UNPLANNED};
 use crate::artifact::{Artifact, Files as _, Origin, Store, Task};
@@ -99,7 +100,11 @@ impl Pipeline<'_> {
 
     /// Where the prd adds what the scope leaves no room for, and has been told so before: back to
     /// triage, if whoever decides agrees.
-    pub(super) fn needs_wider_scope(&self, report: &Report) -> anyhow::Result<Option<Wish>> {
+    pub(super) fn needs_wider_scope(
+        &self,
+        report: &Report,
+        iteration: u32,
+    ) -> anyhow::Result<Option<Wish>> {
         let Some(finding) = report.findings.iter().find(|f| f.code == UNPLANNED) else {
             return Ok(None);
         };
@@ -112,7 +117,8 @@ impl Pipeline<'_> {
             stage: Stage::Triage,
             reason: format!("the scope of this change is too narrow: {}", finding.details),
         };
-        Ok(told.then_some(Wish::GoBack(wish, Origin::Validator)))
+        let (by, stage) = (Origin::Validator, Stage::Prd);
+        Ok(told.then_some(Wish::GoBack(Asked { by, stage, iteration, wish })))
     }
 
     /// The top-level tasks this session added: all of them, but in a change request.

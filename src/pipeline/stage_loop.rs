@@ -1,7 +1,8 @@
 //! The one actor–critic loop, for every row of the table.
 //!
 //! ```text
-//! draft → checks → gate → critic → record        (critic → gate with [review] order = critic-first)
+//! draft → checks → self-review → gate → critic → record    (critic → gate with [review] order =
+//!                                                           critic-first)
 //! ```
 //!
 //! Whoever refuses a draft leaves feedback, and the next draft begins. Two invariants hold
@@ -11,6 +12,7 @@
 use super::Pipeline;
 use super::checks::{Check, CheckInput, secrets_found};
 use super::evidence::Evidence;
+use super::go_back::{Asked, WayBack};
 use super::limit::{Why, Wish};
 use super::progress::Progress;
 use super::table::{Approves, StageSpec};
@@ -26,7 +28,6 @@ use crate::interrupt;
 use crate::record::DraftEnding;
 use crate::session::Waiting;
 use crate::stage::Stage;
-use crate::tool::GoBack;
 
 /// How a stage ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +36,8 @@ pub(super) enum StageEnd {
     Completed(Stage),
     /// A person is waited for, with a reason beyond the usual review.
     Waiting(Option<String>),
-    /// Back to an earlier stage, and who wants it.
-    GoBack(GoBack, Origin),
+    /// Back to an earlier stage.
+    GoBack(WayBack),
     /// The check stage found the code wrong: corrections, then check again.
     Rework,
 }
@@ -109,6 +110,13 @@ impl Pipeline<'_> {
         if let Some(words) = progress.asks.clone() {
             return Ok(Turned::Stuck(Why::Asked(words)));
         }
+        if self.env.mode == Mode::Ask
+            && let Some(words) = progress.waits.take()
+        {
+            // Before anything is done about the draft: a role that stopped to ask may not have
+            // finished it, and checks would send it back without an answer.
+            return self.read_draft(spec, progress, words);
+        }
         if progress.needs_draft {
             match self.may_draft(spec, progress)? {
                 Turned::On => {}
@@ -121,7 +129,14 @@ impl Pipeline<'_> {
         }
         self.align(spec, progress).await?;
         self.mark(progress, progress.iteration, DraftEnding::Whole);
-        match self.checks_hold(spec, progress).await? {
+        // What a self-review that was stopped has left is half a change: it is finished first.
+        if !self.is_self_reviewing(spec, progress)? {
+            match self.checks_hold(spec, progress).await? {
+                Turned::On => {}
+                other => return Ok(other),
+            }
+        }
+        match self.self_review(spec, progress).await? {
             Turned::On => {}
             other => return Ok(other),
         }
@@ -217,7 +232,7 @@ impl Pipeline<'_> {
             .iter()
             .map(|finding| finding.to_feedback(&at, spec.stage, progress.iteration))
             .collect();
-        let wider = self.needs_wider_scope(&report)?;
+        let wider = self.needs_wider_scope(&report, progress.iteration)?;
         self.give_feedback(entries)?;
         progress.needs_draft = true;
         Ok(wider.map_or(Turned::Again, Turned::Wishes))
@@ -246,11 +261,18 @@ impl Pipeline<'_> {
         Ok(report)
     }
 
-    /// What a finished conversation of the actor asks for.
-    pub(super) fn turned(&self, run: Run) -> Turned {
+    /// What a finished conversation of the actor asks for; `by` is the actor or its self-review.
+    pub(super) fn turned(
+        &self,
+        spec: &StageSpec,
+        progress: &Progress,
+        by: Origin,
+        run: Run,
+    ) -> Turned {
         let outcome = run.outcome;
         if let Some(wish) = outcome.go_back {
-            return Turned::Wishes(Wish::GoBack(wish, Origin::SelfReview));
+            let (stage, iteration) = (spec.stage, progress.iteration);
+            return Turned::Wishes(Wish::GoBack(Asked { by, stage, iteration, wish }));
         }
         if let Some(question) = outcome.question {
             let options = question.options.join(" / ");

@@ -31,7 +31,7 @@ impl Why {
             Self::Circle(_) => "circle".to_owned(),
             Self::Asked(_) => "asked".to_owned(),
             Self::Astray(_) => "astray".to_owned(),
-            Self::Replans(wish) => format!("replans={}", wish.stage),
+            Self::Replans(asked) => format!("replans={}", asked.wish.stage),
         };
         format!("{kind} {words}")
     }

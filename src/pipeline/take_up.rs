@@ -2,8 +2,10 @@
 
 use super::Pipeline;
 use super::edit::{Edit, is_law};
+use super::judge::NO_VERDICT;
 use super::progress::Progress;
 use super::record_stage::HOOK_CHANGED;
+use super::self_review::SelfReview;
 use super::table::{Approves, StageSpec};
 use crate::artifact::{Origin, TaskStatus};
 use crate::gate::Mode;
@@ -95,18 +97,23 @@ impl Pipeline<'_> {
 
     /// The newest passed draft of the present run of the stage that the critic then refused.
     fn last_reading(&self, stage: Stage) -> anyhow::Result<Option<Oid>> {
+        for entry in self.session.since_last_stage().iter().rev() {
+            if matches!(entry.kind, Kind::Review(answered, Verdict::Passed | Verdict::Edited) if answered == stage)
+                && self.is_judged_by_critic(stage, entry.iterations())?
+            {
+                return Ok(Some(entry.commit.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// True when the critic has refused this draft, and not by saying nothing about it.
+    fn is_judged_by_critic(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
         let said = self.feedback_so_far()?;
-        let refused = |number| {
-            said.iter().any(|entry| {
-                (entry.stage, entry.iteration, entry.from) == (stage, number, Origin::Critic)
-            })
-        };
-        let mut recent = self.session.since_last_stage().iter().rev();
-        let read = recent.find(|entry| {
-            matches!(entry.kind, Kind::Review(answered, Verdict::Passed | Verdict::Edited) if answered == stage)
-                && refused(entry.iterations())
-        });
-        Ok(read.map(|entry| entry.commit.clone()))
+        Ok(said.iter().any(|entry| {
+            (entry.stage, entry.iteration, entry.from) == (stage, number, Origin::Critic)
+                && !entry.details.starts_with(NO_VERDICT)
+        }))
     }
 
     /// From the side ref: the run was stopped or killed after this draft.
@@ -126,6 +133,9 @@ impl Pipeline<'_> {
         progress.seen = noted(key::SEEN).or(progress.seen.take());
         progress.read = noted(key::READ).or(progress.read.take());
         progress.edit = self.edit_noted(entry);
+        let own = entry.trailers.get(key::SELF_REVIEW).unwrap_or_default();
+        progress.self_review = SelfReview::parse(own);
+        let reading = progress.self_review.reads().is_some_and(|oid| self.is_there(oid));
         let refusals = entry.trailers.get(key::REFUSALS);
         progress.refusals = refusals.and_then(|n| n.parse().ok()).unwrap_or(0);
         let ending = if partial { DraftEnding::Partial } else { DraftEnding::Whole };
@@ -134,7 +144,7 @@ impl Pipeline<'_> {
         match self.recorder().bring_back(&entry.commit, base, &self.session.tip)? {
             BroughtBack::FilesLieThere => self.goes_on.set(true),
             BroughtBack::Restored { skipped } => {
-                self.goes_on.set(partial && skipped.is_empty());
+                self.goes_on.set((partial || reading) && skipped.is_empty());
                 if !skipped.is_empty() {
                     self.warn(format!(
                         "not brought back from the kept draft, because they changed since: {}",
@@ -166,6 +176,10 @@ impl Pipeline<'_> {
             progress.note = Some(HOOK_CHANGED.to_owned());
         }
         progress.needs_draft = self.refused_by_somebody(spec.stage, number)?;
+        if progress.needs_draft && self.is_judged_by_critic(spec.stage, number)? {
+            // It read this draft; the run ended before the next one could note that.
+            progress.read = Some(entry.commit.clone());
+        }
         if !progress.needs_draft {
             self.take_up_verdicts(spec, entry, progress)?;
         }
@@ -273,12 +287,15 @@ impl Pipeline<'_> {
         progress.draft = Some(waiting.draft.commit.clone());
         progress.needs_draft = false;
         progress.credit = Credit::of(&waiting.draft);
+        let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
+        progress.self_review = SelfReview::parse(own);
         self.goes_on.set(self.recorder().files_lie_there(&self.session.tip)?);
         let critic = waiting.draft.trailers.get(key::CRITIC);
         progress.edit = self.edit_noted(&waiting.draft);
         let changed = self.note_edit_by_hand(spec, progress, &waiting.draft.commit)?;
         let Some(answer) = &waiting.answer else {
             progress.note = waiting.reason();
+            progress.waits.clone_from(&progress.note);
             progress.critic_asks = critic == Some("asks");
             return Ok(self.env.mode != Mode::Wait);
         };
@@ -318,6 +335,7 @@ impl Pipeline<'_> {
                 progress.draft = None;
                 progress.seen = None;
                 progress.edit = None;
+                progress.self_review = SelfReview::default();
                 if spec.approves == Approves::Tree {
                     self.correct_the_whole(spec, progress.offset)?;
                 } else if !self.goes_on.get() {

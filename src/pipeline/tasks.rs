@@ -11,7 +11,7 @@ use super::summary;
 use super::table::{StageSpec, Work};
 use super::task_files::Left;
 use crate::artifact::check::task_order;
-use crate::artifact::{Plan, Store, Task, TaskStatus};
+use crate::artifact::{Origin, Plan, Store, Task, TaskStatus};
 use crate::event::Event;
 use crate::record::{Credit, DraftEnding, Recorded, TaskRecord};
 use crate::session::{CommittedFiles, tasks_taken_in};
@@ -49,6 +49,7 @@ impl Pipeline<'_> {
                 tools: spec.actor.tools(),
                 iteration: progress.iteration,
                 task: Some(&task),
+                opening: None,
                 extra: String::new(),
                 variables,
             };
@@ -57,7 +58,7 @@ impl Pipeline<'_> {
             self.taken();
             let credit = self.task_credit(&task.id, progress.iteration);
             let said = run.text.clone();
-            let turned = self.turned(run);
+            let turned = self.turned(spec, progress, Origin::Actor, run);
             if self.offer_theirs(spec, progress, &turned)? {
                 progress.credit.merge(credit);
                 return Ok(Turned::Again);

@@ -29,7 +29,7 @@ impl Recorder<'_> {
         self.keep_attempt_of(tip, reason, verdict, None)
     }
 
-    /// The same where a draft is dropped with it, and how.
+    /// The same where the session goes back, and why.
     pub fn keep_attempt_of(
         &self,
         tip: &Oid,

@@ -37,6 +37,8 @@ pub struct DraftNotes {
     pub judged: Option<(Bytes, String)>,
     /// Who wants a person and what for, in the pipeline's own form.
     pub asks: Option<String>,
+    /// How far the actor's self-review is, in the pipeline's own form.
+    pub self_review: String,
     /// How many calls a guard has refused in the stage.
     pub refusals: u32,
     /// Why it cannot go on without a person, in the pipeline's own form.
@@ -109,6 +111,7 @@ impl Recorder<'_> {
             trailers.push(key::CRITIC, format!("approved {}", bytes.render()));
             trailers.push(key::CRITIC_SAID, words);
         }
+        trailers.push(key::SELF_REVIEW, &notes.self_review);
         if notes.refusals > 0 {
             trailers.push(key::REFUSALS, notes.refusals.to_string());
         }

@@ -99,6 +99,8 @@ pub struct StageRecord {
     pub iterations: u32,
     /// The approval of a gated stage.
     pub approval: Option<Approval>,
+    /// What the actor's self-review came to; empty where there was none.
+    pub self_review: &'static str,
     /// Who generated it.
     pub credit: Credit,
     /// What the program ran on that tree.
@@ -267,16 +269,14 @@ impl Recorder<'_> {
         summary: &str,
         body: &str,
         credit: &Credit,
-        critic: Option<&str>,
-        edited: &str,
+        marks: &[(&str, &str)],
     ) -> anyhow::Result<Recorded> {
         let mut trailers = self.base_trailers();
         trailers.push(key::EVENT, "draft");
         trailers.push(key::STAGE, stage.name());
         trailers.push(key::ITERATIONS, iteration.to_string());
         credit.push(&mut trailers, self.project.attribution);
-        trailers.push(key::CRITIC, critic.unwrap_or_default());
-        trailers.push(key::EDITED, edited);
+        marks.iter().for_each(|(key, value)| trailers.push(key, value));
         let subject =
             self.subject(stage.name(), &format!("draft {iteration} for review, {summary}"));
         let message = Message { subject, body: body.to_owned(), trailers };
@@ -342,6 +342,7 @@ impl Recorder<'_> {
         if let Some(approval) = &record.approval {
             trailers.push(key::APPROVED, approval.bytes.render());
         }
+        trailers.push(key::SELF_REVIEW, record.self_review);
         record.credit.push(&mut trailers, self.project.attribution);
         if let Some(checks) = &record.checks {
             trailers.push(key::CHECKS, checks);

@@ -22,6 +22,8 @@ pub struct Back {
     pub from: Stage,
     /// Who wanted it; `None` where no draft was dropped, or the person aborted it and is told so.
     pub by: Option<Origin>,
+    /// The draft of that stage a role asked about; 0 where a person went back.
+    pub iteration: u32,
     /// The reason they gave, on one line; possibly empty.
     pub reason: String,
 }
@@ -29,19 +31,21 @@ pub struct Back {
 impl Back {
     /// Notes it with an attempt.
     pub fn push(&self, trailers: &mut Trailers) {
-        let Self { to, target, from, by, reason } = self;
-        let by = by.map_or("", Origin::name);
-        trailers.push(key::BACK, format!("{to} {target} {from} {by}"));
+        let Self { to, target, from, by, iteration, reason } = self;
+        let by = by.map(|by| format!(" {} {iteration}", by.name())).unwrap_or_default();
+        trailers.push(key::BACK, format!("{to} {target} {from}{by}"));
         trailers.push(key::REASON, reason);
     }
 
-    fn parse(trailers: &Trailers) -> Option<Self> {
+    /// Reads what [`Back::push`] noted.
+    pub(super) fn parse(trailers: &Trailers) -> Option<Self> {
         let mut words = trailers.get(key::BACK)?.split(' ');
         Some(Self {
             to: Stage::from_str(words.next()?).ok()?,
             target: words.next()?.parse().ok()?,
             from: Stage::from_str(words.next()?).ok()?,
             by: words.next().and_then(Origin::named),
+            iteration: words.next().and_then(|number| number.parse().ok()).unwrap_or_default(),
             reason: trailers.get(key::REASON).unwrap_or_default().to_owned(),
         })
     }

@@ -1,7 +1,10 @@
 //! What happened to a session, step by step: from its history, its attempts, its kept drafts and
 //! its feedback. Nothing here is stored; a clone tells what its refs tell.
 
+mod cost;
 mod order;
+
+pub use cost::Cost;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -10,7 +13,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::Serialize;
 
 use super::{
-    Attempt, CommittedFiles, Entry, Kind, RefNames, Session, StateDir, Verdict, attempts, key,
+    Attempt, Back, CommittedFiles, Entry, Kind, RefNames, Session, StateDir, Verdict, attempts, key,
 };
 use crate::artifact::{BY_HAND, Feedback, Origin, Store};
 use crate::clock;
@@ -56,6 +59,10 @@ pub struct Step {
     /// Why, in the words of whoever decided.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// What the actor's self-review came to, on a completed stage: `revised`, `passed`,
+    /// `needs_revision`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_review: Option<String>,
     /// What the program itself ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<String>,
@@ -82,24 +89,6 @@ pub struct Step {
     /// The first draft of a completed stage's run.
     #[serde(skip)]
     first: u32,
-}
-
-/// What a step took, as `log --json` has it.
-#[derive(Clone, Debug, Serialize)]
-pub struct Cost {
-    tokens: Tokens,
-    requests: u64,
-    millis: u64,
-    /// None where it is not known.
-    usd: Option<f64>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct Tokens {
-    #[serde(rename = "in")]
-    input: u64,
-    out: u64,
-    cached: u64,
 }
 
 /// What decides which of two steps of the same second, told by different refs, comes first.
@@ -267,7 +256,12 @@ impl Teller<'_> {
         step.stage = Some(said.stage);
         step.from = Some(said.stage.to_string());
         step.to.clone_from(&step.from);
-        step.decision = Some(if said.from == Origin::Human { "feedback" } else { "rejected" });
+        // A self-review and a wish to go back refuse no draft.
+        let refuses = !matches!(said.from, Origin::Human | Origin::SelfReview);
+        step.decision = Some(if refuses { "rejected" } else { "feedback" });
+        if let Some(stage) = said.goto_stage() {
+            (step.decision, step.to) = (Some("feedback"), Some(stage.to_string()));
+        }
         step.iteration = Some(said.iteration);
         step.reason.clone_from(&said.details);
         if let Some(files) = said.extra.get(BY_HAND).and_then(|files| files.as_array()) {
@@ -341,6 +335,7 @@ impl Teller<'_> {
                 if let Some(by) = entry.trailers.get(key::REVIEWED_BY) {
                     by.clone_into(&mut step.actor);
                 }
+                step.self_review = entry.trailers.get(key::SELF_REVIEW).map(str::to_owned);
                 let approved = entry.body.split_once("The critic approved: ");
                 step.reason = approved.map(|(_, words)| unwrapped(words)).unwrap_or_default();
                 rank = 4;
@@ -364,6 +359,17 @@ impl Teller<'_> {
         let is_end = matches!(entry.kind, Kind::Stage(_)) && !entry.is_start();
         let drafts = if is_end { u32::MAX } else { iteration };
         step.order = (entry.time, step.stage, drafts, rank);
+        if step.event == "went_back"
+            && let Some(back) = Back::parse(&entry.trailers)
+            && let Some(by) = back.by.filter(|by| *by != Origin::Human)
+        {
+            // Whose wish it was; where a person decided, they did it.
+            step.stage = Some(back.from);
+            step.iteration = Some(back.iteration);
+            if step.decision == Some("auto") {
+                by.name().clone_into(&mut step.actor);
+            }
+        }
         Some(step)
     }
 
@@ -409,19 +415,6 @@ impl Teller<'_> {
                 && task == step.task.as_deref()
         };
         self.transcripts.iter().filter(fits).cloned().collect()
-    }
-}
-
-impl Cost {
-    fn of(spent: &Spent) -> Self {
-        let usage = spent.usage;
-        let known = spent.micros > 0 || spent.unpriced == 0 && spent.requests > 0;
-        Self {
-            tokens: Tokens { input: usage.input, out: usage.output, cached: usage.cached },
-            requests: spent.requests,
-            millis: spent.millis,
-            usd: known.then_some(spent.micros as f64 / 1e6),
-        }
     }
 }
 

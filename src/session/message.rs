@@ -72,12 +72,17 @@ pub mod key {
     /// Beside it: the highest ids that session had used until then: `REQ-004 FEAT-002`.
     pub const IDS: &str = "Cowork-Ids";
     /// On an attempt only, where a draft was dropped by going back: the stage that is done again, the
-    /// commit it begins on, the stage it was gone back from, and who wanted it: `design 1a2b… plan human`.
+    /// commit it begins on, the stage it was gone back from, who wanted it, and about which draft of that
+    /// stage: `design 1a2b… coding actor 1`.
     pub const BACK: &str = "Cowork-Back";
     /// Beside it: the reason, as it was given.
     pub const REASON: &str = "Cowork-Reason";
     /// On a kept draft only: the commit the critic read last.
     pub const READ: &str = "Cowork-Read";
+    /// What the actor's self-review of the stage came to: `revised`, `passed` or `needs_revision`
+    /// (it changed nothing and could not fix what it found). On a kept draft also `begun` and the
+    /// commit it reads.
+    pub const SELF_REVIEW: &str = "Cowork-Self-Review";
 }
 
 /// The trailers of a commit, in order.
@@ -91,6 +96,11 @@ impl Trailers {
         if !value.is_empty() {
             self.0.push((key.to_owned(), value));
         }
+    }
+
+    /// Adds those of another.
+    pub fn extend(&mut self, others: &Self) {
+        self.0.extend_from_slice(&others.0);
     }
 
     /// The last value of a key; keys compare without case, as git's do.

@@ -311,7 +311,9 @@ fn rejections(git: &Git, session: &Session) -> BTreeMap<Stage, usize> {
         let files = super::CommittedFiles::new(git, &session.name, &entry.commit);
         // A file somebody broke by hand tells nothing.
         let said = Store::new(&files).feedback().unwrap_or_default().into_iter();
-        let by_critic = said.filter(|said| said.stage == stage && said.from == Origin::Critic);
+        let by_critic = said.filter(|said| {
+            said.stage == stage && said.from == Origin::Critic && said.goto_stage().is_none()
+        });
         let drafts: BTreeSet<u32> =
             by_critic.map(|said| said.iteration).filter(|n| *n > earlier).collect();
         if !drafts.is_empty() {

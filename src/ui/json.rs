@@ -122,6 +122,16 @@ impl Sink for JsonLines {
                     "details": sanitize(&details),
                 }),
             ),
+            Event::SelfReview { stage, iteration, outcome, files, unfixed } => self.line(
+                "self_review",
+                json!({
+                    "stage": stage,
+                    "iteration": iteration,
+                    "outcome": outcome,
+                    "files": files.iter().map(|path| sanitize(path)).collect::<Vec<_>>(),
+                    "unfixed": unfixed,
+                }),
+            ),
             Event::ReviewRequested { stage, iteration, commit, reason } => self.line(
                 "review_requested",
                 json!({

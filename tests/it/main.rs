@@ -18,10 +18,12 @@
     reason = "a test fails by panicking, its helpers too"
 )]
 
+#[cfg(unix)]
+mod asked_back;
 mod back;
-mod broken;
 #[cfg(unix)]
 mod briefs;
+mod broken;
 mod budget;
 mod by_hand;
 mod changes;
@@ -93,7 +95,11 @@ mod repos;
 mod responses;
 mod review;
 mod rules;
+#[cfg(unix)]
+mod second_look;
 mod secrets;
+#[cfg(unix)]
+mod self_review;
 mod size;
 mod states;
 mod status;

@@ -301,7 +301,7 @@ fn a_wish_to_go_back_is_not_forgotten_when_the_gate_is_left() {
         terminal.sees("stop for now");
         terminal.types("p");
         let shown = terminal.sees("stop for now");
-        assert!(shown.contains("a model asks to go back to prd"), "{shown}");
+        assert!(shown.contains("the design critic asks to go back to prd"), "{shown}");
         if leave == "q" {
             terminal.types("q");
         } else {

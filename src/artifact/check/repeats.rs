@@ -68,7 +68,10 @@ pub fn circle(history: &[Feedback], stage: Stage, after: u32) -> Option<Circle> 
 
 /// Whether a finding was made of the draft before, too.
 pub fn made_before(history: &[Feedback], new: &Feedback) -> bool {
-    let earlier = |entry: &&Feedback| entry.stage == new.stage && entry.iteration < new.iteration;
+    let earlier = |entry: &&Feedback| {
+        let asks = entry.goto_stage().is_some();
+        entry.stage == new.stage && entry.iteration < new.iteration && !asks
+    };
     let Some(before) = history.iter().filter(earlier).map(|entry| entry.iteration).max() else {
         return false;
     };
@@ -94,6 +97,10 @@ fn rejections(history: &[Feedback], stage: Stage, after: u32) -> Vec<Rejection> 
     for entry in history.iter().filter(|entry| entry.stage == stage && entry.iteration > after) {
         if entry.from == Origin::Human {
             rejections.clear();
+            continue;
+        }
+        // Neither refuses a draft.
+        if entry.from == Origin::SelfReview || entry.goto_stage().is_some() {
             continue;
         }
         match rejections.last_mut() {
@@ -204,6 +211,16 @@ mod tests {
         }
         assert_eq!(strikes(&history), 3);
         assert_eq!(strikes(&critic(&["no undo", "too many features", "no undo"])), 1);
+    }
+
+    #[test]
+    fn what_refuses_nothing_is_no_rejection() {
+        let words = "REQ-003 does not say what ticking twice does";
+        let mut history = vec![said(1, Origin::SelfReview, words), said(1, Origin::Critic, words)];
+        assert_eq!(strikes(&history), 1);
+        history.push(said(2, Origin::Actor, words).to_go_back(Stage::Idea));
+        assert_eq!(strikes(&history), 1);
+        assert!(!made_before(&history[2..], &said(3, Origin::Critic, words)));
     }
 
     #[test]

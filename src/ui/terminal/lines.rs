@@ -72,6 +72,10 @@ impl Sink for Terminal {
                 let text = self.labelled("  ", YELLOW, &label, details.trim());
                 self.line(screen, normal, &text);
             }
+            Event::SelfReview { stage, iteration: _, outcome: _, files, unfixed } => {
+                let text = format!("{stage}: self-review {}", self_review(&files, unfixed));
+                self.line(screen, normal, &self.wrapped(&one_line(&text, usize::MAX), 2));
+            }
             Event::ReviewRequested { stage, iteration, commit, .. } => {
                 // Without a commit a gate opens here: it says all that, and rings.
                 if let Some(commit) = commit {
@@ -206,4 +210,30 @@ impl Terminal {
 /// Whether a tool that ran a command tells of its failure: `exit 2 after …`, `failed: …`.
 fn command_failed(tool: &str, answer: &str) -> bool {
     (tool == "run_command" && !answer.starts_with("exit 0 ")) || answer.starts_with("failed: ")
+}
+
+/// Files named in a line.
+const NAMED: usize = 5;
+
+/// What a self-review came to: `revised plan.md`, `passed, nothing changed`.
+fn self_review(files: &[String], unfixed: usize) -> String {
+    // Documents are known by their names.
+    let name = |path: &String| match path.strip_prefix(".cowork/") {
+        Some(document) => document.rsplit('/').next().unwrap_or(document).to_owned(),
+        None => path.clone(),
+    };
+    let mut names: Vec<String> = files.iter().take(NAMED).map(name).collect();
+    if files.len() > NAMED {
+        names.push(format!("{} more", files.len() - NAMED));
+    }
+    let changed = match (names.is_empty(), unfixed) {
+        (true, 0) => return "passed, nothing changed".to_owned(),
+        (true, _) => "changed nothing".to_owned(),
+        (false, _) => format!("revised {}", names.join(", ")),
+    };
+    match unfixed {
+        0 => changed,
+        1 => format!("{changed} and could not fix 1 problem"),
+        many => format!("{changed} and could not fix {many} problems"),
+    }
 }
