@@ -66,9 +66,11 @@ fn what_check_finds_goes_back_to_the_stage_it_belongs_to() {
     let base = up_to("coding");
     let cycle = |json: &mut Value| json["tasks"][0]["dependencies"] = json!(["TASK-005"]);
     let bare = |json: &mut Value| json["requirements"][1]["acceptance_criteria"] = json!([]);
-    for (stage, words) in
-        [("design", UNCOVERED), ("plan", "tasks wait for each other"), ("prd", "REQ-002 has no acceptance_criteria")]
-    {
+    for (stage, words) in [
+        ("design", UNCOVERED),
+        ("plan", "tasks wait for each other"),
+        ("prd", "REQ-002 has no acceptance_criteria"),
+    ] {
         let sandbox = base.fork();
         match stage {
             "design" => uncover(&sandbox),
