@@ -4,6 +4,7 @@
 mod attempts;
 mod drafts;
 mod family;
+mod file_at_tip;
 mod find;
 mod history;
 mod inherit;
@@ -26,6 +27,7 @@ pub use family::{
     Ground, changeable, changes_within, delivered_here, ground, merged_into, own_tasks,
     tasks_taken_in,
 };
+use file_at_tip::{restorable, session_file};
 pub use find::{default_session, exists, list, taken};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use inherit::{Inheritance, StageOf};
@@ -43,14 +45,8 @@ pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop};
 pub use taken_in::{TakenIn, merged_changes};
 pub use untold::{FROM_FILES, shown, untold};
 
-use anyhow::Context as _;
-use serde_json::{Map, Value};
-
-use crate::artifact::{
-    Artifact, ChangeRequest, Files, Format, SCHEMA_VERSION, Scope, SessionFile, SessionKind, Store,
-    raise, read_json,
-};
-use crate::error::{Error, hints_of};
+use crate::artifact::{Artifact, ChangeRequest, Files, Scope, SessionFile, SessionKind, Store};
+use crate::error::Error;
 use crate::git::{Git, Object, Oid, Reader};
 use crate::spent::Spent;
 use crate::stage::Stage;
@@ -303,73 +299,6 @@ impl Session {
         let mut sum = self.recorded();
         sum += present_draft(git, self)?.map(|draft| draft.spent()).unwrap_or_default();
         Ok(sum)
-    }
-}
-
-/// `session.json` at the tip, and the format it was raised from in memory.
-fn session_file(
-    reader: &dyn Reader,
-    name: &SessionName,
-    tip: &Oid,
-) -> anyhow::Result<(SessionFile, Option<String>)> {
-    let path = format!("{}/{}", name.record_dir(), Artifact::Session.file_name());
-    let Some(bytes) = reader.blob(Object::At(tip, &path))? else {
-        return Err(Error::repository(format!("session '{name}' has no {path} at its tip"))
-            .hint("the branch does not hold a git-cowork session; git log shows what it holds")
-            .into());
-    };
-    let text = String::from_utf8(bytes).context("session.json is not UTF-8")?;
-    // A newer format need not have the fields of ours, so its number is looked at first.
-    let mut raw: Map<String, Value> = read_json(Artifact::Session, &text)?;
-    let other = |written: String| {
-        Error::repository(format!(
-            "session '{name}' was written in format {written}, this program knows {SCHEMA_VERSION}"
-        ))
-    };
-    let older = match raise(&mut raw) {
-        Format::Present => return Ok((checked(name, read_json(Artifact::Session, &text)?)?, None)),
-        Format::Raised(from) => Some(from),
-        Format::Unknown(written) => {
-            return Err(other(written).hint("use a newer git-cowork").into());
-        }
-        Format::TooOld(written) => {
-            return Err(other(written)
-                .hint(format!("use the git-cowork that wrote it, or bring {path} to format {SCHEMA_VERSION} by hand and commit it"))
-                .into());
-        }
-    };
-    let file = read_json(Artifact::Session, &serde_json::to_string(&raw)?)?;
-    Ok((checked(name, file)?, older))
-}
-
-/// Says how to restore a `session.json` that an earlier commit has right. A newer program may have
-/// written it: that is said first.
-fn restorable(git: &Git, name: &SessionName, tip: &Oid, error: anyhow::Error) -> anyhow::Error {
-    let path = artifact_path(name, Artifact::Session);
-    let Ok(Some(good)) = last_good(git, tip, Artifact::Session, &path) else { return error };
-    let mut said = Error::repository(format!("{error:#}"));
-    said.hints = hints_of(&error).to_vec();
-    said.hints.retain(|hint| hint.starts_with("use "));
-    // Elsewhere it would be committed to another branch.
-    if git.head().is_ok_and(|head| head.oid() == Some(tip)) {
-        let path = from_top(&path);
-        said = said.hint(format!(
-            "git checkout {} -- {path} && git commit -m \"Restore session.json\" -- {path}",
-            good.short()
-        ));
-    }
-    said.hint(format!("or let git-cowork restore it: git cowork verify {name} --fix")).into()
-}
-
-/// Refuses values that would become paths, refs or arguments nobody meant.
-fn checked(name: &SessionName, file: SessionFile) -> anyhow::Result<SessionFile> {
-    match file.problem() {
-        None => Ok(file),
-        Some(problem) => Err(Error::repository(format!(
-            "session '{name}' has a session.json that git-cowork did not write: {problem}"
-        ))
-        .hint("look at who committed it: git log -- .cowork/sessions")
-        .into()),
     }
 }
 

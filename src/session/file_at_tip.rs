@@ -1,0 +1,81 @@
+//! `session.json` at a session's tip: read, raised to our format, and what to do where it cannot be.
+
+use anyhow::Context as _;
+use serde_json::{Map, Value};
+
+use super::{SessionName, artifact_path, from_top, last_good};
+use crate::artifact::{Artifact, Format, SCHEMA_VERSION, SessionFile, raise, read_json};
+use crate::error::{Error, hints_of};
+use crate::git::{Git, Object, Oid, Reader};
+
+/// `session.json` at the tip, and the format it was raised from in memory.
+pub(super) fn session_file(
+    reader: &dyn Reader,
+    name: &SessionName,
+    tip: &Oid,
+) -> anyhow::Result<(SessionFile, Option<String>)> {
+    let path = format!("{}/{}", name.record_dir(), Artifact::Session.file_name());
+    let Some(bytes) = reader.blob(Object::At(tip, &path))? else {
+        return Err(Error::repository(format!("session '{name}' has no {path} at its tip"))
+            .hint("the branch does not hold a git-cowork session; git log shows what it holds")
+            .into());
+    };
+    let text = String::from_utf8(bytes).context("session.json is not UTF-8")?;
+    // A newer format need not have the fields of ours, so its number is looked at first.
+    let mut raw: Map<String, Value> = read_json(Artifact::Session, &text)?;
+    let other = |written: String| {
+        Error::repository(format!(
+            "session '{name}' was written in format {written}, this program knows {SCHEMA_VERSION}"
+        ))
+    };
+    let older = match raise(&mut raw) {
+        Format::Present => return Ok((checked(name, read_json(Artifact::Session, &text)?)?, None)),
+        Format::Raised(from) => Some(from),
+        Format::Unknown(written) => {
+            return Err(other(written).hint("use a newer git-cowork").into());
+        }
+        Format::TooOld(written) => {
+            return Err(other(written)
+                .hint(format!("use the git-cowork that wrote it, or bring {path} to format {SCHEMA_VERSION} by hand and commit it"))
+                .into());
+        }
+    };
+    let file = read_json(Artifact::Session, &serde_json::to_string(&raw)?)?;
+    Ok((checked(name, file)?, older))
+}
+
+/// Says how to restore a `session.json` that an earlier commit has right. A newer program may have
+/// written it: that is said first.
+pub(super) fn restorable(
+    git: &Git,
+    name: &SessionName,
+    tip: &Oid,
+    error: anyhow::Error,
+) -> anyhow::Error {
+    let path = artifact_path(name, Artifact::Session);
+    let Ok(Some(good)) = last_good(git, tip, Artifact::Session, &path) else { return error };
+    let mut said = Error::repository(format!("{error:#}"));
+    said.hints = hints_of(&error).to_vec();
+    said.hints.retain(|hint| hint.starts_with("use "));
+    // Elsewhere it would be committed to another branch.
+    if git.head().is_ok_and(|head| head.oid() == Some(tip)) {
+        let path = from_top(&path);
+        said = said.hint(format!(
+            "git checkout {} -- {path} && git commit -m \"Restore session.json\" -- {path}",
+            good.short()
+        ));
+    }
+    said.hint(format!("or let git-cowork restore it: git cowork verify {name} --fix")).into()
+}
+
+/// Refuses values that would become paths, refs or arguments nobody meant.
+fn checked(name: &SessionName, file: SessionFile) -> anyhow::Result<SessionFile> {
+    match file.problem() {
+        None => Ok(file),
+        Some(problem) => Err(Error::repository(format!(
+            "session '{name}' has a session.json that git-cowork did not write: {problem}"
+        ))
+        .hint("look at who committed it: git log -- .cowork/sessions")
+        .into()),
+    }
+}
