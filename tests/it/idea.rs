@@ -71,9 +71,9 @@ fn a_change_of_what_the_idea_says_changes_its_document() {
     sandbox.script("prd", work());
     let modify = ["modify", "several lists", "-n", "lists", "--stop-after", "prd"];
     sandbox.cowork(&[&modify[..], &["--review", "auto"]].concat()).exits(0);
-    let commit = sandbox.stage_commit("prd");
-    assert_eq!(sandbox.blob(&commit, PATH), changed);
-    let approved = sandbox.trailers(&commit)["Cowork-Approved"].join(" ");
+    assert_eq!(sandbox.blob("HEAD", PATH), changed);
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Stage"], ["prd"]);
+    let approved = sandbox.trailers("HEAD")["Cowork-Approved"].join(" ");
     assert!(approved.contains("idea.md@"), "{approved}");
     // The critic judges it with the rest, and it is sent once.
     let critic = sandbox.server.requests_of("prd", "critic").last().unwrap().text();
@@ -110,6 +110,6 @@ fn a_change_that_leaves_the_idea_alone_leaves_its_document_alone() {
     sandbox.server.on(at("prd", "actor").iteration(1).turn(1), first);
     let modify = ["modify", "due", "-n", "due", "--review", "auto", "--stop-after", "prd"];
     let told = sandbox.cowork(&modify).exits(0).stderr;
-    assert!(told.contains("idea.md has 0 of its 6 sections"), "{told}");
+    assert!(told.contains("idea.md lacks Problem, Users, Goals"), "{told}");
     assert_eq!(sandbox.blob("HEAD", PATH), IDEA);
 }
