@@ -7,6 +7,7 @@ use super::prompts::{CommandItem, FeedbackItem, Prompt, TaskItem, Variables};
 use super::table::{Approves, StageSpec, Work};
 use super::{Pipeline, now};
 use crate::agent::{self, Brief, Run, Transcript};
+use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
 use crate::artifact::{Artifact, Feature, Store, Task};
 use crate::config::TestsPolicy;
 use crate::error::Error;
@@ -198,7 +199,8 @@ impl Pipeline<'_> {
         progress: &Progress,
     ) -> anyhow::Result<Variables> {
         let config = self.env.config;
-        let range = |[low, high]: [u32; 2]| format!("{low} to {high}");
+        let patch = self.session.is_patch();
+        let range = |limits| limit_words(limits, patch);
         let limits = &config.limits;
         let commands = (self.env.commands)();
         let mut open: Vec<FeedbackItem> = self
@@ -222,7 +224,10 @@ impl Pipeline<'_> {
             components: range(limits.components),
             tasks: range(limits.tasks),
             feedback: open,
-            patch: self.session.is_patch(),
+            unasked: Unasked::default(),
+            levels: MAX_LEVELS,
+            longest_title: LONGEST_TITLE,
+            patch,
             task: TaskItem::default(),
             tests_rule: tests_rule(config.project.tests).to_owned(),
             guidance: match spec.stage {

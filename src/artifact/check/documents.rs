@@ -8,8 +8,8 @@ use crate::artifact::{Artifact, Store};
 /// Words below which a document says nothing.
 const LEAST_WORDS: usize = 8;
 
-/// Longest pull-request title.
-const LONGEST_TITLE: usize = 120;
+/// Longest pull-request title, in characters.
+pub const LONGEST_TITLE: usize = 100;
 
 /// Checks `idea.md`: a title, at least three sections, and something in them.
 pub fn idea(store: &Store<'_>) -> Report {
@@ -60,7 +60,9 @@ pub fn delivery(store: &Store<'_>, code: &CodeChanges) -> Report {
                 report.find(
                     Finding::wrong(
                         "delivery-title",
-                        "the first line of delivery_report.md is no usable pull-request title",
+                        format!(
+                            "the first line of delivery_report.md is not a usable pull-request title (words without markup, at most {LONGEST_TITLE} characters)"
+                        ),
                     )
                     .fix("begin with one line that says what is delivered, such as '# Add a todo list for the terminal'"),
                 );
