@@ -5,11 +5,11 @@ use super::evidence::Evidence;
 use super::progress::Progress;
 use super::prompts::{CommandItem, FeedbackItem, Prompt, TaskItem, Variables};
 use super::table::{Approves, StageSpec, Work};
+use super::test_changes::tests_rule;
 use super::{Pipeline, now};
 use crate::agent::{self, Brief, Run, Transcript};
 use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
 use crate::artifact::{Artifact, Feature, Store, Task};
-use crate::config::TestsPolicy;
 use crate::error::Error;
 use crate::event::Event;
 use crate::session::{ALIGNING, used_ids};
@@ -269,15 +269,5 @@ impl Pipeline<'_> {
             changes: task.changes().map(str::to_owned).collect(),
             criteria: task.acceptance_criteria.clone(),
         })
-    }
-}
-
-const fn tests_rule(policy: TestsPolicy) -> &'static str {
-    match policy {
-        TestsPolicy::Asked => {
-            "Write tests only where the idea, the PRD or the repository's conventions ask for them."
-        }
-        TestsPolicy::Always => "Write tests for what you add.",
-        TestsPolicy::Never => "Do not write tests.",
     }
 }

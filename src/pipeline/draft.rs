@@ -65,7 +65,7 @@ impl Pipeline<'_> {
         self.keep(spec, progress)?;
         if let (Work::Tasks { .. }, Some(draft)) = (spec.work, &progress.draft) {
             self.warn_outside_scope(&self.code_since_start(draft)?)?;
-            self.warn_of_weakened(draft)?;
+            self.warn_of_tests(draft)?;
         }
         self.goes_on.set(false);
         progress.needs_draft = turned == Turned::Again;

@@ -152,6 +152,23 @@ fn a_changed_requirement_is_all_the_diff_shows() {
 }
 
 #[test]
+fn a_change_is_told_upper_limits_only() {
+    let sandbox = delivered();
+    sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
+    let more = ["--stop-after", "plan"];
+    sandbox.cowork(&modify("add due dates", &more)).exits(0);
+    let limits = |stage: &str| {
+        let asked = sandbox.server.requests_of(stage, "actor")[0].text();
+        let line = asked.lines().find(|line| line.starts_with("Limits")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("no limits in {asked}"))
+    };
+    let added = "Limits for what this change request adds: ";
+    let prd = format!("{added}at most 6 requirements, at most 4 features.");
+    assert!(limits("prd").starts_with(&prd), "{}", limits("prd"));
+    assert!(limits("plan").starts_with(&format!("{added}at most 12 tasks.")), "{}", limits("plan"));
+}
+
+#[test]
 fn a_file_outside_the_scope_is_warned_of_once() {
     let sandbox = delivered();
     sandbox.script_small_change("lib/add.sh", "at once");

@@ -34,11 +34,7 @@ const EXCESSES: [Excess; 13] = [
     excess(Part::Product, "test infrastructure", &["test infrastructure"]),
     excess(Part::Product, "deployment", &["deployment", "docker", "kubernetes"]),
     excess(Part::Product, "CI/CD", &["ci/cd", "continuous integration"]),
-    excess(
-        Part::Product,
-        "monitoring",
-        &["monitoring", "observability", "telemetry", "analytics"],
-    ),
+    excess(Part::Product, "monitoring", &["monitoring", "observability", "telemetry", "analytics"]),
     excess(Part::Product, "accounts", &["account", "authentication"]),
     excess(Part::Product, "sync", &["sync"]),
     excess(Part::Structure, "microservices", &["microservice"]),
