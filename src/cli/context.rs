@@ -304,7 +304,7 @@ impl Context {
         let state = StateDir::at(&git.state_dir(), &session.name);
         // A ledger that cannot be read is no reason not to say the rest.
         let here = Ledger::read(&state.ledger(&session.file.id)).map(|ledger| ledger.total());
-        status.spent = status.spent.max(here.unwrap_or_default());
+        status.used.total = status.used.total.max(here.unwrap_or_default());
         Ok(status)
     }
 

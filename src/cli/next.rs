@@ -32,7 +32,7 @@ pub(super) fn next(context: &Context, status: &Status) -> anyhow::Result<Next> {
     let state = StateDir::at(&git.state_dir(), &session.name);
     // A ledger that cannot be read is no reason not to say the rest.
     let ledger = Ledger::read(&state.ledger(&session.file.id)).unwrap_or_default();
-    Ok(match budget::standing(&config.budget, &status.spent, ledger.refused()) {
+    Ok(match budget::standing(&config.budget, &status.used.total, ledger.refused()) {
         Some((why, raise)) => {
             Next { stopped: Some(why), command: format!("{raise} && {command}"), other: None }
         }

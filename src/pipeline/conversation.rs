@@ -217,7 +217,7 @@ impl Pipeline<'_> {
         open.drain(..open.len().saturating_sub(FEEDBACK_SHOWN));
         Ok(Variables {
             session: self.session.name.to_string(),
-            iteration: progress.used(),
+            iteration: progress.iteration,
             iterations: self.allowed(spec, progress)?,
             requirements: range(limits.requirements),
             features: range(limits.features),

@@ -27,7 +27,6 @@ impl Pipeline<'_> {
         progress.unfinished = false;
         progress.approval = None;
         progress.words.clear();
-        progress.began = Some(self.env.models.meter.used().millis);
         progress.note = None;
         progress.judged = None;
         progress.critic_asks = false;
@@ -174,7 +173,7 @@ impl Pipeline<'_> {
     ) -> anyhow::Result<()> {
         self.env.sink.emit(Event::DraftStarted {
             stage: spec.stage,
-            iteration: progress.used(),
+            iteration: progress.iteration,
             limit: self.allowed(spec, progress)?,
             task,
         });

@@ -16,6 +16,7 @@ mod name;
 mod state_dir;
 mod status;
 mod taken_in;
+mod used;
 
 pub use attempts::{Attempt, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
@@ -35,6 +36,7 @@ pub use state_dir::{Protected, StateDir};
 use status::present_draft;
 pub use status::{AtHand, Details, Kept, State, Status, StatusJson};
 pub use taken_in::{TakenIn, merged_changes};
+pub use used::Used;
 
 use anyhow::Context as _;
 use serde_json::{Map, Value};
@@ -45,7 +47,6 @@ use crate::artifact::{
 };
 use crate::error::Error;
 use crate::git::{Git, Object, Oid, Reader};
-use crate::spent::Spent;
 use crate::stage::Stage;
 
 /// A draft that waits for a person, or was answered and waits for `resume`.
@@ -247,28 +248,9 @@ impl Session {
         Some(Waiting { stage, draft: recent[at].clone(), answer: answer.cloned() })
     }
 
-    /// What its stages and tasks took.
-    pub fn recorded(&self) -> Spent {
-        let mut sum = Spent::default();
-        for entry in &self.history {
-            if matches!(entry.kind, Kind::Stage(_) | Kind::Task(_)) {
-                sum += entry.spent();
-            }
-        }
-        sum
-    }
-
     /// The commit with the newest records: the draft that waits or is kept, else the tip.
     pub fn newest_records(&self, git: &Git) -> anyhow::Result<Oid> {
         Ok(present_draft(git, self)?.map_or_else(|| self.tip.clone(), |draft| draft.commit))
-    }
-
-    /// What its history and its kept draft tell that was used. A draft's count is part of its
-    /// stage's once that is recorded.
-    pub fn spent(&self, git: &Git) -> anyhow::Result<Spent> {
-        let mut sum = self.recorded();
-        sum += present_draft(git, self)?.map(|draft| draft.spent()).unwrap_or_default();
-        Ok(sum)
     }
 }
 

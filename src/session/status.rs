@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Entry, KeptDraft, Kind, RefNames, Session, kept_draft, key, merged};
+use super::{Entry, KeptDraft, Kind, RefNames, Session, Used, kept_draft, key, merged};
 use crate::artifact::check::task_order;
 use crate::artifact::{Base, Origin, Plan, SessionKind, Store, TaskStatus};
 use crate::git::Git;
@@ -82,8 +82,8 @@ pub struct Status {
     pub tasks: (usize, usize),
     /// The task that is worked on: one that says so, else the next one.
     pub task: Option<(String, AtHand)>,
-    /// What was used, as history and the kept draft tell.
-    pub spent: Spent,
+    /// What was used, as history, the kept draft and (where it was asked) this machine tell.
+    pub used: Used,
 }
 
 /// What only `status` shows: it costs more git than a list of sessions should.
@@ -159,8 +159,8 @@ impl Status {
         let stage = if session.is_completed() { None } else { session.next_stage() };
         let draft = present_draft(git, &session)?;
         let iteration = draft.as_ref().map_or(0, Entry::iterations);
-        let mut spent = session.recorded();
-        spent += draft.as_ref().map(Entry::spent).unwrap_or_default();
+        let drafted = draft.as_ref().map(Entry::spent).unwrap_or_default();
+        let used = session.used(drafted, Spent::default());
         // A kept draft knows which task was begun.
         let newest = draft.as_ref().map_or(&session.tip, |draft| &draft.commit);
         let files = super::CommittedFiles::new(git, &session.name, newest);
@@ -177,7 +177,7 @@ impl Status {
             iteration,
             tasks: (finished, planned),
             task,
-            spent,
+            used,
             session,
         })
     }
@@ -218,7 +218,7 @@ impl Status {
 
     /// The form of `--json`.
     pub fn json(&self) -> StatusJson<'_> {
-        let usage = self.spent.usage;
+        let usage = self.used.total.usage;
         StatusJson {
             session: self.session.name.as_str(),
             id: &self.session.file.id,
