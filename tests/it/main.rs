@@ -28,6 +28,8 @@ mod check_logs;
 mod circles;
 mod codebase;
 mod coding;
+#[cfg(unix)]
+mod counts;
 mod critic;
 #[cfg(unix)]
 mod deliver;
@@ -101,6 +103,7 @@ mod tidy;
 mod trust;
 mod two_people;
 #[cfg(unix)]
+mod unasked;
 mod unlisted;
 mod usage;
 mod verify;

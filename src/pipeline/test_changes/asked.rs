@@ -62,9 +62,7 @@ impl Pipeline<'_> {
         let files = self.files();
         let store = Store::new(&files);
         let why = match policy {
-            TestsPolicy::Never => {
-                "this project wants none ([project] tests is \"never\")".to_owned()
-            }
+            TestsPolicy::Never => "this project wants none (project.tests is \"never\")".to_owned(),
             _ => match self.no_request(&store, &changes.added)? {
                 Some(why) => why,
                 None => return Ok(None),
