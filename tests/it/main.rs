@@ -20,6 +20,7 @@
 
 mod back;
 mod budget;
+mod change_report;
 mod changes;
 mod changes_met;
 #[cfg(unix)]

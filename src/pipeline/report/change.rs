@@ -74,12 +74,13 @@ impl ChangeStory {
                 continue;
             }
             for field in &record.fields {
-                rows.push([
-                    name.clone(),
-                    cell(&field.name, TITLE),
-                    cell(&field.before, REASON),
-                    cell(&field.after, REASON),
-                ]);
+                let same = alike(&field.before, &field.after);
+                let part = |words: &str| match same {
+                    0 => cell(words, REASON),
+                    _ => cell(&format!("… {}", &words[same..]), REASON),
+                };
+                let (before, after) = (part(&field.before), part(&field.after));
+                rows.push([name.clone(), cell(&field.name, TITLE), before, after]);
             }
         }
         let all = rows.len();
@@ -89,10 +90,37 @@ impl ChangeStory {
     }
 }
 
+/// Bytes at the beginning of both texts that are the same words, where a cell has no room for them.
+fn alike(before: &str, after: &str) -> usize {
+    if before.chars().count().max(after.chars().count()) <= REASON {
+        return 0;
+    }
+    let pairs = before.char_indices().zip(after.chars());
+    let same = pairs.take_while(|((_, a), b)| a == b).last();
+    let same = same.map_or(0, |((at, c), _)| at + c.len_utf8());
+    before[..same].rfind(' ').map_or(0, |space| space + 1)
+}
+
 /// What is said of those that are not among the first [`ROWS`].
 fn more(all: usize, before: &str, after: &str) -> String {
     match all.saturating_sub(ROWS) {
         0 => String::new(),
         more => format!("{before}and {more} more{after}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_long_texts_the_part_that_differs_is_told() {
+        assert_eq!(alike("a b c", "a b d"), 0);
+        let long = "wörd ".repeat(60);
+        let (before, after) = (format!("{long}old end"), format!("{long}older end"));
+        assert_eq!(&before[alike(&before, &after)..], "old end");
+        assert_eq!(&after[alike(&before, &after)..], "older end");
+        assert_eq!(alike(&long, "ö"), 0);
+        assert_eq!(alike(&"x".repeat(300), &"x".repeat(301)), 0);
     }
 }

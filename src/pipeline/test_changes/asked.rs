@@ -11,6 +11,8 @@ use super::request::Request;
 use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::git::Oid;
+use crate::session::Kind;
+use crate::stage::Stage;
 
 /// Files of a language that are looked into for a first test.
 const LOOKED_INTO: usize = 400;
@@ -134,9 +136,17 @@ impl Pipeline<'_> {
 
     /// A repository that has tests wants tests, unless its rules say otherwise.
     fn request_of_conventions(&self, added: &[String]) -> anyhow::Result<Request> {
-        let ours = self.code_since_start(&self.session.tip)?;
+        // What a model wrote there is not the repository's. A person's line counts at once.
+        let mut ours: BTreeSet<String> = self.env.workspace.written_paths().into_iter().collect();
+        for entry in &self.session.history {
+            if let (Kind::Task(_) | Kind::Stage(Stage::Coding), Some(parent)) =
+                (&entry.kind, entry.parents.first())
+            {
+                ours.extend(self.env.git.changed_paths(parent, &entry.commit)?);
+            }
+        }
         let mut said = Request::Nothing;
-        for name in CONVENTIONS.iter().filter(|name| !ours.iter().any(|path| path == *name)) {
+        for name in CONVENTIONS.iter().filter(|name| !ours.contains(**name)) {
             said = said.and(Request::of(&self.env.workspace.head(name, CONVENTION)));
         }
         let start = self.session.history.first().map_or(&self.session.tip, |entry| &entry.commit);
