@@ -1,6 +1,7 @@
 //! What happens in a run, as data: every room reports through [`Sink`], and only `ui` decides
 //! how a terminal or a JSON-lines reader sees it.
 
+use crate::spent::Spent;
 use crate::stage::{Role, Stage};
 
 /// One thing that happened.
@@ -115,6 +116,8 @@ pub enum Event {
         tag: Option<String>,
         /// Subject of the commit.
         subject: String,
+        /// What the stage took, its tasks included, as its commits tell.
+        spent: Spent,
     },
     /// A task's commit exists.
     TaskCompleted {
@@ -135,7 +138,9 @@ pub enum Event {
         /// Tip of the session.
         commit: String,
         /// What the whole session used, earlier runs included.
-        usage: Usage,
+        spent: Spent,
+        /// What of it this run used.
+        here: Spent,
     },
     /// Something a person should know that stops nothing.
     Warning {

@@ -47,8 +47,29 @@ impl Spent {
         }
     }
 
-    /// `182k tokens in (71% cached), 24k out`
+    /// What is more than an earlier count of the same work.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        let of = |now: Usage, then: Usage| Usage {
+            input: now.input.saturating_sub(then.input),
+            output: now.output.saturating_sub(then.output),
+            cached: now.cached.saturating_sub(then.cached),
+        };
+        Self {
+            usage: of(self.usage, earlier.usage),
+            requests: self.requests.saturating_sub(earlier.requests),
+            guessed: self.guessed.saturating_sub(earlier.guessed),
+            micros: self.micros.saturating_sub(earlier.micros),
+            unpriced: self.unpriced.saturating_sub(earlier.unpriced),
+            millis: self.millis.saturating_sub(earlier.millis),
+        }
+    }
+
+    /// `182k tokens in (71% cached), 24k out`; `tokens not reported` where nobody counted any.
     pub fn words(&self) -> String {
+        if self.tokens() == 0 {
+            return "tokens not reported".to_owned();
+        }
         let Usage { input, output, cached } = self.usage;
         let share = cached.saturating_mul(100).checked_div(input).unwrap_or(0);
         let about = if self.guessed > 0 { "about " } else { "" };
@@ -127,6 +148,7 @@ mod tests {
         (spent.micros, spent.guessed) = (310_000, 1);
         assert_eq!(spent.cost().as_deref(), Some("$0.31"));
         assert!(spent.words().starts_with("about 182k"));
+        assert_eq!(Spent { requests: 3, ..Spent::default() }.words(), "tokens not reported");
         spent.unpriced = 1;
         assert_eq!(spent.cost().as_deref(), Some("at least $0.31"));
     }

@@ -311,7 +311,7 @@ impl Context {
         let state = StateDir::at(&git.state_dir(), &session.name);
         // A ledger that cannot be read is no reason not to say the rest.
         let ledger = Ledger::read(&state.ledger(&session.file.id)).unwrap_or_default();
-        status.spent = status.spent.max(ledger.total());
+        status.used.total = status.used.total.max(ledger.total());
         stand(self, &mut status, &state, &ledger)?;
         Ok(status)
     }

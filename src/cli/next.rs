@@ -30,7 +30,7 @@ pub(super) fn stand(
     }
     let (git, config, session) = (context.git()?, context.config()?, &status.session);
     let reached = || {
-        let (why, raise) = budget::standing(&config.budget, &status.spent, ledger.refused())?;
+        let (why, raise) = budget::standing(&config.budget, &status.used.total, ledger.refused())?;
         let next = format!("{raise} && {}", status.next_command());
         Some(Stop { why, next, other: None })
     };

@@ -107,11 +107,11 @@ fn place(git: &Git, branch: &RefName) -> anyhow::Result<Place> {
 
 /// What models used, beside the budgets that are set; nothing where no model was asked.
 pub(super) fn used(status: &Status, budget: &Budget) -> Option<String> {
-    let spent = &status.spent;
+    let spent = &status.used.total;
     if spent.requests == 0 && spent.tokens() == 0 {
         return None;
     }
-    let mut used = spent.words();
+    let mut used = status.used.words();
     if let Some(money) = budget::money(budget, spent) {
         let _ = write!(used, ", {money}");
     }

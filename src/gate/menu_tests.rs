@@ -7,6 +7,7 @@ use crate::error::{Kind, kind_of};
 use crate::event::Usage;
 use crate::gate::terminal::scripted::Scripted;
 use crate::gate::{Editor, Pagers, Said, Since};
+use crate::spent::Spent;
 
 const EARLIER: [Stage; 2] = [Stage::Idea, Stage::Prd];
 
@@ -50,8 +51,11 @@ impl Desk {
             stage: Stage::Design,
             iteration: 1,
             limit: 3,
-            elapsed_s: 41,
-            usage: Usage { input: 9_000, output: 249, cached: 0 },
+            spent: Spent {
+                usage: Usage { input: 9_000, output: 249, cached: 0 },
+                millis: 41_000,
+                ..Spent::default()
+            },
             documents: vec![
                 document("design_spec.json", "{}\n".to_owned()),
                 document("design.md", design()),

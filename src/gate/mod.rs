@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::error::Error;
-use crate::event::Usage;
+use crate::spent::Spent;
 use crate::stage::Stage;
 
 pub use editor::{EditResult, Editor};
@@ -144,10 +144,8 @@ pub struct Draft<'a> {
     pub iteration: u32,
     /// How many drafts there may be; 0 when there is no limit.
     pub limit: u32,
-    /// Seconds the draft took.
-    pub elapsed_s: u64,
-    /// Tokens the draft took.
-    pub usage: Usage,
+    /// What the stage took so far.
+    pub spent: Spent,
     /// The files; the first Markdown one is the main document.
     pub documents: Vec<Document>,
     /// Since the last look; `None` on the first one, which shows the document's beginning.

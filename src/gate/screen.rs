@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use crate::event::Usage;
 use crate::gate::clean::{clean, clean_line};
 use crate::gate::terminal::Terminal;
 use crate::gate::{Draft, Gate, since};
+use crate::spent::{Spent, tokens};
 use crate::wrap::{hanging, wrap};
 
 /// Lines of a document or a diff that are shown unasked.
@@ -107,7 +107,7 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
 pub(super) fn heading(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     let paint = Paint::of(gate.terminal);
     let width = gate.terminal.width().max(20);
-    header(paint, width, &title(draft), &costs(draft.elapsed_s, draft.usage))
+    header(paint, width, &title(draft), &costs(&draft.spent))
 }
 
 /// The menu of a gate: what each key does.
@@ -232,8 +232,12 @@ fn title(draft: &Draft<'_>) -> String {
     format!("{} · draft {}{of} · waiting for you", draft.stage, draft.iteration)
 }
 
-fn costs(seconds: u64, usage: Usage) -> String {
-    format!("{} · {} tokens", duration(seconds), short(usage.input.saturating_add(usage.output)))
+fn costs(spent: &Spent) -> String {
+    let time = duration(spent.millis / 1000);
+    match spent.tokens() {
+        0 => time,
+        all => format!("{time} · {} tokens", tokens(all)),
+    }
 }
 
 fn duration(seconds: u64) -> String {
@@ -241,22 +245,6 @@ fn duration(seconds: u64) -> String {
         (0, 0, s) => format!("{s} s"),
         (0, m, s) => format!("{m} min {s:02} s"),
         (h, m, _) => format!("{h} h {m:02} min"),
-    }
-}
-
-/// `999`, `9.2k`, `182k`, `1.2M`; cut, not rounded, so that no unit overflows into the next.
-fn short(count: u64) -> String {
-    let scaled = |unit: u64, name: &str| {
-        if count / unit < 10 {
-            format!("{}.{}{name}", count / unit, count % unit * 10 / unit)
-        } else {
-            format!("{}{name}", count / unit)
-        }
-    };
-    match count {
-        0..1_000 => count.to_string(),
-        1_000..1_000_000 => scaled(1_000, "k"),
-        _ => scaled(1_000_000, "M"),
     }
 }
 
@@ -364,10 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
-        let shown: Vec<_> =
-            [7, 999, 9_249, 182_000, 999_999, 1_250_000].into_iter().map(short).collect();
-        assert_eq!(shown, ["7", "999", "9.2k", "182k", "999k", "1.2M"]);
+    fn times_are_short() {
         let shown: Vec<_> = [41, 61, 3_725].into_iter().map(duration).collect();
         assert_eq!(shown, ["41 s", "1 min 01 s", "1 h 02 min"]);
     }

@@ -22,8 +22,7 @@ fn program() {
         stage: Stage::Design,
         iteration: 1,
         limit: 3,
-        elapsed_s: 1,
-        usage: crate::event::Usage::default(),
+        spent: crate::spent::Spent::default(),
         documents: vec![Document {
             readable: None,
             name: "design.md".to_owned(),

@@ -28,6 +28,8 @@ pub struct Meter {
 #[derive(Default)]
 struct State {
     ledger: Ledger,
+    /// What was used before this run.
+    before: Spent,
     /// The commit the session stands on.
     on: String,
     /// Since the last [`Meter::take`].
@@ -80,6 +82,7 @@ impl Meter {
         let mut state = self.state.borrow_mut();
         state.ledger = Ledger::read(ledger)?;
         state.ledger.raise(recorded);
+        state.before = state.ledger.total();
         Ok(())
     }
 
@@ -91,9 +94,15 @@ impl Meter {
         Working(self)
     }
 
-    /// Everything the session has used.
+    /// Everything the session has used, as the ledger has it.
     pub fn used(&self) -> Spent {
-        self.state.borrow().used()
+        self.state.borrow().ledger.total()
+    }
+
+    /// What of it this run has used.
+    pub fn in_this_run(&self) -> Spent {
+        let state = self.state.borrow();
+        state.ledger.total().since(state.before)
     }
 
     /// What was used since the last call, by model.

@@ -5,10 +5,11 @@ use super::evidence::Evidence;
 use super::progress::Progress;
 use super::prompts::{CommandItem, Prompt, TaskItem, Variables};
 use super::table::{Approves, StageSpec, Work};
+use super::test_changes::tests_rule;
 use super::{Pipeline, now};
 use crate::agent::{self, Brief, Run, Transcript};
+use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
 use crate::artifact::{Artifact, Store, Task};
-use crate::config::TestsPolicy;
 use crate::error::Error;
 use crate::event::Event;
 use crate::session::{ALIGNING, used_ids};
@@ -208,19 +209,23 @@ impl Pipeline<'_> {
         progress: &Progress,
     ) -> anyhow::Result<Variables> {
         let config = self.env.config;
-        let range = |[low, high]: [u32; 2]| format!("{low} to {high}");
+        let patch = self.session.is_patch();
+        let range = |limits| limit_words(limits, patch);
         let limits = &config.limits;
         let commands = (self.env.commands)();
         Ok(Variables {
             session: self.session.name.to_string(),
-            iteration: progress.used(),
+            iteration: progress.iteration,
             iterations: self.allowed(spec, progress)?,
             requirements: range(limits.requirements),
             features: range(limits.features),
             components: range(limits.components),
             tasks: range(limits.tasks),
             feedback: self.open_feedback(spec, progress)?,
-            patch: self.session.is_patch(),
+            unasked: Unasked::default(),
+            levels: MAX_LEVELS,
+            longest_title: LONGEST_TITLE,
+            patch,
             task: TaskItem::default(),
             tests_rule: tests_rule(config.project.tests).to_owned(),
             guidance: match spec.stage {
@@ -243,15 +248,5 @@ impl Pipeline<'_> {
             edited: String::new(),
             follows: String::new(),
         })
-    }
-}
-
-const fn tests_rule(policy: TestsPolicy) -> &'static str {
-    match policy {
-        TestsPolicy::Asked => {
-            "Write tests only where the idea, the PRD or the repository's conventions ask for them."
-        }
-        TestsPolicy::Always => "Write tests for what you add.",
-        TestsPolicy::Never => "Do not write tests.",
     }
 }

@@ -17,7 +17,7 @@ pub(super) enum Became {
 }
 
 impl Became {
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Removed => "removed",
             Self::Added => "added",
@@ -42,6 +42,18 @@ pub(super) struct Change {
     /// `component`
     pub kind: &'static str,
     pub became: Became,
+    /// Its title or name, the newer one.
+    pub title: String,
+    /// Of a changed record: the fields that differ.
+    pub fields: Vec<Field>,
+}
+
+/// A field of a record, before and after, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub name: String,
+    pub before: String,
+    pub after: String,
 }
 
 /// The records of these artifacts that differ, `status` aside. A file that cannot be read has none:
@@ -56,17 +68,23 @@ pub(super) fn changes(
         let Some((list, kind)) = records_of(*artifact) else { continue };
         let old = by_id(before.read(*artifact)?.as_deref(), list);
         let new = by_id(now.read(*artifact)?.as_deref(), list);
-        let mut change = |id: &str, became| {
-            found.push(Change { id: id.to_owned(), kind, became });
+        let mut change = |id: &str, became, record: &Value, fields| {
+            let title = ["title", "name"].iter().find_map(|field| record.get(field)?.as_str());
+            let title = title.unwrap_or_default().to_owned();
+            found.push(Change { id: id.to_owned(), kind, became, title, fields });
         };
         for (id, record) in &old {
             match new.get(id) {
-                None => change(id, Became::Removed),
-                Some(other) if other != record => change(id, Became::Changed),
+                None => change(id, Became::Removed, record, Vec::new()),
+                Some(now) if now != record => {
+                    change(id, Became::Changed, now, fields(record, now));
+                }
                 Some(_) => {}
             }
         }
-        new.keys().filter(|id| !old.contains_key(*id)).for_each(|id| change(id, Became::Added));
+        for (id, record) in new.iter().filter(|(id, _)| !old.contains_key(*id)) {
+            change(id, Became::Added, record, Vec::new());
+        }
     }
     Ok(found)
 }
@@ -103,6 +121,43 @@ pub(super) fn names(changes: &[&Change], most: usize) -> String {
         names.push(format!("{} more", changes.len() - most));
     }
     names.join(", ")
+}
+
+/// The fields that two versions of a record do not have in common.
+fn fields(before: &Value, now: &Value) -> Vec<Field> {
+    let (Some(old), Some(new)) = (before.as_object(), now.as_object()) else { return Vec::new() };
+    let gone = old.keys().filter(|name| !new.contains_key(*name));
+    let names = new.keys().chain(gone).filter(|name| old.get(*name) != new.get(*name));
+    names
+        .map(|name| {
+            let (before, after) = apart(old.get(name), new.get(name));
+            Field { name: name.clone(), before, after }
+        })
+        .collect()
+}
+
+/// Two values in words; of two lists only what one has and the other has not, unless that is only
+/// their order.
+fn apart(before: Option<&Value>, after: Option<&Value>) -> (String, String) {
+    if let (Some(Value::Array(old)), Some(Value::Array(new))) = (before, after) {
+        let only = |these: &[Value], others: &[Value]| -> Vec<String> {
+            these.iter().filter(|item| !others.contains(item)).map(words).collect()
+        };
+        let (gone, come) = (only(old, new), only(new, old));
+        if !(gone.is_empty() && come.is_empty()) {
+            return (gone.join("; "), come.join("; "));
+        }
+    }
+    (before.map(words).unwrap_or_default(), after.map(words).unwrap_or_default())
+}
+
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join("; "),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
 }
 
 /// The list in an artifact, and what one of its records is called.
@@ -156,5 +211,27 @@ mod tests {
         assert_eq!(names(&all, 5), "COMP-001 changed, COMP-003 removed, COMP-004 added");
         assert_eq!(names(&all, 1), "COMP-001 changed, 2 more");
         assert_eq!(summary(&[]), "");
+        let name = |before: &str, after: &str| Field {
+            name: "name".into(),
+            before: before.into(),
+            after: after.into(),
+        };
+        assert_eq!(found[0].fields, [name("", "x")]);
+        assert_eq!(found[0].title, "x");
+    }
+
+    #[test]
+    fn of_a_changed_record_the_fields_are_told_before_and_after() {
+        let before = serde_json::json!({"title": "List", "criteria": ["a", "b"], "order": [1, 2]});
+        let now = serde_json::json!({"title": "Sort", "criteria": ["b", "c"], "order": [2, 1]});
+        let told = fields(&before, &now).into_iter().map(|f| (f.name, f.before, f.after));
+        let own = |(name, before, after): (&str, &str, &str)| {
+            (name.to_owned(), before.to_owned(), after.to_owned())
+        };
+        let expected =
+            [("criteria", "a", "c"), ("order", "1; 2", "2; 1"), ("title", "List", "Sort")];
+        let mut told: Vec<_> = told.collect();
+        told.sort();
+        assert_eq!(told, expected.map(own));
     }
 }

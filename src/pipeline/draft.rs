@@ -27,7 +27,6 @@ impl Pipeline<'_> {
         progress.unfinished = false;
         progress.approval = None;
         progress.words.clear();
-        progress.began = Some(self.env.models.meter.used().millis);
         progress.note = None;
         progress.judged = None;
         progress.critic_asks = false;
@@ -59,7 +58,7 @@ impl Pipeline<'_> {
         self.keep(spec, progress)?;
         if let (Work::Tasks { .. }, Some(draft)) = (spec.work, &progress.draft) {
             self.warn_outside_scope(&self.code_since_start(draft)?)?;
-            self.warn_of_weakened(draft)?;
+            self.warn_of_tests(draft)?;
         }
         self.goes_on.set(false);
         progress.needs_draft = turned == Turned::Again;
@@ -136,7 +135,7 @@ impl Pipeline<'_> {
     ) -> anyhow::Result<()> {
         self.env.sink.emit(Event::DraftStarted {
             stage: spec.stage,
-            iteration: progress.used(),
+            iteration: progress.iteration,
             limit: self.allowed(spec, progress)?,
             task,
         });

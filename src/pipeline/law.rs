@@ -87,7 +87,7 @@ impl Pipeline<'_> {
         for broken in self.broken_law(spec, progress)? {
             let short = format!(
                 "draft {} changed what you wrote in {}",
-                progress.used(),
+                progress.iteration,
                 broken.file.file_name()
             );
             let full = format!("{short}: {}; {}", broken.words(), self.way_back(&broken)?);

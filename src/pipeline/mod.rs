@@ -274,8 +274,9 @@ impl<'a> Pipeline<'a> {
         loop {
             if self.session.is_completed() {
                 let commit = self.session.tip.to_string();
-                let usage = self.env.models.meter.used().usage;
-                self.env.sink.emit(Event::SessionCompleted { commit, usage });
+                let meter = &self.env.models.meter;
+                let (spent, here) = (meter.used(), meter.in_this_run());
+                self.env.sink.emit(Event::SessionCompleted { commit, spent, here });
                 return Ok(Finish::Completed);
             }
             interrupt::check()?;

@@ -52,9 +52,6 @@ pub(super) struct Progress {
     pub by_hand: bool,
     /// The actor's closing words about the newest draft.
     pub words: String,
-    /// Milliseconds of work the session had taken when the newest draft was begun; the time a
-    /// person is waited for is none.
-    pub began: Option<u64>,
     /// Who generated it.
     pub credit: Credit,
     /// What was run.
@@ -131,15 +128,15 @@ impl Pipeline<'_> {
         Ok(progress.iteration.saturating_sub(self.answered_at(spec, progress)?))
     }
 
-    /// The number of the last draft there may be, as it is shown, counting from the run's first: the
-    /// limit, until a person's word has granted more than that.
+    /// The number of the last draft there may be: the limit after the drafts of earlier runs, until a
+    /// person's word has granted more than that.
     pub(super) fn allowed(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
         let limit = self.env.config.iterations(spec.stage);
-        if progress.used() <= limit {
-            return Ok(limit);
-        }
-        let answered = self.answered_at(spec, progress)?.saturating_sub(progress.offset);
-        Ok(answered.saturating_add(limit))
+        let since = match progress.used() <= limit {
+            true => progress.offset,
+            false => self.answered_at(spec, progress)?,
+        };
+        Ok(since.saturating_add(limit))
     }
 
     /// The draft after which the count begins: a person's feedback starts it anew.

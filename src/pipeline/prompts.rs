@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 
+use crate::artifact::check::Unasked;
 use crate::error::Error;
 
 macro_rules! prompts {
@@ -139,7 +140,7 @@ pub struct Variables {
     pub iteration: u32,
     /// Drafts there may be.
     pub iterations: u32,
-    /// How many, as "3 to 6".
+    /// How many, as "3 to 6", or "at most 6".
     pub requirements: String,
     /// How many.
     pub features: String,
@@ -147,6 +148,12 @@ pub struct Variables {
     pub components: String,
     /// How many.
     pub tasks: String,
+    /// What is left out unless somebody asks for it.
+    pub unasked: Unasked,
+    /// Levels of sub-tasks.
+    pub levels: usize,
+    /// Characters of the report's title.
+    pub longest_title: usize,
     /// What the draft must answer.
     pub feedback: Vec<FeedbackItem>,
     /// True in a change request.
@@ -233,6 +240,7 @@ impl Prompts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::check::word_evidence;
 
     #[test]
     fn every_prompt_renders_and_says_something() {
@@ -249,6 +257,16 @@ mod tests {
         let place = |name: &&str| text.find(&format!("- `## {name}`: ")).unwrap();
         let places: Vec<usize> = crate::artifact::check::IDEA_SECTIONS.iter().map(place).collect();
         assert!(places.is_sorted(), "{places:?}");
+    }
+
+    #[test]
+    fn what_is_left_out_unless_asked_for_comes_from_the_table_alone() {
+        for prompt in Prompt::ALL {
+            // What an example is about may be anything.
+            let rules = prompt.built_in().split("Example").next().unwrap();
+            let found = word_evidence(rules);
+            assert!(found.is_empty(), "{}: {found:?}", prompt.file_name());
+        }
     }
 
     #[test]

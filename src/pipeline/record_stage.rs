@@ -76,6 +76,7 @@ impl Pipeline<'_> {
             return Ok(Turned::Again);
         }
         self.recorder().compared()?;
+        let spent = self.stage_so_far(progress);
         self.advance(commit)?;
         self.under_way.replace(None);
         let tag = self.recorder().labels(&self.session)?;
@@ -86,6 +87,7 @@ impl Pipeline<'_> {
             commit: commit.to_string(),
             tag,
             subject,
+            spent,
         });
         Ok(Turned::Ends(StageEnd::Completed(spec.stage)))
     }

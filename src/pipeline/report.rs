@@ -8,6 +8,9 @@
 //! All words in here come from models or people: in a table cell or a graph they are text and
 //! nothing else.
 
+mod change;
+mod markdown;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -17,6 +20,9 @@ use crate::artifact::{
 };
 use crate::session::{Attempt, CommittedFiles, Kind, attempts, key};
 use crate::stage::Stage;
+use change::ChangeStory;
+use markdown::{FILES, label, paths, table};
+pub(super) use markdown::{cell, with_sections};
 
 /// Characters of a title in a table or graph.
 const TITLE: usize = 60;
@@ -24,8 +30,6 @@ const TITLE: usize = 60;
 const REASON: usize = 200;
 /// Refusals that are told one by one.
 const REFUSALS: usize = 20;
-/// Files of a task that are named.
-const FILES: usize = 8;
 
 /// What the sections are written from: of a change request only what it touched.
 #[derive(Default)]
@@ -41,8 +45,8 @@ pub(super) struct Story {
     done: BTreeMap<String, Vec<String>>,
     /// What coding changed beside tasks.
     beside: Vec<String>,
-    /// Criteria of a change request.
-    asked: Vec<String>,
+    /// Of a change request.
+    change: Option<ChangeStory>,
     refused: Vec<Feedback>,
     left: Vec<String>,
     /// Subjects of commits, and what was run on each.
@@ -86,7 +90,7 @@ impl Pipeline<'_> {
             story.checked = features.map(|feature| (feature.id, feature.status)).collect();
         }
         if self.session.is_patch() {
-            story.asked = store.change_request()?.unwrap_or_default().acceptance_criteria;
+            story.change = Some(self.change_story(store)?);
             story.keep_what_is_done();
         }
         let refused = |said: &Feedback| !said.extra.contains_key(BY_HAND);
@@ -122,12 +126,19 @@ impl Story {
 
     /// The sections, each under its heading, in their order.
     pub(super) fn sections(&self) -> Vec<(&'static str, String)> {
-        vec![
+        let change = self.change.iter().flat_map(|change| {
+            [
+                ("## Scope of the change", change.scope()),
+                ("## Records before and after", change.before_and_after()),
+            ]
+        });
+        let all = [
             ("## Acceptance criteria", self.criteria()),
             ("## Traceability", self.traceability()),
             ("## Checks run by the program", self.checks()),
             ("## Rejected on the way", self.rejected()),
-        ]
+        ];
+        change.chain(all).collect()
     }
 
     fn criteria(&self) -> String {
@@ -140,8 +151,8 @@ impl Story {
                 let _ = writeln!(out, "  - {}", cell(criterion, REASON));
             }
         };
-        if !self.asked.is_empty() {
-            block("The change", &run, &self.asked);
+        if let Some(change) = &self.change {
+            block("The change", &run, &change.asked.acceptance_criteria);
         }
         for requirement in &self.requirements {
             let what = cell(&format!("{} {}", requirement.id, requirement.title), TITLE);
@@ -298,121 +309,6 @@ impl Story {
     }
 }
 
-/// A Markdown table. Cells are made by [`cell`] or [`paths`].
-fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let head: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
-    let rule: Vec<String> = head.iter().map(|_| "---".to_owned()).collect();
-    let mut out = line(&head) + &line(&rule);
-    rows.iter().for_each(|row| out += &line(row));
-    out
-}
-
-/// Words on one line.
-fn one_line(words: &str) -> String {
-    let words = words.split(|c: char| c.is_whitespace() || c.is_control());
-    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-fn shortened(words: &str, most: usize) -> String {
-    if words.chars().count() <= most {
-        return words.to_owned();
-    }
-    let cut: String = words.chars().take(most.saturating_sub(1)).collect();
-    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(head, _)| head);
-    format!("{cut}…")
-}
-
-/// Words as text in Markdown: no HTML, no link, nobody is called by `@`. Code stays code where its
-/// backticks are in order.
-fn text(words: &str) -> String {
-    let words = one_line(words);
-    let code = words.matches('`').count().is_multiple_of(2) && !words.contains("``");
-    let mut inside = false;
-    let mut out = String::new();
-    for c in words.chars() {
-        match c {
-            '`' if code => {
-                inside = !inside;
-                out.push(c);
-            }
-            // A table ends its cells in code, too.
-            '|' => out += "\\|",
-            c if inside => out.push(c),
-            '<' => out += "&lt;",
-            '@' => out += "&#64;",
-            '\\' | '[' | ']' | '`' => out.extend(['\\', c]),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Words as a cell of a table, or on a line.
-pub(super) fn cell(words: &str, most: usize) -> String {
-    text(&shortened(&one_line(words), most))
-}
-
-/// Paths as a cell.
-fn paths(files: &[String]) -> String {
-    let name =
-        |path: &String| format!("`{}`", one_line(path).replace('`', "'").replace('|', "\\|"));
-    let mut names: Vec<String> = files.iter().take(FILES).map(name).collect();
-    if files.len() > FILES {
-        names.push(format!("and {} more", files.len() - FILES));
-    }
-    names.join(", ")
-}
-
-/// Words as a label of a Mermaid node, between double quotes: its own escapes for all that could
-/// end the label, begin a directive, or be markup.
-fn label(words: &str) -> String {
-    let mut out = String::new();
-    for c in shortened(&one_line(words), TITLE).chars() {
-        match c {
-            '"' | '#' | '<' | '>' | '&' | '`' | '%' | ';' | '\\' | '{' | '}' => {
-                let _ = write!(out, "#{};", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// The report with our sections at its end, whatever stood under these headings before.
-pub(super) fn with_sections(report: &str, sections: &[(&str, String)]) -> String {
-    let mut ours = false;
-    let mut fenced = false;
-    let mut kept = String::new();
-    for line in report.lines() {
-        let heading = !fenced && (line.starts_with("# ") || line.starts_with("## "));
-        if heading {
-            ours = sections.iter().any(|(head, _)| line.trim_end().eq_ignore_ascii_case(head));
-        }
-        if !ours {
-            fenced ^= is_fence(line);
-            kept += line;
-            kept.push('\n');
-        } else if is_fence(line) {
-            fenced = !fenced;
-        }
-    }
-    let mut out = kept.trim_end().to_owned();
-    if kept.lines().filter(|line| is_fence(line)).count() % 2 == 1 {
-        // A code block nobody closed would take our sections in.
-        out += "\n```";
-    }
-    for (heading, section) in sections {
-        let _ = write!(out, "\n\n{heading}\n\n{}", section.trim());
-    }
-    out + "\n"
-}
-
-fn is_fence(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("```") || line.starts_with("~~~")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -493,19 +389,6 @@ mod tests {
     }
 
     #[test]
-    fn code_stays_code_and_all_else_is_text() {
-        for (words, said) in [
-            ("`add <text>` prints | the @id", "`add <text>` prints \\| the &#64;id"),
-            ("`a|b`", "`a\\|b`"),
-            ("one ` <b>", "one \\` &lt;b>"),
-            ("``<b>``", "\\`\\`&lt;b>\\`\\`"),
-            ("[l](u) \\", "\\[l\\](u) \\\\"),
-        ] {
-            assert_eq!(text(words), said);
-        }
-    }
-
-    #[test]
     fn refusals_are_told_with_who_and_why() {
         let mut story = story("x");
         assert!(story.rejected().starts_with("Nothing"));
@@ -521,18 +404,5 @@ mod tests {
             story.rejected(),
             "- prd, draft 1, by the critic (major): REQ-002 is vague &lt;b>\n- a whole attempt was left: back to design\n"
         );
-    }
-
-    #[test]
-    fn sections_are_written_once_and_after_the_models_words() {
-        let ours = |item: &str| vec![("## A", item.to_owned()), ("## B", "b".to_owned())];
-        let once = with_sections(
-            "T\n\n## Own\n\n```\n## A\n```\n\n## a\n\nmodel's\n\n### part\n",
-            &ours("1"),
-        );
-        assert_eq!(once, "T\n\n## Own\n\n```\n## A\n```\n\n## A\n\n1\n\n## B\n\nb\n");
-        assert_eq!(with_sections(&once, &ours("2")), once.replace("\n1\n", "\n2\n"));
-        let open = with_sections("T\n\n```sh\nnever closed", &ours("1"));
-        assert!(open.contains("never closed\n```\n\n## A"), "{open}");
     }
 }

@@ -353,12 +353,9 @@ impl Pipeline<'_> {
         let look = self.second_look(spec, progress, &tree)?;
         gate.ask(&Draft {
             stage: spec.stage,
-            iteration: progress.used(),
+            iteration: progress.iteration,
             limit: self.allowed(spec, progress)?,
-            elapsed_s: progress.began.map_or(0, |began| {
-                self.env.models.meter.used().millis.saturating_sub(began) / 1000
-            }),
-            usage: progress.credit.spent.usage,
+            spent: self.stage_so_far(progress),
             documents: self.documents(spec, &store)?,
             since: look.since,
             passed: report.passed,

@@ -13,7 +13,7 @@ use crate::stage::Stage;
 use crate::tool::GoBack;
 
 /// The records a change edits in place.
-const RECORDS: [Artifact; 4] = [
+pub(super) const RECORDS: [Artifact; 4] = [
     Artifact::Requirements,
     Artifact::Features,
     Artifact::DesignSpec,
@@ -87,6 +87,12 @@ impl Pipeline<'_> {
         let known = self.baseline_of_change()?.unwrap_or_default();
         let mut changes = delta::changes(&before, &self.files(), artifacts)?;
         changes.retain(|change| change.became != Became::Added || !known.has(&change.id));
+        // What another session made of a record is not this change's, also where it was merged in.
+        for (_, entry) in changes_within(self.env.git, &self.session)? {
+            let theirs = CommittedFiles::new(self.env.git, &self.session.name, &entry.commit);
+            let theirs = delta::changes(&before, &theirs, artifacts)?;
+            changes.retain(|change| change.became == Became::Added || !theirs.contains(change));
+        }
         Ok(Some(changes))
     }
 

@@ -165,22 +165,28 @@ impl Pipeline<'_> {
         for line in &report.warnings {
             let _ = writeln!(out, "- {}", cell(line, LINE));
         }
-        out += &self.weakened_item()?;
+        out += &self.test_items()?;
         for path in self.outside_scope(&self.code_since_start(&self.session.tip)?)? {
             let _ = writeln!(out, "- outside the scope of the change: {path}");
         }
         Ok(out)
     }
 
-    /// The item of the check report about tests that were deleted, skipped or weakened.
-    fn weakened_item(&self) -> anyhow::Result<String> {
-        let weakened = self.test_changes(&self.session.tip)?.weakened;
-        if weakened.is_empty() {
-            return Ok("- no test was deleted, skipped or weakened\n".into());
+    /// The items of the check report about tests: those that were deleted, skipped or weakened, and
+    /// new ones that nobody asked for.
+    fn test_items(&self) -> anyhow::Result<String> {
+        let changes = self.test_changes(&self.session.tip)?;
+        let mut out = String::new();
+        if changes.weakened.is_empty() {
+            out += "- no test was deleted, skipped or weakened\n";
+        } else {
+            out += "- tests that were deleted, skipped or weakened:\n";
         }
-        let mut out = "- tests that were deleted, skipped or weakened:\n".to_owned();
-        for weakened in &weakened {
+        for weakened in &changes.weakened {
             let _ = writeln!(out, "  - {}", cell(&weakened.to_string(), LINE));
+        }
+        if let Some(unasked) = self.unasked_tests(&changes)? {
+            let _ = writeln!(out, "- {}", cell(&unasked.words(&unasked.files), LINE));
         }
         Ok(out)
     }

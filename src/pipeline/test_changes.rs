@@ -2,20 +2,18 @@
 //! everybody who judges the code, by the program, because a model that made its tests pass that
 //! way does not say so. And tests nobody asked for.
 
+mod asked;
 mod compare;
 mod languages;
+mod request;
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
-
-use regex::Regex;
+use std::fmt::Write as _;
 
 use super::Pipeline;
 use super::progress::Progress;
-use super::repository::{CONVENTION, CONVENTIONS};
 use super::table::{Approves, StageSpec};
 use crate::artifact::check::{Finding, Report};
-use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::git::{Object, Oid};
 use crate::session::{Entry, Kind};
@@ -23,15 +21,12 @@ use crate::stage::Stage;
 use compare::{Changed, TestChanges, compare};
 use languages::{is_test_path, knows};
 
+pub(super) use asked::tests_rule;
+
 /// Larger files are not looked into, in bytes.
 const LARGEST: usize = 1024 * 1024;
 /// Weakened tests that are told one by one.
 const TOLD: usize = 20;
-
-/// Says that tests are wanted, somehow.
-static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i-u)\b(?:unit|integration|e2e|end-to-end|regression)?[ -]?(?:tests?|testing|tested|TDD|pytest|specs)\b").ok()
-});
 
 impl Pipeline<'_> {
     /// What became of the project's tests up to a commit or tree: of those the session found at
@@ -93,79 +88,53 @@ impl Pipeline<'_> {
         }
         let changes = self.test_changes(progress.draft.as_ref().unwrap_or(&self.session.tip))?;
         report.warnings.extend(told(&changes));
-        let files = self.files();
-        let store = Store::new(&files);
-        let plan = store.plan()?;
-        let planned: BTreeSet<&str> = plan.tasks.iter().flat_map(Task::files).collect();
-        let mut added = changes.added;
-        // The plan's files were passed by whoever passed the plan.
-        added.retain(|path| !planned.contains(path.as_str()));
-        if added.is_empty() {
-            return Ok(());
+        let Some(unasked) = self.unasked_tests(&changes)? else { return Ok(()) };
+        let forbidden = self.env.config.project.tests == TestsPolicy::Never;
+        // The plan's files were passed by whoever passed the plan: they are told, not refused.
+        if forbidden && !unasked.beside_plan.is_empty() {
+            let details = unasked.words(&unasked.beside_plan);
+            report
+                .findings
+                .push(Finding::wrong("unwanted-tests", details).fix("delete these tests"));
         }
-        let names = added.join(", ");
-        match self.env.config.project.tests {
-            TestsPolicy::Always => {}
-            TestsPolicy::Never => report.findings.push(
-                Finding::wrong(
-                    "unwanted-tests",
-                    format!("new tests in {names}, and this project wants none ([project] tests is \"never\")"),
-                )
-                .fix("delete these tests"),
-            ),
-            TestsPolicy::Asked if self.tests_are_asked_for(&store)? => {}
-            TestsPolicy::Asked => report.warnings.push(format!(
-                "new tests in {names}: neither idea, PRD nor the repository's conventions ask for them"
-            )),
+        let told = if forbidden { &unasked.planned } else { &unasked.files };
+        if !told.is_empty() {
+            report.warnings.push(unasked.words(told));
         }
         Ok(())
     }
 
-    /// Whether idea, PRD or the repository's conventions ask for tests.
-    fn tests_are_asked_for(&self, store: &Store<'_>) -> anyhow::Result<bool> {
-        let asks = |text: &str| ASKS.as_ref().is_none_or(|asks| asks.is_match(text));
-        let git = self.env.git;
-        if !self.env.config.project.test.is_empty() || asks(&self.session.file.idea) {
-            return Ok(true);
-        }
-        for artifact in
-            [Artifact::Idea, Artifact::Prd, Artifact::Requirements, Artifact::ChangeRequest]
-        {
-            if store.text(artifact)?.is_some_and(|text| asks(&text)) {
-                return Ok(true);
-            }
-        }
-        let ours: BTreeSet<String> =
-            self.code_since_start(&self.session.tip)?.into_iter().collect();
-        let had_tests = |path: &String| {
-            is_test_path(path)
-                && knows(path)
-                && !path.starts_with(".cowork/")
-                && !ours.contains(path)
-        };
-        let head = |name: &&str| self.env.workspace.head(name, CONVENTION);
-        let mut conventions = CONVENTIONS.iter().map(head);
-        Ok(git.ls_files()?.iter().any(had_tests) || conventions.any(|text| asks(&text)))
-    }
-
-    /// Warns once of each test that a draft weakens.
-    pub(super) fn warn_of_weakened(&self, draft: &Oid) -> anyhow::Result<()> {
-        for weakened in told(&self.test_changes(draft)?) {
-            self.warn_once(weakened);
+    /// Warns once of each test that a draft weakens, and of those nobody asked for.
+    pub(super) fn warn_of_tests(&self, draft: &Oid) -> anyhow::Result<()> {
+        let changes = self.test_changes(draft)?;
+        let unasked = self.unasked_tests(&changes)?.map(|unasked| unasked.words(&unasked.files));
+        for line in told(&changes).into_iter().chain(unasked) {
+            self.warn_once(line);
         }
         Ok(())
     }
 
-    /// For critics and the check: what became of the tests; empty when none is weaker.
+    /// For critics and the check: what became of the tests; empty when none is weaker and all new
+    /// ones were asked for.
     pub(super) fn tests_for_readers(&self, to: &Oid) -> anyhow::Result<String> {
-        let told = told(&self.test_changes(to)?);
-        if told.is_empty() {
-            return Ok(String::new());
+        let changes = self.test_changes(to)?;
+        let weakened = told(&changes);
+        let mut out = String::new();
+        if !weakened.is_empty() {
+            let list: String = weakened.iter().map(|line| format!("- {line}\n")).collect();
+            let _ = write!(
+                out,
+                "\n\nThe program compared the tests with those the session found and those it wrote itself before. Unless it was asked for or is a rename, a test that checks less is a critical fault:\n\n{list}"
+            );
         }
-        let list: String = told.iter().map(|line| format!("- {line}\n")).collect();
-        Ok(format!(
-            "\n\nThe program compared the tests with those the session found and those it wrote itself before. Unless it was asked for or is a rename, a test that checks less is a critical fault:\n\n{list}"
-        ))
+        if let Some(unasked) = self.unasked_tests(&changes)? {
+            let words = unasked.words(&unasked.files);
+            let _ = write!(
+                out,
+                "\n\nThe program looked for a request for tests and found none. It knows a few words of a few languages: judge whether these tests were asked for. If not, they are a fault, also where the plan names their files.\n\n- {words}\n"
+            );
+        }
+        Ok(out)
     }
 }
 
@@ -175,20 +144,4 @@ fn told(changes: &TestChanges) -> Vec<String> {
     let more = changes.weakened.len().saturating_sub(TOLD);
     let more = (more > 0).then(|| format!("tests: {more} more are deleted or weakened"));
     weakened.chain(more).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_that_ask_for_tests() {
-        let asks = |text: &str| ASKS.as_ref().unwrap().is_match(text);
-        for text in ["with unit tests", "Tested on Linux", "a test for each", "TDD"] {
-            assert!(asks(text), "{text}");
-        }
-        for text in ["the latest news", "a contest", "to attest"] {
-            assert!(!asks(text), "{text}");
-        }
-    }
 }

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use super::Pipeline;
 use super::progress::Progress;
 use crate::record::Credit;
-use crate::session::Kind;
 use crate::spent::{Spent, tokens};
 use crate::stage::Stage;
 
@@ -48,31 +47,34 @@ impl Pipeline<'_> {
         history[from..].iter().map(|entry| entry.commit.as_str()).collect()
     }
 
+    /// What the stage in progress took so far, its tasks included.
+    pub(super) fn stage_so_far(&self, progress: &Progress) -> Spent {
+        let mut spent = self.session.tasks_spent();
+        spent += progress.credit.spent;
+        spent
+    }
+
     /// What the whole session took, stage by stage, as a section of the delivery report.
     pub(super) fn usage_section(&self, progress: &Progress) -> String {
-        let history = self.session.history.iter();
-        let mut parts: Vec<(Stage, Spent)> = history
-            .filter_map(|entry| match entry.kind {
-                Kind::Stage(stage) => Some((stage, entry.spent())),
-                Kind::Task(_) => Some((Stage::Coding, entry.spent())),
-                _ => None,
-            })
-            .collect();
-        parts.push((Stage::Delivery, progress.credit.spent));
-        let mut sum = Spent::default();
-        parts.iter().for_each(|(_, spent)| sum += *spent);
-        let mut out = format!("Models used {}", sum.words());
-        if let Some(cost) = sum.cost() {
-            let _ = write!(out, ", {cost}");
+        let used = self.session.used(progress.credit.spent, self.env.models.meter.used());
+        if used.total.tokens() == 0 {
+            return "No server reported how many tokens models used.\n".to_owned();
         }
-        out += ".\n";
-        for stage in self.session.order() {
-            let mut of_stage = Spent::default();
-            let same = parts.iter().filter(|(part, _)| *part == stage);
-            same.for_each(|(_, spent)| of_stage += *spent);
-            if of_stage.tokens() > 0 {
-                let cost = of_stage.cost().map(|cost| format!(", {cost}")).unwrap_or_default();
-                let _ = write!(out, "\n- {stage}: {} tokens{cost}", tokens(of_stage.tokens()));
+        let cost = |spent: &Spent| spent.cost().map(|cost| format!(", {cost}")).unwrap_or_default();
+        let mut out = format!("Models used {}{}.\n", used.total.words(), cost(&used.total));
+        let elsewhere = used.elsewhere();
+        let stages = self.session.order().into_iter().map(|stage| {
+            let told = used.stages.iter().find(|(known, _)| *known == stage);
+            let mut spent = told.map(|(_, spent)| *spent).unwrap_or_default();
+            if stage == Stage::Delivery {
+                spent += used.draft;
+            }
+            (stage.name(), spent)
+        });
+        for (what, spent) in stages.chain([("in work that no commit holds", elsewhere)]) {
+            if spent.tokens() > 0 {
+                let _ =
+                    write!(out, "\n- {what}: {} tokens{}", tokens(spent.tokens()), cost(&spent));
             }
         }
         out.push('\n');

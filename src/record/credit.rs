@@ -60,7 +60,10 @@ impl Credit {
         trailers.push(key::MODEL, self.models.join(", "));
         // What a session takes over from another one took nothing here.
         if self.spent != Spent::default() {
-            trailers.push(key::TOKENS, render_usage(self.spent.usage));
+            // A recording may hold no count, and nobody's count is not none.
+            if self.spent.tokens() > 0 {
+                trailers.push(key::TOKENS, render_usage(self.spent.usage));
+            }
             trailers.push(key::COST, render_cost(&self.spent));
         }
         for model in &self.models {

@@ -20,6 +20,7 @@ mod state_dir;
 mod status;
 mod taken_in;
 mod untold;
+mod used;
 
 pub use attempts::{Attempt, Back, attempts};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
@@ -44,11 +45,11 @@ use status::present_draft;
 pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop};
 pub use taken_in::{TakenIn, merged_changes};
 pub use untold::{FROM_FILES, shown, untold};
+pub use used::Used;
 
 use crate::artifact::{Artifact, ChangeRequest, Files, Scope, SessionFile, SessionKind, Store};
 use crate::error::Error;
 use crate::git::{Git, Object, Oid, Reader};
-use crate::spent::Spent;
 use crate::stage::Stage;
 
 /// A draft that waits for a person, or was answered and waits for `resume`.
@@ -277,28 +278,9 @@ impl Session {
         Some(Waiting { stage, draft: recent[at].clone(), answer: answer.cloned() })
     }
 
-    /// What its stages and tasks took.
-    pub fn recorded(&self) -> Spent {
-        let mut sum = Spent::default();
-        for entry in &self.history {
-            if matches!(entry.kind, Kind::Stage(_) | Kind::Task(_)) {
-                sum += entry.spent();
-            }
-        }
-        sum
-    }
-
     /// The commit with the newest records: the draft that waits or is kept, else the tip.
     pub fn newest_records(&self, git: &Git) -> anyhow::Result<Oid> {
         Ok(present_draft(git, self)?.map_or_else(|| self.tip.clone(), |draft| draft.commit))
-    }
-
-    /// What its history and its kept draft tell that was used. A draft's count is part of its
-    /// stage's once that is recorded.
-    pub fn spent(&self, git: &Git) -> anyhow::Result<Spent> {
-        let mut sum = self.recorded();
-        sum += present_draft(git, self)?.map(|draft| draft.spent()).unwrap_or_default();
-        Ok(sum)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Entry, KeptDraft, Kind, RefNames, Session, kept_draft, key, merged, own_tasks};
+use super::{Entry, KeptDraft, Kind, RefNames, Session, Used, kept_draft, key, merged, own_tasks};
 use crate::artifact::check::task_order;
 use crate::artifact::{Base, Origin, Plan, SessionKind, Store, Task, TaskStatus};
 use crate::git::Git;
@@ -101,8 +101,8 @@ pub struct Status {
     pub tasks: (usize, usize),
     /// The task that is worked on: one that says so, else the next one.
     pub task: Option<(String, AtHand)>,
-    /// What was used, as history and the kept draft tell.
-    pub spent: Spent,
+    /// What was used, as history, the kept draft and (where it was asked) this machine tell.
+    pub used: Used,
 }
 
 /// What only `status` shows: it costs more git than a list of sessions should.
@@ -180,8 +180,8 @@ impl Status {
         let stage = if session.is_completed() { None } else { session.next_stage() };
         let draft = present_draft(git, &session)?;
         let iteration = draft.as_ref().map_or(0, Entry::iterations);
-        let mut spent = session.recorded();
-        spent += draft.as_ref().map(Entry::spent).unwrap_or_default();
+        let drafted = draft.as_ref().map(Entry::spent).unwrap_or_default();
+        let used = session.used(drafted, Spent::default());
         // A kept draft knows which task was begun.
         let newest = draft.as_ref().map_or(&session.tip, |draft| &draft.commit);
         let files = super::CommittedFiles::new(git, &session.name, newest);
@@ -203,7 +203,7 @@ impl Status {
             iteration,
             tasks,
             task,
-            spent,
+            used,
             session,
         })
     }
@@ -244,7 +244,7 @@ impl Status {
 
     /// The form of `--json`.
     pub fn json(&self) -> StatusJson<'_> {
-        let usage = self.spent.usage;
+        let usage = self.used.total.usage;
         StatusJson {
             session: self.session.name.as_str(),
             id: &self.session.file.id,

@@ -77,7 +77,8 @@ fn save(
         anyhow::ensure!(
             check::pr_title(&text).is_some(),
             "the first line must say what is delivered, such as '# Add a todo list', \
-             because it becomes the pull request's title"
+             because it becomes the pull request's title (at most {} characters)",
+            check::LONGEST_TITLE
         );
     }
     let name = artifact.file_name();

@@ -8,12 +8,9 @@ use super::data::{
 };
 use super::plain::rows;
 use super::{Access, Answer, Args, Context, Field, Plain, Tool};
-use crate::artifact::check::{derive_feature_status, task_order};
+use crate::artifact::check::{MAX_LEVELS, derive_feature_status, task_order};
 use crate::artifact::{Artifact, IdKind, Plan, SessionKind, Task, TaskStatus};
 use crate::stage::Stage;
-
-/// Levels of `TASK-001.1.1`.
-const MAX_LEVELS: usize = 3;
 
 const ID: Field = Field::text("task_id", "").required();
 const TITLE: Field = Field::text("title", "");

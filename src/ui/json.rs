@@ -12,7 +12,7 @@ use super::clean::{escaped_json, one_line, sanitize};
 use super::out::{Out, Output};
 use crate::clock;
 use crate::error::{Kind, hints_of, kind_of};
-use crate::event::{Event, Sink};
+use crate::event::{Event, Sink, Usage};
 
 /// Writes JSON lines.
 pub struct JsonLines {
@@ -98,9 +98,7 @@ impl Sink for JsonLines {
                     "role": role,
                     "iteration": iteration,
                     "turn": turn,
-                    "tokens": {
-                        "in": usage.input, "out": usage.output, "cached": usage.cached,
-                    },
+                    "tokens": tokens(usage),
                     "millis": millis,
                 }),
             ),
@@ -141,17 +139,23 @@ impl Sink for JsonLines {
                     "reason": reason.as_deref().map(sanitize),
                 }),
             ),
-            Event::StageCompleted { stage, commit, tag, subject } => self.line(
+            Event::StageCompleted { stage, commit, tag, subject, spent } => self.line(
                 "stage_completed",
-                json!({ "stage": stage, "commit": commit, "tag": tag, "subject": subject }),
+                json!({
+                    "stage": stage,
+                    "commit": commit,
+                    "tag": tag,
+                    "subject": subject,
+                    "tokens": tokens(spent.usage),
+                    "millis": spent.millis,
+                }),
             ),
-            Event::SessionCompleted { commit, usage } => self.line(
+            Event::SessionCompleted { commit, spent, here: _ } => self.line(
                 "session_completed",
                 json!({
                     "commit": commit,
-                    "tokens": {
-                        "in": usage.input, "out": usage.output, "cached": usage.cached,
-                    },
+                    "tokens": tokens(spent.usage),
+                    "millis": spent.millis,
                 }),
             ),
             Event::Warning { text } => self.warn(&text),
@@ -163,6 +167,10 @@ impl Sink for JsonLines {
             | Event::Note { .. } => {}
         }
     }
+}
+
+fn tokens(usage: Usage) -> Value {
+    json!({ "in": usage.input, "out": usage.output, "cached": usage.cached })
 }
 
 const fn kind_name(kind: Kind) -> &'static str {
@@ -186,6 +194,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::event::Usage;
+    use crate::spent::Spent;
     use crate::stage::{Role, Stage};
 
     fn sink(out: &Captured, err: &Captured) -> JsonLines {
@@ -224,8 +233,14 @@ mod tests {
                 details: "no".into(),
             },
             Event::ReviewRequested { stage, iteration: 1, commit: None, reason: None },
-            Event::StageCompleted { stage, commit: commit.clone(), tag: None, subject },
-            Event::SessionCompleted { commit, usage: Usage::default() },
+            Event::StageCompleted {
+                stage,
+                commit: commit.clone(),
+                tag: None,
+                subject,
+                spent: Spent::default(),
+            },
+            Event::SessionCompleted { commit, spent: Spent::default(), here: Spent::default() },
             Event::Warning { text: "be\nware".into() },
             Event::Note { text: "never shown".into() },
         ]

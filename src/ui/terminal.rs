@@ -74,12 +74,8 @@ struct Screen {
     /// Columns the status line takes; 0 = it is not shown.
     status: usize,
     stage: Option<Progress>,
-    /// Since the renderer was made.
-    total: Usage,
     /// Since when a person is waited for.
     waits: Option<Duration>,
-    /// How long people were waited for so far: nobody worked then.
-    waited: Duration,
 }
 
 struct Progress {
@@ -119,9 +115,7 @@ impl Terminal {
             at_line_start: false,
             status: 0,
             stage: None,
-            total: Usage::default(),
             waits: None,
-            waited: Duration::ZERO,
         };
         let age = Box::new(move || born.elapsed());
         Self { look, screen: Mutex::new(screen), age, hides_echo: look.live }
@@ -255,7 +249,10 @@ impl Terminal {
         if let Some((draft, limit)) = progress.draft {
             parts.push(format!("draft {draft} of {limit}"));
         }
-        parts.push(format!("{} tokens", tokens(sum(progress.usage))));
+        let used = sum(progress.usage);
+        if used > 0 {
+            parts.push(format!("{} tokens", tokens(used)));
+        }
         parts.push(elapsed((self.age)().saturating_sub(progress.began)));
         // A line that reaches the last column would wrap, and \r could not take it back.
         let most = if self.look.width == 0 { 79 } else { self.look.width.saturating_sub(1) };
@@ -278,7 +275,6 @@ impl Screen {
     fn goes_on(&mut self, now: Duration) {
         let Some(since) = self.waits.take() else { return };
         let waited = now.saturating_sub(since);
-        self.waited += waited;
         if let Some(progress) = &mut self.stage {
             progress.began += waited;
         }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
+use crate::spent::Spent;
 use crate::stage::Role;
 use crate::ui::testing::{Broken, Captured};
 use anyhow::Context as _;
@@ -22,6 +23,7 @@ fn told(look: Look) -> String {
     let terminal = terminal(&out, look);
     let stage = Stage::Coding;
     let usage = Usage { input: 9_000, output: 249, cached: 8_000 };
+    let spent = Spent { usage, millis: 41_000, ..Spent::default() };
     for event in [
         Event::SessionStarted { branch: "cowork/todo".into(), resumed: true },
         Event::StageStarted { stage },
@@ -80,8 +82,9 @@ fn told(look: Look) -> String {
             commit: "abcdef0123456789".into(),
             tag: Some("cowork/todo/coding".into()),
             subject: "coding: 1 of 1 task".into(),
+            spent,
         },
-        Event::SessionCompleted { commit: "fedcba9876".into(), usage },
+        Event::SessionCompleted { commit: "fedcba9876".into(), spent, here: spent },
     ] {
         terminal.emit(event);
     }
@@ -107,7 +110,7 @@ fn a_run_without_colour() {
              warning: a hook is slow\n\
              a note\n\
              ✓ coding: TASK-003 list todos · 0123456\n\
-             ✓ coding: 1 of 1 task · abcdef0 · cowork/todo/coding · 9.2k tokens · 0 s\n\
+             ✓ coding: 1 of 1 task · abcdef0 · cowork/todo/coding · 9.2k tokens · 41 s\n\
              ✓ session completed · fedcba9 · 9.2k tokens · 41 s\n"
         )
     );
@@ -119,7 +122,7 @@ fn quiet_tells_warnings_and_completions_verbose_tells_requests() {
         told(Look { verbosity: Verbosity::Quiet, ..PLAIN }),
         "warning: a hook is slow\n\
          ✓ coding: TASK-003 list todos · 0123456\n\
-         ✓ coding: 1 of 1 task · abcdef0 · cowork/todo/coding · 9.2k tokens · 0 s\n\
+         ✓ coding: 1 of 1 task · abcdef0 · cowork/todo/coding · 9.2k tokens · 41 s\n\
          ✓ session completed · fedcba9 · 9.2k tokens · 41 s\n"
     );
     let verbose = told(Look { verbosity: Verbosity::Verbose, ..PLAIN });
@@ -140,7 +143,7 @@ fn the_status_line_is_taken_back() {
     let out = Captured::default();
     let terminal = terminal(&out, Look { live: true, ..PLAIN });
     terminal.emit(Event::StageStarted { stage: Stage::Prd });
-    let status = "prd · 0 tokens · 0 s";
+    let status = "prd · 0 s";
     assert!(out.text().ends_with(&format!("\n{status}")), "{:?}", out.text());
     terminal.emit(Event::Text { text: "words".into() });
     let back = format!("\r{}\rwords", " ".repeat(status.chars().count()));
@@ -168,9 +171,9 @@ fn the_status_line_is_taken_back() {
 #[test]
 fn a_narrow_terminal_cuts_the_status() {
     let out = Captured::default();
-    let terminal = terminal(&out, Look { live: true, width: 10, ..PLAIN });
+    let terminal = terminal(&out, Look { live: true, width: 8, ..PLAIN });
     terminal.emit(Event::StageStarted { stage: Stage::Prd });
-    assert!(out.text().ends_with("\nprd · 0 …"), "{:?}", out.text());
+    assert!(out.text().ends_with("\nprd · …"), "{:?}", out.text());
 }
 
 #[test]
@@ -299,10 +302,10 @@ fn an_answer_that_stops_makes_room_for_the_status() {
     assert!(out.text().ends_with("self-review: words"), "{:?}", out.text());
     now.store(2, std::sync::atomic::Ordering::Relaxed);
     terminal.tick();
-    assert!(out.text().ends_with("words\nprd · 0 tokens · 2 s"), "{:?}", out.text());
+    assert!(out.text().ends_with("words\nprd · 2 s"), "{:?}", out.text());
     now.store(3, std::sync::atomic::Ordering::Relaxed);
     terminal.tick();
-    assert!(out.text().ends_with("prd · 0 tokens · 3 s"), "{:?}", out.text());
+    assert!(out.text().ends_with("prd · 3 s"), "{:?}", out.text());
     terminal.emit(text(" more"));
     assert!(out.text().ends_with("\rmore"), "{:?}", out.text());
 }
@@ -320,7 +323,7 @@ fn long_lines_break_at_words() {
     let error = Error::repository("the lock is held by someone").hint("wait until they are done");
     terminal.error(&error.into());
     let text = out.text().split('\r').filter(|l| !l.trim().is_empty()).collect::<String>();
-    let text = text.replace("prd · 0 tokens · 0 s", "");
+    let text = text.replace("prd · 0 s", "");
     assert_eq!(
         text,
         format!(
@@ -379,9 +382,14 @@ fn the_end_tells_the_whole_session_and_nobody_who_was_waited_for() {
     at(4, Event::ModelRequest { stage, role, iteration: 1, turn: 1, usage, millis: 1 });
     at(5, Event::ReviewRequested { stage, iteration: 1, commit: None, reason: None });
     let subject = "prd: 3 requirements".to_owned();
-    at(600, Event::StageCompleted { stage, commit: commit.clone(), tag: None, subject });
+    let here = Spent { usage, millis: 4_000, ..Spent::default() };
+    at(
+        600,
+        Event::StageCompleted { stage, commit: commit.clone(), tag: None, subject, spent: here },
+    );
     let usage = Usage { input: 9_000, output: 249, cached: 0 };
-    at(602, Event::SessionCompleted { commit, usage });
+    let spent = Spent { usage, millis: 7_000, ..Spent::default() };
+    at(602, Event::SessionCompleted { commit, spent, here });
     let shown = out.text();
     assert!(shown.contains("✓ prd: 3 requirements · fedcba9 · 950 tokens · 4 s\n"), "{shown}");
     let end = "✓ session completed · fedcba9 · 9.2k tokens (950 in this run) · 7 s\n";

@@ -26,6 +26,7 @@ mod briefs;
 mod broken;
 mod budget;
 mod by_hand;
+mod change_report;
 mod changes;
 mod changes_met;
 #[cfg(unix)]
@@ -34,6 +35,8 @@ mod check_logs;
 mod circles;
 mod codebase;
 mod coding;
+#[cfg(unix)]
+mod counts;
 mod critic;
 #[cfg(unix)]
 mod deliver;
@@ -115,6 +118,7 @@ mod tidy;
 mod trust;
 mod two_people;
 #[cfg(unix)]
+mod unasked;
 mod unlisted;
 mod untold;
 mod usage;

@@ -113,4 +113,27 @@ fn demo_runs_without_a_key_and_leaves_a_whole_story() {
     let prd = sandbox.commit_of(&branch, "prd: ");
     assert_eq!(sandbox.trailers(&prd)["Cowork-Iterations"], ["2"]);
     sandbox.assert_sound();
+    no_usage_is_claimed(&sandbox, &prd, &said);
+}
+
+/// No server has counted anything: nothing says how many tokens it took, not even none.
+fn no_usage_is_claimed(sandbox: &Sandbox, commit: &str, said: &str) {
+    let recording = include_str!("../../demo/replay.jsonl");
+    for line in recording.lines().skip(1) {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(line["reply"].get("usage").is_none(), "{line}");
+    }
+    let trailers = sandbox.trailers(commit);
+    assert_eq!(trailers["Cowork-Model"], ["demo"]);
+    assert!(!trailers.contains_key("Cowork-Tokens"), "{trailers:?}");
+    assert!(trailers["Cowork-Cost"][0].starts_with("requests="), "{trailers:?}");
+    assert!(!said.contains(" tokens"), "{said}");
+    let report = sandbox.blob("HEAD", ".cowork/sessions/todo/delivery_report.md");
+    let usage = report.split("## Usage\n").nth(1).unwrap();
+    assert!(usage.contains("No server reported how many tokens"), "{usage}");
+    for command in ["status", "log"] {
+        let shown = sandbox.cowork(&[command]).exits(0).stdout;
+        let tokens: Vec<&str> = shown.lines().filter(|line| line.contains("token")).collect();
+        assert_eq!(tokens, ["Used     tokens not reported"], "{shown}");
+    }
 }

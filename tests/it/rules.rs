@@ -79,7 +79,7 @@ const RULES: &[Rule] = &[
         &[("plan-actor", "paths that exist in the repository, or that an earlier task creates")],
     ),
     ("dependency-cycle", &[("plan-actor", "no circles")]),
-    ("sub-task-too-deep", &[("plan-actor", "at most three levels")]),
+    ("sub-task-too-deep", &[("plan-actor", "at most {{ levels }} levels")]),
     ("sub-task-without-parent", &[("plan-actor", "`parent_id`")]),
     // Coding.
     ("open-task", CODING),
@@ -124,6 +124,7 @@ const RULES: &[Rule] = &[
     (
         "unwanted-tests",
         &[
+            ("plan-actor", "{{ tests_rule }}"),
             ("coding-actor", "{{ tests_rule }}"),
             ("coding-correct", "{{ tests_rule }}"),
             ("coding-change", "{{ tests_rule }}"),
@@ -134,7 +135,7 @@ const RULES: &[Rule] = &[
     ("empty-scope", &[("triage", "At least one is true")]),
     ("unknown-component", &[("triage", "ids and paths that exist")]),
     // Delivery.
-    ("delivery-title", &[("delivery", "The first line is the title")]),
+    ("delivery-title", &[("delivery", "at most {{ longest_title }} characters")]),
     ("delivery-summary", &[("delivery", "`## Summary`")]),
 ];
 

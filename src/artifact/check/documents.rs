@@ -8,8 +8,8 @@ use crate::artifact::{Artifact, Store};
 /// Words below which a document says nothing.
 const LEAST_WORDS: usize = 8;
 
-/// Longest pull-request title.
-const LONGEST_TITLE: usize = 120;
+/// Longest pull-request title, in characters.
+pub const LONGEST_TITLE: usize = 100;
 
 /// The sections of `idea.md` as its prompt names them, in order. A document has them in the language
 /// of its idea, so they are counted, and named where one is missing.
@@ -90,7 +90,9 @@ pub fn delivery(store: &Store<'_>, code: &CodeChanges) -> Report {
                 report.find(
                     Finding::wrong(
                         "delivery-title",
-                        "the first line of delivery_report.md is no usable pull-request title",
+                        format!(
+                            "the first line of delivery_report.md is not a usable pull-request title (words without markup, at most {LONGEST_TITLE} characters)"
+                        ),
                     )
                     .fix("begin with one line that says what is delivered, such as '# Add a todo list for the terminal'"),
                 );

@@ -20,14 +20,14 @@ mod tasks;
 mod words;
 
 pub use code::{CodeChanges, nothing_changed};
-pub use documents::{IDEA_SECTIONS, check_report, delivery, idea, pr_title, triage};
+pub use documents::{IDEA_SECTIONS, LONGEST_TITLE, check_report, delivery, idea, pr_title, triage};
 pub use ids::mentioned_ids;
 pub use order::task_order;
 pub use planned_files::planned_files;
 pub use records::{design, prd};
 pub use repeats::{Alike, Circle, circle, made_before, similarity};
-pub use tasks::{coding, derive_feature_status, has_code, plan};
-pub use words::word_evidence;
+pub use tasks::{MAX_LEVELS, coding, derive_feature_status, has_code, plan};
+pub use words::{Unasked, word_evidence};
 
 pub(crate) use ids::{known_ids, same_id};
 pub use records::UNPLANNED;
@@ -273,6 +273,12 @@ impl Baseline {
     pub fn has(&self, id: &str) -> bool {
         self.ids.contains(id)
     }
+}
+
+/// How many there may be, for prompts: `3 to 6`; `at most 6` where only what is added counts, as in
+/// [`Report::count`].
+pub fn limit_words([least, most]: [u32; 2], only_added: bool) -> String {
+    if only_added { format!("at most {most}") } else { format!("{least} to {most}") }
 }
 
 /// `requirements`, `features`, …

@@ -11,7 +11,7 @@ use crate::artifact::{
 use crate::config::Limits;
 
 /// Levels of `TASK-001.1.1`.
-const MAX_LEVELS: usize = 3;
+pub const MAX_LEVELS: usize = 3;
 
 /// Checks `plan.md` and `implementation_plan.json`.
 pub fn plan(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Report {

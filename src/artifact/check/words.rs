@@ -1,39 +1,83 @@
-//! Words that often mean more was built than was asked for: evidence for the critic, never a
-//! refusal, because "performance" may be just what the idea is about.
+//! What is often built although nobody asked for it: one table, from which prompts tell what to leave
+//! out and checks find the words that point at it. A word is evidence for the critic, never a refusal,
+//! because "performance" may be just what the idea is about.
 
-/// Words and phrases, lower-case; a match begins at a word's start and may end in more letters.
-const WORDS: [&str; 24] = [
-    "performance",
-    "benchmark",
-    "optimi",
-    "scalab",
-    "monitoring",
-    "observability",
-    "telemetry",
-    "analytics",
-    "deployment",
-    "docker",
-    "kubernetes",
-    "ci/cd",
-    "continuous integration",
-    "microservice",
-    "message queue",
-    "event bus",
-    "kafka",
-    "redis",
-    "cache",
-    "caching",
-    "load balanc",
-    "plugin",
-    "test infrastructure",
-    "abstract factory",
+use serde::Serialize;
+
+/// Where a thing is too much: in what is wanted, or in how it is built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Product,
+    Structure,
+}
+
+/// A thing that is left out unless somebody asks for it.
+struct Excess {
+    part: Part,
+    /// As prompts name it.
+    name: &'static str,
+    /// Words and phrases that point at it, lower-case; a match begins at a word's start and may end
+    /// in more letters. At least one is in the name.
+    words: &'static [&'static str],
+}
+
+const fn excess(part: Part, name: &'static str, words: &'static [&'static str]) -> Excess {
+    Excess { part, name, words }
+}
+
+const EXCESSES: [Excess; 13] = [
+    excess(
+        Part::Product,
+        "performance work",
+        &["performance", "benchmark", "optimi", "scalab", "load balanc"],
+    ),
+    excess(Part::Product, "test infrastructure", &["test infrastructure"]),
+    excess(Part::Product, "deployment", &["deployment", "docker", "kubernetes"]),
+    excess(Part::Product, "CI/CD", &["ci/cd", "continuous integration"]),
+    excess(Part::Product, "monitoring", &["monitoring", "observability", "telemetry", "analytics"]),
+    excess(Part::Product, "accounts", &["account", "authentication"]),
+    excess(Part::Product, "sync", &["sync"]),
+    excess(Part::Structure, "microservices", &["microservice"]),
+    excess(Part::Structure, "caches", &["cache", "caching"]),
+    excess(Part::Structure, "message queues", &["message queue", "event bus", "kafka", "redis"]),
+    excess(Part::Structure, "plugin systems", &["plugin"]),
+    excess(Part::Structure, "extra layers", &["extra layer", "abstraction layer"]),
+    excess(Part::Structure, "class hierarchies", &["class hierarch", "abstract factory"]),
 ];
 
-/// The suspicious words in a text, each with the line where it stands first:
+/// What prompts say is left out unless it is asked for, as lists of words: `a, b, c`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Unasked {
+    /// Of what a product does and comes with.
+    pub product: String,
+    /// Of how it is built.
+    pub structure: String,
+    /// What no task is about alone.
+    pub tasks: &'static str,
+    /// Of the code, besides its structure.
+    pub code: &'static str,
+}
+
+impl Default for Unasked {
+    fn default() -> Self {
+        let names = |part: Part| -> String {
+            let names = EXCESSES.iter().filter(|excess| excess.part == part);
+            names.map(|excess| excess.name).collect::<Vec<_>>().join(", ")
+        };
+        Self {
+            product: names(Part::Product),
+            structure: names(Part::Structure),
+            tasks: "test, optimise, document or deploy",
+            code: "design patterns, abstractions with one use, options",
+        }
+    }
+}
+
+/// The words of the table in a text, each with the line it is in first:
 /// `"monitoring" (line 12: - monitoring of all requests)`.
 pub fn word_evidence(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for word in WORDS {
+    let mut found: Vec<String> = Vec::new();
+    for word in EXCESSES.iter().flat_map(|excess| excess.words) {
         let hit = text.lines().enumerate().find_map(|(number, line)| {
             let lower = line.to_lowercase();
             let starts =
@@ -72,5 +116,13 @@ mod tests {
     #[test]
     fn only_at_the_start_of_a_word() {
         assert!(word_evidence("geocache hunting; no such thing").is_empty());
+    }
+
+    #[test]
+    fn what_prompts_tell_to_leave_out_is_found() {
+        let Unasked { product, structure, .. } = Unasked::default();
+        for name in format!("{product}, {structure}").split(", ") {
+            assert_eq!(word_evidence(name).len(), 1, "{name}");
+        }
     }
 }

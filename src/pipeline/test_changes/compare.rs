@@ -1,6 +1,6 @@
 //! Comparing the tests of two states of the code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::languages::{Test, is_test_path, tests_in};
@@ -72,7 +72,7 @@ impl fmt::Display for Weakened {
 pub(in crate::pipeline) struct TestChanges {
     /// What checks less than before, by path.
     pub weakened: Vec<Weakened>,
-    /// New files with tests in them.
+    /// Files with new tests in them that had none before.
     pub added: Vec<String>,
 }
 
@@ -103,6 +103,11 @@ pub(super) fn compare(files: &[Changed]) -> TestChanges {
         files.iter().filter_map(one).collect()
     };
     let before = read(|file| &file.before);
+    let had: BTreeSet<String> = before
+        .iter()
+        .filter(|(_, tests)| !tests.is_empty())
+        .map(|(path, _)| path.clone())
+        .collect();
     let mut after = read(|file| &file.after);
     let mut changes = TestChanges::default();
     let mut left = Vec::new();
@@ -130,7 +135,7 @@ pub(super) fn compare(files: &[Changed]) -> TestChanges {
     for file in files {
         changes.weakened.extend(command_changed(file));
         let has_tests = after.get(&file.path).is_some_and(|tests| !tests.is_empty());
-        if file.before.is_none() && has_tests {
+        if has_tests && !had.contains(&file.path) {
             changes.added.push(file.path.clone());
         }
     }
@@ -296,14 +301,15 @@ mod tests {
     }
 
     #[test]
-    fn new_files_with_tests_are_told_from_new_files() {
+    fn files_that_have_tests_for_the_first_time_are_told() {
         let added = changes(&[
             ("tests/test_b.py", None, Some(B)),
             ("lib.py", None, Some("def f():\n    assert 1\n")),
             ("old.py", Some(B), Some(TWO)),
+            ("had_none.py", Some("def f():\n    pass\n"), Some(A)),
             ("tests/run.sh", None, Some("true\n")),
             ("tests/notes.md", None, Some("test\n")),
         ]);
-        assert_eq!(added.added, ["tests/test_b.py", "tests/run.sh"]);
+        assert_eq!(added.added, ["tests/test_b.py", "had_none.py", "tests/run.sh"]);
     }
 }

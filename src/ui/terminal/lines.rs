@@ -3,11 +3,11 @@
 use console::measure_text_width;
 
 use super::{
-    BOLD, DIM, GREEN, LINE, Progress, RED, RULE, Screen, Terminal, Verbosity, YELLOW, sum,
+    BOLD, DIM, Duration, GREEN, LINE, Progress, RED, RULE, Screen, Terminal, Verbosity, YELLOW,
 };
 use crate::event::{Event, Sink, Usage};
 use crate::markers::without_markers;
-use crate::spent::tokens;
+use crate::spent::{Spent, tokens};
 use crate::ui::clean::{one_line, sanitize};
 use crate::ui::out::{elapsed, short};
 use crate::wrap::wrap;
@@ -43,7 +43,6 @@ impl Sink for Terminal {
                 self.line(screen, normal, &text);
             }
             Event::ModelRequest { stage: _, role, iteration: _, turn, usage, millis } => {
-                screen.total += usage;
                 screen.speaker = Some(role);
                 if let Some(progress) = &mut screen.stage {
                     progress.usage += usage;
@@ -92,13 +91,12 @@ impl Sink for Terminal {
                 // A prompt comes next; a status line would stand in its way.
                 return;
             }
-            Event::StageCompleted { stage: _, commit, tag, subject } => {
+            Event::StageCompleted { stage: _, commit, tag, subject, spent } => {
                 let mut facts = vec![short(&commit).to_owned()];
                 facts.extend(tag);
-                if let Some(progress) = screen.stage.take() {
-                    facts.push(format!("{} tokens", tokens(sum(progress.usage))));
-                    facts.push(elapsed((self.age)().saturating_sub(progress.began)));
-                }
+                screen.stage = None;
+                facts.extend(counted(&spent));
+                facts.push(elapsed(Duration::from_millis(spent.millis)));
                 self.completed(screen, GREEN, &subject, &facts);
             }
             Event::TaskCompleted { task: _, commit, subject, checks, fails } => {
@@ -117,19 +115,17 @@ impl Sink for Terminal {
                 }
                 self.ended(screen, (mark, color), &subject, &facts);
             }
-            Event::SessionCompleted { commit, usage } => {
+            Event::SessionCompleted { commit, spent, here } => {
                 screen.stage = None;
-                // Earlier runs and other machines have worked on it, too.
-                let (all, here) = (sum(usage).max(sum(screen.total)), sum(screen.total));
-                let mut used = format!("{} tokens", tokens(all));
-                if tokens(all) != tokens(here) {
-                    used += &format!(" ({} in this run)", tokens(here));
-                }
-                let facts = [
-                    short(&commit).to_owned(),
-                    used,
-                    elapsed((self.age)().saturating_sub(screen.waited)),
-                ];
+                let mut facts = vec![short(&commit).to_owned()];
+                facts.extend(counted(&spent).map(|mut used| {
+                    // Earlier runs and other machines have worked on it, too.
+                    if tokens(spent.tokens()) != tokens(here.tokens()) {
+                        used += &format!(" ({} in this run)", tokens(here.tokens()));
+                    }
+                    used
+                }));
+                facts.push(elapsed(Duration::from_millis(spent.millis)));
                 self.completed(screen, GREEN, "session completed", &facts);
             }
             Event::Warning { text } => {
@@ -149,6 +145,12 @@ impl Sink for Terminal {
         }
         self.draw_status(screen);
     }
+}
+
+/// How many tokens were counted; nothing where nobody counted any.
+fn counted(spent: &Spent) -> Option<String> {
+    let all = spent.tokens();
+    (all > 0).then(|| format!("{} tokens", tokens(all)))
 }
 
 impl Terminal {

@@ -1,0 +1,180 @@
+//! New tests that nobody asked for: whether idea, PRD or the repository's conventions want tests.
+
+use std::collections::BTreeSet;
+
+use super::super::Pipeline;
+use super::super::repository::{CONVENTION, CONVENTIONS};
+use super::LARGEST;
+use super::compare::TestChanges;
+use super::languages::{is_test_path, knows, tests_in};
+use super::request::Request;
+use crate::artifact::{Artifact, Store, Task};
+use crate::config::TestsPolicy;
+use crate::git::Oid;
+use crate::session::Kind;
+use crate::stage::Stage;
+
+/// Files of a language that are looked into for a first test.
+const LOOKED_INTO: usize = 400;
+
+/// What roles are told about writing tests, by `[project] tests`.
+pub(in crate::pipeline) const fn tests_rule(policy: TestsPolicy) -> &'static str {
+    match policy {
+        TestsPolicy::Asked => {
+            "Write tests only where the idea, the PRD or the repository's conventions ask for them."
+        }
+        TestsPolicy::Always => "Write tests for what you add.",
+        TestsPolicy::Never => "Do not write tests.",
+    }
+}
+
+/// New tests that nobody asked for.
+pub(in crate::pipeline) struct UnaskedTests {
+    /// The files they are in.
+    pub(in crate::pipeline) files: Vec<String>,
+    /// Those that tasks name.
+    pub(super) planned: Vec<String>,
+    /// Those that no task names.
+    pub(super) beside_plan: Vec<String>,
+    why: String,
+}
+
+impl UnaskedTests {
+    /// One line about these of the files, for everybody who judges the code.
+    pub(in crate::pipeline) fn words(&self, files: &[String]) -> String {
+        let named = |path: &String| {
+            let plan = if self.planned.contains(path) { " (named in the plan)" } else { "" };
+            format!("{path}{plan}")
+        };
+        let files: Vec<String> = files.iter().map(named).collect();
+        format!("new tests in {}: {}", files.join(", "), self.why)
+    }
+}
+
+impl Pipeline<'_> {
+    /// The new tests among these changes that nobody asked for; `None` when there are none.
+    pub(in crate::pipeline) fn unasked_tests(
+        &self,
+        changes: &TestChanges,
+    ) -> anyhow::Result<Option<UnaskedTests>> {
+        let policy = self.env.config.project.tests;
+        if changes.added.is_empty() || policy == TestsPolicy::Always {
+            return Ok(None);
+        }
+        let files = self.files();
+        let store = Store::new(&files);
+        let why = match policy {
+            TestsPolicy::Never => "this project wants none (project.tests is \"never\")".to_owned(),
+            _ => match self.no_request(&store, &changes.added)? {
+                Some(why) => why,
+                None => return Ok(None),
+            },
+        };
+        let plan = store.plan()?;
+        let named: BTreeSet<&str> = plan.tasks.iter().flat_map(Task::files).collect();
+        let (planned, beside_plan) =
+            changes.added.iter().cloned().partition(|path| named.contains(path.as_str()));
+        Ok(Some(UnaskedTests { files: changes.added.clone(), planned, beside_plan, why }))
+    }
+
+    /// Why these tests count as not asked for; `None` when they were. What the session was begun with
+    /// holds before what was made of it, and both before the repository's conventions.
+    fn no_request(&self, store: &Store<'_>, added: &[String]) -> anyhow::Result<Option<String>> {
+        let mut unclear = None;
+        for (whose, said) in [
+            ("the idea", self.request_of_idea(store)?),
+            ("the PRD", self.request_of_prd(store)?),
+            ("the repository's conventions", self.request_of_conventions(added)?),
+        ] {
+            match said {
+                Request::Asked => return Ok(None),
+                Request::Refused(words) => {
+                    return Ok(Some(format!("{whose} asks for none: \"{words}\"")));
+                }
+                Request::Unclear(words) => {
+                    unclear = unclear.or(Some(format!(" ({whose} only says: \"{words}\")")));
+                }
+                Request::Nothing => {}
+            }
+        }
+        let unclear = unclear.unwrap_or_default();
+        Ok(Some(format!(
+            "neither idea, PRD nor the repository's conventions ask for them{unclear}"
+        )))
+    }
+
+    /// The idea as it was given, and the change request that was made of it.
+    fn request_of_idea(&self, store: &Store<'_>) -> anyhow::Result<Request> {
+        let mut said = Request::of(&self.session.file.idea);
+        if let Some(change) = store.change_request()? {
+            let texts = change.constraints.iter().chain(&change.acceptance_criteria);
+            for text in texts.chain([&change.summary]) {
+                said = said.and(Request::of(text));
+            }
+        }
+        Ok(said)
+    }
+
+    fn request_of_prd(&self, store: &Store<'_>) -> anyhow::Result<Request> {
+        let mut said = Request::Nothing;
+        for artifact in [Artifact::Idea, Artifact::Prd] {
+            said = said.and(Request::of(&store.text(artifact)?.unwrap_or_default()));
+        }
+        for requirement in store.requirements()?.requirements {
+            let texts = requirement.acceptance_criteria.iter();
+            for text in texts.chain([&requirement.title, &requirement.description]) {
+                said = said.and(Request::of(text));
+            }
+        }
+        for feature in store.features()?.features {
+            for text in feature.completion_criteria.iter().chain([&feature.description]) {
+                said = said.and(Request::of(text));
+            }
+        }
+        Ok(said)
+    }
+
+    /// A repository that has tests wants tests, unless its rules say otherwise.
+    fn request_of_conventions(&self, added: &[String]) -> anyhow::Result<Request> {
+        // What a model wrote there is not the repository's. A person's line counts at once.
+        let mut ours: BTreeSet<String> = self.env.workspace.written_paths().into_iter().collect();
+        for entry in &self.session.history {
+            if let (Kind::Task(_) | Kind::Stage(Stage::Coding), Some(parent)) =
+                (&entry.kind, entry.parents.first())
+            {
+                ours.extend(self.env.git.changed_paths(parent, &entry.commit)?);
+            }
+        }
+        let mut said = Request::Nothing;
+        for name in CONVENTIONS.iter().filter(|name| !ours.contains(**name)) {
+            said = said.and(Request::of(&self.env.workspace.head(name, CONVENTION)));
+        }
+        let start = self.session.history.first().map_or(&self.session.tip, |entry| &entry.commit);
+        let decided = matches!(said, Request::Asked | Request::Refused(_));
+        Ok(if !decided && self.had_tests(start, added)? { Request::Asked } else { said })
+    }
+
+    /// Whether a commit has tests: by the place of a file, or in a file of a language of these.
+    fn had_tests(&self, commit: &Oid, added: &[String]) -> anyhow::Result<bool> {
+        let git = self.env.git;
+        let mut files = git.tree_files(commit)?;
+        files.retain(|file| knows(&file.path) && !file.path.starts_with(".cowork/"));
+        if files.iter().any(|file| is_test_path(&file.path)) {
+            return Ok(true);
+        }
+        let extension =
+            |path: &str| path.rsplit_once('.').map(|(_, extension)| extension.to_owned());
+        let languages: BTreeSet<_> = added.iter().filter_map(|path| extension(path)).collect();
+        files.retain(|file| {
+            file.size <= LARGEST as u64
+                && extension(&file.path).is_some_and(|name| languages.contains(&name))
+        });
+        files.truncate(LOOKED_INTO);
+        let blobs: Vec<Oid> = files.iter().map(|file| file.blob.clone()).collect();
+        let texts = git.blobs(&blobs)?;
+        Ok(files.iter().zip(texts).any(|(file, text)| {
+            let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
+            tests_in(&file.path, &text).is_some_and(|tests| !tests.is_empty())
+        }))
+    }
+}

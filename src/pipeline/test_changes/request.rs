@@ -1,0 +1,213 @@
+//! Whether a text asks for tests. Words decide little: a text may be in any language, and "test" may be
+//! what a program is about. So the answer has four values, and only a clear one silences a warning.
+
+use super::languages::{is_test_path, knows};
+
+/// The words that decide, in lower case.
+struct Words {
+    /// Tests are spoken of.
+    mentions: &'static str,
+    /// Make it clear which tests are meant: `unit tests`.
+    kinds: &'static str,
+    /// Ask for tests by themselves: names of tools and of ways to work.
+    tools: &'static str,
+    /// Right before a mention: somebody wants tests.
+    asking: &'static str,
+    /// Somebody does not want them.
+    refusing: &'static str,
+    /// Soon after a mention: the tests are not wanted.
+    refused_after: &'static str,
+    /// Right after a mention: the tests are to be there.
+    expected: &'static str,
+    /// Between an asking word and the mention.
+    articles: &'static str,
+    /// What comes after one of these does not belong to a refusal before it.
+    joining: &'static str,
+}
+
+const WORDS: Words = Words {
+    mentions: "test tests testing tested",
+    kinds: "unit integration regression e2e end-to-end automated automatic",
+    tools: "tdd test-driven testsuite pytest unittest jest vitest rspec",
+    asking: "with have has having add adds adding write writes writing include includes including \
+             need needs want wants wanted plus covered cargo npm go make mit avec con com met med",
+    refusing: "no not without never none nor neither skip omit avoid dont don't doesn't needn't \
+               shouldn't aren't kein keine keinen nicht ohne pas sans aucun sin senza nessun sem \
+               geen zonder utan inga ikke uden bez без",
+    refused_after: "not none no never unnecessary unneeded unwanted aren't",
+    expected: "pass passes cover covers for",
+    articles: "a an the some all by of any more own good des de les",
+    joining: "and but with und et",
+};
+
+/// How far a refusing word reaches, in words.
+const REACH: usize = 3;
+/// Characters of a sentence that is quoted.
+const QUOTED: usize = 80;
+
+/// What a text says about tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    /// It wants them.
+    Asked,
+    /// It wants none, in this sentence.
+    Refused(String),
+    /// It mentions them, in this sentence.
+    Unclear(String),
+    /// Nothing.
+    Nothing,
+}
+
+impl Request {
+    /// What a text says.
+    pub(super) fn of(text: &str) -> Self {
+        let sentences = text.split(['\n', '!', '?', ';']).flat_map(|line| line.split(". "));
+        sentences.map(sentence).fold(Self::Nothing, Self::and)
+    }
+
+    /// What two texts of the same weight say together.
+    pub(super) fn and(self, other: Self) -> Self {
+        let weight = |request: &Self| match request {
+            Self::Asked => 3,
+            Self::Refused(_) => 2,
+            Self::Unclear(_) => 1,
+            Self::Nothing => 0,
+        };
+        if weight(&other) > weight(&self) { other } else { self }
+    }
+}
+
+/// Whether a word is in a list of words.
+fn has(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|other| other == word)
+}
+
+fn sentence(text: &str) -> Request {
+    let lower = text.to_lowercase().replace('’', "'");
+    let words: Vec<&str> = lower
+        .split(|c: char| !(c.is_alphanumeric() || "-'_./".contains(c)))
+        .map(|word| word.trim_matches(['.', '\'', '-', '/']))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let is = |list: &str, at: Option<usize>| {
+        at.and_then(|at| words.get(at)).is_some_and(|word| has(list, word))
+    };
+    let quote = || {
+        let text = text.trim().trim_start_matches(['-', '*', '#', ' ']);
+        text.chars().take(QUOTED).collect::<String>()
+    };
+    let mut said = Request::Nothing;
+    for (at, word) in words.iter().enumerate() {
+        let path = word.contains(['/', '.']) && is_test_path(word) && knows(word);
+        let tool = has(WORDS.tools, word) || path;
+        if !tool && !has(WORDS.mentions, word) {
+            continue;
+        }
+        let mut before = at.checked_sub(1);
+        let kind = is(WORDS.kinds, before);
+        while is(WORDS.kinds, before) || is(WORDS.articles, before) {
+            before = before.and_then(|at| at.checked_sub(1));
+        }
+        let asking = is(WORDS.asking, before);
+        let reach = &words[at.saturating_sub(REACH + usize::from(kind))..at];
+        let refused = reach.iter().rposition(|word| has(WORDS.refusing, word));
+        // `no server and with tests`: what comes last holds.
+        let asked_since =
+            refused.is_some_and(|from| reach[from..].iter().any(|word| has(WORDS.joining, word)));
+        let after = &words[(at + 1).min(words.len())..(at + 1 + REACH).min(words.len())];
+        let refused_after = after.iter().any(|word| has(WORDS.refused_after, word));
+        let elsewhere = words.iter().any(|word| has(WORDS.refusing, word));
+        let first = before.is_none() || is(WORDS.joining, before);
+        let expected = is(WORDS.expected, Some(at + 1)) && (kind || asking || first);
+        said = said.and(if refused.is_some() && !asked_since {
+            Request::Refused(quote())
+        } else if asking {
+            Request::Asked
+        } else if refused_after {
+            Request::Refused(quote())
+        } else if !elsewhere && (kind || tool || expected) {
+            Request::Asked
+        } else {
+            Request::Unclear(quote())
+        });
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_asked_for() {
+        for text in [
+            "kept in one plain text file, with tests",
+            "Write unit tests.",
+            "- Have tests for all of this, so that nothing is lost",
+            "a CLI; TDD please",
+            "Every command is covered by tests",
+            "WHEN I run `cargo test` THEN it passes",
+            "tests/test_add.py shows it",
+            "No server, with unit tests",
+            "no dependencies, but add tests",
+            "Unit tests cover adding and listing",
+            "mit Tests",
+            "avec des tests unitaires, sans réseau",
+        ] {
+            assert_eq!(Request::of(text), Request::Asked, "{text}");
+        }
+    }
+
+    #[test]
+    fn tests_are_refused() {
+        for text in [
+            "a todo list, no tests please",
+            "without any tests",
+            "Don't write tests",
+            "do not add unit tests",
+            "Tests are not needed.",
+            "Testing: none",
+            "no unit or integration tests",
+            "skip the tests",
+            "ohne Tests",
+            "keine Tests",
+            "sans tests",
+            "pas de tests",
+            "sin tests",
+        ] {
+            assert!(
+                matches!(Request::of(text), Request::Refused(_)),
+                "{text}: {:?}",
+                Request::of(text)
+            );
+        }
+    }
+
+    #[test]
+    fn a_mention_is_not_a_request() {
+        for text in [
+            "Tested on Linux",
+            "a speed test for home networks",
+            "shows the results of blood tests",
+            "No docs, and unit tests",
+            "I test it by hand",
+        ] {
+            assert!(
+                matches!(Request::of(text), Request::Unclear(_)),
+                "{text}: {:?}",
+                Request::of(text)
+            );
+        }
+        for text in ["the latest news", "a contest", "to attest", "含测试"] {
+            assert_eq!(Request::of(text), Request::Nothing, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_clear_word_holds_before_any_other() {
+        let text = "Tested on Linux.\nNo integration tests.\nAdd unit tests.";
+        assert_eq!(Request::of(text), Request::Asked);
+        let text = "Tested on Linux.\nNo tests, please.";
+        assert_eq!(Request::of(text), Request::Refused("No tests, please.".into()));
+    }
+}
