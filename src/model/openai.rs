@@ -28,7 +28,12 @@ use super::{BoxFuture, Model, ModelError, Origin, Position, Reply, Request, disc
 use crate::config::ModelConfig;
 use crate::event::Usage;
 
-/// How long a server may be silent.
+/// How often an answer without an end is asked for once more.
+const ENDLESS_RETRIES: u32 = 1;
+/// Shorter waits are not worth a line.
+const WORTH_TELLING: Duration = Duration::from_secs(1);
+
+/// How long a server may be silent, and how long an answer may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// Until a connection stands.
@@ -37,18 +42,22 @@ pub struct Timeouts {
     pub first: Duration,
     /// Since the last byte, after it.
     pub silence: Duration,
+    /// For one answer in all, however often the server is heard; none = no limit.
+    pub answer: Option<Duration>,
 }
 
 impl Timeouts {
     /// The configured silence in seconds (0 = for ever, which is a day), ten times that before
-    /// the first token: a slow machine may read a long prompt for minutes.
-    pub fn from_seconds(timeout_s: u64) -> Self {
+    /// the first token: a slow machine may read a long prompt for minutes. And the seconds of a
+    /// whole answer (0 = no limit).
+    pub fn from_seconds(timeout_s: u64, answer_s: u64) -> Self {
         let day = 86_400;
         let silence = if timeout_s == 0 { day } else { timeout_s.min(day) };
         Self {
             connect: Duration::from_secs(silence.min(10)),
             first: Duration::from_secs(silence.saturating_mul(10)),
             silence: Duration::from_secs(silence),
+            answer: (answer_s > 0).then(|| Duration::from_secs(answer_s)),
         }
     }
 }
@@ -60,10 +69,12 @@ pub struct BuildOptions {
     pub no_stream: bool,
     /// Waiting times between tries.
     pub retry: RetryPolicy,
-    /// Instead of those the configured `timeout_s` means.
+    /// Instead of those the configured `timeout_s` and `answer_s` mean.
     pub timeouts: Option<Timeouts>,
     /// Told about retries.
     pub notice: Option<Notice>,
+    /// Told what is waited for, where nothing went wrong.
+    pub waiting: Option<Notice>,
     /// Asked before each try, and told what it took.
     pub meter: Rc<Meter>,
 }
@@ -77,6 +88,7 @@ pub struct OpenAi {
     retry: RetryPolicy,
     timeouts: Timeouts,
     notice: Option<Notice>,
+    waiting: Option<Notice>,
     meter: Rc<Meter>,
     rate: Rate,
     refused: Cell<Refusals>,
@@ -98,7 +110,9 @@ impl OpenAi {
         }
         let authorization = authorization(&config.api_key)
             .map_err(|_| refuse("the API key holds characters a header cannot".into()))?;
-        let timeouts = options.timeouts.unwrap_or_else(|| Timeouts::from_seconds(config.timeout_s));
+        let timeouts = options
+            .timeouts
+            .unwrap_or_else(|| Timeouts::from_seconds(config.timeout_s, config.answer_s));
         let http = transport::http_client(&config.base_url, timeouts.connect)
             .map_err(|why| refuse(format!("cannot set up HTTP: {why}")))?;
         Ok(Self {
@@ -107,6 +121,7 @@ impl OpenAi {
             retry: options.retry,
             timeouts,
             notice: options.notice,
+            waiting: options.waiting,
             meter: options.meter,
             rate: Rate::new(config.rate_limit),
             refused: Cell::new(Refusals { stream: options.no_stream, ..Refusals::default() }),
@@ -128,13 +143,19 @@ impl OpenAi {
         }
         let guess = dialect::estimate(request, 0);
         let mut spent = Usage::default();
-        let (mut requests, mut failures) = (0, 0);
+        let (mut requests, mut failures, mut endless) = (0, 0, 0);
         loop {
-            self.rate.acquire().await;
+            self.wait_for_rate().await?;
             requests += 1;
             self.meter.admit(&request.position, requests, self.name(), guess)?;
             let mut assembly = Assembly::new(self.template_thinks.get());
-            let outcome = self.attempt(request, &mut assembly, on_text).await;
+            let (limit, ends_work) = self.time_for_answer();
+            let attempt = self.attempt(request, &mut assembly, on_text);
+            let outcome = match within(limit, attempt).await {
+                Some(outcome) => outcome,
+                None if assembly.finish_reason.is_some() => Ok(()),
+                None => Err(Failure::Endless),
+            };
             let bill = self.bill(request, &assembly, outcome.is_ok());
             spent += bill.usage.unwrap_or_default();
             self.meter.count(self.name(), &bill);
@@ -182,7 +203,23 @@ impl OpenAi {
                         wait.as_secs_f64(),
                         self.config.max_retries
                     ));
-                    tokio::time::sleep(wait).await;
+                    self.pause(wait).await?;
+                }
+                Failure::Endless if ends_work => {
+                    if let Some(refusal) = self.meter.refusal() {
+                        return Err(refusal);
+                    }
+                }
+                Failure::Endless => {
+                    endless += 1;
+                    let seconds = limit.unwrap_or_default().as_secs_f64();
+                    if endless > ENDLESS_RETRIES {
+                        tracing::error!("no end of the answer after {seconds:.0} s, again");
+                        return Err(ModelError::Endless { seconds, tries: endless });
+                    }
+                    self.tell(&format!(
+                        "the answer has no end after {seconds:.0} s (answer_s): asking once more"
+                    ));
                 }
                 Failure::Refused { status, message } => {
                     let mut message = self.clean(&message);
@@ -195,6 +232,42 @@ impl OpenAi {
                     return Err(ModelError::TooLong { message: self.clean(&message) });
                 }
             }
+        }
+    }
+
+    /// Waits until the rate limit lets a request through.
+    async fn wait_for_rate(&self) -> Result<(), ModelError> {
+        while let Some(wait) = self.rate.take(Instant::now()) {
+            if wait >= WORTH_TELLING {
+                let (seconds, rate) = (wait.as_secs_f64().ceil(), self.rate.per_minute());
+                let line = format!("waiting {seconds:.0} s for the rate limit of {rate} a minute");
+                tracing::info!("{line}");
+                if let Some(waiting) = &self.waiting {
+                    waiting(&line);
+                }
+            }
+            self.pause(wait).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits, but not longer than the session may work.
+    async fn pause(&self, wait: Duration) -> Result<(), ModelError> {
+        let left = self.meter.time_left().unwrap_or(wait);
+        tokio::time::sleep(wait.min(left)).await;
+        match self.meter.refusal() {
+            Some(refusal) if left < wait => Err(refusal),
+            _ => Ok(()),
+        }
+    }
+
+    /// How long the next answer may take, and whether that is so because the session may not work
+    /// any longer.
+    fn time_for_answer(&self) -> (Option<Duration>, bool) {
+        match (self.timeouts.answer, self.meter.time_left()) {
+            (Some(answer), Some(left)) if answer <= left => (Some(answer), false),
+            (_, Some(left)) => (Some(left), true),
+            (answer, None) => (answer, false),
         }
     }
 
@@ -268,9 +341,19 @@ impl OpenAi {
                 return take(&answer, &mut reader, refused, assembly, on_text);
             }
         };
+        let mut finished = None;
         loop {
             let limit = self.limit(assembly);
-            let event = match heard(events.next(), &pulse, limit).await {
+            let event = heard(events.next(), &pulse, limit);
+            let event = match assembly.finish_reason {
+                // Comments that keep the line open are no words.
+                Some(_) => {
+                    let left = *finished.get_or_insert_with(Instant::now) + limit - Instant::now();
+                    within(Some(left), event).await.unwrap_or(Err(Failure::Endless))
+                }
+                None => event.await,
+            };
+            let event = match event {
                 Ok(event) => event,
                 // Some servers leave the line open after the last word.
                 Err(_) if assembly.finish_reason.is_some() => return Ok(()),
@@ -422,6 +505,14 @@ fn headers(position: &Position) -> HeaderMap {
         Some((HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
     };
     pairs.into_iter().filter_map(valid).collect()
+}
+
+/// What comes of it, unless that takes longer than `limit`.
+async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, future).await.ok(),
+        None => Some(future.await),
+    }
 }
 
 /// Waits for something as long as the server is heard at least every `limit`.

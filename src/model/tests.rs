@@ -39,7 +39,7 @@ fn quick() -> BuildOptions {
 fn within(first: Duration, silence: Duration) -> BuildOptions {
     BuildOptions {
         retry: RetryPolicy { base: Duration::from_millis(1), ceiling: Duration::from_millis(20) },
-        timeouts: Some(Timeouts { connect: Duration::from_secs(60), first, silence }),
+        timeouts: Some(Timeouts { connect: Duration::from_secs(60), first, silence, answer: None }),
         ..BuildOptions::default()
     }
 }
