@@ -160,6 +160,19 @@ impl Meter {
         runs.then(|| rest() + Duration::from_millis(1))
     }
 
+    /// Waits, but not longer than the session may work.
+    ///
+    /// # Errors
+    /// It may not work so long.
+    pub(super) async fn pause(&self, wait: Duration) -> Result<(), ModelError> {
+        let left = self.time_left().unwrap_or(wait);
+        tokio::time::sleep(wait.min(left)).await;
+        match self.refusal() {
+            Some(refusal) if left < wait => Err(refusal),
+            _ => Ok(()),
+        }
+    }
+
     /// Why nothing more may be asked, if the budget is used up.
     pub(super) fn refusal(&self) -> Option<ModelError> {
         let mut state = self.state.borrow_mut();

@@ -34,6 +34,7 @@ mod thinking;
 mod thinking_tests;
 #[cfg(test)]
 mod time_tests;
+pub mod timeouts;
 mod transport;
 
 use std::future::Future;

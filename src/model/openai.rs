@@ -2,8 +2,6 @@
 //! of tries it takes. The only place where tries are repeated.
 
 use std::cell::{Cell, OnceCell};
-use std::future::Future;
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +21,7 @@ use super::meter::{Bill, Meter, Notice};
 use super::rate::Rate;
 use super::retry::RetryPolicy;
 use super::stream::Assembly;
+use super::timeouts::{Timeouts, heard, within};
 use super::transport::{self, Pulse, Transport};
 use super::{BoxFuture, Model, ModelError, Origin, Position, Reply, Request, discover, prose};
 use crate::config::ModelConfig;
@@ -30,37 +29,6 @@ use crate::event::Usage;
 
 /// How often an answer without an end is asked for once more.
 const ENDLESS_RETRIES: u32 = 1;
-/// Shorter waits are not worth a line.
-const WORTH_TELLING: Duration = Duration::from_secs(1);
-
-/// How long a server may be silent, and how long an answer may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// Until a connection stands.
-    pub connect: Duration,
-    /// Since the last byte, before the first token.
-    pub first: Duration,
-    /// Since the last byte, after it.
-    pub silence: Duration,
-    /// For one answer in all, however often the server is heard; none = no limit.
-    pub answer: Option<Duration>,
-}
-
-impl Timeouts {
-    /// The configured silence in seconds (0 = for ever, which is a day), ten times that before
-    /// the first token: a slow machine may read a long prompt for minutes. And the seconds of a
-    /// whole answer (0 = no limit).
-    pub fn from_seconds(timeout_s: u64, answer_s: u64) -> Self {
-        let day = 86_400;
-        let silence = if timeout_s == 0 { day } else { timeout_s.min(day) };
-        Self {
-            connect: Duration::from_secs(silence.min(10)),
-            first: Duration::from_secs(silence.saturating_mul(10)),
-            silence: Duration::from_secs(silence),
-            answer: (answer_s > 0).then(|| Duration::from_secs(answer_s)),
-        }
-    }
-}
 
 /// How to ask, besides what the configuration says.
 #[derive(Clone, Default)]
@@ -145,11 +113,11 @@ impl OpenAi {
         let mut spent = Usage::default();
         let (mut requests, mut failures, mut endless) = (0, 0, 0);
         loop {
-            self.wait_for_rate().await?;
+            self.rate.acquire(&self.meter, self.waiting.as_ref()).await?;
             requests += 1;
             self.meter.admit(&request.position, requests, self.name(), guess)?;
             let mut assembly = Assembly::new(self.template_thinks.get());
-            let (limit, ends_work) = self.time_for_answer();
+            let (limit, ends_work) = self.timeouts.of_answer(self.meter.time_left());
             let attempt = self.attempt(request, &mut assembly, on_text);
             let outcome = match within(limit, attempt).await {
                 Some(outcome) => outcome,
@@ -203,7 +171,7 @@ impl OpenAi {
                         wait.as_secs_f64(),
                         self.config.max_retries
                     ));
-                    self.pause(wait).await?;
+                    self.meter.pause(wait).await?;
                 }
                 Failure::Endless if ends_work => {
                     if let Some(refusal) = self.meter.refusal() {
@@ -232,42 +200,6 @@ impl OpenAi {
                     return Err(ModelError::TooLong { message: self.clean(&message) });
                 }
             }
-        }
-    }
-
-    /// Waits until the rate limit lets a request through.
-    async fn wait_for_rate(&self) -> Result<(), ModelError> {
-        while let Some(wait) = self.rate.take(Instant::now()) {
-            if wait >= WORTH_TELLING {
-                let (seconds, rate) = (wait.as_secs_f64().ceil(), self.rate.per_minute());
-                let line = format!("waiting {seconds:.0} s for the rate limit of {rate} a minute");
-                tracing::info!("{line}");
-                if let Some(waiting) = &self.waiting {
-                    waiting(&line);
-                }
-            }
-            self.pause(wait).await?;
-        }
-        Ok(())
-    }
-
-    /// Waits, but not longer than the session may work.
-    async fn pause(&self, wait: Duration) -> Result<(), ModelError> {
-        let left = self.meter.time_left().unwrap_or(wait);
-        tokio::time::sleep(wait.min(left)).await;
-        match self.meter.refusal() {
-            Some(refusal) if left < wait => Err(refusal),
-            _ => Ok(()),
-        }
-    }
-
-    /// How long the next answer may take, and whether that is so because the session may not work
-    /// any longer.
-    fn time_for_answer(&self) -> (Option<Duration>, bool) {
-        match (self.timeouts.answer, self.meter.time_left()) {
-            (Some(answer), Some(left)) if answer <= left => (Some(answer), false),
-            (_, Some(left)) => (Some(left), true),
-            (answer, None) => (answer, false),
         }
     }
 
@@ -505,27 +437,4 @@ fn headers(position: &Position) -> HeaderMap {
         Some((HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
     };
     pairs.into_iter().filter_map(valid).collect()
-}
-
-/// What comes of it, unless that takes longer than `limit`.
-async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
-    match limit {
-        Some(limit) => tokio::time::timeout(limit, future).await.ok(),
-        None => Some(future.await),
-    }
-}
-
-/// Waits for something as long as the server is heard at least every `limit`.
-async fn heard<F: Future>(future: F, pulse: &Pulse, limit: Duration) -> Result<F::Output, Failure> {
-    let mut future = pin!(future);
-    loop {
-        tokio::select! {
-            biased;
-            output = &mut future => return Ok(output),
-            () = tokio::time::sleep_until(pulse.last_byte() + limit) => {}
-        }
-        if pulse.last_byte() + limit <= Instant::now() {
-            return Err(Failure::transient(format!("silent for {:.0} s", limit.as_secs_f64())));
-        }
-    }
 }

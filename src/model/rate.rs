@@ -5,10 +5,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::ModelError;
+use super::meter::{Meter, Notice};
+
 const MINUTE: Duration = Duration::from_secs(60);
 /// The part of a minute's requests that may come at once. A whole minute's would let twice the limit
 /// through in the first minute, which servers that count by the minute answer with 429.
 const AT_ONCE: u32 = 6;
+/// Shorter waits are not worth a line.
+const WORTH_TELLING: Duration = Duration::from_secs(1);
 
 /// A bucket of tokens that starts full: a sixth of the limit, and 30 a minute bring one back every
 /// 2 s.
@@ -26,13 +31,28 @@ impl Rate {
         Self { per_minute: per_minute.filter(|n| *n > 0), full: Cell::default() }
     }
 
-    /// Requests in a minute, for messages; 0 where there is no limit.
-    pub fn per_minute(&self) -> u32 {
-        self.per_minute.unwrap_or_default()
+    /// Takes a token, waiting for one if need be; says so to `waiting`.
+    ///
+    /// # Errors
+    /// The session may not work so long.
+    pub async fn acquire(&self, meter: &Meter, waiting: Option<&Notice>) -> Result<(), ModelError> {
+        while let Some(wait) = self.take(Instant::now()) {
+            if wait >= WORTH_TELLING {
+                let rate = self.per_minute.unwrap_or_default();
+                let seconds = wait.as_secs_f64().ceil();
+                let line = format!("waiting {seconds:.0} s for the rate limit of {rate} a minute");
+                tracing::info!("{line}");
+                if let Some(waiting) = waiting {
+                    waiting(&line);
+                }
+            }
+            meter.pause(wait).await?;
+        }
+        Ok(())
     }
 
     /// Takes a token, or says how long there will be none.
-    pub fn take(&self, now: Instant) -> Option<Duration> {
+    fn take(&self, now: Instant) -> Option<Duration> {
         let per_minute = self.per_minute?;
         let interval = MINUTE / per_minute;
         let size = (per_minute / AT_ONCE).max(1);

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::openai::{BuildOptions, OpenAi, Timeouts};
+use super::openai::{BuildOptions, OpenAi};
 use super::retry::RetryPolicy;
 use super::testserver::{Answer, Server, config, request};
+use super::timeouts::Timeouts;
 use super::{Model, ModelError, Reply};
 use crate::event::Usage;
 
