@@ -386,8 +386,8 @@ impl Talk {
         let nudge = if cut {
             "Your answer was cut because it was too long. Go on from there, in smaller steps."
         } else if matches!(brief.role, Role::Critic | Role::Challenger) && !marked {
-            "You have not given your verdict. Call exit_loop to approve, or provide_feedback to \
-             say what must change."
+            "You have not given your verdict. Call exit_loop to approve, provide_feedback to say \
+             what must change, or request_replanning if an earlier stage is wrong."
         } else if reply.content.trim().is_empty() && brief.role == Role::Actor {
             "Your answer was empty. Go on with the tools you have; when you are done, say so in \
              one sentence."

@@ -8,6 +8,9 @@ use crate::stage::Stage;
 /// The extra field of an entry that tells what a person edited by hand: the files.
 pub const BY_HAND: &str = "edited";
 
+/// The extra field of an entry that is the reason for a change of a record: its id.
+const RECORD: &str = "record";
+
 /// Who gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -22,6 +25,8 @@ pub enum Origin {
     Hook,
     /// The actor, reading its first draft again.
     SelfReview,
+    /// The actor, saying why it changed something.
+    Actor,
     /// The second opinion.
     Challenger,
 }
@@ -35,6 +40,7 @@ impl Origin {
             Self::Validator => "validator",
             Self::Hook => "hook",
             Self::SelfReview => "self-review",
+            Self::Actor => "actor",
             Self::Challenger => "challenger",
         }
     }
@@ -105,4 +111,18 @@ pub struct Feedback {
     /// Fields of other versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl Feedback {
+    /// Why the actor changed or deleted a record: it refuses nothing and asks for nothing.
+    pub fn is_reason(&self) -> bool {
+        self.extra.contains_key(RECORD)
+    }
+
+    /// The same entry as a reason for a change of this record.
+    #[must_use]
+    pub fn as_reason(mut self, record: &str) -> Self {
+        self.extra.insert(RECORD.to_owned(), record.into());
+        self
+    }
 }

@@ -99,6 +99,8 @@ impl Pipeline<'_> {
     ) -> anyhow::Result<Turned> {
         let outcome = run.outcome;
         if let Some(wish) = outcome.go_back {
+            // What it says of the draft beside that is no less said.
+            self.give_feedback(outcome.feedback)?;
             progress.critic_asks = true;
             return Ok(Turned::Wishes(Wish::GoBack(wish, Origin::Critic)));
         }

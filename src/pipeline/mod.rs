@@ -330,7 +330,7 @@ impl<'a> Pipeline<'a> {
     fn give_feedback(&self, entries: Vec<Feedback>) -> anyhow::Result<()> {
         let files = self.files();
         let store = Store::new(&files);
-        let known = store.feedback()?;
+        let known = self.feedback_so_far()?;
         let same = |a: &Feedback, b: &Feedback| {
             (a.stage, a.iteration, a.from, &a.details) == (b.stage, b.iteration, b.from, &b.details)
         };
@@ -356,10 +356,12 @@ impl<'a> Pipeline<'a> {
         store.add_feedback(&new)
     }
 
-    /// Everything that was said in this session.
+    /// Everything that was said about drafts in this session.
     fn feedback_so_far(&self) -> anyhow::Result<Vec<Feedback>> {
         let files = self.files();
-        Store::new(&files).feedback()
+        let mut said = Store::new(&files).feedback()?;
+        said.retain(|entry| !entry.is_reason());
+        Ok(said)
     }
 
     fn feedback(&self, stage: Stage, iteration: u32, from: Origin, details: &str) -> Feedback {

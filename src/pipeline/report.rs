@@ -82,7 +82,7 @@ impl Pipeline<'_> {
             story.asked = store.change_request()?.unwrap_or_default().acceptance_criteria;
             story.keep_what_is_done();
         }
-        let refused = |said: &Feedback| !said.extra.contains_key(BY_HAND);
+        let refused = |said: &Feedback| !said.extra.contains_key(BY_HAND) && !said.is_reason();
         story.refused = store.feedback()?.into_iter().filter(refused).collect();
         let all = attempts(git, Some(&self.session.name))?.into_iter();
         story.left = all.filter(Attempt::can_be_undone).map(|attempt| attempt.reason).collect();

@@ -270,6 +270,9 @@ impl Teller<'_> {
         step.decision = Some(if said.from == Origin::Human { "feedback" } else { "rejected" });
         step.iteration = Some(said.iteration);
         step.reason.clone_from(&said.details);
+        if said.is_reason() {
+            step.decision = Some("changed");
+        }
         if let Some(files) = said.extra.get(BY_HAND).and_then(|files| files.as_array()) {
             step.decision = Some("edited");
             let names: Vec<&str> = files.iter().filter_map(|file| file.as_str()).collect();
