@@ -119,6 +119,16 @@ impl Feedback {
         self.extra.contains_key(RECORD)
     }
 
+    /// What it did, for the log: `edited`, `changed`, `feedback` or `rejected`.
+    pub fn decision(&self) -> &'static str {
+        match self.from {
+            _ if self.extra.contains_key(BY_HAND) => "edited",
+            _ if self.is_reason() => "changed",
+            Origin::Human => "feedback",
+            _ => "rejected",
+        }
+    }
+
     /// The same entry as a reason for a change of this record.
     #[must_use]
     pub fn as_reason(mut self, record: &str) -> Self {

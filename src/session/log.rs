@@ -267,14 +267,10 @@ impl Teller<'_> {
         step.stage = Some(said.stage);
         step.from = Some(said.stage.to_string());
         step.to.clone_from(&step.from);
-        step.decision = Some(if said.from == Origin::Human { "feedback" } else { "rejected" });
+        step.decision = Some(said.decision());
         step.iteration = Some(said.iteration);
         step.reason.clone_from(&said.details);
-        if said.is_reason() {
-            step.decision = Some("changed");
-        }
         if let Some(files) = said.extra.get(BY_HAND).and_then(|files| files.as_array()) {
-            step.decision = Some("edited");
             let names: Vec<&str> = files.iter().filter_map(|file| file.as_str()).collect();
             step.reason = names.join(", ");
         }

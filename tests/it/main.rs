@@ -18,6 +18,7 @@
     reason = "a test fails by panicking, its helpers too"
 )]
 
+mod arguments;
 mod back;
 mod budget;
 mod changes;
@@ -39,6 +40,8 @@ mod disk;
 mod edit;
 #[cfg(unix)]
 mod evidence;
+#[cfg(unix)]
+mod excerpts;
 #[cfg(unix)]
 mod exit_codes;
 mod faults;
