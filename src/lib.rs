@@ -37,5 +37,6 @@ pub mod tool;
 pub mod ui;
 pub mod workspace;
 
+mod excerpt;
 mod markers;
 mod wrap;

@@ -35,6 +35,9 @@ pub(super) fn model_failure(error: ModelError) -> anyhow::Error {
         ModelError::Unavailable { .. } => {
             "check that the server runs and COWORK_LLM_BASE_URL is right; then: git cowork resume"
         }
+        ModelError::Endless { .. } => {
+            "give it more time, 0 is no limit: git config cowork.llm.answers 3600; then: git cowork resume"
+        }
         ModelError::Refused { status, .. } => refused_hint(*status),
         ModelError::TooLong { .. } => {
             "say how many tokens the server holds: git config cowork.llm.contextwindow N, or use a \

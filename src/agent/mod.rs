@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use crate::event::{Event, Sink};
 use crate::interrupt;
-use crate::model::{Message, Model, ModelError, Position, Reply, Request, ToolCall};
+use crate::model::{Message, Model, ModelError, Position, Reply, Request, ToolCall, ToolSpec};
 use crate::secret::Secrets;
 use crate::stage::{Role, Stage};
 use crate::tool::{self, Context, Outcome};
@@ -148,6 +148,8 @@ struct Talk {
     messages: Vec<Message>,
     /// Messages it was opened with.
     opening: usize,
+    /// What is on offer.
+    tools: Vec<ToolSpec>,
     /// Bytes its messages may have.
     room: usize,
     turn: u32,
@@ -170,10 +172,12 @@ impl Talk {
             Message::User { content: secrets.withheld(&brief.prompt).into_owned() },
         ];
         let earlier = transcript.begin(&messages)?;
+        let tools = tool::specs(&brief.tools, &context.workspace.told_of_commands());
         let mut talk = Self {
             opening: messages.len(),
             messages,
-            room: window::room(brief.context_window, &tool::specs(&brief.tools)),
+            room: window::room(brief.context_window, &tools),
+            tools,
             turn: 1,
             nudges: 0,
             watch: Watch::new(brief.refusals),
@@ -275,7 +279,7 @@ impl Talk {
                     turn: self.turn,
                 },
                 messages: self.messages.clone(),
-                tools: tool::specs(&brief.tools),
+                tools: self.tools.clone(),
                 temperature: brief.temperature,
             };
             sink.emit(Event::Speaker { stage: brief.stage, role: brief.role });
@@ -386,8 +390,8 @@ impl Talk {
         let nudge = if cut {
             "Your answer was cut because it was too long. Go on from there, in smaller steps."
         } else if matches!(brief.role, Role::Critic | Role::Challenger) && !marked {
-            "You have not given your verdict. Call exit_loop to approve, or provide_feedback to \
-             say what must change."
+            "You have not given your verdict. Call exit_loop to approve, provide_feedback to say \
+             what must change, or request_replanning if an earlier stage is wrong."
         } else if reply.content.trim().is_empty() && brief.role == Role::Actor {
             "Your answer was empty. Go on with the tools you have; when you are done, say so in \
              one sentence."

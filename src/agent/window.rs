@@ -2,6 +2,7 @@
 //! else is touched, in one big step, so that the cached prefix stays warm in between. When that is
 //! not enough the run begins afresh, from the artifacts.
 
+use crate::excerpt;
 use crate::model::{Message, ToolSpec};
 
 /// Tool answers shorter than this are not worth masking, in bytes.
@@ -63,13 +64,11 @@ pub(super) fn cut(text: String, room: usize, used: usize) -> String {
     if text.len() <= most {
         return text;
     }
-    let mut end = most;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let shown = excerpt::beginning(&text, most);
     format!(
-        "{}\n[cut: the first {end} of {} bytes; ask for a smaller part]",
-        &text[..end],
+        "{}\n[cut: the first {} of {} bytes; ask for a smaller part]",
+        shown.trim_end_matches('\n'),
+        shown.len(),
         text.len()
     )
 }
@@ -145,7 +144,7 @@ mod tests {
 
     #[test]
     fn tools_take_room() {
-        let spec = crate::tool::specs(&["write_file"]);
+        let spec = crate::tool::specs(&["write_file"], "");
         assert_eq!(room(1000, &[]), 3200);
         assert!(room(1000, &spec) < 3000);
         assert_eq!(room(10, &spec), 0);

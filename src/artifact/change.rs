@@ -77,9 +77,16 @@ pub struct ChangeRequest {
     /// Component ids.
     #[serde(default)]
     pub affected_components: Vec<String>,
+    /// Feature ids. Left out of the file when there are none, as is an effort nobody named, so that
+    /// requests of earlier versions keep their bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub affected_features: Vec<String>,
     /// Paths.
     #[serde(default)]
     pub affected_files: Vec<String>,
+    /// How much work it is, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub effort: String,
     /// What must not change.
     #[serde(default)]
     pub constraints: Vec<String>,
@@ -105,10 +112,14 @@ impl ChangeRequest {
     /// All of it in a few lines, for commits and gates.
     pub fn describe(&self) -> String {
         let mut out = format!("{}\n", self.summary.trim());
+        if !self.effort.trim().is_empty() {
+            let _ = writeln!(out, "\nEffort: {}", self.effort.trim());
+        }
+        let touches = [&self.affected_features[..], &self.affected_components].concat();
         let lists = [
             ("Done when", &self.acceptance_criteria),
             ("Stays as it is", &self.constraints),
-            ("Touches", &self.affected_components),
+            ("Touches", &touches),
             ("Files", &self.affected_files),
         ];
         for (title, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {

@@ -13,6 +13,8 @@ pub const BY_HAND: &str = "edited";
 pub const DROPPED: &str = "dropped";
 /// The extra field of an entry that asks to go back: the stage that is to be done again.
 const GOTO_STAGE: &str = "goto_stage";
+/// The extra field of an entry that is the reason for a change of a record: its id.
+const RECORD: &str = "record";
 
 /// Who gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +30,7 @@ pub enum Origin {
     Hook,
     /// The actor, reading its first draft again: what it could not fix.
     SelfReview,
-    /// The actor, asking to go back to an earlier stage.
+    /// The actor, asking to go back to an earlier stage, or saying why it changed a record.
     Actor,
     /// The second opinion.
     Challenger,
@@ -139,6 +141,30 @@ impl Feedback {
     #[must_use]
     pub fn to_go_back(mut self, stage: Stage) -> Self {
         self.extra.insert(GOTO_STAGE.to_owned(), stage.name().into());
+        self
+    }
+
+    /// Why the actor changed or deleted a record: it refuses nothing and asks for nothing.
+    pub fn is_reason(&self) -> bool {
+        self.extra.contains_key(RECORD)
+    }
+
+    /// What it did, for the log: `edited`, `changed`, `feedback` or `rejected`.
+    pub fn decision(&self) -> &'static str {
+        match self.from {
+            _ if self.extra.contains_key(BY_HAND) => "edited",
+            _ if self.is_reason() => "changed",
+            // A self-review and a wish to go back refuse no draft.
+            Origin::Human | Origin::SelfReview => "feedback",
+            _ if self.goto_stage().is_some() => "feedback",
+            _ => "rejected",
+        }
+    }
+
+    /// The same entry as a reason for a change of this record.
+    #[must_use]
+    pub fn as_reason(mut self, record: &str) -> Self {
+        self.extra.insert(RECORD.to_owned(), record.into());
         self
     }
 }

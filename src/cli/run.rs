@@ -97,10 +97,17 @@ fn notice(context: &Context) -> Notice {
     Rc::new(move |text: &str| ui.emit(Event::Warning { text: text.to_owned() }))
 }
 
+/// Shows a person what is waited for.
+fn waiting(context: &Context) -> Notice {
+    let ui = Rc::clone(&context.ui);
+    Rc::new(move |text: &str| ui.emit(Event::Note { text: text.to_owned() }))
+}
+
 fn options(context: &Context, meter: &Rc<Meter>) -> BuildOptions {
     let mut options = BuildOptions {
         no_stream: context.global.no_stream,
         notice: Some(notice(context)),
+        waiting: Some(waiting(context)),
         meter: Rc::clone(meter),
         ..BuildOptions::default()
     };

@@ -4,7 +4,9 @@
 use anyhow::Result;
 
 use super::settings::Values;
-use super::{Api, DEFAULT_MODEL, DEFAULT_RATE, HOSTED, ModelConfig, endpoint, is_loopback};
+use super::{
+    Api, DEFAULT_ANSWER_S, DEFAULT_MODEL, DEFAULT_RATE, HOSTED, ModelConfig, endpoint, is_loopback,
+};
 use crate::error::Error;
 
 /// `[llm]`.
@@ -20,7 +22,7 @@ pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
     finish(values, &["llm"], base)
 }
 
-/// What is not set is as in `[llm]`, except what belongs to another server: key, API and rate.
+/// What is not set is as in `[llm]`, except what belongs to another server: key, API, rate and time.
 pub(super) fn named_model(
     values: &Values<'_>,
     name: &str,
@@ -49,6 +51,7 @@ pub(super) fn named_model(
             api_key: String::new(),
             api: Api::Auto,
             rate_limit: None,
+            answer_s: 0,
             model: if provider == "cli" { String::new() } else { llm.model.clone() },
             provider,
             ..llm.clone()
@@ -110,12 +113,14 @@ fn finish(values: &Values<'_>, section: &[&str], mut model: ModelConfig) -> Resu
         _ => {}
     }
     let over_http = !matches!(model.provider.as_str(), "cli" | "replay");
-    let usual = match over_http && !model.base_url.is_empty() && !is_loopback(&model.base_url) {
-        true if before == model.base_url => model.rate_limit,
-        true => Some(DEFAULT_RATE),
-        false => None,
+    let remote = over_http && !model.base_url.is_empty() && !is_loopback(&model.base_url);
+    let (rate, answer_s) = match before == model.base_url {
+        true => (model.rate_limit, model.answer_s),
+        false if remote => (Some(DEFAULT_RATE), DEFAULT_ANSWER_S),
+        false => (None, 0),
     };
-    model.rate_limit = values.rate(&at(section, "rate_limit")).unwrap_or(usual);
+    model.rate_limit = values.rate(&at(section, "rate_limit")).unwrap_or(rate);
+    model.answer_s = values.count(&at(section, "answer_s")).unwrap_or(answer_s);
     Ok(model)
 }
 

@@ -19,6 +19,7 @@ impl Default for ModelConfig {
             model: "gpt-4.1".to_owned(),
             rate_limit: None,
             timeout_s: 120,
+            answer_s: 0,
             context_window: 128_000,
             max_retries: 3,
             agent: String::new(),
@@ -38,6 +39,7 @@ impl fmt::Debug for ModelConfig {
             .field("model", &self.model)
             .field("rate_limit", &self.rate_limit)
             .field("timeout_s", &self.timeout_s)
+            .field("answer_s", &self.answer_s)
             .field("context_window", &self.context_window)
             .field("max_retries", &self.max_retries)
             .field("agent", &self.agent)

@@ -15,6 +15,8 @@ pub const HOSTED: &str = "https://api.openai.com/v1";
 
 /// Requests per minute for servers that are not on this machine.
 pub const DEFAULT_RATE: u32 = 30;
+/// Seconds an answer of a server elsewhere may take unless configured.
+pub const DEFAULT_ANSWER_S: u64 = 1800;
 
 /// The base URL of a preset provider.
 pub(super) fn preset(provider: &str) -> Option<&'static str> {

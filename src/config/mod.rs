@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 use crate::stage::Stage;
 
-pub use endpoint::{DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback};
+pub use endpoint::{DEFAULT_ANSWER_S, DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback};
 pub use load::{Flags, Loaded, Sources, load, system_file, user_file};
 pub use project_file::{PROJECT_FILE, project_file};
 pub use template::template_file;
@@ -62,6 +62,8 @@ pub struct ModelConfig {
     pub rate_limit: Option<u32>,
     /// Seconds of silence that count as a failure; ten times that before the first token.
     pub timeout_s: u64,
+    /// Seconds one answer may take in all; 0 = no limit, which is the default for loopback servers.
+    pub answer_s: u64,
     /// Tokens the model can hold.
     pub context_window: u64,
     /// Retries of a transient failure.

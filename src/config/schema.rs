@@ -93,6 +93,8 @@ const COUNT: Shape = Shape::Count(0, u32::MAX as u64);
 const POSITIVE: Shape = Shape::Count(1, u32::MAX as u64);
 const TOKENS: Shape = Shape::Count(0, i64::MAX as u64);
 const SECONDS: Shape = Shape::Count(1, 7 * 24 * 3600);
+/// Seconds, where 0 means that there is no limit.
+const ANSWER: Shape = Shape::Count(0, 7 * 24 * 3600);
 const MONEY: Shape = Shape::Number(0.0, 1e9);
 
 /// Every key, in the order of contract 6.
@@ -104,6 +106,7 @@ pub(super) const KEYS: &[Key] = &[
     free("llm.model", Shape::Text),
     trust("llm.rate_limit", Shape::Rate),
     trust("llm.timeout_s", SECONDS),
+    trust("llm.answer_s", ANSWER),
     trust("llm.context_window", Shape::Count(1024, i64::MAX as u64)),
     trust("llm.max_retries", Shape::Count(0, 100)),
     trust("llm.agent", Shape::Choice(AGENTS)),
@@ -114,6 +117,7 @@ pub(super) const KEYS: &[Key] = &[
     free("models.*.model", Shape::Text),
     trust("models.*.rate_limit", Shape::Rate),
     trust("models.*.timeout_s", SECONDS),
+    trust("models.*.answer_s", ANSWER),
     trust("models.*.context_window", Shape::Count(1024, i64::MAX as u64)),
     trust("models.*.max_retries", Shape::Count(0, 100)),
     trust("models.*.agent", Shape::Choice(AGENTS)),

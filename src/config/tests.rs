@@ -566,6 +566,25 @@ fn rates_hold_for_their_server() {
 }
 
 #[test]
+fn answers_end_where_servers_are_elsewhere() {
+    let seconds = |user: &str| Case::new().user(user).config().llm.answer_s;
+    let remote = "[llm]\nbase_url = \"https://x.example/v1\"\n";
+    let local = "[llm]\nbase_url = \"http://127.0.0.1:1/v1\"\n";
+    assert_eq!((seconds(remote), seconds(local), seconds("")), (1800, 0, 0));
+    assert_eq!(seconds(&format!("{remote}answer_s = 0\n")), 0);
+    assert_eq!(seconds(&format!("{local}answer_s = 90\n")), 90);
+    let models = "[models.same]\nmodel = \"b\"\n[models.own]\nanswer_s = 5\n\
+                  [models.local]\nbase_url = \"http://127.0.0.1:2/v1\"\n";
+    let config = Case::new().user(&format!("{remote}answer_s = 60\n{models}")).config();
+    let of = |name: &str| config.model(name).unwrap().1.answer_s;
+    assert_eq!(["same", "own", "local"].map(of), [60, 5, 0]);
+    // The same server on this machine is asked as often as [llm] says.
+    let config = Case::new().user(&format!("{local}rate_limit = \"9/m\"\n{models}")).config();
+    assert_eq!(config.model("same").unwrap().1.rate_limit, Some(9));
+    assert_eq!(Case::new().git("cowork.llm.answers", "7").config().llm.answer_s, 7);
+}
+
+#[test]
 fn more_models_take_over_what_they_do_not_say() {
     let config = Case::new()
         .user(

@@ -32,6 +32,8 @@ pub enum Failure {
         /// What the server said.
         message: String,
     },
+    /// The answer was still coming when its time was up.
+    Endless,
     /// The server will not take a parameter: ask again without it.
     Parameter {
         /// Which one, for people.

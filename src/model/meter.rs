@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::ledger::{Ledger, Place};
 use super::{BoxFuture, Model, ModelError, Position, Reply, Request, budget, dialect, price};
@@ -156,6 +156,37 @@ impl Meter {
             message: format!("what is used cannot be written down: {error:#}"),
             hint: "make room on the disk, or see who owns that folder".to_owned(),
         })
+    }
+
+    /// How long the session may still work, where that is limited.
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        let limit = Duration::from_secs(self.budget.wall_s);
+        let mut state = self.state.borrow_mut();
+        state.tick();
+        let runs = !limit.is_zero() && state.clock.is_some();
+        // A little more, so that it is used up when it is over.
+        let rest = || limit.saturating_sub(Duration::from_millis(state.used().millis));
+        runs.then(|| rest() + Duration::from_millis(1))
+    }
+
+    /// Waits, but not longer than the session may work.
+    ///
+    /// # Errors
+    /// It may not work so long.
+    pub(super) async fn pause(&self, wait: Duration) -> Result<(), ModelError> {
+        let left = self.time_left().unwrap_or(wait);
+        tokio::time::sleep(wait.min(left)).await;
+        match self.refusal() {
+            Some(refusal) if left < wait => Err(refusal),
+            _ => Ok(()),
+        }
+    }
+
+    /// Why nothing more may be asked, if the budget is used up.
+    pub(super) fn refusal(&self) -> Option<ModelError> {
+        let mut state = self.state.borrow_mut();
+        state.tick();
+        budget::refusal(&self.budget, &state.used(), &Spent::default())
     }
 
     /// Counts a try that has come to its end. `model` is the configured name.

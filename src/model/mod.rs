@@ -32,6 +32,9 @@ mod testserver;
 mod thinking;
 #[cfg(test)]
 mod thinking_tests;
+#[cfg(test)]
+mod time_tests;
+pub mod timeouts;
 mod transport;
 
 use std::future::Future;
@@ -169,6 +172,16 @@ pub enum ModelError {
     Unavailable {
         /// The last failure.
         message: String,
+        /// How often it was tried.
+        tries: u32,
+    },
+    /// The answer was still coming after `answer_s`, also when it was asked for once more.
+    #[error(
+        "the model server did not finish its answer in {seconds:.0} s (answer_s; tried {tries} times)"
+    )]
+    Endless {
+        /// What an answer may take.
+        seconds: f64,
         /// How often it was tried.
         tries: u32,
     },

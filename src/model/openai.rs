@@ -2,8 +2,6 @@
 //! of tries it takes. The only place where tries are repeated.
 
 use std::cell::{Cell, OnceCell};
-use std::future::Future;
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,35 +21,14 @@ use super::meter::{Bill, Meter, Notice};
 use super::rate::Rate;
 use super::retry::RetryPolicy;
 use super::stream::Assembly;
+use super::timeouts::{Timeouts, heard, within};
 use super::transport::{self, Pulse, Transport};
 use super::{BoxFuture, Model, ModelError, Origin, Position, Reply, Request, discover, prose};
 use crate::config::ModelConfig;
 use crate::event::Usage;
 
-/// How long a server may be silent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// Until a connection stands.
-    pub connect: Duration,
-    /// Since the last byte, before the first token.
-    pub first: Duration,
-    /// Since the last byte, after it.
-    pub silence: Duration,
-}
-
-impl Timeouts {
-    /// The configured silence in seconds (0 = for ever, which is a day), ten times that before
-    /// the first token: a slow machine may read a long prompt for minutes.
-    pub fn from_seconds(timeout_s: u64) -> Self {
-        let day = 86_400;
-        let silence = if timeout_s == 0 { day } else { timeout_s.min(day) };
-        Self {
-            connect: Duration::from_secs(silence.min(10)),
-            first: Duration::from_secs(silence.saturating_mul(10)),
-            silence: Duration::from_secs(silence),
-        }
-    }
-}
+/// How often an answer without an end is asked for once more.
+const ENDLESS_RETRIES: u32 = 1;
 
 /// How to ask, besides what the configuration says.
 #[derive(Clone, Default)]
@@ -60,10 +37,12 @@ pub struct BuildOptions {
     pub no_stream: bool,
     /// Waiting times between tries.
     pub retry: RetryPolicy,
-    /// Instead of those the configured `timeout_s` means.
+    /// Instead of those the configured `timeout_s` and `answer_s` mean.
     pub timeouts: Option<Timeouts>,
     /// Told about retries.
     pub notice: Option<Notice>,
+    /// Told what is waited for, where nothing went wrong.
+    pub waiting: Option<Notice>,
     /// Asked before each try, and told what it took.
     pub meter: Rc<Meter>,
 }
@@ -77,6 +56,7 @@ pub struct OpenAi {
     retry: RetryPolicy,
     timeouts: Timeouts,
     notice: Option<Notice>,
+    waiting: Option<Notice>,
     meter: Rc<Meter>,
     rate: Rate,
     refused: Cell<Refusals>,
@@ -98,7 +78,9 @@ impl OpenAi {
         }
         let authorization = authorization(&config.api_key)
             .map_err(|_| refuse("the API key holds characters a header cannot".into()))?;
-        let timeouts = options.timeouts.unwrap_or_else(|| Timeouts::from_seconds(config.timeout_s));
+        let timeouts = options
+            .timeouts
+            .unwrap_or_else(|| Timeouts::from_seconds(config.timeout_s, config.answer_s));
         let http = transport::http_client(&config.base_url, timeouts.connect)
             .map_err(|why| refuse(format!("cannot set up HTTP: {why}")))?;
         Ok(Self {
@@ -107,6 +89,7 @@ impl OpenAi {
             retry: options.retry,
             timeouts,
             notice: options.notice,
+            waiting: options.waiting,
             meter: options.meter,
             rate: Rate::new(config.rate_limit),
             refused: Cell::new(Refusals { stream: options.no_stream, ..Refusals::default() }),
@@ -128,13 +111,19 @@ impl OpenAi {
         }
         let guess = dialect::estimate(request, 0);
         let mut spent = Usage::default();
-        let (mut requests, mut failures) = (0, 0);
+        let (mut requests, mut failures, mut endless) = (0, 0, 0);
         loop {
-            self.rate.acquire().await;
+            self.rate.acquire(&self.meter, self.waiting.as_ref()).await?;
             requests += 1;
             self.meter.admit(&request.position, requests, self.name(), guess)?;
             let mut assembly = Assembly::new(self.template_thinks.get());
-            let outcome = self.attempt(request, &mut assembly, on_text).await;
+            let (limit, ends_work) = self.timeouts.of_answer(self.meter.time_left());
+            let attempt = self.attempt(request, &mut assembly, on_text);
+            let outcome = match within(limit, attempt).await {
+                Some(outcome) => outcome,
+                None if assembly.finish_reason.is_some() => Ok(()),
+                None => Err(Failure::Endless),
+            };
             let bill = self.bill(request, &assembly, outcome.is_ok());
             spent += bill.usage.unwrap_or_default();
             self.meter.count(self.name(), &bill);
@@ -182,7 +171,23 @@ impl OpenAi {
                         wait.as_secs_f64(),
                         self.config.max_retries
                     ));
-                    tokio::time::sleep(wait).await;
+                    self.meter.pause(wait).await?;
+                }
+                Failure::Endless if ends_work => {
+                    if let Some(refusal) = self.meter.refusal() {
+                        return Err(refusal);
+                    }
+                }
+                Failure::Endless => {
+                    endless += 1;
+                    let seconds = limit.unwrap_or_default().as_secs_f64();
+                    if endless > ENDLESS_RETRIES {
+                        tracing::error!("no end of the answer after {seconds:.0} s, again");
+                        return Err(ModelError::Endless { seconds, tries: endless });
+                    }
+                    self.tell(&format!(
+                        "the answer has no end after {seconds:.0} s (answer_s): asking once more"
+                    ));
                 }
                 Failure::Refused { status, message } => {
                     let mut message = self.clean(&message);
@@ -268,9 +273,19 @@ impl OpenAi {
                 return take(&answer, &mut reader, refused, assembly, on_text);
             }
         };
+        let mut finished = None;
         loop {
             let limit = self.limit(assembly);
-            let event = match heard(events.next(), &pulse, limit).await {
+            let event = heard(events.next(), &pulse, limit);
+            let event = match assembly.finish_reason {
+                // Comments that keep the line open are no words.
+                Some(_) => {
+                    let left = *finished.get_or_insert_with(Instant::now) + limit - Instant::now();
+                    within(Some(left), event).await.unwrap_or(Err(Failure::Endless))
+                }
+                None => event.await,
+            };
+            let event = match event {
                 Ok(event) => event,
                 // Some servers leave the line open after the last word.
                 Err(_) if assembly.finish_reason.is_some() => return Ok(()),
@@ -422,19 +437,4 @@ fn headers(position: &Position) -> HeaderMap {
         Some((HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
     };
     pairs.into_iter().filter_map(valid).collect()
-}
-
-/// Waits for something as long as the server is heard at least every `limit`.
-async fn heard<F: Future>(future: F, pulse: &Pulse, limit: Duration) -> Result<F::Output, Failure> {
-    let mut future = pin!(future);
-    loop {
-        tokio::select! {
-            biased;
-            output = &mut future => return Ok(output),
-            () = tokio::time::sleep_until(pulse.last_byte() + limit) => {}
-        }
-        if pulse.last_byte() + limit <= Instant::now() {
-            return Err(Failure::transient(format!("silent for {:.0} s", limit.as_secs_f64())));
-        }
-    }
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::openai::{BuildOptions, OpenAi, Timeouts};
+use super::openai::{BuildOptions, OpenAi};
 use super::retry::RetryPolicy;
 use super::testserver::{Answer, Server, config, request};
+use super::timeouts::Timeouts;
 use super::{Model, ModelError, Reply};
 use crate::event::Usage;
 
@@ -39,7 +40,7 @@ fn quick() -> BuildOptions {
 fn within(first: Duration, silence: Duration) -> BuildOptions {
     BuildOptions {
         retry: RetryPolicy { base: Duration::from_millis(1), ceiling: Duration::from_millis(20) },
-        timeouts: Some(Timeouts { connect: Duration::from_secs(60), first, silence }),
+        timeouts: Some(Timeouts { connect: Duration::from_secs(60), first, silence, answer: None }),
         ..BuildOptions::default()
     }
 }

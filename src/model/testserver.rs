@@ -2,6 +2,7 @@
 //! told to, and keeps the requests.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -21,6 +22,8 @@ pub(super) struct Answer {
     pieces: Vec<Vec<u8>>,
     /// Whether the connection stays open, silent, afterwards.
     hang: bool,
+    /// What comes again and again while it stays open.
+    drip: Vec<u8>,
 }
 
 impl Answer {
@@ -35,7 +38,7 @@ impl Answer {
             "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n{header}\r\nContent-Length: {}\r\n",
             body.len()
         );
-        Self { head, pieces: vec![body.as_bytes().to_vec()], hang: false }
+        Self { head, pieces: vec![body.as_bytes().to_vec()], hang: false, drip: vec![] }
     }
 
     /// An event stream, chunked, ended properly.
@@ -53,7 +56,7 @@ impl Answer {
         framed.push(b"0\r\n\r\n".to_vec());
         let head =
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n";
-        Self { head: head.into(), pieces: framed, hang: false }
+        Self { head: head.into(), pieces: framed, hang: false, drip: vec![] }
     }
 
     /// The same, but the connection is cut before the end of the body.
@@ -69,9 +72,15 @@ impl Answer {
         self
     }
 
+    /// The same, but this comes again and again, a hundred times a second.
+    pub(super) fn drips(mut self, piece: &str) -> Self {
+        self.drip = format!("{:x}\r\n{piece}\r\n", piece.len()).into_bytes();
+        self.hang()
+    }
+
     /// Not a byte.
     pub(super) fn silence() -> Self {
-        Self { head: String::new(), pieces: vec![], hang: true }
+        Self { head: String::new(), pieces: vec![], hang: true, drip: vec![] }
     }
 }
 
@@ -108,6 +117,12 @@ impl Server {
                 if answer.hang {
                     let left = Arc::clone(&left);
                     tokio::spawn(async move {
+                        let mut beat = tokio::time::interval(Duration::from_millis(10));
+                        while !answer.drip.is_empty()
+                            && stream.write_all(&answer.drip).await.is_ok()
+                        {
+                            beat.tick().await;
+                        }
                         while stream.read(&mut [0; 64]).await.is_ok_and(|n| n > 0) {}
                         left.notify_one();
                     });
@@ -216,6 +231,7 @@ pub(super) fn config(base_url: &str) -> ModelConfig {
         model: "m".into(),
         rate_limit: None,
         timeout_s: 120,
+        answer_s: 0,
         context_window: 1000,
         max_retries: 3,
         agent: String::new(),

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::artifact::{Artifact, Store};
+use crate::excerpt;
 use crate::session::{SessionName, artifact_path};
 
 /// Bytes of each artifact.
@@ -23,14 +24,12 @@ pub fn section(out: &mut String, title: &str, text: &str, budget: usize) {
 
 /// At most `budget` bytes of a text; a cut is said.
 pub fn cut(text: &str, budget: usize) -> String {
-    let mut end = text.len().min(budget);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    if end == text.len() {
+    if text.len() <= budget {
         return text.to_owned();
     }
-    format!("{}\n[cut here: {end} of {} bytes shown]", &text[..end], text.len())
+    let shown = excerpt::beginning(text, budget);
+    let (end, whole) = (shown.len(), text.len());
+    format!("{}\n[cut here: {end} of {whole} bytes shown]", shown.trim_end_matches('\n'))
 }
 
 /// Artifacts of the session as sections under their paths; missing ones are left out.

@@ -14,13 +14,14 @@ use std::fmt::Write as _;
 
 use crate::artifact::FeedbackType;
 use crate::artifact::check::{Finding, Report};
+use crate::excerpt;
 use crate::git::Oid;
 pub use base::leave_base;
+use run::EXCERPT;
 pub use run::{Outcome, Run, Which};
-use run::{TAIL, tail};
 
 /// Bytes of output that are shown of what passed.
-const PASSED_TAIL: usize = 400;
+const PASSED_EXCERPT: usize = 400;
 /// Names of failing tests that are told.
 const NAMED: usize = 20;
 
@@ -155,30 +156,30 @@ impl Evidence {
         self.runs.iter().map(line).collect()
     }
 
-    /// For prompts: what was run, how it ended and the end of its output.
+    /// For prompts: what was run, how it ended and what it printed.
     pub fn describe(&self) -> String {
         let mut out = String::new();
         for run in &self.runs {
             let (command, ending) = (&run.command, run.ending());
-            let said = |most| match tail(&run.tail, most).trim() {
+            let said = |most| match excerpt::failures(&run.excerpt, most).trim() {
                 "" => "(it printed nothing)".to_owned(),
                 said => said.to_owned(),
             };
             let (verdict, said) = match self.outcome(run) {
-                Outcome::Passed => (format!("passed ({command})"), said(PASSED_TAIL)),
+                Outcome::Passed => (format!("passed ({command})"), said(PASSED_EXCERPT)),
                 Outcome::Failed(new) => {
                     let new = list(". Newly failing: ", &new);
-                    (format!("failed ({command}, {ending}){new}"), said(TAIL))
+                    (format!("failed ({command}, {ending}){new}"), said(EXCERPT))
                 }
                 Outcome::AsBefore(all) => {
                     let all = list(": ", &all);
                     let before = format!("as before the session changed anything{all}");
                     let fault = "That is no fault of this code";
-                    (format!("failed ({command}, {ending}), {before}. {fault}"), said(TAIL))
+                    (format!("failed ({command}, {ending}), {before}. {fault}"), said(EXCERPT))
                 }
                 Outcome::NotRun(why) => {
                     let nothing = "It says nothing about this code, for it or against it";
-                    let said = if run.log.is_some() { said(TAIL) } else { String::new() };
+                    let said = if run.log.is_some() { said(EXCERPT) } else { String::new() };
                     let _ = write!(out, "`{command}`: not run ({why}). {nothing}.\n\n{said}\n\n");
                     continue;
                 }
@@ -210,9 +211,9 @@ impl Evidence {
 }
 
 fn finding(run: &Run, new: &[String]) -> Finding {
-    let said = match run.tail.trim() {
+    let said = match run.excerpt.trim() {
         "" => "it printed nothing; run it to see why".to_owned(),
-        tail => format!("its output ends:\n{tail}"),
+        said => format!("it printed:\n{said}"),
     };
     let new = list("; newly failing: ", new);
     let details = format!("failed ({}, {}){new}; {said}", run.command, run.ending());
@@ -278,11 +279,11 @@ mod tests {
             let mut report = evidence(run(Which::Test, 2, output), None).report();
             report.findings.remove(0).details
         };
-        assert_eq!(said("a\nb"), "failed (make test, exit 2); its output ends:\na\nb");
+        assert_eq!(said("a\nb"), "failed (make test, exit 2); it printed:\na\nb");
         assert!(said(" \n").ends_with("exit 2); it printed nothing; run it to see why"));
         assert_eq!(
             said("test a ... FAILED"),
-            "failed (make test, exit 2); newly failing: a; its output ends:\ntest a ... FAILED"
+            "failed (make test, exit 2); newly failing: a; it printed:\ntest a ... FAILED"
         );
     }
 

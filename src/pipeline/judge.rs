@@ -122,6 +122,8 @@ impl Pipeline<'_> {
     ) -> anyhow::Result<Turned> {
         let outcome = run.outcome;
         if let Some(wish) = outcome.go_back {
+            // What it says of the draft beside that is no less said.
+            self.give_feedback(outcome.feedback)?;
             progress.critic_asks = true;
             let (by, stage, iteration) = (Origin::Critic, spec.stage, progress.iteration);
             return Ok(Turned::Wishes(Wish::GoBack(Asked { by, stage, iteration, wish })));

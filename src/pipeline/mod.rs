@@ -344,7 +344,7 @@ impl<'a> Pipeline<'a> {
     fn give_feedback(&self, entries: Vec<Feedback>) -> anyhow::Result<()> {
         let files = self.files();
         let store = Store::new(&files);
-        let known = store.feedback()?;
+        let known = self.feedback_so_far()?;
         let same = |a: &Feedback, b: &Feedback| {
             (a.stage, a.iteration, a.from, &a.details) == (b.stage, b.iteration, b.from, &b.details)
         };
@@ -373,15 +373,18 @@ impl<'a> Pipeline<'a> {
     /// Everything that was said about drafts in this session.
     fn feedback_so_far(&self) -> anyhow::Result<Vec<Feedback>> {
         let mut said = self.all_feedback()?;
-        // A wish to go back names the draft it came from, which went with the way back.
-        said.retain(|entry| entry.goto_stage().is_none());
+        // A wish to go back names the draft it came from, which went with the way back; the reason for
+        // a change of a record asks for nothing.
+        said.retain(|entry| entry.goto_stage().is_none() && !entry.is_reason());
         Ok(said)
     }
 
     /// Everything that was said in this session.
     fn all_feedback(&self) -> anyhow::Result<Vec<Feedback>> {
         let files = self.files();
-        Store::new(&files).feedback()
+        let mut said = Store::new(&files).feedback()?;
+        said.retain(|entry| !entry.is_reason());
+        Ok(said)
     }
 
     fn feedback(&self, stage: Stage, iteration: u32, from: Origin, details: &str) -> Feedback {

@@ -93,7 +93,7 @@ impl Pipeline<'_> {
             story.change = Some(self.change_story(store)?);
             story.keep_what_is_done();
         }
-        let refused = |said: &Feedback| !said.extra.contains_key(BY_HAND);
+        let refused = |said: &Feedback| !said.extra.contains_key(BY_HAND) && !said.is_reason();
         story.refused = store.feedback()?.into_iter().filter(refused).collect();
         let all = attempts(git, Some(&self.session.name))?.into_iter();
         story.left = all.filter(Attempt::can_be_undone).map(|attempt| attempt.reason).collect();

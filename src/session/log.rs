@@ -256,16 +256,13 @@ impl Teller<'_> {
         step.stage = Some(said.stage);
         step.from = Some(said.stage.to_string());
         step.to.clone_from(&step.from);
-        // A self-review and a wish to go back refuse no draft.
-        let refuses = !matches!(said.from, Origin::Human | Origin::SelfReview);
-        step.decision = Some(if refuses { "rejected" } else { "feedback" });
+        step.decision = Some(said.decision());
         if let Some(stage) = said.goto_stage() {
-            (step.decision, step.to) = (Some("feedback"), Some(stage.to_string()));
+            step.to = Some(stage.to_string());
         }
         step.iteration = Some(said.iteration);
         step.reason.clone_from(&said.details);
         if let Some(files) = said.extra.get(BY_HAND).and_then(|files| files.as_array()) {
-            step.decision = Some("edited");
             let names: Vec<&str> = files.iter().filter_map(|file| file.as_str()).collect();
             step.reason = names.join(", ");
         }

@@ -92,7 +92,7 @@ fn escape_controls(text: &str) -> String {
 ///
 /// # Errors
 ///
-/// Every field that is missing, unknown or of the wrong type, for the model.
+/// Every field that is missing or of the wrong type, and then those that are unknown, for the model.
 pub fn fit(schema: &Value, given: Map<String, Value>) -> Result<(Value, Vec<String>), String> {
     let (mut notes, mut wrong) = (Vec::new(), Vec::new());
     let fitted = fit_object(schema, given, "", &mut notes, &mut wrong);
@@ -151,7 +151,13 @@ fn fit_object(
     }
     if !unknown.is_empty() {
         let names: Vec<_> = properties.keys().map(String::as_str).collect();
-        wrong.push(format!("unknown: {} (known: {})", unknown.join(", "), names.join(", ")));
+        let unknown: Vec<_> = unknown.iter().map(|name| format!("{at}{name}")).collect();
+        let told = format!("unknown: {} (known: {})", unknown.join(", "), names.join(", "));
+        // Where something else is wrong, it may be what was meant.
+        match wrong.is_empty() {
+            true => notes.push(format!("ignored, because {told}")),
+            false => wrong.push(told),
+        }
     }
     fitted
 }
@@ -411,7 +417,17 @@ mod tests {
             assert_eq!(fitted, json!({wanted: "x"}), "{written}");
         }
         let twice = fit(&by("id"), map(json!({"id": "x", "feature_id": "y"})));
-        assert!(twice.unwrap_err().contains("unknown: feature_id"));
+        assert_eq!(twice.unwrap().0, json!({"id": "x"}));
+    }
+
+    #[test]
+    fn what_is_unknown_is_ignored_and_that_is_said() {
+        let given = json!({"title": "t", "colour": "red", "scope": {"prd": true, "code": true, "tests": true}});
+        let (fitted, notes) = fit(&schema(), map(given)).unwrap();
+        assert_eq!(fitted, json!({"title": "t", "scope": {"prd": true, "code": true}}));
+        let [nested, top] = notes.as_slice() else { panic!("{notes:?}") };
+        assert_eq!(nested, "ignored, because unknown: scope.tests (known: prd, code)");
+        assert!(top.starts_with("ignored, because unknown: colour (known: title, "), "{top}");
     }
 
     #[test]

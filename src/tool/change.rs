@@ -23,7 +23,9 @@ static TOOLS: [Plain; 2] = [
             Field::new("scope", Kind::Group(SCOPE), "what must change").required(),
             Field::choice("risk", &["low", "medium", "high"]).required(),
             Field::texts("affected_components", "existing ids, such as COMP-001"),
+            Field::texts("affected_features", "existing ids, such as FEAT-001"),
             Field::texts("affected_files", "paths"),
+            Field::text("effort", "how much work it is"),
             Field::texts("constraints", "what must not change"),
             Field::texts("acceptance_criteria", "").required(),
         ],
@@ -31,6 +33,7 @@ static TOOLS: [Plain; 2] = [
             only_in(context, Stage::Triage)?;
             let mut fields = fields_of(args, &[]);
             resolve(context, IdKind::Component, &mut fields, "affected_components")?;
+            resolve(context, IdKind::Feature, &mut fields, "affected_features")?;
             let change: ChangeRequest = serde_json::from_value(fields.into())?;
             anyhow::ensure!(!change.summary.trim().is_empty(), "summary is empty");
             if !context.store.save(Artifact::ChangeRequest, &change)? {
@@ -72,12 +75,22 @@ mod tests {
         let mut context = bench.context();
         assert_eq!(context.call("load_change_request", "{}").text, "There is no change request.");
         let change = r#"{"summary":"due dates","scope":["prd","plan","code"],"risk":"Low",
-            "affected_components":["COMP-001"],"acceptance_criteria":["shown"]}"#;
+            "affected_components":["COMP-001"],"affected_features":["feat-1"],"effort":"small",
+            "acceptance_criteria":["shown"]}"#;
         let answer = context.call("save_change_request", change);
         assert_eq!(answer.text, "Saved. Stages to come: prd, plan, coding, check, delivery.");
         assert!(context.call("save_change_request", change).text.contains("nothing changed"));
         let saved = bench.store().change_request().unwrap().unwrap();
         assert!(saved.scope.prd && saved.scope.code && !saved.scope.design);
+        assert_eq!(
+            (&saved.affected_features[..], &*saved.effort),
+            (&["FEAT-001".to_owned()][..], "small")
+        );
+        let told = saved.describe();
+        assert!(
+            told.contains("Effort: small") && told.contains("Touches:\n- FEAT-001\n"),
+            "{told}"
+        );
         let answer = context.call("save_change_request", &change.replace("COMP-001", "COMP-7"));
         assert!(answer.text.contains("COMP-7 does not exist; the components are COMP-001"));
     }

@@ -24,15 +24,17 @@ static TOOLS: [Waiting; 3] = [
     Waiting {
         name: "check_lint",
         description: "Runs the project's own lint.",
-        fields: CHECK,
+        fields: LINT,
         run: |context, args| Box::pin(check(context, args, "lint", |own| &own.lint)),
     },
 ];
 
-const CHECK: &[Field] = &[
-    Field::text("path", "Only this file or directory, where the command can do that"),
-    Field::text("command", "Command to run, only if the project has none of its own"),
-];
+const PATH: Field =
+    Field::text("path", "Only this file or directory, where the command can do that");
+const COMMAND: Field = Field::text("command", "Another command, judged like run_command");
+const FIX: Field = Field::new("fix", Kind::Flag, "Mend what it can, where the command can do that");
+const CHECK: &[Field] = &[PATH, COMMAND];
+const LINT: &[Field] = &[PATH, COMMAND, FIX];
 
 /// The tools of this file.
 pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
@@ -44,7 +46,7 @@ async fn run(context: &Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
     Ok(answer(context, &result, ""))
 }
 
-/// Runs a command of the project's own.
+/// Runs a command of the project's own, or another one that is no evidence of anything.
 async fn check(
     context: &mut Context<'_>,
     args: Args<'_>,
@@ -55,51 +57,81 @@ async fn check(
     let own = own(commands);
     // A whole test suite may take what a build may.
     let limit = Some(context.limits.command_timeout_max_s);
-    let (command, result) = match args.some_text("command") {
-        Some(command) if own.is_empty() => {
-            (command.to_owned(), context.workspace.run(command, limit).await?)
+    let other = args.some_text("command").filter(|command| *command != own);
+    if own.is_empty() && other.is_none() {
+        anyhow::bail!("the project has no {what} command that is known; give one in command");
+    }
+    let mut notes = Vec::new();
+    let mut command = other.unwrap_or(own).to_owned();
+    if let Some(path) = args.some_text("path") {
+        let path = context.workspace.existing(path)?;
+        match narrowed(&command, &path) {
+            Some(narrow) => command = narrow,
+            None => notes.push("all of it was run: this command is not known to take a path"),
         }
-        Some(command) if command != own => {
-            anyhow::bail!("the project's {what} command is `{own}`; leave out command to run it")
+    }
+    if args.flag("fix") {
+        match fixing(&command) {
+            Some(fix) => command = fix,
+            None => notes.push("nothing was mended: this command is not known to do that"),
         }
-        _ if own.is_empty() => {
-            anyhow::bail!("the project has no {what} command that is known; give one in command")
+    }
+    let own_note = format!("the project's own {what} command is `{own}`");
+    let result = if other.is_some() {
+        if !own.is_empty() {
+            notes.push(&own_note);
         }
-        _ => {
-            let command = match args.some_text("path") {
-                Some(path) => narrowed(own, &context.workspace.existing(path)?),
-                None => own.to_owned(),
-            };
-            let (dependencies, missing) = context.workspace.dependencies_of(&command).await?;
-            if dependencies == Dependencies::Missing {
-                let text = format!("not run (dependencies missing): `{command}`\n");
-                return Ok(Answer { ok: true, text: text + &missing.join("\n") });
-            }
-            let code = (context.code)();
-            let result = context.workspace.run_check(&command, limit).await?;
-            let shown = result.shortened();
-            if let Some(code) = code.filter(|_| command == own) {
-                context.outcome.checked.push(Checked { command: command.clone(), code, result });
-            }
-            (command, shown)
+        context.workspace.run(&command, limit).await?
+    } else {
+        let (dependencies, missing) = context.workspace.dependencies_of(&command).await?;
+        if dependencies == Dependencies::Missing {
+            let text = format!("not run (dependencies missing): `{command}`\n");
+            return Ok(Answer { ok: true, text: text + &missing.join("\n") });
         }
+        let code = (context.code)();
+        let result = context.workspace.run_check(&command, limit).await?;
+        let shown = result.shortened();
+        if let Some(code) = code.filter(|_| command == own) {
+            context.outcome.checked.push(Checked { command: command.clone(), code, result });
+        }
+        shown
     };
     let verdict = if result.succeeded() { "passed" } else { "failed" };
-    Ok(answer(context, &result, &format!("{verdict}: `{command}`, ")))
+    let mut answer = answer(context, &result, &format!("{verdict}: `{command}`, "));
+    for note in notes {
+        answer.text.push_str(&format!("\n({note})"));
+    }
+    Ok(answer)
 }
 
-/// The command for a part of the project, or for all of it where a path would mean something
-/// else (to `cargo test` it is a filter of test names).
-fn narrowed(command: &str, path: &str) -> String {
+/// A single command, without anything a shell does between commands.
+fn is_simple(command: &str) -> bool {
+    !command.contains(['|', '&', ';', '>', '<', '\n', '#'])
+}
+
+/// The command for a part of the project; none where a path would mean something else (to `cargo
+/// test` it is a filter of test names).
+fn narrowed(command: &str, path: &str) -> Option<String> {
     const TAKE_PATHS: [&str; 6] =
         ["python3 -m pytest", "pytest", "ruff", "eslint", "npx eslint", "mypy"];
-    let takes = TAKE_PATHS.iter().any(|start| command.starts_with(start));
-    let simple = !command.contains(['|', '&', ';', '>', '<', '\n', '#']);
-    if takes && simple {
-        format!("{command} -- '{}'", path.replace('\'', r"'\''"))
-    } else {
-        command.to_owned()
-    }
+    let takes = TAKE_PATHS.iter().any(|start| command.starts_with(start)) && is_simple(command);
+    takes.then(|| format!("{command} -- '{}'", path.replace('\'', r"'\''")))
+}
+
+/// The command that mends what it finds, by the name of the linter.
+fn fixing(command: &str) -> Option<String> {
+    /// How a linter begins, and what makes it mend.
+    const FIX: [(&str, &str); 7] = [
+        ("cargo clippy", "--fix --allow-dirty --allow-staged"),
+        ("ruff check", "--fix"),
+        ("python3 -m ruff check", "--fix"),
+        ("eslint", "--fix"),
+        ("npx eslint", "--fix"),
+        ("golangci-lint run", "--fix"),
+        ("rubocop", "--autocorrect"),
+    ];
+    let (start, flags) = FIX.iter().find(|(start, _)| command.starts_with(start))?;
+    is_simple(command).then(|| format!("{start} {flags}{}", &command[start.len()..]))
 }
 
 fn answer(context: &Context<'_>, result: &CommandResult, verdict: &str) -> Answer {
@@ -167,8 +199,12 @@ mod tests {
         let check = |arguments| [("check_tests", arguments)];
         let (own, _) = commands("echo tested & wait", &check(json!({})));
         assert!(own[0].text.starts_with("passed: `echo tested & wait`, exit 0"), "{}", own[0].text);
-        let (other, _) = commands("false", &check(json!({"command": "true"})));
-        assert!(!other[0].ok && other[0].text.contains("is `false`"));
+        let (other, outcome) = commands("false", &check(json!({"command": "true"})));
+        assert!(other[0].ok && other[0].text.starts_with("passed: `true`"), "{}", other[0].text);
+        assert!(other[0].text.ends_with("\n(the project's own test command is `false`)"));
+        assert!(outcome.checked.is_empty(), "a command of the model's is no evidence");
+        let (judged, outcome) = commands("false", &check(json!({"command": "git commit"})));
+        assert!(!judged[0].ok && outcome.guard_refusals == 1);
         let (failed, outcome) = commands("false", &check(json!({})));
         let ran: Vec<_> = outcome.checked.iter().map(|ran| (&*ran.command, &*ran.code)).collect();
         assert_eq!(ran, [("false", "code")]);
@@ -184,8 +220,27 @@ mod tests {
 
     #[test]
     fn a_path_is_an_argument_only_where_it_means_one() {
-        assert_eq!(narrowed("python3 -m pytest -q", "a b"), "python3 -m pytest -q -- 'a b'");
-        assert_eq!(narrowed("cargo test", "src"), "cargo test");
-        assert_eq!(narrowed("ruff check && true", "src"), "ruff check && true");
+        let narrow = narrowed("python3 -m pytest -q", "a b");
+        assert_eq!(narrow.as_deref(), Some("python3 -m pytest -q -- 'a b'"));
+        assert_eq!(narrowed("cargo test", "src"), None);
+        assert_eq!(narrowed("ruff check && true", "src"), None);
+        let (all, _) = commands("true", &[("check_tests", json!({"path": "."}))]);
+        assert!(all[0].text.contains("(all of it was run: "), "{}", all[0].text);
+    }
+
+    #[test]
+    fn a_linter_mends_where_it_can() {
+        let clippy = "cargo clippy --fix --allow-dirty --allow-staged --all-targets -- -D warnings";
+        assert_eq!(fixing("cargo clippy --all-targets -- -D warnings").as_deref(), Some(clippy));
+        assert_eq!(
+            fixing("npx eslint . --max-warnings 0").as_deref(),
+            Some("npx eslint --fix . --max-warnings 0")
+        );
+        assert_eq!(fixing("sh lint.sh"), None);
+        assert_eq!(fixing("ruff check && mypy ."), None);
+        let mut bench = Bench::new(Stage::Coding);
+        bench.commands.lint = "true".to_owned();
+        let answer = bench.context().call("check_lint", r#"{"fix":true}"#);
+        assert!(answer.text.contains("(nothing was mended: "), "{}", answer.text);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::plain::{Kind, rows};
 use super::{Access, Answer, Args, Context, Field, GoBack, Plain, Question, Tool};
-use crate::artifact::{Artifact, Feedback, Origin};
+use crate::artifact::{Artifact, Feedback, FeedbackType, Origin, Severity};
 use crate::stage::{Role, Stage};
 
 const SEVERITY: Field = Field::choice("severity", &["critical", "major", "minor"]);
@@ -46,6 +46,8 @@ static TOOLS: [Plain; 8] = [
             Field::text("issue_type", ISSUES).required(),
             SEVERITY.required(),
             DETAILS.required(),
+            Field::texts("affected_features", "ids"),
+            Field::text("suggested_approach", ""),
         ],
         run: request_replanning,
     },
@@ -99,6 +101,19 @@ pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
 }
 
 fn provide_feedback(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+    let details = args.some_text("details").ok_or_else(|| anyhow::anyhow!("details is empty"))?;
+    let kind = args.get("feedback_type")?.unwrap_or_default();
+    reject(context, kind, args.get("severity")?, details, args.some_text("suggested_fix"))
+}
+
+/// Feedback that refuses the draft.
+fn reject(
+    context: &mut Context<'_>,
+    feedback_type: FeedbackType,
+    severity: Option<Severity>,
+    details: &str,
+    suggested_fix: Option<&str>,
+) -> anyhow::Result<Answer> {
     let from = match context.role {
         Role::Critic => Origin::Critic,
         Role::Challenger => Origin::Challenger,
@@ -107,17 +122,16 @@ fn provide_feedback(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result
         Role::Actor if context.stage == Stage::Check => Origin::Critic,
         Role::Actor => anyhow::bail!("feedback is the critic's; mend the draft yourself"),
     };
-    let details = args.some_text("details").ok_or_else(|| anyhow::anyhow!("details is empty"))?;
     let withdrawn = context.outcome.approved.take().is_some();
     let feedback = Feedback {
         at: context.now.to_owned(),
         stage: context.stage,
         iteration: context.iteration,
         from,
-        feedback_type: args.get("feedback_type")?.unwrap_or_default(),
-        severity: args.get("severity")?.unwrap_or_default(),
+        feedback_type,
+        severity: severity.unwrap_or_default(),
         details: details.to_owned(),
-        suggested_fix: args.some_text("suggested_fix").map(str::to_owned),
+        suggested_fix: suggested_fix.map(str::to_owned),
         extra: serde_json::Map::new(),
     };
     let same = |other: &Feedback| other.details == feedback.details;
@@ -145,34 +159,39 @@ fn exit_loop(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer
 
 fn request_replanning(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
     let issue = args.text("issue_type");
-    let stage = match args.get::<Stage>("target_stage")? {
-        Some(stage) => earlier(context, stage)?,
-        None => {
-            let wanted = match issue.trim().to_lowercase().replace([' ', '-'], "_").as_str() {
-                "requirement_mismatch" => Stage::Prd,
-                "missing_dependency" => Stage::Plan,
-                _ => Stage::Design,
-            };
-            // A patch session may have no such stage; then the last one it had.
-            let last = context.earlier.last().copied();
-            let known = context.earlier.contains(&wanted).then_some(wanted).or(last);
-            known.ok_or_else(|| anyhow::anyhow!("no stage comes before {}", context.stage))?
-        }
-    };
-    let (severity, details) = (args.text("severity"), args.text("details").trim());
-    go_back(context, stage, format!("{issue} ({severity}): {details}"))
+    let wanted = args.get::<Stage>("target_stage")?.or_else(|| {
+        let wanted = match issue.trim().to_lowercase().replace([' ', '-'], "_").as_str() {
+            "requirement_mismatch" => Stage::Prd,
+            "missing_dependency" => Stage::Plan,
+            _ => Stage::Design,
+        };
+        // A patch session may have no such stage; then the last one it had.
+        let last = context.earlier.last().copied();
+        context.earlier.contains(&wanted).then_some(wanted).or(last)
+    });
+    let mut reason =
+        format!("{issue} ({}): {}", args.text("severity"), args.text("details").trim());
+    let affected: Vec<String> = args.get("affected_features")?.unwrap_or_default();
+    if !affected.is_empty() {
+        reason.push_str(&format!("; affected: {}", affected.join(", ")));
+    }
+    if let Some(approach) = args.some_text("suggested_approach") {
+        reason.push_str(&format!("; suggested: {approach}"));
+    }
+    go_back(context, wanted, reason, args.get("severity")?)
 }
 
 fn goto_stage(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
-    let stage = args.get("stage")?.unwrap_or(context.stage);
-    let stage = earlier(context, stage)?;
-    go_back(context, stage, args.text("reason").trim().to_owned())
+    let stage = args.get("stage")?;
+    go_back(context, stage, args.text("reason").trim().to_owned(), None)
 }
 
-fn earlier(context: &Context<'_>, stage: Stage) -> anyhow::Result<Stage> {
+/// Where a model may go back to from here.
+fn earlier(context: &Context<'_>, stage: Option<Stage>) -> anyhow::Result<Stage> {
     let names: Vec<_> = context.earlier.iter().map(|stage| stage.name()).collect();
     let now = context.stage;
     anyhow::ensure!(!names.is_empty(), "no stage comes before {now}");
+    let stage = stage.unwrap_or(now);
     anyhow::ensure!(
         context.earlier.contains(&stage),
         "{stage} does not come before {now} here; you can go back to {}",
@@ -181,10 +200,26 @@ fn earlier(context: &Context<'_>, stage: Stage) -> anyhow::Result<Stage> {
     Ok(stage)
 }
 
-fn go_back(context: &mut Context<'_>, stage: Stage, reason: String) -> anyhow::Result<Answer> {
+/// Whoever judges has judged when it asks for another plan: where there is no going back, the
+/// draft itself is refused.
+fn go_back(
+    context: &mut Context<'_>,
+    stage: Option<Stage>,
+    reason: String,
+    severity: Option<Severity>,
+) -> anyhow::Result<Answer> {
     if let Some(wish) = &context.outcome.go_back {
         anyhow::bail!("going back to {} is asked for already", wish.stage);
     }
+    let stage = match earlier(context, stage) {
+        Ok(stage) => stage,
+        Err(why) if matches!(context.role, Role::Critic | Role::Challenger) => {
+            let mut answer = reject(context, FeedbackType::QualityIssue, severity, &reason, None)?;
+            answer.text = format!("{why}, so this draft is refused instead. {}", answer.text);
+            return Ok(answer);
+        }
+        Err(why) => return Err(why),
+    };
     context.outcome.go_back = Some(GoBack { stage, reason });
     Ok(Answer::ok(format!("Noted: back to {stage}. It is decided after this turn.")))
 }
@@ -244,7 +279,6 @@ fn open_gate(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::{FeedbackType, Severity};
     use crate::tool::testing::{Bench, NOW};
 
     const FEEDBACK: &str =
@@ -305,6 +339,49 @@ mod tests {
         context.0.earlier = &[];
         context.0.outcome.go_back = None;
         assert!(!context.call("request_replanning", wish).ok);
+    }
+
+    #[test]
+    fn a_wish_for_another_plan_holds_all_that_was_said() {
+        let bench = Bench::new(Stage::Plan);
+        let mut context = bench.context();
+        let wish = r#"{"issue_type":"design_flaw","severity":"major","details":"d",
+            "affected_features":["FEAT-001","FEAT-002"],"suggested_approach":"one store"}"#;
+        assert!(context.call("request_replanning", wish).ok);
+        let reason = "design_flaw (major): d; affected: FEAT-001, FEAT-002; suggested: one store";
+        assert_eq!(context.0.outcome.go_back.clone().unwrap().reason, reason);
+    }
+
+    #[test]
+    fn a_critic_that_asks_for_another_plan_has_judged() {
+        let own = r#"{"target_stage":"plan","issue_type":"design_flaw","severity":"critical",
+            "details":"two stores"}"#;
+        let later = r#"{"stage":"coding","reason":"two stores"}"#;
+        let none = r#"{"issue_type":"design_flaw","severity":"critical","details":"two stores"}"#;
+        let bench = Bench::new(Stage::Plan);
+        for (tool, arguments, alone) in [
+            ("request_replanning", own, false),
+            ("goto_stage", later, false),
+            ("request_replanning", none, true),
+        ] {
+            let mut context = bench.context();
+            if alone {
+                context.0.earlier = &[];
+            }
+            let refused = context.call(tool, arguments);
+            assert!(
+                !refused.ok && context.0.outcome.feedback.is_empty(),
+                "an actor does it itself"
+            );
+            context.0.role = Role::Critic;
+            let answer = context.call(tool, arguments);
+            assert!(answer.ok && answer.text.contains("refused instead"), "{answer:?}");
+            let outcome = &context.0.outcome;
+            assert!(outcome.ends_run(Role::Critic) && outcome.go_back.is_none());
+            assert!(outcome.feedback[0].details.ends_with("two stores"), "{outcome:?}");
+            let critical = outcome.feedback[0].severity == Severity::Critical;
+            assert_eq!(critical, tool == "request_replanning");
+        }
     }
 
     #[test]

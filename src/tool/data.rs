@@ -8,8 +8,11 @@ use serde_json::{Map, Value, json};
 use super::plain::rows;
 use super::{Access, Answer, Args, Context, Field, Plain, Tool};
 use crate::artifact::check::{known_ids, plural_of, same_id};
-use crate::artifact::{IdKind, SessionKind, TaskStatus};
+use crate::artifact::{Feedback, FeedbackType, IdKind, Origin, SessionKind, Severity, TaskStatus};
 use crate::stage::Stage;
+
+/// Why a record is changed or deleted; the reason is kept in history.
+pub(super) const REASON: Field = Field::text("reason", "why; kept in history");
 
 const STATUS: &[&str] = &["pending", "in_progress", "completed", "blocked"];
 
@@ -211,6 +214,51 @@ pub(super) fn tally(
 /// The answer to a creation of what is there.
 pub(super) fn exists(id: &str) -> Answer {
     Answer::ok(format!("{id} exists already with these fields; nothing was created."))
+}
+
+/// Keeps the reason a model gave for changing a record, once: it is committed with the stage.
+/// `what` is what was done, such as `deleted`.
+pub(super) fn keep_reason(
+    context: &Context<'_>,
+    id: &str,
+    what: &str,
+    args: Args<'_>,
+) -> anyhow::Result<()> {
+    let Some(reason) = args.some_text("reason") else { return Ok(()) };
+    let entry = Feedback {
+        at: context.now.to_owned(),
+        stage: context.stage,
+        iteration: context.iteration,
+        from: Origin::Actor,
+        feedback_type: FeedbackType::Suggestion,
+        severity: Severity::Minor,
+        details: format!("{id} {what}: {reason}"),
+        suggested_fix: None,
+        extra: Map::new(),
+    };
+    let same = |other: &Feedback| {
+        other.is_reason()
+            && (other.stage, other.iteration) == (entry.stage, entry.iteration)
+            && other.details == entry.details
+    };
+    // The same call after the run was killed.
+    if context.store.feedback()?.iter().any(same) {
+        return Ok(());
+    }
+    context.store.add_feedback(&[entry.as_reason(id)])
+}
+
+/// The same for an update, if anything changed.
+pub(super) fn keep_reason_of_update(
+    context: &Context<'_>,
+    id: &str,
+    changed: &[String],
+    args: Args<'_>,
+) -> anyhow::Result<()> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    keep_reason(context, id, &format!("updated ({})", changed.join(", ")), args)
 }
 
 /// What an update says back.

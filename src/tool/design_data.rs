@@ -1,7 +1,8 @@
 //! Tools for the components of the design.
 
 use super::data::{
-    Created, change, create, exists, fields_of, only_in, reference, resolve, tally, updated,
+    Created, REASON, change, create, exists, fields_of, keep_reason, keep_reason_of_update,
+    only_in, reference, resolve, tally, updated,
 };
 use super::plain::rows;
 use super::{Access, Answer, Args, Context, Field, Plain, Tool};
@@ -36,14 +37,14 @@ static TOOLS: [Plain; 3] = [
         name: "update_design_component",
         description: "Change the given fields of a component.",
         access: Access::Write,
-        fields: &[ID, NAME, TYPE, RESPONSIBILITIES, TECHNOLOGY, INTERFACES, FEATURES],
+        fields: &[ID, NAME, TYPE, RESPONSIBILITIES, TECHNOLOGY, INTERFACES, FEATURES, REASON],
         run: update_component,
     },
     Plain {
         name: "delete_design_component",
         description: "Delete a component.",
         access: Access::Write,
-        fields: &[ID],
+        fields: &[ID, REASON],
         run: delete_component,
     },
 ];
@@ -71,13 +72,14 @@ fn create_component(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result
 fn update_component(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
     only_in(context, Stage::Design)?;
     let id = reference(context, IdKind::Component, args.text("id"))?;
-    let mut fields = fields_of(args, &["id"]);
+    let mut fields = fields_of(args, &["id", "reason"]);
     resolve(context, IdKind::Feature, &mut fields, "related_features")?;
     let mut design = context.store.design()?;
     let mut changed = Vec::new();
     for component in design.components.iter_mut().filter(|component| component.id == id) {
         changed = change(component, std::mem::take(&mut fields))?;
     }
+    keep_reason_of_update(context, &id, &changed, args)?;
     context.store.save(Artifact::DesignSpec, &design)?;
     Ok(updated(&id, &changed))
 }
@@ -89,6 +91,7 @@ fn delete_component(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result
     context.store.see_ids(context.ids)?;
     let mut design = context.store.design()?;
     design.components.retain(|component| component.id != id);
+    keep_reason(context, &id, "deleted", args)?;
     context.store.save(Artifact::DesignSpec, &design)?;
     let tasks = context.store.plan()?.tasks;
     let left: Vec<_> =

@@ -23,10 +23,14 @@ static TOOLS: [Plain; 6] = [
         fields: &[
             Field::text("path", "Directory to list; the whole project when left out"),
             Field::text("pattern", "Glob such as *.rs or src/**/*.py"),
+            Field::new("recursive", Kind::Flag, "false: only what is in the directory itself"),
+            Field::new("max_depth", Kind::Number, "Levels of directories to look into"),
         ],
         run: |context, args| {
             let path = args.some_text("path").unwrap_or(".");
-            Ok(Answer::ok(context.workspace.list(path, args.some_text("pattern"))?))
+            let flat = args.map().contains_key("recursive") && !args.flag("recursive");
+            let depth = if flat { Some(1) } else { args.number("max_depth") };
+            Ok(Answer::ok(context.workspace.list(path, args.some_text("pattern"), depth)?))
         },
     },
     Plain {
@@ -170,6 +174,50 @@ mod tests {
             ]
         );
         assert!(answers.iter().all(|answer| answer.ok) && outcome.guard_refusals == 0);
+    }
+
+    #[test]
+    fn a_list_goes_as_deep_as_it_is_asked_for() {
+        let write = |path| ("write_file", json!({"path": path, "content": ""}));
+        let (answers, _) = files(&[
+            write("a"),
+            write("b/c"),
+            write("b/d/e"),
+            ("list_files", json!({"recursive": false})),
+            ("list_files", json!({"recursive": true})),
+            ("list_files", json!({"recursive": true, "max_depth": 2})),
+            ("list_files", json!({"path": "b", "max_depth": "1"})),
+            ("list_files", json!({"max_depth": 1, "hidden": true})),
+        ]);
+        let texts: Vec<_> = answers[3..].iter().map(|answer| answer.text.as_str()).collect();
+        assert_eq!(texts[..4], ["a\nb/", "a\nb/c\nb/d/e", "a\nb/c\nb/d/", "b/c\nb/d/"]);
+        assert!(texts[4].starts_with("a\nb/\n(ignored, because unknown: hidden (known: "));
+    }
+
+    #[test]
+    fn a_directory_is_refused_as_a_directory() {
+        let (answers, outcome) = files(&[
+            ("write_file", json!({"path": "src/a", "content": "a\n"})),
+            ("read_file", json!({"path": "src"})),
+            ("write_file", json!({"path": "src/", "content": "x"})),
+            ("edit_file", json!({"path": "src", "old_text": "a", "new_text": "b"})),
+            ("delete_file", json!({"path": "./src/"})),
+            ("write_file", json!({"path": ".", "content": "x"})),
+            ("delete_file", json!({"path": "."})),
+        ]);
+        let texts: Vec<_> = answers[1..].iter().map(|answer| answer.text.as_str()).collect();
+        for (text, instead) in texts.iter().zip([
+            "list_files shows what is in it",
+            "give the path of a file in it",
+            "give the path of a file in it",
+            "delete its files one by one",
+            "give the path of a file in it",
+            "delete its files one by one",
+        ]) {
+            assert!(text.contains(" is a directory, not a file; "), "{text}");
+            assert!(text.contains(instead), "{text}");
+        }
+        assert_eq!(outcome.guard_refusals, 0);
     }
 
     #[test]

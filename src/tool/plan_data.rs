@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::data::{
-    Created, change, cleaned, create, exists, fields_of, only_in, reference, resolve, tally,
-    updated,
+    Created, REASON, change, cleaned, create, exists, fields_of, keep_reason,
+    keep_reason_of_update, only_in, reference, resolve, tally, updated,
 };
 use super::plain::rows;
 use super::{Access, Answer, Args, Context, Field, Plain, Tool};
@@ -22,7 +22,6 @@ const CREATES: Field = Field::texts("files_to_create", "new paths; they exist wh
 const CHANGES: Field =
     Field::texts("files_to_change", "paths that exist, or that an earlier task creates");
 const CRITERIA: Field = Field::texts("acceptance_criteria", "");
-const REASON: Field = Field::text("reason", "").required();
 const STATUS: &[&str] = &["pending", "in_progress", "completed", "blocked"];
 
 static TOOLS: [Plain; 4] = [
@@ -49,7 +48,7 @@ static TOOLS: [Plain; 4] = [
         access: Access::Write,
         fields: &[
             ID,
-            REASON,
+            REASON.required(),
             TITLE,
             DESCRIPTION,
             FEATURE,
@@ -65,7 +64,7 @@ static TOOLS: [Plain; 4] = [
         name: "delete_task",
         description: "Delete a task, its sub-tasks and references to them.",
         access: Access::Write,
-        fields: &[ID, REASON],
+        fields: &[ID, REASON.required()],
         run: delete_task,
     },
     Plain {
@@ -151,6 +150,7 @@ fn update_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answ
     if let (true, Err(cycle)) = (was_ordered, task_order(&plan)) {
         anyhow::bail!("tasks would wait for each other: {}", cycle.join(" → "));
     }
+    keep_reason_of_update(context, &id, &changed, args)?;
     context.store.save(Artifact::ImplementationPlan, &plan)?;
     let mut answer = updated(&id, &changed);
     answer.text += &hint(context, &plan, &id);
@@ -190,6 +190,7 @@ fn delete_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answ
         task.dependencies.retain(|other| !gone(other));
         from.push(format!("the dependencies of {}", task.id));
     }
+    keep_reason(context, &id, "deleted", args)?;
     context.store.save(Artifact::ImplementationPlan, &plan)?;
     let (deleted, cleaned) = (deleted.join(", "), cleaned(&from));
     let standing = standing(context, &plan)?;
@@ -345,6 +346,22 @@ mod tests {
         assert!(answer.text.contains("missing: reason"), "{}", answer.text);
         let answer = context.call("update_task", r#"{"id":"TASK-004","title":"x","reason":"r"}"#);
         assert_eq!(answer.text, "Updated TASK-004: title.");
+    }
+
+    #[test]
+    fn reasons_are_kept_once() {
+        let bench = Bench::new(Stage::Plan);
+        let mut context = bench.context();
+        let update = r#"{"task_id":"TASK-004","reason":"too big","title":"x"}"#;
+        assert!(context.call("update_task", update).ok);
+        // Nothing changes any more, so there is no reason for it.
+        assert!(context.call("update_task", &update.replace("too big", "why")).ok);
+        let delete = r#"{"task_id":"TASK-005","reason":"not asked for"}"#;
+        assert!(context.call("delete_task", delete).ok);
+        let kept = bench.store().feedback().unwrap();
+        let said: Vec<_> = kept.iter().map(|entry| entry.details.as_str()).collect();
+        assert_eq!(said, ["TASK-004 updated (title): too big", "TASK-005 deleted: not asked for"]);
+        assert!(kept.iter().all(|entry| entry.is_reason() && entry.from.name() == "actor"));
     }
 
     #[test]

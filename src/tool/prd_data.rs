@@ -1,8 +1,8 @@
 //! Tools for requirements and features.
 
 use super::data::{
-    Created, change, cleaned, create, exists, fields_of, only_in, reference, resolve, tally,
-    updated,
+    Created, REASON, change, cleaned, create, exists, fields_of, keep_reason,
+    keep_reason_of_update, only_in, reference, resolve, tally, updated,
 };
 use super::plain::rows;
 use super::{Access, Answer, Args, Context, Field, Plain, Tool};
@@ -37,14 +37,14 @@ static TOOLS: [Plain; 7] = [
         name: "update_requirement",
         description: "Change the given fields of a requirement.",
         access: Access::Write,
-        fields: &[ID, TITLE, DESCRIPTION, PRIORITY, CATEGORY, CRITERIA],
+        fields: &[ID, TITLE, DESCRIPTION, PRIORITY, CATEGORY, CRITERIA, REASON],
         run: update_requirement,
     },
     Plain {
         name: "delete_requirement",
         description: "Delete a requirement and references to it.",
         access: Access::Write,
-        fields: &[ID],
+        fields: &[ID, REASON],
         run: delete_requirement,
     },
     Plain {
@@ -58,14 +58,14 @@ static TOOLS: [Plain; 7] = [
         name: "update_feature",
         description: "Change the given fields of a feature.",
         access: Access::Write,
-        fields: &[ID, NAME, DESCRIPTION, REQUIREMENTS, COMPLETION],
+        fields: &[ID, NAME, DESCRIPTION, REQUIREMENTS, COMPLETION, REASON],
         run: update_feature,
     },
     Plain {
         name: "delete_feature",
         description: "Delete a feature.",
         access: Access::Write,
-        fields: &[ID],
+        fields: &[ID, REASON],
         run: delete_feature,
     },
     Plain {
@@ -107,8 +107,9 @@ fn update_requirement(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
     let mut all = context.store.requirements()?;
     let mut changed = Vec::new();
     for requirement in all.requirements.iter_mut().filter(|r| r.id == id) {
-        changed = change(requirement, fields_of(args, &["id"]))?;
+        changed = change(requirement, fields_of(args, &["id", "reason"]))?;
     }
+    keep_reason_of_update(context, &id, &changed, args)?;
     context.store.save(Artifact::Requirements, &all)?;
     Ok(updated(&id, &changed))
 }
@@ -128,6 +129,7 @@ fn delete_requirement(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
             from.push(feature.id.clone());
         }
     }
+    keep_reason(context, &id, "deleted", args)?;
     if !from.is_empty() {
         context.store.save(Artifact::Features, &features)?;
     }
@@ -163,13 +165,14 @@ fn add_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answ
 fn update_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
     only_in(context, Stage::Prd)?;
     let id = reference(context, IdKind::Feature, args.text("id"))?;
-    let mut fields = fields_of(args, &["id"]);
+    let mut fields = fields_of(args, &["id", "reason"]);
     resolve(context, IdKind::Requirement, &mut fields, "requirement_ids")?;
     let mut all = context.store.features()?;
     let mut changed = Vec::new();
     for feature in all.features.iter_mut().filter(|feature| feature.id == id) {
         changed = change(feature, std::mem::take(&mut fields))?;
     }
+    keep_reason_of_update(context, &id, &changed, args)?;
     context.store.save(Artifact::Features, &all)?;
     Ok(updated(&id, &changed))
 }
@@ -187,6 +190,7 @@ fn delete_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<A
         component.related_features.retain(|other| *other != id);
         from.push(component.id.clone());
     }
+    keep_reason(context, &id, "deleted", args)?;
     if !from.is_empty() {
         context.store.save(Artifact::DesignSpec, &design)?;
     }

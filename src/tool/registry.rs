@@ -5,6 +5,7 @@ use super::{
     Access, Answer, Context, Tool, arguments, change, checks, commands, control, data, design_data,
     documents, files, plan_data, prd_data,
 };
+use crate::excerpt;
 use crate::model::{ToolCall, ToolSpec};
 use crate::secret::WITHHELD;
 use crate::stage::Role;
@@ -14,6 +15,9 @@ const MAX_ANSWER: usize = 16 * 1024;
 
 /// Tools that would do something with a key that stands in their arguments.
 const WORKS: [&str; 5] = ["write_file", "edit_file", "run_command", "check_tests", "check_lint"];
+
+/// Tools that run commands.
+const COMMANDS: [&str; 3] = ["run_command", "check_tests", "check_lint"];
 
 /// Every tool, in the contract's order.
 pub fn all() -> Vec<&'static dyn Tool> {
@@ -42,10 +46,17 @@ pub fn plain_name(name: &str) -> &str {
 }
 
 /// The tools of these names as offered to a model, in the order of the names. Unknown names are
-/// left out.
-pub fn specs(names: &[&str]) -> Vec<ToolSpec> {
+/// left out. Those that run commands say what these `may_reach`.
+pub fn specs(names: &[&str], may_reach: &str) -> Vec<ToolSpec> {
     let all = all();
-    let spec = |name: &&str| all.iter().find(|tool| tool.name() == *name).map(|tool| tool.spec());
+    let spec = |name: &&str| {
+        let tool = all.iter().find(|tool| tool.name() == *name)?;
+        let mut spec = tool.spec();
+        if COMMANDS.contains(name) && !may_reach.is_empty() {
+            spec.description = format!("{} {may_reach}", spec.description);
+        }
+        Some(spec)
+    };
     names.iter().filter_map(spec).collect()
 }
 
@@ -86,17 +97,14 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
     answer
 }
 
-fn bounded(mut text: String) -> String {
-    if text.len() > MAX_ANSWER {
-        let whole = text.len();
-        let mut end = MAX_ANSWER;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push_str(&format!("\n[cut: the first {end} of {whole} bytes; read_file shows parts]"));
+fn bounded(text: String) -> String {
+    if text.len() <= MAX_ANSWER {
+        return text;
     }
-    text
+    let shown = excerpt::beginning(&text, MAX_ANSWER);
+    let (end, whole) = (shown.len(), text.len());
+    let shown = shown.trim_end_matches('\n');
+    format!("{shown}\n[cut: the first {end} of {whole} bytes; read_file shows parts]")
 }
 
 fn nearest(name: &str, offered: &[&str]) -> String {
@@ -204,9 +212,14 @@ mod tests {
 
     #[test]
     fn specs_come_in_the_order_asked_for() {
-        let names: Vec<_> =
-            specs(&["save_idea", "nope", "get_plan"]).into_iter().map(|s| s.name).collect();
+        let names: Vec<_> = specs(&["save_idea", "nope", "get_plan"], "No network.")
+            .into_iter()
+            .map(|s| s.name)
+            .collect();
         assert_eq!(names, ["save_idea", "get_plan"]);
+        let told = specs(&["run_command", "read_file"], "No network.");
+        assert!(told[0].description.ends_with(". No network."), "{}", told[0].description);
+        assert!(!told[1].description.contains("network"));
     }
 
     #[test]

@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
+use crate::excerpt;
 use crate::secret::Secrets;
 
-/// Bytes a model is shown of a stream: all of it up to this, else half from each end.
+/// Bytes a model is shown of a stream.
 pub(super) const SHOWN: usize = 10_000;
-/// Bytes kept of a stream of the project's own checks, which is read for the names of tests.
-pub(super) const LOGGED: usize = 256 * 1024;
+/// Bytes kept of a stream, which is read for what failed and for the names of tests: all of it up
+/// to this, else half from each end.
+pub(super) const KEPT: usize = 256 * 1024;
 
 /// What is kept of one stream.
 pub(super) struct Capture {
@@ -53,29 +55,22 @@ impl Capture {
         self.tail.drain(..excess);
     }
 
-    /// As text: the secrets blanked out, the middle left out and a line that says how much.
+    /// As plain text: the secrets blanked out, whole lines of the middle left out and a line that
+    /// says how much.
     pub(super) fn text(mut self, secrets: &Secrets) -> String {
         if !self.is_cut() {
             return blanked(&self.head, secrets);
         }
         let head = blanked(&self.head[..self.keep / 2 + self.margin], secrets);
-        let end = boundary(&head, head.len().saturating_sub(self.margin));
+        let head = excerpt::beginning(&head, head.len().saturating_sub(self.margin));
         let tail = blanked(self.tail.make_contiguous(), secrets);
-        let start = boundary(&tail, self.margin.min(tail.len()));
-        let cut = self.total - self.keep as u64;
-        format!("{}\n[… {cut} bytes left out …]\n{}", &head[..end], &tail[start..])
+        let tail = &tail[boundary(&tail, self.margin.min(tail.len()))..];
+        // A line that is longer than all that is kept is cut.
+        let tail = tail.split_once('\n').map_or(tail, |(_, rest)| rest);
+        let shown = u64::try_from(head.len() + tail.len()).unwrap_or(u64::MAX);
+        let cut = self.total.saturating_sub(shown);
+        format!("{}\n[… {cut} bytes left out …]\n{tail}", head.trim_end_matches('\n'))
     }
-}
-
-/// Head and tail of a text that is longer than a model is shown.
-pub(super) fn shortened(text: &str) -> String {
-    if text.len() <= SHOWN {
-        return text.to_owned();
-    }
-    let head = &text[..boundary(text, SHOWN / 2)];
-    let tail = &text[boundary(text, text.len() - SHOWN / 2)..];
-    let cut = text.len() - head.len() - tail.len();
-    format!("{head}\n[… {cut} bytes left out …]\n{tail}")
 }
 
 /// The character boundary at or before a place.
@@ -87,19 +82,21 @@ fn boundary(text: &str, mut at: usize) -> usize {
 }
 
 fn blanked(bytes: &[u8], secrets: &Secrets) -> String {
-    secrets.withheld(&String::from_utf8_lossy(bytes)).into_owned()
+    secrets.withheld(&excerpt::plain(&String::from_utf8_lossy(bytes))).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const LITTLE: usize = 10_000;
+
     fn text(pieces: &[&str], secrets: &Secrets) -> String {
-        let mut capture = Capture::new(secrets, SHOWN);
+        let mut capture = Capture::new(secrets, LITTLE);
         for piece in pieces {
             capture.push(piece.as_bytes());
         }
-        assert!(capture.head.len() + capture.tail.len() < 2 * SHOWN);
+        assert!(capture.head.len() + capture.tail.len() < 2 * LITTLE);
         capture.text(secrets)
     }
 
@@ -111,10 +108,18 @@ mod tests {
         let text = text(&[&long], &none);
         assert!(text.starts_with("first") && text.ends_with("last") && text.len() < 10_100);
         assert!(text.contains("[… 1990009 bytes left out …]"), "{}", &text[4990..5050]);
-        assert_eq!(shortened("ab"), "ab");
-        let text = shortened(&long);
-        assert!(text.starts_with("first") && text.ends_with("last") && text.len() < 10_100);
-        assert!(text.contains("[… 1990009 bytes left out …]"));
+    }
+
+    #[test]
+    fn what_is_left_of_long_output_are_whole_lines_of_plain_text() {
+        let long: String = (0..9_000).map(|n| format!("\u{1b}[32mline {n}\u{1b}[0m\n")).collect();
+        let text = text(&[&long], &Secrets::default());
+        assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("\nline 8999\n"), "{text}");
+        let is_whole = |line: &str| {
+            let number = line.strip_prefix("line ").map(|n| n.parse::<u32>().is_ok());
+            number.unwrap_or(line.starts_with("[… ") && line.ends_with(" bytes left out …]"))
+        };
+        assert!(text.lines().all(is_whole), "{text}");
     }
 
     #[test]

@@ -13,13 +13,14 @@ use anyhow::Context as _;
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
-use super::capture::{Capture, LOGGED, SHOWN, shortened};
+use super::capture::{Capture, KEPT, SHOWN};
 use super::dependencies::LockFiles;
 use super::dependencies::fetch::Known;
 use super::effects::BEAT;
 use super::family::Family;
 use super::sandbox::{Confined, Level, Sandbox};
 use super::{Bulk, Refusal, Workspace, WorkspaceOptions, environment, policy};
+use crate::excerpt;
 use crate::secret::Secrets;
 
 /// How long the output may stay open after everything was killed. Only matters where strays
@@ -36,9 +37,9 @@ pub struct CommandResult {
     pub exit: Option<i32>,
     /// Stopped by the time limit.
     pub timed_out: bool,
-    /// Head and tail of what it printed.
+    /// What it printed, as plain text; head and tail where it is long.
     pub stdout: String,
-    /// Head and tail of its complaints.
+    /// Its complaints, likewise.
     pub stderr: String,
     /// Something of what it printed is left out.
     pub cut: bool,
@@ -67,11 +68,13 @@ impl CommandResult {
         }
     }
 
-    /// The same with no more output than a model is shown.
+    /// The same with no more output than a model is shown: what failed first, else both ends.
     #[must_use]
     pub fn shortened(&self) -> Self {
-        let [stdout, stderr] = [&self.stdout, &self.stderr].map(|text| shortened(text));
-        Self { stdout, stderr, ..self.clone() }
+        let shorten = if self.succeeded() { excerpt::ends } else { excerpt::failures };
+        let [stdout, stderr] = [&self.stdout, &self.stderr].map(|text| shorten(text, SHOWN));
+        let cut = self.cut || (&stdout, &stderr) != (&self.stdout, &self.stderr);
+        Self { stdout, stderr, cut, ..self.clone() }
     }
 }
 
@@ -135,7 +138,7 @@ impl Workspace {
         command: &str,
         timeout_s: Option<u64>,
     ) -> anyhow::Result<CommandResult> {
-        self.run_keeping(command, timeout_s, SHOWN).await
+        Ok(self.run_check(command, timeout_s).await?.shortened())
     }
 
     /// Like [`Self::run_trusted`], for the project's own build, tests and lint: so much of the
@@ -144,23 +147,6 @@ impl Workspace {
         &self,
         command: &str,
         timeout_s: Option<u64>,
-    ) -> anyhow::Result<CommandResult> {
-        self.run_keeping(command, timeout_s, LOGGED).await
-    }
-
-    /// The level at which commands are confined; none where a person brought a sandbox of their own.
-    pub fn confined_by(&self) -> anyhow::Result<Option<Level>> {
-        match self.commands.prefix.is_empty() {
-            true => self.commands.sandbox.level().map(Some),
-            false => Ok(None),
-        }
-    }
-
-    async fn run_keeping(
-        &self,
-        command: &str,
-        timeout_s: Option<u64>,
-        keep: usize,
     ) -> anyhow::Result<CommandResult> {
         let _turn = ONE_AT_A_TIME.lock().await;
         let settings = &self.commands;
@@ -171,8 +157,25 @@ impl Workspace {
             false => None,
         };
         let limit = timeout_s.unwrap_or(settings.timeout_s);
-        let result = self.run_within(command, confined, limit, keep, None).await?;
+        let result = self.run_within(command, confined, limit, None).await?;
         Ok(CommandResult { missing, ..result })
+    }
+
+    /// What commands may reach, in words for a model; empty where that is not known, as behind a
+    /// person's own sandbox.
+    pub fn told_of_commands(&self) -> String {
+        match self.commands.prefix.is_empty() {
+            true => self.commands.sandbox.told(),
+            false => String::new(),
+        }
+    }
+
+    /// The level at which commands are confined; none where a person brought a sandbox of their own.
+    pub fn confined_by(&self) -> anyhow::Result<Option<Level>> {
+        match self.commands.prefix.is_empty() {
+            true => self.commands.sandbox.level().map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Runs a command of this program's own beside that of somebody else, confined the same way.
@@ -184,7 +187,7 @@ impl Workspace {
     ) -> anyhow::Result<CommandResult> {
         let settings = &self.commands;
         let confined = settings.sandbox.confine(command, &settings.env)?;
-        self.run_within(command, confined, settings.timeout_max_s, SHOWN, Some(files)).await
+        self.run_within(command, confined, settings.timeout_max_s, Some(files)).await
     }
 
     /// Runs the command that fetches dependencies: confined, but with the network.
@@ -197,7 +200,7 @@ impl Workspace {
         let confined = settings.sandbox.confine_to_fetch(&settings.env)?;
         let confined = confined.context("nothing is fetched where nothing is confined")?;
         let limit = settings.timeout_max_s;
-        self.run_within(command, Some(confined), limit, SHOWN, Some(files)).await
+        self.run_within(command, Some(confined), limit, Some(files)).await
     }
 
     async fn run_within(
@@ -205,7 +208,6 @@ impl Workspace {
         command: &str,
         confined: Option<Confined>,
         timeout_s: u64,
-        keep: usize,
         files: Option<LockFiles<'_>>,
     ) -> anyhow::Result<CommandResult> {
         let settings = &self.commands;
@@ -219,8 +221,8 @@ impl Workspace {
         let mut child = self.shell(command, confined).spawn().context("starting the shell")?;
         family.led_by(child.id());
 
-        let mut stdout = Capture::new(&settings.secrets, keep);
-        let mut stderr = Capture::new(&settings.secrets, keep);
+        let mut stdout = Capture::new(&settings.secrets, KEPT);
+        let mut stderr = Capture::new(&settings.secrets, KEPT);
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let status = {
             let reading = async { tokio::join!(stdout.drain(out), stderr.drain(err)) };
@@ -395,7 +397,8 @@ mod tests {
     fn endless_output_is_bounded() {
         let result = run(&Tree::new(), "yes", 1);
         assert!(result.timed_out && result.stdout.len() < 10_100);
-        assert!(result.stdout.contains("bytes left out"));
+        assert!(result.cut && result.stdout.contains("lines left out"));
+        assert!(!result.stdout.lines().any(|line| line != "y" && !line.starts_with("[… ")));
     }
 
     #[test]

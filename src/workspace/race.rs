@@ -88,7 +88,7 @@ fn raced(target: &str, file: &str) {
         if round % 10 == 0 {
             answers.push(tree.workspace.delete("dir/only-there"));
             answers.push(tree.workspace.search("secret", "dir", None));
-            answers.push(tree.workspace.list("dir", None));
+            answers.push(tree.workspace.list("dir", None, None));
         }
     }
     drop(race);

@@ -67,7 +67,11 @@ impl Workspace {
     pub(super) fn open_regular(&self, path: &str) -> std::result::Result<File, Refusal> {
         let failed = |error| self.failed("opening", path, error);
         let special = || Refusal::guard(format!("Security: {path} is not a regular file"));
-        let folder = || Refusal::failed(format!("{path} is a directory; use list_files"));
+        let folder = || {
+            Refusal::failed(format!(
+                "{path} is a directory, not a file; list_files shows what is in it"
+            ))
+        };
         if path == "." {
             return Err(folder());
         }

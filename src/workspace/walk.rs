@@ -21,15 +21,23 @@ const DEPTH_MAX: usize = 10;
 impl Workspace {
     /// Files below `path` (`.` is the root), those matching the glob `pattern` if there is one. A
     /// pattern without `/` is matched with file names. Of very many, the directories with how many
-    /// there are in each.
-    pub fn list(&self, path: &str, pattern: Option<&str>) -> Result<String, Refusal> {
+    /// there are in each. Directories are looked into `depth` levels deep, 1 being what is in `path`
+    /// itself; those at the last level are named.
+    pub fn list(
+        &self,
+        path: &str,
+        pattern: Option<&str>,
+        depth: Option<u64>,
+    ) -> Result<String, Refusal> {
+        let depth = depth.and_then(|depth| usize::try_from(depth).ok()).unwrap_or(DEPTH_MAX);
+        let depth = depth.clamp(1, DEPTH_MAX);
         let path = self.resolve(path, Purpose::Look)?;
         let pattern = pattern.map(Pattern::new).transpose()?;
         let mut listed = Vec::new();
         let mut paths = Vec::new();
-        for entry in self.walk(&path, Some(DEPTH_MAX)) {
+        for entry in self.walk(&path, Some(depth)) {
             let (name, is_dir) = (self.relative(entry.path()), is_dir(&entry));
-            if is_dir && entry.depth() < DEPTH_MAX {
+            if is_dir && entry.depth() < depth {
                 continue;
             }
             if pattern.as_ref().is_some_and(|p| is_dir || !p.matches(&name)) {
@@ -150,7 +158,7 @@ mod tests {
 
     #[test]
     fn hidden_and_ignored_files_are_left_out() {
-        let list = |path| tree().workspace.list(path, None).unwrap();
+        let list = |path| tree().workspace.list(path, None, None).unwrap();
         assert_eq!(list("."), "README.md\nsrc/a/b.rs\nsrc/main.rs");
         assert_eq!(list("src/a"), "src/a/b.rs");
         assert_eq!(list(".cowork/sessions/todo"), ".cowork/sessions/todo/prd.md");
@@ -161,18 +169,18 @@ mod tests {
         let tree = tree();
         tree.remove_git_dir();
         tree.put(".git", "gitdir: /elsewhere\n");
-        assert_eq!(tree.workspace.list(".", Some("*.log")).unwrap().lines().count(), 1);
-        assert!(tree.workspace.list(".", Some("*.log")).unwrap().starts_with("no files"));
+        assert_eq!(tree.workspace.list(".", Some("*.log"), None).unwrap().lines().count(), 1);
+        assert!(tree.workspace.list(".", Some("*.log"), None).unwrap().starts_with("no files"));
     }
 
     #[test]
     fn patterns_match_names_or_paths() {
         let tree = tree();
-        let list = |pattern| tree.workspace.list(".", Some(pattern)).unwrap();
+        let list = |pattern| tree.workspace.list(".", Some(pattern), None).unwrap();
         assert_eq!(list("*.rs"), "src/a/b.rs\nsrc/main.rs");
         assert_eq!(list("src/*.rs"), "src/main.rs");
         assert_eq!(list("**/b.rs"), "src/a/b.rs");
-        assert!(tree.workspace.list(".", Some("[")).is_err());
+        assert!(tree.workspace.list(".", Some("["), None).is_err());
     }
 
     #[test]
@@ -181,13 +189,13 @@ mod tests {
         for n in 0..501 {
             tree.put(&format!("many/{}/a-name-of-some-length-{n:03}.txt", n % 3), "");
         }
-        let list = tree.workspace.list("many/0", None).unwrap();
+        let list = tree.workspace.list("many/0", None, None).unwrap();
         assert_eq!(list.lines().count(), 167);
-        let list = tree.workspace.list(".", None).unwrap();
+        let list = tree.workspace.list(".", None, None).unwrap();
         assert!(list.contains("many/2/ (167 files)\n") && list.len() <= 12_000, "{list}");
         assert!(list.contains("[501 files in all; ") && list.contains("a path or a pattern"));
         let tree = Tree::new();
         std::fs::write(tree.root().join("a\nb"), "").unwrap();
-        assert_eq!(tree.workspace.list(".", None).unwrap(), "a\\nb (cannot be addressed)");
+        assert_eq!(tree.workspace.list(".", None, None).unwrap(), "a\\nb (cannot be addressed)");
     }
 }

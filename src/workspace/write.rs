@@ -13,6 +13,12 @@ use super::journal::{Fingerprint, Written};
 use super::seen::SMALL;
 use super::{Refusal, WHOLE_FILE_MAX, Workspace, placeholder};
 
+/// What to do about a directory instead of writing it.
+const WRITES: &str = "give the path of a file in it; list_files shows what is there";
+/// What to do instead of deleting it.
+const DELETES: &str =
+    "delete its files one by one (list_files shows them); git keeps no empty directories";
+
 /// What a write did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
@@ -26,6 +32,7 @@ impl Workspace {
     /// mark and final newline stay as the file has them.
     pub fn write(&self, path: &str, content: &str) -> Result<String, Refusal> {
         let path = self.resolve_new(path, Purpose::Change)?;
+        self.refuse_directory(&path, WRITES)?;
         self.refuse_protected(&path)?;
         let old = self.bytes_if_there(&path)?;
         let old_text = old.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
@@ -55,6 +62,7 @@ impl Workspace {
     /// Replaces passages of a file: all that are given, or none.
     pub fn edit(&self, path: &str, edits: &[Edit]) -> Result<String, Refusal> {
         let path = self.resolve(path, Purpose::Change)?;
+        self.refuse_directory(&path, WRITES)?;
         self.refuse_protected(&path)?;
         let bytes = self.bytes_if_there(&path)?;
         let bytes = bytes.ok_or_else(|| Refusal::failed(format!("{path} does not exist")))?;
@@ -74,6 +82,7 @@ impl Workspace {
     /// Deletes a file, or a symbolic link itself; never a directory.
     pub fn delete(&self, path: &str) -> Result<String, Refusal> {
         let path = self.resolve_entry(path, Purpose::Change)?;
+        self.refuse_directory(&path, DELETES)?;
         self.refuse_protected(&path)?;
         let metadata = match self.look(&path) {
             Ok(metadata) => metadata,
@@ -82,11 +91,6 @@ impl Workspace {
             }
             Err(error) => return Err(self.unreadable(&path, error)),
         };
-        if metadata.is_dir() {
-            return Err(Refusal::failed(format!(
-                "{path} is a directory; delete its files one by one, git keeps no empty directories"
-            )));
-        }
         if !metadata.is_file() && !metadata.is_symlink() {
             return Err(Refusal::guard(format!("Security: {path} is not a regular file")));
         }
@@ -98,6 +102,15 @@ impl Workspace {
         self.unlink(&path).map_err(|error| self.failed("deleting", &path, error))?;
         self.note_deleted(&path);
         Ok(format!("deleted {path}"))
+    }
+
+    /// Refuses a directory where a file is meant, before anybody asks whose it is.
+    fn refuse_directory(&self, path: &str, instead: &str) -> Result<(), Refusal> {
+        let is_dir = path == "." || self.look(path).is_ok_and(|metadata| metadata.is_dir());
+        match is_dir {
+            true => Err(Refusal::failed(format!("{path} is a directory, not a file; {instead}"))),
+            false => Ok(()),
+        }
     }
 
     /// What tools wrote since the journal was last cleared, by path.

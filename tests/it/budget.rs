@@ -1,8 +1,9 @@
 //! What a session may use: counted on every try, kept over kills and resumes, and what is said.
 
 use crate::support::kill::kill_at_request;
+use crate::support::responses::Speaks;
 use crate::support::todo::{STAGES, approve};
-use crate::support::{Reply, Sandbox, at};
+use crate::support::{Fault, Reply, Sandbox, at};
 
 const RESUME: [&str; 3] = ["resume", "--review", "auto"];
 
@@ -71,6 +72,41 @@ fn what_a_killed_run_asked_is_not_forgotten() {
     let trailers = sandbox.trailers(&sandbox.stage_commit("prd"));
     assert_eq!(trailers["Cowork-Tokens"], ["in=300 out=60 cached=0"]);
     assert!(trailers["Cowork-Cost"][0].starts_with("requests=3 "), "{trailers:?}");
+}
+
+#[test]
+fn the_wall_clock_is_looked_at_while_an_answer_comes() {
+    for (api, speaks) in [("chat", Speaks::Chat), ("responses", Speaks::Responses)] {
+        let sandbox = Sandbox::new();
+        sandbox.server.speaks(speaks);
+        sandbox.user_config(&format!("[llm]\napi = \"{api}\"\n[budget]\nwall_s = 1\n"));
+        let more = Reply::text(&"more ".repeat(40)).fault(Fault::EndlessAfter(5));
+        sandbox.server.times(1, at("idea", "actor").turn(1), more);
+        let outcome = sandbox.auto(&[]).exits(4).says("budget of wall time is reached");
+        let outcome = outcome.says("of 1 seconds used");
+        assert!(outcome.stderr.contains("git config cowork.budget.walls 2"), "{}", outcome.stderr);
+        sandbox.assert_sound();
+        assert_eq!(sandbox.server.requests().len(), 1);
+        // It goes on with more time, and what had come of the answer counts.
+        sandbox.git(&["config", "cowork.budget.walls", "1000"]);
+        sandbox.cowork(&[&RESUME[..], &["--stop-after", "idea"]].concat()).exits(0);
+        let trailers = sandbox.trailers(&sandbox.stage_commit("idea"));
+        assert!(trailers["Cowork-Cost"][0].starts_with("requests=3 "), "{trailers:?}");
+        let out = trailers["Cowork-Tokens"][0].split("out=").nth(1).unwrap();
+        let out: u64 = out.split(' ').next().unwrap().parse().unwrap();
+        assert!(out > 2 * 20, "{trailers:?}");
+    }
+}
+
+#[test]
+fn the_rate_limit_says_what_it_waits_for_and_keeps_the_budget() {
+    let sandbox = Sandbox::new();
+    // One at once, and one every ten seconds: more than the session may work.
+    sandbox.user_config("[llm]\nrate_limit = \"6/m\"\n[budget]\nwall_s = 1\n");
+    let outcome = sandbox.auto(&[]).exits(4).says("s for the rate limit of 6 a minute");
+    outcome.says("waiting ").says("budget of wall time is reached");
+    assert_eq!(sandbox.server.requests().len(), 1);
+    sandbox.assert_sound();
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn only_new_failures_go_back_and_before_the_critic_is_asked() {
     let told = sandbox.auto(&[]).exits(0).stderr;
     assert!(told.contains("before anything is changed this fails"), "{told}");
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let feedback = "failed (sh suite.sh, exit 1); newly failing: new; its output ends:";
+    let feedback = "failed (sh suite.sh, exit 1); newly failing: new; it printed:";
     assert!(flat(&told).contains(feedback), "{told}");
     let actor = sandbox.server.requests_of("coding", "actor");
     assert!(actor[0].text().contains("- `sh suite.sh`: exit 1: old"), "{}", actor[0].text());

@@ -18,6 +18,7 @@
     reason = "a test fails by panicking, its helpers too"
 )]
 
+mod arguments;
 #[cfg(unix)]
 mod asked_back;
 mod back;
@@ -48,6 +49,8 @@ mod disk;
 mod edit;
 #[cfg(unix)]
 mod evidence;
+#[cfg(unix)]
+mod excerpts;
 #[cfg(unix)]
 mod exit_codes;
 mod faults;

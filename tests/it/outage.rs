@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 
 use crate::support::todo::STAGES;
-use crate::support::{Fault, Reply, Sandbox, anywhere};
+use crate::support::{Fault, Reply, Sandbox, anywhere, at};
 
 const RESUME: [&str; 3] = ["resume", "--review", "auto"];
 
@@ -107,6 +107,45 @@ fn every_kind_of_request_survives_every_fault() {
         // The turn that goes well comes on top.
         assert!(asked[&kind] > each, "{stage} {role} {task:?}: {} of {each}", asked[&kind]);
     }
+}
+
+/// An answer that comes without an end is a server that hangs, however often it is heard.
+#[test]
+fn an_answer_without_an_end_is_cut_and_asked_for_once_more() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[llm]\nanswer_s = 1\n");
+    let more = Reply::text(&"more ".repeat(40)).fault(Fault::EndlessAfter(2));
+    sandbox.server.times(1, at("idea", "actor").turn(1), more);
+    let told = sandbox.auto(&["--stop-after", "idea"]).exits(0).stderr;
+    let says = "the answer has no end after 1 s (answer_s): asking once more";
+    assert_eq!(told.matches(says).count(), 1, "{told}");
+    assert_eq!(sandbox.server.requests_of("idea", "actor").len(), 3);
+    // The scripted server counts 20 tokens for each answer it ends, and nobody those of the other.
+    let trailers = sandbox.trailers(&sandbox.stage_commit("idea"));
+    assert!(trailers["Cowork-Cost"][0].starts_with("requests=3 "), "{trailers:?}");
+    let out = trailers["Cowork-Tokens"][0].split("out=").nth(1).unwrap();
+    let out: u64 = out.split(' ').next().unwrap().parse().unwrap();
+    assert!(out > 2 * 20, "{trailers:?}");
+    sandbox.assert_sound();
+}
+
+#[test]
+fn comments_alone_are_no_answer_and_the_second_time_ends_the_run() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    sandbox.user_config("[llm]\nanswer_s = 1\n");
+    sandbox.server.times(
+        2,
+        at("prd", "actor").turn(1),
+        Reply::text("x").fault(Fault::PingsAfter(0)),
+    );
+    sandbox.server.forget();
+    let outcome = sandbox.cowork(&RESUME).exits(4);
+    let told = "the model server did not finish its answer in 1 s (answer_s; tried 2 times)";
+    outcome.says(told).says("git config cowork.llm.answers 3600");
+    assert_eq!(sandbox.server.requests().len(), 2);
+    sandbox.assert_sound();
+    sandbox.cowork(&[&RESUME[..], &["--stop-after", "prd"]].concat()).exits(0);
 }
 
 /// Silence in the middle of an answer, where it costs a second each.

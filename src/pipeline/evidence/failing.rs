@@ -59,31 +59,18 @@ static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(FORM).ok()
 });
 
-/// Colours and the like.
-static ESCAPES: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[ -/]*[@-~]").ok());
-
-pub(super) fn plain(output: &str) -> Cow<'_, str> {
-    match ESCAPES.as_ref() {
-        Some(escapes) => escapes.replace_all(output, ""),
-        None => Cow::Borrowed(output),
-    }
-}
-
 /// The output without any times, to be compared with another run's.
 pub(super) fn without_times(output: &str) -> String {
-    let output = plain(output);
     let output = match TIMES.as_ref() {
-        Some(times) => times.replace_all(&output, ""),
-        None => output,
+        Some(times) => times.replace_all(output, ""),
+        None => Cow::Borrowed(output),
     };
     output.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The names of the tests that failed.
 pub(super) fn names(output: &str) -> BTreeSet<String> {
-    let output = plain(output);
-    let mut names = go_tests(&output);
+    let mut names = go_tests(output);
     for line in output.lines().map(str::trim_end) {
         let found = KNOWN.iter().find_map(|form| form.captures(line));
         let Some(name) = found.as_ref().and_then(|found| found.name("name")) else { continue };
@@ -183,7 +170,6 @@ mod tests {
             ("dotnet", "  Failed Sum.Carries [3 ms]\n", &["Sum.Carries"]),
             ("rspec", "rspec ./spec/sum_spec.rb:3 # Sum carries\n", &["Sum carries"]),
             ("phpunit", "1) SumTest::testCarries\nFailed asserting\n", &["SumTest::testCarries"]),
-            ("colours", "test \u{1b}[31ma\u{1b}[0m ... FAILED\n", &["a"]),
             ("a build", "error[E0425]: cannot find value `x`\n --> src/lib.rs:1:5\n", &[]),
             ("all well", "test a ... ok\n3 passed in 0.1s\n", &[]),
         ] {

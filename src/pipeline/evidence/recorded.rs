@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::super::Pipeline;
-use super::run::tail;
 use super::{Outcome, Run, failing, failing_before, list};
+use crate::excerpt;
 use crate::session::{Entry, Kind, key};
 
 /// Bytes of output that are told of what an earlier task broke.
@@ -101,8 +101,8 @@ impl Pipeline<'_> {
             if !self.same_code(&newest.entry.commit, &self.session.tip)? {
                 out += ". The code has changed since";
             }
-            let said = failing::plain(&said);
-            match tail(said.trim(), TOLD) {
+            // Logs of earlier versions hold what a terminal obeys.
+            match excerpt::failures(&excerpt::plain(&said), TOLD).trim() {
                 "" => out += "\n",
                 said => out += &format!("\n\n```text\n{said}\n```\n"),
             }

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use super::failing::{plain, without_times};
+use super::failing::without_times;
 use crate::workspace::Level;
 
 /// What was refused, as far as the output tells.
@@ -82,10 +82,9 @@ pub(super) fn refused(
     level: Option<Level>,
 ) -> Option<Refused> {
     let level = level.filter(|level| *level > Level::None)?;
-    let output = plain(output);
-    let alone = || says(&ALONE, &output).then_some("no network");
-    let what = call(&output, level).or_else(alone)?.to_owned();
-    let reports = reports(&output);
+    let alone = || says(&ALONE, output).then_some("no network");
+    let what = call(output, level).or_else(alone)?.to_owned();
+    let reports = reports(output);
     let of_failing = |(of, _): &(&String, &String)| failing.iter().any(|name| is_of(of, name));
     let mut own = reports.iter().filter(of_failing).peekable();
     // Where a runner reports on each test, words elsewhere are the logs of tests that passed.

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::failing;
 use super::refused::{Refused, refused};
+use crate::excerpt;
 use crate::git::Oid;
 use crate::workspace::{CommandResult, Dependencies, Level};
 
-/// Longest piece of output kept of what failed, in bytes from its end.
-pub(super) const TAIL: usize = 3_000;
+/// Bytes of output that are shown of what failed.
+pub(super) const EXCERPT: usize = 3_000;
 
 /// Why a check was not run where what it needs from outside is not there.
 pub(super) const DEPENDENCIES: &str = "dependencies missing";
@@ -48,8 +49,9 @@ pub struct Run {
     pub timed_out: bool,
     /// Id of the blob that holds the command, its output and its end: its digest.
     pub log: Option<Oid>,
-    /// The end of its output.
-    pub tail: String,
+    /// Of its output what failed, and its end.
+    #[serde(alias = "tail")]
+    pub excerpt: String,
     /// What it printed without the times in it; empty when it printed nothing, or too much to be
     /// kept.
     words: String,
@@ -99,7 +101,7 @@ impl Run {
             exit: result.exit,
             timed_out: result.timed_out,
             log: Some(log),
-            tail: tail(&output, TAIL).to_owned(),
+            excerpt: excerpt::failures(&output, EXCERPT),
             words: if result.cut { String::new() } else { failing::without_times(&output) },
             failing,
             cut: result.cut,
@@ -122,7 +124,7 @@ impl Run {
             exit: None,
             timed_out: false,
             log: None,
-            tail: String::new(),
+            excerpt: String::new(),
             words: String::new(),
             failing: BTreeSet::new(),
             cut: false,
@@ -233,15 +235,6 @@ pub(super) fn output_of(result: &CommandResult) -> String {
     let missing = if result.succeeded() { String::new() } else { result.missing.join("\n") };
     let both = format!("{}\n{}\n{missing}", result.stdout.trim_end(), result.stderr.trim_end());
     both.trim().to_owned()
-}
-
-/// At most so many bytes from the end of a text.
-pub(super) fn tail(text: &str, most: usize) -> &str {
-    let mut from = text.len().saturating_sub(most);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    &text[from..]
 }
 
 #[cfg(test)]

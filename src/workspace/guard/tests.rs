@@ -69,7 +69,7 @@ fn git_is_out_of_reach_in_any_spelling() {
     guarded(tree.workspace.write("link/hooks/pre-commit", "x"), ".git is not allowed");
     guarded(tree.workspace.write("config", "x"), ".git is not allowed");
     guarded(tree.workspace.delete("link/config"), ".git is not allowed");
-    guarded(tree.workspace.list("link", None), ".git is not allowed");
+    guarded(tree.workspace.list("link", None, None), ".git is not allowed");
     guarded(tree.workspace.search("s", ".git", None), ".git is not allowed");
     std::fs::hard_link(tree.root().join(".git/config"), tree.root().join("hard")).unwrap();
     guarded(read(&tree, "hard"), ".git is not allowed");
@@ -153,7 +153,7 @@ fn of_cowork_only_the_sessions_own_documents_can_be_read() {
         guarded(read(&tree, &path), ".cowork is not allowed");
         guarded(tree.workspace.write(&path, "x"), "written with their own tools");
     }
-    let listed = tree.workspace.list(".cowork/sessions/todo", None).unwrap();
+    let listed = tree.workspace.list(".cowork/sessions/todo", None, None).unwrap();
     assert_eq!(listed, ".cowork/sessions/todo/prd.md");
     let found = tree.workspace.search("text", ".cowork/sessions/todo", None).unwrap();
     assert_eq!(found, ".cowork/sessions/todo/prd.md:1: text");

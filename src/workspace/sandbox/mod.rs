@@ -28,6 +28,7 @@ mod seatbelt;
 #[cfg(target_os = "linux")]
 mod sockets;
 mod sweep;
+mod told;
 #[cfg(target_os = "linux")]
 mod users;
 mod why;

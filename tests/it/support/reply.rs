@@ -63,6 +63,10 @@ pub enum Fault {
     NeverAnswers,
     /// So many events, then silence.
     SilentAfter(usize),
+    /// So many events, then the last of them again and again.
+    EndlessAfter(usize),
+    /// So many events, then a comment that keeps the line open, again and again.
+    PingsAfter(usize),
 }
 
 /// One answer of the server.

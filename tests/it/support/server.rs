@@ -314,9 +314,18 @@ impl Shared {
         } else {
             reply.events(received.body["stream_options"]["include_usage"] == true)
         };
-        if let Fault::CutAfter(n) | Fault::SilentAfter(n) = reply.fault {
+        if let Fault::CutAfter(n)
+        | Fault::SilentAfter(n)
+        | Fault::EndlessAfter(n)
+        | Fault::PingsAfter(n) = reply.fault
+        {
             events.truncate(n);
         }
+        let drip = match reply.fault {
+            Fault::EndlessAfter(_) => events.last().cloned(),
+            Fault::PingsAfter(_) => Some(": ping\n\n".to_owned()),
+            _ => None,
+        };
         let stream = events.concat().into_bytes();
         let sizes: Vec<usize> = match reply.wire.transport {
             0 => events.iter().map(String::len).collect(),
@@ -330,6 +339,9 @@ impl Shared {
             out.write_all(chunk)?;
             out.write_all(b"\r\n")?;
         }
+        if let Some(event) = drip {
+            return self.drip(out, &event);
+        }
         match reply.fault {
             Fault::CutAfter(_) => Ok(()),
             Fault::SilentAfter(_) => {
@@ -338,6 +350,16 @@ impl Shared {
             }
             _ => out.write_all(b"0\r\n\r\n"),
         }
+    }
+
+    /// Says the same fifty times a second, until the client hangs up or the test is over.
+    fn drip(&self, out: &mut TcpStream, event: &str) -> std::io::Result<()> {
+        while !self.log.lock().unwrap().closing {
+            write!(out, "{:x}\r\n{event}\r\n", event.len())?;
+            let beat = Duration::from_millis(20);
+            drop(self.changed.wait_timeout(self.log.lock().unwrap(), beat).unwrap());
+        }
+        Ok(())
     }
 
     /// Keeps a connection open until the test is over.

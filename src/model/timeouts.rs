@@ -1,0 +1,76 @@
+//! What is waited for, and how long: a connection, the first token, the next byte, a whole answer.
+
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::failure::Failure;
+use super::transport::Pulse;
+
+/// How long a server may be silent, and how long an answer may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until a connection stands.
+    pub connect: Duration,
+    /// Since the last byte, before the first token.
+    pub first: Duration,
+    /// Since the last byte, after it.
+    pub silence: Duration,
+    /// For one answer in all, however often the server is heard; none = no limit.
+    pub answer: Option<Duration>,
+}
+
+impl Timeouts {
+    /// The configured silence in seconds (0 = for ever, which is a day), ten times that before
+    /// the first token: a slow machine may read a long prompt for minutes. And the seconds of a
+    /// whole answer (0 = no limit).
+    pub fn from_seconds(timeout_s: u64, answer_s: u64) -> Self {
+        let day = 86_400;
+        let silence = if timeout_s == 0 { day } else { timeout_s.min(day) };
+        Self {
+            connect: Duration::from_secs(silence.min(10)),
+            first: Duration::from_secs(silence.saturating_mul(10)),
+            silence: Duration::from_secs(silence),
+            answer: (answer_s > 0).then(|| Duration::from_secs(answer_s)),
+        }
+    }
+
+    /// How long an answer may take when the session may work so long, and whether it is that which
+    /// ends it.
+    pub(super) fn of_answer(&self, work: Option<Duration>) -> (Option<Duration>, bool) {
+        match (self.answer, work) {
+            (Some(answer), Some(work)) if answer <= work => (Some(answer), false),
+            (_, Some(work)) => (Some(work), true),
+            (answer, None) => (answer, false),
+        }
+    }
+}
+
+/// What comes of it, unless that takes longer than `limit`.
+pub(super) async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, future).await.ok(),
+        None => Some(future.await),
+    }
+}
+
+/// Waits for something as long as the server is heard at least every `limit`.
+pub(super) async fn heard<F: Future>(
+    future: F,
+    pulse: &Pulse,
+    limit: Duration,
+) -> Result<F::Output, Failure> {
+    let mut future = pin!(future);
+    loop {
+        tokio::select! {
+            biased;
+            output = &mut future => return Ok(output),
+            () = tokio::time::sleep_until(pulse.last_byte() + limit) => {}
+        }
+        if pulse.last_byte() + limit <= Instant::now() {
+            return Err(Failure::transient(format!("silent for {:.0} s", limit.as_secs_f64())));
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What a model is told of the sandbox before it writes a command: what is refused costs it a turn.
+
+use super::{Sandbox, existing};
+
+impl Sandbox {
+    /// What commands may reach, in words; empty where nothing is confined.
+    pub(in crate::workspace) fn told(&self) -> String {
+        if self.wanted.helper.is_none() {
+            return String::new();
+        }
+        let network = if self.wanted.network { "" } else { "There is no network. " };
+        let mut writable = vec!["$HOME (its own, for caches)".to_owned(), "$TMPDIR".to_owned()];
+        let more = existing(&self.wanted.writable);
+        writable.extend(more.iter().map(|dir| dir.display().to_string()));
+        format!("{network}Writable besides the project: {}.", writable.join(", "))
+    }
+}
