@@ -1,10 +1,16 @@
 //! The reader through the git binary: knows every repository format, fetches what a partial clone
 //! lacks, and costs a process for each question.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 
-use super::output::lossy;
-use super::reader::{BlameHunk, Commit, Object, Reader, TreeChange, TreeChangeKind, joined};
+use super::output::{lossy, nul_texts};
+use super::reader::{
+    BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
+    joined,
+};
+use super::spawn::chunks;
 use super::{Git, Oid};
 use crate::error::Error;
 
@@ -27,15 +33,45 @@ impl Reader for Binary {
             Object::Id(oid) => oid.to_string(),
             // Not a line of input any more.
             Object::At(commit, path) if path.contains('\n') => {
-                match self.git.blob_id(commit, path)? {
-                    Some(oid) => oid.to_string(),
-                    None => return Ok(None),
+                match self.entries(commit, &[path])?.pop().flatten() {
+                    Some(entry) if entry.kind.is_blob() => entry.oid.to_string(),
+                    _ => return Ok(None),
                 }
             }
             Object::At(commit, path) => format!("{commit}:{path}"),
         };
         let cat = self.git.read(["cat-file", "--batch"]).stdin(format!("{name}\n"));
         batch_answer(&cat.checked()?.stdout)
+    }
+
+    fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
+        self.git.verified(&match part {
+            Part::Commit => format!("{oid}^{{commit}}"),
+            Part::Parent(number) => format!("{oid}^{number}"),
+            Part::Tree => format!("{oid}^{{tree}}"),
+        })
+    }
+
+    fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>> {
+        let mut found = BTreeMap::new();
+        for chunk in chunks(paths) {
+            // Without `-t` a folder is left out where one of its files is asked for, too.
+            let list = self.git.read(["ls-tree", "-t", "-z", "--full-tree", commit.as_str(), "--"]);
+            let output = list.args(chunk).checked()?;
+            for line in output.stdout.split(|&b| b == 0).filter(|line| !line.is_empty()) {
+                let (path, entry) = tree_entry(&lossy(line))?;
+                found.insert(path, entry);
+            }
+        }
+        Ok(paths.iter().map(|path| found.get(*path).cloned()).collect())
+    }
+
+    fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
+        let inside = format!("{folder}/");
+        let list = self.git.read(["ls-tree", "-z", "--name-only", "--full-tree", commit.as_str()]);
+        let output = list.args(["--", &inside]).checked()?;
+        let name = |path: String| path.strip_prefix(&inside).map(str::to_owned);
+        Ok(nul_texts(&output.stdout).filter_map(name).collect())
     }
 
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
@@ -124,6 +160,23 @@ fn commit(record: &str) -> Result<Commit> {
         committer_time: number(next()?)?,
         message: next()?.trim_matches('\n').to_owned(),
     })
+}
+
+/// `<mode> SP <type> SP <id> TAB <path>`
+fn tree_entry(line: &str) -> Result<(String, TreeEntry)> {
+    let broken = || unknown("ls-tree", line);
+    let (meta, path) = line.split_once('\t').ok_or_else(broken)?;
+    let [mode, kind, oid] = meta.split(' ').collect::<Vec<_>>()[..] else {
+        return Err(broken().into());
+    };
+    let kind = match kind {
+        "tree" => EntryKind::Tree,
+        "commit" => EntryKind::Submodule,
+        "blob" if mode == "120000" => EntryKind::Link,
+        "blob" => EntryKind::File,
+        _ => return Err(broken().into()),
+    };
+    Ok((path.to_owned(), TreeEntry { kind, oid: oid.parse()? }))
 }
 
 /// `:<mode> SP <mode> SP <id> SP <id> SP <letter>` and the path.

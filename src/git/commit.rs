@@ -161,7 +161,8 @@ impl Git {
             return Ok(Vec::new());
         }
         let Some(head) = self.resolve("HEAD")? else { return Ok(Vec::new()) };
-        Ok(self.entries(&head, paths)?.into_iter().map(|entry| entry.path).collect())
+        let entries = paths.iter().zip(self.entries(&head, paths)?);
+        Ok(entries.filter(|(_, entry)| entry.is_some()).map(|(path, _)| path.clone()).collect())
     }
 
     /// `--only` leaves the index with the bytes from before a hook changed them, also of paths that

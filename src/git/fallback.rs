@@ -1,42 +1,83 @@
 //! The choice between the two readers, and the tests both must pass: each is the other's oracle.
 
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use anyhow::Result;
 
 use super::binary::Binary;
 use super::libgit2::Libgit2;
-use super::reader::{BlameHunk, Commit, Object, Reader, TreeChange};
+use super::reader::{BlameHunk, Commit, Object, Part, Reader, TreeChange, TreeEntry};
 use super::{Git, Oid};
 
 /// libgit2 where it can, git where it cannot: sha256, reftable, and objects a partial clone has
 /// not fetched yet.
 pub(super) struct Fallback {
-    fast: Option<Libgit2>,
+    git: Git,
     sure: Binary,
 }
 
+/// The repository as libgit2 has opened it, once for all that ask; `None` inside where it cannot.
+/// What other processes write meanwhile it finds by itself.
+#[derive(Clone, Default)]
+pub(super) struct Opened(Arc<Mutex<Option<Option<Libgit2>>>>);
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Opened")
+    }
+}
+
+/// It says nothing about which repository this is.
+impl PartialEq for Opened {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Opened {}
+
 impl Fallback {
     pub(super) fn new(git: &Git) -> Self {
-        let fast = Libgit2::open(git)
-            .inspect_err(|error| tracing::debug!("libgit2 cannot read here: {error:#}"))
-            .ok();
-        Self { fast, sure: Binary::new(git.clone()) }
+        Self { git: git.clone(), sure: Binary::new(git.clone()) }
     }
 
     fn ask<T>(&self, question: impl Fn(&dyn Reader) -> Result<T>) -> Result<T> {
-        match self.fast.as_ref().map(|fast| question(fast)) {
-            Some(Ok(answer)) => Ok(answer),
-            Some(Err(error)) => {
-                tracing::debug!("libgit2 could not answer: {error:#}");
-                question(&self.sure)
-            }
+        match self.git.in_process(|fast| question(fast)) {
+            Some(answer) => Ok(answer),
             None => question(&self.sure),
         }
+    }
+}
+
+impl Git {
+    /// What libgit2 answers; `None` where it cannot.
+    pub(super) fn in_process<T>(&self, question: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
+        let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fast = opened.get_or_insert_with(|| {
+            let opened = Libgit2::open(self);
+            opened.inspect_err(|error| tracing::debug!("libgit2 cannot read here: {error:#}")).ok()
+        });
+        let answer = question(fast.as_ref()?);
+        answer.inspect_err(|error| tracing::debug!("libgit2 could not answer: {error:#}")).ok()
     }
 }
 
 impl Reader for Fallback {
     fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>> {
         self.ask(|reader| reader.blob(object))
+    }
+
+    fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
+        self.ask(|reader| reader.part(oid, part))
+    }
+
+    fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>> {
+        self.ask(|reader| reader.entries(commit, paths))
+    }
+
+    fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
+        self.ask(|reader| reader.names_in(commit, folder))
     }
 
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
@@ -63,7 +104,7 @@ impl Reader for Fallback {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reader::TreeChangeKind;
+    use super::super::reader::{EntryKind, TreeChangeKind};
     use super::super::test_repo::Repo;
     use super::*;
 
@@ -144,6 +185,84 @@ mod tests {
                 assert!(reader.walk(&[tip.zero_like()], &[]).is_err(), "{name}");
             }
         }
+    }
+
+    #[test]
+    fn parts_of_commits() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let first = repo.head();
+            let second = repo.commit_all("second");
+            let blob = repo.git().blob_id(&first, "README.md").unwrap().unwrap();
+            repo.run(&["tag", "-a", "-m", "x", "t"]);
+            let tag: Oid = repo.run(&["rev-parse", "t"]).parse().unwrap();
+            let tree = repo.git().tree_of("HEAD").unwrap().unwrap();
+            for (name, reader) in readers(&repo) {
+                let part = |oid: &Oid, part| match reader.part(oid, part) {
+                    // What it cannot say, the binary is asked.
+                    Err(_) if name == "libgit2" => None,
+                    found => found.unwrap(),
+                };
+                for oid in [&second, &tag] {
+                    assert_eq!(part(oid, Part::Commit), Some(second.clone()), "{name}");
+                    assert_eq!(part(oid, Part::Parent(1)), Some(first.clone()), "{name}");
+                    assert_eq!(part(oid, Part::Tree), Some(tree.clone()), "{name}");
+                }
+                assert_eq!(part(&tree, Part::Tree), Some(tree.clone()), "{name}");
+                assert_eq!(part(&second, Part::Parent(2)), None, "{name}");
+                assert_eq!(part(&first, Part::Parent(1)), None, "{name}");
+                for nothing in [&blob, &first.zero_like()] {
+                    assert_eq!(part(nothing, Part::Commit), None, "{name}");
+                    assert_eq!(part(nothing, Part::Tree), None, "{name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn entries_of_trees() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            repo.file("a/b c/ü\n", "x");
+            repo.file("a/x", "x");
+            repo.file("a.txt", "x");
+            let head = repo.commit_all("second");
+            let tree = repo.git().tree_of("HEAD").unwrap().unwrap();
+            let paths = ["a/b c/ü\n", "a", "nope", "a.txt/x", "a/x", "a/", "./a", ":(glob)*"];
+            use EntryKind::{File, Tree};
+            let kinds = [Some(File), Some(Tree), None, None, Some(File), None, None, None];
+            for (name, reader) in readers(&repo) {
+                for of in [&head, &tree] {
+                    let entries = reader.entries(of, &paths).unwrap();
+                    let found: Vec<_> =
+                        entries.iter().map(|e| e.as_ref().map(|e| e.kind)).collect();
+                    assert_eq!(found, kinds, "{name}");
+                    assert_eq!(reader.names_in(of, "a").unwrap(), ["b c", "x"], "{name}");
+                    assert!(reader.names_in(of, "a.txt").unwrap().is_empty(), "{name}");
+                    assert!(reader.names_in(of, "nope/x").unwrap().is_empty(), "{name}");
+                }
+                assert!(reader.entries(&head.zero_like(), &["a"]).is_err(), "{name}");
+            }
+            let sizes =
+                repo.git().tree_files_at(&head, &["a/x", "a", "nope", "README.md"]).unwrap();
+            let sizes: Vec<_> = sizes.iter().map(|file| (file.path.as_str(), file.size)).collect();
+            assert_eq!(sizes, [("README.md", 8), ("a/x", 1)]);
+        }
+    }
+
+    #[test]
+    fn what_is_opened_sees_what_comes_after() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let reader = git.reader();
+        assert_eq!(reader.reference("refs/heads/side").unwrap(), None);
+        repo.run(&["checkout", "-q", "-b", "side"]);
+        let new = repo.commit_all("later");
+        assert_eq!(git.head().unwrap().oid(), Some(&new));
+        repo.run(&["gc", "-q", "--prune=now"]);
+        repo.run(&["pack-refs", "--all"]);
+        assert_eq!(reader.reference("refs/heads/side").unwrap(), Some(new.clone()));
+        assert_eq!(reader.part(&new, Part::Commit).unwrap(), Some(new));
     }
 
     #[test]

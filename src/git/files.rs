@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use super::output::lossy;
 use super::spawn::chunks;
-use super::{Cmd, Git, Oid};
+use super::{Cmd, EntryKind, Git, Object, Oid, Reader as _};
 use crate::error::Error;
 
 /// A regular file of a commit.
@@ -30,27 +30,48 @@ impl Git {
         files(&list.arg(commit.as_str()).checked()?.stdout)
     }
 
-    /// The same of these paths only; those that are no regular files there are left out.
+    /// The same of these paths only, sorted, too; those that are no regular files there are left out.
     ///
     /// # Errors
     /// Git fails, there is no such commit.
     pub fn tree_files_at<S: AsRef<str>>(&self, commit: &Oid, paths: &[S]) -> Result<Vec<TreeFile>> {
+        let mut paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
+        paths.sort_unstable();
+        let here = self.in_process(|reader| {
+            let entries = paths.iter().copied().zip(reader.entries(commit, &paths)?);
+            let files = entries.filter_map(|(path, entry)| {
+                let entry = entry.filter(|entry| entry.kind == EntryKind::File)?;
+                Some((path.to_owned(), entry.oid))
+            });
+            let (paths, blobs): (Vec<String>, Vec<Oid>) = files.unzip();
+            let sizes = reader.sizes(&blobs)?;
+            let files = paths.into_iter().zip(blobs).zip(sizes);
+            Ok(files.map(|((path, blob), size)| TreeFile { path, blob, size }).collect())
+        });
+        if let Some(files) = here {
+            return Ok(files);
+        }
         let mut found = Vec::new();
-        for chunk in chunks(paths) {
+        for chunk in chunks(&paths) {
             let list = self.without_fetching(&["ls-tree", "-z", "-l", "--full-tree"]);
-            let list = list.args([commit.as_str(), "--"]).args(chunk.iter().map(AsRef::as_ref));
+            let list = list.args([commit.as_str(), "--"]).args(chunk);
             found.extend(files(&list.checked()?.stdout)?);
         }
         Ok(found)
     }
 
-    /// The bytes of these blobs, in their order, with one process; `None` for what is not here.
+    /// The bytes of these blobs, in their order, with one process at most; `None` for what is not here.
     ///
     /// # Errors
     /// Git fails.
     pub fn blobs(&self, blobs: &[Oid]) -> Result<Vec<Option<Vec<u8>>>> {
         if blobs.is_empty() {
             return Ok(Vec::new());
+        }
+        let here = self
+            .in_process(|reader| blobs.iter().map(|blob| reader.blob(Object::Id(blob))).collect());
+        if let Some(bytes) = here {
+            return Ok(bytes);
         }
         let ids: String = blobs.iter().map(|blob| format!("{blob}\n")).collect();
         let cat = self.without_fetching(&["cat-file", "--batch", "--buffer"]).stdin(ids);

@@ -23,6 +23,7 @@ impl Git {
             explicit: false,
             env: Vec::new(),
             children: None,
+            opened: super::fallback::Opened::default(),
             marks: super::hidden::Marks::default(),
         };
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;

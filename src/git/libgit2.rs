@@ -8,7 +8,10 @@ use anyhow::{Context as _, Result};
 use git2::{BlameOptions, Delta, DiffOptions, Repository, RepositoryOpenFlags, Signature, Sort};
 
 use super::output::lossy;
-use super::reader::{BlameHunk, Commit, Object, Reader, TreeChange, TreeChangeKind, joined};
+use super::reader::{
+    BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
+    joined,
+};
 use super::{Git, Oid};
 use crate::error::Error;
 
@@ -32,23 +35,41 @@ impl Libgit2 {
         Ok(object.peel_to_tree()?)
     }
 
-    fn blob_at(&self, commit: &Oid, path: &str) -> Result<Option<Vec<u8>>> {
-        let mut tree = self.tree(commit)?;
+    /// What `tree` has at a path. A tree that is missing is an error, not an absent path.
+    fn entry_at(
+        &self,
+        tree: &git2::Tree<'_>,
+        path: &str,
+    ) -> Result<Option<(EntryKind, git2::Oid)>> {
+        let mut tree = tree.clone();
         let mut parts = path.split('/').peekable();
         while let Some(part) = parts.next() {
-            let Some((kind, id)) = tree.get_name(part).map(|entry| (entry.kind(), entry.id()))
+            let Some((mode, id)) = tree.get_name(part).map(|entry| (entry.filemode(), entry.id()))
             else {
                 return Ok(None);
             };
-            match (kind, parts.peek().is_none()) {
-                (Some(git2::ObjectType::Blob), true) => {
-                    return Ok(Some(self.repository.find_blob(id)?.content().to_vec()));
-                }
-                (Some(git2::ObjectType::Tree), false) => tree = self.repository.find_tree(id)?,
-                _ => return Ok(None),
+            let kind = match mode & 0o170_000 {
+                0o040_000 => EntryKind::Tree,
+                0o120_000 => EntryKind::Link,
+                0o160_000 => EntryKind::Submodule,
+                _ => EntryKind::File,
+            };
+            match parts.peek() {
+                None => return Ok(Some((kind, id))),
+                Some(_) if kind == EntryKind::Tree => tree = self.repository.find_tree(id)?,
+                Some(_) => return Ok(None),
             }
         }
         Ok(None)
+    }
+
+    /// The sizes of these blobs, in bytes.
+    ///
+    /// # Errors
+    /// One of them is not here.
+    pub(super) fn sizes(&self, blobs: &[Oid]) -> Result<Vec<u64>> {
+        let odb = self.repository.odb()?;
+        blobs.iter().map(|blob| Ok(u64::try_from(odb.read_header(raw(blob)?)?.0)?)).collect()
     }
 }
 
@@ -56,7 +77,44 @@ impl Reader for Libgit2 {
     fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>> {
         match object {
             Object::Id(oid) => Ok(Some(self.repository.find_blob(raw(oid)?)?.content().to_vec())),
-            Object::At(commit, path) => self.blob_at(commit, path),
+            Object::At(commit, path) => match self.entry_at(&self.tree(commit)?, path)? {
+                Some((kind, id)) if kind.is_blob() => {
+                    Ok(Some(self.repository.find_blob(id)?.content().to_vec()))
+                }
+                _ => Ok(None),
+            },
+        }
+    }
+
+    fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
+        let object = self.repository.find_object(raw(oid)?, None)?;
+        let found = match part {
+            Part::Commit => Some(object.peel_to_commit()?.id()),
+            Part::Tree => Some(object.peel_to_tree()?.id()),
+            Part::Parent(number) => {
+                let before = number.checked_sub(1).context("parents are counted from 1")?;
+                object.peel_to_commit()?.parent_ids().nth(before)
+            }
+        };
+        found.map(self::oid).transpose()
+    }
+
+    fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>> {
+        let tree = self.tree(commit)?;
+        let entry = |path: &&str| -> Result<Option<TreeEntry>> {
+            let found = self.entry_at(&tree, path)?;
+            found.map(|(kind, id)| Ok(TreeEntry { kind, oid: oid(id)? })).transpose()
+        };
+        paths.iter().map(entry).collect()
+    }
+
+    fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
+        match self.entry_at(&self.tree(commit)?, folder)? {
+            Some((EntryKind::Tree, id)) => {
+                let tree = self.repository.find_tree(id)?;
+                Ok(tree.iter().map(|entry| lossy(entry.name_bytes())).collect())
+            }
+            _ => Ok(Vec::new()),
         }
     }
 

@@ -60,7 +60,9 @@ pub use locks::quoted;
 pub use merge::{MergeOutcome, MergedTree};
 pub use name::{Oid, RefName};
 pub use output::Output;
-pub use reader::{BlameHunk, Commit, Object, Reader, TreeChange, TreeChangeKind};
+pub use reader::{
+    BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
+};
 pub use refs::{RefInfo, RefTransaction};
 pub use remote::{Push, PushOutcome};
 pub use spawn::Cmd;
@@ -71,8 +73,8 @@ pub use unfinished::UNFINISHED;
 /// The oldest git whose options we use (contract).
 const OLDEST_GIT: (u32, u32) = (2, 34);
 
-/// A repository and one of its working trees. Cheap to clone; holds no handle but the lock of
-/// [`Git::with_children_in`].
+/// A repository and one of its working trees. Cheap to clone; holds the lock of
+/// [`Git::with_children_in`], and what libgit2 has opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Git {
     top: PathBuf,
@@ -82,6 +84,7 @@ pub struct Git {
     explicit: bool,
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
+    opened: fallback::Opened,
     /// Which files are marked so that `git status` does not list their changes.
     marks: hidden::Marks,
 }
@@ -112,6 +115,7 @@ impl Git {
             explicit,
             env,
             children: None,
+            opened: fallback::Opened::default(),
             marks: hidden::Marks::default(),
         })
     }
@@ -142,6 +146,7 @@ impl Git {
             explicit: false,
             env,
             children,
+            opened: self.opened.clone(),
             marks: hidden::Marks::default(),
         })
     }

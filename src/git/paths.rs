@@ -49,11 +49,7 @@ impl Git {
     /// # Errors
     /// Git fails, there is no such commit.
     pub fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
-        let inside = format!("{folder}/");
-        let list = self.read(["ls-tree", "-z", "--name-only", "--full-tree", commit.as_str()]);
-        let output = list.args(["--", &inside]).checked()?;
-        let name = |path: String| path.strip_prefix(&inside).map(str::to_owned);
-        Ok(nul_texts(&output.stdout).filter_map(name).collect())
+        self.reader().names_in(commit, folder)
     }
 
     /// The paths that differ between two commits or trees; a rename is two of them.
@@ -61,9 +57,8 @@ impl Git {
     /// # Errors
     /// One of them is missing.
     pub fn changed_paths(&self, from: &Oid, to: &Oid) -> Result<Vec<String>> {
-        let diff = self.read(["diff-tree", "-r", "-z", "--no-renames", "--name-only"]);
-        let output = diff.args([from.as_str(), to.as_str()]).checked()?;
-        Ok(nul_texts(&output.stdout).collect())
+        let changes = self.reader().diff(Some(from), to)?;
+        Ok(changes.into_iter().map(|change| change.path).collect())
     }
 
     /// The newest commit of a range that changed a file or folder: its short id and its subject.

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use super::in_the_way::overwriting;
 use super::snapshot::relative;
-use super::{Git, Oid};
+use super::{EntryKind, Git, Oid};
 
 impl Git {
     /// Puts exactly these paths back to what they are in `commit`, in index and working tree; those
@@ -19,9 +19,8 @@ impl Git {
         for path in paths {
             relative(path.as_ref())?;
         }
-        let entries = self.entries(commit, paths)?;
-        let kept: BTreeSet<&str> =
-            entries.iter().filter(|e| e.kind == "blob").map(|e| e.path.as_str()).collect();
+        let kinds = self.kinds(commit, paths)?;
+        let kept: BTreeSet<&str> = of_kind(&kinds, EntryKind::is_blob).collect();
         let (back, gone): (Vec<&str>, Vec<&str>) =
             paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
         let obstacles = self.obstacles(&back, &gone)?;
@@ -43,11 +42,9 @@ impl Git {
         paths: &[S],
         staged: bool,
     ) -> Result<()> {
-        let entries = self.entries(source, paths)?;
-        let kept: BTreeSet<&str> =
-            entries.iter().filter(|e| e.kind != "tree").map(|e| e.path.as_str()).collect();
-        let trees: BTreeSet<&str> =
-            entries.iter().filter(|e| e.kind == "tree").map(|e| e.path.as_str()).collect();
+        let kinds = self.kinds(source, paths)?;
+        let kept: BTreeSet<&str> = of_kind(&kinds, |kind| kind != EntryKind::Tree).collect();
+        let trees: BTreeSet<&str> = of_kind(&kinds, |kind| kind == EntryKind::Tree).collect();
         let (back, gone): (Vec<&str>, Vec<&str>) =
             paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
         if staged && !gone.is_empty() {
@@ -65,6 +62,16 @@ impl Git {
             restore.stdin_nul(&back).checked()?;
         }
         Ok(())
+    }
+
+    /// What a commit or tree has of these paths.
+    fn kinds<'a, S: AsRef<str>>(
+        &self,
+        commit: &Oid,
+        paths: &'a [S],
+    ) -> Result<Vec<(&'a str, EntryKind)>> {
+        let entries = paths.iter().map(AsRef::as_ref).zip(self.entries(commit, paths)?);
+        Ok(entries.filter_map(|(path, entry)| Some((path, entry?.kind))).collect())
     }
 
     /// Removes one file and then its empty directories, never through a symbolic link.
@@ -88,6 +95,13 @@ impl Git {
         let mut parents = path.match_indices('/').map(|(index, _)| &path[..index]);
         parents.all(|parent| self.lies_at(parent).is_some_and(|meta| meta.is_dir()))
     }
+}
+
+fn of_kind<'a>(
+    kinds: &[(&'a str, EntryKind)],
+    wanted: impl Fn(EntryKind) -> bool,
+) -> impl Iterator<Item = &'a str> {
+    kinds.iter().filter(move |(_, kind)| wanted(*kind)).map(|(path, _)| *path)
 }
 
 #[cfg(test)]

@@ -14,6 +14,46 @@ pub enum Object<'a> {
     At(&'a Oid, &'a str),
 }
 
+/// What of a commit is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The commit itself, also where an annotated tag names it.
+    Commit,
+    /// A parent, counted from 1.
+    Parent(usize),
+    /// Its tree; a tree is its own.
+    Tree,
+}
+
+/// What a tree has at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// What is there.
+    pub kind: EntryKind,
+    /// Its id.
+    pub oid: Oid,
+}
+
+/// What a path of a tree can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file, executable or not.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A folder.
+    Tree,
+    /// A submodule.
+    Submodule,
+}
+
+impl EntryKind {
+    /// A file or a link: its content is a blob.
+    pub fn is_blob(self) -> bool {
+        matches!(self, Self::File | Self::Link)
+    }
+}
+
 /// A commit. Undecodable bytes are replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
@@ -84,6 +124,25 @@ pub trait Reader: Send {
     /// # Errors
     /// The repository cannot be read.
     fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>>;
+
+    /// What an object of this id names; `None` when it is none, or names no such thing.
+    ///
+    /// # Errors
+    /// The repository cannot be read.
+    fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>>;
+
+    /// What a commit or tree has at these paths, in their order; `None` for what it has not.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>>;
+
+    /// The names in a folder of a commit or tree, sorted as git does; none when there is no such
+    /// folder.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>>;
 
     /// The commits reachable from `tips` and not from `hide`, each before its parents and else
     /// the newest first.

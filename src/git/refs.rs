@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::output::{lossy, nul_texts, path_buf};
 use super::spawn::STARTS;
-use super::{Git, Oid, RefName};
+use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
 
 /// A reference and the commit it names.
@@ -147,7 +147,28 @@ impl Git {
         if rev.starts_with("refs/") && RefName::new(rev).is_ok() {
             return self.reader().reference(rev);
         }
-        self.verified(&format!("{rev}^{{commit}}"))
+        match self.head_or_id(rev)? {
+            Some((Some(oid), part)) => self.reader().part(&oid, part),
+            Some((None, _)) => Ok(None),
+            None => self.verified(&format!("{rev}^{{commit}}")),
+        }
+    }
+
+    /// `HEAD` or a whole id, alone or with `^` and the number of a parent: the commit, and what is
+    /// asked of it. `None` for what only git can read.
+    fn head_or_id(&self, rev: &str) -> Result<Option<(Option<Oid>, Part)>> {
+        let (name, part) = match rev.split_once('^') {
+            None => (rev, Part::Commit),
+            Some((name, number)) => match number.parse() {
+                Ok(number @ 1..) => (name, Part::Parent(number)),
+                _ => return Ok(None),
+            },
+        };
+        Ok(match name.parse::<Oid>() {
+            Ok(oid) => Some((Some(oid), part)),
+            Err(_) if name == "HEAD" => Some((self.head()?.oid().cloned(), part)),
+            Err(_) => None,
+        })
     }
 
     /// The object an abbreviated id names; `None` when there is none, or more than one.

@@ -1,24 +1,15 @@
 //! Trees and commits made on the side: a private index, so that the user's index, working tree
 //! and HEAD stay as they are. Never signed, no hooks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::output::{lossy, nul_texts};
+use super::output::nul_texts;
 use super::spawn::chunks;
-use super::{Git, Oid};
+use super::{Git, Oid, Part, TreeEntry};
 use crate::error::Error;
-
-/// One path of a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) path: String,
-    /// `blob`, `tree` or `commit` (a submodule).
-    pub(super) kind: String,
-    pub(super) oid: Oid,
-}
 
 impl Git {
     /// The tree of commit (or tree) `base` with exactly these paths as they are in the working
@@ -117,7 +108,10 @@ impl Git {
     /// # Errors
     /// Git cannot be started.
     pub fn tree_of(&self, rev: &str) -> Result<Option<Oid>> {
-        self.verified(&format!("{rev}^{{tree}}"))
+        match rev.parse() {
+            Ok(oid) => self.reader().part(&oid, Part::Tree),
+            Err(_) => self.verified(&format!("{rev}^{{tree}}")),
+        }
     }
 
     /// The blob at a path of a commit or tree; `None` when there is none.
@@ -133,10 +127,10 @@ impl Git {
     /// # Errors
     /// Git fails, there is no such commit.
     pub fn blob_ids<S: AsRef<str>>(&self, commit: &Oid, paths: &[S]) -> Result<Vec<Option<Oid>>> {
-        let entries = self.entries(commit, paths)?.into_iter();
-        let blobs = entries.filter(|entry| entry.kind == "blob");
-        let found: BTreeMap<String, Oid> = blobs.map(|entry| (entry.path, entry.oid)).collect();
-        Ok(paths.iter().map(|path| found.get(path.as_ref()).cloned()).collect())
+        let blob = |entry: Option<TreeEntry>| {
+            entry.filter(|entry| entry.kind.is_blob()).map(|entry| entry.oid)
+        };
+        Ok(self.entries(commit, paths)?.into_iter().map(blob).collect())
     }
 
     /// Of these paths, the files and folders a commit or tree has. Whatever is no path inside the
@@ -149,35 +143,20 @@ impl Git {
             !path.contains('\0') && path.split('/').all(|name| !["", ".", ".."].contains(&name))
         };
         let paths: BTreeSet<&str> = paths.iter().filter(inside).copied().collect();
-        let mut existing = BTreeSet::new();
-        for chunk in chunks(&Vec::from_iter(&paths)) {
-            // Without `-t` a folder is left out where one of its files is asked for, too.
-            let list = self.read(["ls-tree", "-t", "-z", "--full-tree", "--name-only"]);
-            let list = list.args([commit.as_str(), "--"]).args(chunk);
-            existing.extend(nul_texts(&list.checked()?.stdout));
-        }
-        existing.retain(|path| paths.contains(path.as_str()));
-        Ok(existing)
+        let paths: Vec<&str> = paths.into_iter().collect();
+        let entries = self.entries(commit, &paths)?;
+        let there = paths.iter().zip(entries).filter(|(_, entry)| entry.is_some());
+        Ok(there.map(|(path, _)| (*path).to_owned()).collect())
     }
 
     /// What a commit or tree has at exactly these paths.
-    pub(super) fn entries<S: AsRef<str>>(&self, commit: &Oid, paths: &[S]) -> Result<Vec<Entry>> {
-        let mut entries = Vec::new();
-        for chunk in chunks(paths) {
-            let list = self.read(["ls-tree", "-z", "--full-tree", commit.as_str(), "--"]);
-            let output = list.args(chunk.iter().map(AsRef::as_ref)).checked()?;
-            for line in output.stdout.split(|&b| b == 0).filter(|line| !line.is_empty()) {
-                let line = lossy(line);
-                // `<mode> SP <type> SP <id> TAB <path>`
-                let broken = || Error::repository(format!("git ls-tree said {line:?}"));
-                let (meta, path) = line.split_once('\t').ok_or_else(broken)?;
-                let mut meta = meta.split(' ').skip(1);
-                let kind = meta.next().ok_or_else(broken)?.to_owned();
-                let oid = meta.next().ok_or_else(broken)?.parse()?;
-                entries.push(Entry { path: path.to_owned(), kind, oid });
-            }
-        }
-        Ok(entries)
+    pub(super) fn entries<S: AsRef<str>>(
+        &self,
+        commit: &Oid,
+        paths: &[S],
+    ) -> Result<Vec<Option<TreeEntry>>> {
+        let paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
+        self.reader().entries(commit, &paths)
     }
 
     pub(super) fn in_index<const N: usize>(&self, index: &Path, args: [&str; N]) -> super::Cmd<'_> {

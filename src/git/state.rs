@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::{Git, Oid, RefName};
+use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
 
 /// Where HEAD points.
@@ -54,6 +54,9 @@ impl Git {
     /// # Errors
     /// Git fails, or HEAD is neither a branch nor a commit.
     pub fn head(&self) -> Result<Head> {
+        if let Some(head) = self.head_read() {
+            return Ok(head);
+        }
         // A branch gives its name, no branch `HEAD`.
         let both = self.read(["rev-parse", "--quiet", "HEAD^{commit}", "--symbolic-full-name"]);
         let both = both.arg("HEAD").output()?;
@@ -70,6 +73,25 @@ impl Git {
             return Err(Error::repository("HEAD is broken").into());
         }
         Ok(Head::Unborn { branch: RefName::new(name.text().trim_end())? })
+    }
+
+    /// [`Git::head`] without a process: `None` where the file alone does not say it, as in a reftable
+    /// repository, on a branch that is not born, or one that stands for another
+    /// (<https://git-scm.com/docs/gitrepository-layout>, `HEAD`).
+    fn head_read(&self) -> Option<Head> {
+        let text = std::fs::read_to_string(self.git_dir.join("HEAD")).ok()?;
+        let Some(name) = text.strip_prefix("ref:") else {
+            let oid = self.reader().part(&text.trim().parse().ok()?, Part::Commit).ok()??;
+            return Some(Head::Detached { oid });
+        };
+        let name = RefName::new(name.trim()).ok()?;
+        let of_all = name.as_str().starts_with("refs/heads/");
+        let loose = std::fs::read(self.common_dir.join(name.as_str())).unwrap_or_default();
+        if !of_all || loose.starts_with(b"ref:") {
+            return None;
+        }
+        let oid = self.reader().reference(name.as_str()).ok()??;
+        Some(Head::Branch { name, oid })
     }
 
     /// The operation of git that is half done here: `merge`, `rebase`, `am`, `cherry-pick`,
