@@ -42,7 +42,10 @@ impl Pipeline<'_> {
         let asked_back = self.asked_back(spec.stage)?;
         let item = |entry: &Feedback| FeedbackItem {
             from: match entry.goto_stage() {
-                Some(_) => format!("{} {}", entry.stage, entry.from.name()),
+                Some(to) => {
+                    let (stage, from) = (entry.stage, entry.from.name());
+                    format!("{stage} {from}, who asked to go back to {to}")
+                }
                 None => entry.from.name().to_owned(),
             },
             severity: entry.severity.name().to_owned(),

@@ -225,7 +225,7 @@ fn a_stage_that_is_done_again_is_told_why_until_it_passed() {
         sandbox.cowork(&resume).exits(0);
         let told = brief(&sandbox, "design", None);
         assert_eq!(told.matches(reason).count(), 1, "{point}: {told}");
-        assert!(told.contains("plan went back to design"), "{point}: {told}");
+        assert!(told.contains("plan actor, who asked to go back to design"), "{point}: {told}");
         for stage in ["plan", "coding", "check", "delivery"] {
             let later = brief(&sandbox, stage, None);
             assert!(!later.contains(reason), "{stage} after {point}: {later}");

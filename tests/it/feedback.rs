@@ -154,7 +154,7 @@ fn comments_that_changed_nothing_are_not_answered() {
     let outcome = sandbox.cowork(&["feedback", COMMENTS, "--review", "auto"]).exits(1);
     assert!(outcome.stderr.contains("TASK-006"), "{}", outcome.stderr);
     let status = sandbox.cowork(&["status", "--json"]).exits(0).json();
-    assert_eq!(status["state"], "in_progress");
+    assert_eq!(status["state"], "stopped");
 }
 
 #[test]
