@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
-use super::{NEW, RESUME, begun};
+use super::{NEW, RESUME, begun, report_without_usage};
 use crate::support::kill::{abort_at, points, signal_at_request};
 use crate::support::sandbox::Outcome;
 use crate::support::strike::{Spot, VICTIMS, Victim, spare, strike};
@@ -159,11 +159,7 @@ fn story(sandbox: &Sandbox) -> (Vec<String>, BTreeMap<String, String>, Vec<Strin
         let (blob, path) = line.split_once('\t').unwrap();
         let content = match path.rsplit('/').next().unwrap() {
             "session.json" => String::new(),
-            // What was used is a counter: a critic whose words were lost is asked again.
-            "delivery_report.md" => {
-                let report = sandbox.blob("cowork/todo", path);
-                report.split("\n## Usage").next().unwrap().to_owned()
-            }
+            "delivery_report.md" => report_without_usage(sandbox),
             "feedback_history.json" => without_times(&sandbox.blob("cowork/todo", path)),
             _ => blob.to_owned(),
         };
