@@ -115,7 +115,8 @@ fn a_commit_after_the_answer_is_asked_about() {
     resume(&sandbox, 3);
     assert_eq!(sandbox.trailers("HEAD")["Cowork-Event"], ["draft"]);
     sandbox.cowork(&["review", "--pass"]).exits(0);
-    recorded(&sandbox, "passed", &mine);
+    // What a person wrote into a draft and then passed is edited.
+    recorded(&sandbox, "edited", &mine);
 }
 
 #[test]
