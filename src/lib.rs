@@ -39,4 +39,5 @@ pub mod workspace;
 
 mod excerpt;
 mod markers;
+mod shell_quote;
 mod wrap;

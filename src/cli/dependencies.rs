@@ -3,9 +3,9 @@
 use super::context::Context;
 use super::run::{self, Held};
 use crate::error::{Error, Kind};
-use crate::git::quoted;
 use crate::interrupt;
 use crate::session::SessionName;
+use crate::shell_quote::quoted;
 use crate::workspace::undecided;
 
 /// Fetches what the projects of the working tree lack, where that is allowed, so that checks can run

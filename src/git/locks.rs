@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result};
 
 use super::{Git, processes};
 use crate::error::Error;
+use crate::shell_quote::quoted;
 
 impl Git {
     /// Removes the locks in this working tree that a child left which began at `since` and is dead.
@@ -137,15 +138,6 @@ fn readable(seconds: u64) -> String {
     format!("{count} {unit}{plural}")
 }
 
-/// A path as a POSIX shell takes it.
-pub fn quoted(path: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+@%:,".contains(c);
-    if path.chars().all(plain) {
-        return path.to_owned();
-    }
-    format!("'{}'", path.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -206,7 +198,6 @@ mod tests {
         assert!(error.to_string().contains(&path), "{error}");
         assert!(hints[0].contains("3 hours old"), "{hints:?}");
         assert_eq!(hints.last().unwrap(), &format!("rm {path}"));
-        assert_eq!(quoted("/a b/it's"), r"'/a b/it'\''s'");
         assert_eq!(
             (readable(59), readable(61), readable(90_000)),
             ("59 seconds".to_owned(), "1 minute".to_owned(), "1 day".to_owned())

@@ -56,7 +56,6 @@ pub use files::TreeFile;
 pub use hidden::Hidden;
 pub use hooks::HookChange;
 pub use in_the_way::listed_again;
-pub use locks::quoted;
 pub use merge::{MergeOutcome, MergedTree};
 pub use name::{Oid, RefName};
 pub use output::Output;

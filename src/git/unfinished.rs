@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
-use super::locks::quoted;
 use super::take_back::{Move, Restore};
 use super::worktree::{Added, Removed};
 use super::{Git, Oid};
 use crate::error::Error;
+use crate::shell_quote::quoted;
 
 /// Name of the note, beside the file that [`Git::with_children_in`] is given.
 pub const UNFINISHED: &str = "unfinished.json";

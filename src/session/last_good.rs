@@ -1,7 +1,8 @@
 //! The last commit that holds an artifact as it can be read: what a broken one is restored from.
 
 use crate::artifact::{Artifact, unreadable};
-use crate::git::{Git, Object, Oid, quoted};
+use crate::git::{Git, Object, Oid};
+use crate::shell_quote::quoted;
 
 /// The newest commit below `tip` that left readable bytes of an artifact at `path`. What the branch
 /// itself went through comes first, then what was merged into it.

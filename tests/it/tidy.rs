@@ -6,12 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The words everybody shares.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 11] = [
     "stage",
     "error",
     "event",
     "clock",
     "excerpt",
+    "shell_quote",
     "wrap",
     "interrupt",
     "markers",

@@ -8,11 +8,12 @@ use serde::Serialize;
 use super::Problem;
 use super::readable::{UNREADABLE, unreadable_artifacts};
 use crate::artifact::Artifact;
-use crate::git::{Git, Oid, Store, quoted};
+use crate::git::{Git, Oid, Store};
 use crate::session::{
     KeptDraft, LiveRun, RefNames, Session, SessionName, StateDir, artifact_path, kept_draft, key,
     live_run,
 };
+use crate::shell_quote::quoted;
 use crate::workspace::lying_as_written;
 
 /// The working tree that has a session checked out: this one, or a linked one. `None` where there is

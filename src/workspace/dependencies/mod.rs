@@ -17,7 +17,7 @@ use std::time::SystemTime;
 
 use ring::digest::{Context, SHA256};
 
-use crate::git::quoted;
+use crate::shell_quote::quoted;
 pub(super) use lock_files::LockFiles;
 
 use managers::{MANAGERS, Manager};
