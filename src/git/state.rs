@@ -79,7 +79,12 @@ impl Git {
     /// repository, on a branch that is not born, or one that stands for another
     /// (<https://git-scm.com/docs/gitrepository-layout>, `HEAD`).
     fn head_read(&self) -> Option<Head> {
-        let text = std::fs::read_to_string(self.git_dir.join("HEAD")).ok()?;
+        let file = self.git_dir.join("HEAD");
+        // With `core.preferSymlinkRefs` it leads to the branch's own file, which holds an id.
+        if file.is_symlink() {
+            return None;
+        }
+        let text = std::fs::read_to_string(file).ok()?;
         let Some(name) = text.strip_prefix("ref:") else {
             let oid = self.reader().part(&text.trim().parse().ok()?, Part::Commit).ok()??;
             return Some(Head::Detached { oid });
@@ -291,14 +296,33 @@ mod tests {
 
     #[test]
     fn head_in_all_its_states() {
-        let repo = Repo::init(&["--ref-format=reftable"]);
-        let branch = RefName::branch("main").unwrap();
-        let git = repo.git();
-        assert_eq!(git.head().unwrap(), Head::Unborn { branch: branch.clone() });
-        let oid = repo.commit_all("first");
-        assert_eq!(git.head().unwrap(), Head::Branch { name: branch, oid: oid.clone() });
-        repo.run(&["checkout", "-q", "--detach"]);
-        assert_eq!(git.head().unwrap(), Head::Detached { oid });
+        for format in ["files", "reftable"] {
+            let repo = Repo::init(&[&format!("--ref-format={format}")]);
+            let branch = RefName::branch("main").unwrap();
+            let git = repo.git();
+            assert_eq!(git.head().unwrap(), Head::Unborn { branch: branch.clone() }, "{format}");
+            let oid = repo.commit_all("first");
+            let on_branch = Head::Branch { name: branch, oid: oid.clone() };
+            assert_eq!(git.head().unwrap(), on_branch, "{format}");
+            repo.run(&["pack-refs", "--all"]);
+            assert_eq!(git.head().unwrap(), on_branch, "{format}");
+            repo.run(&["symbolic-ref", "refs/heads/other", "refs/heads/main"]);
+            repo.run(&["symbolic-ref", "HEAD", "refs/heads/other"]);
+            assert_eq!(git.head().unwrap(), on_branch, "{format}: the name git gives it");
+            repo.run(&["checkout", "-q", "--detach"]);
+            assert_eq!(git.head().unwrap(), Head::Detached { oid }, "{format}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn head_may_be_a_link_to_its_branch() {
+        let repo = Repo::with_commit();
+        std::fs::remove_file(repo.path(".git/HEAD")).unwrap();
+        std::os::unix::fs::symlink("refs/heads/main", repo.path(".git/HEAD")).unwrap();
+        let oid = repo.head();
+        let name = RefName::branch("main").unwrap();
+        assert_eq!(repo.git().head().unwrap(), Head::Branch { name, oid });
     }
 
     #[test]
