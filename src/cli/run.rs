@@ -357,7 +357,7 @@ pub(super) fn run_session(
         let finish = outcome.unwrap_or_else(|| {
             context.ui.clear();
             if let Err(error) = pipeline.stop_cleanly() {
-                let text = format!("the draft could not be put away: {error:#}");
+                let text = format!("the draft could not be kept: {error:#}");
                 context.ui.emit(Event::Warning { text });
             }
             interrupt::check().map(|()| Finish::Completed)

@@ -196,7 +196,7 @@ impl<'a> Pipeline<'a> {
         if let Err(reason) = &result {
             let kept = self.stop_after_error(Some(reason));
             if let Err(error) = kept.and_then(|()| self.note_failure(reason)) {
-                self.warn(format!("the draft could not be put away: {error:#}"));
+                self.warn(format!("the draft could not be kept: {error:#}"));
             }
         }
         result

@@ -1,6 +1,6 @@
-//! Mending: ids that collided in a merge and files that could not be read, each in a commit of its
-//! own; and labels: tags that point elsewhere and drafts nobody can take up give way. What they pointed to is kept as an attempt
-//! first, in the same transaction.
+//! What `verify --fix` records: ids that collided in a merge are given anew and files that could not be
+//! read are restored, each in a commit of its own; tags that point elsewhere and drafts nobody can take
+//! up are removed. What they pointed to is kept as an attempt first, in the same transaction.
 
 use super::{Recorded, Recorder, Refused, point};
 use crate::git::{CommitOptions, CommitOutcome, Oid, RefInfo, RefTransaction};

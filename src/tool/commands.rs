@@ -32,7 +32,7 @@ static TOOLS: [Waiting; 3] = [
 const PATH: Field =
     Field::text("path", "Only this file or directory, where the command can do that");
 const COMMAND: Field = Field::text("command", "Another command, judged like run_command");
-const FIX: Field = Field::new("fix", Kind::Flag, "Mend what it can, where the command can do that");
+const FIX: Field = Field::new("fix", Kind::Flag, "Fix what it can, where the command can do that");
 const CHECK: &[Field] = &[PATH, COMMAND];
 const LINT: &[Field] = &[PATH, COMMAND, FIX];
 
@@ -73,7 +73,7 @@ async fn check(
     if args.flag("fix") {
         match fixing(&command) {
             Some(fix) => command = fix,
-            None => notes.push("nothing was mended: this command is not known to do that"),
+            None => notes.push("nothing was fixed: this command is not known to do that"),
         }
     }
     let own_note = format!("the project's own {what} command is `{own}`");
@@ -120,7 +120,7 @@ fn narrowed(command: &str, path: &str) -> Option<String> {
 
 /// The command that mends what it finds, by the name of the linter.
 fn fixing(command: &str) -> Option<String> {
-    /// How a linter begins, and what makes it mend.
+    /// How a linter begins, and what makes it fix what it finds.
     const FIX: [(&str, &str); 7] = [
         ("cargo clippy", "--fix --allow-dirty --allow-staged"),
         ("ruff check", "--fix"),
@@ -241,6 +241,6 @@ mod tests {
         let mut bench = Bench::new(Stage::Coding);
         bench.commands.lint = "true".to_owned();
         let answer = bench.context().call("check_lint", r#"{"fix":true}"#);
-        assert!(answer.text.contains("(nothing was mended: "), "{}", answer.text);
+        assert!(answer.text.contains("(nothing was fixed: "), "{}", answer.text);
     }
 }
