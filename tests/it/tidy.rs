@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The words everybody shares.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 12] = [
     "stage",
     "error",
     "event",
+    "clean",
     "clock",
     "excerpt",
     "shell_quote",
