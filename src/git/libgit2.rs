@@ -2,6 +2,7 @@
 //! and shared references, but neither HEAD, index nor configuration of a working tree.
 //! What it cannot find it reports as an error, so that the binary is asked.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -12,11 +13,12 @@ use super::reader::{
     BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
     joined,
 };
+use super::snapshot::relative;
 use super::{Git, Oid};
 use crate::error::Error;
 
 pub(super) struct Libgit2 {
-    repository: Repository,
+    pub(super) repository: Repository,
 }
 
 impl Libgit2 {
@@ -30,7 +32,7 @@ impl Libgit2 {
         Ok(Self { repository })
     }
 
-    fn tree(&self, oid: &Oid) -> Result<git2::Tree<'_>> {
+    pub(super) fn tree(&self, oid: &Oid) -> Result<git2::Tree<'_>> {
         let object = self.repository.find_object(raw(oid)?, None)?;
         Ok(object.peel_to_tree()?)
     }
@@ -61,6 +63,21 @@ impl Libgit2 {
             }
         }
         Ok(None)
+    }
+
+    /// Those of the paths that the index in this file has, merged or not.
+    ///
+    /// # Errors
+    /// It is a sparse or split index, or none.
+    pub(super) fn tracked(&self, index: &Path, paths: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
+        let index = git2::Index::open(index)?;
+        // What libgit2 does not find it takes for an empty index.
+        anyhow::ensure!(!index.is_empty(), "no entries");
+        // git2 panics on these.
+        anyhow::ensure!(paths.iter().all(|path| relative(path).is_ok()), "no path in it");
+        let has =
+            |path: &str| (0..=3).any(|stage| index.get_path(Path::new(path), stage).is_some());
+        Ok(paths.iter().filter(|path| has(path)).map(|path| (*path).to_owned()).collect())
     }
 
     /// The sizes of these blobs, in bytes.
@@ -172,11 +189,11 @@ impl Reader for Libgit2 {
     }
 }
 
-fn raw(oid: &Oid) -> Result<git2::Oid> {
+pub(super) fn raw(oid: &Oid) -> Result<git2::Oid> {
     Ok(git2::Oid::from_str(oid.as_str())?)
 }
 
-fn oid(raw: git2::Oid) -> Result<Oid> {
+pub(super) fn oid(raw: git2::Oid) -> Result<Oid> {
     Ok(raw.to_string().parse()?)
 }
 

@@ -30,6 +30,7 @@ mod locks;
 mod merge;
 mod name;
 mod notes;
+mod objects;
 mod output;
 mod paths;
 mod processes;
@@ -86,6 +87,7 @@ pub struct Git {
     opened: fallback::Opened,
     /// Which files are marked so that `git status` does not list their changes.
     marks: hidden::Marks,
+    told: objects::Told,
 }
 
 impl Git {
@@ -116,6 +118,7 @@ impl Git {
             children: None,
             opened: fallback::Opened::default(),
             marks: hidden::Marks::default(),
+            told: objects::Told::default(),
         })
     }
 
@@ -147,6 +150,7 @@ impl Git {
             children,
             opened: self.opened.clone(),
             marks: hidden::Marks::default(),
+            told: objects::Told::default(),
         })
     }
 
@@ -154,6 +158,7 @@ impl Git {
     #[must_use]
     pub fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
         self.env.extend(env);
+        self.told = objects::Told::default();
         self
     }
 
