@@ -36,6 +36,7 @@ mod paths;
 mod processes;
 mod put_back;
 mod reader;
+mod ref_files;
 mod refs;
 mod remote;
 mod settings;
@@ -63,6 +64,7 @@ pub use output::Output;
 pub use reader::{
     BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
 };
+pub use ref_files::Ref;
 pub use refs::{RefInfo, RefTransaction};
 pub use remote::{Push, PushOutcome};
 pub use spawn::Cmd;
