@@ -25,7 +25,7 @@ impl Git {
             children: None,
             opened: super::fallback::Opened::default(),
             marks: super::hidden::Marks::default(),
-            told: super::objects::Told::default(),
+            told: super::made::Told::default(),
         };
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;
         let git = future.at(path)?;

@@ -27,10 +27,10 @@ mod init;
 mod libgit2;
 mod locate;
 mod locks;
+mod made;
 mod merge;
 mod name;
 mod notes;
-mod objects;
 mod output;
 mod paths;
 mod processes;
@@ -89,7 +89,7 @@ pub struct Git {
     opened: fallback::Opened,
     /// Which files are marked so that `git status` does not list their changes.
     marks: hidden::Marks,
-    told: objects::Told,
+    told: made::Told,
 }
 
 impl Git {
@@ -120,7 +120,7 @@ impl Git {
             children: None,
             opened: fallback::Opened::default(),
             marks: hidden::Marks::default(),
-            told: objects::Told::default(),
+            told: made::Told::default(),
         })
     }
 
@@ -152,7 +152,7 @@ impl Git {
             children,
             opened: self.opened.clone(),
             marks: hidden::Marks::default(),
-            told: objects::Told::default(),
+            told: made::Told::default(),
         })
     }
 
@@ -160,7 +160,7 @@ impl Git {
     #[must_use]
     pub fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
         self.env.extend(env);
-        self.told = objects::Told::default();
+        self.told = made::Told::default();
         self
     }
 

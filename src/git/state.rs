@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::objects::Who;
+use super::made::Who;
 use super::output::lossy;
 use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
