@@ -23,6 +23,7 @@ impl Git {
             explicit: false,
             env: Vec::new(),
             children: None,
+            configuration: super::configuration::Kept::default(),
             opened: super::fallback::Opened::default(),
             marks: super::hidden::Marks::default(),
             told: super::made::Told::default(),

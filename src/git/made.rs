@@ -2,7 +2,6 @@
 //! they come out byte for byte as git would write them, else by the binary. No reference moves here,
 //! nothing is signed, no hook runs: none does for such an object.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,13 +9,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result};
 use git2::ObjectType;
 
+use super::configuration::Configuration;
 use super::libgit2::{Libgit2, oid, raw};
 use super::{Git, Oid};
 use crate::error::Error;
 
 /// Settings that change how git writes an object and that libgit2 does not know: permissions of a
 /// repository several people write to, what is flushed to the disk, how a message is encoded.
-const UNKNOWN_TO_LIBGIT2: &str = r"^(core\.(sharedrepository|fsync.*)|i18n\.commitencoding)$";
+fn is_unknown_to_libgit2(key: &str) -> bool {
+    matches!(key, "core.sharedrepository" | "i18n.commitencoding") || key.starts_with("core.fsync")
+}
 
 /// In whose name a commit is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,17 +44,27 @@ impl Who {
     }
 }
 
-/// What git was asked once for the objects of a whole run. A clone of [`Git`] shares it.
+/// Who commits, as git said it: asked once, and again when the configuration is another one. A
+/// clone of [`Git`] shares it.
 #[derive(Clone, Default)]
 pub(super) struct Told(Arc<Mutex<Answers>>);
 
 #[derive(Default)]
 struct Answers {
+    /// What git answered from.
+    configuration: Option<Arc<Configuration>>,
     /// `Name <email> 1700000000 +0100`, as `git var` says it.
     author: Option<Vec<u8>>,
     committer: Option<Vec<u8>>,
-    /// Whether libgit2 writes objects as git does.
-    plain: Option<bool>,
+}
+
+impl Answers {
+    fn of(&mut self, who: Who) -> &mut Option<Vec<u8>> {
+        match who {
+            Who::Author => &mut self.author,
+            Who::Committer => &mut self.committer,
+        }
+    }
 }
 
 impl Told {
@@ -124,13 +136,6 @@ impl Git {
         self.in_process(|fast| fast.commit(tree, parents, (&author, &committer), message))
     }
 
-    /// Forgets who commits, so that git is asked again: a person who was at the terminal meanwhile
-    /// may have set another name.
-    pub fn ask_who_again(&self) {
-        let mut told = self.told.answers();
-        (told.author, told.committer) = (None, None);
-    }
-
     /// What `write` does with libgit2; `None` where it cannot, or where what it writes would not be
     /// what git writes.
     pub(super) fn write_objects<T>(&self, write: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
@@ -138,19 +143,23 @@ impl Git {
     }
 
     fn writes_in_process(&self) -> bool {
-        let known = self.told.answers().plain;
-        known.unwrap_or_else(|| {
-            let ask =
-                || self.read(["config", "--null", "--get-regexp", UNKNOWN_TO_LIBGIT2]).output();
-            let opens = self.in_process(|_| Ok(())).is_some();
-            let plain = opens && ask().is_ok_and(|output| output.code == Some(1));
-            self.told.answers().plain = Some(plain);
-            plain
-        })
+        let is_plain =
+            |all: Arc<Configuration>| !all.all().any(|(key, _)| is_unknown_to_libgit2(key));
+        self.in_process(|_| Ok(())).is_some() && self.configuration().is_ok_and(is_plain)
     }
 
-    /// Who it is now, as `git var` says it. It is what commits made from now on say.
+    /// Who it is now, as `git var` says it.
     pub(super) fn ask_who(&self, who: Who) -> Result<Vec<u8>> {
+        let now = self.configuration()?;
+        {
+            let mut told = self.told.answers();
+            if !told.configuration.as_ref().is_some_and(|known| Arc::ptr_eq(known, &now)) {
+                *told = Answers { configuration: Some(now), ..Answers::default() };
+            }
+            if let Some(line) = told.of(who) {
+                return Ok(line.clone());
+            }
+        }
         let output = self.read(["var", who.variable()]).output()?;
         let line = output.stdout.trim_ascii_end().to_vec();
         if !output.success() || !line.contains(&b'>') {
@@ -159,34 +168,15 @@ impl Git {
                 .hint("git config --global user.email you@example.com")
                 .into());
         }
-        let mut told = self.told.answers();
-        match who {
-            Who::Author => told.author = Some(line.clone()),
-            Who::Committer => told.committer = Some(line.clone()),
-        }
+        *self.told.answers().of(who) = Some(line.clone());
         Ok(line)
     }
 
     /// The identity of a commit that is made now.
     fn ident(&self, who: Who) -> Result<Vec<u8>> {
-        let known = {
-            let told = self.told.answers();
-            match who {
-                Who::Author => told.author.clone(),
-                Who::Committer => told.committer.clone(),
-            }
-        };
-        let Some(line) = known else { return self.ask_who(who) };
-        if self.has_variable(who.date_variable()) {
-            return Ok(line);
-        }
-        at_this_moment(&line).context("git var says no date")
-    }
-
-    fn has_variable(&self, name: &str) -> bool {
-        let ours = self.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value);
-        let inherited = std::env::var_os(name);
-        ours.or(inherited.as_ref()).is_some_and(|value| value.as_os_str() != OsStr::new(""))
+        let line = self.ask_who(who)?;
+        let is_fixed = self.variable(who.date_variable()).is_some_and(|date| !date.is_empty());
+        if is_fixed { Ok(line) } else { at_this_moment(&line).context("git var says no date") }
     }
 }
 
@@ -321,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn who_commits_is_asked_once_and_again_after_a_person_was_there() {
+    fn who_commits_is_asked_again_when_somebody_configured_it() {
         let repo = Repo::with_commit();
         let git = repo.git();
         let author =
@@ -334,9 +324,8 @@ mod tests {
         let env = repo.env().into_iter().filter(|(key, _)| key != "GIT_AUTHOR_NAME").collect();
         let git = Git::discover_with(&repo.path(""), env).unwrap();
         let eve = git.commit_tree(&tree, &[], "x").unwrap();
-        repo.run(&["config", "author.name", "Uli"]);
         let again = git.commit_tree(&tree, &[], "y").unwrap();
-        git.ask_who_again();
+        repo.run(&["config", "author.name", "Uli"]);
         let uli = git.commit_tree(&tree, &[], "x").unwrap();
         assert_eq!(
             [&eve, &again, &uli].map(author),

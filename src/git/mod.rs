@@ -17,6 +17,7 @@ mod also_read;
 mod binary;
 mod child;
 mod commit;
+mod configuration;
 mod diff;
 mod fallback;
 mod files;
@@ -87,6 +88,7 @@ pub struct Git {
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
     opened: fallback::Opened,
+    configuration: configuration::Kept,
     /// Which files are marked so that `git status` does not list their changes.
     marks: hidden::Marks,
     told: made::Told,
@@ -119,6 +121,7 @@ impl Git {
             env,
             children: None,
             opened: fallback::Opened::default(),
+            configuration: configuration::Kept::default(),
             marks: hidden::Marks::default(),
             told: made::Told::default(),
         })
@@ -151,6 +154,7 @@ impl Git {
             env,
             children,
             opened: self.opened.clone(),
+            configuration: configuration::Kept::default(),
             marks: hidden::Marks::default(),
             told: made::Told::default(),
         })
@@ -160,6 +164,8 @@ impl Git {
     #[must_use]
     pub fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
         self.env.extend(env);
+        // They may configure something.
+        self.configuration = configuration::Kept::default();
         self.told = made::Told::default();
         self
     }

@@ -260,9 +260,7 @@ impl Pipeline<'_> {
         let more = self.env.config.iterations(spec.stage);
         let stage = spec.stage;
         let asked = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
-        let decision = gate.stuck(&asked).map(Some);
-        self.env.git.ask_who_again();
-        decision
+        gate.stuck(&asked).map(Some)
     }
 
     /// The boxed warning (row J6).
