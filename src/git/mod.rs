@@ -2,8 +2,9 @@
 //!
 //! [`Git`] is a repository with a working tree. Everything that writes, touches index, working
 //! tree, configuration or hooks, or depends on what the user configured, runs the `git` binary
-//! through [`spawn`]; what is already named by an object id is read through [`Reader`]. What a
-//! session, a stage or an artifact is, nobody knows here.
+//! through [`spawn`]; what is already named by an object id is read through [`Reader`]. Objects that
+//! git would write in the very same way are written in process ([`made`]). What a session, a stage or
+//! an artifact is, nobody knows here.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
