@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use super::output::nul_texts;
-use super::{Git, Oid};
+use super::{Git, Oid, TreeChangeKind};
 use crate::error::Error;
 
 /// How many paths an error names.
@@ -18,24 +18,25 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn overwritten_by(&self, target: &Oid) -> Result<Vec<String>> {
-        let from = match self.resolve("HEAD")? {
-            Some(head) => head,
-            None => self.empty_tree()?,
-        };
-        let diff = self.read(["diff-tree", "-r", "-z", "--no-renames", "--name-only"]);
-        let diff = diff.args(["--diff-filter=d", from.as_str(), target.as_str()]);
-        let written: Vec<String> = nul_texts(&diff.checked()?.stdout).collect();
+        let head = self.resolve("HEAD")?;
+        if head.as_ref() == Some(target) {
+            return Ok(Vec::new());
+        }
+        let changes = self.reader().diff(head.as_ref(), target)?;
+        let written = changes.iter().filter(|change| change.kind != TreeChangeKind::Deleted);
+        let written: Vec<String> = written.map(|change| change.path.clone()).collect();
         let mut found = self.in_the_way(&written)?;
-        found.extend(self.hidden_in_the_way(&from, target)?);
+        let changed: Vec<String> = changes.into_iter().map(|change| change.path).collect();
+        found.extend(self.hidden_in_the_way(&changed)?);
         Ok(found)
     }
 
-    /// Changes that git does not list, where `target` has other content than `from`, or none.
-    fn hidden_in_the_way(&self, from: &Oid, target: &Oid) -> Result<Vec<String>> {
+    /// Changes that git does not list, of the paths whose content git changes or takes away.
+    fn hidden_in_the_way(&self, changed: &[String]) -> Result<Vec<String>> {
         if self.hidden_edits::<&str>(&[])?.is_empty() {
             return Ok(Vec::new());
         }
-        self.hidden_among(&self.changed_paths(from, target)?)
+        self.hidden_among(changed)
     }
 
     pub(super) fn refuse_overwriting(&self, target: &Oid) -> Result<()> {

@@ -23,8 +23,10 @@ impl Git {
             explicit: false,
             env: Vec::new(),
             children: None,
+            configuration: super::configuration::Kept::default(),
             opened: super::fallback::Opened::default(),
             marks: super::hidden::Marks::default(),
+            told: super::made::Told::default(),
         };
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;
         let git = future.at(path)?;

@@ -2,8 +2,9 @@
 //!
 //! [`Git`] is a repository with a working tree. Everything that writes, touches index, working
 //! tree, configuration or hooks, or depends on what the user configured, runs the `git` binary
-//! through [`spawn`]; what is already named by an object id is read through [`Reader`]. What a
-//! session, a stage or an artifact is, nobody knows here.
+//! through [`spawn`]; what is already named by an object id is read through [`Reader`]. Objects that
+//! git would write in the very same way are written in process ([`made`]). What a session, a stage or
+//! an artifact is, nobody knows here.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ mod also_read;
 mod binary;
 mod child;
 mod commit;
+mod configuration;
 mod diff;
 mod fallback;
 mod files;
@@ -27,6 +29,7 @@ mod init;
 mod libgit2;
 mod locate;
 mod locks;
+mod made;
 mod merge;
 mod name;
 mod notes;
@@ -35,6 +38,7 @@ mod paths;
 mod processes;
 mod put_back;
 mod reader;
+mod ref_files;
 mod refs;
 mod remote;
 mod settings;
@@ -62,6 +66,7 @@ pub use output::Output;
 pub use reader::{
     BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
 };
+pub use ref_files::Ref;
 pub use refs::{RefInfo, RefTransaction};
 pub use remote::{Push, PushOutcome};
 pub use spawn::Cmd;
@@ -84,8 +89,10 @@ pub struct Git {
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
     opened: fallback::Opened,
+    configuration: configuration::Kept,
     /// Which files are marked so that `git status` does not list their changes.
     marks: hidden::Marks,
+    told: made::Told,
 }
 
 impl Git {
@@ -115,7 +122,9 @@ impl Git {
             env,
             children: None,
             opened: fallback::Opened::default(),
+            configuration: configuration::Kept::default(),
             marks: hidden::Marks::default(),
+            told: made::Told::default(),
         })
     }
 
@@ -146,7 +155,9 @@ impl Git {
             env,
             children,
             opened: self.opened.clone(),
+            configuration: configuration::Kept::default(),
             marks: hidden::Marks::default(),
+            told: made::Told::default(),
         })
     }
 
@@ -154,6 +165,9 @@ impl Git {
     #[must_use]
     pub fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
         self.env.extend(env);
+        // They may configure something.
+        self.configuration = configuration::Kept::default();
+        self.told = made::Told::default();
         self
     }
 

@@ -91,18 +91,6 @@ impl Git {
         self.in_index(&index, ["write-tree"]).oid().map(Some)
     }
 
-    /// A commit object of this tree under the user's name; no reference moves.
-    ///
-    /// # Errors
-    /// Git fails, an identity is missing.
-    pub fn commit_tree(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
-        let mut commit = self.write(["-c", "commit.gpgSign=false", "commit-tree", "-F", "-"]);
-        for parent in parents {
-            commit = commit.args(["-p", parent.as_str()]);
-        }
-        commit.arg(tree.as_str()).stdin(message).oid()
-    }
-
     /// The tree a revision names; `None` when there is none.
     ///
     /// # Errors

@@ -94,6 +94,10 @@ impl Git {
             return Ok(nul_texts(&self.read(["ls-files", "-z"]).checked()?.stdout).collect());
         }
         let wanted: BTreeSet<&str> = paths.iter().map(AsRef::as_ref).collect();
+        let index = self.git_dir.join("index");
+        if let Some(tracked) = self.in_process(|fast| fast.tracked(&index, &wanted)) {
+            return Ok(tracked);
+        }
         let mut tracked = BTreeSet::new();
         for chunk in chunks(paths) {
             let list = self.read(["ls-files", "-z", "--"]).args(chunk.iter().map(AsRef::as_ref));
@@ -212,5 +216,51 @@ mod tests {
         assert!(git.ignored(&["gone"]).unwrap().is_empty());
         let tracked = git.tracked(&["to here", "new", "README.md", "nope"]).unwrap();
         assert_eq!(tracked.into_iter().collect::<Vec<_>>(), ["README.md", "to here"]);
+    }
+
+    #[test]
+    fn what_is_tracked_is_known_of_every_kind_of_index() {
+        let kinds: [&[&str]; 6] = [
+            &["status", "--short"],
+            &["update-index", "--index-version=4"],
+            &["update-index", "--split-index"],
+            &["update-index", "--untracked-cache"],
+            &["sparse-checkout", "set", "--cone", "--sparse-index", "in"],
+            &["-c", "index.skipHash=true", "update-index", "--force-write-index"],
+        ];
+        for kind in kinds {
+            let repo = Repo::with_commit();
+            for path in ["both", "in/x", "out/x", "out/deep/x", "a b\nü"] {
+                repo.file(path, "x");
+            }
+            repo.commit_all("two");
+            repo.run(&["checkout", "-q", "-b", "side"]);
+            repo.file("both", "theirs");
+            repo.commit_all("side");
+            repo.run(&["checkout", "-q", "main"]);
+            repo.file("both", "ours");
+            repo.commit_all("ours");
+            assert!(!repo.git().write(["merge", "-q", "side"]).output().unwrap().success());
+            repo.run(kind);
+            repo.file("in/promised", "x");
+            repo.run(&["add", "--intent-to-add", "in/promised"]);
+            repo.run(&["rm", "-q", "--cached", "in/x"]);
+            let paths = [
+                "both",
+                "in/x",
+                "in/promised",
+                "out/x",
+                "out",
+                "out/deep/x",
+                "a b\nü",
+                "Both",
+                "nope/x",
+            ];
+            let tracked: Vec<String> = repo.git().tracked(&paths).unwrap().into_iter().collect();
+            let expected = ["a b\nü", "both", "in/promised", "out/deep/x", "out/x"];
+            assert_eq!(tracked, expected, "{kind:?}");
+            assert!(repo.git().tracked(&["/etc/passwd"]).is_err());
+            assert!(repo.git().tracked(&["./both"]).unwrap().is_empty());
+        }
     }
 }

@@ -163,3 +163,41 @@ fn no_key_that_a_test_prints_is_in_a_log() {
         assert!(text.contains("[secret]") && !text.contains(KEY), "{text}");
     }
 }
+
+#[test]
+fn the_logs_of_one_step_are_one_commit_of_notes_beside_those_of_others() {
+    let sandbox = Sandbox::new();
+    let own = ["build", "test", "lint"].map(|which| format!("{which} = \"sh run.sh {which}\"\n"));
+    sandbox.user_config(&format!("[project]\n{}", own.concat()));
+    sandbox.commit_file("run.sh", "ls lib 2>/dev/null; echo all is well\n", "commands");
+    // More notes than git keeps without folders, and what is no note.
+    let mut many = String::from("commit refs/notes/cowork\ncommitter A <a@b> 1 +0000\ndata 0\n");
+    for n in 0..400 {
+        many += &format!("M 100644 inline {n:040x}\ndata 1\nx\n");
+        many += &format!("M 100644 inline {}/{n:038x}\ndata 1\nx\n", ["aa", "0b", "7f"][n % 3]);
+    }
+    many += "M 100644 inline README\ndata 1\nx\n";
+    sandbox.write("many", &many);
+    let import = sandbox.command("sh").args(["-c", "git fast-import --quiet < many"]).status();
+    assert!(import.unwrap().success());
+    std::fs::remove_file(sandbox.path("many")).unwrap();
+    let before = sandbox.git(&["notes", "--ref", "cowork", "list"]);
+    let tip = sandbox.git(&["rev-parse", NOTES]);
+
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let named = logs(&sandbox, "cowork/todo");
+    assert_eq!(named.len(), 5 * 3, "{named:?}");
+    let after = sandbox.git(&["notes", "--ref", "cowork", "list"]);
+    for line in before.lines() {
+        assert!(after.contains(line), "{line} is lost");
+    }
+    assert_eq!(after.lines().count(), before.lines().count() + named.len());
+    for log in &named {
+        let text = sandbox.git(&["notes", "--ref", "cowork", "show", log]);
+        assert!(text.starts_with("$ sh run.sh ") && text.contains("all is well"), "{text}");
+    }
+    assert_eq!(sandbox.git(&["show", &format!("{NOTES}:README")]), "x");
+    let commits = sandbox.git(&["rev-list", "--count", &format!("{tip}..{NOTES}")]);
+    assert_eq!(commits, "5", "one commit of notes a task");
+    sandbox.git(&["fsck", "--strict", "--no-dangling"]);
+}

@@ -360,3 +360,24 @@ fn when_somebody_else_moves_head_nothing_is_committed_there() {
     assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea"]);
     assert_eq!(sandbox.stages("main..HEAD"), ["start", "idea"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_repository_several_people_write_to_stays_writable_for_them() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    sandbox.git(&["config", "core.sharedRepository", "group"]);
+    // All that is there so far is in one pack.
+    sandbox.git(&["gc", "--quiet", "--prune=now"]);
+    sandbox.auto(&["--stop-after", "design"]).exits(0);
+    let mut folders = 0;
+    for entry in std::fs::read_dir(sandbox.path(".git/objects")).unwrap() {
+        let folder = entry.unwrap();
+        if folder.file_name().len() == 2 {
+            let mode = folder.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o2070, 0o2070, "{}: {mode:o}", folder.path().display());
+            folders += 1;
+        }
+    }
+    assert!(folders > 20, "only {folders}");
+}
