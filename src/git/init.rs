@@ -24,7 +24,9 @@ impl Git {
             env: Vec::new(),
             children: None,
             opened: super::fallback::Opened::default(),
-            marks: super::hidden::Marks::default(),
+            index: super::index::Known::default(),
+            plain: super::plain::Known::default(),
+            looks: super::status::Looks::default(),
         };
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;
         let git = future.at(path)?;

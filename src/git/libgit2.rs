@@ -30,6 +30,11 @@ impl Libgit2 {
         Ok(Self { repository })
     }
 
+    /// For what is written in process (`objects.rs`).
+    pub(super) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
     fn tree(&self, oid: &Oid) -> Result<git2::Tree<'_>> {
         let object = self.repository.find_object(raw(oid)?, None)?;
         Ok(object.peel_to_tree()?)
@@ -172,11 +177,11 @@ impl Reader for Libgit2 {
     }
 }
 
-fn raw(oid: &Oid) -> Result<git2::Oid> {
+pub(super) fn raw(oid: &Oid) -> Result<git2::Oid> {
     Ok(git2::Oid::from_str(oid.as_str())?)
 }
 
-fn oid(raw: git2::Oid) -> Result<Oid> {
+pub(super) fn oid(raw: git2::Oid) -> Result<Oid> {
     Ok(raw.to_string().parse()?)
 }
 

@@ -15,6 +15,7 @@ use crate::error::Error;
 
 mod also_read;
 mod binary;
+mod blobs;
 mod child;
 mod commit;
 mod diff;
@@ -23,6 +24,7 @@ mod files;
 mod hidden;
 mod hooks;
 mod in_the_way;
+mod index;
 mod init;
 mod libgit2;
 mod locate;
@@ -30,8 +32,10 @@ mod locks;
 mod merge;
 mod name;
 mod notes;
+mod objects;
 mod output;
 mod paths;
+mod plain;
 mod processes;
 mod put_back;
 mod reader;
@@ -50,6 +54,7 @@ mod unfinished;
 mod worktree;
 
 pub use also_read::AlsoRead;
+pub use blobs::Store;
 pub use commit::{CommitOptions, CommitOutcome};
 pub use diff::DiffStyle;
 pub use files::TreeFile;
@@ -65,7 +70,7 @@ pub use reader::{
 pub use refs::{RefInfo, RefTransaction};
 pub use remote::{Push, PushOutcome};
 pub use spawn::Cmd;
-pub use state::{Head, Store};
+pub use state::Head;
 pub use status::{Change, StatusEntry, StatusKind};
 pub use unfinished::UNFINISHED;
 
@@ -84,8 +89,9 @@ pub struct Git {
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
     opened: fallback::Opened,
-    /// Which files are marked so that `git status` does not list their changes.
-    marks: hidden::Marks,
+    index: index::Known,
+    plain: plain::Known,
+    looks: status::Looks,
 }
 
 impl Git {
@@ -115,7 +121,9 @@ impl Git {
             env,
             children: None,
             opened: fallback::Opened::default(),
-            marks: hidden::Marks::default(),
+            index: index::Known::default(),
+            plain: plain::Known::default(),
+            looks: status::Looks::default(),
         })
     }
 
@@ -146,7 +154,9 @@ impl Git {
             env,
             children,
             opened: self.opened.clone(),
-            marks: hidden::Marks::default(),
+            index: index::Known::default(),
+            plain: plain::Known::default(),
+            looks: status::Looks::default(),
         })
     }
 

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::acted_on::{ActedOn, Was};
 use super::journal::Written;
 use super::{Workspace, whole};
+use crate::moment;
 
 const FILE: &str = "command.json";
 /// How often a running command is noted to be still running.
@@ -154,6 +155,8 @@ impl Workspace {
         let (Some(tracking), Some(before)) = (&self.tracking, self.noted()?) else {
             return Ok(Effects::default());
         };
+        // Somebody else's command ran, whatever ended it.
+        moment::end();
         let mut after = tracking.uncommitted()?;
         let changed = after.difference(&before.uncommitted);
         let put_back = self.put_back_acted_on(&before.acted_on, changed, &is_effect)?;

@@ -12,6 +12,7 @@ use super::guard::Purpose;
 use super::journal::{Fingerprint, Written};
 use super::seen::SMALL;
 use super::{Refusal, WHOLE_FILE_MAX, Workspace, placeholder};
+use crate::moment;
 
 /// What to do about a directory instead of writing it.
 const WRITES: &str = "give the path of a file in it; list_files shows what is there";
@@ -214,6 +215,7 @@ impl Workspace {
         if written.is_err() {
             let _ = dir.remove_file(&temporary);
         }
+        moment::end();
         written
     }
 
