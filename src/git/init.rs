@@ -23,6 +23,7 @@ impl Git {
             explicit: false,
             env: Vec::new(),
             children: None,
+            configuration: super::configuration::Kept::default(),
             opened: super::fallback::Opened::default(),
             index: super::index::Known::default(),
             plain: super::plain::Known::default(),

@@ -2,17 +2,21 @@
 //! and shared references, but neither HEAD, index nor configuration of a working tree.
 //! What it cannot find it reports as an error, so that the binary is asked.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
-use git2::{BlameOptions, Delta, DiffOptions, Repository, RepositoryOpenFlags, Signature, Sort};
+use anyhow::{Context as _, Result, ensure};
+use git2::{
+    BlameOptions, Delta, DiffOptions, ObjectType, Repository, RepositoryOpenFlags, Signature, Sort,
+};
 
 use super::output::lossy;
 use super::reader::{
     BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
     joined,
 };
-use super::{Git, Oid};
+use super::ref_files::RefFiles;
+use super::{Git, Oid, Ref, RefInfo};
 use crate::error::Error;
 
 pub(super) struct Libgit2 {
@@ -66,6 +70,48 @@ impl Libgit2 {
             }
         }
         Ok(None)
+    }
+
+    fn files(&self) -> RefFiles<'_> {
+        RefFiles::of(self.repository.path())
+    }
+
+    /// [`Git::refs`].
+    pub(super) fn references<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
+        self.files().list(patterns)
+    }
+
+    /// [`Git::list_refs`].
+    pub(super) fn reference_infos<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<RefInfo>> {
+        let refs = self.files().list(patterns)?;
+        let mut places = if refs.is_empty() { BTreeMap::new() } else { self.checked_out()? };
+        let info = |found: Ref| -> Result<RefInfo> {
+            let worktree = places.remove(found.name.as_str());
+            let odb = self.repository.odb()?;
+            let object = odb.read(raw(&found.object)?)?;
+            let text = lossy(object.data());
+            let (mut committer_time, mut subject, mut message) = (0, String::new(), String::new());
+            if let ObjectType::Commit | ObjectType::Tag = object.kind() {
+                let (header, body) = text.split_once("\n\n").unwrap_or((&text, ""));
+                let body = body.trim_start_matches('\n');
+                // Where a signature begins, git ends the subject.
+                ensure!(!body.contains("-----BEGIN "), "a message with a signature");
+                committer_time = made_at(header);
+                (subject, message) = (subject_of(body), body.to_owned());
+            }
+            let oid = match object.kind() {
+                ObjectType::Tag => peeled(&self.repository.find_tag(object.id())?)?,
+                _ => found.object.clone(),
+            };
+            let (name, object) = (found.name, found.object);
+            Ok(RefInfo { name, oid, object, worktree, committer_time, subject, message })
+        };
+        refs.into_iter().map(info).collect()
+    }
+
+    /// The working trees that have a branch checked out, by the full name of the branch.
+    pub(super) fn checked_out(&self) -> Result<BTreeMap<String, PathBuf>> {
+        self.files().checked_out()
     }
 
     /// The sizes of these blobs, in bytes.
@@ -146,11 +192,9 @@ impl Reader for Libgit2 {
     }
 
     fn reference(&self, name: &str) -> Result<Option<Oid>> {
-        match self.repository.find_reference(name) {
-            Ok(reference) => Ok(Some(oid(reference.peel_to_commit()?.id())?)),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        let Some(found) = self.files().one(name)? else { return Ok(None) };
+        let object = self.repository.find_object(raw(&found.object)?, None)?;
+        Ok(Some(oid(object.peel_to_commit()?.id())?))
     }
 
     fn blame(
@@ -175,6 +219,26 @@ impl Reader for Libgit2 {
             .collect();
         Ok(joined(hunks?))
     }
+}
+
+/// When a commit or a tag was made, by its header; 0 where that does not say it.
+fn made_at(header: &str) -> i64 {
+    let mut lines = header.lines();
+    let line = lines.find(|line| line.starts_with("committer ") || line.starts_with("tagger "));
+    let time = line.and_then(|line| line.rsplit_once("> "));
+    time.and_then(|(_, time)| time.split(' ').next()?.parse().ok()).unwrap_or(0)
+}
+
+/// The first paragraph of a message in one line.
+fn subject_of(body: &str) -> String {
+    let end = body.find("\n\n").or_else(|| body.find("\r\n\r\n")).unwrap_or(body.len());
+    let paragraph = body[..end].trim_end_matches(['\n', '\r']);
+    paragraph.replace("\r\n", "\n").replace('\n', " ")
+}
+
+/// What is left when tags are followed.
+fn peeled(tag: &git2::Tag<'_>) -> Result<Oid> {
+    oid(tag.as_object().peel(ObjectType::Any)?.id())
 }
 
 pub(super) fn raw(oid: &Oid) -> Result<git2::Oid> {

@@ -18,6 +18,7 @@ mod binary;
 mod blobs;
 mod child;
 mod commit;
+mod configuration;
 mod diff;
 mod fallback;
 mod files;
@@ -39,6 +40,7 @@ mod plain;
 mod processes;
 mod put_back;
 mod reader;
+mod ref_files;
 mod refs;
 mod remote;
 mod settings;
@@ -67,6 +69,7 @@ pub use output::Output;
 pub use reader::{
     BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
 };
+pub use ref_files::Ref;
 pub use refs::{RefInfo, RefTransaction};
 pub use remote::{Push, PushOutcome};
 pub use spawn::Cmd;
@@ -92,6 +95,7 @@ pub struct Git {
     index: index::Known,
     plain: plain::Known,
     looks: status::Looks,
+    configuration: configuration::Kept,
 }
 
 impl Git {
@@ -124,6 +128,7 @@ impl Git {
             index: index::Known::default(),
             plain: plain::Known::default(),
             looks: status::Looks::default(),
+            configuration: configuration::Kept::default(),
         })
     }
 
@@ -157,6 +162,7 @@ impl Git {
             index: index::Known::default(),
             plain: plain::Known::default(),
             looks: status::Looks::default(),
+            configuration: configuration::Kept::default(),
         })
     }
 
@@ -164,6 +170,8 @@ impl Git {
     #[must_use]
     pub fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
         self.env.extend(env);
+        // They may configure something.
+        self.configuration = configuration::Kept::default();
         self
     }
 

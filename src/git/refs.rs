@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::output::{lossy, nul_texts, path_buf};
+use super::output::{lossy, path_buf};
+use super::ref_files::Ref;
 use super::spawn::STARTS;
 use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
@@ -126,6 +127,9 @@ impl RefTransaction {
     }
 }
 
+/// How many of [`FIELDS`] name a reference and its object.
+const NAMED: usize = 3;
+
 /// What [`Git::list_refs`] asks for, in the order it is parsed.
 const FIELDS: [&str; 7] = [
     "%(refname)",
@@ -180,16 +184,65 @@ impl Git {
     }
 
     /// The references that match one of the patterns of `git for-each-ref`: a whole name, the
-    /// beginning of one up to a slash, or with `*` within one level. Sorted by name.
+    /// beginning of one up to a slash, or with `*` within one level. Sorted by name. No object is read.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
+        match self.in_process(|fast| fast.references(patterns)) {
+            Some(refs) => Ok(refs),
+            None => self.asked_refs(patterns),
+        }
+    }
+
+    /// [`Git::refs`] with what their commits say, and where they are checked out.
     ///
     /// # Errors
     /// Git fails.
     pub fn list_refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<RefInfo>> {
-        let format: String = FIELDS.iter().flat_map(|field| [field, "%00"]).collect();
+        match self.in_process(|fast| fast.reference_infos(patterns)) {
+            Some(refs) => Ok(refs),
+            None => self.asked_list_refs(patterns),
+        }
+    }
+
+    /// The working tree that has this branch checked out.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn checked_out_in(&self, branch: &RefName) -> Result<Option<PathBuf>> {
+        if let Some(mut places) = self.in_process(super::libgit2::Libgit2::checked_out) {
+            return Ok(places.remove(branch.as_str()));
+        }
+        let found = self.list_refs(&[branch.as_str()])?.into_iter();
+        Ok(found.filter(|info| info.name == *branch).find_map(|info| info.worktree))
+    }
+
+    /// [`Git::refs`] as the binary answers.
+    pub(super) fn asked_refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
+        let one = |fields: &[&[u8]]| -> Result<Ref> {
+            let (name, oid, object) = named(fields)?;
+            Ok(Ref { name, object, peeled: Some(oid) })
+        };
+        self.for_each_ref(&FIELDS[..NAMED], patterns, one)
+    }
+
+    /// [`Git::list_refs`] as the binary answers.
+    pub(super) fn asked_list_refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<RefInfo>> {
+        self.for_each_ref(&FIELDS, patterns, ref_info)
+    }
+
+    fn for_each_ref<S: AsRef<str>, T>(
+        &self,
+        fields: &[&str],
+        patterns: &[S],
+        one: impl Fn(&[&[u8]]) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let format: String = fields.iter().flat_map(|field| [field, "%00"]).collect();
         let list = self.read(["for-each-ref", &format!("--format={format}"), "--"]);
         let output = list.args(patterns.iter().map(AsRef::as_ref)).checked()?;
-        let fields: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();
-        fields.chunks_exact(FIELDS.len()).map(ref_info).collect()
+        let texts: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();
+        texts.chunks_exact(fields.len()).map(one).collect()
     }
 
     /// Whether there is a local branch of this short name.
@@ -207,13 +260,8 @@ impl Git {
     /// Git fails.
     pub fn remote_branches(&self, short: &str) -> Result<Vec<RefName>> {
         RefName::branch(short)?;
-        let list = self.read(["for-each-ref", "--format=%(refname)%00"]);
-        let output = list.arg(format!("refs/remotes/*/{short}")).checked()?;
-        nul_texts(&output.stdout)
-            .map(|name| name.trim_start_matches('\n').to_owned())
-            .filter(|name| !name.is_empty())
-            .map(|name| Ok(RefName::new(name)?))
-            .collect()
+        let found = self.refs(&[format!("refs/remotes/*/{short}")])?;
+        Ok(found.into_iter().map(|one| one.name).collect())
     }
 
     /// Whether `ancestor` is `of` or one of its ancestors.
@@ -247,14 +295,21 @@ impl Git {
     }
 }
 
-fn ref_info(fields: &[&[u8]]) -> Result<RefInfo> {
+/// Name, tagged object and the object itself: the first of [`FIELDS`].
+fn named(fields: &[&[u8]]) -> Result<(RefName, Oid, Oid)> {
     let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
     let object: Oid = text(1).parse()?;
     let oid = if text(2).is_empty() { object.clone() } else { text(2).parse()? };
+    // The line break that ended the record before.
+    Ok((RefName::new(text(0).trim_start_matches('\n'))?, oid, object))
+}
+
+fn ref_info(fields: &[&[u8]]) -> Result<RefInfo> {
+    let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
+    let (name, oid, object) = named(fields)?;
     let worktree = fields.get(3).filter(|path| !path.is_empty()).map(|path| path_buf(path));
     Ok(RefInfo {
-        // The line break that ended the record before.
-        name: RefName::new(text(0).trim_start_matches('\n'))?,
+        name,
         oid,
         object,
         worktree,

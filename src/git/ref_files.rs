@@ -1,0 +1,611 @@
+//! References as the files of a repository say them (<https://git-scm.com/docs/gitrepository-layout>,
+//! <https://git-scm.com/docs/git-pack-refs>), without a process. Not libgit2's own list: that takes
+//! the packed value of a reference whose file is broken, and may miss one that is packed meanwhile.
+//! An error here means that git has to be asked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::output::{lossy, path_buf};
+use super::{Oid, RefName};
+
+/// How often a reference may stand for another one, as in git.
+const SYMBOLIC_DEPTH: usize = 5;
+
+/// Every working tree has its own of these.
+const PER_WORKTREE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+
+/// Digits of the ids in repositories that keep their references in files we can read.
+const DIGITS: usize = 40;
+
+/// A reference and the object it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ref {
+    /// Full name.
+    pub name: RefName,
+    /// What it points to: of an annotated tag the tag itself.
+    pub object: Oid,
+    /// What is left when tags are followed, where the list of packed references says so.
+    pub peeled: Option<Oid>,
+}
+
+/// What the file of a reference says.
+#[derive(Clone, Debug)]
+enum Value {
+    Object { object: Oid, peeled: Option<Oid> },
+    Symbolic(String),
+    Broken,
+}
+
+/// The references of the repository with this shared git directory.
+pub(super) struct RefFiles<'a> {
+    common_dir: &'a Path,
+}
+
+impl<'a> RefFiles<'a> {
+    pub(super) fn of(common_dir: &'a Path) -> Self {
+        Self { common_dir }
+    }
+
+    /// The references that match one of the patterns of [`super::Git::refs`], sorted by name.
+    pub(super) fn list<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
+        let mut found = BTreeMap::new();
+        for pattern in patterns {
+            self.loose(&check(pattern.as_ref())?, &mut found)?;
+        }
+        // Read after the loose ones: what `git pack-refs` takes away meanwhile is in the new list.
+        let packed = Packed::read(self.common_dir)?;
+        for pattern in patterns {
+            packed.matching(&check(pattern.as_ref())?, |name, value| {
+                found.entry(name.to_owned()).or_insert(value);
+            })?;
+        }
+        let mut refs = Vec::with_capacity(found.len());
+        for (name, value) in found {
+            // Git, too, leaves out names that are not valid.
+            if let (Ok(name), Some((object, peeled))) =
+                (RefName::new(name), self.followed(value, &packed)?)
+            {
+                refs.push(Ref { name, object, peeled });
+            }
+        }
+        Ok(refs)
+    }
+
+    /// What one reference points to; `None` where there is none.
+    pub(super) fn one(&self, name: &str) -> Result<Option<Ref>> {
+        ensure!(is_shared(name), "{name} is another one in each working tree");
+        let name = RefName::new(name)?;
+        let value = self.loose_value(name.as_str())?;
+        let packed = if matches!(value, Some(Value::Object { .. })) {
+            Packed::default()
+        } else {
+            Packed::read(self.common_dir)?
+        };
+        let Some(value) =
+            value.map_or_else(|| packed.value(name.as_str()), |value| Ok(Some(value)))?
+        else {
+            return Ok(None);
+        };
+        ensure!(!matches!(value, Value::Broken), "{name} is broken");
+        let found = self.followed(value, &packed)?;
+        Ok(found.map(|(object, peeled)| Ref { name, object, peeled }))
+    }
+
+    /// The working trees that have a branch checked out, by the full name of the branch.
+    pub(super) fn checked_out(&self) -> Result<BTreeMap<String, PathBuf>> {
+        let packed = Packed::read(self.common_dir)?;
+        let mut places = BTreeMap::new();
+        // As git does, also where the git directory is another folder or the repository is bare.
+        let main = match self.common_dir.file_name() {
+            Some(name) if name == ".git" => self.common_dir.parent().unwrap_or(self.common_dir),
+            _ => self.common_dir,
+        };
+        if let Some(branch) = self.branch_of(self.common_dir, &packed)? {
+            places.insert(branch, main.to_owned());
+        }
+        for (_, dir) in entries(&self.common_dir.join("worktrees"))? {
+            let Some(link) = present(fs::read(dir.join("gitdir")))? else { continue };
+            let link = dir.join(path_buf(link.trim_ascii_end()));
+            // From git 2.48 on it may be relative.
+            let link = if link.is_absolute()
+                && !lossy(link.as_os_str().as_encoded_bytes()).contains("/../")
+            {
+                link
+            } else {
+                link.canonicalize()?
+            };
+            let tree = if link.file_name().is_some_and(|name| name == ".git") {
+                link.parent().unwrap_or(&link).to_owned()
+            } else {
+                link
+            };
+            if let Some(branch) = self.branch_of(&dir, &packed)? {
+                places.entry(branch).or_insert(tree);
+            }
+        }
+        Ok(places)
+    }
+
+    /// The branch that the `HEAD` in `git_dir` stands for, born or not.
+    fn branch_of(&self, git_dir: &Path, packed: &Packed) -> Result<Option<String>> {
+        let head = git_dir.join("HEAD");
+        ensure!(!head.is_symlink(), "HEAD is a link");
+        let Some(Value::Symbolic(mut name)) = present(fs::read(head))?.map(|text| value(&text))
+        else {
+            return Ok(None);
+        };
+        for _ in 0..SYMBOLIC_DEPTH {
+            ensure!(is_shared(&name), "HEAD is {name}");
+            match self.value(&name, packed)? {
+                Some(Value::Symbolic(next)) => name = next,
+                _ => return Ok(Some(name)),
+            }
+        }
+        bail!("HEAD goes in a circle")
+    }
+
+    /// The object a value stands for in the end; `None` where that is none.
+    fn followed(&self, mut value: Value, packed: &Packed) -> Result<Option<(Oid, Option<Oid>)>> {
+        for _ in 0..SYMBOLIC_DEPTH {
+            let next = match value {
+                Value::Object { object, peeled } => return Ok(Some((object, peeled))),
+                Value::Broken => return Ok(None),
+                Value::Symbolic(next) => next,
+            };
+            ensure!(is_shared(&next) && RefName::new(&*next).is_ok(), "a reference is {next}");
+            match self.value(&next, packed)? {
+                Some(found) => value = found,
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    fn value(&self, name: &str, packed: &Packed) -> Result<Option<Value>> {
+        match self.loose_value(name)? {
+            Some(value) => Ok(Some(value)),
+            None => packed.value(name),
+        }
+    }
+
+    /// What the file of this name says; `None` where there is none.
+    fn loose_value(&self, name: &str) -> Result<Option<Value>> {
+        let path = self.common_dir.join(name);
+        let Some(meta) = present(path.symlink_metadata())? else { return Ok(None) };
+        ensure!(!meta.is_symlink(), "{name} is a link");
+        if meta.is_dir() {
+            return Ok(None);
+        }
+        Ok(present(fs::read(path))?.map(|text| value(&text)))
+    }
+
+    /// Adds what files say of the references that match.
+    fn loose(&self, pattern: &str, found: &mut BTreeMap<String, Value>) -> Result<()> {
+        let segments: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
+        self.descend("", &segments, pattern, found)
+    }
+
+    fn descend(
+        &self,
+        at: &str,
+        segments: &[&str],
+        pattern: &str,
+        found: &mut BTreeMap<String, Value>,
+    ) -> Result<()> {
+        let Some((segment, rest)) = segments.split_first() else {
+            return self.below(at, pattern, found);
+        };
+        if !segment.contains('*') {
+            return self.descend(&joined(at, segment), rest, pattern, found);
+        }
+        for (name, _) in entries(&self.common_dir.join(at))? {
+            if fits(segment, &name) {
+                self.descend(&joined(at, &name), rest, pattern, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the reference of this name, or all below it, as far as they match.
+    fn below(&self, at: &str, pattern: &str, found: &mut BTreeMap<String, Value>) -> Result<()> {
+        let path = self.common_dir.join(at);
+        let Some(meta) = present(path.symlink_metadata())? else { return Ok(()) };
+        if meta.is_dir() {
+            if !pattern.contains('*') {
+                for (name, _) in entries(&path)? {
+                    self.below(&joined(at, &name), pattern, found)?;
+                }
+            }
+        } else if matches(pattern, at)
+            && let Some(value) = self.loose_value(at)?
+        {
+            found.insert(at.to_owned(), value);
+        }
+        Ok(())
+    }
+}
+
+/// The file of packed references.
+#[derive(Default)]
+struct Packed {
+    bytes: Vec<u8>,
+    /// Where its first line is.
+    start: usize,
+    sorted: bool,
+    /// It says of every tag what it tags.
+    peeled: bool,
+}
+
+impl Packed {
+    fn read(common_dir: &Path) -> Result<Self> {
+        let bytes = present(fs::read(common_dir.join("packed-refs")))?.unwrap_or_default();
+        if !bytes.starts_with(b"#") {
+            return Ok(Self { bytes, ..Self::default() });
+        }
+        let start = line_end(&bytes, 0);
+        let header = lossy(&bytes[..start]);
+        let traits = header.strip_prefix("# pack-refs with:").context("unknown packed-refs")?;
+        let has = |name: &str| traits.split_whitespace().any(|known| known == name);
+        let (sorted, peeled) = (has("sorted"), has("fully-peeled"));
+        Ok(Self { bytes, start, sorted, peeled })
+    }
+
+    /// What it says of one name.
+    fn value(&self, name: &str) -> Result<Option<Value>> {
+        let mut found = None;
+        self.matching(name, |there, value| {
+            if there == name {
+                found = Some(value);
+            }
+        })?;
+        Ok(found)
+    }
+
+    fn matching(&self, pattern: &str, mut see: impl FnMut(&str, Value)) -> Result<()> {
+        let fixed = pattern.split('*').next().unwrap_or_default();
+        let mut at = if self.sorted { self.first_from(fixed.as_bytes()) } else { self.start };
+        while at < self.bytes.len() {
+            let end = line_end(&self.bytes, at);
+            let line = &self.bytes[at..end];
+            let (id, name) = entry(line)?;
+            let mut peeled = self.peeled.then_some(id);
+            at = end;
+            if self.bytes.get(at) == Some(&b'^') {
+                let end = line_end(&self.bytes, at);
+                peeled = Some(self.bytes[at + 1..end].trim_ascii_end());
+                at = end;
+            }
+            if name.starts_with(fixed.as_bytes()) {
+                let name = str::from_utf8(name).context("a name is no text")?;
+                if matches(pattern, name) {
+                    let peeled = peeled.map(|id| oid(id).context("unknown packed-refs"));
+                    let object = oid(id).context("unknown packed-refs")?;
+                    see(name, Value::Object { object, peeled: peeled.transpose()? });
+                }
+            } else if self.sorted {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the first line is whose name is not before this one.
+    fn first_from(&self, name: &[u8]) -> usize {
+        let (mut low, mut high) = (self.start, self.bytes.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let mut line = self.line_start(middle);
+            if self.bytes.get(line) == Some(&b'^') && line > low {
+                line = self.line_start(line - 1);
+            }
+            let end = line_end(&self.bytes, line);
+            // What is no entry is reported when it is read.
+            if entry(&self.bytes[line..end]).is_ok_and(|(_, there)| there < name) {
+                low = end;
+                if self.bytes.get(low) == Some(&b'^') {
+                    low = line_end(&self.bytes, low);
+                }
+            } else {
+                high = line;
+            }
+        }
+        low
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        let before = self.bytes[self.start..at].iter().rposition(|&b| b == b'\n');
+        before.map_or(self.start, |before| self.start + before + 1)
+    }
+}
+
+/// Behind the line break that ends the line.
+fn line_end(bytes: &[u8], at: usize) -> usize {
+    bytes[at..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |end| at + end + 1)
+}
+
+/// `<id> SP <name> LF`
+fn entry(line: &[u8]) -> Result<(&[u8], &[u8])> {
+    match (line.get(..DIGITS), line.get(DIGITS), line.get(DIGITS + 1..)) {
+        (Some(id), Some(b' '), Some(name)) => Ok((id, name.trim_ascii_end())),
+        _ => bail!("unknown packed-refs: {:?}", lossy(line)),
+    }
+}
+
+/// What the text of a reference's file says.
+fn value(text: &[u8]) -> Value {
+    if let Some(name) = text.strip_prefix(b"ref:") {
+        return Value::Symbolic(lossy(name.trim_ascii()));
+    }
+    let ended = text.get(DIGITS).is_none_or(u8::is_ascii_whitespace);
+    match text.get(..DIGITS).filter(|_| ended).and_then(oid) {
+        Some(object) => Value::Object { object, peeled: None },
+        None => Value::Broken,
+    }
+}
+
+fn oid(digits: &[u8]) -> Option<Oid> {
+    let oid: Oid = str::from_utf8(digits).ok()?.to_ascii_lowercase().parse().ok()?;
+    (!oid.is_zero()).then_some(oid)
+}
+
+/// The pattern, where it is one we know how to match.
+fn check(pattern: &str) -> Result<String> {
+    ensure!(!pattern.contains(['?', '[', '\\']), "only git knows {pattern}");
+    let fixed = pattern.split('*').next().unwrap_or_default();
+    ensure!(is_shared(fixed), "{pattern} is another one in each working tree");
+    Ok(pattern.to_owned())
+}
+
+/// Whether all working trees have the same references of which this is the beginning.
+fn is_shared(beginning: &str) -> bool {
+    let own = |own: &&str| own.starts_with(beginning) || beginning.starts_with(*own);
+    beginning.starts_with("refs/") && !PER_WORKTREE.iter().any(|name| own(&name))
+}
+
+/// The rules of `git for-each-ref`.
+fn matches(pattern: &str, name: &str) -> bool {
+    if pattern.contains('*') {
+        let (mut parts, mut segments) = (name.split('/'), pattern.split('/'));
+        return loop {
+            match (segments.next(), parts.next()) {
+                (None, None) => break true,
+                (Some(segment), Some(part)) if fits(segment, part) => {}
+                _ => break false,
+            }
+        };
+    }
+    let rest = name.strip_prefix(pattern);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || pattern.ends_with('/'))
+        && !(pattern.ends_with('/') && name == pattern)
+}
+
+/// Whether a name without slash fits a pattern whose `*` stand for anything.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match left.find(part) {
+            Some(at) => left = &left[at + part.len()..],
+            None => return false,
+        }
+    }
+    left.ends_with(last)
+}
+
+fn joined(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// What is in a folder, but for what git passes over; nothing where there is no folder.
+fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    let Some(listed) = present(fs::read_dir(folder))? else { return Ok(found) };
+    for entry in listed {
+        let entry = entry?;
+        let name = entry.file_name().into_string().ok().context("a name is no text")?;
+        if !name.starts_with('.') && !name.ends_with(".lock") {
+            ensure!(!entry.file_type()?.is_symlink(), "{name} is a link");
+            found.push((name, entry.path()));
+        }
+    }
+    Ok(found)
+}
+
+/// `None` for what is not there, or not any more.
+fn present<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    /// Asks files and git the same, and compares.
+    fn compared(repo: &Repo, patterns: &[&str]) -> Vec<String> {
+        let git = repo.git();
+        let fast = RefFiles::of(git.common_dir()).list(patterns).unwrap();
+        let slow = git.asked_refs(patterns).unwrap();
+        let plain = |refs: &[Ref]| -> Vec<(String, Oid)> {
+            refs.iter().map(|one| (one.name.to_string(), one.object.clone())).collect()
+        };
+        assert_eq!(plain(&fast), plain(&slow), "{patterns:?}");
+        for (fast, slow) in fast.iter().zip(&slow) {
+            assert!(fast.peeled.is_none() || fast.peeled == slow.peeled, "{fast:?} {slow:?}");
+            let one = RefFiles::of(git.common_dir()).one(fast.name.as_str()).unwrap();
+            assert_eq!(one.as_ref(), Some(fast));
+        }
+        assert_eq!(git.refs(patterns).unwrap(), fast, "{patterns:?}");
+        assert_eq!(git.list_refs(patterns).unwrap(), git.asked_list_refs(patterns).unwrap());
+        fast.into_iter().map(|one| one.name.to_string()).collect()
+    }
+
+    const PATTERNS: [&[&str]; 10] = [
+        &["refs/heads/"],
+        &["refs/heads"],
+        &["refs/heads/main"],
+        &["refs/heads/main/"],
+        &["refs/heads/cowork/", "refs/remotes/*/cowork/*"],
+        &["refs/remotes/*/main"],
+        &["refs/heads/cowork/a*--*", "refs/heads/cowork/a"],
+        &["refs/tags/", "refs/tags/t"],
+        &["refs/cowork/attempts/s/"],
+        &["refs/heads/cow"],
+    ];
+
+    fn full() -> Repo {
+        let repo = Repo::with_commit();
+        for branch in ["cowork/a", "cowork/a--b", "cowork/ab--c--d", "cowork-x/y", "other"] {
+            repo.run(&["branch", branch]);
+        }
+        repo.run(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+        repo.run(&["update-ref", "refs/remotes/fork/cowork/a", "HEAD"]);
+        repo.run(&["update-ref", "refs/remotes/fork/cowork/deep/er", "HEAD"]);
+        repo.run(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
+        repo.run(&["symbolic-ref", "refs/heads/nowhere", "refs/heads/nope"]);
+        repo.run(&["symbolic-ref", "refs/heads/round", "refs/heads/round"]);
+        repo.run(&["update-ref", "refs/cowork/attempts/s/1", "HEAD"]);
+        repo.run(&["tag", "-a", "-m", "first\nline\n\nbody\n", "t"]);
+        repo.run(&["tag", "-a", "-m", "of a tag", "tt", "t"]);
+        repo.run(&["tag", "tree", "HEAD^{tree}"]);
+        repo.run(&["tag", "light"]);
+        repo
+    }
+
+    #[test]
+    fn files_say_what_git_says() {
+        let repo = full();
+        let check = || -> Vec<Vec<String>> {
+            PATTERNS.iter().map(|patterns| compared(&repo, patterns)).collect()
+        };
+        let loose = check();
+        assert_eq!(loose[2], ["refs/heads/main"]);
+        assert_eq!(loose[4].len(), 4, "{:?}", loose[4]);
+        repo.run(&["pack-refs", "--all", "--prune"]);
+        assert_eq!(check(), loose, "packed");
+        // Some packed, some not, one packed and moved on.
+        repo.commit_all("second\n\nwith a body\n\nKey: value\n");
+        repo.run(&["branch", "cowork/later"]);
+        repo.run(&["branch", "-D", "other"]);
+        check();
+        // As an old git wrote it: neither sorted nor with all tags.
+        let packed = repo.text(".git/packed-refs").unwrap();
+        let mut lines: Vec<&str> =
+            packed.lines().filter(|line| !line.starts_with(['#', '^'])).collect();
+        lines.reverse();
+        repo.file(".git/packed-refs", &format!("{}\n", lines.join("\n")));
+        check();
+    }
+
+    #[test]
+    fn what_is_broken_is_left_out_as_git_does() {
+        let repo = full();
+        repo.run(&["pack-refs", "--all"]);
+        let zero = "0".repeat(40);
+        for text in ["", "x", &zero, "ref: \n", &"a".repeat(39), &format!("{}x", "a".repeat(40))] {
+            repo.file(".git/refs/heads/cowork/a", text);
+            repo.file(".git/refs/heads/a b", &repo.head().to_string());
+            repo.file(".git/refs/heads/half.lock", text);
+            let git = repo.git();
+            let listed = git.refs(&["refs/heads/"]).unwrap();
+            assert_eq!(listed, git.asked_refs(&["refs/heads/"]).unwrap(), "{text:?}");
+            // Not its older, packed value.
+            assert!(listed.iter().all(|one| one.name.short() != "cowork/a"), "{text:?}");
+            let resolved = git.resolve("refs/heads/cowork/a").unwrap();
+            assert_eq!(resolved, git.verified("refs/heads/cowork/a^{commit}").unwrap());
+        }
+        repo.file(".git/packed-refs", "# pack-refs with: peeled fully-peeled sorted \nnonsense\n");
+        assert!(RefFiles::of(repo.git().common_dir()).list(&["refs/tags/"]).is_err());
+        assert!(repo.git().refs(&["refs/tags/"]).is_err());
+    }
+
+    #[test]
+    fn many_packed_names_are_found() {
+        let repo = Repo::with_commit();
+        let head = repo.head();
+        let mut packed = String::from("# pack-refs with: peeled fully-peeled sorted \n");
+        for number in 0..1000 {
+            packed += &format!("{head} refs/heads/cowork/s{number:04}\n");
+            packed += &format!("^{head}\n").repeat(number % 2);
+        }
+        repo.file(".git/packed-refs", &packed);
+        let git = repo.git();
+        let files = RefFiles::of(git.common_dir());
+        for number in 0..1000 {
+            let name = format!("refs/heads/cowork/s{number:04}");
+            assert_eq!(files.one(&name).unwrap().unwrap().name.as_str(), name);
+        }
+        for (pattern, expected) in [
+            ("refs/heads/cowork/", 1000),
+            ("refs/heads/cowork/s00*", 100),
+            ("refs/heads/cowork/s0999x", 0),
+            ("refs/heads/a", 0),
+            ("refs/tags/", 0),
+        ] {
+            assert_eq!(files.list(&[pattern]).unwrap().len(), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn working_trees_of_branches() {
+        let repo = full();
+        let git = repo.git();
+        let head = repo.head();
+        let linked = git.worktree_add(&repo.root().join("l w"), "side", &head).unwrap();
+        let other = git.worktree_add(&repo.root().join("d"), "detached", &head).unwrap();
+        other.write(["checkout", "-q", "--detach"]).checked().unwrap();
+        let trees = || -> Vec<Option<PathBuf>> {
+            let patterns = ["refs/heads/"];
+            let refs = git.list_refs(&patterns).unwrap();
+            assert_eq!(refs, git.asked_list_refs(&patterns).unwrap());
+            refs.into_iter().map(|info| info.worktree).collect()
+        };
+        let found = trees();
+        assert!(found.contains(&Some(git.top().to_owned())), "{found:?}");
+        assert!(found.contains(&Some(linked.top().to_owned())), "{found:?}");
+        assert_eq!(found.iter().flatten().count(), 2);
+        let gitdir = linked.git_dir().join("gitdir");
+        std::fs::write(&gitdir, format!("{}\n", linked.top().join(".git").display())).unwrap();
+        repo.run(&["symbolic-ref", "refs/heads/alias", "refs/heads/other"]);
+        repo.run(&["symbolic-ref", "HEAD", "refs/heads/alias"]);
+        assert_eq!(trees().iter().flatten().count(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_only_git_understands_is_asked_of_git() {
+        let repo = full();
+        let git = repo.git();
+        let files = RefFiles::of(git.common_dir());
+        for pattern in ["refs/", "refs/bisect/", "refs/w*", "HEAD", "refs/heads/[a]"] {
+            assert!(files.list(&[pattern]).is_err(), "{pattern}");
+        }
+        std::os::unix::fs::symlink("main", repo.path(".git/refs/heads/link")).unwrap();
+        assert!(files.list(&["refs/heads/"]).is_err());
+        assert!(git.refs(&["refs/heads/"]).unwrap().iter().any(|one| one.name.short() == "link"));
+        for options in [&["--ref-format=reftable"][..], &["--object-format=sha256"]] {
+            let repo = Repo::with_commit_in(options);
+            let refs = repo.git().refs(&["refs/heads/"]).unwrap();
+            assert_eq!(refs.len(), 1, "{options:?}");
+            assert_eq!(refs[0].object, repo.head());
+        }
+    }
+}
