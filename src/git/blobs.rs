@@ -5,6 +5,7 @@ use std::fs::Metadata;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
+use git2::ObjectType;
 
 use super::plain::Sources;
 use super::{Git, Oid};
@@ -22,18 +23,6 @@ pub enum Store {
 }
 
 impl Git {
-    /// Writes a blob of these bytes.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn store_blob(&self, bytes: impl Into<Vec<u8>>) -> Result<Oid> {
-        let bytes = bytes.into();
-        if let Some(blob) = self.blob_in_process(&bytes, Store::Write) {
-            return Ok(blob);
-        }
-        self.write(["hash-object", "-w", "--stdin"]).stdin(bytes).oid()
-    }
-
     /// The blob ids these working tree files would have if they were added now, clean filters
     /// applied; `None` for what is not a file or link. With `store`, the blobs are written.
     ///
@@ -89,8 +78,7 @@ impl Git {
     fn blob_in_process(&self, bytes: &[u8], store: Store) -> Option<Oid> {
         match store {
             Store::No => self.in_process(|git| git.blob_id(bytes)),
-            Store::Write if self.plain()?.writes => self.in_process(|git| git.put_blob(bytes)),
-            Store::Write => None,
+            Store::Write => self.write_objects(|git| git.put(ObjectType::Blob, bytes)),
         }
     }
 
@@ -219,20 +207,5 @@ mod tests {
         repo.run(&["config", "core.autocrlf", "input"]);
         assert_eq!(hash(), by_binary(&repo, "a"));
         assert_ne!(hash(), raw);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn shared_objects_are_written_by_git() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let repo = Repo::with_commit();
-        repo.run(&["config", "core.sharedRepository", "0666"]);
-        let blob = repo.git().store_blob("a text of its own").unwrap();
-        let (folder, name) = blob.as_str().split_at(2);
-        let object = repo.path(&format!(".git/objects/{folder}/{name}"));
-        let mode = object.metadata().unwrap().permissions().mode();
-        assert_eq!(mode & 0o444, 0o444);
-        let folder = object.parent().unwrap().metadata().unwrap().permissions().mode();
-        assert_eq!(folder & 0o777, 0o777);
     }
 }

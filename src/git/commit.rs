@@ -115,17 +115,17 @@ impl Git {
     /// # Errors
     /// HEAD has a commit already, or git fails.
     pub fn create_root_commit(&self, message: &str) -> Result<Oid> {
-        let tree = self.write(["hash-object", "-w", "-t", "tree", "--stdin"]).oid()?;
-        let mut commit = self.write(["commit-tree", "-F", "-"]).arg(tree.as_str());
-        if self.config_bool("commit.gpgSign")? {
-            commit = commit.arg("-S");
-        }
-        let commit = commit.stdin(message);
-        let output = commit.output()?;
-        if !output.success() {
-            return Err(self.explain(commit.failure(&output)).into());
-        }
-        let oid: Oid = output.text().trim_end().parse()?;
+        let tree = self.store_empty_tree()?;
+        let oid = if self.config_bool("commit.gpgSign")? {
+            let commit = self.write(["commit-tree", "-S", "-F", "-", tree.as_str()]).stdin(message);
+            let output = commit.output()?;
+            if !output.success() {
+                return Err(self.explain(commit.failure(&output)).into());
+            }
+            output.text().trim_end().parse()?
+        } else {
+            self.commit_tree(&tree, &[], message)?
+        };
         let reason = "commit (initial): root of a session";
         let update = self.write(["update-ref", "--create-reflog", "-m", reason, "HEAD"]);
         let update = update.args([oid.as_str(), oid.zero_like().as_str()]);

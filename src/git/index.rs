@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 use git2::{Index, IndexEntry};
 
 use super::output::{lossy, nul_texts};
+use super::snapshot::relative;
 use super::{Git, Hidden};
 
 /// The name of a file of attributes.
@@ -115,7 +116,8 @@ impl Git {
                 same && git2::Oid::hash_object(git2::ObjectType::Blob, &bytes).ok()? == committed.1,
             )
         };
-        !path.contains('\0') && committed() == Some(true)
+        // git2 panics on other paths.
+        relative(path).is_ok() && committed() == Some(true)
     }
 
     /// What libgit2 makes of the index; `None` where it does not know the repository or the index.

@@ -26,8 +26,9 @@ impl Git {
             configuration: super::configuration::Kept::default(),
             opened: super::fallback::Opened::default(),
             index: super::index::Known::default(),
-            plain: super::plain::Known::default(),
+            plain: super::plain::SystemFile::default(),
             looks: super::status::Looks::default(),
+            told: super::made::Told::default(),
         };
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;
         let git = future.at(path)?;

@@ -2,7 +2,7 @@
 //! and shared references, but neither HEAD, index nor configuration of a working tree.
 //! What it cannot find it reports as an error, so that the binary is asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -16,11 +16,12 @@ use super::reader::{
     joined,
 };
 use super::ref_files::RefFiles;
+use super::snapshot::relative;
 use super::{Git, Oid, Ref, RefInfo};
 use crate::error::Error;
 
 pub(super) struct Libgit2 {
-    repository: Repository,
+    pub(super) repository: Repository,
 }
 
 impl Libgit2 {
@@ -34,12 +35,7 @@ impl Libgit2 {
         Ok(Self { repository })
     }
 
-    /// For what is written in process (`objects.rs`).
-    pub(super) fn repository(&self) -> &Repository {
-        &self.repository
-    }
-
-    fn tree(&self, oid: &Oid) -> Result<git2::Tree<'_>> {
+    pub(super) fn tree(&self, oid: &Oid) -> Result<git2::Tree<'_>> {
         let object = self.repository.find_object(raw(oid)?, None)?;
         Ok(object.peel_to_tree()?)
     }
@@ -70,6 +66,19 @@ impl Libgit2 {
             }
         }
         Ok(None)
+    }
+
+    /// Those of the paths that the index in this file has, merged or not.
+    ///
+    /// # Errors
+    /// It is a sparse or split index, or a broken one.
+    pub(super) fn tracked(&self, index: &Path, paths: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
+        let index = git2::Index::open(index)?;
+        // git2 panics on these.
+        ensure!(paths.iter().all(|path| relative(path).is_ok()), "no path in it");
+        let has =
+            |path: &str| (0..=3).any(|stage| index.get_path(Path::new(path), stage).is_some());
+        Ok(paths.iter().filter(|path| has(path)).map(|path| (*path).to_owned()).collect())
     }
 
     fn files(&self) -> RefFiles<'_> {

@@ -30,6 +30,7 @@ mod init;
 mod libgit2;
 mod locate;
 mod locks;
+mod made;
 mod merge;
 mod name;
 mod notes;
@@ -93,9 +94,10 @@ pub struct Git {
     children: Option<Arc<child::Children>>,
     opened: fallback::Opened,
     index: index::Known,
-    plain: plain::Known,
+    plain: plain::SystemFile,
     looks: status::Looks,
     configuration: configuration::Kept,
+    told: made::Told,
 }
 
 impl Git {
@@ -126,9 +128,10 @@ impl Git {
             children: None,
             opened: fallback::Opened::default(),
             index: index::Known::default(),
-            plain: plain::Known::default(),
+            plain: plain::SystemFile::default(),
             looks: status::Looks::default(),
             configuration: configuration::Kept::default(),
+            told: made::Told::default(),
         })
     }
 
@@ -160,9 +163,10 @@ impl Git {
             children,
             opened: self.opened.clone(),
             index: index::Known::default(),
-            plain: plain::Known::default(),
+            plain: plain::SystemFile::default(),
             looks: status::Looks::default(),
             configuration: configuration::Kept::default(),
+            told: made::Told::default(),
         })
     }
 
@@ -172,6 +176,8 @@ impl Git {
         self.env.extend(env);
         // They may configure something.
         self.configuration = configuration::Kept::default();
+        self.told = made::Told::default();
+        self.looks = status::Looks::default();
         self
     }
 

@@ -1,5 +1,5 @@
-//! Objects written in process: blobs of bytes that are known, trees made from another tree. What
-//! libgit2 does not do as git does is an error, so that the binary is asked.
+//! Trees made in process from another tree, and the ids of blobs. What libgit2 does not do as git
+//! does is an error, so that the binary is asked.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,15 +28,10 @@ impl Libgit2 {
         oid(git2::Oid::hash_object(ObjectType::Blob, bytes)?)
     }
 
-    /// Writes a blob of these bytes.
-    pub(super) fn put_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        oid(self.repository().odb()?.write(ObjectType::Blob, bytes)?)
-    }
-
     /// Writes the tree of a commit or tree `base` with these paths changed. A file in the place of
     /// a folder, or of a folder's file, replaces it. Its cost follows the paths.
     pub(super) fn put_tree(&self, base: &Oid, paths: &[(&str, Becomes)]) -> Result<Oid> {
-        let base = self.repository().find_object(raw(base)?, None)?.peel_to_tree()?;
+        let base = self.repository.find_object(raw(base)?, None)?.peel_to_tree()?;
         let changes: Vec<(&str, &Becomes)> =
             paths.iter().map(|(path, becomes)| (*path, becomes)).collect();
         let (tree, _) = self.with_changes(Some(&base), &changes)?;
@@ -49,7 +44,7 @@ impl Libgit2 {
         tree: Option<&Tree<'_>>,
         changes: &[(&str, &Becomes)],
     ) -> Result<(git2::Oid, usize)> {
-        let mut builder = self.repository().treebuilder(tree)?;
+        let mut builder = self.repository.treebuilder(tree)?;
         let mut names: BTreeMap<&str, Changed<'_>> = BTreeMap::new();
         for (path, becomes) in changes {
             match path.split_once('/') {
@@ -78,7 +73,7 @@ impl Libgit2 {
             if below.is_empty() || (inner.is_none() && !puts) {
                 continue;
             }
-            let inner = inner.map(|(_, id)| self.repository().find_tree(id)).transpose()?;
+            let inner = inner.map(|(_, id)| self.repository.find_tree(id)).transpose()?;
             match self.with_changes(inner.as_ref(), &below)? {
                 (_, 0) => builder.remove(name)?,
                 (id, _) => drop(builder.insert(name, id, TREE)?),
@@ -89,7 +84,7 @@ impl Libgit2 {
 
     /// The mode and the id a commit has for a file; `None` where it has no file of that name.
     pub(super) fn file_at(&self, commit: &Oid, path: &str) -> Result<Option<(u32, git2::Oid)>> {
-        let tree = self.repository().find_object(raw(commit)?, None)?.peel_to_tree()?;
+        let tree = self.repository.find_object(raw(commit)?, None)?.peel_to_tree()?;
         match tree.get_path(Path::new(path)) {
             Ok(entry) => Ok(Some((u32::try_from(entry.filemode())?, entry.id()))),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),

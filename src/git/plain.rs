@@ -8,48 +8,29 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use super::Git;
-use super::index::{Facts, Stamp, stamp};
+use super::configuration::as_bool;
+use super::index::Facts;
 use super::output::lossy;
 
 /// Attributes that change content whatever it is (gitattributes(5)).
 const FILTERS: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
 /// Those that change line ends.
 const LINE_ENDS: [&str; 3] = ["text", "crlf", "eol"];
-/// A variable `git var -l` lists from the release on that also lists files of attributes (2.42).
-const LISTS_FILES: &str = "GIT_SHELL_PATH=";
-
-/// What was found in the configuration, as long as its files are the same.
+/// What git says about the file of attributes of the whole machine, which no run changes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known(Arc<Mutex<Option<Found>>>);
-
-type Found = (Vec<(PathBuf, Option<Stamp>)>, Arc<Plain>);
+pub(super) struct SystemFile(Arc<OnceLock<Option<Vec<PathBuf>>>>);
 
 /// It says nothing about which repository this is.
-impl PartialEq for Known {
+impl PartialEq for SystemFile {
     fn eq(&self, _other: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Known {}
-
-/// What the configuration leaves to libgit2.
-#[derive(Debug)]
-pub(super) struct Plain {
-    /// Objects are written with the permissions and the care libgit2 knows.
-    pub(super) writes: bool,
-    /// Modes are what the file system says.
-    pub(super) modes: bool,
-    /// Files of attributes are where git looks for them by default.
-    attributes: bool,
-    /// Line ends stay without an attribute.
-    line_ends: bool,
-    /// The files of attributes outside the working tree.
-    files: Vec<PathBuf>,
-}
+impl Eq for SystemFile {}
 
 /// What a file of attributes names.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,84 +42,74 @@ struct Names {
 /// Answers for many paths at one time.
 pub(super) struct Sources<'a> {
     git: &'a Git,
-    plain: Arc<Plain>,
+    /// The files of attributes that count everywhere.
+    files: Vec<PathBuf>,
+    /// The configuration changes line ends.
+    line_ends: bool,
+    /// Git refuses line ends that it could not give back.
+    refuses: bool,
     index: Arc<Facts>,
     read: RefCell<HashMap<PathBuf, Option<Names>>>,
 }
 
 impl Git {
-    /// What the configuration leaves to libgit2; `None` where git does not say.
-    pub(super) fn plain(&self) -> Option<Arc<Plain>> {
-        let mut known = self.plain.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |found: &&Found| found.0.iter().all(|(file, was)| stamp(file) == *was);
-        if let Some((_, plain)) = known.as_ref().filter(same) {
-            return Some(Arc::clone(plain));
-        }
-        let files = |said: &str| {
-            let own = [self.common_dir.join("config"), self.git_dir.join("config.worktree")];
-            let others = said.lines().filter_map(|line| {
-                let named = ["GIT_CONFIG_SYSTEM=", "GIT_CONFIG_GLOBAL="];
-                named.iter().find_map(|name| line.strip_prefix(name)).map(PathBuf::from)
-            });
-            let stamped = own.into_iter().chain(others).map(|file| (stamp(&file), file));
-            stamped.map(|(stamp, file)| (file, stamp)).collect::<Vec<_>>()
-        };
-        let output = self.read(["var", "-l"]).output().ok()?;
-        let said = lossy(&output.stdout);
-        let plain = Arc::new(Plain::read(&said, self.names_attributes_elsewhere()));
-        *known = Some((files(&said), Arc::clone(&plain)));
-        Some(plain)
-    }
-
     /// Answers for files of the working tree; `None` where git must be asked about each.
     pub(super) fn plain_sources(&self) -> Option<Sources<'_>> {
-        let plain = self.plain().filter(|plain| plain.attributes)?;
-        let index = self.index_facts().ok().filter(|facts| facts.more.is_some())?;
-        Some(Sources { git: self, plain, index, read: RefCell::default() })
-    }
-
-    fn names_attributes_elsewhere(&self) -> bool {
-        const SOURCE: &str = "GIT_ATTR_SOURCE";
-        std::env::var_os(SOURCE).is_some() || self.env.iter().any(|(name, _)| name == SOURCE)
-    }
-}
-
-impl Plain {
-    /// Reads what `git var -l` says: `key=value` of the configuration, then variables.
-    fn read(said: &str, elsewhere: bool) -> Self {
-        let values = |wanted: &str| -> Vec<String> {
-            let value = |line: &str| match line.split_once('=') {
-                Some((key, value)) => (key == wanted).then(|| value.to_lowercase()),
-                None => (line == wanted).then(|| "true".to_owned()),
-            };
-            said.lines().filter_map(value).collect()
-        };
-        // A value that is overruled counts all the same: then git is asked once too often.
-        let only = |key: &str, meant: &[&str]| values(key).iter().all(|v| meant.contains(&&**v));
-        let (yes, no) = (["true", "yes", "on", "1"], ["false", "no", "off", "0", ""]);
-        let files = ["GIT_ATTR_SYSTEM=", "GIT_ATTR_GLOBAL="];
-        let files = said.lines().filter_map(|line| {
-            files.iter().find_map(|name| line.strip_prefix(name)).map(PathBuf::from)
-        });
-        Self {
-            writes: only("core.sharedrepository", &["umask", "false", "no", "off", "0"])
-                && only("core.fsyncobjectfiles", &no)
-                && values("core.fsync").is_empty()
-                && values("core.fsyncmethod").is_empty(),
-            modes: only("core.filemode", &yes) && only("core.symlinks", &yes),
-            attributes: said.lines().any(|line| line.starts_with(LISTS_FILES))
-                && values("attr.tree").is_empty()
-                && !elsewhere,
-            line_ends: only("core.autocrlf", &no),
-            files: files.collect(),
+        let configuration = self.configuration().ok()?;
+        let elsewhere = self.variable("GIT_ATTR_SOURCE").is_some();
+        if elsewhere || configuration.value("attr.tree").is_some() {
+            return None;
         }
-        .with_safe_line_ends(only("core.safecrlf", &["warn", "false", "no", "off", "0", ""]))
+        let index = self.index_facts().ok().filter(|facts| facts.more.is_some())?;
+        let mut files = self.plain.0.get_or_init(|| self.system_attributes()).clone()?;
+        files.push(self.common_dir.join("info/attributes"));
+        match configuration.value("core.attributesfile") {
+            Some(Some(file)) => files.push(self.top.join(self.expanded(file)?)),
+            Some(None) => return None,
+            None => {
+                let of = |name: &str, file: &str| {
+                    let folder = self.variable(name).filter(|folder| !folder.is_empty());
+                    folder.map(|folder| Path::new(&folder).join(file))
+                };
+                files.extend(of("XDG_CONFIG_HOME", "git/attributes"));
+                files.extend(of("HOME", ".config/git/attributes"));
+            }
+        }
+        let is_no = |value| as_bool(value) == Some(false);
+        let line_ends = configuration.value("core.autocrlf").is_some_and(|value| !is_no(value));
+        let refuses = configuration.value("core.safecrlf").is_some_and(|value| {
+            !is_no(value) && value.is_none_or(|value| !value.eq_ignore_ascii_case("warn"))
+        });
+        Some(Sources { git: self, files, line_ends, refuses, index, read: RefCell::default() })
     }
 
-    /// Where git is to refuse line ends it could not give back, git is asked.
-    fn with_safe_line_ends(mut self, nothing_is_refused: bool) -> Self {
-        self.attributes &= nothing_is_refused;
-        self
+    /// Whether modes and links are what the file system says.
+    pub(super) fn has_plain_modes(&self) -> bool {
+        self.configuration().is_ok_and(|configuration| {
+            ["core.filemode", "core.symlinks"]
+                .into_iter()
+                .all(|key| configuration.value(key).is_none_or(|v| as_bool(v) == Some(true)))
+        })
+    }
+
+    /// A configured path; `None` where only git knows which file it means.
+    fn expanded(&self, path: &str) -> Option<PathBuf> {
+        match path.strip_prefix("~/") {
+            Some(path) => Some(Path::new(&self.variable("HOME")?).join(path)),
+            None if path.starts_with(['~', '%', ':']) => None,
+            None => Some(PathBuf::from(path)),
+        }
+    }
+
+    /// The files of attributes of the whole machine; `None` where git does not tell (before 2.42).
+    fn system_attributes(&self) -> Option<Vec<PathBuf>> {
+        let output = self.read(["var", "GIT_ATTR_SYSTEM"]).output().ok()?;
+        match output.code {
+            Some(0) => Some(output.text().lines().map(PathBuf::from).collect()),
+            // There is to be none (`GIT_ATTR_NOSYSTEM`).
+            Some(1) => Some(Vec::new()),
+            _ => None,
+        }
     }
 }
 
@@ -146,8 +117,7 @@ impl Sources<'_> {
     /// Whether git would store exactly these bytes for this file.
     pub(super) fn is_plain(&self, path: &str, bytes: &[u8]) -> bool {
         let mut names = Names::default();
-        let info = self.git.common_dir.join("info/attributes");
-        for file in self.plain.files.iter().chain([&info]) {
+        for file in &self.files {
             // One that is not there names nothing.
             names.add(self.names_in(file).unwrap_or_default());
         }
@@ -164,8 +134,9 @@ impl Sources<'_> {
                 None => {}
             }
         }
-        let line_ends = self.plain.line_ends && !names.line_ends;
-        !names.filters && (line_ends || !bytes.contains(&b'\r'))
+        // Only what has a carriage return loses one; a lone line feed may be refused.
+        let plain = !self.line_ends && !names.line_ends;
+        !names.filters && (plain || !bytes.contains(&b'\r') && !self.refuses)
     }
 
     /// What a file of attributes names; `None` where there is none that git reads.

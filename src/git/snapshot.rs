@@ -53,8 +53,9 @@ impl Git {
     /// [`Self::snapshot_tree`] without a private index, so that its cost follows the paths; `None`
     /// where only git knows what it would do.
     fn snapshot_in_process(&self, base: &Oid, there: &[&str], gone: &[&str]) -> Option<Oid> {
-        self.plain().filter(|plain| plain.writes && plain.modes)?;
-        if !there.iter().all(|path| is_ordinary(path) && !self.is_behind_link(path)) {
+        if !self.has_plain_modes()
+            || !there.iter().all(|path| is_ordinary(path) && !self.is_behind_link(path))
+        {
             return None;
         }
         let blobs = self.hash_files(there, Store::Write).ok()?;
@@ -63,7 +64,7 @@ impl Git {
         for (path, blob) in there.iter().zip(blobs) {
             paths.push((path, Becomes::File(mode(&self.lies_at(path)?), blob?)));
         }
-        self.in_process(|git| git.put_tree(base, &paths))
+        self.write_objects(|git| git.put_tree(base, &paths))
     }
 
     fn is_behind_link(&self, path: &str) -> bool {
@@ -76,13 +77,11 @@ impl Git {
     /// # Errors
     /// Git fails, there is no such blob.
     pub fn tree_with(&self, base: &Oid, files: &[(String, Oid)]) -> Result<Oid> {
-        if files.iter().all(|(path, _)| is_ordinary(path) && relative(path).is_ok())
-            && self.plain().is_some_and(|plain| plain.writes)
-        {
+        if files.iter().all(|(path, _)| is_ordinary(path) && relative(path).is_ok()) {
             let put = |blob: &Oid| Becomes::File(0o100_644, blob.clone());
             let paths: Vec<(&str, Becomes)> =
                 files.iter().map(|(path, blob)| (path.as_str(), put(blob))).collect();
-            if let Some(tree) = self.in_process(|git| git.put_tree(base, &paths)) {
+            if let Some(tree) = self.write_objects(|git| git.put_tree(base, &paths)) {
                 return Ok(tree);
             }
         }
@@ -125,18 +124,6 @@ impl Git {
         let put = self.in_index(&index, ["update-index", "--replace", "-z", "--index-info"]);
         put.stdin_nul(&staged).checked()?;
         self.in_index(&index, ["write-tree"]).oid().map(Some)
-    }
-
-    /// A commit object of this tree under the user's name; no reference moves.
-    ///
-    /// # Errors
-    /// Git fails, an identity is missing.
-    pub fn commit_tree(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
-        let mut commit = self.write(["-c", "commit.gpgSign=false", "commit-tree", "-F", "-"]);
-        for parent in parents {
-            commit = commit.args(["-p", parent.as_str()]);
-        }
-        commit.arg(tree.as_str()).stdin(message).oid()
     }
 
     /// The tree a revision names; `None` when there is none.

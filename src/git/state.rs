@@ -5,6 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
+use super::made::Who;
+use super::output::lossy;
 use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
 
@@ -160,7 +162,7 @@ impl Git {
     /// # Errors
     /// None is configured (exit 5 with the mend).
     pub fn author(&self) -> Result<String> {
-        self.identity("GIT_AUTHOR_IDENT")
+        self.identity(Who::Author)
     }
 
     /// The user's identity as a committer, `Name <email>`.
@@ -168,7 +170,7 @@ impl Git {
     /// # Errors
     /// None is configured (exit 5 with the mend).
     pub fn committer(&self) -> Result<String> {
-        self.identity("GIT_COMMITTER_IDENT")
+        self.identity(Who::Committer)
     }
 
     /// Fails unless commits can be made under the user's name.
@@ -186,17 +188,10 @@ impl Git {
         Ok(value.and_then(super::configuration::as_bool).unwrap_or(false))
     }
 
-    fn identity(&self, variable: &str) -> Result<String> {
-        let output = self.read(["var", variable]).output()?;
-        let text = output.text();
+    fn identity(&self, who: Who) -> Result<String> {
+        let line = lossy(&self.ask_who(who)?);
         // `Name <email> 1700000000 +0100`
-        match text.rfind('>') {
-            Some(end) if output.success() => Ok(text[..=end].to_owned()),
-            _ => Err(Error::repository("git does not know who you are, so it cannot commit")
-                .hint("git config --global user.name \"Your Name\"")
-                .hint("git config --global user.email you@example.com")
-                .into()),
-        }
+        Ok(line.rfind('>').map_or_else(|| line.clone(), |end| line[..=end].to_owned()))
     }
 
     /// What lies at a path, without following it.

@@ -164,6 +164,10 @@ impl Git {
             return Ok(nul_texts(&self.read(["ls-files", "-z"]).checked()?.stdout).collect());
         }
         let wanted: BTreeSet<&str> = paths.iter().map(AsRef::as_ref).collect();
+        let index = self.git_dir.join("index");
+        if let Some(tracked) = self.in_process(|fast| fast.tracked(&index, &wanted)) {
+            return Ok(tracked);
+        }
         let mut tracked = BTreeSet::new();
         for chunk in chunks(paths) {
             let list = self.read(["ls-files", "-z", "--"]).args(chunk.iter().map(AsRef::as_ref));

@@ -260,7 +260,9 @@ impl Pipeline<'_> {
         let more = self.env.config.iterations(spec.stage);
         let stage = spec.stage;
         let asked = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
-        gate.stuck(&asked).map(Some)
+        let decision = gate.stuck(&asked).map(Some);
+        self.env.git.ask_who_again();
+        decision
     }
 
     /// The boxed warning (row J6).

@@ -351,7 +351,7 @@ impl Pipeline<'_> {
         };
         let earlier = self.session.earlier(spec.stage);
         let look = self.second_look(spec, progress, &tree)?;
-        gate.ask(&Draft {
+        let decision = gate.ask(&Draft {
             stage: spec.stage,
             iteration: progress.iteration,
             limit: self.allowed(spec, progress)?,
@@ -372,7 +372,9 @@ impl Pipeline<'_> {
             full_diff: &full,
             earlier: &earlier,
             note: progress.note.clone(),
-        })
+        });
+        self.env.git.ask_who_again();
+        decision
     }
 
     /// The files a person reads and edits. In coding that is the diff, not a document.

@@ -38,10 +38,10 @@ impl Recorder<'_> {
         if evidence.is_empty() {
             return Ok(());
         }
+        let logs: Vec<&str> = evidence.iter().filter_map(|run| log_of(run)).collect();
         let _lock = lock(self.git, NOTES_LOCK)?;
-        evidence.iter().filter_map(|run| log_of(run)).try_for_each(|log| {
-            self.git.note_blob(LOGS, log).with_context(|| format!("keeping the log {log}"))
-        })
+        let kept = self.git.note_blobs(LOGS, &logs);
+        kept.with_context(|| format!("keeping the logs {}", logs.join(", ")))
     }
 
     /// Makes the logs that the session's commits name readable here: those of sessions older than
@@ -60,14 +60,15 @@ impl Recorder<'_> {
         if missing.is_empty() {
             return Ok(0);
         }
-        let mut elsewhere = Vec::new();
-        let held = lock(self.git, NOTES_LOCK)?;
+        let (mut elsewhere, mut here) = (Vec::new(), Vec::new());
         for log in missing {
             match self.git.object(&log)? {
-                Some(blob) => self.git.note_blob(LOGS, blob.as_str())?,
+                Some(blob) => here.push(blob),
                 None => elsewhere.push(log),
             }
         }
+        let held = lock(self.git, NOTES_LOCK)?;
+        self.git.note_blobs(LOGS, &here.iter().map(Oid::as_str).collect::<Vec<_>>())?;
         drop(held);
         missing = elsewhere;
         let _fetching = lock(self.git, FETCH_LOCK)?;
@@ -103,14 +104,12 @@ impl Recorder<'_> {
         let published = loop {
             self.git.fetch_notes(remote, LOGS, FETCHED, attended)?;
             let theirs = self.git.noted(FETCHED)?;
-            let new: Vec<&Oid> =
-                ours.iter().copied().filter(|blob| !theirs.contains(blob)).collect();
+            let new = ours.iter().copied().filter(|blob| !theirs.contains(blob));
+            let new: Vec<&str> = new.map(Oid::as_str).collect();
             if new.is_empty() {
                 break Published::Done(0);
             }
-            for blob in &new {
-                self.git.note_blob(FETCHED, blob.as_str())?;
-            }
+            self.git.note_blobs(FETCHED, &new)?;
             let Some(from) = self.git.resolve(&format!("refs/notes/{FETCHED}"))? else {
                 break Published::Done(0);
             };

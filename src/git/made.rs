@@ -1,0 +1,357 @@
+//! Objects that are written: blobs, and the commits of drafts, attempts and notes. In process where
+//! they come out byte for byte as git would write them, else by the binary. No reference moves here,
+//! nothing is signed, no hook runs: none does for such an object.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result};
+use git2::ObjectType;
+
+use super::libgit2::{Libgit2, oid, raw};
+use super::{Git, Oid};
+use crate::error::Error;
+
+/// Settings that change how git writes an object and that libgit2 does not know: permissions of a
+/// repository several people write to, what is flushed to the disk, how a message is encoded.
+const UNKNOWN_TO_LIBGIT2: &str = r"^(core\.(sharedrepository|fsync.*)|i18n\.commitencoding)$";
+
+/// In whose name a commit is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    Author,
+    Committer,
+}
+
+impl Who {
+    /// What `git var` calls it.
+    fn variable(self) -> &'static str {
+        match self {
+            Self::Author => "GIT_AUTHOR_IDENT",
+            Self::Committer => "GIT_COMMITTER_IDENT",
+        }
+    }
+
+    fn date_variable(self) -> &'static str {
+        match self {
+            Self::Author => "GIT_AUTHOR_DATE",
+            Self::Committer => "GIT_COMMITTER_DATE",
+        }
+    }
+}
+
+/// What git was asked once for the objects of a whole run. A clone of [`Git`] shares it.
+#[derive(Clone, Default)]
+pub(super) struct Told(Arc<Mutex<Answers>>);
+
+#[derive(Default)]
+struct Answers {
+    /// `Name <email> 1700000000 +0100`, as `git var` says it.
+    author: Option<Vec<u8>>,
+    committer: Option<Vec<u8>>,
+    /// Whether libgit2 writes objects as git does.
+    plain: Option<bool>,
+}
+
+impl Told {
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Told")
+    }
+}
+
+/// It says nothing about which repository this is.
+impl PartialEq for Told {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Told {}
+
+impl Git {
+    /// Writes a blob of these bytes.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn store_blob(&self, bytes: impl Into<Vec<u8>>) -> Result<Oid> {
+        let bytes = bytes.into();
+        match self.write_objects(|fast| fast.put(ObjectType::Blob, &bytes)) {
+            Some(blob) => Ok(blob),
+            None => self.write(["hash-object", "-w", "--stdin"]).stdin(bytes).oid(),
+        }
+    }
+
+    /// Writes the tree without entries.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub(super) fn store_empty_tree(&self) -> Result<Oid> {
+        match self.write_objects(|fast| fast.put(ObjectType::Tree, b"")) {
+            Some(tree) => Ok(tree),
+            None => self.write(["hash-object", "-w", "-t", "tree", "--stdin"]).oid(),
+        }
+    }
+
+    /// A commit object of this tree under the user's name; no reference moves.
+    ///
+    /// # Errors
+    /// Git fails, an identity is missing.
+    pub fn commit_tree(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
+        // What libgit2 cannot do, git does or says why not.
+        if let Some(commit) = self.commit_in_process(tree, parents, message) {
+            return Ok(commit);
+        }
+        let mut commit = self.write(["-c", "commit.gpgSign=false", "commit-tree", "-F", "-"]);
+        for parent in parents {
+            commit = commit.args(["-p", parent.as_str()]);
+        }
+        commit.arg(tree.as_str()).stdin(message).oid()
+    }
+
+    fn commit_in_process(&self, tree: &Oid, parents: &[Oid], message: &str) -> Option<Oid> {
+        if !self.writes_in_process() {
+            return None;
+        }
+        let (author, committer) = (self.ident(Who::Author).ok()?, self.ident(Who::Committer).ok()?);
+        self.in_process(|fast| fast.commit(tree, parents, (&author, &committer), message))
+    }
+
+    /// Forgets who commits, so that git is asked again: a person who was at the terminal meanwhile
+    /// may have set another name.
+    pub fn ask_who_again(&self) {
+        let mut told = self.told.answers();
+        (told.author, told.committer) = (None, None);
+    }
+
+    /// What `write` does with libgit2; `None` where it cannot, or where what it writes would not be
+    /// what git writes.
+    pub(super) fn write_objects<T>(&self, write: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
+        if self.writes_in_process() { self.in_process(write) } else { None }
+    }
+
+    fn writes_in_process(&self) -> bool {
+        let known = self.told.answers().plain;
+        known.unwrap_or_else(|| {
+            let ask =
+                || self.read(["config", "--null", "--get-regexp", UNKNOWN_TO_LIBGIT2]).output();
+            let opens = self.in_process(|_| Ok(())).is_some();
+            let plain = opens && ask().is_ok_and(|output| output.code == Some(1));
+            self.told.answers().plain = Some(plain);
+            plain
+        })
+    }
+
+    /// Who it is now, as `git var` says it. It is what commits made from now on say.
+    pub(super) fn ask_who(&self, who: Who) -> Result<Vec<u8>> {
+        let output = self.read(["var", who.variable()]).output()?;
+        let line = output.stdout.trim_ascii_end().to_vec();
+        if !output.success() || !line.contains(&b'>') {
+            return Err(Error::repository("git does not know who you are, so it cannot commit")
+                .hint("git config --global user.name \"Your Name\"")
+                .hint("git config --global user.email you@example.com")
+                .into());
+        }
+        let mut told = self.told.answers();
+        match who {
+            Who::Author => told.author = Some(line.clone()),
+            Who::Committer => told.committer = Some(line.clone()),
+        }
+        Ok(line)
+    }
+
+    /// The identity of a commit that is made now.
+    fn ident(&self, who: Who) -> Result<Vec<u8>> {
+        let known = {
+            let told = self.told.answers();
+            match who {
+                Who::Author => told.author.clone(),
+                Who::Committer => told.committer.clone(),
+            }
+        };
+        let Some(line) = known else { return self.ask_who(who) };
+        if self.has_variable(who.date_variable()) {
+            return Ok(line);
+        }
+        at_this_moment(&line).context("git var says no date")
+    }
+
+    fn has_variable(&self, name: &str) -> bool {
+        let ours = self.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value);
+        let inherited = std::env::var_os(name);
+        ours.or(inherited.as_ref()).is_some_and(|value| value.as_os_str() != OsStr::new(""))
+    }
+}
+
+/// An identity whose time is now; its time zone stays.
+fn at_this_moment(line: &[u8]) -> Option<Vec<u8>> {
+    let end = line.iter().rposition(|&b| b == b'>')? + 1;
+    let zone = line.rsplit(|&b| b == b' ').next().filter(|zone| zone.len() == 5)?;
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let mut now = line.get(..end)?.to_vec();
+    now.extend_from_slice(format!(" {seconds} ").as_bytes());
+    now.extend_from_slice(zone);
+    Some(now)
+}
+
+impl Libgit2 {
+    /// Writes one object.
+    ///
+    /// # Errors
+    /// The object database cannot be written.
+    pub(super) fn put(&self, kind: ObjectType, bytes: &[u8]) -> Result<Oid> {
+        oid(self.repository.odb()?.write(kind, bytes)?)
+    }
+
+    /// Writes a commit as `git commit-tree` does.
+    fn commit(
+        &self,
+        tree: &Oid,
+        parents: &[Oid],
+        (author, committer): (&[u8], &[u8]),
+        message: &str,
+    ) -> Result<Oid> {
+        let odb = self.repository.odb()?;
+        let is = |id: &Oid, kind| -> Result<()> {
+            let found = odb.read_header(raw(id)?)?.1;
+            if found == kind { Ok(()) } else { Err(anyhow::anyhow!("{id} is a {found}")) }
+        };
+        is(tree, ObjectType::Tree)?;
+        anyhow::ensure!(!message.contains('\0'), "a message with a NUL byte");
+        let mut bytes = format!("tree {tree}\n").into_bytes();
+        for (index, parent) in parents.iter().enumerate() {
+            is(parent, ObjectType::Commit)?;
+            // Git leaves out a parent that was named before.
+            if !parents[..index].contains(parent) {
+                bytes.extend_from_slice(format!("parent {parent}\n").as_bytes());
+            }
+        }
+        for (key, ident) in [("author ", author), ("committer ", committer)] {
+            // Else git would have to say how it is encoded.
+            std::str::from_utf8(ident).context("a name that is not UTF-8")?;
+            bytes.extend_from_slice(key.as_bytes());
+            bytes.extend_from_slice(ident);
+            bytes.push(b'\n');
+        }
+        bytes.push(b'\n');
+        bytes.extend_from_slice(message.as_bytes());
+        self.put(ObjectType::Commit, &bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    /// The same repository at a fixed time, so that a commit's id is known.
+    fn at_a_fixed_time(repo: &Repo) -> Git {
+        let date = |name: &str| (name.into(), "1700000000 +0545".into());
+        repo.git().with_env(vec![date("GIT_AUTHOR_DATE"), date("GIT_COMMITTER_DATE")])
+    }
+
+    fn by_git(git: &Git, tree: &Oid, parents: &[Oid], message: &str) -> Oid {
+        let mut commit = git.write(["commit-tree", "-F", "-"]);
+        for parent in parents {
+            commit = commit.args(["-p", parent.as_str()]);
+        }
+        commit.arg(tree.as_str()).stdin(message).oid().unwrap()
+    }
+
+    #[test]
+    fn commits_are_those_that_git_makes() {
+        for options in [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]] {
+            let repo = Repo::with_commit_in(options);
+            let git = at_a_fixed_time(&repo).with_env(vec![
+                ("GIT_AUTHOR_NAME".into(), " Zoë  <x>, ".into()),
+                ("GIT_COMMITTER_EMAIL".into(), "a b@example.com".into()),
+            ]);
+            let first = repo.head();
+            let second = repo.commit_all("second");
+            let tree = git.tree_of("HEAD").unwrap().unwrap();
+            let parents = [second.clone(), first.clone(), second.clone()];
+            for message in ["", "no newline", "two\n\nlines\n\n\n", "# ü\n\nKey: value\n"] {
+                for parents in [&parents[..], &parents[..1], &[]] {
+                    let made = git.commit_tree(&tree, parents, message).unwrap();
+                    assert_eq!(made, by_git(&git, &tree, parents, message), "{message:?}");
+                }
+            }
+            let blob = git.store_blob("text\r\n\0").unwrap();
+            assert_eq!(
+                git.reader().blob(super::super::Object::Id(&blob)).unwrap().unwrap(),
+                b"text\r\n\0"
+            );
+            assert_eq!(git.write_objects(|_| Ok(())).is_some(), options.is_empty(), "{options:?}");
+            repo.run(&["fsck", "--strict"]);
+            for wrong in [&blob, &tree] {
+                assert!(git.commit_tree(&tree, std::slice::from_ref(wrong), "x").is_err());
+            }
+            assert!(git.commit_tree(&blob, &[], "x").is_err());
+            assert!(git.commit_tree(&tree.zero_like(), &[], "x").is_err());
+        }
+    }
+
+    #[test]
+    fn what_libgit2_would_write_differently_is_written_by_git() {
+        for (key, value) in [
+            ("core.sharedRepository", "group"),
+            ("core.fsync", "all"),
+            ("core.fsyncMethod", "batch"),
+            ("i18n.commitEncoding", "ISO-8859-1"),
+        ] {
+            let repo = Repo::with_commit();
+            repo.run(&["config", key, value]);
+            let git = at_a_fixed_time(&repo);
+            assert!(git.write_objects(|_| Ok(())).is_none(), "{key}");
+            let tree = git.tree_of("HEAD").unwrap().unwrap();
+            let made = git.commit_tree(&tree, &[repo.head()], "ü\n").unwrap();
+            assert_eq!(made, by_git(&git, &tree, &[repo.head()], "ü\n"), "{key}");
+        }
+        let repo = Repo::with_commit();
+        let parameter = |value: &str| vec![("GIT_CONFIG_PARAMETERS".into(), value.into())];
+        let git = repo.git().with_env(parameter("'core.sharedRepository=0660'"));
+        assert!(git.write_objects(|_| Ok(())).is_none(), "git -c");
+    }
+
+    #[test]
+    fn who_commits_is_asked_once_and_again_after_a_person_was_there() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let author =
+            |commit: &Oid| repo.run(&["show", "-s", "--format=%an <%ae>", commit.as_str()]);
+        let tree = git.tree_of("HEAD").unwrap().unwrap();
+        let ana = git.commit_tree(&tree, &[], "x").unwrap();
+        repo.run(&["config", "author.name", "Eve"]);
+        assert_eq!(author(&ana), "Ana <ana@example.com>");
+        // A variable counts before the configuration.
+        let env = repo.env().into_iter().filter(|(key, _)| key != "GIT_AUTHOR_NAME").collect();
+        let git = Git::discover_with(&repo.path(""), env).unwrap();
+        let eve = git.commit_tree(&tree, &[], "x").unwrap();
+        repo.run(&["config", "author.name", "Uli"]);
+        let again = git.commit_tree(&tree, &[], "y").unwrap();
+        git.ask_who_again();
+        let uli = git.commit_tree(&tree, &[], "x").unwrap();
+        assert_eq!(
+            [&eve, &again, &uli].map(author),
+            ["Eve", "Eve", "Uli"].map(|name| format!("{name} <ana@example.com>"))
+        );
+        assert_eq!(git.author().unwrap(), "Uli <ana@example.com>");
+    }
+
+    #[test]
+    fn the_time_of_an_identity_is_now() {
+        let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let line = at_this_moment(b"A > B <a@b> 1700000000 -0330").unwrap();
+        let line = String::from_utf8(line).unwrap();
+        let rest = line.strip_prefix("A > B <a@b> ").unwrap().strip_suffix(" -0330").unwrap();
+        assert!(rest.parse::<u64>().unwrap() >= before, "{line}");
+        assert_eq!(at_this_moment(b"nobody"), None);
+    }
+}
