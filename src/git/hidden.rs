@@ -55,6 +55,16 @@ impl Git {
         Ok(skipped.map(|(path, _)| path.to_owned()).collect())
     }
 
+    /// Whether any file in this folder is marked, there or not.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn marks_below(&self, folder: &str) -> Result<bool> {
+        let below =
+            |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        Ok(self.index_facts()?.marked.iter().any(|(path, _)| below(path)))
+    }
+
     /// Takes the marks off these files: git lists their changes again, and commits take them.
     ///
     /// # Errors

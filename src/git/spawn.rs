@@ -58,6 +58,7 @@ pub struct Cmd<'a> {
     env: Vec<(OsString, OsString)>,
     stdin: Vec<u8>,
     retry: bool,
+    beside: bool,
 }
 
 impl<'a> Cmd<'a> {
@@ -67,7 +68,7 @@ impl<'a> Cmd<'a> {
         S: AsRef<OsStr>,
     {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-        Self { git, role, args, env: Vec::new(), stdin: Vec::new(), retry: true }
+        Self { git, role, args, env: Vec::new(), stdin: Vec::new(), retry: true, beside: false }
     }
 
     /// One more argument.
@@ -117,6 +118,14 @@ impl<'a> Cmd<'a> {
     #[must_use]
     pub fn once(mut self) -> Self {
         self.retry = false;
+        self
+    }
+
+    /// It changes neither HEAD nor index nor working tree, and nobody's hook runs: what was seen of
+    /// them holds afterwards, too ([`crate::moment`]).
+    #[must_use]
+    pub(super) fn beside(mut self, beside: bool) -> Self {
+        self.beside = beside;
         self
     }
 
@@ -218,7 +227,7 @@ impl<'a> Cmd<'a> {
         // Only objects, or an index of ours alone.
         let only_ours = ["hash-object", "commit-tree"].contains(&&*self.verb())
             || self.env.iter().any(|(name, _)| name == "GIT_INDEX_FILE");
-        self.role != Role::Read && !only_ours
+        self.role != Role::Read && !self.beside && !only_ours
     }
 
     /// The git command that is run.

@@ -140,6 +140,24 @@ impl Git {
         Ok(entries)
     }
 
+    /// Hears of a file of a session that this program itself has written: the last look goes on to
+    /// serve, with this path as it is now.
+    pub fn note_written(&self, path: &str) {
+        let mut last = self.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
+        look.entries.retain(|entry| entry.path != path);
+        if !self.is_as_committed(path) {
+            // Of an ignored one git says nothing; it is ours all the same.
+            look.entries.push(StatusEntry {
+                path: path.to_owned(),
+                kind: StatusKind::Untracked,
+                submodule: false,
+                hidden: None,
+            });
+            look.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+    }
+
     fn look_at<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<StatusEntry>> {
         let status = self.read(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
         let status = status.args(["--no-renames", "--ignored=no", "--"]);

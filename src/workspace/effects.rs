@@ -38,6 +38,8 @@ pub trait Tracking {
     fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>>;
     /// Whether that holds of this one path.
     fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool>;
+    /// Hears of a file of the session that this program itself has just written or removed.
+    fn wrote(&self, path: &str);
     /// Whether git tracks anything below this folder.
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool>;
     /// Files and folders that git ignores; of a folder that is ignored as a whole only itself.

@@ -215,7 +215,10 @@ impl Workspace {
         if written.is_err() {
             let _ = dir.remove_file(&temporary);
         }
-        moment::end();
+        match &self.tracking {
+            Some(tracking) if path.starts_with(".cowork/") => tracking.wrote(path),
+            _ => moment::end(),
+        }
         written
     }
 
