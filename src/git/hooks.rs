@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
+use super::configuration::Configuration;
 use super::{Git, locate};
 
 /// The events, and the files that answer them where no other hook is.
@@ -94,10 +95,20 @@ impl Git {
             .collect()
     }
 
+    /// Whether a hook of this name may be run: one in its folder, or (from git 2.54 on) any that is
+    /// configured. Where that cannot be told, one may.
+    pub(super) fn has_hook(&self, name: &str) -> bool {
+        let none = self.hooks_folder().is_ok_and(|folder| !folder.join(name).exists());
+        let configured = |all: &Configuration| all.all().any(|(key, _)| key.starts_with("hook."));
+        !none || self.configuration().map_or(true, |all| configured(&all))
+    }
+
     /// Where git looks for hooks; may lead anywhere.
     pub(super) fn hooks_folder(&self) -> Result<PathBuf> {
-        if self.config_get("core.hooksPath")?.is_none() {
-            return Ok(self.common_dir.join("hooks"));
+        match self.config_get("core.hooksPath")? {
+            None => return Ok(self.common_dir.join("hooks")),
+            Some(path) if path.starts_with('/') => return Ok(PathBuf::from(path)),
+            Some(_) => {}
         }
         let ask = self.read(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
         Ok(PathBuf::from(ask.capture()?))

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The words everybody shares.
-const WORDS: [&str; 12] = [
+const WORDS: &[&str] = &[
     "stage",
     "error",
     "event",
@@ -17,6 +17,7 @@ const WORDS: [&str; 12] = [
     "wrap",
     "interrupt",
     "markers",
+    "moment",
     "secret",
     "spent",
 ];
