@@ -1,13 +1,13 @@
 //! The choice between the two readers, and the tests both must pass: each is the other's oracle.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
 use super::binary::Binary;
 use super::libgit2::Libgit2;
 use super::reader::{BlameHunk, Commit, Object, Part, Reader, TreeChange, TreeEntry};
+use super::shared::Shared;
 use super::{Git, Oid};
 
 /// libgit2 where it can, git where it cannot: sha256, reftable, and objects a partial clone has
@@ -19,23 +19,7 @@ pub(super) struct Fallback {
 
 /// The repository as libgit2 has opened it, once for all that ask; `None` inside where it cannot.
 /// What other processes write meanwhile it finds by itself.
-#[derive(Clone, Default)]
-pub(super) struct Opened(Arc<Mutex<Option<Option<Libgit2>>>>);
-
-impl fmt::Debug for Opened {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Opened")
-    }
-}
-
-/// It says nothing about which repository this is.
-impl PartialEq for Opened {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Opened {}
+pub(super) type Opened = Shared<Mutex<Option<Option<Libgit2>>>>;
 
 impl Fallback {
     pub(super) fn new(git: &Git) -> Self {
@@ -53,7 +37,7 @@ impl Fallback {
 impl Git {
     /// What libgit2 answers; `None` where it cannot.
     pub(super) fn in_process<T>(&self, question: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
-        let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let fast = opened.get_or_insert_with(|| {
             let opened = Libgit2::open(self);
             opened.inspect_err(|error| tracing::debug!("libgit2 cannot read here: {error:#}")).ok()

@@ -24,6 +24,7 @@ impl Git {
             env: Vec::new(),
             children: None,
             configuration: super::configuration::Kept::default(),
+            new_enough: super::shared::Shared::default(),
             opened: super::fallback::Opened::default(),
             marks: super::hidden::Marks::default(),
         };
