@@ -52,6 +52,10 @@ impl Reader for Fallback {
         self.ask(|reader| reader.blob(object))
     }
 
+    fn commit(&self, oid: &Oid) -> Result<Commit> {
+        self.ask(|reader| reader.commit(oid))
+    }
+
     fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
         self.ask(|reader| reader.part(oid, part))
     }
@@ -62,6 +66,10 @@ impl Reader for Fallback {
 
     fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
         self.ask(|reader| reader.names_in(commit, folder))
+    }
+
+    fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>> {
+        self.ask(|reader| reader.folders_in(commit, folder))
     }
 
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
@@ -156,6 +164,8 @@ mod tests {
                 let place = |oid: &Oid| all.iter().position(|commit| commit.id == *oid).unwrap();
                 assert_eq!((all.len(), place(&tip), place(&first)), (4, 0, 3), "{name}");
                 assert_eq!(all[0].parents, [main.clone(), side.clone()], "{name}");
+                assert_eq!(reader.commit(&tip).unwrap(), all[0], "{name}");
+                assert!(reader.commit(&tip.zero_like()).is_err(), "{name}");
                 let commit = &all[place(&side)];
                 assert_eq!(commit.author, "Ana <ana@example.com>");
                 assert_eq!(commit.message, "side\n\n# not a comment\n\nKey: välue", "{name}");
@@ -223,6 +233,11 @@ mod tests {
                     assert_eq!(found, kinds, "{name}");
                     assert_eq!(reader.names_in(of, "a").unwrap(), ["b c", "x"], "{name}");
                     assert!(reader.names_in(of, "a.txt").unwrap().is_empty(), "{name}");
+                    let folders = reader.folders_in(of, "a").unwrap();
+                    let inside = repo.git().tree_of("HEAD:a/b c").unwrap().unwrap();
+                    assert_eq!(folders, [("b c".to_owned(), inside)], "{name}");
+                    assert!(reader.folders_in(of, "nope/x").unwrap().is_empty(), "{name}");
+                    assert!(reader.folders_in(of, "a.txt").unwrap().is_empty(), "{name}");
                     assert!(reader.names_in(of, "nope/x").unwrap().is_empty(), "{name}");
                 }
                 assert!(reader.entries(&head.zero_like(), &["a"]).is_err(), "{name}");

@@ -15,12 +15,13 @@ use super::reader::{
     BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
     joined,
 };
-use super::ref_files::RefFiles;
+use super::ref_files::{KeptPacked, RefFiles};
 use super::{Git, Oid, Ref, RefInfo};
 use crate::error::Error;
 
 pub(super) struct Libgit2 {
     repository: Repository,
+    packed: KeptPacked,
 }
 
 impl Libgit2 {
@@ -31,7 +32,7 @@ impl Libgit2 {
         let nowhere: [&Path; 0] = [];
         let repository = Repository::open_ext(git.common_dir(), flags, nowhere)
             .with_context(|| format!("opening {}", git.common_dir().display()))?;
-        Ok(Self { repository })
+        Ok(Self { repository, packed: KeptPacked::default() })
     }
 
     fn tree(&self, oid: &Oid) -> Result<git2::Tree<'_>> {
@@ -68,7 +69,7 @@ impl Libgit2 {
     }
 
     fn files(&self) -> RefFiles<'_> {
-        RefFiles::of(self.repository.path())
+        RefFiles::of(self.repository.path(), &self.packed)
     }
 
     /// [`Git::refs`].
@@ -109,6 +110,21 @@ impl Libgit2 {
         self.files().checked_out()
     }
 
+    /// What is read from a commit object as it lies, by the bytes of its id.
+    ///
+    /// # Errors
+    /// There is no such commit, or `read` fails.
+    pub(super) fn raw_commit<T>(
+        &self,
+        id: &[u8],
+        read: impl FnOnce(&[u8]) -> Result<T>,
+    ) -> Result<T> {
+        let odb = self.repository.odb()?;
+        let object = odb.read(git2::Oid::from_bytes(id)?)?;
+        ensure!(object.kind() == ObjectType::Commit, "{} is no commit", object.id());
+        read(object.data())
+    }
+
     /// The sizes of these blobs, in bytes.
     ///
     /// # Errors
@@ -130,6 +146,10 @@ impl Reader for Libgit2 {
                 _ => Ok(None),
             },
         }
+    }
+
+    fn commit(&self, oid: &Oid) -> Result<Commit> {
+        commit(&self.repository.find_commit(raw(oid)?)?)
     }
 
     fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
@@ -162,6 +182,15 @@ impl Reader for Libgit2 {
             }
             _ => Ok(Vec::new()),
         }
+    }
+
+    fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>> {
+        let Some((EntryKind::Tree, id)) = self.entry_at(&self.tree(commit)?, folder)? else {
+            return Ok(Vec::new());
+        };
+        let tree = self.repository.find_tree(id)?;
+        let folders = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree));
+        folders.map(|entry| Ok((lossy(entry.name_bytes()), oid(entry.id())?))).collect()
     }
 
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
