@@ -370,6 +370,47 @@ mod tests {
         }
     }
 
+    /// Replaced, grafted and cut histories are what git says, whoever reads them.
+    #[test]
+    fn history_that_is_not_what_the_objects_say() {
+        let told = |git: &Git, fast: bool| {
+            assert_eq!(Libgit2::open(git).is_ok(), fast);
+            let tip = git.head().unwrap().oid().unwrap().clone();
+            let sure = Binary::new(git.clone());
+            let walk = |reader: &dyn Reader| reader.walk(std::slice::from_ref(&tip), &[]).unwrap();
+            let commits = walk(&sure);
+            assert_eq!(walk(git.reader().as_ref()), commits);
+            for commit in &commits {
+                assert!(git.is_ancestor(&commit.id, &tip).unwrap());
+            }
+            commits.len()
+        };
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let first = repo.head();
+            for message in ["second", "third", "fourth"] {
+                repo.commit_all(message);
+            }
+            let fast = options.is_empty();
+            assert_eq!(told(&repo.git(), fast), 4);
+            repo.run(&["replace", "--graft", "HEAD", first.as_str()]);
+            assert_eq!(told(&repo.git(), false), 2);
+            repo.run(&["replace", "-d", "HEAD"]);
+            assert_eq!(told(&repo.git(), fast), 4);
+            if options != ["--object-format=sha256"] {
+                let head = repo.head();
+                repo.file(".git/info/grafts", &format!("{head} {first}\n"));
+                assert_eq!(told(&repo.git(), false), 2);
+                std::fs::remove_file(repo.path(".git/info/grafts")).unwrap();
+            }
+            let url = format!("file://{}", repo.path("").display());
+            repo.run(&["clone", "-q", "--depth=2", &url, "../cut"]);
+            let git = Git::discover_with(&repo.root().join("cut"), repo.env()).unwrap();
+            assert_eq!(told(&git, Libgit2::open(&git).is_ok()), 2, "{options:?}");
+            std::fs::remove_dir_all(repo.root().join("cut")).unwrap();
+        }
+    }
+
     #[test]
     fn a_partial_clone_fetches_what_it_lacks() {
         let repo = Repo::with_commit();

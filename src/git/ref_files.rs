@@ -487,7 +487,9 @@ mod tests {
         assert_eq!(plain(&fast), plain(&slow), "{patterns:?}");
         for (fast, slow) in fast.iter().zip(&slow) {
             assert!(fast.peeled.is_none() || fast.peeled == slow.peeled, "{fast:?} {slow:?}");
-            let one = RefFiles::of(git.common_dir(), &KeptPacked::default()).one(fast.name.as_str()).unwrap();
+            let one = RefFiles::of(git.common_dir(), &KeptPacked::default())
+                .one(fast.name.as_str())
+                .unwrap();
             assert_eq!(one.as_ref(), Some(fast));
         }
         assert_eq!(git.refs(patterns).unwrap(), fast, "{patterns:?}");
@@ -570,7 +572,11 @@ mod tests {
             assert_eq!(resolved, git.verified("refs/heads/cowork/a^{commit}").unwrap());
         }
         repo.file(".git/packed-refs", "# pack-refs with: peeled fully-peeled sorted \nnonsense\n");
-        assert!(RefFiles::of(repo.git().common_dir(), &KeptPacked::default()).list(&["refs/tags/"]).is_err());
+        assert!(
+            RefFiles::of(repo.git().common_dir(), &KeptPacked::default())
+                .list(&["refs/tags/"])
+                .is_err()
+        );
         assert!(repo.git().refs(&["refs/tags/"]).is_err());
     }
 
@@ -585,7 +591,8 @@ mod tests {
         }
         repo.file(".git/packed-refs", &packed);
         let git = repo.git();
-        let files = RefFiles::of(git.common_dir(), &KeptPacked::default());
+        let packed = KeptPacked::default();
+        let files = RefFiles::of(git.common_dir(), &packed);
         for number in 0..1000 {
             let name = format!("refs/heads/cowork/s{number:04}");
             assert_eq!(files.one(&name).unwrap().unwrap().name.as_str(), name);
@@ -631,7 +638,8 @@ mod tests {
     fn what_only_git_understands_is_asked_of_git() {
         let repo = full();
         let git = repo.git();
-        let files = RefFiles::of(git.common_dir(), &KeptPacked::default());
+        let packed = KeptPacked::default();
+        let files = RefFiles::of(git.common_dir(), &packed);
         for pattern in ["refs/", "refs/bisect/", "refs/w*", "HEAD", "refs/heads/[a]"] {
             assert!(files.list(&[pattern]).is_err(), "{pattern}");
         }
