@@ -16,7 +16,7 @@ use super::reader::{
     joined,
 };
 use super::ref_files::{KeptPacked, RefFiles};
-use super::{Git, Oid, Ref, RefInfo};
+use super::{Git, Oid, Ref, RefInfo, RefName};
 use crate::error::Error;
 
 pub(super) struct Libgit2 {
@@ -75,6 +75,14 @@ impl Libgit2 {
     /// [`Git::refs`].
     pub(super) fn references<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
         self.files().list(patterns)
+    }
+
+    /// [`Git::refs_moved`].
+    pub(super) fn references_moved<S: AsRef<str>>(
+        &self,
+        patterns: &[S],
+    ) -> Result<Vec<(RefName, i64)>> {
+        self.files().moved(patterns)
     }
 
     /// [`Git::list_refs`].

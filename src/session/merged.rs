@@ -196,12 +196,7 @@ impl Look {
     }
 
     /// As [`merged_in`], for one of the tips that were looked at.
-    fn merged_in(
-        &self,
-        git: &Git,
-        session: &Session,
-        tip: &Oid,
-    ) -> anyhow::Result<Option<Merged>> {
+    fn merged_in(&self, git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<Merged>> {
         let own = &session.tip;
         let reached = |commit: &Oid| {
             let place = self.places.get(tip);
@@ -289,7 +284,9 @@ fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
         let folders = [prefix, "cowork-pr/"];
         match name.strip_prefix("refs/remotes/") {
             Some(name) => folders.iter().any(|folder| name.contains(&format!("/{folder}"))),
-            None => folders.iter().any(|folder| name.strip_prefix("refs/heads/").is_some_and(|n| n.starts_with(folder))),
+            None => folders.iter().any(|folder| {
+                name.strip_prefix("refs/heads/").is_some_and(|n| n.starts_with(folder))
+            }),
         }
     };
     let all = git.refs(&["refs/heads/", "refs/remotes/"])?.into_iter();
