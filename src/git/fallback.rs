@@ -35,6 +35,11 @@ impl Fallback {
 }
 
 impl Git {
+    /// Whether libgit2 can read this repository.
+    pub fn is_read_in_process(&self) -> bool {
+        self.in_process(|_| Ok(())).is_some()
+    }
+
     /// What libgit2 answers; `None` where it cannot.
     pub(super) fn in_process<T>(&self, question: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -234,7 +239,7 @@ mod tests {
                     assert_eq!(reader.names_in(of, "a").unwrap(), ["b c", "x"], "{name}");
                     assert!(reader.names_in(of, "a.txt").unwrap().is_empty(), "{name}");
                     let folders = reader.folders_in(of, "a").unwrap();
-                    let inside = repo.git().tree_of("HEAD:a/b c").unwrap().unwrap();
+                    let inside: Oid = repo.run(&["rev-parse", "HEAD:a/b c"]).parse().unwrap();
                     assert_eq!(folders, [("b c".to_owned(), inside)], "{name}");
                     assert!(reader.folders_in(of, "nope/x").unwrap().is_empty(), "{name}");
                     assert!(reader.folders_in(of, "a.txt").unwrap().is_empty(), "{name}");

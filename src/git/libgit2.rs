@@ -17,7 +17,7 @@ use super::reader::{
     joined,
 };
 use super::ref_files::{KeptPacked, RefFiles};
-use super::{Git, Oid, Ref, RefInfo};
+use super::{Git, Oid, Ref, RefInfo, RefName};
 use crate::error::Error;
 
 /// Digits below which git takes no abbreviated id.
@@ -87,6 +87,14 @@ impl Libgit2 {
     /// [`Git::refs`].
     pub(super) fn references<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
         self.files().list(patterns)
+    }
+
+    /// [`Git::refs_moved`].
+    pub(super) fn references_moved<S: AsRef<str>>(
+        &self,
+        patterns: &[S],
+    ) -> Result<Vec<(RefName, i64)>> {
+        self.files().moved(patterns)
     }
 
     /// [`Git::list_refs`].

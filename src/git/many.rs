@@ -26,7 +26,7 @@ impl Git {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(THREADS).min(chunks.len());
         // Where only the binary can read, each answer is a process.
-        if chunks.len() < 2 || self.in_process(|_| Ok(())).is_none() {
+        if chunks.len() < 2 || !self.is_read_in_process() {
             return things.iter().map(|thing| question(self, thing)).collect();
         }
         let (next, answers) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(chunks.len())));

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,7 +83,12 @@ impl<'a> RefFiles<'a> {
     pub(super) fn list<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
         let mut found = BTreeMap::new();
         for pattern in patterns {
-            self.loose(&check(pattern.as_ref())?, &mut found)?;
+            self.loose(&check(pattern.as_ref())?, &mut |name, _| {
+                if let Some(value) = self.loose_value(name)? {
+                    found.insert(name.to_owned(), value);
+                }
+                Ok(())
+            })?;
         }
         // Read after the loose ones: what `git pack-refs` takes away meanwhile is in the new list.
         let packed = self.packed()?;
@@ -102,6 +107,33 @@ impl<'a> RefFiles<'a> {
             }
         }
         Ok(refs)
+    }
+
+    /// The names that match, each with a time (Unix seconds) since which it was not moved. No file of
+    /// a reference is read.
+    pub(super) fn moved<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
+        let mut found = BTreeMap::new();
+        for pattern in patterns {
+            self.loose(&check(pattern.as_ref())?, &mut |name, meta| {
+                found.insert(name.to_owned(), seconds(meta.modified()?));
+                Ok(())
+            })?;
+        }
+        let packed = self.packed()?;
+        let path = self.common_dir.join("packed-refs");
+        let when = present(path.metadata())?.map(|meta| meta.modified()).transpose()?;
+        for pattern in patterns {
+            packed.matching(&check(pattern.as_ref())?, |name, _| {
+                found.entry(name.to_owned()).or_insert_with(|| {
+                    // Its log is written when it is moved, the list whenever any is packed.
+                    let log = self.common_dir.join("logs").join(name).metadata();
+                    let moved = log.and_then(|log| log.modified()).ok().or(when);
+                    moved.map_or(i64::MAX, seconds)
+                });
+            })?;
+        }
+        let names = found.into_iter();
+        Ok(names.filter_map(|(name, moved)| Some((RefName::new(name).ok()?, moved))).collect())
     }
 
     /// What one reference points to; `None` where there is none.
@@ -212,51 +244,46 @@ impl<'a> RefFiles<'a> {
         Ok(present(fs::read(path))?.map(|text| value(&text)))
     }
 
-    /// Adds what files say of the references that match.
-    fn loose(&self, pattern: &str, found: &mut BTreeMap<String, Value>) -> Result<()> {
+    /// Shows the files of the references that match.
+    fn loose(&self, pattern: &str, see: See<'_>) -> Result<()> {
         let segments: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
-        self.descend("", &segments, pattern, found)
+        self.descend("", &segments, pattern, see)
     }
 
-    fn descend(
-        &self,
-        at: &str,
-        segments: &[&str],
-        pattern: &str,
-        found: &mut BTreeMap<String, Value>,
-    ) -> Result<()> {
+    fn descend(&self, at: &str, segments: &[&str], pattern: &str, see: See<'_>) -> Result<()> {
         let Some((segment, rest)) = segments.split_first() else {
-            return self.below(at, pattern, found);
+            return self.below(at, pattern, see);
         };
         if !segment.contains('*') {
-            return self.descend(&joined(at, segment), rest, pattern, found);
+            return self.descend(&joined(at, segment), rest, pattern, see);
         }
         for (name, _) in entries(&self.common_dir.join(at))? {
             if fits(segment, &name) {
-                self.descend(&joined(at, &name), rest, pattern, found)?;
+                self.descend(&joined(at, &name), rest, pattern, see)?;
             }
         }
         Ok(())
     }
 
-    /// Adds the reference of this name, or all below it, as far as they match.
-    fn below(&self, at: &str, pattern: &str, found: &mut BTreeMap<String, Value>) -> Result<()> {
+    /// Shows the file of this name, or all below it, as far as they match.
+    fn below(&self, at: &str, pattern: &str, see: See<'_>) -> Result<()> {
         let path = self.common_dir.join(at);
         let Some(meta) = present(path.symlink_metadata())? else { return Ok(()) };
         if meta.is_dir() {
             if !pattern.contains('*') {
                 for (name, _) in entries(&path)? {
-                    self.below(&joined(at, &name), pattern, found)?;
+                    self.below(&joined(at, &name), pattern, see)?;
                 }
             }
-        } else if matches(pattern, at)
-            && let Some(value) = self.loose_value(at)?
-        {
-            found.insert(at.to_owned(), value);
+        } else if matches(pattern, at) {
+            see(at, &meta)?;
         }
         Ok(())
     }
 }
+
+/// Is shown the name of a reference and what its file is.
+type See<'a> = &'a mut dyn FnMut(&str, &Metadata) -> Result<()>;
 
 /// The file of packed references.
 #[derive(Default)]
@@ -349,6 +376,11 @@ impl Packed {
         let before = self.bytes[self.start..at].iter().rposition(|&b| b == b'\n');
         before.map_or(self.start, |before| self.start + before + 1)
     }
+}
+
+fn seconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn stamp(path: &Path) -> Result<Stamp> {
@@ -591,12 +623,15 @@ mod tests {
         }
         repo.file(".git/packed-refs", &packed);
         let git = repo.git();
-        let packed = KeptPacked::default();
-        let files = RefFiles::of(git.common_dir(), &packed);
+        let kept = KeptPacked::default();
+        let files = RefFiles::of(git.common_dir(), &kept);
         for number in 0..1000 {
             let name = format!("refs/heads/cowork/s{number:04}");
             assert_eq!(files.one(&name).unwrap().unwrap().name.as_str(), name);
         }
+        let moved = git.refs_moved(&["refs/heads/cowork/"]).unwrap();
+        assert_eq!(moved.len(), 1000);
+        assert!(moved.iter().all(|(_, at)| *at > 1_000_000_000 && *at < i64::MAX));
         for (pattern, expected) in [
             ("refs/heads/cowork/", 1000),
             ("refs/heads/cowork/s00*", 100),
@@ -638,8 +673,8 @@ mod tests {
     fn what_only_git_understands_is_asked_of_git() {
         let repo = full();
         let git = repo.git();
-        let packed = KeptPacked::default();
-        let files = RefFiles::of(git.common_dir(), &packed);
+        let kept = KeptPacked::default();
+        let files = RefFiles::of(git.common_dir(), &kept);
         for pattern in ["refs/", "refs/bisect/", "refs/w*", "HEAD", "refs/heads/[a]"] {
             assert!(files.list(&[pattern]).is_err(), "{pattern}");
         }

@@ -201,6 +201,22 @@ impl Git {
         }
     }
 
+    /// The names of these references, each with a time (Unix seconds) since which it was not moved:
+    /// what it points to is older, as far as clocks agree.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn refs_moved<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
+        if let Some(found) = self.in_process(|fast| fast.references_moved(patterns)) {
+            return Ok(found);
+        }
+        let one = |fields: &[&[u8]]| -> Result<(RefName, i64)> {
+            let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
+            Ok((RefName::new(text(0).trim_start_matches('\n'))?, text(1).parse().unwrap_or(0)))
+        };
+        self.for_each_ref(&["%(refname)", "%(creatordate:unix)"], patterns, one)
+    }
+
     /// [`Git::refs`] with what their commits say, and where they are checked out.
     ///
     /// # Errors

@@ -71,10 +71,10 @@ pub fn ground(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<
 /// # Errors
 /// Git cannot be read.
 pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>> {
-    let (sessions, _) = super::list(git, refs)?;
-    let completed = sessions.into_iter().filter(Session::is_completed);
+    let (sessions, _) = super::heads(git, refs)?;
+    let completed = sessions.iter().filter(|head| head.is_completed());
     let mut found: Vec<(String, SessionName)> =
-        completed.map(|session| (session.file.created_at, session.name)).collect();
+        completed.map(|head| (head.file().created_at.clone(), head.name().clone())).collect();
     if let Some(head) = git.head()?.oid() {
         for folder in git.names_in(head, ".cowork/sessions")? {
             let Ok(name) = folder.parse::<SessionName>() else { continue };

@@ -7,6 +7,7 @@ mod drafts;
 mod family;
 mod file_at_tip;
 mod find;
+mod head;
 mod history;
 mod inherit;
 mod last_good;
@@ -31,7 +32,8 @@ pub use family::{
     tasks_taken_in,
 };
 use file_at_tip::{restorable, session_file};
-pub use find::{default_session, exists, list, taken};
+pub use find::{default_session, exists, heads, newest_open, taken};
+pub use head::{Head, merged_heads, states};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use inherit::{Inheritance, StageOf};
 pub use last_good::{from_top, last_good};
@@ -44,7 +46,7 @@ pub use message::{Message, Trailers, key, subject_line};
 pub use name::{RefNames, SESSIONS, SessionName, slug};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
-pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop};
+pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop, session_state};
 pub use taken_in::{TakenIn, merged_changes};
 pub use untold::{FROM_FILES, shown, untold};
 pub use used::Used;
