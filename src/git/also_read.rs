@@ -2,7 +2,7 @@
 //! configuration that another file of configuration includes.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -74,10 +74,7 @@ impl Git {
             let named = self.named_in_tree(&self.top().join(name));
             files.extend(named.filter(|path| !folders.contains(path)));
         }
-        let list = self.read(["config", "--list", "--show-origin", "--name-only", "--null"]);
-        let origins: BTreeSet<String> = nul_texts(&list.checked()?.stdout)
-            .filter_map(|field| field.strip_prefix("file:").map(str::to_owned))
-            .collect();
+        let origins: BTreeSet<PathBuf> = self.configuration()?.origins().collect();
         for origin in origins {
             let path = self.top().join(origin);
             files.extend(self.in_tree(&path).filter(|path| !path.is_empty()));

@@ -1,13 +1,13 @@
 //! The choice between the two readers, and the tests both must pass: each is the other's oracle.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
 use super::binary::Binary;
 use super::libgit2::Libgit2;
 use super::reader::{BlameHunk, Commit, Object, Part, Reader, TreeChange, TreeEntry};
+use super::shared::Shared;
 use super::{Git, Oid};
 
 /// libgit2 where it can, git where it cannot: sha256, reftable, and objects a partial clone has
@@ -19,23 +19,7 @@ pub(super) struct Fallback {
 
 /// The repository as libgit2 has opened it, once for all that ask; `None` inside where it cannot.
 /// What other processes write meanwhile it finds by itself.
-#[derive(Clone, Default)]
-pub(super) struct Opened(Arc<Mutex<Option<Option<Libgit2>>>>);
-
-impl fmt::Debug for Opened {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Opened")
-    }
-}
-
-/// It says nothing about which repository this is.
-impl PartialEq for Opened {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Opened {}
+pub(super) type Opened = Shared<Mutex<Option<Option<Libgit2>>>>;
 
 impl Fallback {
     pub(super) fn new(git: &Git) -> Self {
@@ -58,7 +42,7 @@ impl Git {
 
     /// What libgit2 answers; `None` where it cannot.
     pub(super) fn in_process<T>(&self, question: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
-        let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let fast = opened.get_or_insert_with(|| {
             let opened = Libgit2::open(self);
             opened.inspect_err(|error| tracing::debug!("libgit2 cannot read here: {error:#}")).ok()
@@ -388,6 +372,47 @@ mod tests {
                 assert_eq!(old, [hunk(1, 4, &first)], "{name}");
                 assert!(reader.blame(&second, "nope", None).is_err(), "{name}");
             }
+        }
+    }
+
+    /// Replaced, grafted and cut histories are what git says, whoever reads them.
+    #[test]
+    fn history_that_is_not_what_the_objects_say() {
+        let told = |git: &Git, fast: bool| {
+            assert_eq!(Libgit2::open(git).is_ok(), fast);
+            let tip = git.head().unwrap().oid().unwrap().clone();
+            let sure = Binary::new(git.clone());
+            let walk = |reader: &dyn Reader| reader.walk(std::slice::from_ref(&tip), &[]).unwrap();
+            let commits = walk(&sure);
+            assert_eq!(walk(git.reader().as_ref()), commits);
+            for commit in &commits {
+                assert!(git.is_ancestor(&commit.id, &tip).unwrap());
+            }
+            commits.len()
+        };
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let first = repo.head();
+            for message in ["second", "third", "fourth"] {
+                repo.commit_all(message);
+            }
+            let fast = options.is_empty();
+            assert_eq!(told(&repo.git(), fast), 4);
+            repo.run(&["replace", "--graft", "HEAD", first.as_str()]);
+            assert_eq!(told(&repo.git(), false), 2);
+            repo.run(&["replace", "-d", "HEAD"]);
+            assert_eq!(told(&repo.git(), fast), 4);
+            if options != ["--object-format=sha256"] {
+                let head = repo.head();
+                repo.file(".git/info/grafts", &format!("{head} {first}\n"));
+                assert_eq!(told(&repo.git(), false), 2);
+                std::fs::remove_file(repo.path(".git/info/grafts")).unwrap();
+            }
+            let url = format!("file://{}", repo.path("").display());
+            repo.run(&["clone", "-q", "--depth=2", &url, "../cut"]);
+            let git = Git::discover_with(&repo.root().join("cut"), repo.env()).unwrap();
+            assert_eq!(told(&git, Libgit2::open(&git).is_ok()), 2, "{options:?}");
+            std::fs::remove_dir_all(repo.root().join("cut")).unwrap();
         }
     }
 

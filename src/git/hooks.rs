@@ -96,6 +96,9 @@ impl Git {
 
     /// Where git looks for hooks; may lead anywhere.
     pub(super) fn hooks_folder(&self) -> Result<PathBuf> {
+        if self.config_get("core.hooksPath")?.is_none() {
+            return Ok(self.common_dir.join("hooks"));
+        }
         let ask = self.read(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
         Ok(PathBuf::from(ask.capture()?))
     }

@@ -23,6 +23,8 @@ impl Git {
             explicit: false,
             env: Vec::new(),
             children: None,
+            configuration: super::configuration::Kept::default(),
+            new_enough: super::shared::Shared::default(),
             opened: super::fallback::Opened::default(),
             marks: super::hidden::Marks::default(),
         };

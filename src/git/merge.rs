@@ -143,8 +143,10 @@ impl Git {
 
     /// Whether `git merge` is configured to decide otherwise than `git merge-tree`.
     fn has_merge_options(&self) -> Result<bool> {
-        let keys = r"^(branch\..*\.mergeoptions|pull\.twohead)$";
-        self.read(["config", "--name-only", "--get-regexp", keys]).yes_no()
+        let has = |key: &str| {
+            key == "pull.twohead" || (key.starts_with("branch.") && key.ends_with(".mergeoptions"))
+        };
+        Ok(self.configuration()?.all().any(|(key, _)| has(key)))
     }
 
     /// The paths that a merge under way has not decided.

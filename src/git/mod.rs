@@ -7,7 +7,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
 
@@ -17,6 +17,7 @@ mod also_read;
 mod binary;
 mod child;
 mod commit;
+mod configuration;
 mod diff;
 mod fallback;
 mod files;
@@ -41,6 +42,7 @@ mod ref_files;
 mod refs;
 mod remote;
 mod settings;
+mod shared;
 mod snapshot;
 mod spawn;
 mod state;
@@ -74,7 +76,7 @@ pub use state::{Head, Store};
 pub use status::{Change, StatusEntry, StatusKind};
 pub use unfinished::UNFINISHED;
 
-/// The oldest git whose options we use (contract).
+/// The oldest git whose options we use to write (contract).
 const OLDEST_GIT: (u32, u32) = (2, 34);
 
 /// A repository and one of its working trees. Cheap to clone; holds the lock of
@@ -89,6 +91,9 @@ pub struct Git {
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
     opened: fallback::Opened,
+    configuration: configuration::Kept,
+    /// Set when git is known to be new enough to write.
+    new_enough: shared::Shared<OnceLock<()>>,
     /// Which files are marked so that `git status` does not list their changes.
     marks: hidden::Marks,
 }
@@ -98,7 +103,8 @@ impl Git {
     /// `GIT_WORK_TREE` count.
     ///
     /// # Errors
-    /// No repository, a bare one, one git refuses, or a git that is too old (exit 5).
+    /// No repository, a bare one, one git refuses (exit 5). Whether git is new enough is asked before
+    /// the first command that writes.
     pub fn discover(cwd: &Path) -> Result<Self> {
         Self::discover_with(cwd, Vec::new())
     }
@@ -108,7 +114,6 @@ impl Git {
     /// # Errors
     /// As [`Git::discover`].
     pub fn discover_with(cwd: &Path, env: Vec<(OsString, OsString)>) -> Result<Self> {
-        locate::require_git(cwd, &env, OLDEST_GIT)?;
         let found = locate::locate(cwd, &env, locate::CallersGitDir::Honoured)?;
         let explicit = !is_found_from(&found.top, &found.git_dir);
         let locate::Located { top, git_dir, common_dir } = found;
@@ -120,6 +125,8 @@ impl Git {
             env,
             children: None,
             opened: fallback::Opened::default(),
+            configuration: configuration::Kept::default(),
+            new_enough: shared::Shared::default(),
             marks: hidden::Marks::default(),
         })
     }
@@ -151,6 +158,8 @@ impl Git {
             env,
             children,
             opened: self.opened.clone(),
+            configuration: configuration::Kept::default(),
+            new_enough: self.new_enough.clone(),
             marks: hidden::Marks::default(),
         })
     }
@@ -159,6 +168,8 @@ impl Git {
     #[must_use]
     pub fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
         self.env.extend(env);
+        // They may configure something.
+        self.configuration = configuration::Kept::default();
         self
     }
 
@@ -185,6 +196,15 @@ impl Git {
     /// Reads objects: in process where libgit2 can, else through the binary.
     pub fn reader(&self) -> Box<dyn Reader> {
         Box::new(fallback::Fallback::new(self))
+    }
+
+    /// Fails where git is too old for what writes.
+    fn require_new_enough(&self) -> Result<()> {
+        if self.new_enough.get().is_none() {
+            locate::require_git(&self.top, &self.env, OLDEST_GIT)?;
+            self.new_enough.get_or_init(|| ());
+        }
+        Ok(())
     }
 
     /// A command that only reads. It takes no optional lock.

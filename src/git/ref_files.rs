@@ -623,8 +623,8 @@ mod tests {
         }
         repo.file(".git/packed-refs", &packed);
         let git = repo.git();
-        let kept = KeptPacked::default();
-        let files = RefFiles::of(git.common_dir(), &kept);
+        let packed = KeptPacked::default();
+        let files = RefFiles::of(git.common_dir(), &packed);
         for number in 0..1000 {
             let name = format!("refs/heads/cowork/s{number:04}");
             assert_eq!(files.one(&name).unwrap().unwrap().name.as_str(), name);
@@ -673,8 +673,8 @@ mod tests {
     fn what_only_git_understands_is_asked_of_git() {
         let repo = full();
         let git = repo.git();
-        let kept = KeptPacked::default();
-        let files = RefFiles::of(git.common_dir(), &kept);
+        let packed = KeptPacked::default();
+        let files = RefFiles::of(git.common_dir(), &packed);
         for pattern in ["refs/", "refs/bisect/", "refs/w*", "HEAD", "refs/heads/[a]"] {
             assert!(files.list(&[pattern]).is_err(), "{pattern}");
         }

@@ -1,6 +1,8 @@
 //! Remotes: which there are, where they are, and pushing to them what was asked for and nothing
 //! else. Why a push was refused is read from its machine-readable output.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context as _, Result};
 
 use super::commit::Hooks;
@@ -50,7 +52,13 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn remotes(&self) -> Result<Vec<String>> {
-        Ok(self.read(["remote"]).capture()?.lines().map(str::to_owned).collect())
+        let all = self.configuration()?;
+        // `remote.NAME.KEY`; a name with a slash in front git takes for a path.
+        let names = all.all().filter_map(|(key, _)| {
+            let (name, _) = key.strip_prefix("remote.")?.rsplit_once('.')?;
+            (!name.is_empty() && !name.starts_with('/')).then(|| name.to_owned())
+        });
+        Ok(names.collect::<BTreeSet<String>>().into_iter().collect())
     }
 
     /// Where a remote is pushed to, as git would do it. It may hold a password.
@@ -272,6 +280,10 @@ mod tests {
             assert_eq!(remote().as_deref(), Some(name), "{key}");
         }
         assert_eq!(git.upstream_remote("cowork/s").unwrap().as_deref(), Some("far"));
+        for key in ["remote.z z.prune", "remote./p.url", "remote.a.b.url", "remote.y.x"] {
+            repo.run(&["config", key, "true"]);
+        }
+        assert_eq!(git.remotes().unwrap().join("\n"), repo.run(&["remote"]));
         repo.run(&["config", "branch.cowork/s.pushRemote", "no-more"]);
         assert_eq!(remote().as_deref(), Some("near"));
     }

@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::Git;
-use super::output::lossy;
+use super::configuration::{as_bool, normal};
+use crate::error::Error;
 
 impl Git {
     /// Every `cowork.*` setting in the order git reads them, so the last of a key counts. Keys
@@ -14,12 +15,10 @@ impl Git {
     /// # Errors
     /// A configuration file is broken.
     pub fn config_values(&self) -> Result<Vec<(String, String)>> {
-        let config = self.read(["config", "--null", "--get-regexp", "^cowork\\."]);
-        let output = config.output()?;
-        match output.code {
-            Some(0 | 1) => Ok(parse(&output.stdout)),
-            _ => Err(config.failure(&output).into()),
-        }
+        let all = self.configuration()?;
+        let ours = all.all().filter(|(key, _)| key.starts_with("cowork."));
+        let text = |value: Option<&str>| value.unwrap_or("true").to_owned();
+        Ok(ours.map(|(key, value)| (key.to_owned(), text(value))).collect())
     }
 
     /// Adds trailers to a message file, but for those it has already.
@@ -41,6 +40,11 @@ impl Git {
     /// # Errors
     /// The key is no key, a configuration file is broken.
     pub fn config_get(&self, key: &str) -> Result<Option<String>> {
+        if let Some(key) = normal(key) {
+            let all = self.configuration()?;
+            return Ok(all.value(&key).map(|value| value.unwrap_or_default().to_owned()));
+        }
+        // It is no key, which git says best.
         let config = self.read(["config", "--null", "--get", key]);
         let output = config.output()?;
         match output.code {
@@ -101,8 +105,7 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn signs_off(&self) -> Result<bool> {
-        let value = self.config_get("format.signoff")?.unwrap_or_default();
-        Ok(matches!(value.to_lowercase().as_str(), "true" | "yes" | "on" | "1"))
+        self.config_bool("format.signoff")
     }
 
     /// The editor as a shell command, by git's own order; `None` when there is none (a dumb
@@ -121,20 +124,28 @@ impl Git {
     /// # Errors
     /// The setting is not a colour word.
     pub fn color(&self, stdout_is_tty: bool) -> Result<bool> {
-        let tty = if stdout_is_tty { "true" } else { "false" };
-        Ok(self.read(["config", "--get-colorbool", "color.cowork", tty]).capture()? == "true")
-    }
-}
-
-fn parse(output: &[u8]) -> Vec<(String, String)> {
-    let entry = |item: &[u8]| {
-        let text = lossy(item);
-        match text.split_once('\n') {
-            Some((key, value)) => (key.to_owned(), value.to_owned()),
-            None => (text, "true".to_owned()),
+        let all = self.configuration()?;
+        let value = all.value("color.cowork").or_else(|| all.value("color.ui"));
+        match value.map(|value| value.map(str::to_lowercase)) {
+            Some(Some(never)) if never == "never" => return Ok(false),
+            Some(Some(always)) if always == "always" => return Ok(true),
+            Some(Some(auto)) if auto == "auto" => {}
+            Some(value) => match as_bool(value.as_deref()) {
+                Some(true) => {}
+                Some(false) => return Ok(false),
+                None => {
+                    let said = value.unwrap_or_default();
+                    return Err(Error::repository(format!("'{said}' is no value for color.ui"))
+                        .hint("one of: auto, always, never")
+                        .into());
+                }
+            },
+            None => {}
         }
-    };
-    output.split(|&b| b == 0).filter(|item| !item.is_empty()).map(entry).collect()
+        let dumb = self.variable("TERM").is_none_or(|term| term == "dumb");
+        let paged = || self.variable("GIT_PAGER_IN_USE").is_some_and(|used| used == "true");
+        Ok(!dumb && (stdout_is_tty || paged()))
+    }
 }
 
 #[cfg(test)]
@@ -189,5 +200,16 @@ mod tests {
         assert!(git.color(false).unwrap());
         repo.run(&["config", "color.cowork", "never"]);
         assert!(!git.color(true).unwrap());
+        let both = ["GIT_PAGER_IN_USE", "TERM"].map(|name| (name.into(), "true".into()));
+        for (git, name) in [(git.clone(), "dumb"), (git.with_env(both.to_vec()), "paged")] {
+            for value in ["auto", "Always", "true", "no", "0", "7", "", "false", "never", "x"] {
+                repo.run(&["config", "color.cowork", value]);
+                for (tty, word) in [(true, "true"), (false, "false")] {
+                    let ask = git.read(["config", "--get-colorbool", "color.cowork", word]);
+                    let said = ask.capture().map(|said| said == "true").ok();
+                    assert_eq!(git.color(tty).ok(), said, "{value:?}, {name}, {tty}");
+                }
+            }
+        }
     }
 }

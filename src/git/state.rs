@@ -226,7 +226,9 @@ impl Git {
     }
 
     pub(super) fn config_bool(&self, key: &str) -> Result<bool> {
-        Ok(self.read(["config", "--type=bool", "--get", key]).output()?.text().trim() == "true")
+        let all = self.configuration()?;
+        let value = super::configuration::normal(key).and_then(|key| all.value(&key));
+        Ok(value.and_then(super::configuration::as_bool).unwrap_or(false))
     }
 
     fn identity(&self, variable: &str) -> Result<String> {

@@ -1,0 +1,296 @@
+//! Git's configuration, listed by one child and kept as long as no file that it was read from, or
+//! could be read from, has changed: a process for every key would cost more than what is asked.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Result;
+
+use super::Git;
+use super::locate::{self, CallersGitDir};
+use super::output::{lossy, path_buf};
+use super::shared::Shared;
+
+/// How much older than now the clock of a file system may say that a file is that was just written.
+const COARSE_CLOCK: Duration = Duration::from_millis(50);
+
+/// What one child has listed, for all that ask; nothing before the first.
+pub(super) type Kept = Shared<Mutex<Option<Arc<Configuration>>>>;
+
+/// All settings in the order git reads them.
+pub(super) struct Configuration {
+    settings: Vec<Setting>,
+    /// How each file was that this was read from, or that was not there.
+    files: BTreeMap<PathBuf, Option<Stamp>>,
+}
+
+struct Setting {
+    /// `file:PATH`, from the top where it is relative, `command line:`.
+    origin: Vec<u8>,
+    key: String,
+    value: Option<String>,
+}
+
+/// What changes when a file is written or replaced.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    len: u64,
+    modified: Option<SystemTime>,
+    #[cfg(unix)]
+    inode: (u64, u64, i64, i64),
+}
+
+impl Git {
+    /// The configuration as it is now.
+    ///
+    /// # Errors
+    /// A configuration file is broken.
+    pub(super) fn configuration(&self) -> Result<Arc<Configuration>> {
+        let mut kept = self.configuration.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.as_ref().filter(|known| known.is_current()) {
+            return Ok(Arc::clone(known));
+        }
+        let (read, keep) = Configuration::read(self)?;
+        let read = Arc::new(read);
+        *kept = keep.then(|| Arc::clone(&read));
+        Ok(read)
+    }
+
+    /// A variable of the environment that children get.
+    pub(super) fn variable(&self, name: &str) -> Option<OsString> {
+        let own = self.env.iter().rev().find(|(key, _)| key == name);
+        own.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
+    }
+}
+
+impl Configuration {
+    /// Reads it; false where it has just been written, so that a later change may not be seen.
+    fn read(git: &Git) -> Result<(Self, bool)> {
+        let begin = SystemTime::now();
+        let mut files: BTreeMap<PathBuf, Option<Stamp>> =
+            usual_files(git).into_iter().map(|path| (path.clone(), Stamp::of(&path))).collect();
+        let list = git.read(["config", "--list", "--null", "--show-origin"]);
+        let output = list.output()?;
+        if !output.success() {
+            // What is first asked in a repository that git refuses.
+            locate::asked(&git.top, &git.env, CallersGitDir::Ignored)?;
+            return Err(list.failure(&output).into());
+        }
+        let fields: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();
+        let settings: Vec<Setting> = fields
+            .chunks_exact(2)
+            .map(|pair| {
+                let text = lossy(pair[1]);
+                let (key, value) = match text.split_once('\n') {
+                    Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+                    None => (text, None),
+                };
+                Setting { origin: pair[0].to_owned(), key, value }
+            })
+            .collect();
+        let mut keep = true;
+        for path in settings.iter().flat_map(|setting| files_of(git, setting)) {
+            files.entry(path).or_insert_with_key(|path| {
+                let stamp = Stamp::of(path);
+                let modified = stamp.as_ref().and_then(|stamp| stamp.modified);
+                keep &= modified.is_none_or(|modified| modified + COARSE_CLOCK < begin);
+                stamp
+            });
+        }
+        Ok((Self { settings, files }, keep))
+    }
+
+    fn is_current(&self) -> bool {
+        self.files.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
+    }
+
+    /// Every key as git normalises it, with its value where it has one.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.settings.iter().map(|setting| (setting.key.as_str(), setting.value.as_deref()))
+    }
+
+    /// The value of a key that is written as git normalises it: the last one. `None` inside for a
+    /// key without `=`.
+    pub(super) fn value(&self, key: &str) -> Option<Option<&str>> {
+        let found = self.settings.iter().rev().find(|setting| setting.key == key);
+        found.map(|setting| setting.value.as_deref())
+    }
+
+    /// The files that say anything; from the top where they are relative.
+    pub(super) fn origins(&self) -> impl Iterator<Item = PathBuf> {
+        self.settings.iter().filter_map(|setting| origin(&setting.origin))
+    }
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let meta = path.metadata().ok()?;
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt as _;
+        Some(Self {
+            len: meta.len(),
+            modified: meta.modified().ok(),
+            #[cfg(unix)]
+            inode: (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec()),
+        })
+    }
+}
+
+/// Where git looks for settings, and for the branch that `includeIf` asks for.
+fn usual_files(git: &Git) -> Vec<PathBuf> {
+    let mut files = vec![
+        git.common_dir.join("config"),
+        git.common_dir.join("reftable/tables.list"),
+        git.git_dir.join("config.worktree"),
+        git.git_dir.join("HEAD"),
+        git.git_dir.join("reftable/tables.list"),
+        PathBuf::from("/etc/gitconfig"),
+    ];
+    let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
+    files.extend(named.iter().filter_map(|name| git.variable(name)).map(PathBuf::from));
+    let below =
+        [("XDG_CONFIG_HOME", "git/config"), ("HOME", ".config/git/config"), ("HOME", ".gitconfig")];
+    for (name, file) in below {
+        files.extend(git.variable(name).map(|folder| PathBuf::from(folder).join(file)));
+    }
+    files
+}
+
+/// The file a setting comes from, and the one it includes, which need not be there.
+fn files_of(git: &Git, setting: &Setting) -> impl Iterator<Item = PathBuf> {
+    let from = origin(&setting.origin).map(|path| git.top.join(path));
+    let includes = setting.key == "include.path"
+        || (setting.key.starts_with("includeif.") && setting.key.ends_with(".path"));
+    let included = setting.value.as_deref().filter(|_| includes).and_then(|path| {
+        match (path.strip_prefix("~/"), &from) {
+            (Some(path), _) => git.variable("HOME").map(|home| PathBuf::from(home).join(path)),
+            (None, Some(from)) => from.parent().map(|folder| folder.join(path)),
+            (None, None) => Some(PathBuf::from(path)),
+        }
+    });
+    [from, included].into_iter().flatten()
+}
+
+fn origin(text: &[u8]) -> Option<PathBuf> {
+    text.strip_prefix(b"file:").map(path_buf)
+}
+
+/// A key as git normalises it: section and variable in lower case. `None` for what is no key.
+pub(super) fn normal(key: &str) -> Option<String> {
+    let (section, rest) = key.split_once('.')?;
+    let (of, variable) = rest.rsplit_once('.').map_or((None, rest), |(of, v)| (Some(of), v));
+    let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let begins = variable.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
+    if section.is_empty() || !plain(section) || !plain(variable) || !begins || key.contains('\n') {
+        return None;
+    }
+    let (section, variable) = (section.to_ascii_lowercase(), variable.to_ascii_lowercase());
+    Some(match of {
+        Some(of) => format!("{section}.{of}.{variable}"),
+        None => format!("{section}.{variable}"),
+    })
+}
+
+/// A value as a truth value, by git's rules; `None` where it is none.
+pub(super) fn as_bool(value: Option<&str>) -> Option<bool> {
+    let Some(value) = value else { return Some(true) };
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" => Some(true),
+        "false" | "no" | "off" | "" => Some(false),
+        number => {
+            let digits = number.strip_suffix(['k', 'm', 'g']).unwrap_or(number);
+            digits.trim_start().parse::<i64>().ok().map(|number| number != 0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    /// Asks the kept configuration and git the same.
+    fn compared(git: &Git, key: &str) -> Option<String> {
+        let ask = git.read(["config", "--null", "--get", key]).output().unwrap();
+        let said = ask.success().then(|| ask.text().trim_end_matches('\0').to_owned());
+        assert_eq!(git.config_get(key).unwrap(), said, "{key}");
+        let ask = git.read(["config", "--type=bool", "--get", key]).output().unwrap();
+        assert_eq!(git.config_bool(key).unwrap(), ask.text().trim() == "true", "{key}: {said:?}");
+        said
+    }
+
+    #[test]
+    fn a_change_of_any_file_is_seen() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        assert_eq!(compared(&git, "x.y"), None);
+        let set = |file: &str, value: &str| repo.file(file, &format!("[x]\n\ty = {value}\n"));
+        set("../gitconfig", "global");
+        assert_eq!(compared(&git, "x.y").as_deref(), Some("global"));
+        repo.run(&["config", "x.y", "one"]);
+        assert_eq!(compared(&git, "X.Y").as_deref(), Some("one"));
+        repo.run(&["config", "x.y", "two"]);
+        assert_eq!(compared(&git, "x.y").as_deref(), Some("two"));
+        // Not there yet when it is named, then made, then changed.
+        repo.run(&["config", "include.path", "../of-tree"]);
+        repo.run(&["config", "includeIf.onbranch:side.path", "of-branch"]);
+        assert_eq!(compared(&git, "x.y").as_deref(), Some("two"));
+        set("of-tree", "three");
+        assert_eq!(compared(&git, "x.y").as_deref(), Some("three"));
+        set("of-tree", "fours");
+        assert_eq!(compared(&git, "x.y").as_deref(), Some("fours"));
+        set(".git/of-branch", "side");
+        assert_eq!(compared(&git, "x.y").as_deref(), Some("fours"));
+        repo.run(&["checkout", "-q", "-b", "side"]);
+        assert_eq!(compared(&git, "x.y").as_deref(), Some("side"));
+        repo.run(&["config", "extensions.worktreeConfig", "true"]);
+        set(".git/config.worktree", "own");
+        assert_eq!(compared(&git, "x.y").as_deref(), Some("own"));
+        let given =
+            repo.git().with_env(vec![("GIT_CONFIG_PARAMETERS".into(), "'x.y'='given'".into())]);
+        assert_eq!(compared(&given, "x.y").as_deref(), Some("given"));
+        repo.file(".git/config", "[nonsense");
+        assert!(git.config_get("x.y").is_err());
+    }
+
+    #[test]
+    fn values_are_what_git_says() {
+        let repo = Repo::with_commit();
+        let lines = [
+            "yes",
+            "On",
+            "TRUE",
+            "1",
+            "0",
+            "-1",
+            "2k",
+            "no",
+            "off",
+            "\"\"",
+            "maybe",
+            "1x",
+            "\"a\\nb\"",
+        ];
+        let mut text = String::from("[v]\n\tbare\n");
+        for (number, line) in lines.iter().enumerate() {
+            text += &format!("\tv{number} = {line}\n");
+        }
+        text += "[branch \"A.b c\"]\n\tRemote = r\n\tremote = s\n[Old.Style]\n\tk = 1\n";
+        let before = repo.text(".git/config").unwrap();
+        repo.file(".git/config", &format!("{before}{text}"));
+        let git = repo.git();
+        assert_eq!(compared(&git, "v.bare").as_deref(), Some(""));
+        for number in 0..lines.len() {
+            assert!(compared(&git, &format!("v.v{number}")).is_some());
+        }
+        assert_eq!(compared(&git, "BRANCH.A.b c.REMOTE").as_deref(), Some("s"));
+        assert_eq!(compared(&git, "branch.a.b c.remote"), None);
+        assert_eq!(compared(&git, "old.style.k").as_deref(), Some("1"));
+        for none in ["nonsense", "a.", ".a", "a.1b", "a b.c", "a.b\nc.d"] {
+            assert!(normal(none).is_none() && git.config_get(none).is_err(), "{none}");
+        }
+    }
+}
