@@ -46,7 +46,6 @@ pub(super) fn is_told_by(git: &Git, config: &Config, head: &Head, state: State) 
             || head.waiting().is_some()
             || drafted
             || has_failed(&here)
-            || here.ledger(&head.file().id).exists()
             || budget.usd > 0.0
             || !budget::limits(budget, &nothing).is_empty()
     };

@@ -243,3 +243,97 @@ fn oid(key: &Key, digits: usize) -> Result<Oid> {
     ensure!(digits <= 2 * key.len(), "an id of {digits} digits");
     Ok(key[..digits / 2].iter().map(|byte| format!("{byte:02x}")).collect::<String>().parse()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    const FORMATS: [&[&str]; 3] = [&[], &["--object-format=sha256"], &["--ref-format=reftable"]];
+
+    /// A commit of this time (Unix seconds) on what is checked out.
+    fn at(repo: &Repo, time: i64, message: &str) -> Oid {
+        repo.git()
+            .with_env(vec![("GIT_COMMITTER_DATE".into(), format!("@{time} +0000").into())])
+            .write(["commit", "-q", "--allow-empty", "-m", message])
+            .checked()
+            .unwrap();
+        repo.head()
+    }
+
+    /// What git says: which of the tips reach the commit.
+    fn slow(git: &Git, tips: &[(Oid, u64)], commit: &Oid) -> u64 {
+        let reached = tips.iter().filter(|(tip, _)| git.is_ancestor(commit, tip).unwrap());
+        reached.fold(0, |marks, (_, mark)| marks | mark)
+    }
+
+    #[test]
+    fn a_walk_tells_from_where_a_commit_is_reached() {
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let git = repo.git();
+            let first = at(&repo, 2_000_000_000, "first\n\nCowork-Session-Id: 0");
+            let second = at(&repo, 2_000_000_100, "second\n\ncowork-session-ID: 1");
+            repo.run(&["checkout", "-q", "-b", "side", first.as_str()]);
+            // Younger than what it is merged by.
+            let side = at(&repo, 2_000_009_000, "side\n\nCowork-Session-Id: 2\n");
+            repo.run(&["checkout", "-q", "-b", "other", first.as_str()]);
+            let other = at(&repo, 2_000_000_300, "other");
+            repo.run(&["checkout", "-q", "main"]);
+            let unmerged = repo.head();
+            repo.run(&["merge", "-q", "--no-ff", "-m", "merge", "side"]);
+            let tips =
+                [(repo.head(), 1), (other.clone(), 2), (unmerged.clone(), 4), (side.clone(), 8)];
+            let mut said = Vec::new();
+            let gained = git
+                .gained(&tips, 2_000_000_000, "Cowork-Session-Id", &mut |commit, time, message| {
+                    said.push((commit.clone(), time, message.lines().next().unwrap().to_owned()));
+                })
+                .unwrap();
+            for commit in [&first, &second, &side, &other, &unmerged, &repo.head()] {
+                assert_eq!(gained.marks_of(commit), slow(&git, &tips, commit), "{options:?}");
+            }
+            assert_eq!(gained.marks_of(&first.zero_like()), 0);
+            said.sort();
+            let mut expected = vec![
+                (first, 2_000_000_000, "first".to_owned()),
+                (second, 2_000_000_100, "second".to_owned()),
+                (side, 2_000_009_000, "side".to_owned()),
+            ];
+            expected.sort();
+            assert_eq!(said, expected, "{options:?}");
+        }
+    }
+
+    #[test]
+    fn one_wrong_clock_hides_nothing_and_a_long_past_is_not_read() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let past: Vec<Oid> = (0..40).map(|n| at(&repo, 1_500_000_000 + n, "past")).collect();
+        let session = at(&repo, 2_000_000_000, "session");
+        at(&repo, 5, "a clock that was never set");
+        let tip = at(&repo, 2_000_000_200, "newest");
+        let gained = git.gained(&[(tip, 1)], 2_000_000_000, "x-y-z", &mut |_, _, _| {}).unwrap();
+        assert_eq!(gained.marks_of(&session), 1);
+        assert_eq!((gained.marks_of(&past[39]), gained.marks_of(&past[0])), (1, 0));
+    }
+
+    #[test]
+    fn parents_that_git_replaces_are_those_that_count() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let first = repo.head();
+        let second = at(&repo, 2_000_000_000, "second");
+        let tip = at(&repo, 2_000_000_100, "third");
+        let marks = || {
+            let gained = git.gained(&[(tip.clone(), 1)], 0, "x-y-z", &mut |_, _, _| {}).unwrap();
+            gained.marks_of(&second)
+        };
+        assert_eq!(marks(), 1);
+        repo.run(&["replace", "--graft", tip.as_str(), first.as_str()]);
+        assert_eq!(marks(), 0);
+        repo.run(&["replace", "-d", tip.as_str()]);
+        repo.file(".git/info/grafts", &format!("{tip} {first}\n"));
+        assert_eq!(marks(), 0);
+    }
+}
