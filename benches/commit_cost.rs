@@ -8,6 +8,7 @@
 #[expect(dead_code, unused_imports, reason = "the tests use more of it")]
 mod support;
 
+#[expect(dead_code, reason = "other benchmarks use more of it")]
 mod measure;
 
 use std::collections::BTreeMap;

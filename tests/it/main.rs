@@ -98,6 +98,8 @@ mod pr;
 mod preflight;
 #[cfg(unix)]
 mod prune;
+#[cfg(unix)]
+mod readings;
 mod replay;
 mod repos;
 mod responses;

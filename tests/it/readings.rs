@@ -1,0 +1,186 @@
+//! What the program reads fast is what a slow and obvious reading finds, whatever people, git and
+//! the program itself did to the histories before: random histories, read again after every step.
+//!
+//! `COWORK_READING_TRIALS` says how many histories (default 6), `COWORK_READING_SEED` where seeds
+//! begin. A failure names its seed and what was done. By hand:
+//! `COWORK_READING_TRIALS=200 COWORK_READING_SEED=1000 cargo test --locked --test it readings::`
+
+mod operations;
+mod slow;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::Value;
+
+use self::operations::{ALL, SESSIONS, apply};
+use self::slow::{Kind, Slow};
+use crate::support::{Reply, Sandbox, at, todo};
+
+/// Operations in one history.
+const STEPS: u8 = 4;
+
+/// A repository with sessions of all sorts: one delivered, one with two of five tasks done, one
+/// whose draft waits, one that has hardly begun. Nothing is left of their runs but history.
+fn repository() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let auto = |name: &str, more: &[&str], code| {
+        let new = ["new", "-b", "main", "-n", name, "a todo list", "--review", "auto"];
+        sandbox.cowork(&[&new, more].concat()).exits(code);
+    };
+    sandbox.server.times(1, at("prd", "critic").iteration(1), todo::reject("REQ-002 is vague"));
+    auto("delivered", &[], 0);
+    sandbox.server.on(at("coding", "actor").task("TASK-003"), Reply::status(401, "enough"));
+    auto("coding", &[], 4);
+    let wait = ["new", "-b", "main", "-n", "waiting", "a todo list", "--review", "wait"];
+    sandbox.cowork(&wait).exits(3);
+    auto("early", &["--stop-after", "prd"], 0);
+    sandbox.git(&["switch", "-q", "main"]);
+    std::fs::remove_dir_all(sandbox.path(".git/cowork")).unwrap();
+    sandbox
+}
+
+/// What the commands that read say.
+fn read(sandbox: &Sandbox, sessions: &[&str]) -> Vec<(String, i32, String)> {
+    let read = |args: &[&str]| {
+        let outcome = sandbox.cowork(args);
+        (args.join(" "), outcome.code, outcome.stdout)
+    };
+    let mut all = vec![read(&["list", "--json"])];
+    for session in sessions {
+        all.extend(["status", "log", "verify"].map(|command| read(&[command, session, "--json"])));
+    }
+    all
+}
+
+/// The same, where libgit2 cannot open the repository and the binary serves every question.
+fn read_by_the_binary(sandbox: &Sandbox, sessions: &[&str]) -> Vec<(String, i32, String)> {
+    // A promisor that nothing is asked of: libgit2 does not know the extension.
+    sandbox.git(&["config", "core.repositoryFormatVersion", "1"]);
+    sandbox.git(&["config", "extensions.partialClone", "nowhere"]);
+    let all = read(sandbox, sessions);
+    sandbox.git(&["config", "--unset", "extensions.partialClone"]);
+    sandbox.git(&["config", "core.repositoryFormatVersion", "0"]);
+    all
+}
+
+/// Fast against slow for one session.
+fn compare(sandbox: &Sandbox, session: &str, listed: &[Value], when: &str) {
+    let status = sandbox.cowork(&["status", session, "--json"]);
+    let line = listed.iter().find(|line| line["session"] == session);
+    let Some(slow) = Slow::read(sandbox, session) else {
+        assert!(status.code == 5 && line.is_none(), "{session} is no session; {when}\n{line:?}");
+        return;
+    };
+    let mut found = status.exits(0).json();
+    let expected = slow.status(sandbox);
+    for listed in std::iter::once(&mut found).chain(&mut line.cloned()) {
+        if listed["state"] == "stopped" {
+            assert!(listed["reason"].is_string(), "{listed}; {when}");
+            listed["state"] = "in_progress".into();
+        }
+        for (field, value) in expected.as_object().unwrap() {
+            assert_eq!(listed[field], *value, "{field} of {session}; {when}\n{}", slow.told());
+        }
+    }
+    assert!(line.is_some(), "{session} is not listed; {when}");
+    if let Some(tasks) = slow.tasks(sandbox) {
+        let shown = sandbox.cowork(&["status", session]).exits(0).stdout;
+        assert!(shown.contains(&tasks), "{tasks}; {when}\n{shown}");
+    }
+    let steps = sandbox.cowork(&["log", session, "--json"]).exits(0).json_lines();
+    let told = |event: &str| {
+        let of =
+            steps.iter().filter(|step| step["event"] == event && step.get("attempt").is_none());
+        of.map(|step| step["commit"].as_str().unwrap()).collect::<Vec<_>>()
+    };
+    let commits = |is: &dyn Fn(&Kind) -> bool| {
+        let of = slow.history.iter().filter(|entry| is(&entry.kind));
+        of.map(|entry| entry.commit.as_str()).collect::<Vec<_>>()
+    };
+    let stages = commits(&|kind| matches!(kind, Kind::Stage(_)));
+    assert_eq!(told("stage_completed"), stages, "stages in the log of {session}; {when}");
+    let tasks = commits(&|kind| matches!(kind, Kind::Task(_)));
+    assert_eq!(told("task_completed"), tasks, "tasks in the log of {session}; {when}");
+    let said: Vec<&Value> = steps.iter().filter(|step| step["event"] == "feedback").collect();
+    for details in slow.feedback(sandbox) {
+        let is_told = said.iter().any(|step| step["reason"] == details.as_str());
+        assert!(is_told, "feedback '{details}' is not in the log of {session}; {when}");
+    }
+}
+
+/// Everything once more: twice, by the binary, and while other processes read the same.
+fn agree(sandbox: &Sandbox, sessions: &[&str], when: &str) {
+    let first = read(sandbox, sessions);
+    let (beside, again) = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| read(sandbox, sessions));
+        let again = read(sandbox, sessions);
+        (beside.join().unwrap(), again)
+    });
+    let by_binary = read_by_the_binary(sandbox, sessions);
+    for (how, other) in [("again", again), ("beside it", beside), ("by the binary", by_binary)] {
+        for (one, other) in first.iter().zip(&other) {
+            assert_eq!(one, other, "{} read {how}; {when}", one.0);
+        }
+    }
+}
+
+fn trial(base: &Sandbox, seed: u64) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut sandbox = base.fork();
+    let mut told = Vec::new();
+    for _ in 0..random.u8(2..=STEPS) {
+        let (operation, session) =
+            (*random.choice(ALL).unwrap(), *random.choice(&SESSIONS).unwrap());
+        told.push(format!("{operation:?} {session}"));
+        let when = format!("seed {seed}: {}", told.join(", "));
+        let place = apply(&mut sandbox, operation, session, &mut random);
+        if let Some(place) = place {
+            sandbox.enter(format!("../{place}"));
+        }
+        let listed = sandbox.cowork(&["list", "--json"]).exits(0).json_lines();
+        compare(&sandbox, session, &listed, &when);
+        if random.bool() {
+            let other = random.choice(&SESSIONS).unwrap();
+            compare(&sandbox, other, &listed, &when);
+        }
+        sandbox.enter("");
+    }
+    let sessions = [*random.choice(&SESSIONS).unwrap()];
+    agree(&sandbox, &sessions, &format!("seed {seed}: {}", told.join(", ")));
+    sandbox.git(&["fsck", "--no-dangling"]);
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn what_is_read_fast_is_what_a_slow_reading_finds() {
+    let base = repository();
+    for session in SESSIONS {
+        let listed = base.cowork(&["list", "--json"]).exits(0).json_lines();
+        compare(&base, session, &listed, "at the beginning");
+    }
+    let seed = number("COWORK_READING_SEED", 1);
+    let end = seed + number("COWORK_READING_TRIALS", 6);
+    let (next, failed) = (AtomicU64::new(seed), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= end {
+                        break;
+                    }
+                    if catch_unwind(AssertUnwindSafe(|| trial(&base, seed))).is_err() {
+                        failed.lock().unwrap().push(seed);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{} of {} failed: {failed:?}", failed.len(), end - seed);
+}
