@@ -5,6 +5,7 @@ pub mod confinement;
 pub mod history;
 pub mod kill;
 pub mod outcome;
+pub mod prepared;
 #[cfg(unix)]
 pub mod pty;
 pub mod received;
