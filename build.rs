@@ -7,7 +7,7 @@
 #![expect(clippy::print_stdout, reason = "cargo reads what a build script prints")]
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{env, fs, slice};
 
 use tree_sitter_language::LanguageFn;
@@ -64,7 +64,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::write(&file, parser)?;
         let mut compiler = cc::Build::new();
         let function = format!("tree_sitter_{name}");
-        compiler.std("c11").warnings(false).include(&sources).file(&file);
+        // As fast in every profile: the lexer is in here.
+        compiler.std("c11").warnings(false).opt_level(2).include(&sources).file(&file);
         // The name is the crate's, which the unit tests link beside it.
         compiler.define(&function, format!("cowork_grammar_{name}").as_str());
         let scanner = sources.join("scanner.c");

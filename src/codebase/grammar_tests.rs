@@ -115,7 +115,7 @@ fn every_text_has_the_same_tree() {
         let mut ours = parser(&grammar(language).unwrap());
         let mut theirs = parser(&original.into());
         let mut same = |text: &str| {
-            let mut tree =
+            let tree =
                 |parser: &mut Parser| parser.parse(text, None).unwrap().root_node().to_sexp();
             let (tree, expected) = (tree(&mut ours), tree(&mut theirs));
             assert_eq!(tree, expected, "{language:?}: {text}");

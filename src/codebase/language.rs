@@ -1,7 +1,7 @@
 //! The languages whose files can be taken apart: their extensions, their grammars, and what a
 //! definition looks like in them.
 //!
-//! Two more could be had for two more seconds of building and some two megabytes each (Ruby, C#);
+//! Two more could be had for some seconds of building and 100 KB of tables each (Ruby, C#);
 //! files of other languages are in the tree and in searches, only not in the map.
 
 /// A language with a grammar.
