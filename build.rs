@@ -4,7 +4,6 @@
 //! The crates that bring the grammars are linked into this script alone. It reads the tables out
 //! of them, and compiles each `parser.c` once more with empty room in their place.
 //! `src/codebase/grammar.rs` fills the room when a language is first met.
-#![expect(clippy::print_stdout, reason = "cargo reads what a build script prints")]
 
 use std::error::Error;
 use std::path::PathBuf;

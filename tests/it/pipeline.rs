@@ -6,8 +6,7 @@ use crate::support::todo::{STAGES, TASKS, code_of};
 use crate::support::{Reply, Sandbox, at};
 
 fn whole_run() -> Sandbox {
-    let sandbox = Sandbox::delivered();
-    sandbox
+    Sandbox::delivered()
 }
 
 fn json(sandbox: &Sandbox, name: &str) -> Value {

@@ -13,8 +13,7 @@ const DESIGN: &str = ".cowork/sessions/todo/design.md";
 
 /// A session with an approved design.
 fn designed() -> Sandbox {
-    let sandbox = Sandbox::stopped_after("design");
-    sandbox
+    Sandbox::stopped_after("design")
 }
 
 /// References, where HEAD is, and what is not committed.

@@ -42,8 +42,7 @@ fn is(sandbox: &Sandbox, wanted: &str) {
 }
 
 fn with_idea() -> Sandbox {
-    let sandbox = Sandbox::stopped_after("idea");
-    sandbox
+    Sandbox::stopped_after("idea")
 }
 
 #[test]

@@ -8,8 +8,7 @@ use crate::support::Sandbox;
 const DIR: &str = ".cowork/sessions/todo";
 
 fn whole() -> Sandbox {
-    let sandbox = Sandbox::delivered();
-    sandbox
+    Sandbox::delivered()
 }
 
 /// Every finding's code, once.
