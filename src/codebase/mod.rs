@@ -10,6 +10,7 @@
 //! bounded, and no control character passes.
 
 mod cache;
+mod grammar;
 mod language;
 mod manifest;
 mod map;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
 
+use super::grammar::grammar;
 use super::is_odd;
 use super::language::{Language, Shape};
 
@@ -70,7 +71,11 @@ impl Parsers {
             return None;
         }
         let (parser, classes) = self.of.entry(language).or_insert_with(|| {
-            let (mut parser, grammar) = (Parser::new(), language.grammar());
+            let mut parser = Parser::new();
+            let Some(grammar) = grammar(language) else {
+                tracing::warn!("the grammar of {} cannot be unpacked", language.name());
+                return (parser, Vec::new());
+            };
             if let Err(error) = parser.set_language(&grammar) {
                 tracing::warn!("the grammar of {} cannot be used: {error}", language.name());
             }

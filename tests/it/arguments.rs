@@ -29,8 +29,7 @@ fn arguments_nobody_knows_are_ignored_by_every_tool_and_that_is_said() {
 
 #[test]
 fn optional_arguments_have_an_effect() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     sandbox.commit_file("docs/deep/a.md", "a\n", "documents");
     sandbox.user_config("[project]\nlint = \"eslint .\"\n");
     // Stands in for the linter.
@@ -62,8 +61,7 @@ fn optional_arguments_have_an_effect() {
 #[cfg(unix)]
 #[test]
 fn a_directory_is_refused_as_a_directory_whoever_it_belongs_to() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     // Nobody added it to git.
     sandbox.write("notes/mine.txt", "mine\n");
     let edit = json!({"path": "notes", "old_text": "a", "new_text": "b"});
@@ -137,8 +135,7 @@ fn reasons_for_updates_and_deletions_are_kept_in_history_over_a_kill() {
 
 #[test]
 fn a_critic_that_asks_for_another_plan_of_this_stage_has_given_its_verdict() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let replan = json!({
         "target_stage": "design", "issue_type": "design_flaw", "severity": "major",
         "details": "two stores for one list", "affected_features": ["FEAT-001"],

@@ -58,8 +58,7 @@ fn is_heard(sandbox: &Sandbox, stage: &str) {
 
 #[test]
 fn codings_wish_is_codings() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     sandbox.server.times(1, at("coding", "actor").task("TASK-002").turn(1), goto("design"));
     sandbox.server.forget();
     sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
@@ -77,8 +76,7 @@ fn codings_wish_is_codings() {
 
 #[test]
 fn checks_wish_is_checks_with_the_number_of_its_draft() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let sandbox = Sandbox::stopped_after("coding");
     // Its first draft leaves nothing; the second one asks.
     sandbox.server.on(at("check", "actor").iteration(1), Reply::text("Hm."));
     sandbox.server.times(1, at("check", "actor").iteration(2).turn(1), goto("plan"));
@@ -92,8 +90,7 @@ fn checks_wish_is_checks_with_the_number_of_its_draft() {
 
 #[test]
 fn a_critics_wish_names_its_stage_and_the_draft_it_read() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let later = Reply::call("save_design_doc", json!({"content": format!("{DESIGN}\nMore.\n")}));
     sandbox.server.on(at("design", "actor").iteration(2).turn(1), later);
     sandbox.server.times(1, at("design", "critic").iteration(1), reject("COMP-002 is vague"));
@@ -111,8 +108,7 @@ fn a_critics_wish_names_its_stage_and_the_draft_it_read() {
 
 #[test]
 fn a_wish_that_waits_for_a_person_says_whose_it_is() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     sandbox.server.times(1, at("coding", "actor").task("TASK-001").turn(1), goto("design"));
     let says = format!("the coding actor asks to go back to design: {REASON}");
     sandbox.cowork(&["resume", "--review", "wait"]).exits(3).says(&says);

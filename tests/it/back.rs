@@ -11,8 +11,7 @@ fn tip(sandbox: &Sandbox) -> String {
 
 #[test]
 fn a_draft_begun_after_a_revert_is_taken_up_like_any_other() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "design"]).exits(0);
+    let sandbox = Sandbox::stopped_after("design");
     sandbox.cowork(&["revert", "--to", "design", "--no-run"]).exits(0);
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "design"]);
     terminal.sees("stop for now");
@@ -28,8 +27,7 @@ fn a_draft_begun_after_a_revert_is_taken_up_like_any_other() {
 
 #[test]
 fn undo_takes_a_revert_back_and_is_itself_undone() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "design"]).exits(0);
+    let sandbox = Sandbox::stopped_after("design");
     let before = tip(&sandbox);
     sandbox.write("README.md", "# Mine now\n");
     sandbox.write("notes.txt", "mine\n");
@@ -60,8 +58,7 @@ fn undo_takes_a_revert_back_and_is_itself_undone() {
 
 #[test]
 fn a_revert_speaks_of_uncommitted_edits_only_where_there_are_some() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let revert = ["revert", "--to", "prd", "--no-run"];
     let clean = sandbox.cowork(&revert).exits(0).says("1 commit of cowork/todo is kept");
     assert!(!clean.stderr.contains("not committed"), "{}", clean.stderr);
@@ -77,8 +74,7 @@ fn a_revert_speaks_of_uncommitted_edits_only_where_there_are_some() {
 
 #[test]
 fn restore_brings_edits_back_where_nothing_else_lies() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     sandbox.write("README.md", "# Then\n");
     sandbox.cowork(&["revert", "--to", "prd", "--no-run"]).exits(0);
     sandbox.git(&["checkout", "-q", "README.md"]);
@@ -132,8 +128,7 @@ fn a_draft_dropped_at_the_gate_is_shown_again_after_undo() {
 
 #[test]
 fn an_archived_session_is_out_of_the_list_and_comes_back() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let before = tip(&sandbox);
     sandbox.write("notes.txt", "mine\n");
     sandbox.cowork(&["archive"]).exits(0).says("restore todo");
@@ -168,8 +163,7 @@ fn an_unfinished_draft_is_kept_when_its_session_is_archived() {
 
 #[test]
 fn a_deleted_session_is_an_attempt_and_undo_brings_it_back() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let before = tip(&sandbox);
     let tags = sandbox.tags();
     sandbox.cowork(&["delete", "todo"]).exits(0).says("undo");
@@ -184,8 +178,7 @@ fn a_deleted_session_is_an_attempt_and_undo_brings_it_back() {
 
 #[test]
 fn delete_asks_and_no_is_no() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     let mut terminal = sandbox.terminal(&["delete", "todo"]);
     terminal.sees("delete todo?");
     terminal.types("n");
@@ -196,8 +189,7 @@ fn delete_asks_and_no_is_no() {
 
 #[test]
 fn leaving_a_session_loses_no_uncommitted_work() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let sandbox = Sandbox::stopped_after("coding");
     sandbox.write("lib/add.sh", "mine\n");
     let before = tip(&sandbox);
     for command in ["archive", "delete"] {
@@ -234,8 +226,7 @@ fn what_cannot_be_brought_back_is_said() {
 
 #[test]
 fn a_tag_of_ones_own_does_not_keep_a_session_from_being_deleted() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.git(&["tag", "-a", "-m", "shown to the team", "cowork/todo/shown"]);
     sandbox.cowork(&["delete"]).exits(0);
     assert!(sandbox.refs("refs/heads/cowork").is_empty());

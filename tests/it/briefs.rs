@@ -208,8 +208,7 @@ fn a_stage_that_is_done_again_is_told_why_until_it_passed() {
     let reason = "COMP-002 has no file format";
     let wish = Reply::call("goto_stage", json!({"stage": "design", "reason": reason}));
     let wishing = || {
-        let sandbox = Sandbox::new();
-        sandbox.auto(&["--stop-after", "design"]).exits(0);
+        let sandbox = Sandbox::stopped_after("design");
         sandbox.server.times(1, at("plan", "actor").turn(1), wish.clone());
         sandbox
     };
@@ -236,8 +235,7 @@ fn a_stage_that_is_done_again_is_told_why_until_it_passed() {
 
 #[test]
 fn a_person_who_goes_back_is_quoted_to_the_stage_that_is_done_again() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     let reason = "one file is enough";
     sandbox.cowork(&["revert", "--to", "design", "--no-run", "--reason", reason]).exits(0);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
@@ -265,8 +263,7 @@ fn a_person_who_goes_back_is_quoted_to_the_stage_that_is_done_again() {
 
 #[test]
 fn what_undo_took_back_is_not_told() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     sandbox.cowork(&["revert", "--to", "design", "--no-run", "--reason", "no"]).exits(0);
     sandbox.cowork(&["undo"]).exits(0);
     sandbox.cowork(&["revert", "--to", "plan", "--no-run"]).exits(0);

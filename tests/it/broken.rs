@@ -57,8 +57,7 @@ const CASES: [(&str, Break, &str, &str); 13] = [
 ];
 
 fn with_prd() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     sandbox.server.forget();
     sandbox
 }
@@ -345,8 +344,7 @@ fn tags_are_rebuilt_also_where_the_state_directory_is_gone() {
 
 #[test]
 fn a_change_request_needs_its_parents_files_and_its_own() {
-    let base = Sandbox::new();
-    base.auto(&[]).exits(0);
+    let base = Sandbox::delivered();
     base.script("triage", triage("Say more", &["prd", "plan", "code"], &["lib/add.sh"]));
     let stop = ["--review", "auto", "--stop-after", "triage"];
     base.cowork(&[&["modify", "say more", "-n", "more"], &stop[..]].concat()).exits(0);
@@ -382,8 +380,7 @@ fn a_change_request_needs_its_parents_files_and_its_own() {
 
 #[test]
 fn an_answer_does_not_record_a_broken_file_of_an_earlier_stage() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
     damage(&sandbox, &format!("{DIR}/idea.md"), Bytes(b""));
     let refs = sandbox.all_refs();

@@ -58,8 +58,7 @@ fn every_stage_stops_at_its_budget_and_goes_on() {
 
 #[test]
 fn what_a_killed_run_asked_is_not_forgotten() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     kill_at_request(&sandbox, &RESUME, 2).was_killed();
     sandbox.server.forget();
     // Two for the idea, two of the killed run, the second of them unanswered.
@@ -196,8 +195,7 @@ fn words(input: u64, output: u64) -> String {
 
 #[test]
 fn a_clone_knows_what_was_used() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let asked = sandbox.server.requests().len();
     sandbox.git(&["clone", "-q", ".", "../clone"]);
     let mut clone = sandbox.fork();
@@ -211,8 +209,7 @@ fn a_clone_knows_what_was_used() {
 
 #[test]
 fn the_end_of_a_session_tells_what_all_its_runs_used() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "check"]).exits(0);
+    let sandbox = Sandbox::stopped_after("check");
     let earlier = sandbox.server.requests().len();
     let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(0).stderr;
     let all = sandbox.server.requests().len();

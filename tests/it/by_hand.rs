@@ -15,8 +15,7 @@ fn resume<'a>(mode: &'a str, stage: &'a str) -> [&'a str; 5] {
 
 /// The critic refuses each of the PRD drafts there may be.
 fn refused(drafts: u32) -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.user_config(&format!("[limits]\niterations = {{ prd = {drafts} }}\n"));
     sandbox.server.on_with(at("prd", "actor").turn(1), |received| {
         let text = format!("{PRD}\nDraft {}.\n", received.iteration);
@@ -133,14 +132,12 @@ fn edits_the_checks_refuse_wait_with_what_they_say() {
 
 #[test]
 fn an_edit_ends_a_circle_and_survives_a_kill() {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("idea");
     sandbox.server.on(at("prd", "actor").turn(1), Reply::text("Done."));
     sandbox.cowork(&resume("auto", "prd")).exits(1);
     sandbox.server.on_with(at("prd", "actor"), |_| panic!("a draft was asked for"));
     // By hand, all of it: the document and its records.
-    let files = Sandbox::new();
-    files.auto(&["--stop-after", "prd"]).exits(0);
+    let files = Sandbox::stopped_after("prd");
     for name in ["prd.md", "requirements.json", "feature_list.json"] {
         sandbox.write(&format!(".cowork/sessions/todo/{name}"), &files.artifact(name));
     }

@@ -7,8 +7,7 @@ use crate::support::{Reply, Sandbox, at, todo};
 
 #[test]
 fn the_report_of_a_change_tells_its_scope_and_its_records_before_and_after() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     sandbox.script("triage", triage("Sort todos", &["prd", "plan", "code"], &["lib/list.sh"]));
     let update = json!({
         "id": "REQ-002",

@@ -17,8 +17,7 @@ fn modify(sandbox: &Sandbox, name: &str) {
 
 /// One change of code in `lib/add.sh`, one of a requirement and `lib/list.sh`.
 fn two_changes() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     sandbox.script_small_change("lib/add.sh", "at once");
     modify(&sandbox, "quick");
     sandbox.script("triage", triage("Sort todos", &["prd", "code"], &["lib/list.sh"]));
@@ -36,8 +35,7 @@ fn two_changes() -> Sandbox {
 
 /// Two changes that each add a requirement, a feature and a task: with the same ids.
 fn two_additions() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     for (name, title) in [("quick", "Quick adding"), ("sorted", "Sorted lists")] {
         let file = format!("lib/{name}.sh");
         sandbox.script_addition(title, ["REQ-004", "FEAT-003", "TASK-006"], &file);
@@ -77,8 +75,7 @@ fn different_things_merge_in_both_orders() {
 
 #[test]
 fn the_same_requirement_is_an_honest_conflict_and_its_resolution_is_accepted() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     for (name, how) in [("quick", "quickly"), ("sorted", "sorted")] {
         sandbox.script("triage", triage("List better", &["prd", "code"], &["lib/list.sh"]));
         let update =
@@ -205,8 +202,7 @@ fn a_branch_that_is_not_checked_out_is_not_renumbered() {
 
 #[test]
 fn comments_after_a_merged_change_repeat_nothing() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     sandbox.script_addition("Quick adding", ["REQ-004", "FEAT-003", "TASK-006"], "lib/quick.sh");
     modify(&sandbox, "quick");
     sandbox.git(&["switch", "-q", "cowork/todo"]);
@@ -227,8 +223,7 @@ fn comments_after_a_merged_change_repeat_nothing() {
 
 #[test]
 fn a_sibling_that_was_taken_in_is_not_the_changes_own() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     sandbox.script_addition("Quick adding", ["REQ-004", "FEAT-003", "TASK-006"], "lib/quick.sh");
     modify(&sandbox, "quick");
     sandbox.git(&["switch", "-q", "cowork/todo"]);

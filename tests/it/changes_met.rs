@@ -19,8 +19,7 @@ fn modify(sandbox: &Sandbox, name: &str) {
 fn two_additions() -> Sandbox {
     static BOTH: OnceLock<Sandbox> = OnceLock::new();
     let original = BOTH.get_or_init(|| {
-        let sandbox = Sandbox::new();
-        sandbox.auto(&[]).exits(0);
+        let sandbox = Sandbox::delivered();
         for (name, title) in [("quick", "Quick adding"), ("sorted", "Sorted lists")] {
             let file = format!("lib/{name}.sh");
             sandbox.script_addition(title, ["REQ-004", "FEAT-003", "TASK-006"], &file);
@@ -102,8 +101,7 @@ fn what_renumbering_did_to_a_document_of_one_change_was_passed() {
 
 #[test]
 fn a_document_that_the_session_passed_meanwhile_and_a_change_have_met() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     sandbox.script_addition("Quick adding", ["REQ-004", "FEAT-003", "TASK-006"], "lib/quick.sh");
     modify(&sandbox, "quick");
     sandbox.git(&["switch", "-q", "cowork/todo"]);
@@ -235,8 +233,7 @@ fn a_conflict_that_was_committed_as_it_stood_is_said() {
 
 #[test]
 fn a_change_begins_with_the_documents_of_the_newest_one_that_was_merged() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     sandbox.cowork(&["merge", "--without-artifacts"]).exits(0);
     sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
     let modify =
@@ -257,8 +254,7 @@ fn a_change_begins_with_the_documents_of_the_newest_one_that_was_merged() {
 
 #[test]
 fn a_change_to_what_a_remote_knows_more_of_is_refused() {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let mut sandbox = Sandbox::delivered();
     sandbox.git(&["init", "-q", "--bare", "../hub.git"]);
     sandbox.git(&["remote", "add", "origin", "../hub.git"]);
     sandbox.git(&["push", "-q", "origin", "main", "cowork/todo"]);

@@ -10,8 +10,7 @@ use crate::support::{Reply, Sandbox, at};
 
 /// A session whose next stage is prd, with room for many drafts.
 fn before_prd() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.user_config("[limits]\niterations = { prd = 6 }\n");
     sandbox.server.forget();
     sandbox
@@ -165,8 +164,7 @@ fn a_call_that_always_fails_needs_a_person() {
 
 #[test]
 fn guards_that_refuse_three_times_in_a_stage_need_a_person() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     // Twice in the first task, once in the second.
     for (task, paths) in [("TASK-001", &["../a", ".git/config"][..]), ("TASK-002", &["../b"])] {
         let write = |reply: Reply, path: &&str| {
@@ -193,8 +191,7 @@ fn guards_that_refuse_three_times_in_a_stage_need_a_person() {
 #[test]
 fn what_the_system_refuses_is_told_to_the_model_and_to_the_person() {
     use std::os::unix::fs::PermissionsExt as _;
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     sandbox.write("locked/kept.txt", "kept\n");
     sandbox.commit_all("a folder");
     let allow = |mode| {
@@ -228,8 +225,7 @@ fn replan() -> Reply {
 
 #[test]
 fn going_back_again_and_again_is_bounded() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     sandbox.server.on(at("design", "critic"), replan());
     let resume = ["resume", "--review", "auto", "--stop-after", "design"];
     let outcome = sandbox.cowork(&resume).exits(1).says("2 times is the limit");
@@ -397,8 +393,7 @@ fn a_full_window_begins_afresh_from_the_documents() {
 
 #[test]
 fn a_full_window_in_a_task_begins_afresh_from_its_files() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     window(&sandbox, 16_000);
     let first = Reply::call("write_file", json!({"path": "lib/store.sh", "content": "# store\n"}));
     let done = json!({"task_id": "TASK-001", "new_status": "completed"});

@@ -171,8 +171,7 @@ fn edits_and_deletions_are_committed() {
 
 #[test]
 fn a_tasks_commit_says_what_was_to_be_done() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let sandbox = Sandbox::stopped_after("coding");
     let commit = sandbox.commit_of("cowork/todo", "coding: TASK-002 ");
     let body = sandbox.git(&["log", "-1", "--format=%b", &commit]);
     for part in ["Add a todo, in lib/add.sh.", "- lib/add.sh exists", "The task is done."] {
@@ -234,8 +233,7 @@ fn a_task_that_ends_without_its_status_is_what_is_told() {
 
 #[test]
 fn the_gate_on_coding_waits_once_with_the_whole_diff() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
     assert_eq!(sandbox.trailers("HEAD")["Cowork-Stage"], ["coding"]);
     assert_eq!(sandbox.trailers("HEAD")["Cowork-Event"], ["draft"]);

@@ -266,8 +266,7 @@ fn what_was_taken_back_before_delivery_is_not_delivered() {
 
 #[test]
 fn a_promised_file_that_is_gone_is_no_reason_to_refuse_delivery() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "check"]).exits(0);
+    let sandbox = Sandbox::stopped_after("check");
     sandbox.git(&["mv", "lib/add.sh", "lib/append.sh"]);
     sandbox.git(&["commit", "-q", "-m", "a better name"]);
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0);

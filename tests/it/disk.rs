@@ -34,8 +34,7 @@ fn what_cannot_be_written_is_told_to_the_model_and_the_person() {
 
 #[test]
 fn a_directory_in_the_place_of_a_document_stops_nothing_it_need_not() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.write(".cowork/sessions/todo/prd.md/mine", "mine\n");
     let outcome = sandbox.cowork(&RESUME);
     assert_ne!(outcome.code, 0, "{}", outcome.stderr);
@@ -52,8 +51,7 @@ fn a_directory_in_the_place_of_a_document_stops_nothing_it_need_not() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_stops_the_run_with_everything_kept() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let transcripts = sandbox.repo().join(".git/cowork/sessions/todo/transcripts");
     let before: Vec<_> = std::fs::read_dir(&transcripts).unwrap().collect();
     assert!(!before.is_empty());

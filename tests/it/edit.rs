@@ -16,8 +16,7 @@ const ALIGN: &str = "bring the draft in line";
 
 /// At the gate of the PRD, with this editor.
 fn at_prd(editor: &str) -> (Sandbox, Terminal) {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("idea");
     sandbox.editor(editor);
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
     terminal.sees(ASKED);
@@ -291,8 +290,7 @@ fn an_interruption_between_the_edit_and_what_follows_loses_neither() {
 
 /// The PRD waits for a review.
 fn prd_waits() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     resume(&sandbox).exits(3);
     sandbox
 }
@@ -417,8 +415,7 @@ fn comments_in_a_plain_commit_or_the_working_tree_are_comments() {
 
 #[test]
 fn a_kept_draft_edited_by_hand_is_law_to_the_next_one() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
     terminal.sees(ASKED);
     terminal.control('c');

@@ -97,8 +97,7 @@ fn excerpts_are_whole_plain_lines_and_what_failed_comes_first() {
 
 #[test]
 fn tools_that_run_commands_say_what_these_may_reach() {
-    let before = Sandbox::new();
-    before.auto(&["--stop-after", "plan"]).exits(0);
+    let before = Sandbox::stopped_after("plan");
     before.write("../shared/x", "");
     let shared = before.path("../shared").canonicalize().unwrap();
     let shared = shared.to_str().unwrap();

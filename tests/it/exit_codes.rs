@@ -133,8 +133,7 @@ const ROWS: &[Row] = &[
 
 #[test]
 fn every_cause_has_the_code_of_the_contract() {
-    let before = Sandbox::new();
-    before.auto(&["--stop-after", "idea"]).exits(0);
+    let before = Sandbox::stopped_after("idea");
     for (what, prepare, args, code) in ROWS {
         let mut sandbox = before.fork();
         prepare(&mut sandbox);
@@ -156,8 +155,7 @@ fn every_cause_has_the_code_of_the_contract() {
 /// With a terminal: what a person decides at the gate.
 #[test]
 fn what_a_person_decides_has_its_code() {
-    let before = Sandbox::new();
-    before.auto(&["--stop-after", "idea"]).exits(0);
+    let before = Sandbox::stopped_after("idea");
     for (key, code) in [("p", 0), ("a", 1), ("q", 3)] {
         let sandbox = before.fork();
         let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
@@ -178,8 +176,7 @@ fn what_a_person_decides_has_its_code() {
 fn every_signal_that_ends_a_run_is_an_interruption() {
     use rustix::process::Signal;
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let sandbox = Sandbox::new();
-        sandbox.auto(&["--stop-after", "idea"]).exits(0);
+        let sandbox = Sandbox::stopped_after("idea");
         sandbox.server.forget();
         let outcome = signal_at_request(&sandbox, AUTO, 2, signal).exits(130);
         assert!(outcome.stderr.contains("git cowork resume"), "{}", outcome.stderr);

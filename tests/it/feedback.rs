@@ -9,8 +9,7 @@ const COMMENTS: &str = "lib/list.sh prints nothing for an empty list.\nSay that 
 
 /// A delivered session whose actor knows what to do with the comments.
 fn delivered() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     let edit = json!({"path": "lib/list.sh", "old_text": "List todos", "new_text": "List todos, or say none"});
     sandbox
         .server
@@ -104,8 +103,7 @@ fn killed_anywhere_it_goes_on() {
 
 #[test]
 fn what_cannot_take_comments_says_so() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.cowork(&["feedback", "nicer"]).exits(5).says("git cowork resume todo");
     let sandbox = delivered();
     sandbox.cowork_in(&["feedback"], "").exits(2);

@@ -24,8 +24,7 @@ fn what_a_hook_changes_is_approved_again_before_it_counts() {
 
 #[test]
 fn a_person_sees_what_a_hook_changed() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.hook("pre-commit", SHOUTING);
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
     terminal.sees("stop for now");
@@ -94,8 +93,7 @@ fn after_the_last_task(line: &str) -> String {
 #[test]
 fn white_space_a_hook_changes_in_code_is_no_change_and_words_are() {
     for (line, approvals) in [("", 1), ("# A line nobody saw.", 2)] {
-        let sandbox = Sandbox::new();
-        sandbox.auto(&["--stop-after", "plan"]).exits(0);
+        let sandbox = Sandbox::stopped_after("plan");
         sandbox.hook("pre-commit", &after_the_last_task(line));
         sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
         assert!(sandbox.blob("HEAD", "lib/add.sh").ends_with(&format!("{line}\n")));

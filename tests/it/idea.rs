@@ -57,8 +57,7 @@ fn the_headings_may_be_in_the_language_of_the_idea() {
 
 #[test]
 fn a_change_of_what_the_idea_says_changes_its_document() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     let changed = IDEA.replace("One file, no server.", "One file a list, no server.");
     let work = || {
         let update = json!({"id": "REQ-001", "title": "Add a todo to a list"});
@@ -97,8 +96,7 @@ fn a_change_that_leaves_the_idea_alone_leaves_its_document_alone() {
     let range = "cowork/todo..cowork/todo--due";
     assert_eq!(sandbox.git(&["log", "--format=%s", range, "--", PATH]), "");
     // An idea that was changed has to say something.
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
     let rest = |idea: &str| saves(idea);
     sandbox.server.on(at("prd", "actor").iteration(2).turn(1), rest(IDEA));

@@ -12,8 +12,7 @@ const ALT: [&str; 6] = ["new", "-n", "alt", "--review", "auto", "--from"];
 fn planned() -> Sandbox {
     static PLANNED: OnceLock<Sandbox> = OnceLock::new();
     let original = PLANNED.get_or_init(|| {
-        let sandbox = Sandbox::new();
-        sandbox.auto(&["--stop-after", "idea"]).exits(0);
+        let sandbox = Sandbox::stopped_after("idea");
         sandbox.server.times(1, at("prd", "critic"), todo::reject("REQ-002 is vague"));
         sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
         sandbox.cowork(&["review", "--pass"]).exits(0);

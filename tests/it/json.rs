@@ -67,8 +67,7 @@ fn an_error_before_anything_is_an_event_too() {
 
 #[test]
 fn status_has_the_fields_of_the_contract() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let outcome = sandbox.cowork(&["status", "--json"]).exits(0);
     assert_eq!(outcome.stdout.lines().count(), 1);
     let status = outcome.json();

@@ -33,8 +33,7 @@ fn second_draft(sandbox: &Sandbox, prd: &str) {
 
 /// The PRD waits, and was answered with an edit and a remark.
 fn answered() -> Sandbox {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("idea");
     resume(&sandbox, "wait").exits(3);
     sandbox.editor(EDIT_AND_REMARK);
     sandbox.cowork(&["review", "--edit"]).exits(0).says("your comment goes to the actor");
@@ -110,8 +109,7 @@ fn whoever_reads_json_is_told() {
 
 #[test]
 fn the_gate_says_it_at_once_and_after_a_stop() {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("idea");
     sandbox.editor(EDIT_AND_REMARK);
     disobeys(&sandbox);
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);

@@ -83,8 +83,7 @@ fn a_run_is_told_with_its_process_and_where_it_is() {
 #[cfg(unix)]
 #[test]
 fn a_run_at_its_gate_is_told_so() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     let mut terminal = sandbox.terminal(&["resume", "--no-stream"]);
     terminal.sees("stop for now");
     let run = sandbox.cowork(&["status", "--json"]).exits(0).json()["run"].clone();
@@ -99,8 +98,7 @@ fn a_run_at_its_gate_is_told_so() {
 
 #[test]
 fn a_killed_run_is_no_run_and_its_draft_is_named() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     // The first answer is the draft, its files lie there when the second is asked for.
     kill_at_request(&sandbox, &["resume", "--review", "auto"], 2).was_killed();
     left_alone(&sandbox);
@@ -124,8 +122,7 @@ fn a_killed_run_is_no_run_and_its_draft_is_named() {
 
 #[test]
 fn a_stale_lock_is_named_with_the_command_that_removes_it() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     let locks = [".git/index.lock", ".git/refs/heads/cowork/todo.lock"];
     for lock in locks {
         sandbox.write(lock, "");

@@ -114,8 +114,7 @@ fn findings_about_one_draft_are_one_line_and_an_edit_is_no_saying() {
 
 #[test]
 fn a_revert_is_told_with_what_it_left_behind() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "design"]).exits(0);
+    let sandbox = Sandbox::stopped_after("design");
     sandbox.cowork(&["revert", "--to", "prd", "--no-run"]).exits(0);
     // Another model: what is done again in the same second must not be the same commit.
     let resume = ["resume", "--review", "auto", "--stop-after", "prd", "--model", "other"];
@@ -150,8 +149,7 @@ fn a_revert_is_told_with_what_it_left_behind() {
 
 #[test]
 fn a_fresh_clone_tells_the_same_from_any_branch() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     sandbox.git(&["switch", "-q", "main"]);
     let before = sandbox.all_refs();
     let here = log(&sandbox, &["todo"]);

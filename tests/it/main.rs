@@ -12,6 +12,8 @@
 //! assert!(sandbox.server.requests_of("prd", "actor")[2].text().contains("vague"));
 //! sandbox.assert_sound();                             // git fsck, a clean tree
 //! ```
+//!
+//! What only begins with a session takes a copy of a prepared one: `Sandbox::stopped_after("prd")`.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

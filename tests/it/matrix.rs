@@ -114,8 +114,7 @@ fn the_idea_has_no_critic_and_nobody_but_a_person_refuses_it() {
 
 #[test]
 fn in_coding_tasks_ask_nobody_and_the_whole_asks_the_critic_then_the_gate_once() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     sandbox.server.times(1, at("coding", "critic"), reject(WORDS[0]));
     drafts_differ(&sandbox, "coding");
     // Without its gate the critic alone decides.

@@ -111,8 +111,7 @@ fn what_a_command_does_to_a_persons_file_is_told_with_the_way_back() {
 
 #[test]
 fn an_edit_of_an_approved_document_goes_along_and_is_said() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let path = ".cowork/sessions/todo/prd.md";
     sandbox.write(path, &format!("{}\nBy hand.\n", sandbox.artifact("prd.md")));
     let resume = [&RESUME[..], &["--stop-after", "design"]].concat();
@@ -294,8 +293,7 @@ fn an_edit_made_while_the_critic_reads_is_recorded_as_edited() {
 
 #[test]
 fn an_edit_made_while_the_critic_reads_is_asked_about_where_somebody_is_asked() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
     sandbox.cowork(&["review", "--pass"]).exits(0);
     let document = ".cowork/sessions/todo/prd.md";
@@ -319,8 +317,7 @@ fn an_edit_made_while_the_critic_reads_is_asked_about_where_somebody_is_asked() 
 
 #[test]
 fn code_edited_while_the_critic_reads_is_recorded_as_edited() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     let repo = sandbox.repo();
     // A correction leaves code that is in no commit yet; a person goes on with it.
     sandbox.server.times(1, at("coding", "critic"), reject("say more"));

@@ -1,20 +1,15 @@
 //! `git cowork merge`: into the base branch, with the report as message, or not at all.
 
-use std::sync::OnceLock;
-
 use crate::support::todo::DELIVERY;
 use crate::support::{Reply, Sandbox, at, todo};
 
 const DIR: &str = ".cowork/sessions/todo/";
 
+/// A delivered session, whose requests are not counted.
 fn delivered() -> Sandbox {
-    static DELIVERED: OnceLock<Sandbox> = OnceLock::new();
-    let original = DELIVERED.get_or_init(|| {
-        let sandbox = Sandbox::new();
-        sandbox.auto(&[]).exits(0);
-        sandbox
-    });
-    original.fork()
+    let sandbox = Sandbox::delivered();
+    sandbox.server.forget();
+    sandbox
 }
 
 fn state(sandbox: &Sandbox) -> String {
@@ -143,8 +138,7 @@ fn uncommitted_work_in_the_way_is_named_and_other_work_stays() {
 
 #[test]
 fn what_is_not_ready_is_refused_with_the_way_on() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let before = all(&sandbox);
     sandbox.cowork(&["merge"]).exits(5).says("design is next").says("git cowork resume todo");
     sandbox.cowork(&["resume", "--review", "wait"]).exits(3);

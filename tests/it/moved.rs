@@ -142,8 +142,7 @@ fn a_merge_was_started() {
 
 #[test]
 fn files_edited_between_two_commands_are_the_persons_and_a_gate_follows() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     // Stopped in the middle of a draft, put away, and brought back.
     sandbox.server.times(1, at("prd", "critic"), Reply::status(401, "no"));
     sandbox.cowork(&RESUME).exits(4);

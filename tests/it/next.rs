@@ -65,8 +65,7 @@ fn a_price_nobody_knows_is_asked_for() {
 
 /// One PRD draft is allowed and refused.
 fn refused() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.user_config("[limits]\niterations = { prd = 1 }\n");
     sandbox.server.times(1, at("prd", "critic"), reject("no user is named"));
     sandbox.cowork(&RESUME).exits(1);
@@ -108,8 +107,7 @@ fn a_persons_word_ends_the_standstill() {
 
 #[test]
 fn a_role_that_goes_round_is_named() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     let wants = json!({"reason": "two todo formats", "details": "which?", "suspected_issue": "x"});
     let asks = Reply::call("request_human_review", wants);
     sandbox.server.on(at("prd", "actor").turn(1), asks);
@@ -126,8 +124,7 @@ fn a_role_that_goes_round_is_named() {
 
 #[test]
 fn the_bare_command_names_a_draft_that_is_kept() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     let save = Reply::call("save_prd_doc", json!({"content": PRD}));
     let gone = Reply::status(401, "enough");
     sandbox.server.sequence(at("prd", "actor"), vec![save, gone]);

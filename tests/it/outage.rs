@@ -131,8 +131,7 @@ fn an_answer_without_an_end_is_cut_and_asked_for_once_more() {
 
 #[test]
 fn comments_alone_are_no_answer_and_the_second_time_ends_the_run() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.user_config("[llm]\nanswer_s = 1\n");
     sandbox.server.times(
         2,
@@ -203,8 +202,7 @@ fn the_log_in_j_has_its_levels_and_no_key() {
 
 #[test]
 fn nobody_at_the_address_is_said_before_anything_is_made() {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("idea");
     sandbox.set_env("COWORK_LLM_BASE_URL", "http://127.0.0.1:1/v1");
     let outcome = sandbox.cowork(&RESUME).exits(4).says("did not answer");
     assert!(outcome.stderr.contains("http://127.0.0.1:1/v1"), "{}", outcome.stderr);
@@ -257,8 +255,7 @@ mod full {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_connection_that_never_stands_is_given_up() {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("idea");
     sandbox.user_config("[llm]\ntimeout_s = 1\nmax_retries = 1\n");
     let listener = full::listener();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());

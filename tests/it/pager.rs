@@ -140,8 +140,7 @@ fn a_pager_that_is_not_there_hides_nothing() {
 
 #[test]
 fn a_difference_has_the_users_colours_and_pager_and_no_colour_of_a_model() {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("plan");
     sandbox.set_env("GIT_PAGER", "");
     sandbox.git(&["config", "color.diff.new", "yellow"]);
     sandbox.git(&["config", "core.pager", "touch was-paged"]);

@@ -6,9 +6,7 @@ use crate::support::todo::{STAGES, TASKS, code_of};
 use crate::support::{Reply, Sandbox, at};
 
 fn whole_run() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
-    sandbox
+    Sandbox::delivered()
 }
 
 fn json(sandbox: &Sandbox, name: &str) -> Value {
@@ -245,8 +243,7 @@ fn a_tool_a_role_may_not_have_is_refused_when_called() {
 
 #[test]
 fn stop_after_stops_there_and_resume_goes_on() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea", "prd"]);
     sandbox.assert_sound();
     sandbox.server.forget();
@@ -267,8 +264,7 @@ fn stop_after_stops_there_and_resume_goes_on() {
 
 #[test]
 fn a_clone_can_go_on_without_tags() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     let mut clone = sandbox.fork();
     clone.git(&["clone", "-q", "--no-tags", ".", "../clone"]);
     clone.enter("../clone");

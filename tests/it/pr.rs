@@ -22,8 +22,7 @@ impl std::ops::Deref for Far {
 impl Far {
     /// A delivered session whose `origin` is this address; `ssh` leads to bare repositories.
     fn new(url: &str) -> Self {
-        let mut sandbox = Sandbox::new();
-        sandbox.auto(&[]).exits(0);
+        let mut sandbox = Sandbox::delivered();
         let remotes = sandbox.root().join("remotes");
         let ssh = sandbox.root().join("bin/fake-ssh");
         sandbox.executable(
@@ -227,8 +226,7 @@ echo '[{\"web_url\":\"https://gitlab.com/group/sub/todo/-/merge_requests/4\"}]'"
 
 #[test]
 fn the_remote_is_chosen_as_git_would_or_asked_for() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     sandbox.cowork(&["pr"]).exits(5).says("no remote").says("git remote add");
     let far = Far { sandbox };
     far.remote("far", "there:far.git");

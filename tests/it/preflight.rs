@@ -13,9 +13,7 @@ const DESIGN: &str = ".cowork/sessions/todo/design.md";
 
 /// A session with an approved design.
 fn designed() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "design"]).exits(0);
-    sandbox
+    Sandbox::stopped_after("design")
 }
 
 /// References, where HEAD is, and what is not committed.

@@ -8,8 +8,7 @@ const ATTEMPTS: &str = "refs/cowork/attempts/todo/";
 
 /// A session after its idea, with `number` attempts that hold nothing but what was recorded.
 fn with_attempts(number: usize) -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     for _ in 0..number {
         sandbox.cowork(&["revert", "--to", "idea", "--no-run"]).exits(0);
     }
@@ -96,8 +95,7 @@ fn prune_drops_an_attempt_with_uncommitted_edits_only_when_it_is_named() {
 
 #[test]
 fn prune_drops_drafts_of_finished_stages_but_no_draft_in_progress() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
     let drafts = "refs/cowork/drafts/todo/";
     assert_eq!(sandbox.refs(drafts), [format!("{drafts}idea"), format!("{drafts}prd")]);

@@ -164,8 +164,7 @@ fn in_a_linked_worktree_it_works_there() {
 
 #[test]
 fn a_session_checked_out_elsewhere_is_named() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.git(&["worktree", "add", "-q", "../side", "cowork/todo"]);
     let before = sandbox.all_refs();
@@ -310,8 +309,7 @@ fn after_a_merge_git_describe_says_what_it_said() {
 
 #[test]
 fn sessions_do_not_see_each_other() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.git(&["switch", "-q", "main"]);
     let other = ["new", "-n", "other", "another list", "--review", "auto", "--stop-after", "idea"];
     sandbox.cowork(&other).exits(0);
@@ -325,8 +323,7 @@ fn sessions_do_not_see_each_other() {
 
 #[test]
 fn history_may_be_amended_rebased_and_merged_into() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "design"]).exits(0);
+    let sandbox = Sandbox::stopped_after("design");
     sandbox.git(&["commit", "-q", "--amend", "--no-edit", "--date", "2001-01-01T00:00:00Z"]);
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.write("other.txt", "somebody else's\n");

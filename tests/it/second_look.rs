@@ -22,8 +22,7 @@ fn big() -> String {
 
 /// The next stage is prd; its first draft is refused, the second one is `second`.
 fn refused_once(first: &str, second: &str) -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     let save = |text: &str| Reply::call("save_prd_doc", json!({"content": text}));
     let mut draft = save(first);
     draft.calls.extend(prd_draft().calls.into_iter().skip(1));
@@ -151,8 +150,7 @@ fn the_difference_is_there_after_a_draft_waited() {
 
 #[test]
 fn code_is_compared_with_the_code_that_was_read() {
-    let base = Sandbox::new();
-    base.auto(&["--stop-after", "plan"]).exits(0);
+    let base = Sandbox::stopped_after("plan");
     for kill in [false, true] {
         let sandbox = base.fork();
         sandbox.server.on(at("coding", "critic").iteration(1), reject("todo.sh says nothing"));

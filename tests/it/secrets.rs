@@ -45,8 +45,7 @@ fn files_with(folder: &Path, text: &str, into: &mut Vec<String>) {
 
 #[test]
 fn a_task_that_holds_a_token_is_refused_and_its_actor_told() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     let file = file_of("TASK-001");
     let leaking = format!("# a\nTOKEN={}\n", token());
     sandbox.server.times(

@@ -13,8 +13,7 @@ const RESUME: [&str; 5] = ["resume", "--review", "auto", "--stop-after", "prd"];
 
 /// The next stage is prd, whose actor reviews its draft.
 fn before_prd() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.user_config("[project]\nself_review = [\"prd\"]\n");
     sandbox.server.forget();
     sandbox
@@ -241,8 +240,7 @@ fn a_self_review_that_is_done_is_not_done_again() {
 
 #[test]
 fn a_self_review_of_code_reads_the_difference_and_may_fix_it() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     sandbox.user_config("[project]\nself_review = [\"coding\"]\n");
     let fix = json!({"path": "todo.sh", "content": "echo reviewed\n"});
     sandbox.server.sequence(

@@ -9,8 +9,7 @@ const BYTES: usize = 60_000;
 #[test]
 #[expect(clippy::print_stdout, reason = "a benchmark shows its numbers (with --nocapture)")]
 fn idea_and_prd_stay_within_their_budget() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let requests = sandbox.server.requests();
     let bytes: usize = requests.iter().map(|r| r.bytes).sum();
     for request in &requests {
@@ -23,8 +22,7 @@ fn idea_and_prd_stay_within_their_budget() {
 
 #[test]
 fn a_conversation_only_grows_at_its_end() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     let requests = sandbox.server.requests();
     for pair in requests.windows(2) {
         let [earlier, later] = pair else { continue };

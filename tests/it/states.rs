@@ -42,9 +42,7 @@ fn is(sandbox: &Sandbox, wanted: &str) {
 }
 
 fn with_idea() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
-    sandbox
+    Sandbox::stopped_after("idea")
 }
 
 #[test]
@@ -156,8 +154,7 @@ fn an_abort_as_an_answer_stops_the_session() {
 
 #[test]
 fn status_counts_the_changes_own_tasks_while_it_is_coded() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
+    let sandbox = Sandbox::delivered();
     sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
     let modify = ["modify", "add due dates", "--review", "auto", "--stop-after", "plan"];
     sandbox.cowork(&modify).exits(0);

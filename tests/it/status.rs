@@ -19,8 +19,7 @@ fn the_bare_command_names_the_one_next_step() {
 
 #[test]
 fn status_tells_the_stages() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     let shown = sandbox.cowork(&["status"]).exits(0).stdout;
     assert!(shown.contains("todo") && shown.contains("cowork/todo"), "{shown}");
     assert!(shown.contains("a todo list for the terminal"), "{shown}");
@@ -67,8 +66,7 @@ fn status_names_what_is_protected() {
 
 #[test]
 fn status_in_the_middle_of_coding_counts_tasks() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     let fault = crate::support::Reply::status(401, "enough");
     sandbox.server.on(at("coding", "actor").task("TASK-003"), fault);
     sandbox.cowork(&["resume", "--review", "auto"]).exits(4);
@@ -83,8 +81,7 @@ fn status_in_the_middle_of_coding_counts_tasks() {
 
 #[test]
 fn list_shows_every_session() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.cowork(&["new", "-n", "other", "x", "--review", "wait"]).exits(3);
     let shown = sandbox.cowork(&["list"]).exits(0).stdout;
     assert!(shown.contains("todo") && shown.contains("other"), "{shown}");
@@ -92,8 +89,7 @@ fn list_shows_every_session() {
 
 #[test]
 fn show_prints_an_artifact_without_switching() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let sandbox = Sandbox::stopped_after("prd");
     assert_eq!(sandbox.cowork(&["show", "idea"]).exits(0).stdout, IDEA);
     sandbox.git(&["switch", "-q", "main"]);
     assert_eq!(sandbox.cowork(&["show", "todo", "prd"]).exits(0).stdout, PRD);
@@ -127,8 +123,7 @@ fn reading_changes_nothing() {
 
 #[test]
 fn reading_needs_no_model() {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("idea");
     sandbox.set_env("COWORK_LLM_BASE_URL", "http://127.0.0.1:1/v1");
     sandbox.cowork(&["status"]).exits(0);
     sandbox.cowork(&["list"]).exits(0);
@@ -146,8 +141,7 @@ fn an_unknown_session_is_named() {
 
 #[test]
 fn a_squashed_history_still_says_what_is_done() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "design"]).exits(0);
+    let sandbox = Sandbox::stopped_after("design");
     let message = sandbox.git(&["log", "-1", "--format=%B", "HEAD"]);
     sandbox.git(&["reset", "-q", "--soft", "main"]);
     sandbox.git(&["commit", "-q", "-m", &message]);
@@ -158,8 +152,7 @@ fn a_squashed_history_still_says_what_is_done() {
 
 #[test]
 fn verbose_status_shows_each_requirement_and_each_features_tasks() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     let status = || sandbox.cowork(&["status", "-v"]).exits(0).stdout;
     assert!(!status().contains("Requirements"), "{}", status());
     sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "plan"]).exits(0);

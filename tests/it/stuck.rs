@@ -18,8 +18,7 @@ fn drafts_differ(sandbox: &Sandbox) {
 
 /// Two PRD drafts are allowed and refused; a third would be approved.
 fn refused_twice() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.user_config("[limits]\niterations = { prd = 2 }\n");
     drafts_differ(&sandbox);
     let refusals = vec![reject("no user is named"), reject("ticking off is unclear"), approve()];
@@ -172,8 +171,7 @@ fn without_a_terminal_it_fails_with_the_last_feedback_and_stays_so() {
 
 /// The critic asks for a person once; asked again it would approve.
 fn critic_asks() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.server.times(1, at("prd", "critic"), human_review());
     sandbox.server.forget();
     sandbox
@@ -250,8 +248,7 @@ fn a_critic_that_asks_fails_an_unattended_run_and_is_not_asked_again() {
 #[test]
 fn a_question_nobody_can_answer_waits() {
     for mode in ["auto", "wait"] {
-        let sandbox = Sandbox::new();
-        sandbox.auto(&["--stop-after", "idea"]).exits(0);
+        let sandbox = Sandbox::stopped_after("idea");
         let question = json!({"question": "Which shell?", "options": ["sh", "bash"]});
         let ask = Reply::call("ask_user", question);
         sandbox.server.times(1, at("prd", "actor"), ask);
@@ -408,8 +405,7 @@ fn every_end_without_a_person_has_its_exit_code() {
         ("a critic goes back", NO_REPLAN, "critic", call("request_replanning", replan), [1, 3]),
         ("nothing fits the window", WINDOW, "actor", too_long, [4, 4]),
     ];
-    let before = Sandbox::new();
-    before.auto(&["--stop-after", "idea"]).exits(0);
+    let before = Sandbox::stopped_after("idea");
     for (what, config, role, reply, codes) in ends {
         for (mode, wanted) in ["auto", "wait"].into_iter().zip(codes) {
             let sandbox = before.fork();

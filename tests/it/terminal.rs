@@ -184,8 +184,7 @@ fn a_aborts_and_keeps_everything() {
 
 #[test]
 fn an_abort_in_coding_says_and_does_that_the_whole_is_corrected() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     let mut terminal = sandbox.terminal(&["resume"]);
     terminal.sees("stop for now");
     terminal.types("a");
@@ -251,8 +250,7 @@ fn streamed_text_is_shown() {
 
 #[test]
 fn an_edit_that_fails_the_checks_comes_back_to_the_person() {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("idea");
     sandbox.editor("sed -i 's/FEAT-002/FEAT-009/' \"$f\"");
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
     terminal.sees(ASKED);
@@ -269,8 +267,7 @@ fn an_edit_that_fails_the_checks_comes_back_to_the_person() {
 
 #[test]
 fn a_second_review_elsewhere_shows_what_changed_since_the_answer() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     let resume = || sandbox.cowork(&["resume", "--review", "wait", "--stop-after", "prd"]).exits(3);
     resume();
     sandbox.cowork(&["review", "--feedback", "REQ-002 by date"]).exits(0);
@@ -291,8 +288,7 @@ fn a_second_review_elsewhere_shows_what_changed_since_the_answer() {
 
 #[test]
 fn a_wish_to_go_back_is_not_forgotten_when_the_gate_is_left() {
-    let base = Sandbox::new();
-    base.auto(&["--stop-after", "prd"]).exits(0);
+    let base = Sandbox::stopped_after("prd");
     for leave in ["q", "interrupt"] {
         let sandbox = base.fork();
         let wish = json!({"stage": "prd", "reason": "REQ-001 cannot be built"});

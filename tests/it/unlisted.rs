@@ -86,8 +86,7 @@ fn a_command_that_changes_them_leaves_a_copy() {
 #[test]
 fn a_person_may_let_tools_write_them_after_they_were_kept() {
     for mark in MARKS {
-        let sandbox = Sandbox::new();
-        sandbox.auto(&["--stop-after", "plan"]).exits(0);
+        let sandbox = Sandbox::stopped_after("plan");
         hide(&sandbox, mark);
         first_task(&sandbox, writes_readme());
         sandbox.server.on_with(at("coding", "actor").iteration(2).turn(1), |received| {

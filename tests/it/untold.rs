@@ -160,8 +160,7 @@ fn where_all_is_done_the_command_that_says_so_can_be_pasted() {
 
 #[test]
 fn files_in_a_repository_that_never_saw_the_session_are_asked_about_too() {
-    let origin = Sandbox::new();
-    origin.auto(&["--stop-after", "design"]).exits(0);
+    let origin = Sandbox::stopped_after("design");
     let sandbox = Sandbox::new();
     sandbox.git(&["switch", "-q", "-c", "cowork/todo"]);
     let folder = sandbox.path(".cowork");

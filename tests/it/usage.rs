@@ -109,8 +109,7 @@ fn a_signal_stops_a_run_cleanly() {
 #[test]
 fn exit_codes_tell_what_happened() {
     // 0: done, and nothing to do.
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "idea"]).exits(0);
     // 5: nothing waits. 3: something does.
     sandbox.cowork(&["review", "--pass"]).exits(5);

@@ -8,9 +8,7 @@ use crate::support::Sandbox;
 const DIR: &str = ".cowork/sessions/todo";
 
 fn whole() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&[]).exits(0);
-    sandbox
+    Sandbox::delivered()
 }
 
 /// Every finding's code, once.
@@ -43,8 +41,7 @@ fn commit(sandbox: &Sandbox) {
 
 #[test]
 fn a_good_session_has_no_findings_at_any_stage() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     for stage in crate::support::todo::STAGES {
         sandbox.cowork(&["resume", "--review", "auto", "--stop-after", stage]).exits(0);
         assert!(codes(&sandbox, 0).is_empty());
@@ -71,8 +68,7 @@ fn what_was_approved_and_changed_since_is_said_here_and_in_status() {
     let status = sandbox.cowork(&["status"]).exits(0).stdout;
     assert!(status.contains("prd.md is not what was approved with prd"), "{status}");
     // An amend of the stage's own commit is seen as well, and code that came later.
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     change(&sandbox, "idea.md", "Notes get lost", "Notes got lost");
     sandbox.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
     let found = codes(&sandbox, 1);
@@ -120,8 +116,7 @@ fn the_stage_that_owns_a_changed_artifact_and_both_ways_out_are_named() {
     sandbox.commit_all("more");
     by_hand(&sandbox, "lib/more.sh");
     // An amend of the commit that says what was approved.
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     change(&sandbox, "idea.md", "Notes get lost", "Notes got lost");
     sandbox.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
     let suggested = ways(&sandbox, "idea.md");
@@ -159,8 +154,7 @@ fn labels_are_checked_and_rebuilt() {
 
 #[test]
 fn labels_that_the_next_resume_makes_are_no_finding_where_the_work_was_done_elsewhere() {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("prd");
     sandbox.git(&["init", "-q", "--bare", "../hub.git"]);
     sandbox.git(&["remote", "add", "origin", "../hub.git"]);
     sandbox.git(&["push", "-q", "-u", "origin", "main", "cowork/todo"]);
@@ -188,8 +182,7 @@ fn labels_that_the_next_resume_makes_are_no_finding_where_the_work_was_done_else
 
 #[test]
 fn drafts_nobody_can_take_up_are_named_and_put_away() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.server.times(
         1,
         crate::support::at("prd", "critic"),
@@ -218,15 +211,13 @@ fn documents_are_held_to_schemas_limits_coverage_and_order() {
         ("implementation_plan.json", "\"TASK-002\"", "\"TASK-001\"", "duplicate-id"),
     ];
     for (file, from, to, code) in cases {
-        let sandbox = Sandbox::new();
-        sandbox.auto(&["--stop-after", "plan"]).exits(0);
+        let sandbox = Sandbox::stopped_after("plan");
         change(&sandbox, file, from, to);
         commit(&sandbox);
         let found = codes(&sandbox, 1);
         assert!(found.iter().any(|found| found == code), "{file}: {code} is not in {found:?}");
     }
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     let plan = format!("{DIR}/implementation_plan.json");
     let mut json: Value = serde_json::from_str(&sandbox.read(&plan)).unwrap();
     json["tasks"][0]["dependencies"] = serde_json::json!(["TASK-005"]);

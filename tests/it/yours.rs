@@ -37,8 +37,7 @@ fn work_in_progress_between_two_commands_is_not_taken() {
 
 #[test]
 fn going_back_leaves_other_work_alone() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "design"]).exits(0);
+    let sandbox = Sandbox::stopped_after("design");
     sandbox.write("README.md", "# Mine now\n");
     sandbox.write("notes.txt", "mine\n");
     sandbox.cowork(&["revert", "--to", "prd", "--no-run"]).exits(0);
@@ -54,8 +53,7 @@ fn going_back_leaves_other_work_alone() {
 
 #[test]
 fn going_back_over_uncommitted_work_is_refused() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let sandbox = Sandbox::stopped_after("coding");
     sandbox.write("lib/add.sh", "mine\n");
     let before = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.cowork(&["revert", "--to", "plan", "--no-run"]).exits(5).says("lib/add.sh");
@@ -205,8 +203,7 @@ fn a_file_git_ignores_is_not_overwritten() {
 
 #[test]
 fn an_answer_about_code_takes_no_other_work_along() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
     sandbox.write("README.md", "# Mine now\n");
     sandbox.write("other.txt", "mine\n");

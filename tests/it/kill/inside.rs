@@ -117,8 +117,7 @@ fn what_a_person_did_after_the_crash_is_kept() {
 
 #[test]
 fn going_back_and_forth_is_finished_or_taken_back() {
-    let base = Sandbox::new();
-    base.auto(&["--stop-after", "design"]).exits(0);
+    let base = Sandbox::stopped_after("design");
     base.write("notes.txt", "mine\n");
     base.cowork(&["revert", "--to", "prd", "--no-run"]).exits(0);
     killed_at(&base, Spot::Smudge, &["restore", "todo", "1"], |sandbox| {
@@ -132,8 +131,7 @@ fn going_back_and_forth_is_finished_or_taken_back() {
 
 #[test]
 fn a_merge_is_finished_or_taken_back() {
-    let base = Sandbox::new();
-    base.auto(&[]).exits(0);
+    let base = Sandbox::delivered();
     base.git(&["switch", "-q", "main"]);
     base.commit_file("theirs.txt", "theirs\n", "meanwhile");
     base.git(&["switch", "-q", "cowork/todo"]);
@@ -193,8 +191,7 @@ fn a_linked_worktree_is_finished_or_taken_back() {
 
 #[test]
 fn a_commit_is_made_once() {
-    let base = Sandbox::new();
-    base.auto(&["--stop-after", "idea"]).exits(0);
+    let base = Sandbox::stopped_after("idea");
     base.write("notes.txt", "mine\n");
     killed_at(&base, Spot::Transaction, &stop_after("prd"), |sandbox| {
         let (subjects, tree, tags) = outcome_of(sandbox);
@@ -204,8 +201,7 @@ fn a_commit_is_made_once() {
 
 #[test]
 fn a_git_that_a_hook_killed_leaves_no_lock_and_resume_goes_on() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     sandbox.hook("pre-commit", "kill -9 $PPID");
     let outcome = sandbox.cowork(&stop_after("prd")).exits(5);
     let says = |text: &str| assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
@@ -222,8 +218,7 @@ fn a_git_that_a_hook_killed_leaves_no_lock_and_resume_goes_on() {
 
 #[test]
 fn a_draft_that_is_put_back_when_git_dies_is_whole_when_it_comes_again() {
-    let base = Sandbox::new();
-    base.auto(&["--stop-after", "plan"]).exits(0);
+    let base = Sandbox::stopped_after("plan");
     let undisturbed = base.fork();
     undisturbed.cowork(&stop_after("coding")).exits(0);
     let requests = undisturbed.server.requests().len();
@@ -257,8 +252,7 @@ fn a_draft_that_is_put_back_when_git_dies_is_whole_when_it_comes_again() {
 
 #[test]
 fn a_lock_of_somebody_else_is_named_before_a_model_is_asked() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let sandbox = Sandbox::stopped_after("idea");
     let lock = sandbox.path(".git/index.lock");
     let file = fs::File::create(&lock).unwrap();
     let age = std::time::Duration::from_secs(7300);

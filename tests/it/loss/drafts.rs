@@ -21,8 +21,7 @@ fn is_kept(sandbox: &Sandbox, text: &str) -> bool {
 /// A person has passed the PRD with a line of their own; the critic refused it, and the actor wrote
 /// the next draft without. It is at the gate.
 fn with_an_edit_in_an_older_draft() -> Sandbox {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("idea");
     sandbox.editor(&format!("printf '{MINE}\\n' >>\"$f\""));
     sandbox.server.times(1, at("prd", "critic"), todo::reject("REQ-002 is vague"));
     let anew = Reply::call("save_prd_doc", json!({"content": format!("{PRD}\nAnew.\n")}));
@@ -66,8 +65,7 @@ fn an_edit_in_an_older_draft_is_kept_when_the_session_is_archived() {
 /// In coding a person edits the code itself, and says what else should be different.
 #[test]
 fn code_of_a_person_in_an_older_draft_is_kept_when_the_session_is_archived() {
-    let sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let sandbox = Sandbox::stopped_after("plan");
     sandbox.server.on_with(at("coding", "actor"), |received| {
         let told = received.text().contains("shorter, please") && received.turn == 1;
         let anew = json!({"path": "lib/add.sh", "content": "# anew\n"});
@@ -92,8 +90,7 @@ fn code_of_a_person_in_an_older_draft_is_kept_when_the_session_is_archived() {
 
 #[test]
 fn an_edit_that_was_recorded_is_not_kept_twice() {
-    let mut sandbox = Sandbox::new();
-    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let mut sandbox = Sandbox::stopped_after("idea");
     sandbox.editor(&format!("printf '{MINE}\\n' >>\"$f\""));
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
     terminal.sees(ASKED);

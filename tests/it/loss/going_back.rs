@@ -83,8 +83,7 @@ fn an_older_gitignore_makes_nothing_ours() {
 
 #[test]
 fn what_lies_where_an_attempt_writes_is_not_overwritten() {
-    let base = Sandbox::new();
-    base.auto(&["--stop-after", "coding"]).exits(0);
+    let base = Sandbox::stopped_after("coding");
     base.cowork(&["revert", "--to", "plan", "--no-run"]).exits(0);
     base.write(".git/info/exclude", "add.sh\n");
     for (path, text) in [
@@ -112,8 +111,7 @@ type Edit = (&'static str, fn(&Sandbox));
 
 #[test]
 fn an_edit_in_the_way_of_going_back_is_not_overwritten() {
-    let base = Sandbox::new();
-    base.auto(&["--stop-after", "coding"]).exits(0);
+    let base = Sandbox::stopped_after("coding");
     let edits: [Edit; 5] = [
         ("edited", |s| s.write("lib/add.sh", "mine\n")),
         ("staged", |s| {

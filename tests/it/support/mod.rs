@@ -8,6 +8,7 @@ pub mod history;
 pub mod kill;
 pub mod many;
 pub mod outcome;
+pub mod prepared;
 #[cfg(unix)]
 pub mod pty;
 pub mod received;

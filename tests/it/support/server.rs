@@ -117,6 +117,16 @@ impl Server {
         self.shared.log.lock().unwrap().chats.clone()
     }
 
+    /// Has been asked what another server was asked.
+    pub fn inherit(&self, other: &Self) {
+        let (chats, probes) = {
+            let log = other.shared.log.lock().unwrap();
+            (log.chats.clone(), log.probes)
+        };
+        let mut log = self.shared.log.lock().unwrap();
+        (log.chats, log.probes) = (chats, probes);
+    }
+
     /// The chat requests of a stage and role.
     pub fn requests_of(&self, stage: &str, role: &str) -> Vec<Received> {
         let mut requests = self.requests();

@@ -1,0 +1,36 @@
+//! Sessions that many tests begin with: each is run once in a test binary, and copied for those
+//! that begin there. The copy's server has not been asked anything yet.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::sandbox::Sandbox;
+
+impl Sandbox {
+    /// [`Sandbox::new`] with session `todo`, which ran by itself to the end of this stage.
+    pub fn stopped_after(stage: &'static str) -> Self {
+        prepared(stage, &["--stop-after", stage])
+    }
+
+    /// [`Sandbox::new`] with session `todo`, which ran by itself to its end.
+    pub fn delivered() -> Self {
+        prepared("", &[])
+    }
+}
+
+fn prepared(stage: &'static str, options: &[&str]) -> Sandbox {
+    type Once = Arc<OnceLock<Sandbox>>;
+    static PREPARED: Mutex<BTreeMap<&str, Once>> = Mutex::new(BTreeMap::new());
+    // Other stages are prepared meanwhile.
+    let once = Arc::clone(
+        PREPARED.lock().unwrap_or_else(PoisonError::into_inner).entry(stage).or_default(),
+    );
+    let original = once.get_or_init(|| {
+        let sandbox = Sandbox::new();
+        sandbox.auto(options).exits(0);
+        sandbox
+    });
+    let copy = original.fork();
+    copy.server.inherit(&original.server);
+    copy
+}
