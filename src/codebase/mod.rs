@@ -67,17 +67,24 @@ mod testing {
     use std::cell::Cell;
     use std::ops::ControlFlow;
 
+    use ring::digest::{SHA256, digest};
+
     use super::Source;
 
-    /// Files, their contents named by their bytes.
+    /// Files, their contents named by their digest.
     pub(super) struct Files<'a> {
-        files: &'a [(&'a str, &'a str)],
+        files: Vec<(&'a str, &'a str, String)>,
         /// How many contents were told.
         pub(super) read: Cell<usize>,
     }
 
     impl<'a> Files<'a> {
-        pub(super) fn new(files: &'a [(&'a str, &'a str)]) -> Self {
+        pub(super) fn new(files: &[(&'a str, &'a str)]) -> Self {
+            let name = |text: &str| {
+                let digest = digest(&SHA256, text.as_bytes());
+                digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+            };
+            let files = files.iter().map(|(path, text)| (*path, *text, name(text))).collect();
             Self { files, read: Cell::new(0) }
         }
     }
@@ -87,12 +94,7 @@ mod testing {
             &self,
             visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
         ) -> anyhow::Result<()> {
-            let name = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect();
-            let mut tell = |(path, text): &(&str, &str)| {
-                let name: String = name(text);
-                visit(path, &name)
-            };
-            let _ = self.files.iter().try_for_each(&mut tell);
+            let _ = self.files.iter().try_for_each(|(path, _, name)| visit(path, name));
             Ok(())
         }
 
@@ -104,8 +106,8 @@ mod testing {
         ) -> anyhow::Result<()> {
             for (at, content) in contents.iter().enumerate() {
                 self.read.set(self.read.get() + 1);
-                let byte = |at: usize| u8::from_str_radix(&content[at..at + 2], 16).unwrap();
-                let bytes: Vec<u8> = (0..content.len()).step_by(2).map(byte).collect();
+                let (_, text, _) = self.files.iter().find(|(_, _, name)| name == content).unwrap();
+                let bytes = text.as_bytes().to_vec();
                 if visit(at, Some(bytes).filter(|bytes| bytes.len() as u64 <= most))?.is_break() {
                     break;
                 }

@@ -161,8 +161,12 @@ impl Pipeline<'_> {
     }
 }
 
-/// The repository at a commit. `about` is what is to be done, in words.
-fn describe(git: &Git, commit: &Oid, about: &str) -> anyhow::Result<String> {
+/// The repository at a commit, as a session's first request tells it. `about` is what is to be done,
+/// in words: what it names is looked into first.
+///
+/// # Errors
+/// The commit cannot be read, or the program was asked to stop.
+pub fn describe(git: &Git, commit: &Oid, about: &str) -> anyhow::Result<String> {
     let source = AsFound { git, commit };
     let (mut tree, mut manifests) = (Tree::new(TREE), Manifests::default());
     source.each_file(&mut |path, content| {
