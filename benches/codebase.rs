@@ -1,6 +1,8 @@
-//! What finding the map of a code base costs, next to what git takes to look through the same
-//! files: with nothing known, with everything known, and after a few files changed. A session pays
-//! it once, at its first request. Ours and git's samples alternate; medians are compared.
+//! What a first look at a code base costs, next to `git status` in the same working tree: with
+//! nothing known, with what the first look found, and in a later look that knows all there is room
+//! for; and how much memory it takes. A session pays it once, at its first request. Each look is a
+//! process of its own that does what the first request does. Ours and git's samples alternate;
+//! the smallest of each are compared, since others only add to them.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
 
@@ -11,109 +13,146 @@ mod support;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use git_cowork::codebase::{self, File, Map};
-use git_cowork::git::{Git, Oid};
+use git_cowork::git::Git;
+use git_cowork::pipeline::describe;
 use support::Sandbox;
 
-const FILES: usize = 10_000;
+const SIZES: [usize; 3] = [1_000, 10_000, 80_000];
 const SAMPLES: usize = 5;
+/// Looks after which nothing more is found: each takes 8 MiB apart.
+const LOOKS: usize = 12;
+const IDEA: &str = "Make the lookup in zorro-names faster";
 
 fn main() {
-    let sandbox = repository();
-    let git = Git::discover(&sandbox.repo()).unwrap();
-    let head = git.resolve("HEAD").unwrap().unwrap();
-    let kept = sandbox.root().join("kept/symbols.jsonl");
-    let mut taken = [const { Vec::new() }; 5];
-    let mut text = String::new();
-    for sample in 0..SAMPLES {
-        std::fs::remove_file(&kept).ok();
-        taken[0].push(timed(|| text = map(&git, &head, &kept)));
-        taken[1].push(timed(|| assert_eq!(map(&git, &head, &kept), text)));
-        for n in 0..10 {
-            sandbox.write(&format!("part{n}/file1.rs"), &source(n, sample + 1_000_000));
+    // A look, in a process of its own.
+    if std::env::var_os("LOOK").is_some() {
+        let git = Git::discover(Path::new(".")).unwrap();
+        let head = git.resolve("HEAD").unwrap().unwrap();
+        let text = describe(&git, &head, IDEA).unwrap();
+        assert!(text.contains("int zorro_names_of(int id)"), "{text}");
+        let line = text.lines().find(|line| line.contains(" definitions, in ")).unwrap_or("[all]");
+        println!("{line}\n{}", peak_of_memory());
+        return;
+    }
+    for size in SIZES {
+        let sandbox = repository(size);
+        let kept = sandbox.path(".git/cowork/symbols.jsonl");
+        let mut taken = [const { Vec::new() }; 4];
+        let mut memory = [0.0_f64; 3];
+        let mut told = String::new();
+        let mut look = |which: usize, taken: &mut Vec<Duration>| {
+            let begin = Instant::now();
+            let (line, peak) = look(&sandbox);
+            taken.push(begin.elapsed());
+            memory[which] = memory[which].max(peak);
+            told = line;
+        };
+        let status = |taken: &mut Vec<Duration>| {
+            let begin = Instant::now();
+            sandbox.git(&["status", "--short"]);
+            taken.push(begin.elapsed());
+        };
+        for _ in 0..SAMPLES {
+            std::fs::remove_file(&kept).ok();
+            look(0, &mut taken[0]);
+            status(&mut taken[3]);
+            look(1, &mut taken[1]);
+            status(&mut taken[3]);
         }
-        sandbox.commit_all("ten files");
-        let changed = git.resolve("HEAD").unwrap().unwrap();
-        taken[2].push(timed(|| drop(map(&git, &changed, &kept))));
-        taken[3].push(timed(|| drop(sandbox.git(&["grep", "-c", "-w", "fn", head.as_str()]))));
-        taken[4].push(timed(|| drop(sandbox.git(&["ls-tree", "-r", "-l", head.as_str()]))));
-    }
-    let [cold, warm, changed, grep, list] = taken.map(median);
-    println!("{FILES} source files, {} bytes of map", text.len());
-    for (what, ours) in
-        [("nothing known", cold), ("everything known", warm), ("ten files changed", changed)]
-    {
-        println!(
-            "{what:<20}{ours:>9.1} ms   git grep{grep:>9.1} ms  ratio {:>5.1}   git ls-tree -l{list:>8.1} ms",
-            ours / grep
-        );
+        for _ in 0..LOOKS {
+            look(2, &mut Vec::new());
+        }
+        for _ in 0..SAMPLES {
+            look(2, &mut taken[2]);
+            status(&mut taken[3]);
+        }
+        println!("{size} files; known in the end: {told}");
+        let [cold, warm, late, status] = taken.map(smallest);
+        for (what, ours, memory) in [
+            ("first look", cold, memory[0]),
+            ("second look", warm, memory[1]),
+            ("all known", late, memory[2]),
+        ] {
+            println!(
+                "{what:<20}{ours:>9.1} ms   git status{status:>9.1} ms  ratio {:>5.1}   peak {memory:>5.1} MB",
+                ours / status
+            );
+        }
     }
 }
 
-fn map(git: &Git, commit: &Oid, kept: &Path) -> String {
-    let files = git.tree_files(commit).unwrap().into_iter();
-    let file = |f: git_cowork::git::TreeFile| File {
-        path: f.path,
-        blob: f.blob.to_string(),
-        size: f.size,
-    };
-    let files: Vec<File> = files.map(file).collect();
-    let read = |blobs: &[&str]| {
-        let blobs: Vec<Oid> = blobs.iter().map(|blob| blob.parse().unwrap()).collect();
-        git.blobs(&blobs)
-    };
-    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    let tree = codebase::tree(&paths, 2_500);
-    let map = Map { files: &files, read: &read, cache: Some(kept), about: "make lists faster" };
-    tree + &codebase::symbols(&map, 6_000).unwrap()
+/// What it says it knows, and its peak memory in megabytes.
+fn look(sandbox: &Sandbox) -> (String, f64) {
+    let mut command: Command = sandbox.command(std::env::current_exe().unwrap());
+    let output = command.env("LOOK", "1").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (line, peak) = text.trim_end().rsplit_once('\n').unwrap();
+    (line.to_owned(), peak.parse().unwrap())
 }
 
-/// A source file that defines ten things and uses some of its neighbours'.
-fn source(part: usize, n: usize) -> String {
-    let mut text =
-        format!("//! Part {part}, file {n}.\n\npub struct Thing{n} {{\n    size: usize,\n}}\n\n");
-    for f in 0..10 {
-        let (near, far) = (n / 2, n / 10);
+/// This process's own, without its children's, as Linux tells it; else 0.
+fn peak_of_memory() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+    kilobytes.unwrap_or(0.0) / 1000.0
+}
+
+fn smallest(samples: Vec<Duration>) -> f64 {
+    samples.into_iter().min().unwrap().as_secs_f64() * 1000.0
+}
+
+/// A source file of the kernel's kind: a few functions in most, very many in some.
+fn source(n: usize) -> String {
+    let mut text = format!("// SPDX\n#include <linux/part{}.h>\n#include \"near.h\"\n\n", n % 97);
+    let functions = if n % 40 == 0 { 60 } else { 2 + n % 7 };
+    for f in 0..functions {
+        let other = n * 7 / 11;
         write!(
             text,
-            "/// Does {f}.\npub fn work_{n}_{f}(thing: &Thing{near}, more: &[usize]) -> usize {{\n    \
-             let sum: usize = more.iter().sum();\n    if sum > {f} {{\n        \
-             return work_{far}_{f}(thing, more);\n    }}\n    thing.size + sum\n}}\n\n"
+            "/* Does {f}. */\nint work_{n}_{f}(struct device *dev, unsigned long flags)\n{{\n\tint ret = \
+             work_{other}_0(dev, flags);\n\n\tif (ret < 0) {{\n\t\tdev_err(dev, \"failed {f}\\n\");\n\t\t\
+             return ret;\n\t}}\n\tspin_lock(&dev->lock);\n\tdev->state[{f}] = flags & 0x{n:x};\n\t\
+             spin_unlock(&dev->lock);\n\treturn 0;\n}}\n\n"
         )
         .unwrap();
     }
     text
 }
 
-fn repository() -> Sandbox {
+/// A repository of Linux's shape: some 16 files in a folder, three quarters of them C.
+fn repository(files: usize) -> Sandbox {
     let sandbox = Sandbox::new();
-    let mut stream = "commit refs/heads/main\ncommitter A <a@example.org> 1700000000 +0000\n\
-                      data 5\nfiles\nfrom refs/heads/main^0\n"
-        .to_owned();
-    for n in 0..FILES {
-        let (part, text) = (n / 100, source(n / 100, n));
-        write!(stream, "M 100644 inline part{part}/file{n}.rs\ndata {}\n{text}\n", text.len())
-            .unwrap();
-    }
     let mut import = sandbox.command("git");
     import.args(["fast-import", "--quiet"]).stdin(Stdio::piped());
     let mut child = import.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(stream.as_bytes()).unwrap();
+    let mut stream = std::io::BufWriter::new(child.stdin.take().unwrap());
+    let head = "commit refs/heads/main\ncommitter A <a@example.org> 1700000000 +0000\n\
+                data 5\nfiles\nfrom refs/heads/main^0\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let tops = ["arch", "drivers", "fs", "include", "net", "sound", "tools"];
+    let mut add = |path: &str, text: &str| {
+        writeln!(stream, "M 100644 inline {path}\ndata {}\n{text}", text.len()).unwrap();
+    };
+    for n in 0..files - 1 {
+        let folder = n / 16;
+        let top = format!("{}/class{}", tops[folder % tops.len()], folder % 89);
+        let (ending, text) = match n % 4 {
+            0 | 1 => ("c", source(n)),
+            2 => ("h", format!("int work_{}_0(struct device *dev, unsigned long flags);\n", n - 1)),
+            _ => ("rst", format!("Words of {n}\n").repeat(n % 300)),
+        };
+        add(&format!("{top}/device{folder}/part-{n}.{ending}"), &text);
+    }
+    add("zz/bus/zorro/zorro-names.c", "int zorro_names_of(int id)\n{\n\treturn id;\n}\n");
+    stream.flush().unwrap();
+    drop(stream);
     assert!(child.wait().unwrap().success());
     sandbox.git(&["reset", "-q", "--hard"]);
+    sandbox.git(&["status"]);
     sandbox
-}
-
-fn timed(work: impl FnOnce()) -> Duration {
-    let begin = Instant::now();
-    work();
-    begin.elapsed()
-}
-
-fn median(mut samples: Vec<Duration>) -> f64 {
-    samples.sort();
-    samples[samples.len() / 2].as_secs_f64() * 1000.0
 }

@@ -1,10 +1,11 @@
 //! Commands in the sandbox: the helper this program is then, and who answers where the system
 //! cannot confine them.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
+
+use ring::digest::{SHA256, digest};
 
 use super::context::{Context, Ui};
 use super::fetch::{Agreement, Said};
@@ -100,11 +101,12 @@ fn cache(context: &Context, git: &Git) -> Option<Cache> {
     let set = |name| context.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
     let of = git.common_dir();
-    let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
+    // The same with every release and toolchain: what was fetched is found again.
+    let digest = digest(&SHA256, of.as_os_str().as_encoded_bytes());
+    let key: String = digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let repository = if of.ends_with(".git") { of.parent().unwrap_or(of) } else { of };
     let name = repository.file_name().unwrap_or_default().to_string_lossy();
-    let dir = cache.join("git-cowork").join(format!("{name}-{:016x}", hasher.finish()));
+    let dir = cache.join("git-cowork").join(format!("{name}-{key}"));
     Some(Cache { dir, of: of.to_owned() })
 }
 

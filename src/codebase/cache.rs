@@ -1,11 +1,14 @@
-//! What files were found to hold, kept by the name of their content: only what has changed is taken
-//! apart again.
+//! What files were found to hold, kept by the name of their content: only what is new is taken apart,
+//! and of a repository too large for one look the next ones go on where the last one ended.
 //!
-//! One file of JSON lines, replaced as a whole. It is a help and nothing else: where it is missing,
-//! broken, of another release or too large, everything is found anew.
+//! One file of JSON lines, replaced as a whole, what was used last first. It is a help and nothing
+//! else: where it is missing, broken or of another release, everything is found anew; of two
+//! processes at once the last one's stays. Lines are read one at a time, and what a look needs of
+//! them again is read again.
 
-use std::collections::HashMap;
-use std::io::Write as _;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -16,7 +19,12 @@ use super::parse::Symbols;
 /// Raised when [`Symbols`] or how they are found changes.
 const FORMAT: u32 = 1;
 /// Bytes of the largest file that is read, and written.
-const SIZE_MAX: usize = 32 * 1024 * 1024;
+const SIZE_MAX: u64 = 32 * 1024 * 1024;
+/// Every language, by the name it is noted under.
+pub(super) const LANGUAGES: [&str; 9] =
+    ["rust", "python", "javascript", "typescript", "tsx", "go", "java", "c", "cpp"];
+/// Bytes of the longest line: the most symbols of a file, and some more.
+const LINE_MAX: u64 = 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -27,86 +35,263 @@ struct Line {
     symbols: Symbols,
 }
 
-/// Symbols by blob and language: one content may have two names.
-#[derive(Default)]
-pub(super) struct Cache {
-    known: HashMap<(String, &'static str), Symbols>,
+/// Where a line is.
+enum Place {
+    /// In the file as it was.
+    Kept { at: u64, length: u64 },
+    /// In the file of this look.
+    New { at: u64, length: u64 },
+    /// In memory: it could not be written.
+    Here(Vec<u8>),
 }
 
-impl Cache {
-    /// Reads it; what cannot be read is not there.
-    pub(super) fn load(path: &Path, languages: &[&'static str]) -> Self {
-        let size = std::fs::metadata(path).map_or(0, |meta| meta.len());
-        if size > SIZE_MAX as u64 {
-            return Self::default();
+/// The lines of one look.
+pub(super) struct Cache<'a> {
+    path: Option<&'a Path>,
+    kept: Option<File>,
+    /// What this look adds, until it is over. It has no name, so that nothing is left of it.
+    new: Option<File>,
+    /// Bytes in there.
+    written: u64,
+    places: HashMap<(String, &'static str), Place>,
+}
+
+impl<'a> Cache<'a> {
+    /// Tells what it has of these contents (by blob and language); what cannot be read is not there.
+    pub(super) fn open(
+        path: Option<&'a Path>,
+        wanted: &HashSet<(&str, &'static str)>,
+        mut visit: impl FnMut(&str, &'static str, Symbols),
+    ) -> Self {
+        let mut places = HashMap::new();
+        let fits = |path: &&Path| {
+            std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= SIZE_MAX)
+        };
+        let kept = path.filter(fits).and_then(|path| File::open(path).ok());
+        if let Some(file) = &kept {
+            each_line(file, |at, bytes| {
+                let Some((blob, language)) = names_of(bytes).and_then(|key| wanted.get(&key))
+                else {
+                    return;
+                };
+                let line = serde_json::from_slice::<Line>(bytes).ok();
+                let Some(line) = line.filter(|line| line.format == FORMAT) else { return };
+                let key = (line.blob, *language);
+                if !places.contains_key(&key) {
+                    visit(blob, language, line.symbols);
+                    places.insert(key, Place::Kept { at, length: bytes.len() as u64 });
+                }
+            });
         }
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
-        let known = lines.filter(|line| line.format == FORMAT).filter_map(|line| {
-            let language = languages.iter().find(|name| **name == line.language)?;
-            Some(((line.blob, *language), line.symbols))
+        Self { path, kept, new: None, written: 0, places }
+    }
+
+    /// Adds what a content was found to hold.
+    pub(super) fn add(&mut self, blob: &str, language: &'static str, symbols: Symbols) {
+        let line =
+            Line { format: FORMAT, blob: blob.to_owned(), language: language.to_owned(), symbols };
+        let bytes = serde_json::to_vec(&line).unwrap_or_default();
+        if self.new.is_none()
+            && self.places.values().all(|place| place.kept_at().is_some())
+            && let Some(dir) = self.path.and_then(Path::parent)
+        {
+            let made = std::fs::create_dir_all(dir).and_then(|()| tempfile::tempfile_in(dir));
+            self.new = made.inspect_err(|error| cannot_be_kept(error)).ok();
+        }
+        let at = self.written;
+        let written = self.new.as_mut().is_some_and(|file| {
+            let whole = file.seek(SeekFrom::Start(at));
+            whole.and_then(|_| file.write_all(&bytes)).and_then(|()| file.write_all(b"\n")).is_ok()
         });
-        Self { known: known.collect() }
+        let length = bytes.len() as u64;
+        let place = if written { Place::New { at, length } } else { Place::Here(bytes) };
+        self.written += if written { length + 1 } else { 0 };
+        self.places.insert((line.blob, language), place);
     }
 
-    /// What a content was found to hold.
-    pub(super) fn take(&mut self, blob: &str, language: &'static str) -> Option<Symbols> {
-        self.known.remove(&(blob.to_owned(), language))
+    /// What a content was found to hold in this look or before; nothing when it is not there any more.
+    pub(super) fn get(&self, blob: &str, language: &'static str) -> Symbols {
+        let part = |file: &Option<File>, at: u64, length: u64| {
+            let mut file = file.as_ref()?;
+            file.seek(SeekFrom::Start(at)).ok()?;
+            let mut bytes = Vec::new();
+            file.take(length).read_to_end(&mut bytes).ok()?;
+            serde_json::from_slice::<Line>(&bytes).ok()
+        };
+        let line = match self.places.get(&(blob.to_owned(), language)) {
+            Some(Place::Kept { at, length }) => part(&self.kept, *at, *length),
+            Some(Place::New { at, length }) => part(&self.new, *at, *length),
+            Some(Place::Here(bytes)) => serde_json::from_slice::<Line>(bytes).ok(),
+            None => None,
+        };
+        line.map(|line| line.symbols).unwrap_or_default()
     }
 
-    /// Replaces it by exactly these.
-    pub(super) fn save<'a>(
-        path: &Path,
-        entries: impl Iterator<Item = (&'a str, &'static str, &'a Symbols)>,
-    ) -> anyhow::Result<()> {
-        let dir = path.parent().context("a file without a folder")?;
-        std::fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
-        let mut text = Vec::new();
-        for (blob, language, symbols) in entries {
-            let line = Line {
-                format: FORMAT,
-                blob: blob.to_owned(),
-                language: language.to_owned(),
-                symbols: symbols.clone(),
-            };
-            let length = text.len();
-            serde_json::to_writer(&mut text, &line)?;
-            text.push(b'\n');
-            if text.len() > SIZE_MAX {
-                text.truncate(length);
-                break;
-            }
+    /// Replaces the file by what this look added, what it used and, as far as there is room, the rest.
+    pub(super) fn save(self) {
+        if self.written == 0 {
+            return;
         }
+        // It would only have made the next time quicker.
+        if let Err(error) = self.replace() {
+            cannot_be_kept(&error);
+        }
+    }
+
+    fn replace(mut self) -> anyhow::Result<()> {
+        let path = self.path.context("nowhere to keep it")?;
+        let dir = path.parent().context("a file without a folder")?;
         let mut file = tempfile::NamedTempFile::new_in(dir)
             .with_context(|| format!("writing in {}", dir.display()))?;
-        file.write_all(&text).with_context(|| format!("writing {}", path.display()))?;
+        let mut room = SIZE_MAX.saturating_sub(self.written);
+        if let Some(new) = &mut self.new {
+            new.rewind()?;
+            std::io::copy(&mut new.take(self.written.min(SIZE_MAX)), &mut file)?;
+        }
+        let used: HashSet<u64> = self.places.values().filter_map(Place::kept_at).collect();
+        for of_this_look in [true, false] {
+            let Some(kept) = &self.kept else { break };
+            let mut failed = Ok(());
+            let mut out = std::io::BufWriter::new(file.as_file_mut());
+            each_line(kept, |at, bytes| {
+                let length = bytes.len() as u64 + 1;
+                if used.contains(&at) == of_this_look && length <= room && failed.is_ok() {
+                    room -= length;
+                    failed = out.write_all(bytes).and_then(|()| out.write_all(b"\n"));
+                }
+            });
+            failed
+                .and_then(|()| out.flush())
+                .with_context(|| format!("writing {}", path.display()))?;
+        }
         file.persist(path).with_context(|| format!("writing {}", path.display()))?;
         Ok(())
     }
+}
+
+impl Place {
+    fn kept_at(&self) -> Option<u64> {
+        if let Self::Kept { at, .. } = self { Some(*at) } else { None }
+    }
+}
+
+fn cannot_be_kept(error: &dyn std::fmt::Display) {
+    tracing::warn!("the symbols that were found cannot be kept: {error:#}");
+}
+
+/// Tells where each whole line of this release begins, and its bytes without the line's end.
+fn each_line(mut file: &File, mut visit: impl FnMut(u64, &[u8])) {
+    if file.rewind().is_err() {
+        return;
+    }
+    let mut reader = BufReader::new(file);
+    let (mut at, mut line) = (0, Vec::new());
+    loop {
+        line.clear();
+        let read = reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line).unwrap_or(0);
+        // What follows a line that is too long, or was not written to its end, is nothing we wrote.
+        let Some(whole) = line.strip_suffix(b"\n") else { return };
+        if names_of(whole).is_some() {
+            visit(at, whole);
+        }
+        at += read as u64;
+    }
+}
+
+/// Blob and language of a line, without reading what comes after them.
+fn names_of(line: &[u8]) -> Option<(&str, &'static str)> {
+    let begin = format!("{{\"format\":{FORMAT},\"blob\":\"");
+    let rest = line.strip_prefix(begin.as_bytes())?;
+    let end = rest.iter().position(|byte| *byte == b'"')?;
+    let (blob, rest) = (std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]);
+    let rest = rest.strip_prefix(b",\"language\":\"")?;
+    let language = rest.split(|byte| *byte == b'"').next()?;
+    let known = LANGUAGES.iter().find(|name| name.as_bytes() == language)?;
+    Some((blob, known))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn symbols(name: &str) -> Symbols {
+        let mut symbols = Symbols::default();
+        symbols.uses.insert(name.to_owned());
+        symbols
+    }
+
+    /// Opens it, and says which of these blobs it knows.
+    fn open<'a>(path: &'a Path, blobs: &[&str]) -> (Cache<'a>, Vec<String>) {
+        let wanted = blobs.iter().flat_map(|blob| [(*blob, "rust"), (*blob, "c")]).collect();
+        let mut found = Vec::new();
+        let cache = Cache::open(Some(path), &wanted, |blob, language, symbols| {
+            found.push(format!("{blob} {language} {:?}", symbols.uses));
+        });
+        found.sort();
+        (cache, found)
+    }
+
     #[test]
     fn what_was_kept_comes_back_and_nonsense_does_not() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/symbols.jsonl");
-        let mut symbols = Symbols::default();
-        symbols.uses.insert("name".to_owned());
-        Cache::save(&path, [("b1", "rust", &symbols), ("b2", "c", &symbols)].into_iter()).unwrap();
+        let (mut cache, found) = open(&path, &["b1"]);
+        assert!(found.is_empty());
+        cache.add("b1", "rust", symbols("one"));
+        cache.add("b2", "c", symbols("two"));
+        assert_eq!(cache.get("b2", "c"), symbols("two"));
+        assert_eq!(cache.get("b2", "rust"), Symbols::default());
+        cache.save();
         let mut text = std::fs::read_to_string(&path).unwrap();
-        text.push_str("nonsense\n{\"format\":1,\"blob\":\"half");
         text = text.replace("b2", "b3") + &text.replace("\"format\":1", "\"format\":9");
+        text.push_str("nonsense\n{\"format\":1,\"blob\":\"b1\",\"language\":\"rust\",\n");
+        text.push_str("{\"format\":1,\"blob\":\"half");
         std::fs::write(&path, text).unwrap();
-        let mut cache = Cache::load(&path, &["rust", "c"]);
-        assert_eq!(cache.take("b1", "rust"), Some(symbols.clone()));
-        assert_eq!(cache.take("b1", "c"), None);
-        assert_eq!(cache.take("b2", "c"), None);
-        assert_eq!(cache.take("b3", "c"), Some(symbols));
-        assert!(Cache::load(&dir.path().join("missing"), &[]).known.is_empty());
+        let (cache, found) = open(&path, &["b1", "b2", "b3"]);
+        assert_eq!(found, ["b1 rust {\"one\"}", "b3 c {\"two\"}"]);
+        assert_eq!(cache.get("b3", "c"), symbols("two"));
         std::fs::write(&path, [0xff, 0xfe]).unwrap();
-        assert!(Cache::load(&path, &["rust"]).known.is_empty());
+        assert!(open(&path, &["b1"]).1.is_empty());
+        std::fs::write(&path, vec![b'x'; 3_000_000]).unwrap();
+        assert!(open(&path, &["b1"]).1.is_empty());
+    }
+
+    #[test]
+    fn later_looks_add_to_it_and_what_was_not_used_goes_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("symbols.jsonl");
+        for blob in ["old", "older"] {
+            let (mut cache, _) = open(&path, &[]);
+            cache.add(blob, "c", symbols(blob));
+            cache.save();
+        }
+        let (mut cache, found) = open(&path, &["old"]);
+        assert_eq!(found.len(), 1);
+        cache.add("new", "c", symbols("new"));
+        // Another process has been there meanwhile.
+        let other = dir.path().join("other");
+        std::fs::write(&other, "").unwrap();
+        std::fs::rename(other, &path).unwrap();
+        cache.save();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let blobs: Vec<_> = text.lines().filter_map(|line| names_of(line.as_bytes())).collect();
+        assert_eq!(blobs, [("new", "c"), ("old", "c"), ("older", "c")]);
+        let (cache, found) = open(&path, &["old", "new", "older"]);
+        assert_eq!(found.len(), 3);
+        cache.save();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "nothing new, nothing written");
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_known_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        for path in [None, Some(file.join("in/symbols.jsonl"))] {
+            let mut cache = Cache::open(path.as_deref(), &HashSet::new(), |_, _, _| ());
+            cache.add("b", "go", symbols("it"));
+            assert_eq!(cache.get("b", "go"), symbols("it"));
+            cache.save();
+        }
     }
 }

@@ -1,10 +1,15 @@
 //! The manifests of a project: what it is called, what it depends on, what can be run.
 
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
 use super::worth::is_own;
-use super::{File, Read, is_odd, plain};
+use super::{Source, is_odd, plain};
 
 /// Manifests shown at most.
 const SHOWN: usize = 4;
+/// Files that may be one and are remembered: some are too large, or not here.
+const LOOKED_AT: usize = 24;
 /// Manifests deeper than this belong to parts.
 const DEPTH_MAX: usize = 2;
 /// A manifest larger than this is data.
@@ -31,54 +36,84 @@ const NAMES: [&str; 15] = [
     "Makefile",
 ];
 
-/// The manifests nearest to the top, each with its text, not yet cut: of a makefile its targets, of
-/// JSON what is not indentation.
-///
-/// # Errors
-/// They cannot be read.
-pub fn manifests(files: &[File], read: Read<'_>) -> anyhow::Result<Vec<(String, String)>> {
-    let mut found: Vec<(usize, usize, &File)> = files
-        .iter()
-        .filter(|file| file.size <= SIZE_MAX && is_own(&file.path))
-        .filter_map(|file| {
-            let name = file.path.rsplit('/').next()?;
-            let rank = NAMES.iter().position(|known| *known == name)?;
-            Some((file.path.matches('/').count(), rank, file))
-        })
-        .filter(|(depth, _, _)| *depth <= DEPTH_MAX)
-        .collect();
-    found.sort_by_key(|(depth, rank, file)| (*depth, *rank, &file.path));
-    found.truncate(SHOWN);
-    let blobs: Vec<&str> = found.iter().map(|(_, _, file)| file.blob.as_str()).collect();
-    let texts = read(&blobs)?.into_iter();
-    let shown = found.into_iter().zip(texts).filter_map(|((_, rank, file), bytes)| {
-        let text = String::from_utf8(bytes?).ok()?;
-        let text = match NAMES[rank] {
-            "Makefile" => targets(&text),
-            name if name.ends_with(".json") => dense(&text),
-            _ => text,
-        };
-        Some((plain(&file.path), visible(&text)))
-    });
-    Ok(shown.filter(|(_, text)| !text.trim().is_empty()).collect())
+/// What of the files told so far may be a manifest or the README: little, however many there are.
+#[derive(Default)]
+pub struct Manifests {
+    /// By depth, kind and path; with the content.
+    found: BTreeMap<(usize, usize, String), String>,
+    /// Markdown before others; with the content.
+    readmes: BTreeMap<(bool, String), String>,
 }
 
-/// The README at the top, with its name, not yet cut; `None` where there is none.
-///
-/// # Errors
-/// It cannot be read.
-pub fn readme(files: &[File], read: Read<'_>) -> anyhow::Result<Option<(String, String)>> {
-    let is_readme = |file: &&File| {
-        let name = file.path.to_lowercase();
-        let (stem, _) = name.split_once('.').unwrap_or((&name, ""));
-        stem == "readme" && file.size <= SIZE_MAX
-    };
-    // Markdown before others.
-    let order = |file: &&File| (!file.path.to_lowercase().ends_with(".md"), file.path.clone());
-    let Some(file) = files.iter().filter(is_readme).min_by_key(order) else { return Ok(None) };
-    let text = read(&[&file.blob])?.pop().flatten();
-    let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
-    Ok(text.map(|text| (plain(&file.path), visible(&text))))
+impl Manifests {
+    /// One file more.
+    pub fn add(&mut self, path: &str, content: &str) {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let depth = path.matches('/').count();
+        if let Some(rank) = NAMES.iter().position(|known| *known == name)
+            && depth <= DEPTH_MAX
+            && is_own(path)
+        {
+            self.found.insert((depth, rank, path.to_owned()), content.to_owned());
+            if self.found.len() > LOOKED_AT {
+                self.found.pop_last();
+            }
+        }
+        let lower = name.to_lowercase();
+        let stem = lower.split_once('.').map_or(lower.as_str(), |(stem, _)| stem);
+        if above.is_empty() && stem == "readme" {
+            let key = (!lower.ends_with(".md"), path.to_owned());
+            self.readmes.insert(key, content.to_owned());
+            if self.readmes.len() > LOOKED_AT {
+                self.readmes.pop_last();
+            }
+        }
+    }
+
+    /// The manifests nearest to the top, each with its text, not yet cut: of a makefile its targets,
+    /// of JSON what is not indentation.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn texts(&self, source: &dyn Source) -> anyhow::Result<Vec<(String, String)>> {
+        let contents: Vec<&str> = self.found.values().map(String::as_str).collect();
+        let keys: Vec<&(usize, usize, String)> = self.found.keys().collect();
+        let (mut shown, mut taken) = (Vec::new(), 0);
+        source.each_content(&contents, SIZE_MAX, &mut |at, bytes| {
+            let Some(bytes) = bytes else { return Ok(ControlFlow::Continue(())) };
+            taken += 1;
+            let (_, rank, path) = keys[at];
+            let text = String::from_utf8(bytes).unwrap_or_default();
+            let text = match NAMES[*rank] {
+                "Makefile" => targets(&text),
+                name if name.ends_with(".json") => dense(&text),
+                _ => text,
+            };
+            if !text.trim().is_empty() {
+                shown.push((plain(path), visible(&text)));
+            }
+            Ok(if taken < SHOWN { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        Ok(shown)
+    }
+
+    /// The README at the top, with its name, not yet cut; `None` where there is none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn readme(&self, source: &dyn Source) -> anyhow::Result<Option<(String, String)>> {
+        let contents: Vec<&str> = self.readmes.values().map(String::as_str).collect();
+        let mut found = None;
+        source.each_content(&contents, SIZE_MAX, &mut |at, bytes| {
+            let Some(bytes) = bytes else { return Ok(ControlFlow::Continue(())) };
+            found = Some((at, bytes));
+            Ok(ControlFlow::Break(()))
+        })?;
+        let Some((at, bytes)) = found else { return Ok(None) };
+        let path = self.readmes.keys().nth(at).map_or("", |(_, path)| path.as_str());
+        let text = String::from_utf8(bytes).ok();
+        Ok(text.map(|text| (plain(path), visible(&text))))
+    }
 }
 
 /// Text without what moves a cursor or hides other text.
@@ -110,12 +145,24 @@ fn dense(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{files, read};
+    use super::super::testing::Files;
     use super::*;
+
+    fn told(files: &Files<'_>) -> Manifests {
+        let mut manifests = Manifests::default();
+        let mut add = |path: &str, content: &str| {
+            manifests.add(path, content);
+            ControlFlow::Continue(())
+        };
+        files.each_file(&mut add).unwrap();
+        manifests
+    }
 
     #[test]
     fn those_at_the_top_come_first_and_vendored_ones_never() {
-        let files = files(&[
+        let big = " ".repeat(70_000);
+        let files = [
+            ("CMakeLists.txt", big.as_str()),
             ("Makefile", "CC := gcc\n.PHONY: test\nall: a b\n\tcc\ntest:\n\tx\n$(OUT): y\n"),
             ("node_modules/x/package.json", "{}"),
             ("web/package.json", "{\n  \"name\": \"web\"\n}\n"),
@@ -123,8 +170,9 @@ mod tests {
             ("a/b/c/go.mod", "module deep\n"),
             ("Cargo.toml", "[workspace]\n\u{1b}[2J"),
             ("requirements.txt", ""),
-        ]);
-        let found = manifests(&files, &read).unwrap();
+        ];
+        let files = Files::new(&files);
+        let found = told(&files).texts(&files).unwrap();
         let found: Vec<_> = found.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
         assert_eq!(
             found,
@@ -138,7 +186,10 @@ mod tests {
 
     #[test]
     fn a_readme_is_at_the_top_whatever_its_ending() {
-        let of = |list: &[(&str, &str)]| readme(&files(list), &read).unwrap();
+        let of = |list: &[(&str, &str)]| {
+            let files = Files::new(list);
+            told(&files).readme(&files).unwrap()
+        };
         let all =
             [("a/README.md", "no"), ("readme.rst", "text"), ("Readme.md", "# \u{1b}[2JHello")];
         assert_eq!(of(&all), Some(("Readme.md".to_owned(), "# [2JHello".to_owned())));

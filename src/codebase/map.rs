@@ -1,175 +1,214 @@
 //! The map of a code base: the definitions most used, file by file, within a budget.
 
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::path::Path;
 
+use super::Source;
 use super::cache::Cache;
-use super::language::Language;
 use super::parse::{Parsers, Symbols};
-use super::rank::{Place, Ranked, rank, words};
-use super::worth::{FILE_MAX, is_own, is_trial, is_written};
-use super::{File, Read, plain};
+use super::rank::{Place, Ranked, rank, words, words_from};
+use super::wanted::{Wanted, wanted};
+use super::worth::{FILE_MAX, is_trial, is_written};
 
-/// Files looked into at most, and their bytes together. Those at the top come first, tests last.
+/// Files that are ranked at most: the nearest to the work in hand.
 const FILES: usize = 4_000;
-const BYTES: u64 = 8 * 1024 * 1024;
-/// Files read at once.
-const BATCH: usize = 500;
+/// Names these may define and use together.
+const NAMES: usize = 400_000;
+/// Bytes that one look takes apart. What it does not reach the next ones do.
+const BYTES: usize = 8 * 1024 * 1024;
 /// Definitions of one file before others had their turn.
 const FIRST_TURN: usize = 8;
 /// Bytes kept free for the line that says what was left out.
 const LAST_LINE: usize = 120;
 
-/// Every language, by the name it is noted under.
-const LANGUAGES: [&str; 9] =
-    ["rust", "python", "javascript", "typescript", "tsx", "go", "java", "c", "cpp"];
-
 /// What the map is made of.
 pub struct Map<'a> {
     /// All tracked files, or those of interest.
-    pub files: &'a [File],
-    /// Reads them.
-    pub read: Read<'a>,
+    pub source: &'a dyn Source,
     /// Where what was found may be kept.
     pub cache: Option<&'a Path>,
     /// The work in hand, in words: what it names comes first.
     pub about: &'a str,
 }
 
-/// A file that was taken apart.
-struct Parsed<'a> {
-    file: &'a File,
-    language: Language,
-    symbols: Symbols,
-}
-
 /// The definitions most used, in at most `budget` bytes: files, the most used first, each with
 /// lines of `LINE: head`. Empty where nothing is defined in a known language.
+///
+/// Of a repository that is too large for one look, the files nearest to the work in hand are taken
+/// apart; with a cache, later looks know these and go on with the next ones.
 ///
 /// # Errors
 /// The files cannot be read, or the program was asked to stop.
 pub fn symbols(map: &Map<'_>, budget: usize) -> anyhow::Result<String> {
-    let (parsed, left) = parsed(map)?;
-    let ranked: Vec<Ranked<'_>> = parsed
-        .iter()
-        .map(|parsed| Ranked {
-            path: &parsed.file.path,
-            family: parsed.language.family(),
-            trial: is_trial(&parsed.file.path),
-            symbols: &parsed.symbols,
-        })
-        .collect();
-    let places = rank(&ranked, &words(map.about));
-    let chosen = choose(&ranked, &places, budget.saturating_sub(LAST_LINE));
+    let (wanted, all) = wanted(map.source, &words_from(map.about, 3), FILES)?;
+    let Found { files, cache, gone } = found(map, &wanted)?;
+    let ranked: Vec<Ranked> = files.into_iter().map(|(_, ranked)| ranked).collect();
+    let places = rank(&ranked);
+    let by_path: HashMap<&str, &Wanted> = wanted.iter().map(|file| (file.path(), file)).collect();
+    let mut shown = Shown {
+        files: &ranked,
+        symbols: HashMap::new(),
+        read: &|file| {
+            let file = by_path.get(file.path.as_str());
+            file.map(|file| cache.get(&file.content, file.language.name())).unwrap_or_default()
+        },
+    };
+    let chosen = shown.choose(&places, budget.saturating_sub(LAST_LINE));
     if chosen.is_empty() {
         return Ok(String::new());
     }
     let mut out = String::new();
-    let mut shown = 0;
+    let mut count = 0;
     for (file, definitions) in &chosen {
-        out.push_str(&heading(ranked[*file].path));
+        out.push_str(&heading(&ranked[*file as usize].path));
         for definition in definitions {
-            out.push_str(&line(&ranked, Place { file: *file, definition: *definition }));
-            shown += 1;
+            out.push_str(&shown.line(Place { file: *file, definition: *definition }));
+            count += 1;
         }
     }
-    if shown < places.len() || left > 0 {
-        let (all, files) = (places.len(), ranked.len() + left);
+    let all = all - gone;
+    if count < places.len() || ranked.len() < all {
         out.push_str(&format!(
-            "[{shown} of {all} definitions, in {} of {files} files; search_files finds the others]",
+            "[{count} of {} definitions, in {} of {all} files; search_files finds the others]",
+            places.len(),
             chosen.len()
         ));
     }
+    cache.save();
     Ok(out.trim_end().to_owned())
 }
 
-/// The files that can be taken apart and were, and how many were left because they are too many.
-fn parsed<'a>(map: &Map<'a>) -> anyhow::Result<(Vec<Parsed<'a>>, usize)> {
-    let mentions = words(map.about);
-    let mut wanted: Vec<(&File, Language)> = map
-        .files
-        .iter()
-        .filter(|file| file.size <= FILE_MAX && is_own(&file.path))
-        .filter(|file| plain(&file.path) == file.path)
-        .filter_map(|file| Some((file, Language::of(&file.path)?)))
-        .collect();
-    wanted.sort_by_cached_key(|(file, _)| {
-        let in_play = file.path.split('/').any(|part| mentions.contains(&part.to_lowercase()));
-        (!in_play, is_trial(&file.path), file.path.matches('/').count(), file.path.clone())
-    });
-    let all = wanted.len();
-    let mut bytes = 0;
-    wanted.retain(|(file, _)| {
-        bytes += file.size;
-        bytes <= BYTES
-    });
-    wanted.truncate(FILES);
-    let left = all - wanted.len();
-    let mut cache = map.cache.map(|path| Cache::load(path, &LANGUAGES)).unwrap_or_default();
-    let mut found: Vec<Option<Symbols>> =
-        wanted.iter().map(|(file, language)| cache.take(&file.blob, language.name())).collect();
-    let missing: Vec<usize> = (0..wanted.len()).filter(|at| found[*at].is_none()).collect();
-    let mut parsers = Parsers::default();
-    for batch in missing.chunks(BATCH) {
-        let blobs: Vec<&str> = batch.iter().map(|at| wanted[*at].0.blob.as_str()).collect();
-        for (at, bytes) in batch.iter().zip((map.read)(&blobs)?) {
-            crate::interrupt::check()?;
-            let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-            let text = text.filter(|text| is_written(text));
-            found[*at] = match text {
-                Some(text) => parsers.parse(wanted[*at].1, &text),
-                None => Some(Symbols::default()),
-            };
-        }
-    }
-    if let Some(path) = map.cache.filter(|_| !missing.is_empty()) {
-        let entries = wanted.iter().zip(&found).filter_map(|((file, language), symbols)| {
-            Some((file.blob.as_str(), language.name(), symbols.as_ref()?))
-        });
-        // It would only have made the next time quicker.
-        if let Err(error) = Cache::save(path, entries) {
-            tracing::warn!("the symbols that were found cannot be kept: {error:#}");
-        }
-    }
-    let left = left + found.iter().filter(|symbols| symbols.is_none()).count();
-    let parsed = wanted.into_iter().zip(found);
-    let parsed = parsed.filter_map(|((file, language), symbols)| {
-        Some(Parsed { file, language, symbols: symbols? })
-    });
-    Ok((parsed.collect(), left))
+/// What is known of the files that are wanted.
+struct Found<'a> {
+    /// Those that were taken apart, now or before, by path.
+    files: Vec<(usize, Ranked)>,
+    cache: Cache<'a>,
+    /// Those that are too large, or not here.
+    gone: usize,
 }
 
-/// What fits, the most used first, a few of each file before the rest of any: files in the order
-/// of their best definition, definitions in the order of the file.
-fn choose(files: &[Ranked<'_>], places: &[Place], room: usize) -> Vec<(usize, Vec<usize>)> {
-    let mut chosen: Vec<(usize, Vec<usize>)> = Vec::new();
-    let mut at: Vec<Option<usize>> = vec![None; files.len()];
-    let mut used = 0;
-    for most in [FIRST_TURN, usize::MAX] {
-        for place in places {
-            let known = at[place.file].map(|at| &chosen[at].1);
-            if known.is_some_and(|known| known.len() >= most || known.contains(&place.definition)) {
-                continue;
+fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
+    let mentions = words(map.about);
+    // One content may have several names.
+    let mut of: HashMap<(&str, &'static str), Vec<usize>> = HashMap::new();
+    for (at, file) in wanted.iter().enumerate() {
+        of.entry((file.content.as_str(), file.language.name())).or_default().push(at);
+    }
+    let mut files: Vec<(usize, Ranked)> = Vec::new();
+    let (mut names, mut gone) = (0, 0);
+    let mut know = |content: &str, language: &'static str, symbols: &Symbols| {
+        for at in of.get(&(content, language)).into_iter().flatten() {
+            let (path, family) = (wanted[*at].path(), wanted[*at].language.family());
+            let ranked = Ranked::new(path, family, is_trial(path), symbols, &mentions);
+            names += ranked.names();
+            if names <= NAMES {
+                files.push((*at, ranked));
             }
-            let heading = if known.is_none() { heading(files[place.file].path).len() } else { 0 };
-            let cost = heading + line(files, *place).len();
-            if used + cost > room {
-                // What is less used would fill the gap with what matters less.
-                return sorted(chosen);
-            }
-            used += cost;
-            match at[place.file] {
-                Some(at) => chosen[at].1.push(place.definition),
-                None => {
-                    at[place.file] = Some(chosen.len());
-                    chosen.push((place.file, vec![place.definition]));
+        }
+        names <= NAMES
+    };
+    let keys: HashSet<(&str, &'static str)> = of.keys().copied().collect();
+    let mut known: HashSet<(String, &'static str)> = HashSet::new();
+    let mut cache = Cache::open(map.cache, &keys, |content, language, symbols| {
+        know(content, language, &symbols);
+        known.insert((content.to_owned(), language));
+    });
+    let mut missing: Vec<&Wanted> = Vec::new();
+    for file in wanted {
+        if known.insert((file.content.clone(), file.language.name())) {
+            missing.push(file);
+        }
+    }
+    let contents: Vec<&str> = missing.iter().map(|file| file.content.as_str()).collect();
+    let mut parsers = Parsers::default();
+    let mut taken = 0;
+    map.source.each_content(&contents, FILE_MAX, &mut |at, bytes| {
+        crate::interrupt::check()?;
+        let (content, language) = (contents[at], missing[at].language);
+        let Some(bytes) = bytes else {
+            gone += of.get(&(content, language.name())).map_or(0, Vec::len);
+            return Ok(ControlFlow::Continue(()));
+        };
+        taken += bytes.len();
+        let text = String::from_utf8(bytes).ok().filter(|text| is_written(text));
+        let symbols = match text {
+            Some(text) => parsers.parse(language, &text),
+            None => Some(Symbols::default()),
+        };
+        let mut room = taken < BYTES;
+        if let Some(symbols) = symbols {
+            room &= know(content, language.name(), &symbols);
+            cache.add(content, language.name(), symbols);
+        }
+        Ok(if room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    files.sort_unstable_by(|(_, a), (_, b)| a.path.cmp(&b.path));
+    Ok(Found { files, cache, gone })
+}
+
+/// What is shown, and the words it takes.
+struct Shown<'a> {
+    files: &'a [Ranked],
+    /// Of files that were looked at again.
+    symbols: HashMap<u32, Symbols>,
+    read: &'a dyn Fn(&Ranked) -> Symbols,
+}
+
+/// Definitions to be shown, by file.
+type Chosen = Vec<(u32, Vec<u32>)>;
+
+impl Shown<'_> {
+    /// What fits, the most used first, a few of each file before the rest of any: files in the order
+    /// of their best definition, definitions in the order of the file.
+    fn choose(&mut self, places: &[Place], room: usize) -> Chosen {
+        let mut chosen: Chosen = Vec::new();
+        let mut at: HashMap<u32, usize> = HashMap::new();
+        let mut used = 0;
+        for most in [FIRST_TURN, usize::MAX] {
+            for place in places {
+                let known = at.get(&place.file).map(|at| &chosen[*at].1);
+                if known
+                    .is_some_and(|known| known.len() >= most || known.contains(&place.definition))
+                {
+                    continue;
+                }
+                let path = &self.files[place.file as usize].path;
+                let heading = if known.is_none() { heading(path).len() } else { 0 };
+                let cost = heading + self.line(*place).len();
+                if used + cost > room {
+                    // What is less used would fill the gap with what matters less.
+                    return sorted(chosen);
+                }
+                used += cost;
+                match at.get(&place.file) {
+                    Some(at) => chosen[*at].1.push(place.definition),
+                    None => {
+                        at.insert(place.file, chosen.len());
+                        chosen.push((place.file, vec![place.definition]));
+                    }
                 }
             }
         }
+        sorted(chosen)
     }
-    sorted(chosen)
+
+    /// A definition's line; empty where what was kept of it has gone meanwhile.
+    fn line(&mut self, place: Place) -> String {
+        let (file, read) = (&self.files[place.file as usize], self.read);
+        let symbols = self.symbols.entry(place.file).or_insert_with(|| read(file));
+        let Some(defined) = symbols.defines.get(place.definition as usize) else {
+            return String::new();
+        };
+        let owner = match defined.owner.as_str() {
+            "" => String::new(),
+            owner => format!("{owner} "),
+        };
+        format!("  {}: {owner}{}\n", defined.line, defined.signature)
+    }
 }
 
-fn sorted(mut chosen: Vec<(usize, Vec<usize>)>) -> Vec<(usize, Vec<usize>)> {
+fn sorted(mut chosen: Chosen) -> Chosen {
     for (_, definitions) in &mut chosen {
         definitions.sort_unstable();
     }
@@ -178,15 +217,6 @@ fn sorted(mut chosen: Vec<(usize, Vec<usize>)>) -> Vec<(usize, Vec<usize>)> {
 
 fn heading(path: &str) -> String {
     format!("{path}\n")
-}
-
-fn line(files: &[Ranked<'_>], place: Place) -> String {
-    let defined = &files[place.file].symbols.defines[place.definition];
-    let owner = match defined.owner.as_str() {
-        "" => String::new(),
-        owner => format!("{owner} "),
-    };
-    format!("  {}: {owner}{}\n", defined.line, defined.signature)
 }
 
 #[cfg(test)]

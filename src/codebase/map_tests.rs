@@ -1,8 +1,8 @@
 //! Tests of [`super`].
 
-use std::cell::Cell;
-
-use super::super::testing::{files, read};
+use super::super::cache::LANGUAGES;
+use super::super::language::Language;
+use super::super::testing::Files;
 use super::*;
 
 const PROJECT: [(&str, &str); 5] = [
@@ -17,8 +17,7 @@ const PROJECT: [(&str, &str); 5] = [
 ];
 
 fn map(project: &[(&str, &str)], about: &str, budget: usize) -> String {
-    let files = files(project);
-    let map = Map { files: &files, read: &read, cache: None, about };
+    let map = Map { source: &Files::new(project), cache: None, about };
     symbols(&map, budget).unwrap()
 }
 
@@ -69,16 +68,10 @@ fn what_is_no_source_of_the_project_is_left_out() {
 fn only_what_changed_is_read_again() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("symbols.jsonl");
-    let count = Cell::new(0);
-    let counting = |blobs: &[&str]| {
-        count.set(count.get() + blobs.len());
-        read(blobs)
-    };
     let with = |project: &[(&str, &str)]| {
-        count.set(0);
-        let files = files(project);
-        let map = Map { files: &files, read: &counting, cache: Some(&path), about: "" };
-        (symbols(&map, 2_000).unwrap(), count.get())
+        let source = Files::new(project);
+        let map = Map { source: &source, cache: Some(&path), about: "" };
+        (symbols(&map, 2_000).unwrap(), source.read.get())
     };
     let (first, cold) = with(&PROJECT);
     assert_eq!(cold, 4);
@@ -96,4 +89,38 @@ fn every_language_is_noted_under_a_known_name() {
     for path in ["a.rs", "a.py", "a.js", "a.ts", "a.tsx", "a.go", "a.java", "a.c", "a.cpp"] {
         assert!(LANGUAGES.contains(&Language::of(path).unwrap().name()));
     }
+}
+
+#[test]
+fn a_repository_too_large_for_one_look_is_read_where_the_idea_points() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("symbols.jsonl");
+    // Almost three times what one look takes apart, most of it one comment that is quickly read.
+    let filler =
+        format!("/*\n{}*/\n", "nothing that defines anything, line by line\n".repeat(5_000));
+    let mut project = Vec::new();
+    for n in 0..5 * BYTES / 2 / filler.len() {
+        project.push((format!("a/f{n:03}.c"), format!("int plain_{n}(void);\n{filler}")));
+    }
+    let deep = "zz/deep/down/rarely.c".to_owned();
+    project.push((deep, format!("int found_it(int x)\n{{\n\treturn x;\n}}\n{filler}")));
+    let project: Vec<_> = project.iter().map(|(p, text)| (p.as_str(), text.as_str())).collect();
+    let look = |about| {
+        let source = Files::new(&project);
+        let map = Map { source: &source, cache: Some(&path), about };
+        let text = symbols(&map, 1_000).unwrap();
+        // `[SHOWN of ALL definitions, in …`
+        let (_, last) = text.rsplit_once('[').unwrap();
+        let known: usize = last.split(' ').nth(2).unwrap().parse().unwrap();
+        (text, known, source.read.get())
+    };
+    let (first, known, read) = look("why is rarely slow");
+    assert!(first.starts_with("zz/deep/down/rarely.c\n  1: int found_it(int x)\n"), "{first}");
+    assert!(read == known && known < project.len() / 2, "{known} of {}", project.len());
+    let (_, more, read) = look("something else");
+    assert_eq!(more, known + read, "what is known is not read again");
+    look("");
+    let (last, all, read) = look("why is rarely slow");
+    assert_eq!((all, read), (project.len(), 0), "{last}");
+    assert!(last.starts_with("zz/deep/down/rarely.c\n"), "{last}");
 }

@@ -1,42 +1,56 @@
 //! What a code base holds, in the few thousand bytes a model can be shown of it: its tree in
 //! short, its manifests, and a map of its symbols, the most used first.
 //!
-//! Knows nobody: it is told which files there are and how their bytes are read. What it answers
-//! depends on nothing else, so that the same commit is described in the same bytes, on every
-//! machine; only what is read with a time limit ([`parse`]) could differ, and such a file then
-//! counts as one without symbols.
+//! Knows nobody: it is told which files there are, one after the other, and how their bytes are read.
+//! What it answers depends on nothing else, so that the same commit is described in the same bytes,
+//! on every machine. Two things could differ: what is read with a time limit ([`parse`]), which then
+//! counts as without symbols; and of a repository too large for one look, how much earlier looks
+//! have taken apart ([`symbols`]).
 //!
 //! Everything in here may come from a hostile repository: sizes, counts, depth and time are
 //! bounded, and no control character passes.
 
 mod cache;
 mod grammar;
+mod imports;
 mod language;
 mod manifest;
 mod map;
 mod parse;
 mod rank;
 mod tree;
+mod wanted;
 mod worth;
 
+use std::ops::ControlFlow;
+
 pub use language::{languages, languages_named};
-pub use manifest::{manifests, readme};
+pub use manifest::Manifests;
 pub use map::{Map, symbols};
-pub use tree::tree;
+pub use tree::{Tree, tree};
 
-/// A tracked regular file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
-    /// From the top, with `/`.
-    pub path: String,
-    /// What names its content.
-    pub blob: String,
-    /// Bytes.
-    pub size: u64,
+/// Tracked regular files, so many that nobody holds them all.
+pub trait Source {
+    /// Tells path (from the top, with `/`) and content of each, always in the same order, while
+    /// `visit` wants more; the content by the name it is asked for with.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    fn each_file(&self, visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>)
+    -> anyhow::Result<()>;
+
+    /// Tells the bytes of these contents, in their order, while `visit` wants more; `None` for one
+    /// that is not there or has more bytes than `most`.
+    ///
+    /// # Errors
+    /// They cannot be read, or `visit` fails.
+    fn each_content(
+        &self,
+        contents: &[&str],
+        most: u64,
+        visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
+    ) -> anyhow::Result<()>;
 }
-
-/// Reads these blobs, in their order; `None` for one that is not there.
-pub type Read<'a> = &'a dyn Fn(&[&str]) -> anyhow::Result<Vec<Option<Vec<u8>>>>;
 
 /// A name as it may stand in a prompt: one line, nothing that moves a cursor or hides text.
 fn plain(name: &str) -> String {
@@ -51,20 +65,55 @@ fn is_odd(c: char) -> bool {
 
 #[cfg(test)]
 mod testing {
-    use super::File;
+    use std::cell::Cell;
+    use std::ops::ControlFlow;
 
-    /// Files whose content is its own name.
-    pub(super) fn files(files: &[(&str, &str)]) -> Vec<File> {
-        let file = |(path, text): &(&str, &str)| File {
-            path: (*path).to_owned(),
-            blob: (*text).to_owned(),
-            size: text.len() as u64,
-        };
-        files.iter().map(file).collect()
+    use ring::digest::{SHA256, digest};
+
+    use super::Source;
+
+    /// Files, their contents named by their digest.
+    pub(super) struct Files<'a> {
+        files: Vec<(&'a str, &'a str, String)>,
+        /// How many contents were told.
+        pub(super) read: Cell<usize>,
     }
 
-    /// Reads such files.
-    pub(super) fn read(blobs: &[&str]) -> anyhow::Result<Vec<Option<Vec<u8>>>> {
-        Ok(blobs.iter().map(|blob| Some(blob.as_bytes().to_vec())).collect())
+    impl<'a> Files<'a> {
+        pub(super) fn new(files: &[(&'a str, &'a str)]) -> Self {
+            let name = |text: &str| {
+                let digest = digest(&SHA256, text.as_bytes());
+                digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+            };
+            let files = files.iter().map(|(path, text)| (*path, *text, name(text))).collect();
+            Self { files, read: Cell::new(0) }
+        }
+    }
+
+    impl Source for Files<'_> {
+        fn each_file(
+            &self,
+            visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
+        ) -> anyhow::Result<()> {
+            let _ = self.files.iter().try_for_each(|(path, _, name)| visit(path, name));
+            Ok(())
+        }
+
+        fn each_content(
+            &self,
+            contents: &[&str],
+            most: u64,
+            visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
+        ) -> anyhow::Result<()> {
+            for (at, content) in contents.iter().enumerate() {
+                self.read.set(self.read.get() + 1);
+                let (_, text, _) = self.files.iter().find(|(_, _, name)| name == content).unwrap();
+                let bytes = text.as_bytes().to_vec();
+                if visit(at, Some(bytes).filter(|bytes| bytes.len() as u64 <= most))?.is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        }
     }
 }

@@ -5,7 +5,8 @@
 //! a definition gets what is passed on by its name. Names that many files define tell nothing, a
 //! `new` or a `get` least of all.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
 
 use super::parse::{Definition, Symbols};
 
@@ -24,68 +25,135 @@ const MINOR: f64 = 0.2;
 /// How much a method's name weighs beside a function's or a type's.
 const METHOD: f64 = 0.1;
 
-/// A file to be ranked.
-pub(super) struct Ranked<'a> {
-    pub(super) path: &'a str,
+/// A name in few bytes: what its letters amount to, and what is known of it besides. Two names that
+/// amount to the same would count as one; nothing worse follows.
+#[derive(Clone, Copy, Debug)]
+struct Name(u64);
+
+impl Name {
+    /// The work in hand mentions it.
+    const MENTIONED: u64 = 1;
+    /// Of a definition: others that use the name mean something else.
+    const PRIVATE: u64 = 2;
+    /// Of one that is used: it says little.
+    const MINOR: u64 = 2;
+    /// Of one that is used: whose method it is cannot be seen, it may well be the language's own.
+    const METHOD: u64 = 4;
+    const ALL: u64 = 7;
+
+    fn new(name: &str, known: u64) -> Self {
+        // FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/)
+        let of = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        Self(name.bytes().fold(0xcbf2_9ce4_8422_2325, of) & !Self::ALL | known)
+    }
+
+    fn is(self, known: u64) -> bool {
+        self.0 & known != 0
+    }
+
+    fn letters(self) -> u64 {
+        self.0 & !Self::ALL
+    }
+}
+
+/// A file to be ranked: what ranking needs of it, without the words.
+pub(super) struct Ranked {
+    pub(super) path: String,
     /// Files use names of their own family only.
-    pub(super) family: &'static str,
+    family: &'static str,
     /// Tests and examples, of which nothing is shown before code.
-    pub(super) trial: bool,
-    pub(super) symbols: &'a Symbols,
+    trial: bool,
+    /// The work in hand names it.
+    mentioned: bool,
+    /// In the order of the file.
+    defines: Vec<Name>,
+    uses: Vec<Name>,
+}
+
+impl Ranked {
+    /// `mentions` are the words of what is to be done.
+    pub(super) fn new(
+        path: &str,
+        family: &'static str,
+        trial: bool,
+        symbols: &Symbols,
+        mentions: &BTreeSet<String>,
+    ) -> Self {
+        let is_mentioned = |name: &str| mentions.contains(&name.to_lowercase());
+        let traits: BTreeSet<&str> = match family {
+            "rust" => {
+                let traits = symbols.defines.iter().filter(|d| d.signature.contains("trait "));
+                traits.map(|defined| defined.name.as_str()).collect()
+            }
+            _ => BTreeSet::new(),
+        };
+        let define = |defined: &Definition| {
+            let mut known = if is_mentioned(&defined.name) { Name::MENTIONED } else { 0 };
+            known |= if is_private(defined, family, &traits) { Name::PRIVATE } else { 0 };
+            Name::new(&defined.name, known)
+        };
+        let used = |used: &String| {
+            let name = used.trim_start_matches('.');
+            let mut known = if is_mentioned(name) { Name::MENTIONED } else { 0 };
+            known |= if is_minor(name) { Name::MINOR } else { 0 };
+            known |= if name.len() < used.len() { Name::METHOD } else { 0 };
+            Name::new(name, known)
+        };
+        Self {
+            path: path.to_owned(),
+            family,
+            trial,
+            mentioned: is_mentioned_path(path, mentions),
+            defines: symbols.defines.iter().map(define).collect(),
+            uses: symbols.uses.iter().map(used).collect(),
+        }
+    }
+
+    /// How many names it takes to rank it.
+    pub(super) fn names(&self) -> usize {
+        self.defines.len() + self.uses.len()
+    }
 }
 
 /// A definition: which file's, which of its definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    pub(super) file: usize,
-    pub(super) definition: usize,
+    pub(super) file: u32,
+    pub(super) definition: u32,
+}
+
+/// A file passes this share of its weight on to another, by this name.
+struct Link {
+    to: u32,
+    name: u64,
+    share: f64,
 }
 
 /// Every definition, the most used first, then those nobody else uses in the order of the files
 /// (tests last).
-///
-/// `mentions` are the words of what is to be done.
-pub(super) fn rank(files: &[Ranked<'_>], mentions: &BTreeSet<String>) -> Vec<Place> {
-    let definers = definers(files);
-    let mentioned: Vec<bool> = files.iter().map(|file| is_mentioned(file.path, mentions)).collect();
-    // Who passes how much to whom, and by which name.
-    let mut links: Vec<Vec<(usize, &str, f64)>> = Vec::with_capacity(files.len());
-    for (at, file) in files.iter().enumerate() {
-        let mut own = Vec::new();
-        for used in &file.symbols.uses {
-            let name = used.trim_start_matches('.');
-            let Some(theirs) = definers.get(&(file.family, name)) else { continue };
-            if theirs.len() > DEFINERS_MAX {
-                continue;
-            }
-            // Whose method it is cannot be seen: it may well be the language's own.
-            let sure = if name.len() < used.len() { METHOD } else { 1.0 };
-            let share = sure * weight(name, mentions) / theirs.len() as f64;
-            let others = theirs.iter().filter(|other| **other != at);
-            own.extend(others.map(|other| (*other, name, share)));
-        }
-        links.push(own);
-    }
-    let own = files.iter().zip(&mentioned).map(|(file, mentioned)| {
-        let mentioned = if *mentioned { MENTIONED } else { 1.0 };
+pub(super) fn rank(files: &[Ranked]) -> Vec<Place> {
+    let links = links(files);
+    let own = files.iter().map(|file| {
+        let mentioned = if file.mentioned { MENTIONED } else { 1.0 };
         mentioned * if file.trial { TRIAL } else { 1.0 }
     });
     let weights = settle(&links, own.collect());
-    let mut scores: HashMap<(usize, &str), f64> = HashMap::new();
-    for (at, own) in links.iter().enumerate() {
-        let sum: f64 = own.iter().map(|(_, _, share)| share).sum();
-        for (to, name, share) in own {
-            *scores.entry((*to, name)).or_default() += weights[at] * share / sum;
+    let mut scores: HashMap<(u32, u64), f64> = HashMap::new();
+    for (own, weight) in links.iter().zip(&weights) {
+        let sum: f64 = own.iter().map(|link| link.share).sum();
+        for link in own {
+            *scores.entry((link.to, link.name)).or_default() += weight * link.share / sum;
         }
     }
+    drop(links);
     let mut places: Vec<(f64, Place)> = Vec::new();
-    for (file, ranked) in files.iter().enumerate() {
-        for (definition, defined) in ranked.symbols.defines.iter().enumerate() {
-            let mut score = scores.get(&(file, defined.name.as_str())).copied().unwrap_or(0.0);
-            if mentions.contains(&defined.name.to_lowercase()) {
+    for (file, ranked) in (0..).zip(files) {
+        for (definition, name) in (0..).zip(&ranked.defines) {
+            let mut score = scores.get(&(file, name.letters())).copied().unwrap_or(0.0);
+            if name.is(Name::MENTIONED) {
                 score *= MENTIONED;
             }
-            if is_private(defined, ranked) {
+            if name.is(Name::PRIVATE) {
                 score = 0.0;
             }
             if ranked.trial {
@@ -94,35 +162,62 @@ pub(super) fn rank(files: &[Ranked<'_>], mentions: &BTreeSet<String>) -> Vec<Pla
             places.push((score, Place { file, definition }));
         }
     }
-    places.sort_by(|(one, a), (other, b)| {
-        let order = |place: &Place| {
-            let file = &files[place.file];
-            (file.trial, !mentioned[place.file], file.path, place.definition)
-        };
-        other.total_cmp(one).then_with(|| order(a).cmp(&order(b)))
-    });
+    places
+        .sort_by(|(one, a), (other, b)| other.total_cmp(one).then_with(|| in_order(files, *a, *b)));
     places.into_iter().map(|(_, place)| place).collect()
 }
 
-/// Which files define a name.
-fn definers<'a>(files: &[Ranked<'a>]) -> HashMap<(&'static str, &'a str), Vec<usize>> {
-    let mut definers: HashMap<_, Vec<usize>> = HashMap::new();
-    for (at, file) in files.iter().enumerate() {
-        let open = file.symbols.defines.iter().filter(|defined| !is_private(defined, file));
-        let names: HashSet<&str> = open.map(|defined| defined.name.as_str()).collect();
-        for name in names {
-            definers.entry((file.family, name)).or_default().push(at);
+fn in_order(files: &[Ranked], a: Place, b: Place) -> Ordering {
+    let order = |place: Place| {
+        let file = &files[place.file as usize];
+        (file.trial, !file.mentioned, file.path.as_str(), place.definition)
+    };
+    order(a).cmp(&order(b))
+}
+
+/// Who passes how much to whom, and by which name.
+fn links(files: &[Ranked]) -> Vec<Vec<Link>> {
+    let definers = definers(files);
+    let of = |at: usize, file: &Ranked| {
+        let mut own = Vec::new();
+        for used in &file.uses {
+            let key = (file.family, used.letters());
+            let begin = definers.partition_point(|(family, name, _)| (*family, *name) < key);
+            let theirs = definers[begin..].iter().take(DEFINERS_MAX + 1);
+            let theirs = theirs.take_while(|(family, name, _)| (*family, *name) == key);
+            let count = theirs.clone().count();
+            if count > DEFINERS_MAX {
+                continue;
+            }
+            let sure = if used.is(Name::METHOD) { METHOD } else { 1.0 };
+            let mentioned = if used.is(Name::MENTIONED) { MENTIONED } else { 1.0 };
+            let minor = if used.is(Name::MINOR) { MINOR } else { 1.0 };
+            let share = sure * (mentioned * minor) / count as f64;
+            let others = theirs.filter(|(_, _, other)| *other as usize != at);
+            own.extend(others.map(|(_, name, to)| Link { to: *to, name: *name, share }));
         }
+        own
+    };
+    files.iter().enumerate().map(|(at, file)| of(at, file)).collect()
+}
+
+/// Which files define a name: sorted, each once.
+fn definers(files: &[Ranked]) -> Vec<(&'static str, u64, u32)> {
+    let mut definers = Vec::new();
+    for (at, file) in (0..).zip(files) {
+        let open = file.defines.iter().filter(|name| !name.is(Name::PRIVATE));
+        definers.extend(open.map(|name| (file.family, name.letters(), at)));
     }
+    definers.sort_unstable();
+    definers.dedup();
     definers
 }
 
 /// The weights of the files after some rounds of passing on; `own` is what they begin with.
-fn settle(links: &[Vec<(usize, &str, f64)>], own: Vec<f64>) -> Vec<f64> {
+fn settle(links: &[Vec<Link>], own: Vec<f64>) -> Vec<f64> {
     let all: f64 = own.iter().sum();
     let own: Vec<f64> = own.into_iter().map(|weight| weight / all).collect();
-    let sums: Vec<f64> =
-        links.iter().map(|own| own.iter().map(|(_, _, share)| share).sum()).collect();
+    let sums: Vec<f64> = links.iter().map(|own| own.iter().map(|link| link.share).sum()).collect();
     let mut weights = own.clone();
     for _ in 0..ROUNDS {
         // What files pass on that use nobody goes to all.
@@ -131,8 +226,8 @@ fn settle(links: &[Vec<(usize, &str, f64)>], own: Vec<f64>) -> Vec<f64> {
         let mut next: Vec<f64> =
             own.iter().map(|own| own * (1.0 - DAMPING + DAMPING * idle)).collect();
         for (at, own) in links.iter().enumerate() {
-            for (to, _, share) in own {
-                next[*to] += DAMPING * weights[at] * share / sums[at];
+            for link in own {
+                next[link.to as usize] += DAMPING * weights[at] * link.share / sums[at];
             }
         }
         weights = next;
@@ -141,18 +236,14 @@ fn settle(links: &[Vec<(usize, &str, f64)>], own: Vec<f64>) -> Vec<f64> {
 }
 
 /// True for what its language keeps for the file: others that use the name mean something else.
-fn is_private(defined: &Definition, file: &Ranked<'_>) -> bool {
+fn is_private(defined: &Definition, family: &str, traits: &BTreeSet<&str>) -> bool {
     let head = defined.signature.as_str();
     let has = |word: &str| head.split_whitespace().any(|part| part == word);
-    match file.family {
+    match family {
         "rust" => {
-            let of_a_trait = || {
-                let mut traits = file.symbols.defines.iter().filter(|other| {
-                    other.name == defined.owner && other.signature.contains("trait ")
-                });
-                traits.next().is_some()
-            };
-            !head.starts_with("pub") && !head.starts_with("macro_rules!") && !of_a_trait()
+            !head.starts_with("pub")
+                && !head.starts_with("macro_rules!")
+                && !traits.contains(defined.owner.as_str())
         }
         "python" => defined.name.starts_with('_'),
         "java" => has("private"),
@@ -161,15 +252,12 @@ fn is_private(defined: &Definition, file: &Ranked<'_>) -> bool {
     }
 }
 
-fn weight(name: &str, mentions: &BTreeSet<String>) -> f64 {
-    let mentioned = if mentions.contains(&name.to_lowercase()) { MENTIONED } else { 1.0 };
-    let plain = name.chars().all(char::is_lowercase);
-    let minor = if plain || name.starts_with('_') || name.len() < 4 { MINOR } else { 1.0 };
-    mentioned * minor
+fn is_minor(name: &str) -> bool {
+    name.chars().all(char::is_lowercase) || name.starts_with('_') || name.len() < 4
 }
 
 /// True when the work in hand names the file, its stem, or a directory it is in.
-fn is_mentioned(path: &str, mentions: &BTreeSet<String>) -> bool {
+fn is_mentioned_path(path: &str, mentions: &BTreeSet<String>) -> bool {
     let path = path.to_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let stem = name.split('.').next().unwrap_or(name);
@@ -178,10 +266,15 @@ fn is_mentioned(path: &str, mentions: &BTreeSet<String>) -> bool {
 
 /// The words of a text that may be names: as they stand, in lower case, without what surrounds them.
 pub(super) fn words(text: &str) -> BTreeSet<String> {
+    words_from(text, 4)
+}
+
+/// The same with words of so many bytes at least.
+pub(super) fn words_from(text: &str, least: usize) -> BTreeSet<String> {
     let inner = |c: char| c.is_alphanumeric() || "_./-".contains(c);
     text.split(|c: char| !inner(c))
         .map(|word| word.trim_matches(|c: char| "./-".contains(c)).to_lowercase())
-        .filter(|word| word.len() > 3)
+        .filter(|word| word.len() >= least)
         .collect()
 }
 
@@ -197,15 +290,16 @@ mod tests {
             Parsers::default().parse(Language::of(path).unwrap(), text).unwrap()
         };
         let symbols: Vec<Symbols> = files.iter().map(parse).collect();
-        let of = |((path, _), symbols)| Ranked {
-            path,
-            family: Language::of(path).unwrap().family(),
-            trial: super::super::worth::is_trial(path),
-            symbols,
+        let of = |((path, _), symbols): ((&str, &str), &Symbols)| {
+            let family = Language::of(path).unwrap().family();
+            let trial = super::super::worth::is_trial(path);
+            Ranked::new(path, family, trial, symbols, &words(about))
         };
-        let list: Vec<Ranked<'_>> = files.iter().copied().zip(&symbols).map(of).collect();
-        let name = |place: Place| symbols[place.file].defines[place.definition].name.clone();
-        rank(&list, &words(about)).into_iter().map(name).collect()
+        let list: Vec<Ranked> = files.iter().copied().zip(&symbols).map(of).collect();
+        let name = |place: Place| {
+            symbols[place.file as usize].defines[place.definition as usize].name.clone()
+        };
+        rank(&list).into_iter().map(name).collect()
     }
 
     const FILES: [(&str, &str); 6] = [

@@ -1,161 +1,259 @@
 //! The tree of a repository in a few bytes: every file where that fits, else its directories with
 //! how many files they hold, opened from the top down as far as there is room.
+//!
+//! Paths come one after the other, in any order. What is kept grows with the directories, not with
+//! the files: names that could not be shown are only counted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::plain;
 
 /// Bytes kept free for the line that says what was left out.
 const LAST_LINE: usize = 140;
+/// The top.
+const ROOT: usize = 0;
 
 /// A directory: what lies right in it.
 #[derive(Default)]
-struct Directory<'a> {
+struct Directory {
+    name: Box<str>,
+    above: usize,
+    depth: usize,
     /// Files in it and below.
     count: usize,
-    files: Vec<&'a str>,
-    /// Full paths.
-    directories: BTreeSet<&'a str>,
+    /// Files right in it.
+    files: usize,
+    /// Their names, as they are shown; none where they are too long to be.
+    names: Vec<Box<str>>,
+    /// Bytes of the names with what stands between them.
+    length: usize,
+    directories: Vec<usize>,
 }
 
-/// The files of a repository in at most `budget` bytes; `(none yet)` when there are none.
-///
-/// A repository that does not fit is shown as directories, those at the top first and of one depth
-/// the fullest first; then the names of the files that lie right in them, in the same order. The
-/// last line says that something is missing.
+/// The files of a repository in at most so many bytes, as they are told.
+pub struct Tree {
+    budget: usize,
+    directories: Vec<Directory>,
+    known: HashMap<(usize, Box<str>), usize>,
+    /// All paths, as long as they fit.
+    list: Option<Vec<Box<str>>>,
+    /// Bytes of that list.
+    length: usize,
+}
+
+/// The files of a repository in at most `budget` bytes: [`Tree`] of paths that are at hand.
 pub fn tree(paths: &[&str], budget: usize) -> String {
-    if paths.is_empty() {
-        return "(none yet)".to_owned();
-    }
-    let mut sorted = paths.to_vec();
-    sorted.sort_unstable();
-    let list = sorted.iter().map(|path| plain(path)).collect::<Vec<_>>().join("\n");
-    if list.len() <= budget { list } else { directories(&sorted, budget) }
+    let mut tree = Tree::new(budget);
+    paths.iter().for_each(|path| tree.add(path));
+    tree.text()
 }
 
-fn directories(paths: &[&str], budget: usize) -> String {
-    let all = arrange(paths);
-    let mut room = budget.saturating_sub(LAST_LINE);
-    // What each shown directory's line says; the root's stands first.
-    let mut lines: BTreeMap<&str, String> = BTreeMap::new();
-    let mut unnamed = 0;
-    name_files(&all, "", budget / 3, &mut lines, &mut room, &mut unnamed);
-    // Breadth first; of one depth the fullest first.
-    let mut level = vec![""];
-    let mut closed = 0;
-    while !level.is_empty() {
-        let mut next: Vec<&str> = Vec::new();
-        for parent in level {
-            let mut children = children(&all, parent);
-            children.sort_by_key(|path| (std::cmp::Reverse(count(&all, path)), *path));
-            let line = |path: &str| format!("{}/ ({})", plain(path), number(count(&all, path)));
-            let cost = |path: &&str| line(path).len() + 1;
-            // One directory with very many others in it must not take all the room.
-            let whole = children.iter().map(cost).sum::<usize>() <= room;
-            let least = if whole || parent.is_empty() { 0 } else { budget / 2 };
-            for child in children {
-                if cost(&child) + least <= room {
-                    room -= cost(&child);
-                    lines.insert(child, line(child));
-                    next.push(child);
-                } else {
-                    closed += 1;
-                }
+impl Tree {
+    /// One without files yet.
+    pub fn new(budget: usize) -> Self {
+        let directories = vec![Directory::default()];
+        Self { budget, directories, known: HashMap::new(), list: Some(Vec::new()), length: 0 }
+    }
+
+    /// One file more.
+    pub fn add(&mut self, path: &str) {
+        self.list_too(path);
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        self.directories[ROOT].count += 1;
+        let mut at = ROOT;
+        for part in above.split('/').filter(|part| !part.is_empty()) {
+            at = self.below(at, part);
+            self.directories[at].count += 1;
+        }
+        let (budget, directory) = (self.budget, &mut self.directories[at]);
+        directory.files += 1;
+        // Names that do not fit are never shown, whatever else is.
+        if directory.length <= budget {
+            let name = plain(name);
+            directory.length += name.len() + ", ".len();
+            directory.names.push(name.into());
+            if directory.length > budget {
+                directory.names = Vec::new();
             }
         }
-        next.sort_by_key(|path| (std::cmp::Reverse(count(&all, path)), *path));
-        level = next;
     }
-    let mut shown: Vec<&str> = lines.keys().copied().filter(|path| !path.is_empty()).collect();
-    shown.sort_by_key(|path| (depth(path), std::cmp::Reverse(count(&all, path)), *path));
-    for path in shown {
-        name_files(&all, path, room, &mut lines, &mut room, &mut unnamed);
-    }
-    let mut out: String = lines.values().flat_map(|line| [line.as_str(), "\n"]).collect();
-    let mut missing = Vec::new();
-    if closed > 0 {
-        missing.push(format!("{closed} more directories"));
-    }
-    if unnamed > 0 {
-        missing.push("names of files".to_owned());
-    }
-    let (all, missing) = (number(paths.len()), missing.join(", "));
-    out.push_str(&if missing.is_empty() {
-        format!("[{all} in all]")
-    } else {
-        format!(
-            "[{all} in all; cut here: {missing}; list_files with a path or a pattern shows more]"
-        )
-    });
-    out
-}
 
-/// Adds the names of the files right in a directory to its line, all of them or none.
-fn name_files<'a>(
-    all: &BTreeMap<&'a str, Directory<'a>>,
-    path: &'a str,
-    most: usize,
-    lines: &mut BTreeMap<&'a str, String>,
-    room: &mut usize,
-    unnamed: &mut usize,
-) {
-    let files = all.get(path).map(|directory| directory.files.as_slice()).unwrap_or_default();
-    if files.is_empty() {
-        return;
+    fn list_too(&mut self, path: &str) {
+        let Some(list) = &mut self.list else { return };
+        let shown = plain(path).len() + 1;
+        list.push(path.into());
+        self.length += shown;
+        // The last line has no end.
+        if self.length > self.budget + 1 {
+            self.list = None;
+        }
     }
-    let names: Vec<String> = files.iter().map(|name| plain(name)).collect();
-    let names = names.join(", ");
-    let text = if path.is_empty() { format!("./: {names}") } else { format!(": {names}") };
-    if text.len() < most.min(*room) {
-        *room -= text.len() + 1;
-        lines.entry(path).or_default().push_str(&text);
-    } else {
-        *unnamed += files.len();
-    }
-}
 
-/// The directories in a directory; in place of one that holds one directory and nothing else, that.
-fn children<'a>(all: &BTreeMap<&'a str, Directory<'a>>, path: &str) -> Vec<&'a str> {
-    let mut children: Vec<&str> = Vec::new();
-    for child in all.get(path).iter().flat_map(|directory| &directory.directories) {
-        let mut child = *child;
-        while let Some(directory) = all.get(child)
-            && directory.files.is_empty()
-            && directory.directories.len() == 1
-            && let Some(only) = directory.directories.first()
+    /// The directory of this name in another one.
+    fn below(&mut self, above: usize, name: &str) -> usize {
+        // The paths come sorted: mostly it is the newest.
+        if let Some(last) = self.directories[above].directories.last()
+            && *self.directories[*last].name == *name
         {
-            child = only;
+            return *last;
         }
-        children.push(child);
+        let key = (above, Box::from(name));
+        if let Some(at) = self.known.get(&key) {
+            return *at;
+        }
+        let (at, depth) = (self.directories.len(), self.directories[above].depth + 1);
+        self.directories.push(Directory {
+            name: name.into(),
+            above,
+            depth,
+            ..Directory::default()
+        });
+        self.directories[above].directories.push(at);
+        self.known.insert(key, at);
+        at
     }
-    children
-}
 
-/// Every directory by its path; the root's is empty.
-fn arrange<'a>(paths: &[&'a str]) -> BTreeMap<&'a str, Directory<'a>> {
-    let mut all: BTreeMap<&str, Directory<'_>> = BTreeMap::new();
-    for path in paths {
-        let (mut parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let directory = all.entry(parent).or_default();
-        directory.files.push(name);
-        directory.count += 1;
-        while !parent.is_empty() {
-            let above = parent.rsplit_once('/').map_or("", |(above, _)| above);
-            let directory = all.entry(above).or_default();
-            directory.directories.insert(parent);
-            directory.count += 1;
-            parent = above;
+    /// What is shown; `(none yet)` when there are no files.
+    ///
+    /// A repository that does not fit is shown as directories, those at the top first and of one
+    /// depth the fullest first; then the names of the files that lie right in them, in the same
+    /// order. The last line says that something is missing.
+    pub fn text(mut self) -> String {
+        if self.directories[ROOT].count == 0 {
+            return "(none yet)".to_owned();
+        }
+        match self.list.take() {
+            Some(mut list) => {
+                list.sort_unstable();
+                list.iter().map(|path| plain(path)).collect::<Vec<_>>().join("\n")
+            }
+            None => self.opened(),
         }
     }
-    all
+
+    fn opened(&self) -> String {
+        let mut shown = Shown {
+            tree: self,
+            room: self.budget.saturating_sub(LAST_LINE),
+            lines: BTreeMap::new(),
+            unnamed: 0,
+        };
+        shown.name_files(ROOT, "", self.budget / 3);
+        // Breadth first; of one depth the fullest first.
+        let mut level = vec![ROOT];
+        let mut closed = 0;
+        let mut open: Vec<(usize, String)> = Vec::new();
+        while !level.is_empty() {
+            let mut next: Vec<(usize, String)> = Vec::new();
+            for parent in level {
+                let mut children = self.children(parent);
+                children.sort_by(|a, b| self.fuller(a).cmp(&self.fuller(b)));
+                let line = |(at, path): &(usize, String)| {
+                    format!("{}/ ({})", plain(path), number(self.directories[*at].count))
+                };
+                let cost = |child: &(usize, String)| line(child).len() + 1;
+                // One directory with very many others in it must not take all the room.
+                let whole = children.iter().map(cost).sum::<usize>() <= shown.room;
+                let least = if whole || parent == ROOT { 0 } else { self.budget / 2 };
+                for child in children {
+                    if cost(&child) + least <= shown.room {
+                        shown.room -= cost(&child);
+                        shown.lines.insert(child.1.clone(), line(&child));
+                        next.push(child);
+                    } else {
+                        closed += 1;
+                    }
+                }
+            }
+            next.sort_by(|a, b| self.fuller(a).cmp(&self.fuller(b)));
+            level = next.iter().map(|(at, _)| *at).collect();
+            open.extend(next);
+        }
+        open.sort_by(|a, b| {
+            let order = |one: &(usize, String)| self.directories[one.0].depth;
+            order(a).cmp(&order(b)).then_with(|| self.fuller(a).cmp(&self.fuller(b)))
+        });
+        for (at, path) in open {
+            let room = shown.room;
+            shown.name_files(at, &path, room);
+        }
+        let mut out: String = shown.lines.values().flat_map(|line| [line.as_str(), "\n"]).collect();
+        let mut missing = Vec::new();
+        if closed > 0 {
+            missing.push(format!("{closed} more directories"));
+        }
+        if shown.unnamed > 0 {
+            missing.push("names of files".to_owned());
+        }
+        let (all, missing) = (number(self.directories[ROOT].count), missing.join(", "));
+        out.push_str(&if missing.is_empty() {
+            format!("[{all} in all]")
+        } else {
+            format!(
+                "[{all} in all; cut here: {missing}; list_files with a path or a pattern shows more]"
+            )
+        });
+        out
+    }
+
+    fn fuller<'a>(&self, (at, path): &'a (usize, String)) -> (std::cmp::Reverse<usize>, &'a str) {
+        (std::cmp::Reverse(self.directories[*at].count), path)
+    }
+
+    /// The directories in a directory, with their paths; in place of one that holds one directory and
+    /// nothing else, that.
+    fn children(&self, parent: usize) -> Vec<(usize, String)> {
+        let last = |mut at: usize| {
+            while let ([only], 0) =
+                (&self.directories[at].directories[..], self.directories[at].files)
+            {
+                at = *only;
+            }
+            (at, self.path(at))
+        };
+        self.directories[parent].directories.iter().copied().map(last).collect()
+    }
+
+    fn path(&self, mut at: usize) -> String {
+        let mut parts = Vec::new();
+        while at != ROOT {
+            parts.push(&*self.directories[at].name);
+            at = self.directories[at].above;
+        }
+        parts.reverse();
+        parts.join("/")
+    }
 }
 
-fn count(all: &BTreeMap<&str, Directory<'_>>, path: &str) -> usize {
-    all.get(path).map_or(0, |directory| directory.count)
+/// What is shown so far.
+struct Shown<'a> {
+    tree: &'a Tree,
+    /// Bytes that are left.
+    room: usize,
+    /// What each shown directory's line says, by its path; the root's stands first.
+    lines: BTreeMap<String, String>,
+    /// Files whose names are not shown.
+    unnamed: usize,
 }
 
-fn depth(path: &str) -> usize {
-    if path.is_empty() { 0 } else { path.matches('/').count() + 1 }
+impl Shown<'_> {
+    /// Adds the names of the files right in a directory to its line, all of them or none.
+    fn name_files(&mut self, at: usize, path: &str, most: usize) {
+        let directory = &self.tree.directories[at];
+        if directory.files == 0 {
+            return;
+        }
+        let mut names: Vec<&str> = directory.names.iter().map(|name| &**name).collect();
+        names.sort_unstable();
+        let names = names.join(", ");
+        let text = if path.is_empty() { format!("./: {names}") } else { format!(": {names}") };
+        if !directory.names.is_empty() && text.len() < most.min(self.room) {
+            self.room -= text.len() + 1;
+            self.lines.entry(path.to_owned()).or_default().push_str(&text);
+        } else {
+            self.unnamed += directory.files;
+        }
+    }
 }
 
 fn number(files: usize) -> String {

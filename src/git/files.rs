@@ -1,12 +1,17 @@
 //! The files of a commit and their bytes, many at once. Nothing is fetched for it: what a partial
 //! clone does not have is left out.
 
+use std::ops::ControlFlow;
+
 use anyhow::Result;
 
 use super::output::lossy;
 use super::spawn::chunks;
 use super::{Cmd, EntryKind, Git, Object, Oid, Reader as _};
 use crate::error::Error;
+
+/// Bytes of blobs that one child is asked for.
+const AT_ONCE: u64 = 2 * 1024 * 1024;
 
 /// A regular file of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,17 +25,52 @@ pub struct TreeFile {
 }
 
 impl Git {
-    /// The regular files of a commit or tree, sorted by path: no links, no submodules, and none
-    /// whose content is not here.
+    /// Tells path and content of each regular file of a commit or tree, in git's order and one at a
+    /// time, while `visit` wants more: no links, no submodules. Whether the content is here nobody
+    /// looks; undecodable bytes of a path are replaced. `visit` may not ask this repository.
     ///
     /// # Errors
     /// Git fails, there is no such commit.
-    pub fn tree_files(&self, commit: &Oid) -> Result<Vec<TreeFile>> {
-        let list = self.without_fetching(&["ls-tree", "-r", "-z", "-l", "--full-tree"]);
-        files(&list.arg(commit.as_str()).checked()?.stdout)
+    pub fn each_file(
+        &self,
+        commit: &Oid,
+        visit: &mut dyn FnMut(&str, &Oid) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut told = 0;
+        let mut over = false;
+        let mut tell = |path: &str, blob: &Oid| {
+            told += 1;
+            let told = visit(path, blob);
+            over = told.is_break();
+            told
+        };
+        let here = self.in_process(|reader| reader.each_file(commit, &mut tell));
+        if here.is_some() || over {
+            return Ok(());
+        }
+        // What was told is not told again.
+        let mut known = told;
+        let list = self.without_fetching(&["ls-tree", "-r", "-z", "--full-tree"]);
+        list.arg(commit.as_str()).each_nul(&mut |line| {
+            let line = lossy(line);
+            let broken = || Error::repository(format!("git ls-tree said {line:?}"));
+            let (meta, path) = line.split_once('\t').ok_or_else(broken)?;
+            let [mode, _, blob] = meta.split(' ').collect::<Vec<_>>()[..] else {
+                return Err(broken().into());
+            };
+            if !mode.starts_with("100") {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if known > 0 {
+                known -= 1;
+                return Ok(ControlFlow::Continue(()));
+            }
+            Ok(visit(path, &blob.parse()?))
+        })
     }
 
-    /// The same of these paths only, sorted, too; those that are no regular files there are left out.
+    /// The regular files of a commit at these paths, sorted by path: no links, no submodules, and none
+    /// whose content is not here.
     ///
     /// # Errors
     /// Git fails, there is no such commit.
@@ -97,9 +137,74 @@ impl Git {
         Ok(found)
     }
 
+    /// The bytes of these blobs one after the other, in their order, while `visit` wants more; `None`
+    /// for what is not here, is no blob or has more bytes than `most`. Nothing is fetched, and few
+    /// of them are in memory at once.
+    ///
+    /// # Errors
+    /// Git fails, or `visit` does.
+    pub fn each_blob(
+        &self,
+        blobs: &[Oid],
+        most: u64,
+        visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        for (at, blob) in blobs.iter().enumerate() {
+            let Some(bytes) = self.in_process(|reader| reader.small_blob(blob, most)) else {
+                return self.each_blob_by_git(at, blobs, most, visit);
+            };
+            if visit(at, bytes)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn each_blob_by_git(
+        &self,
+        from: usize,
+        blobs: &[Oid],
+        most: u64,
+        visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let ids: String = blobs[from..].iter().map(|blob| format!("{blob}\n")).collect();
+        let check = self.without_fetching(&["cat-file", "--batch-check"]).stdin(ids).checked()?;
+        // `<id> SP <type> SP <size>`, or `<id> SP missing`
+        let sizes: Vec<Option<u64>> = check.text().lines().map(small(most)).collect();
+        let mut at = from;
+        while at < blobs.len() {
+            let size = |at: usize| sizes.get(at - from).copied().flatten();
+            let mut end = at;
+            let mut bytes = 0;
+            while end < blobs.len() && (end == at || bytes + size(end).unwrap_or(0) <= AT_ONCE) {
+                bytes += size(end).unwrap_or(0);
+                end += 1;
+            }
+            let wanted = (at..end).filter(|at| size(*at).is_some());
+            let wanted: Vec<Oid> = wanted.map(|at| blobs[at].clone()).collect();
+            let mut found = self.blobs(&wanted)?.into_iter();
+            for at in at..end {
+                let bytes = size(at).and_then(|_| found.next().flatten());
+                if visit(at, bytes)?.is_break() {
+                    return Ok(());
+                }
+            }
+            at = end;
+        }
+        Ok(())
+    }
+
     fn without_fetching(&self, args: &[&str]) -> Cmd<'_> {
         // Older gits do not know it, and fetch.
         self.read(args).env("GIT_NO_LAZY_FETCH", "1")
+    }
+}
+
+/// The size in a line of `cat-file --batch-check`, where it is a blob of at most so many bytes.
+fn small(most: u64) -> impl Fn(&str) -> Option<u64> {
+    move |line| {
+        let (_, rest) = line.split_once(' ')?;
+        rest.strip_prefix("blob ")?.parse().ok().filter(|size| *size <= most)
     }
 }
 
@@ -135,18 +240,73 @@ mod tests {
         std::os::unix::fs::symlink("/etc/passwd", repo.path("link")).unwrap();
         let commit = repo.commit_all("files");
         let git = repo.git();
-        let files = git.tree_files(&commit).unwrap();
-        let found: Vec<_> = files.iter().map(|f| (f.path.as_str(), f.size)).collect();
-        assert!(found.contains(&("dir/b\n.txt", 10)) && found.contains(&("dir/empty", 0)));
-        assert!(!found.iter().any(|(path, _)| *path == "link"), "{found:?}");
+        let mut files = Vec::new();
+        let mut add = |path: &str, blob: &Oid| {
+            files.push((path.to_owned(), blob.clone()));
+            ControlFlow::Continue(())
+        };
+        git.each_file(&commit, &mut add).unwrap();
+        let paths: Vec<_> = files.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(paths, ["README.md", "dir/b\n.txt", "dir/empty"]);
         let some = git.tree_files_at(&commit, &["dir/empty", "link", "none"]).unwrap();
         assert_eq!(some.len(), 1);
         assert_eq!(git.tree_files_at::<&str>(&commit, &[]).unwrap(), []);
-        let two = files.iter().find(|f| f.size == 10).unwrap();
+        let two = &files[1].1;
         let nothing: Oid = "0123456789012345678901234567890123456789".parse().unwrap();
-        let ids = [two.blob.clone(), nothing, some[0].blob.clone(), commit];
+        let ids = [two.clone(), nothing, some[0].blob.clone(), commit];
         let bytes = git.blobs(&ids).unwrap();
         assert_eq!(bytes, [Some(b"two\nlines\n".to_vec()), None, Some(Vec::new()), None]);
         assert_eq!(git.blobs(&[]).unwrap(), Vec::<Option<Vec<u8>>>::new());
+    }
+    /// Of two readers each is the other's oracle.
+    #[test]
+    fn files_and_contents_come_one_at_a_time_whoever_reads_them() {
+        for format in [&[][..], &["--object-format=sha256"]] {
+            let repo = Repo::with_commit_in(format);
+            for path in ["a/b", "a.c", "a-b/c/d", "z"] {
+                repo.file(path, path);
+            }
+            repo.file("big", &"x".repeat(2_000));
+            let commit = repo.commit_all("files");
+            let git = repo.git();
+            let mut told = Vec::new();
+            let mut tell = |path: &str, blob: &Oid| {
+                told.push((path.to_owned(), blob.clone()));
+                ControlFlow::Continue(())
+            };
+            git.each_file(&commit, &mut tell).unwrap();
+            let list = repo.run(&["ls-tree", "-r", "--format=%(path) %(objectname)", "HEAD"]);
+            let lines: Vec<_> = told.iter().map(|(path, blob)| format!("{path} {blob}")).collect();
+            assert_eq!(lines.join("\n"), list.trim_end());
+            let mut first = 0;
+            let mut one = |_: &str, _: &Oid| {
+                first += 1;
+                ControlFlow::Break(())
+            };
+            git.each_file(&commit, &mut one).unwrap();
+            assert_eq!(first, 1);
+            let mut none = |_: &str, _: &Oid| ControlFlow::Continue(());
+            assert!(git.each_file(&commit.zero_like(), &mut none).is_err());
+
+            let mut blobs: Vec<Oid> = told.into_iter().map(|(_, blob)| blob).collect();
+            blobs.insert(2, commit.zero_like());
+            let contents = |from: usize| {
+                let mut contents = Vec::new();
+                let mut add = |at: usize, bytes: Option<Vec<u8>>| {
+                    contents.push((at, bytes.map(|bytes| bytes.len())));
+                    Ok(if at == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                };
+                match from {
+                    0 => git.each_blob(&blobs, 1_000, &mut add).unwrap(),
+                    _ => git.each_blob_by_git(0, &blobs, 1_000, &mut add).unwrap(),
+                }
+                contents
+            };
+            // README.md, a-b/c/d, nothing, a.c, a/b, big: at the end of what is wanted.
+            let sizes = [Some(8), Some(7), None, Some(3), Some(3), None];
+            let expected: Vec<_> = sizes.into_iter().enumerate().collect();
+            assert_eq!(contents(0), expected);
+            assert_eq!(contents(1), expected);
+        }
     }
 }

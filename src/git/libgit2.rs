@@ -3,7 +3,9 @@
 //! What it cannot find it reports as an error, so that the binary is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use anyhow::{Context as _, Result, ensure};
 use git2::{
@@ -27,15 +29,40 @@ const SHORTEST: usize = 4;
 /// Variables that let git see another history than the objects tell.
 const REPLACING: [&str; 3] = ["GIT_REPLACE_REF_BASE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE"];
 
+/// Bytes of a pack that are mapped at once, and of all packs together. By itself libgit2 maps whole
+/// packs, of which all that is touched counts as ours.
+const WINDOW: usize = 1024 * 1024;
+const MAPPED_MAX: usize = 8 * WINDOW;
+/// Bytes of objects it remembers; by itself 256 MiB.
+const REMEMBERED: isize = 2 * 1024 * 1024;
+
 pub(super) struct Libgit2 {
     pub(super) repository: Repository,
     packed: KeptPacked,
+}
+
+/// Keeps libgit2's memory small, whatever the size of a repository.
+fn bound_memory() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: they set numbers of the C library that only open repositories read, and nobody
+        // opens one before this is done.
+        let set = unsafe {
+            git2::opts::set_mwindow_size(WINDOW)
+                .and_then(|()| git2::opts::set_mwindow_mapped_limit(MAPPED_MAX))
+                .and_then(|()| git2::opts::set_cache_max_size(REMEMBERED))
+        };
+        if let Err(error) = set {
+            tracing::debug!("libgit2 takes the memory it likes: {error}");
+        }
+    });
 }
 
 impl Libgit2 {
     /// # Errors
     /// libgit2 does not know the repository's format, or does not know of what replaces its history.
     pub(super) fn open(git: &Git) -> Result<Self> {
+        bound_memory();
         let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
         let nowhere: [&Path; 0] = [];
         let repository = Repository::open_ext(git.common_dir(), flags, nowhere)
@@ -187,6 +214,54 @@ impl Libgit2 {
     /// [`Git::ahead_behind`].
     pub(super) fn ahead_behind(&self, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
         Ok(self.repository.graph_ahead_behind(raw(a)?, raw(b)?)?)
+    }
+
+    /// Tells path and content of each regular file of a commit or tree, in git's order, while `visit`
+    /// wants more. Undecodable bytes are replaced.
+    ///
+    /// # Errors
+    /// A tree is not here.
+    pub(super) fn each_file(
+        &self,
+        commit: &Oid,
+        visit: &mut dyn FnMut(&str, &Oid) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut path = String::new();
+        // The trees above the one in hand, each with what comes next in it and the length of its path.
+        let mut open = vec![(self.tree(commit)?, 0, 0)];
+        while let Some((tree, next, length)) = open.last_mut() {
+            path.truncate(*length);
+            let Some(entry) = tree.get(*next) else {
+                open.pop();
+                continue;
+            };
+            *next += 1;
+            path.push_str(&lossy(entry.name_bytes()));
+            let (mode, id) = (entry.filemode() & 0o170_000, entry.id());
+            drop(entry);
+            if mode == 0o040_000 {
+                path.push('/');
+                let length = path.len();
+                open.push((self.repository.find_tree(id)?, 0, length));
+            } else if mode == 0o100_000 && visit(&path, &oid(id)?).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of a blob that has no more than `most`; `None` inside for a larger one.
+    ///
+    /// # Errors
+    /// It is not here.
+    pub(super) fn small_blob(&self, blob: &Oid, most: u64) -> Result<Option<Vec<u8>>> {
+        let odb = self.repository.odb()?;
+        let (size, kind) = odb.read_header(raw(blob)?)?;
+        anyhow::ensure!(kind == git2::ObjectType::Blob, "{blob} is no blob");
+        if u64::try_from(size)? > most {
+            return Ok(None);
+        }
+        Ok(Some(odb.read(raw(blob)?)?.data().to_vec()))
     }
 
     /// The sizes of these blobs, in bytes.

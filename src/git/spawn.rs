@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
+use std::ops::ControlFlow;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -240,24 +241,61 @@ impl<'a> Cmd<'a> {
         verb.unwrap_or_default()
     }
 
+    /// Runs it, and tells its output piece by piece, each of them ended by a NUL, without holding more
+    /// than one, while `visit` wants more.
+    ///
+    /// # Errors
+    /// It failed (exit 5), or `visit` did.
+    pub(super) fn each_nul(
+        &self,
+        visit: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let mut starts = 1;
+        let (mut output, mut file) = self.run_into_file()?;
+        while output.killed() && starts < STARTS {
+            starts += 1;
+            (output, file) = self.run_into_file()?;
+        }
+        if !output.success() {
+            return Err(self.failure(&output).into());
+        }
+        file.rewind().context("reading git's output")?;
+        let mut reader = BufReader::new(file);
+        let mut piece = Vec::new();
+        while reader.read_until(0, &mut piece).context("reading git's output")? > 0 {
+            if visit(piece.strip_suffix(&[0]).unwrap_or(&piece))?.is_break() {
+                break;
+            }
+            piece.clear();
+        }
+        Ok(())
+    }
+
     fn run_once(&self) -> Result<Output> {
+        let (output, mut file) = self.run_into_file()?;
+        Ok(Output { stdout: contents(&mut file)?, ..output })
+    }
+
+    /// Runs it; what it said is in the file and not in the answer.
+    fn run_into_file(&self) -> Result<(Output, File)> {
         if self.role != Role::Read {
             self.git.require_new_enough()?;
         }
         let mut command = self.command();
         command.stdin(input(&self.stdin)?);
         // A hook may leave a process behind that keeps a pipe open; a file has an end.
-        let (mut out, mut err) = (scratch()?, scratch()?);
+        let (out, mut err) = (scratch()?, scratch()?);
         command.stdout(out.try_clone().context("preparing git's output")?);
         command.stderr(err.try_clone().context("preparing git's output")?);
         tracing::trace!(args = ?self.args, "git");
         let status = self.wait_for(&mut command)?;
-        Ok(Output {
+        let output = Output {
             code: status.code(),
             signal: signal_of(status),
-            stdout: contents(&mut out)?,
+            stdout: Vec::new(),
             stderr: lossy(&contents(&mut err)?),
-        })
+        };
+        Ok((output, out))
     }
 
     /// Runs it to its end. What writes can be waited for by the next run, should we die first; where

@@ -55,6 +55,7 @@ pub use answer::Answer;
 pub use evidence::leave_base;
 pub use go_back::before;
 pub use leaving::Leaving;
+pub use repository::describe;
 pub use standstill::{files_show, has_failed, standstill};
 
 use std::cell::{Cell, RefCell};

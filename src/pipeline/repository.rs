@@ -15,6 +15,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ use super::Pipeline;
 use super::context::section;
 use super::prompts::{Prompt, Variables};
 use crate::artifact::{Store, Task};
-use crate::codebase::{self, File, Map};
+use crate::codebase::{self, Manifests, Map, Source, Tree};
 use crate::git::{Git, Oid, TreeFile};
 use crate::stage::Stage;
 
@@ -90,7 +91,7 @@ impl Pipeline<'_> {
         if changed.is_empty() {
             return Ok(out);
         }
-        let files = known(git.tree_files_at(tip, &changed)?);
+        let files = Files { git, files: git.tree_files_at(tip, &changed)? };
         let mut paths: Vec<&str> = changed.iter().map(String::as_str).collect();
         paths.sort_unstable();
         section(
@@ -103,8 +104,7 @@ impl Pipeline<'_> {
         if let Some(task) = task {
             let _ = write!(about, " {} {}", task.title, task.description);
         }
-        let read = |blobs: &[&str]| read(git, blobs);
-        let map = Map { files: &files, read: &read, cache: None, about: &about };
+        let map = Map { source: &files, cache: None, about: &about };
         let symbols = codebase::symbols(&map, WRITTEN)?;
         section(&mut out, "What they define (LINE: head)", &symbols, WRITTEN);
         Ok(out)
@@ -161,36 +161,95 @@ impl Pipeline<'_> {
     }
 }
 
-/// The repository at a commit. `about` is what is to be done, in words.
-fn describe(git: &Git, commit: &Oid, about: &str) -> anyhow::Result<String> {
-    let mut files = known(git.tree_files(commit)?);
-    files.retain(|file| !file.path.starts_with(".cowork/"));
-    let read = |blobs: &[&str]| read(git, blobs);
-    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+/// The repository at a commit, as a session's first request tells it. `about` is what is to be done,
+/// in words: what it names is looked into first.
+///
+/// # Errors
+/// The commit cannot be read, or the program was asked to stop.
+pub fn describe(git: &Git, commit: &Oid, about: &str) -> anyhow::Result<String> {
+    let source = AsFound { git, commit };
+    let (mut tree, mut manifests) = (Tree::new(TREE), Manifests::default());
+    source.each_file(&mut |path, content| {
+        tree.add(path);
+        manifests.add(path, content);
+        ControlFlow::Continue(())
+    })?;
     let mut out = String::new();
-    let tree = codebase::tree(&paths, TREE);
-    section(&mut out, "Files in the repository, as the session found it", &tree, TREE);
-    for (path, text) in codebase::manifests(&files, &read)? {
+    section(&mut out, "Files in the repository, as the session found it", &tree.text(), TREE);
+    for (path, text) in manifests.texts(&source)? {
         section(&mut out, &path, &text, MANIFEST);
     }
     // Beside the rooms of the sessions: what one has read, the next need not read again.
     let cache: PathBuf = git.state_dir().join("symbols.jsonl");
-    let map = Map { files: &files, read: &read, cache: Some(&cache), about };
+    let map = Map { source: &source, cache: Some(&cache), about };
     let symbols = codebase::symbols(&map, SYMBOLS)?;
     section(&mut out, "What is most used in it (LINE: head)", &symbols, SYMBOLS);
-    if let Some((path, text)) = codebase::readme(&files, &read)? {
+    if let Some((path, text)) = manifests.readme(&source)? {
         section(&mut out, &format!("{path} (its beginning)"), &text, README);
     }
     Ok(out)
 }
 
-fn known(files: Vec<TreeFile>) -> Vec<File> {
-    let file =
-        |file: TreeFile| File { path: file.path, blob: file.blob.to_string(), size: file.size };
-    files.into_iter().map(file).collect()
+/// The files of a commit without our own.
+struct AsFound<'a> {
+    git: &'a Git,
+    commit: &'a Oid,
 }
 
-fn read(git: &Git, blobs: &[&str]) -> anyhow::Result<Vec<Option<Vec<u8>>>> {
+impl Source for AsFound<'_> {
+    fn each_file(
+        &self,
+        visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
+    ) -> anyhow::Result<()> {
+        self.git.each_file(self.commit, &mut |path, blob| {
+            if path.starts_with(".cowork/") {
+                return ControlFlow::Continue(());
+            }
+            visit(path, blob.as_str())
+        })
+    }
+
+    fn each_content(
+        &self,
+        contents: &[&str],
+        most: u64,
+        visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
+    ) -> anyhow::Result<()> {
+        each_blob(self.git, contents, most, visit)
+    }
+}
+
+/// A few files.
+struct Files<'a> {
+    git: &'a Git,
+    files: Vec<TreeFile>,
+}
+
+impl Source for Files<'_> {
+    fn each_file(
+        &self,
+        visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
+    ) -> anyhow::Result<()> {
+        let _ = self.files.iter().try_for_each(|file| visit(&file.path, file.blob.as_str()));
+        Ok(())
+    }
+
+    fn each_content(
+        &self,
+        contents: &[&str],
+        most: u64,
+        visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
+    ) -> anyhow::Result<()> {
+        each_blob(self.git, contents, most, visit)
+    }
+}
+
+fn each_blob(
+    git: &Git,
+    blobs: &[&str],
+    most: u64,
+    visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
+) -> anyhow::Result<()> {
     let blobs: Vec<Oid> = blobs.iter().map(|blob| blob.parse()).collect::<Result<_, _>>()?;
-    git.blobs(&blobs)
+    git.each_blob(&blobs, most, visit)
 }

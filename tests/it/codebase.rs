@@ -175,6 +175,53 @@ fn a_huge_repository_stays_within_its_budget() {
     assert!(told.contains("def work_0(x)"), "{told}");
 }
 
+/// A repository of more source than one look takes apart: early folders full of it, and one file deep
+/// in a late one.
+fn larger_than_a_look() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let comment =
+        format!("/*\n{}*/\n", "a line that defines nothing at all, like others\n".repeat(4_500));
+    for n in 0..60 {
+        let text = format!("int early_{n}(void);\n{comment}");
+        sandbox.write(&format!("arch/part{}/early_{n}.c", n % 7), &text);
+    }
+    let deep = "int zorro_names_of(int id)\n{\n\treturn id;\n}\n";
+    sandbox.write("zz/bus/zorro/zorro_names.c", deep);
+    sandbox.commit_all("code");
+    sandbox
+}
+
+/// How many definitions of how many files were known: `[SHOWN of ALL definitions, in A of B files; …`.
+fn known(told: &str) -> usize {
+    let line = told.lines().find(|line| line.contains(" definitions, in ")).unwrap();
+    line.split(' ').nth(2).unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_map_begins_where_the_idea_points_and_goes_on_in_later_looks() {
+    let sandbox = larger_than_a_look();
+    let kept = sandbox.path(".git/cowork/symbols.jsonl");
+    let idea = "Make the lookup in zorro_names faster";
+    let look = |name: &str| {
+        let before = sandbox.server.requests().len();
+        let new = ["new", "-b", "main", "-n", name, idea, "--review", "auto"];
+        sandbox.cowork(&[&new[..], &["--stop-after", "idea"]].concat()).exits(0);
+        repository(&sandbox.server.requests()[before])
+    };
+    let first = look("one");
+    let found = "zz/bus/zorro/zorro_names.c\n  1: int zorro_names_of(int id)\n";
+    assert!(first.contains(found), "{first}");
+    assert!(known(&first) < 50, "{first}");
+    let second = look("two");
+    assert!(second.contains(found) && known(&second) == 61, "{second}");
+    // What was kept is lost, then broken: it is found again, and no worse than the first time.
+    std::fs::remove_file(&kept).unwrap();
+    assert_eq!(look("three"), first);
+    std::fs::write(&kept, "{\"format\":1,\"blob\":\"0\",\"language\":\"c\"\n\u{0}").unwrap();
+    assert_eq!(look("four"), first);
+    assert_eq!(look("five"), second);
+}
+
 #[cfg(unix)]
 #[test]
 fn conventions_that_lead_out_of_the_tree_are_not_read() {

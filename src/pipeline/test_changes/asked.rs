@@ -1,6 +1,7 @@
 //! New tests that nobody asked for: whether idea, PRD or the repository's conventions want tests.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use super::super::Pipeline;
 use super::super::repository::{CONVENTION, CONVENTIONS};
@@ -157,24 +158,35 @@ impl Pipeline<'_> {
     /// Whether a commit has tests: by the place of a file, or in a file of a language of these.
     fn had_tests(&self, commit: &Oid, added: &[String]) -> anyhow::Result<bool> {
         let git = self.env.git;
-        let mut files = git.tree_files(commit)?;
-        files.retain(|file| knows(&file.path) && !file.path.starts_with(".cowork/"));
-        if files.iter().any(|file| is_test_path(&file.path)) {
+        let extension = |path: &str| path.rsplit_once('.').map(|(_, name)| name.to_owned());
+        let languages: BTreeSet<_> = added.iter().filter_map(|path| extension(path)).collect();
+        let mut by_its_place = false;
+        let (mut paths, mut blobs) = (Vec::new(), Vec::new());
+        git.each_file(commit, &mut |path, blob| {
+            if !knows(path) || path.starts_with(".cowork/") {
+                return ControlFlow::Continue(());
+            }
+            if is_test_path(path) {
+                by_its_place = true;
+                return ControlFlow::Break(());
+            }
+            if blobs.len() < LOOKED_INTO && extension(path).is_some_and(|e| languages.contains(&e))
+            {
+                paths.push(path.to_owned());
+                blobs.push(blob.clone());
+            }
+            ControlFlow::Continue(())
+        })?;
+        if by_its_place {
             return Ok(true);
         }
-        let extension =
-            |path: &str| path.rsplit_once('.').map(|(_, extension)| extension.to_owned());
-        let languages: BTreeSet<_> = added.iter().filter_map(|path| extension(path)).collect();
-        files.retain(|file| {
-            file.size <= LARGEST as u64
-                && extension(&file.path).is_some_and(|name| languages.contains(&name))
-        });
-        files.truncate(LOOKED_INTO);
-        let blobs: Vec<Oid> = files.iter().map(|file| file.blob.clone()).collect();
-        let texts = git.blobs(&blobs)?;
-        Ok(files.iter().zip(texts).any(|(file, text)| {
-            let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
-            tests_in(&file.path, &text).is_some_and(|tests| !tests.is_empty())
-        }))
+        let mut found = false;
+        git.each_blob(&blobs, LARGEST as u64, &mut |at, bytes| {
+            let bytes = bytes.unwrap_or_default();
+            let tests = tests_in(&paths[at], &String::from_utf8_lossy(&bytes));
+            found = tests.is_some_and(|tests| !tests.is_empty());
+            Ok(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(found)
     }
 }

@@ -1,0 +1,99 @@
+//! What a file says it takes from others, as ends of paths: `git/files` for `use crate::git::files`,
+//! for `from git.files import x` and for `#include "git/files.h"`.
+//!
+//! A guess from lines, good enough to decide what is read first; who really uses what the symbols
+//! tell.
+
+use std::collections::BTreeSet;
+
+/// Lines of a file that are looked at.
+const LINES: usize = 400;
+/// Ends taken from one file at most.
+const ENDS: usize = 200;
+/// Longer lines import nothing a person wrote.
+const LINE_MAX: usize = 300;
+/// What lines that import begin with.
+const SIGNS: [&str; 8] =
+    ["#include", "import ", "from ", "use ", "pub use ", "mod ", "pub mod ", "export "];
+/// Names of files that stand for the folder they are in.
+const FOLDERS: [&str; 5] = ["mod", "lib", "index", "__init__", "main"];
+/// Words of the languages, and what says where to begin.
+const WORDS: [&str; 13] = [
+    "include", "import", "from", "use", "pub", "mod", "as", "export", "static", "crate", "self",
+    "super", "require",
+];
+
+/// The ends of paths, without their extension and in lower case, that a text imports.
+pub(super) fn ends(text: &str) -> BTreeSet<String> {
+    let mut ends = BTreeSet::new();
+    for line in text.lines().take(LINES).filter(|line| line.len() <= LINE_MAX) {
+        let line = line.trim_start();
+        if !SIGNS.iter().any(|sign| line.starts_with(sign)) && !line.contains("require(") {
+            continue;
+        }
+        // `a::b`, `a.b`, `a/b` and `./a` alike; what is in braces or after a space is another name.
+        let inner = |c: char| c.is_alphanumeric() || "_-./:".contains(c);
+        for name in line.split(|c: char| !inner(c)) {
+            let parts: Vec<String> = name
+                .split(['/', ':', '.'])
+                .map(str::to_lowercase)
+                .filter(|part| !part.is_empty() && !WORDS.contains(&part.as_str()))
+                .collect();
+            // The last part may be an extension, or what is in the file.
+            for count in [parts.len(), parts.len().saturating_sub(1)] {
+                let whole = parts[..count].join("/");
+                // How a module or a package is called begins elsewhere than its path.
+                let shorter = tails(&whole).skip(1).filter(|tail| tail.contains('/'));
+                for end in std::iter::once(whole.as_str()).chain(shorter) {
+                    if !end.is_empty() && ends.len() < ENDS {
+                        ends.insert(end.to_owned());
+                    }
+                }
+            }
+        }
+    }
+    ends
+}
+
+/// Whether one of these ends names a file, or the folder it stands for.
+pub(super) fn names(ends: &BTreeSet<String>, path: &str) -> bool {
+    let path = path.to_lowercase();
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let whole = path.strip_suffix(extension).unwrap_or(&path).trim_end_matches('.');
+    // A package of Go is a folder; the standard library's have one word.
+    let package = |end: &str| extension == "go" && end.contains('/');
+    tails(whole).any(|end| ends.contains(end))
+        || tails(folder).any(|end| (FOLDERS.contains(&stem) || package(end)) && ends.contains(end))
+}
+
+/// A path, and what is left of it below each of its folders.
+pub(super) fn tails(path: &str) -> impl Iterator<Item = &str> {
+    let below = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
+    std::iter::once(path).chain(below).filter(|tail| !tail.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_imported_is_found_by_the_end_of_its_path() {
+        for (line, path) in [
+            ("#include <linux/clk.h>", "include/linux/clk.h"),
+            ("#include \"clk-core.h\"", "drivers/clk/clk-core.h"),
+            ("use crate::git::files::TreeFile;", "src/git/files.rs"),
+            ("mod store;", "src/store/mod.rs"),
+            ("from app.views import list_all", "web/app/views.py"),
+            ("import { render } from './view';", "web/view.ts"),
+            ("const x = require('../lib/x');", "lib/x.js"),
+            ("import com.example.Store;", "src/main/java/com/example/Store.java"),
+            ("import \"example.org/store/disk\"", "store/disk/write.go"),
+        ] {
+            let ends = ends(line);
+            assert!(names(&ends, path), "{line}: {ends:?}");
+            assert!(!names(&ends, "docs/other.rs"), "{line}: {ends:?}");
+        }
+        assert!(ends("int include(void) { return 1; }\n").is_empty());
+    }
+}
