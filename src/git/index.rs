@@ -23,7 +23,10 @@ const SKIPPED: u16 = 1 << 14;
 
 /// What was read of the index file that was there last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known(Arc<Mutex<Option<(Stamp, Arc<Facts>)>>>);
+pub(super) struct Known(Arc<Mutex<Option<Read>>>);
+
+/// An index file and what it says.
+type Read = (Stamp, Arc<Facts>);
 
 /// It says nothing about which repository this is.
 impl PartialEq for Known {

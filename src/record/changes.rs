@@ -30,7 +30,8 @@ impl Scope {
     }
 }
 
-/// The paths a commit would hold, relative to the top of the working tree and sorted.
+/// The paths a commit would hold, relative to the top of the working tree and sorted, as they are at the
+/// present moment ([`Git::status`]). Without code of ours no look at the tree is needed.
 pub fn collect(
     git: &Git,
     workspace: &Workspace,

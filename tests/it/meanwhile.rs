@@ -339,3 +339,60 @@ fn code_edited_while_the_critic_reads_is_recorded_as_edited() {
     assert_eq!(sandbox.read("more.sh"), "# more\n# by hand\n");
     sandbox.cowork(&["verify"]).exits(0);
 }
+
+/// Between a stage's commit and the next stage nothing but the hook runs.
+#[test]
+fn what_a_commit_hook_edits_is_seen_by_the_next_stage() {
+    let sandbox = Sandbox::new();
+    let document = ".cowork/sessions/todo/prd.md";
+    sandbox.hook(
+        "post-commit",
+        &format!("test -e {document} && git diff --quiet -- {document} && echo 'By hand.' >>{document}; exit 0"),
+    );
+    let told = sandbox.auto(&["--stop-after", "design"]).exits(0).stderr;
+    assert!(told.contains("prd.md has your edits since it was approved"), "{told}");
+    assert!(sandbox.blob("HEAD", document).contains("By hand."));
+}
+
+/// The commit is made from the same look as the comparison after the last command.
+#[test]
+fn what_a_check_leaves_behind_goes_into_the_commit_it_ran_for() {
+    let sandbox = Sandbox::new();
+    let test = "test -e lib/add.sh || exit 0; echo '# formatted' >>lib/add.sh; echo made >made.txt";
+    sandbox
+        .user_config(&format!("[project]\nbuild = \"true\"\ntest = \"{test}\"\nlint = \"true\"\n"));
+    sandbox.write("notes.txt", "mine\n");
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    assert!(code(&sandbox).contains(&"made.txt".to_owned()), "{:?}", code(&sandbox));
+    assert!(sandbox.blob("HEAD", "lib/add.sh").ends_with("# formatted\n"));
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "?? notes.txt");
+    sandbox.git(&["fsck", "--strict"]);
+}
+
+/// Two answers of a model in a row: the second may not write over what a person wrote between them,
+/// also where the file was not there when the first was carried out.
+#[test]
+fn an_edit_between_two_answers_is_seen_by_the_second() {
+    let sandbox = Sandbox::new();
+    let task = || at("coding", "actor").task("TASK-001");
+    let write = |path: &str| json!({"path": path, "content": "the model's\n"});
+    let first = Reply::call("write_file", write("lib/one.sh"));
+    sandbox.server.on(task().turn(1), first);
+    let repo = sandbox.repo();
+    sandbox.server.on_with(task().turn(2), move |_| {
+        std::fs::write(repo.join("lib/one.sh"), "mine\n").ok()?;
+        std::fs::write(repo.join("lib/two.sh"), "mine\n").ok()?;
+        let reply = Reply::call("write_file", write("lib/one.sh"));
+        Some(reply.and("write_file", write("lib/two.sh")))
+    });
+    sandbox.server.on_with(task().turn(3), |received| {
+        assert_eq!(received.text().matches("has your uncommitted changes").count(), 2);
+        Some(task_work("TASK-001"))
+    });
+    sandbox.server.on(task().turn(4), Reply::text("The task is done."));
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    for path in ["lib/one.sh", "lib/two.sh"] {
+        assert_eq!(sandbox.read(path), "mine\n", "{path}");
+    }
+    assert!(!code(&sandbox).contains(&"lib/two.sh".to_owned()), "{:?}", code(&sandbox));
+}
