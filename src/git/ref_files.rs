@@ -433,7 +433,7 @@ fn check(pattern: &str) -> Result<String> {
 /// Whether all working trees have the same references of which this is the beginning.
 fn is_shared(beginning: &str) -> bool {
     let own = |own: &&str| own.starts_with(beginning) || beginning.starts_with(*own);
-    beginning.starts_with("refs/") && !PER_WORKTREE.iter().any(|name| own(&name))
+    beginning.starts_with("refs/") && !PER_WORKTREE.iter().any(own)
 }
 
 /// The rules of `git for-each-ref`.

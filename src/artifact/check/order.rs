@@ -12,9 +12,10 @@ use crate::artifact::Plan;
 /// A cycle, first id repeated at the end.
 pub fn task_order(plan: &Plan) -> Result<Vec<String>, Vec<String>> {
     let mut graph: Graph<'_> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for task in &plan.tasks {
         let own = top(&task.id);
-        let at = graph.iter().position(|(id, _)| *id == own).unwrap_or_else(|| {
+        let at = *places.entry(own).or_insert_with(|| {
             graph.push((own, Vec::new()));
             graph.len() - 1
         });
@@ -25,16 +26,25 @@ pub fn task_order(plan: &Plan) -> Result<Vec<String>, Vec<String>> {
     if let Some(cycle) = find_cycle(&graph) {
         return Err(cycle);
     }
-    let known: BTreeSet<_> = graph.iter().map(|(id, _)| *id).collect();
-    let mut done: Vec<String> = Vec::new();
-    while done.len() < graph.len() {
-        let is_done = |id: &str| done.iter().any(|d| d == id);
-        let ready = graph.iter().find(|(id, needs)| {
-            !is_done(id) && needs.iter().all(|need| !known.contains(need) || is_done(need))
-        });
-        // Without a cycle there is always one; stopping is safer than looping.
-        let Some((id, _)) = ready else { break };
-        done.push((*id).to_owned());
+    // How many of its needs are not done, and who waits for it, by place.
+    let mut open = vec![0_usize; graph.len()];
+    let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
+    for (at, (_, needs)) in graph.iter().enumerate() {
+        for need in needs.iter().filter_map(|need| places.get(need)) {
+            open[at] += 1;
+            waiting[*need].push(at);
+        }
+    }
+    let mut ready: BTreeSet<usize> = (0..graph.len()).filter(|at| open[*at] == 0).collect();
+    let mut done: Vec<String> = Vec::with_capacity(graph.len());
+    while let Some(at) = ready.pop_first() {
+        done.push(graph[at].0.to_owned());
+        for next in &waiting[at] {
+            open[*next] -= 1;
+            if open[*next] == 0 {
+                ready.insert(*next);
+            }
+        }
     }
     Ok(done)
 }
@@ -52,19 +62,23 @@ pub(super) fn find_cycle(graph: &Graph<'_>) -> Option<Vec<String>> {
     let mut safe = BTreeSet::new();
     for (start, _) in graph {
         let mut path: Vec<(&str, usize)> = vec![(start, 0)];
+        let mut on_path = BTreeSet::from([*start]);
         while let Some((id, next)) = path.last_mut() {
             let Some(need) = needs.get(id).and_then(|n| n.get(*next)).copied() else {
                 safe.insert(*id);
+                on_path.remove(*id);
                 path.pop();
                 continue;
             };
             *next += 1;
-            if let Some(at) = path.iter().position(|(id, _)| *id == need) {
+            if on_path.contains(need) {
+                let at = path.iter().position(|(id, _)| *id == need).unwrap_or_default();
                 let ring = path[at..].iter().map(|(id, _)| *id).chain([need]);
                 return Some(ring.map(str::to_owned).collect());
             }
             if !safe.contains(need) && needs.contains_key(need) {
                 path.push((need, 0));
+                on_path.insert(need);
             }
         }
     }
