@@ -68,13 +68,10 @@ impl<'a> RefFiles<'a> {
         let path = self.common_dir.join("packed-refs");
         let mut kept = self.kept.0.borrow_mut();
         let now = stamp(&path)?;
-        if let Some((known, packed)) = kept.as_ref()
-            && *known == now
-        {
+        if let Some((_, packed)) = kept.as_ref().filter(|(known, _)| *known == now) {
             return Ok(Arc::clone(packed));
         }
         let packed = Arc::new(Packed::read(&path)?);
-        // Taken before the file was read: one that was replaced meanwhile is read again next time.
         *kept = Some((now, Arc::clone(&packed)));
         Ok(packed)
     }
@@ -120,15 +117,13 @@ impl<'a> RefFiles<'a> {
             })?;
         }
         let packed = self.packed()?;
-        let path = self.common_dir.join("packed-refs");
-        let when = present(path.metadata())?.map(|meta| meta.modified()).transpose()?;
+        let when = stamp(&self.common_dir.join("packed-refs"))?.map(|(time, ..)| time);
         for pattern in patterns {
             packed.matching(&check(pattern.as_ref())?, |name, _| {
                 found.entry(name.to_owned()).or_insert_with(|| {
                     // Its log is written when it is moved, the list whenever any is packed.
                     let log = self.common_dir.join("logs").join(name).metadata();
-                    let moved = log.and_then(|log| log.modified()).ok().or(when);
-                    moved.map_or(i64::MAX, seconds)
+                    log.and_then(|log| log.modified()).ok().or(when).map_or(i64::MAX, seconds)
                 });
             })?;
         }
@@ -246,8 +241,12 @@ impl<'a> RefFiles<'a> {
 
     /// Shows the files of the references that match.
     fn loose(&self, pattern: &str, see: See<'_>) -> Result<()> {
-        let segments: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
-        self.descend("", &segments, pattern, see)
+        self.descend(
+            "",
+            &pattern.trim_end_matches('/').split('/').collect::<Vec<_>>(),
+            pattern,
+            see,
+        )
     }
 
     fn descend(&self, at: &str, segments: &[&str], pattern: &str, see: See<'_>) -> Result<()> {
@@ -379,8 +378,7 @@ impl Packed {
 }
 
 fn seconds(time: SystemTime) -> i64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed())
 }
 
 fn stamp(path: &Path) -> Result<Stamp> {
