@@ -11,7 +11,7 @@
 //!                                             └─► record (working tree ─► commit, tag, refs)
 //! ```
 //!
-//! [`stage`], [`error`], [`event`], [`interrupt`], [`secret`] and [`spent`] are the words everybody shares; they
+//! [`stage`], [`error`], [`event`], [`interrupt`], [`moment`], [`secret`] and [`spent`] are the words everybody shares; they
 //! know nobody.
 
 pub mod agent;
@@ -27,6 +27,7 @@ pub mod gate;
 pub mod git;
 pub mod interrupt;
 pub mod model;
+pub mod moment;
 pub mod pipeline;
 pub mod record;
 pub mod secret;

@@ -18,6 +18,7 @@ use std::time::Instant;
 use crate::event::{Event, Sink};
 use crate::interrupt;
 use crate::model::{Message, Model, ModelError, Position, Reply, Request, ToolCall, ToolSpec};
+use crate::moment;
 use crate::secret::Secrets;
 use crate::stage::{Role, Stage};
 use crate::tool::{self, Context, Outcome};
@@ -294,7 +295,9 @@ impl Talk {
                 let text = shown.borrow_mut().push(text);
                 show(text);
             };
-            match model.turn(&request, &on_text).await {
+            let answer = model.turn(&request, &on_text).await;
+            moment::end();
+            match answer {
                 Ok(mut reply) => {
                     show(shown.borrow_mut().end());
                     self.unique_ids(&mut reply);

@@ -21,6 +21,7 @@ use crate::model::openai::BuildOptions;
 use crate::model::record::{Recorder, Recording};
 use crate::model::replay::Replay;
 use crate::model::{Model, ModelError, choose, discover};
+use crate::moment;
 use crate::pipeline::prompts::Prompts;
 use crate::pipeline::verify::own_refs;
 use crate::pipeline::{Env, Finish, Models, Pipeline};
@@ -350,7 +351,7 @@ pub(super) fn run_session(
             tokio::select! {
                 biased;
                 () = interrupt::requested() => None,
-                finish = pipeline.run() => Some(finish),
+                finish = moment::watched(pipeline.run()) => Some(finish),
                 () = tick(context) => None,
             }
         });

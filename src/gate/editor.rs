@@ -185,6 +185,7 @@ pub(crate) fn run(child: &mut Command) -> std::io::Result<std::process::ExitStat
     EDITING.store(child.id(), Ordering::Relaxed);
     let status = child.wait();
     EDITING.store(0, Ordering::Relaxed);
+    crate::moment::end();
     status
 }
 

@@ -10,6 +10,7 @@ use std::io::Write as _;
 use anyhow::{Context as _, Result};
 
 use crate::gate::terminal::{Key, Line, SHOW_CURSOR, Terminal};
+use crate::moment;
 
 /// The process's own terminal.
 pub struct Tty {
@@ -45,11 +46,15 @@ impl Terminal for Tty {
     }
 
     fn read_key(&self) -> Result<Key> {
-        reading::key()
+        let key = reading::key();
+        moment::end();
+        key
     }
 
     fn read_line(&self) -> Result<Line> {
-        reading::line(self)
+        let line = reading::line(self);
+        moment::end();
+        line
     }
 
     fn take_pasted(&self) -> String {

@@ -103,7 +103,7 @@ impl Git {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::Store;
+    use super::super::Store;
     use super::super::test_repo::Repo;
     use super::*;
 

@@ -3,12 +3,10 @@
 //! write over them without a word: to us they are uncommitted like any other.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
 
-use super::output::nul_texts;
+use super::index::Marked;
 use super::spawn::chunks;
 use super::status::parse_status;
 use super::{Git, StatusEntry};
@@ -25,28 +23,6 @@ pub enum Hidden {
 /// Git takes off one of the two at a time; an entry may have both.
 const UNMARK: [&str; 2] = ["--no-skip-worktree", "--no-assume-unchanged"];
 
-/// Which index entries are marked, as long as the index is the same file.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Marks(Arc<Mutex<Option<Known>>>);
-
-/// What an index file was found to hold.
-type Known = (Stamp, Arc<Marked>);
-
-/// What is remembered says nothing about which repository this is.
-impl PartialEq for Marks {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Marks {}
-
-/// Sorted by path.
-type Marked = Vec<(String, Hidden)>;
-
-/// What tells one index file from the next: git replaces it whole.
-type Stamp = (SystemTime, u64, u64);
-
 impl Git {
     /// Files on the disk that `git status` does not list and that are not what the index has, of
     /// these files and folders; of all, when none is given. Marked files that are not there (a sparse
@@ -55,8 +31,8 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub(super) fn hidden_edits<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<StatusEntry>> {
-        let marked = self.marked()?;
-        let there = self.marked_there(&marked, paths);
+        let facts = self.index_facts()?;
+        let there = self.marked_there(&facts.marked, paths);
         if there.is_empty() {
             return Ok(Vec::new());
         }
@@ -73,10 +49,20 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn skipped_files(&self) -> Result<Vec<String>> {
-        let marked = self.marked()?;
-        let there = self.marked_there::<&str>(&marked, &[]).into_iter();
+        let facts = self.index_facts()?;
+        let there = self.marked_there::<&str>(&facts.marked, &[]).into_iter();
         let skipped = there.filter(|(_, why)| *why == Hidden::Skipped);
         Ok(skipped.map(|(path, _)| path.to_owned()).collect())
+    }
+
+    /// Whether any file in this folder is marked, there or not.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn marks_below(&self, folder: &str) -> Result<bool> {
+        let below =
+            |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        Ok(self.index_facts()?.marked.iter().any(|(path, _)| below(path)))
     }
 
     /// Takes the marks off these files: git lists their changes again, and commits take them.
@@ -84,8 +70,8 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn unmark(&self, paths: &[String]) -> Result<()> {
-        let marked = self.marked()?;
-        let there = self.marked_there(&marked, paths);
+        let facts = self.index_facts()?;
+        let there = self.marked_there(&facts.marked, paths);
         let names: Vec<&str> =
             there.into_keys().filter(|path| paths.iter().any(|p| p == path)).collect();
         if names.is_empty() {
@@ -140,42 +126,6 @@ impl Git {
             status = status.args(*names);
         }
         parse_status(&status.checked()?.stdout)
-    }
-
-    /// The marked entries of the index.
-    fn marked(&self) -> Result<Arc<Marked>> {
-        let Some(stamp) = self.index_stamp() else { return Ok(Arc::default()) };
-        let mut known = self.marks.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, marked)) = known.as_ref().filter(|(of, _)| *of == stamp) {
-            return Ok(Arc::clone(marked));
-        }
-        // `H path`; in lower case when assumed unchanged, `S` when skipped.
-        let list = self.read(["ls-files", "-v", "-z"]).checked()?;
-        let mut marked: Marked = nul_texts(&list.stdout)
-            .filter_map(|line| {
-                let (mark, path) = line.split_once(' ')?;
-                let why = match mark {
-                    "S" | "s" => Hidden::Skipped,
-                    mark if mark.starts_with(|c: char| c.is_ascii_lowercase()) => Hidden::Assumed,
-                    _ => return None,
-                };
-                Some((path.to_owned(), why))
-            })
-            .collect();
-        marked.sort_by(|(a, _), (b, _)| a.cmp(b));
-        marked.dedup_by(|(a, _), (b, _)| a == b);
-        let marked = Arc::new(marked);
-        *known = Some((stamp, Arc::clone(&marked)));
-        Ok(marked)
-    }
-
-    fn index_stamp(&self) -> Option<Stamp> {
-        let meta = std::fs::metadata(self.git_dir.join("index")).ok()?;
-        #[cfg(unix)]
-        let number = std::os::unix::fs::MetadataExt::ino(&meta);
-        #[cfg(not(unix))]
-        let number = 0;
-        Some((meta.modified().ok()?, meta.len(), number))
     }
 
     /// The outermost folder above a missing file that is missing, too, with a `/`; else empty.
@@ -241,6 +191,7 @@ mod tests {
             assert_eq!(git.status_of(&["dir"]).unwrap()[0].hidden, Some(why));
             assert_eq!(git.status().unwrap().len(), 1);
             std::fs::remove_dir_all(repo.path("dir")).unwrap();
+            crate::moment::end();
             assert!(git.status().unwrap().is_empty(), "there are no bytes to lose");
             repo.file("a", "mine\n");
             git.unmark(&["a".to_owned(), "README.md".to_owned()]).unwrap();

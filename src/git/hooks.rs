@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
+use super::configuration::Configuration;
 use super::{Git, locate};
 
 /// The events, and the files that answer them where no other hook is.
@@ -92,6 +93,14 @@ impl Git {
                 Ok((*event, change))
             })
             .collect()
+    }
+
+    /// Whether a hook of this name may be run: one in its folder, or (from git 2.54 on) any that is
+    /// configured. Where that cannot be told, one may.
+    pub(super) fn has_hook(&self, name: &str) -> bool {
+        let none = self.hooks_folder().is_ok_and(|folder| !folder.join(name).exists());
+        let configured = |all: &Configuration| all.all().any(|(key, _)| key.starts_with("hook."));
+        !none || self.configuration().map_or(true, |all| configured(&all))
     }
 
     /// Where git looks for hooks; may lead anywhere.

@@ -25,7 +25,9 @@ impl Git {
             children: None,
             configuration: super::configuration::Kept::default(),
             opened: super::fallback::Opened::default(),
-            marks: super::hidden::Marks::default(),
+            index: super::index::Known::default(),
+            plain: super::plain::SystemFile::default(),
+            looks: super::status::Looks::default(),
             told: super::made::Told::default(),
         };
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;

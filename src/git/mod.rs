@@ -16,6 +16,7 @@ use crate::error::Error;
 
 mod also_read;
 mod binary;
+mod blobs;
 mod child;
 mod commit;
 mod configuration;
@@ -25,6 +26,7 @@ mod files;
 mod hidden;
 mod hooks;
 mod in_the_way;
+mod index;
 mod init;
 mod libgit2;
 mod locate;
@@ -33,8 +35,10 @@ mod made;
 mod merge;
 mod name;
 mod notes;
+mod objects;
 mod output;
 mod paths;
+mod plain;
 mod processes;
 mod put_back;
 mod reader;
@@ -54,6 +58,7 @@ mod unfinished;
 mod worktree;
 
 pub use also_read::AlsoRead;
+pub use blobs::Store;
 pub use commit::{CommitOptions, CommitOutcome};
 pub use diff::DiffStyle;
 pub use files::TreeFile;
@@ -70,7 +75,7 @@ pub use ref_files::Ref;
 pub use refs::{RefInfo, RefTransaction};
 pub use remote::{Push, PushOutcome};
 pub use spawn::Cmd;
-pub use state::{Head, Store};
+pub use state::Head;
 pub use status::{Change, StatusEntry, StatusKind};
 pub use unfinished::UNFINISHED;
 
@@ -89,9 +94,10 @@ pub struct Git {
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
     opened: fallback::Opened,
+    index: index::Known,
+    plain: plain::SystemFile,
+    looks: status::Looks,
     configuration: configuration::Kept,
-    /// Which files are marked so that `git status` does not list their changes.
-    marks: hidden::Marks,
     told: made::Told,
 }
 
@@ -122,8 +128,10 @@ impl Git {
             env,
             children: None,
             opened: fallback::Opened::default(),
+            index: index::Known::default(),
+            plain: plain::SystemFile::default(),
+            looks: status::Looks::default(),
             configuration: configuration::Kept::default(),
-            marks: hidden::Marks::default(),
             told: made::Told::default(),
         })
     }
@@ -155,8 +163,10 @@ impl Git {
             env,
             children,
             opened: self.opened.clone(),
+            index: index::Known::default(),
+            plain: plain::SystemFile::default(),
+            looks: status::Looks::default(),
             configuration: configuration::Kept::default(),
-            marks: hidden::Marks::default(),
             told: made::Told::default(),
         })
     }
@@ -168,6 +178,7 @@ impl Git {
         // They may configure something.
         self.configuration = configuration::Kept::default();
         self.told = made::Told::default();
+        self.looks = status::Looks::default();
         self
     }
 

@@ -14,8 +14,13 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn ls_files(&self) -> Result<Vec<String>> {
-        let output = self.read(["ls-files", "-z", "--cached"]).checked()?;
-        let mut paths: Vec<String> = nul_texts(&output.stdout).collect();
+        let mut paths = match self.index_paths() {
+            Some(paths) => paths,
+            None => {
+                let output = self.read(["ls-files", "-z", "--cached"]).checked()?;
+                nul_texts(&output.stdout).collect()
+            }
+        };
         paths.dedup();
         Ok(paths)
     }
@@ -25,6 +30,9 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn submodules(&self) -> Result<BTreeSet<String>> {
+        if let Some(more) = &self.index_facts()?.more {
+            return Ok(more.submodules.clone());
+        }
         let output = self.read(["ls-files", "-z", "--stage"]).checked()?;
         let path = |line: String| {
             let (entry, path) = line.split_once('\t')?;

@@ -101,7 +101,10 @@ impl RefTransaction {
             let commands: String = self.changes.iter().map(RefChange::command).collect();
             let input = format!("start\0{commands}prepare\0commit\0");
             let update = git.write(["update-ref", "--create-reflog", "-m", &self.reflog_message]);
-            let update = update.args(["-z", "--stdin"]).stdin(input);
+            let moves_branch =
+                self.changes.iter().any(|change| change.name.as_str().starts_with("refs/heads/"));
+            let beside = !moves_branch && !git.has_hook("reference-transaction");
+            let update = update.args(["-z", "--stdin"]).stdin(input).beside(beside);
             let output = update.attempt(|| true, || false)?;
             if output.success() {
                 break;

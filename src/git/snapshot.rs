@@ -6,9 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
+use super::blobs::mode;
+use super::objects::Becomes;
 use super::output::nul_texts;
 use super::spawn::chunks;
-use super::{Git, Oid, Part, TreeEntry};
+use super::{Git, Oid, Part, Store, TreeEntry};
 use crate::error::Error;
 
 impl Git {
@@ -23,14 +25,17 @@ impl Git {
                 .tree_of(base.as_str())?
                 .ok_or_else(|| Error::repository(format!("there is no commit {base}")).into());
         }
-        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
-        let index = scratch.path().join("index");
         let (mut there, mut gone) = (Vec::new(), Vec::new());
         for path in paths {
             relative(path.as_ref())?;
             let is_file = self.lies_at(path.as_ref()).is_some_and(|meta| !meta.is_dir());
             if is_file { &mut there } else { &mut gone }.push(path.as_ref());
         }
+        if let Some(tree) = self.snapshot_in_process(base, &there, &gone) {
+            return Ok(tree);
+        }
+        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+        let index = scratch.path().join("index");
         self.in_index(&index, ["read-tree", "--no-sparse-checkout"])
             .arg(base.as_str())
             .checked()?;
@@ -45,11 +50,41 @@ impl Git {
         self.in_index(&index, ["write-tree"]).oid()
     }
 
+    /// [`Self::snapshot_tree`] without a private index, so that its cost follows the paths; `None`
+    /// where only git knows what it would do.
+    fn snapshot_in_process(&self, base: &Oid, there: &[&str], gone: &[&str]) -> Option<Oid> {
+        if !self.has_plain_modes()
+            || !there.iter().all(|path| is_ordinary(path) && !self.is_behind_link(path))
+        {
+            return None;
+        }
+        let blobs = self.hash_files(there, Store::Write).ok()?;
+        let mut paths: Vec<(&str, Becomes)> =
+            gone.iter().map(|path| (*path, Becomes::Gone)).collect();
+        for (path, blob) in there.iter().zip(blobs) {
+            paths.push((path, Becomes::File(mode(&self.lies_at(path)?), blob?)));
+        }
+        self.write_objects(|git| git.put_tree(base, &paths))
+    }
+
+    fn is_behind_link(&self, path: &str) -> bool {
+        let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+        folders.any(|folder| self.lies_at(folder).is_some_and(|meta| meta.is_symlink()))
+    }
+
     /// The tree of commit `base` with these files at these paths beside or instead of its own.
     ///
     /// # Errors
     /// Git fails, there is no such blob.
     pub fn tree_with(&self, base: &Oid, files: &[(String, Oid)]) -> Result<Oid> {
+        if files.iter().all(|(path, _)| is_ordinary(path) && relative(path).is_ok()) {
+            let put = |blob: &Oid| Becomes::File(0o100_644, blob.clone());
+            let paths: Vec<(&str, Becomes)> =
+                files.iter().map(|(path, blob)| (path.as_str(), put(blob))).collect();
+            if let Some(tree) = self.write_objects(|git| git.put_tree(base, &paths)) {
+                return Ok(tree);
+            }
+        }
         let scratch = tempfile::tempdir().context("creating a temporary directory")?;
         let index = scratch.path().join("index");
         let read = self.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
@@ -155,6 +190,19 @@ impl Git {
     }
 }
 
+/// Whether git has nothing of its own to say about a path's names. It refuses some that mean `.git`
+/// on another system.
+fn is_ordinary(path: &str) -> bool {
+    path.split('/').all(|name| {
+        let lower = name.to_lowercase();
+        let as_git = lower.strip_prefix(".git").is_some_and(|rest| {
+            rest == "modules" || !rest.starts_with(|c: char| c.is_ascii_alphabetic())
+        });
+        let odd = |c: char| matches!(c, '\\' | ':' | '~');
+        !as_git && !lower.contains(odd) && (name.is_ascii() || !name.starts_with('.'))
+    })
+}
+
 /// Fails unless the path stays below the top.
 pub(super) fn relative(path: &str) -> Result<()> {
     let bad = |part: &str| matches!(part, "" | "." | "..") || part.eq_ignore_ascii_case(".git");
@@ -167,6 +215,7 @@ pub(super) fn relative(path: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::super::test_repo::Repo;
+    use super::*;
 
     #[test]
     fn files_and_folders_that_are_there_and_who_changed_them() {
@@ -248,5 +297,88 @@ mod tests {
         for path in ["../x", "/etc/passwd", "a//b", "./a", ".git/config", "a/.GIT/x", ""] {
             assert!(repo.git().snapshot_tree(&repo.head(), &[path]).is_err(), "{path}");
         }
+    }
+
+    /// The two ways to make a tree, over every way a path can change.
+    #[test]
+    fn a_tree_made_in_process_is_the_one_git_makes() {
+        let names = ["f", "d", "d/x", "d/y/z", "e/only", "new", "new/deep/er", "x.sh"];
+        // A number says what is committed, another what is on the disk.
+        let put = |repo: &Repo, bits: u32, text: &str| {
+            for (at, name) in names.iter().enumerate() {
+                let parent = name.rsplit_once('/').map_or("", |(parent, _)| parent);
+                let blocked = repo.path(name).is_dir()
+                    || parent
+                        .split('/')
+                        .scan(String::new(), |above, part| {
+                            above.push_str(part);
+                            let found = repo.path(above).is_file();
+                            above.push('/');
+                            Some(found && !part.is_empty())
+                        })
+                        .any(|file| file);
+                if bits & (1 << at) != 0 && !blocked {
+                    repo.file(name, &format!("{text} {name}"));
+                }
+            }
+        };
+        for (committed, now) in [
+            (0b1000_1101, 0b0111_0010),
+            (0b0001_1100, 0b0000_0010),
+            (0b0000_0010, 0b1001_1101),
+            (0b0010_0000, 0b0100_0001),
+            (0b1111_1100, 0),
+        ] {
+            let repo = Repo::with_commit();
+            put(&repo, committed, "then");
+            let base = repo.commit_all("then");
+            for name in ["f", "d", "e", "new", "x.sh"] {
+                let _ = std::fs::remove_dir_all(repo.path(name));
+                let _ = std::fs::remove_file(repo.path(name));
+            }
+            put(&repo, now, "now");
+            #[cfg(unix)]
+            if repo.path("x.sh").exists() {
+                use std::os::unix::fs::PermissionsExt as _;
+                let mode = std::fs::Permissions::from_mode(0o755);
+                std::fs::set_permissions(repo.path("x.sh"), mode).unwrap();
+                std::os::unix::fs::symlink("no/where", repo.path("link")).unwrap();
+            }
+            let git = repo.git();
+            let mut paths = names.to_vec();
+            paths.push("link");
+            let (there, gone): (Vec<&str>, Vec<&str>) =
+                paths.iter().partition(|path| git.lies_at(path).is_some_and(|meta| !meta.is_dir()));
+            let fast = git.snapshot_in_process(&base, &there, &gone).expect("nothing special here");
+            // Where modes are not to be believed, the binary does it.
+            let mut env = repo.env();
+            env.extend([
+                ("GIT_CONFIG_COUNT".into(), "1".into()),
+                ("GIT_CONFIG_KEY_0".into(), "core.fsync".into()),
+                ("GIT_CONFIG_VALUE_0".into(), "none".into()),
+            ]);
+            let sure = Git::discover_with(&repo.path(""), env).unwrap();
+            assert_eq!(sure.snapshot_in_process(&base, &there, &gone), None);
+            assert_eq!(fast, sure.snapshot_tree(&base, &paths).unwrap(), "{committed:b} {now:b}");
+            repo.run(&["fsck", "--strict"]);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_only_git_can_judge_is_left_to_it() {
+        let repo = Repo::with_commit();
+        std::fs::create_dir(repo.path("real")).unwrap();
+        repo.file("real/a", "a");
+        std::os::unix::fs::symlink("real", repo.path("link")).unwrap();
+        repo.file("git~1", "a");
+        let (git, head) = (repo.git(), repo.head());
+        for path in ["link/a", "git~1", "a\\b", ".gitmodules", "sub/.git \u{200c}"] {
+            assert_eq!(git.snapshot_in_process(&head, &[path], &[]), None, "{path}");
+        }
+        assert!(git.snapshot_tree(&head, &["link/a"]).is_err());
+        repo.file("x.sh", "");
+        repo.run(&["config", "core.fileMode", "false"]);
+        assert_eq!(repo.git().snapshot_in_process(&head, &["x.sh"], &[]), None);
     }
 }

@@ -1,6 +1,7 @@
 //! The one spawner of git: which environment, flags and locale a child gets, how a busy lock is
 //! waited for, and how a failure is told. What the commands mean is for the other files.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
@@ -13,6 +14,7 @@ use super::locks::with_lock;
 use super::output::{Output, lossy, names_a_busy_lock, signal_of};
 use super::{Git, Oid};
 use crate::error::Error;
+use crate::moment;
 
 /// Variables that would point a child at another repository or index than ours. The
 /// configuration ones of `git rev-parse --local-env-vars` are kept: `git -c` must reach us.
@@ -56,6 +58,7 @@ pub struct Cmd<'a> {
     env: Vec<(OsString, OsString)>,
     stdin: Vec<u8>,
     retry: bool,
+    beside: bool,
 }
 
 impl<'a> Cmd<'a> {
@@ -65,7 +68,7 @@ impl<'a> Cmd<'a> {
         S: AsRef<OsStr>,
     {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-        Self { git, role, args, env: Vec::new(), stdin: Vec::new(), retry: true }
+        Self { git, role, args, env: Vec::new(), stdin: Vec::new(), retry: true, beside: false }
     }
 
     /// One more argument.
@@ -115,6 +118,14 @@ impl<'a> Cmd<'a> {
     #[must_use]
     pub fn once(mut self) -> Self {
         self.retry = false;
+        self
+    }
+
+    /// It changes neither HEAD nor index nor working tree, and nobody's hook runs: what was seen of
+    /// them holds afterwards, too ([`crate::moment`]).
+    #[must_use]
+    pub(super) fn beside(mut self, beside: bool) -> Self {
+        self.beside = beside;
         self
     }
 
@@ -200,12 +211,7 @@ impl<'a> Cmd<'a> {
 
     /// The error of a failed run.
     pub fn failure(&self, output: &Output) -> Error {
-        let mut args = self.args.iter().map(|arg| arg.to_string_lossy());
-        let mut verb = args.next();
-        while let Some(flag) = verb.as_ref().filter(|arg| arg.starts_with('-')) {
-            verb = if flag == "-c" { args.nth(1) } else { args.next() };
-        }
-        let verb = verb.unwrap_or_default();
+        let verb = self.verb();
         if let Some(signal) = output.signal {
             return stopped_by(signal, &verb);
         }
@@ -214,6 +220,24 @@ impl<'a> Cmd<'a> {
             return self.git.explain_lock(error, &output.stderr);
         }
         error
+    }
+
+    /// Whether it, or a hook of it, may change HEAD, the index or the working tree.
+    fn may_change_what_is_looked_at(&self) -> bool {
+        // Only objects, or an index of ours alone.
+        let only_ours = ["hash-object", "commit-tree"].contains(&&*self.verb())
+            || self.env.iter().any(|(name, _)| name == "GIT_INDEX_FILE");
+        self.role != Role::Read && !self.beside && !only_ours
+    }
+
+    /// The git command that is run.
+    fn verb(&self) -> Cow<'_, str> {
+        let mut args = self.args.iter().map(|arg| arg.to_string_lossy());
+        let mut verb = args.next();
+        while let Some(flag) = verb.as_ref().filter(|arg| arg.starts_with('-')) {
+            verb = if flag == "-c" { args.nth(1) } else { args.next() };
+        }
+        verb.unwrap_or_default()
     }
 
     fn run_once(&self) -> Result<Output> {
@@ -259,6 +283,9 @@ impl<'a> Cmd<'a> {
         }
         if let Some(children) = children {
             children.ended();
+        }
+        if self.may_change_what_is_looked_at() {
+            moment::end();
         }
         Ok(status?)
     }

@@ -1,5 +1,5 @@
-//! What is the case now: HEAD, an operation under way, sparse checkout, identity, blob ids.
-//! Nothing here changes anything, but for objects written by `hash_files` when asked to.
+//! What is the case now: HEAD, an operation under way, sparse checkout, identity.
+//! Nothing here changes anything.
 
 use std::path::Path;
 
@@ -182,43 +182,6 @@ impl Git {
         self.author().map(|_| ())
     }
 
-    /// The blob ids these working tree files would have if they were added now, clean filters
-    /// applied; `None` for what is not a file or link. With `store`, the blobs are written.
-    ///
-    /// # Errors
-    /// Git fails, or a file cannot be read.
-    pub fn hash_files<S: AsRef<str>>(&self, paths: &[S], store: Store) -> Result<Vec<Option<Oid>>> {
-        let flag: &[&str] = if store == Store::Write { &["-w"] } else { &[] };
-        let mut ids: Vec<Option<Oid>> = vec![None; paths.len()];
-        let (mut files, mut input) = (Vec::new(), String::new());
-        for (index, path) in paths.iter().enumerate() {
-            let path = path.as_ref();
-            let full = self.top.join(path);
-            let Ok(meta) = full.symlink_metadata() else { continue };
-            if meta.is_file() {
-                files.push(index);
-                input.push_str(&quoted(path));
-                input.push('\n');
-            } else if meta.is_symlink() {
-                // `hash-object` would follow the link; git stores where it points.
-                let target =
-                    std::fs::read_link(&full).with_context(|| format!("reading {path}"))?;
-                let hash = self.write(["hash-object", "--stdin"]).args(flag);
-                let target = target.into_os_string().into_encoded_bytes();
-                ids[index] = Some(hash.stdin(target).oid()?);
-            }
-        }
-        if files.is_empty() {
-            return Ok(ids);
-        }
-        let hash = self.write(["hash-object", "--stdin-paths"]).args(flag).stdin(input);
-        let text = hash.capture()?;
-        for (index, line) in files.into_iter().zip(text.lines()) {
-            ids[index] = Some(line.parse()?);
-        }
-        Ok(ids)
-    }
-
     pub(super) fn config_bool(&self, key: &str) -> Result<bool> {
         let all = self.configuration()?;
         let value = super::configuration::normal(key).and_then(|key| all.value(&key));
@@ -237,15 +200,6 @@ impl Git {
     }
 }
 
-/// Whether hashed content is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Store {
-    /// Only the id is wanted.
-    No,
-    /// The blob is written to the object database.
-    Write,
-}
-
 /// Cone rules: files at the top and beside every named directory, all below a named one.
 fn cone_includes(rules: &str, path: &str) -> bool {
     let Some((parent, _)) = path.rsplit_once('/') else { return true };
@@ -257,24 +211,6 @@ fn cone_includes(rules: &str, path: &str) -> bool {
             || (rule.starts_with('/') && parent_rule.starts_with(rule) && !only_its_files())
             || (*rule == "/*" && !rules.contains(&"!/*/"))
     })
-}
-
-/// A path as `--stdin-paths` wants it: C-quoted when it must be.
-fn quoted(path: &str) -> String {
-    if !path.starts_with('"') && !path.contains(['\n', '\r']) {
-        return path.to_owned();
-    }
-    let mut quoted = String::from("\"");
-    for c in path.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            _ => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 #[cfg(test)]
@@ -341,23 +277,6 @@ mod tests {
                 repo.run(end);
                 assert_eq!(git.operation_in_progress().unwrap(), None, "{format} {expected}");
             }
-        }
-    }
-
-    #[test]
-    fn files_are_hashed_as_git_would() {
-        let repo = Repo::with_commit();
-        repo.file("\"q\"", "1");
-        repo.file("a\nb\\c", "2");
-        repo.file("dir/x", "3");
-        #[cfg(unix)]
-        std::os::unix::fs::symlink("no/where", repo.path("link")).unwrap();
-        let paths = ["\"q\"", "dir", "a\nb\\c", "nope", "link", "README.md"];
-        let ids = repo.git().hash_files(&paths, Store::Write).unwrap();
-        repo.commit_all("all");
-        let git = repo.git();
-        for (path, id) in paths.iter().zip(ids) {
-            assert_eq!(id, git.blob_id(&repo.head(), path).unwrap(), "{path}");
         }
     }
 

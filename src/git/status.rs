@@ -1,6 +1,7 @@
 //! What `git status` says of paths: how they differ from HEAD, which are tracked, which ignored.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 
@@ -8,6 +9,7 @@ use super::output::nul_texts;
 use super::spawn::chunks;
 use super::{Git, Hidden};
 use crate::error::Error;
+use crate::moment::Moment;
 
 /// How a path differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +55,63 @@ pub struct StatusEntry {
     pub hidden: Option<Hidden>,
 }
 
+/// The last look, for as long as nobody else can have acted ([`Moment`]).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Looks(Arc<Mutex<Option<Look>>>);
+
+/// It says nothing about which repository this is.
+impl PartialEq for Looks {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Looks {}
+
+/// What `git status` said.
+#[derive(Debug)]
+struct Look {
+    at: Moment,
+    /// The files and folders that were looked at; all, where it is empty.
+    places: Vec<String>,
+    entries: Vec<StatusEntry>,
+}
+
+impl Look {
+    /// What it says of these places; `None` where it did not look there, or looked too long ago.
+    fn answer<S: AsRef<str>>(&self, places: &[S]) -> Option<Vec<StatusEntry>> {
+        let looked =
+            |place: &S| self.places.iter().any(|seen| is_at_or_below(place.as_ref(), seen));
+        let covers = self.places.is_empty() || (!places.is_empty() && places.iter().all(looked));
+        if !self.at.lasts() || !covers {
+            return None;
+        }
+        let asked = |entry: &&StatusEntry| {
+            places.is_empty()
+                || places.iter().any(|place| {
+                    // A nested repository ends in `/`, and what is in it is not listed.
+                    let nested = entry.path.ends_with('/');
+                    is_at_or_below(&entry.path, place.as_ref())
+                        || (nested && is_at_or_below(place.as_ref(), &entry.path))
+                })
+        };
+        Some(self.entries.iter().filter(asked).cloned().collect())
+    }
+}
+
+/// Whether a path is this place, or in this folder.
+fn is_at_or_below(path: &str, place: &str) -> bool {
+    let place = place.trim_end_matches('/');
+    let rest = path.trim_end_matches('/').strip_prefix(place);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 impl Git {
     /// Every path whose index or working tree differs from HEAD, files that are marked to hide that
     /// included ([`Hidden`]), and every untracked file that is not ignored. Renames are a deletion and an addition.
+    ///
+    /// As it is at the present [`Moment`]: what was looked at for one step serves the next, until
+    /// a model, a command, a hook, a person or a write of ours has come between.
     ///
     /// # Errors
     /// Git fails.
@@ -69,11 +125,43 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn status_of<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<StatusEntry>> {
-        let status = self.read(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
-        let mut status = status.args(["--no-renames", "--ignored=no", "--"]);
-        if let [paths] = chunks(paths).as_slice() {
-            status = status.args(paths.iter().map(AsRef::as_ref));
+        let mut last = self.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entries) = last.as_ref().and_then(|look| look.answer(paths)) {
+            return Ok(entries);
         }
+        *last = None;
+        let at = Moment::now();
+        // More than fits on a command line: all are asked about.
+        let chunks = chunks(paths);
+        let asked: &[S] = if let [paths] = chunks.as_slice() { paths } else { &[] };
+        let entries = self.look_at(asked)?;
+        let places = asked.iter().map(|place| place.as_ref().to_owned()).collect();
+        *last = Some(Look { at, places, entries: entries.clone() });
+        Ok(entries)
+    }
+
+    /// Hears of a file of a session that this program itself has written: the last look goes on to
+    /// serve, with this path as it is now.
+    pub fn note_written(&self, path: &str) {
+        let mut last = self.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
+        look.entries.retain(|entry| entry.path != path);
+        if !self.is_as_committed(path) {
+            // Of an ignored one git says nothing; it is ours all the same.
+            look.entries.push(StatusEntry {
+                path: path.to_owned(),
+                kind: StatusKind::Untracked,
+                submodule: false,
+                hidden: None,
+            });
+            look.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+    }
+
+    fn look_at<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<StatusEntry>> {
+        let status = self.read(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
+        let status = status.args(["--no-renames", "--ignored=no", "--"]);
+        let status = status.args(paths.iter().map(AsRef::as_ref));
         let mut entries = parse_status(&status.checked()?.stdout)?;
         let hidden = self.hidden_edits(paths)?;
         if !hidden.is_empty() {
@@ -113,7 +201,7 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn is_uncommitted(&self, path: &str) -> Result<bool> {
-        Ok(!self.status_of(&[path])?.is_empty())
+        Ok(!self.is_as_committed(path) && !self.status_of(&[path])?.is_empty())
     }
 
     /// Whether anything below this folder is tracked.
@@ -261,6 +349,61 @@ mod tests {
             assert_eq!(tracked, expected, "{kind:?}");
             assert!(repo.git().tracked(&["/etc/passwd"]).is_err());
             assert!(repo.git().tracked(&["./both"]).unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_look_is_over_when_anybody_can_have_acted() {
+        let repo = Repo::with_commit();
+        repo.file("dir/a", "a");
+        repo.file("dirt", "a");
+        let git = repo.git();
+        let paths = |places: &[&str]| -> Vec<String> {
+            git.status_of(places).unwrap().into_iter().map(|entry| entry.path).collect()
+        };
+        // Others end moments, too, in this process: they can only make us look once more.
+        crate::moment::end();
+        assert_eq!(paths(&[]), ["dir/a", "dirt"]);
+        assert_eq!(paths(&["dir"]), ["dir/a"]);
+        assert_eq!(paths(&["dir/a", "nope"]), ["dir/a"]);
+        for end in [
+            (|_| crate::moment::end()) as fn(&Git),
+            |git| drop(git.write(["update-index", "--refresh"]).output()),
+            |git| drop(git.hooked(["status"]).output()),
+        ] {
+            paths(&[]);
+            std::fs::write(repo.path("dir/b"), "b").unwrap();
+            end(&git);
+            assert_eq!(paths(&["dir/"]), ["dir/a", "dir/b"]);
+            std::fs::remove_file(repo.path("dir/b")).unwrap();
+            end(&git);
+            assert_eq!(paths(&[]), ["dir/a", "dirt"]);
+        }
+    }
+
+    #[test]
+    fn one_file_is_uncommitted_unless_head_and_index_have_its_bytes() {
+        let repo = Repo::with_commit();
+        repo.file("dir/a", "1\n");
+        repo.commit_all("a");
+        let git = repo.git();
+        assert!(git.is_as_committed("dir/a") && !git.is_uncommitted("dir/a").unwrap());
+        repo.file("dir/a", "2\n");
+        assert!(git.is_uncommitted("dir/a").unwrap());
+        // Staged, then taken back on the disk: a commit of ours would lose what is staged.
+        repo.run(&["add", "dir/a"]);
+        repo.file("dir/a", "1\n");
+        assert!(git.is_uncommitted("dir/a").unwrap());
+        repo.run(&["reset", "-q"]);
+        crate::moment::end();
+        assert!(!git.is_uncommitted("dir/a").unwrap());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(repo.path("dir/a"), mode).unwrap();
+            crate::moment::end();
+            assert!(git.is_uncommitted("dir/a").unwrap());
         }
     }
 }

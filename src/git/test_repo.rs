@@ -77,6 +77,8 @@ impl Repo {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
+        // Whoever tests is somebody else.
+        crate::moment::end();
     }
 
     pub(super) fn text(&self, path: &str) -> Option<String> {
@@ -109,6 +111,7 @@ impl Repo {
     pub(super) fn run(&self, args: &[&str]) -> String {
         let mut git = Command::new("git");
         let output = git.args(args).current_dir(self.path("")).envs(self.env()).output().unwrap();
+        crate::moment::end();
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "git {args:?}: {text}");
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()

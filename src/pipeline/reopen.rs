@@ -115,8 +115,7 @@ impl Pipeline<'_> {
     /// A task that answers comments is done when its actor has changed code and ended without saying
     /// that it is not.
     pub(super) fn close_review_task(&self, task: &Task) -> anyhow::Result<()> {
-        let changes = self.recorder().changes()?;
-        if !task.is_from_review() || changes.iter().all(|path| path.starts_with(".cowork/")) {
+        if !task.is_from_review() || self.uncommitted_code()?.is_empty() {
             return Ok(());
         }
         let files = self.files();

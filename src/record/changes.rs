@@ -11,6 +11,9 @@ use crate::git::{AlsoRead, Git, Hidden, StatusEntry};
 use crate::session::SessionName;
 use crate::workspace::{ActedOn, Tracking, Workspace};
 
+/// The folder in a session's own that its change requests are in.
+const CHANGES: &str = "changes";
+
 /// How far a commit may reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
@@ -44,10 +47,17 @@ pub fn collect(
             scope.reaches(path) && written.contains(path) && workspace.may_be_recorded(path)
         }
     };
-    let places: Vec<&str> = written.iter().chain(&dirs).map(String::as_str).collect();
-    // A file that is marked to be skipped is in no commit, whoever wrote it.
-    let takes = uncommitted(git, &places)?.filter(|entry| entry.hidden != Some(Hidden::Skipped));
-    let mut paths: BTreeSet<String> = takes.map(|entry| entry.path).filter(ours).collect();
+    let has_code = written.iter().any(|path| !path.starts_with(".cowork/") && scope.reaches(path));
+    let gone = if has_code { None } else { gone_documents(git, &dirs)? };
+    let mut paths: BTreeSet<String> = match gone {
+        Some(gone) => gone,
+        None => {
+            // Of all: commands are compared by the same look. A file that is marked to be skipped
+            // is in no commit, whoever wrote it.
+            let takes = uncommitted(git)?.filter(|entry| entry.hidden != Some(Hidden::Skipped));
+            takes.map(|entry| entry.path).filter(ours).collect()
+        }
+    };
     // People may ignore `.cowork`; a session's own files are recorded all the same.
     for dir in &dirs {
         session_files(git.top(), dir, &mut paths)?;
@@ -55,14 +65,51 @@ pub fn collect(
     Ok(paths.into_iter().collect())
 }
 
-/// Paths that differ from HEAD, of these files and folders; of all, when none is given. A submodule
-/// or a nested repository is somebody else's history.
-fn uncommitted(
-    git: &Git,
-    places: &[&str],
-) -> anyhow::Result<impl Iterator<Item = StatusEntry> + use<>> {
+/// Paths that differ from HEAD. A submodule or a nested repository is somebody else's history.
+fn uncommitted(git: &Git) -> anyhow::Result<impl Iterator<Item = StatusEntry> + use<>> {
     let own = |entry: &StatusEntry| !entry.submodule && !entry.path.ends_with('/');
-    Ok(git.status_of(places)?.into_iter().filter(own))
+    Ok(git.status()?.into_iter().filter(own))
+}
+
+/// The committed files of these directories of a session that are there no longer. All others are
+/// found by their names ([`session_files`]), so no look at the tree is needed; `None` where it is: for a
+/// directory with other things in it than files of a session, and for marked files, of which a
+/// sparse checkout may have taken some away.
+fn gone_documents(git: &Git, dirs: &[String]) -> anyhow::Result<Option<BTreeSet<String>>> {
+    let mut gone = BTreeSet::new();
+    let Some(head) = git.head()?.oid().cloned() else { return Ok(None) };
+    for dir in dirs {
+        if !is_plain_folder(git.top(), dir) || git.marks_below(dir)? {
+            return Ok(None);
+        }
+        for name in git.names_in(&head, dir)?.into_iter().filter(|name| name != CHANGES) {
+            let path = format!("{dir}/{name}");
+            if git.top().join(&path).symlink_metadata().is_err() {
+                gone.insert(path);
+            }
+        }
+    }
+    // A folder of the commit is no file of the session.
+    let paths: Vec<&String> = gone.iter().collect();
+    let blobs = git.blob_ids(&head, &paths)?;
+    Ok(blobs.iter().all(Option::is_some).then_some(gone))
+}
+
+/// Whether a directory holds regular files that have a session's names, its change requests, and
+/// nothing else; or is not there.
+fn is_plain_folder(top: &Path, dir: &str) -> bool {
+    let mut above = dir.match_indices('/').map(|(at, _)| &dir[..at]).chain([dir]);
+    let real =
+        above.all(|folder| top.join(folder).symlink_metadata().map_or(true, |meta| meta.is_dir()));
+    let Ok(entries) = std::fs::read_dir(top.join(dir)) else { return real };
+    let plain = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.is_ok_and(|entry| {
+            let (kind, name) = (entry.file_type(), entry.file_name());
+            let name = name.to_str().filter(|name| !name.starts_with('.'));
+            name.is_some_and(|name| kind.is_ok_and(|kind| kind.is_file() || name == CHANGES))
+        })
+    };
+    real && entries.into_iter().all(plain)
 }
 
 /// A repository, as the workspace asks for it.
@@ -70,11 +117,15 @@ pub struct Tracked(pub Git);
 
 impl Tracking for Tracked {
     fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>> {
-        Ok(uncommitted(&self.0, &[])?.map(|entry| entry.path).collect())
+        Ok(uncommitted(&self.0)?.map(|entry| entry.path).collect())
     }
 
     fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool> {
         self.0.is_uncommitted(path)
+    }
+
+    fn wrote(&self, path: &str) {
+        self.0.note_written(path);
     }
 
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool> {

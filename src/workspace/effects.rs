@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::acted_on::{ActedOn, Was};
 use super::journal::Written;
 use super::{Workspace, whole};
+use crate::moment;
 
 const FILE: &str = "command.json";
 /// How often a running command is noted to be still running.
@@ -37,6 +38,8 @@ pub trait Tracking {
     fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>>;
     /// Whether that holds of this one path.
     fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool>;
+    /// Hears of a file of the session that this program itself has just written or removed.
+    fn wrote(&self, path: &str);
     /// Whether git tracks anything below this folder.
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool>;
     /// Files and folders that git ignores; of a folder that is ignored as a whole only itself.
@@ -154,6 +157,8 @@ impl Workspace {
         let (Some(tracking), Some(before)) = (&self.tracking, self.noted()?) else {
             return Ok(Effects::default());
         };
+        // Somebody else's command ran, whatever ended it.
+        moment::end();
         let mut after = tracking.uncommitted()?;
         let changed = after.difference(&before.uncommitted);
         let put_back = self.put_back_acted_on(&before.acted_on, changed, &is_effect)?;

@@ -12,6 +12,7 @@ use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use super::{Refusal, WHOLE_FILE_MAX, Workspace};
+use crate::moment;
 
 impl Workspace {
     /// The directory at a resolved path.
@@ -60,7 +61,9 @@ impl Workspace {
     /// Removes what a resolved path names, never what a link leads to.
     pub(super) fn unlink(&self, path: &str) -> Result<()> {
         let (dir, name) = self.place(path)?;
-        dir.remove_file(name)
+        let removed = dir.remove_file(name);
+        moment::end();
+        removed
     }
 
     /// Opens a file for reading, unless it is a directory, link, device, FIFO or socket.

@@ -12,6 +12,7 @@ use super::guard::Purpose;
 use super::journal::{Fingerprint, Written};
 use super::seen::SMALL;
 use super::{Refusal, WHOLE_FILE_MAX, Workspace, placeholder};
+use crate::moment;
 
 /// What to do about a directory instead of writing it.
 const WRITES: &str = "give the path of a file in it; list_files shows what is there";
@@ -213,6 +214,10 @@ impl Workspace {
         let written = put_in(&dir, name, &temporary, content, replaces);
         if written.is_err() {
             let _ = dir.remove_file(&temporary);
+        }
+        match &self.tracking {
+            Some(tracking) if path.starts_with(".cowork/") => tracking.wrote(path),
+            _ => moment::end(),
         }
         written
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The words everybody shares.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 12] = [
     "stage",
     "error",
     "event",
@@ -16,6 +16,7 @@ const WORDS: [&str; 11] = [
     "wrap",
     "interrupt",
     "markers",
+    "moment",
     "secret",
     "spent",
 ];

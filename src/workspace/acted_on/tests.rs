@@ -20,6 +20,8 @@ impl Tracking for Hooked {
         Ok(false)
     }
 
+    fn wrote(&self, _: &str) {}
+
     fn tracks_below(&self, _: &str) -> anyhow::Result<bool> {
         Ok(true)
     }

@@ -30,6 +30,8 @@ impl Tracking for Listing {
         Ok(self.uncommitted()?.contains(path))
     }
 
+    fn wrote(&self, _: &str) {}
+
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool> {
         Ok(folder == "src")
     }

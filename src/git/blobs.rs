@@ -1,0 +1,211 @@
+//! Blobs of the working tree's files: their ids as `git add` would have them, written where they
+//! are wanted. In process where git would take the bytes as they are, else by the binary.
+
+use std::fs::Metadata;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use git2::ObjectType;
+
+use super::plain::Sources;
+use super::{Git, Oid};
+
+/// Larger files go through the binary, which does not hold them in memory.
+const LARGE: u64 = 8 * 1024 * 1024;
+
+/// Whether hashed content is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// Only the id is wanted.
+    No,
+    /// The blob is written to the object database.
+    Write,
+}
+
+impl Git {
+    /// The blob ids these working tree files would have if they were added now, clean filters
+    /// applied; `None` for what is not a file or link. With `store`, the blobs are written.
+    ///
+    /// # Errors
+    /// Git fails, or a file cannot be read.
+    pub fn hash_files<S: AsRef<str>>(&self, paths: &[S], store: Store) -> Result<Vec<Option<Oid>>> {
+        let flag: &[&str] = if store == Store::Write { &["-w"] } else { &[] };
+        let mut ids: Vec<Option<Oid>> = vec![None; paths.len()];
+        let (mut files, mut input) = (Vec::new(), String::new());
+        let mut sources = None;
+        for (index, path) in paths.iter().enumerate() {
+            let path = path.as_ref();
+            let full = self.top.join(path);
+            let Ok(meta) = full.symlink_metadata() else { continue };
+            if meta.is_file() {
+                let sources = sources.get_or_insert_with(|| self.plain_sources());
+                let here = sources.as_ref().filter(|_| meta.len() <= LARGE);
+                ids[index] = here.and_then(|sources| self.file_in_process(path, sources, store));
+                if ids[index].is_none() {
+                    files.push(index);
+                    input.push_str(&quoted(path));
+                    input.push('\n');
+                }
+            } else if meta.is_symlink() {
+                // `hash-object` would follow the link; git stores where it points.
+                let target =
+                    std::fs::read_link(&full).with_context(|| format!("reading {path}"))?;
+                let target = target.into_os_string().into_encoded_bytes();
+                let hash = || self.write(["hash-object", "--stdin"]).args(flag);
+                ids[index] = Some(match self.blob_in_process(&target, store) {
+                    Some(blob) => blob,
+                    None => hash().stdin(target).oid()?,
+                });
+            }
+        }
+        if files.is_empty() {
+            return Ok(ids);
+        }
+        let hash = self.write(["hash-object", "--stdin-paths"]).args(flag).stdin(input);
+        let text = hash.capture()?;
+        for (index, line) in files.into_iter().zip(text.lines()) {
+            ids[index] = Some(line.parse()?);
+        }
+        Ok(ids)
+    }
+
+    /// The blob of a file whose bytes git takes as they are.
+    fn file_in_process(&self, path: &str, sources: &Sources<'_>, store: Store) -> Option<Oid> {
+        let bytes = std::fs::read(self.top.join(path)).ok()?;
+        sources.is_plain(path, &bytes).then(|| self.blob_in_process(&bytes, store))?
+    }
+
+    fn blob_in_process(&self, bytes: &[u8], store: Store) -> Option<Oid> {
+        match store {
+            Store::No => self.in_process(|git| git.blob_id(bytes)),
+            Store::Write => self.write_objects(|git| git.put(ObjectType::Blob, bytes)),
+        }
+    }
+
+    /// A regular file that is not large and lies behind no link, and the mode git gives it where
+    /// the file system's modes count.
+    pub(super) fn regular_file(&self, path: &str) -> Option<(PathBuf, u32)> {
+        let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+        if folders.any(|folder| !self.lies_at(folder).is_some_and(|meta| meta.is_dir())) {
+            return None;
+        }
+        let meta = self.lies_at(path).filter(|meta| meta.is_file() && meta.len() <= LARGE)?;
+        Some((self.top.join(path), mode(&meta)))
+    }
+}
+
+/// The mode git gives to a file or link.
+pub(super) fn mode(meta: &Metadata) -> u32 {
+    if meta.is_symlink() {
+        return 0o120_000;
+    }
+    #[cfg(unix)]
+    let runs = std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o100 != 0;
+    #[cfg(not(unix))]
+    let runs = false;
+    if runs { 0o100_755 } else { 0o100_644 }
+}
+
+/// A path as `--stdin-paths` wants it: C-quoted when it must be.
+fn quoted(path: &str) -> String {
+    if !path.starts_with('"') && !path.contains(['\n', '\r']) {
+        return path.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for c in path.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            _ => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    #[test]
+    fn files_are_hashed_as_git_would() {
+        let repo = Repo::with_commit();
+        repo.file("\"q\"", "1");
+        repo.file("a\nb\\c", "2");
+        repo.file("dir/x", "3");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("no/where", repo.path("link")).unwrap();
+        let paths = ["\"q\"", "dir", "a\nb\\c", "nope", "link", "README.md"];
+        let ids = repo.git().hash_files(&paths, Store::Write).unwrap();
+        repo.commit_all("all");
+        let git = repo.git();
+        for (path, id) in paths.iter().zip(ids) {
+            assert_eq!(id, git.blob_id(&repo.head(), path).unwrap(), "{path}");
+        }
+    }
+
+    /// What the binary says, each file by itself.
+    fn by_binary(repo: &Repo, path: &str) -> String {
+        repo.run(&["hash-object", "--", path])
+    }
+
+    #[test]
+    fn what_git_would_change_is_left_to_git() {
+        // How a file gets attributes, and those it gets.
+        type Put = fn(&Repo, &str);
+        let puts: [Put; 5] = [
+            |repo, line| repo.file("deep/.gitattributes", line),
+            |repo, line| repo.file(".gitattributes", &format!("[attr]own {line}\n* own\n")),
+            |repo, line| repo.file(".git/info/attributes", line),
+            |repo, line| {
+                repo.file("../attributes", line);
+                let file = repo.root().join("attributes");
+                repo.run(&["config", "core.attributesFile", file.to_str().unwrap()]);
+            },
+            |repo, line| {
+                // Only the index has it: git reads it there.
+                repo.file(".gitattributes", line);
+                repo.run(&["add", ".gitattributes"]);
+                std::fs::remove_file(repo.path(".gitattributes")).unwrap();
+            },
+        ];
+        let kinds =
+            ["filter=up", "ident", "text", "text=auto", "eol=lf", "working-tree-encoding=UTF-16"];
+        for (how, put) in puts.into_iter().enumerate() {
+            for kind in kinds {
+                let repo = Repo::with_commit();
+                repo.run(&["config", "filter.up.clean", "tr a-z A-Z"]);
+                let line = if how == 1 { kind.to_owned() } else { format!("\"a *\" {kind}\n") };
+                put(&repo, &line);
+                let text: &[u8] =
+                    if kind.contains("16") { b"\xff\xfea\0" } else { b"$Id: 1 $\r\nab\r\n" };
+                std::fs::create_dir_all(repo.path("deep")).unwrap();
+                std::fs::write(repo.path("deep/a b"), text).unwrap();
+                std::fs::write(repo.path("deep/a"), if how == 1 { text } else { b"plain\n" })
+                    .unwrap();
+                let git = repo.git();
+                for path in ["deep/a b", "deep/a"] {
+                    let id = git.hash_files(&[path], Store::No).unwrap();
+                    assert_eq!(id[0].as_ref().unwrap().as_str(), by_binary(&repo, path), "{kind}");
+                    let tree = git.snapshot_tree(&repo.head(), &[path]).unwrap();
+                    assert_eq!(git.blob_ids(&tree, &[path]).unwrap(), id, "{how}: {kind}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn configured_line_ends_count_also_when_they_change_between_two_looks() {
+        let repo = Repo::with_commit();
+        repo.file("a", "1\r\n2\r\n");
+        let git = repo.git();
+        let hash = || git.hash_files(&["a"], Store::No).unwrap().remove(0).unwrap().to_string();
+        assert_eq!(hash(), by_binary(&repo, "a"));
+        let raw = hash();
+        repo.run(&["config", "core.autocrlf", "input"]);
+        assert_eq!(hash(), by_binary(&repo, "a"));
+        assert_ne!(hash(), raw);
+    }
+}

@@ -1,0 +1,179 @@
+//! What the index says of its entries beside their content: which are marked so that `git status`
+//! hides them, which are submodules, which are files of attributes. Read in process, once for each
+//! index file; by the binary where libgit2 does not know the format (a split or a sparse index).
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::{Context as _, Result};
+use git2::{Index, IndexEntry};
+
+use super::output::{lossy, nul_texts};
+use super::snapshot::relative;
+use super::{Git, Hidden};
+
+/// The name of a file of attributes.
+const ATTRIBUTES: &str = ".gitattributes";
+
+/// Bits of an entry (gitformat-index(5)).
+const ASSUMED: u16 = 0x8000;
+const SKIPPED: u16 = 1 << 14;
+
+/// What was read of the index file that was there last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known(Arc<Mutex<Option<(Stamp, Arc<Facts>)>>>);
+
+/// It says nothing about which repository this is.
+impl PartialEq for Known {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Known {}
+
+/// Sorted by path.
+pub(super) type Marked = Vec<(String, Hidden)>;
+
+/// What one index file says.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// The entries whose changes `git status` does not list.
+    pub(super) marked: Marked,
+    /// What only libgit2 has read.
+    pub(super) more: Option<More>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct More {
+    /// The folders with a submodule.
+    pub(super) submodules: BTreeSet<String>,
+    /// The folders with a file of attributes; empty for the top.
+    pub(super) attributes: BTreeSet<String>,
+}
+
+/// What tells one file from the next that has its name.
+pub(super) type Stamp = (SystemTime, u64, [i64; 3]);
+
+/// The stamp of a file; `None` where there is none.
+pub(super) fn stamp(file: &Path) -> Option<Stamp> {
+    let meta = std::fs::metadata(file).ok()?;
+    #[cfg(unix)]
+    let number = {
+        use std::os::unix::fs::MetadataExt as _;
+        [i64::from_ne_bytes(meta.ino().to_ne_bytes()), meta.ctime(), meta.ctime_nsec()]
+    };
+    #[cfg(not(unix))]
+    let number = [0; 3];
+    Some((meta.modified().ok()?, meta.len(), number))
+}
+
+impl Git {
+    /// What the index says.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub(super) fn index_facts(&self) -> Result<Arc<Facts>> {
+        let Some(stamp) = stamp(&self.index_file()) else {
+            let more = Some(More::default());
+            return Ok(Arc::new(Facts { more, ..Facts::default() }));
+        };
+        let mut known = self.index.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, facts)) = known.as_ref().filter(|(of, _)| *of == stamp) {
+            return Ok(Arc::clone(facts));
+        }
+        let facts = match self.in_index_file(|index| Ok(facts(index))) {
+            Some(facts) => facts,
+            None => Facts { marked: self.marked_by_binary()?, more: None },
+        };
+        let facts = Arc::new(facts);
+        *known = Some((stamp, Arc::clone(&facts)));
+        Ok(facts)
+    }
+
+    /// The paths of the index as libgit2 reads it, in its order; `None` where it cannot.
+    pub(super) fn index_paths(&self) -> Option<Vec<String>> {
+        self.in_index_file(|index| Ok(index.iter().map(|entry| lossy(&entry.path)).collect()))
+    }
+
+    /// Whether this file surely is what HEAD and the index have, byte for byte. Only `true` is an
+    /// answer: with filters, marks or a conflict in play git must be asked.
+    pub(super) fn is_as_committed(&self, path: &str) -> bool {
+        let committed = || {
+            let (file, mode) = self.regular_file(path)?;
+            let head = self.head().ok()?;
+            let entry = self.in_index_file(|index| {
+                let entry = index.get_path(Path::new(path), 0).context("not in the index")?;
+                Ok((entry.mode, entry.flags_extended, entry.id.to_string()))
+            })?;
+            let head = head.oid()?;
+            let committed = self.in_process(|reader| reader.file_at(head, path)).flatten()?;
+            let bytes = std::fs::read(file).ok()?;
+            let same = entry == (mode, 0, committed.1.to_string()) && committed.0 == mode;
+            Some(
+                same && git2::Oid::hash_object(git2::ObjectType::Blob, &bytes).ok()? == committed.1,
+            )
+        };
+        // git2 panics on other paths.
+        relative(path).is_ok() && committed() == Some(true)
+    }
+
+    /// What libgit2 makes of the index; `None` where it does not know the repository or the index.
+    fn in_index_file<T>(&self, question: impl FnOnce(&Index) -> Result<T>) -> Option<T> {
+        self.in_process(|_| question(&Index::open(&self.index_file())?))
+    }
+
+    fn index_file(&self) -> std::path::PathBuf {
+        self.git_dir.join("index")
+    }
+
+    fn marked_by_binary(&self) -> Result<Marked> {
+        // `H path`; in lower case when assumed unchanged, `S` when skipped.
+        let list = self.read(["ls-files", "-v", "-z"]).checked()?;
+        let marked = nul_texts(&list.stdout).filter_map(|line| {
+            let (mark, path) = line.split_once(' ')?;
+            let why = match mark {
+                "S" | "s" => Hidden::Skipped,
+                mark if mark.starts_with(|c: char| c.is_ascii_lowercase()) => Hidden::Assumed,
+                _ => return None,
+            };
+            Some((path.to_owned(), why))
+        });
+        Ok(sorted(marked.collect()))
+    }
+}
+
+fn facts(index: &Index) -> Facts {
+    let (mut marked, mut more) = (Marked::new(), More::default());
+    for entry in index.iter() {
+        if let Some(why) = mark(&entry) {
+            marked.push((lossy(&entry.path), why));
+        }
+        if entry.mode == 0o160_000 {
+            more.submodules.insert(lossy(&entry.path));
+        } else if entry.path.ends_with(ATTRIBUTES.as_bytes()) {
+            let path = lossy(&entry.path);
+            match path.rsplit_once('/') {
+                Some((folder, ATTRIBUTES)) => more.attributes.insert(folder.to_owned()),
+                None if path == ATTRIBUTES => more.attributes.insert(String::new()),
+                _ => false,
+            };
+        }
+    }
+    Facts { marked: sorted(marked), more: Some(more) }
+}
+
+fn mark(entry: &IndexEntry) -> Option<Hidden> {
+    if entry.flags_extended & SKIPPED != 0 {
+        return Some(Hidden::Skipped);
+    }
+    (entry.flags & ASSUMED != 0).then_some(Hidden::Assumed)
+}
+
+fn sorted(mut marked: Marked) -> Marked {
+    marked.sort_by(|(a, _), (b, _)| a.cmp(b));
+    marked.dedup_by(|(a, _), (b, _)| a == b);
+    marked
+}
