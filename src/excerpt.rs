@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::clean::sanitize;
+
 /// Bytes that a mark for what is left out may take.
 const MARK: usize = 40;
 /// Lines before and after one that tells of a failure which go with it.
@@ -19,13 +21,12 @@ pub fn plain(text: &str) -> String {
     for line in text.split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
         // A line each: a sequence without an end hides nothing of the next one.
-        let stripped = anstream::adapter::strip_str(line).to_string();
-        let mut states = stripped.rsplit('\r').filter(|state| !state.trim().is_empty());
-        let shown = match stripped.contains('\r') {
-            true => states.next().unwrap_or_default(),
-            false => &stripped,
+        let mut states = line.rsplit('\r').map(sanitize);
+        let shown = match line.contains('\r') {
+            true => states.find(|state| !state.trim().is_empty()),
+            false => states.next(),
         };
-        out.extend(shown.chars().filter(|c| *c == '\t' || !c.is_control()));
+        out.push_str(&shown.unwrap_or_default());
         out.push_str(end);
     }
     out

@@ -38,6 +38,7 @@ pub mod tool;
 pub mod ui;
 pub mod workspace;
 
+mod clean;
 mod excerpt;
 mod markers;
 mod shell_quote;

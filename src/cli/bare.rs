@@ -2,17 +2,17 @@
 
 use super::context::Context;
 use super::next::lines;
-use super::{Answer, start, status};
-use crate::git::{Git, Head};
+use super::{Answer, list, start, status};
+use crate::git::{Git, Head as At};
 use crate::pipeline::verify::Beside;
-use crate::session::{RefNames, Session, SessionName, list};
+use crate::session::{Head, RefNames, Session, SessionName, heads, newest_open};
 
 pub(super) fn run(context: &Context) -> Answer {
     let git = context.git()?;
     let refs = context.refs()?;
     let here = match (&context.global.session, git.head()?) {
         (Some(_), _) => Some(context.session(None)?),
-        (None, Head::Branch { name, .. }) => {
+        (None, At::Branch { name, .. }) => {
             let name = refs.session_of(name.as_str());
             match name.map(|name| (Session::find(git, &refs, &name), name)) {
                 Some((Err(error), name)) if is_broken(git, &refs, &name)? => return Err(error),
@@ -32,26 +32,22 @@ pub(super) fn run(context: &Context) -> Answer {
         })?;
         return Ok(0);
     }
-    let (sessions, _) = list(git, &refs)?;
-    let text = match sessions.len() {
+    if context.global.json {
+        context.print(&list::json(context, &heads(git, &refs)?.0, true)?)?;
+        return Ok(0);
+    }
+    let (sessions, unfinished) = newest_open(git, &refs)?;
+    let text = match sessions {
         0 => "No session in this repository yet.".to_owned(),
         1 => "Not on a session's branch; there is 1 session (git cowork list).".to_owned(),
         n => format!("Not on a session's branch; there are {n} sessions (git cowork list)."),
     };
-    if context.global.json {
-        for session in sessions {
-            let status = context.status(session)?;
-            context.print(&format!("{}\n", serde_json::to_string(&status.json())?))?;
-        }
-        return Ok(0);
-    }
-    let unfinished = sessions.into_iter().find(|session| !session.is_completed());
-    let name = unfinished.as_ref().map(|session| &session.name);
+    let name = unfinished.as_ref().map(Head::name);
     let next = match (start::newest_unfinished(git, &refs, name)?, unfinished) {
         (Some(name), _) => {
             format!("The start of {name} was interrupted.\nNext     git cowork resume {name}\n")
         }
-        (None, Some(session)) => lines(&context.status(session)?, ""),
+        (None, Some(head)) => lines(&context.status(head.session(git)?)?, ""),
         (None, None) => "Next     git cowork new \"what you want built\"\n".to_owned(),
     };
     context.print(&format!("{text}\n{next}"))?;

@@ -9,16 +9,14 @@ use std::rc::Rc;
 use anyhow::Context as _;
 
 use super::fetch::Said;
-use super::next::stand;
-use super::{Global, start};
+use super::{Global, next, start};
 use crate::config::{self, Config, Flags, Loaded, PROJECT_FILE, Sources, Trust, TrustRecords};
 use crate::error::Error;
 use crate::event::{Event, Sink};
 use crate::gate;
 use crate::git::Git;
-use crate::model::ledger::Ledger;
 use crate::secret::Secrets;
-use crate::session::{RefNames, Session, SessionName, StateDir, Status, default_session};
+use crate::session::{RefNames, Session, SessionName, Status, default_session, session_state};
 use crate::ui::{JsonLines, Look, Terminal, Verbosity, escaped_json, painted};
 
 /// `--color`
@@ -302,18 +300,11 @@ impl Context {
         Ok(name)
     }
 
-    /// Where a session stands. What was used is what history tells, or more where this machine
-    /// knows of requests that came to nothing; so it is with runs that go on or have failed.
+    /// Where a session stands.
     pub(crate) fn status(&self, session: Session) -> anyhow::Result<Status> {
-        let git = self.git()?;
-        let mut status = Status::of(git, &self.refs()?, session)?;
-        let session = &status.session;
-        let state = StateDir::at(&git.state_dir(), &session.name);
-        // A ledger that cannot be read is no reason not to say the rest.
-        let ledger = Ledger::read(&state.ledger(&session.file.id)).unwrap_or_default();
-        status.used.total = status.used.total.max(ledger.total());
-        stand(self, &mut status, &state, &ledger)?;
-        Ok(status)
+        let (git, refs) = (self.git()?, self.refs()?);
+        let state = session_state(git, &refs, &session)?;
+        next::status(git, &refs, self.config()?, session, state)
     }
 
     /// How drafts are reviewed in this run.

@@ -1,14 +1,15 @@
 //! `git cowork list`
 
-use std::fmt::Write as _;
+use std::collections::HashSet;
 
 use clap::Args;
 
-use super::Answer;
 use super::context::Context;
 use super::status::TITLE;
+use super::{Answer, next};
 use crate::event::{Event, Sink as _};
-use crate::session::{Session, State, Status, list};
+use crate::git::{Git, Ref, RefName};
+use crate::session::{Head, RefNames, SessionName, State, Stop, heads, states};
 use crate::ui::one_line;
 
 /// Longest reason shown why a session is stopped.
@@ -23,25 +24,15 @@ pub(crate) struct ListArgs {
 
 pub(super) fn run(context: &Context, args: ListArgs) -> Answer {
     let git = context.git()?;
-    let refs = context.refs()?;
-    let (sessions, unreadable) = every(context, args.all)?;
+    let (heads, unreadable) = every(context, args.all)?;
     for text in unreadable {
         context.ui.emit(Event::Warning { text: format!("not a session: {text}") });
     }
-    let mut out = String::new();
-    let current = git.head()?.branch().cloned();
-    for session in sessions {
-        let status = context.status(session)?;
-        if status.state == State::Archived && !args.all {
-            continue;
-        }
-        if context.global.json {
-            let _ = writeln!(out, "{}", serde_json::to_string(&status.json())?);
-        } else {
-            let here = current.as_ref() == Some(&refs.branch(&status.session.name));
-            out += &line(&status, here);
-        }
-    }
+    let out = if context.global.json {
+        json(context, &heads, args.all)?
+    } else {
+        lines(context, &heads, args.all, git.head()?.branch())?
+    };
     if out.is_empty() && !context.global.json {
         let text = "no sessions here; start one: git cowork new \"what you want built\"";
         context.ui.emit(Event::Note { text: text.to_owned() });
@@ -51,39 +42,80 @@ pub(super) fn run(context: &Context, args: ListArgs) -> Answer {
 }
 
 /// The sessions of this repository, with the archived ones if wanted, and what cannot be read.
-pub(super) fn every(
-    context: &Context,
-    archived: bool,
-) -> anyhow::Result<(Vec<Session>, Vec<String>)> {
+pub(super) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<Head>, Vec<String>)> {
     let git = context.git()?;
-    let (mut sessions, mut unreadable) = list(git, &context.refs()?)?;
+    let (mut sessions, mut unreadable) = heads(git, &context.refs()?)?;
     if archived {
         let archive = "refs/cowork/archive/";
-        for info in git.list_refs(&[archive])? {
+        let known: HashSet<SessionName> = sessions.iter().map(|head| head.name().clone()).collect();
+        let mut tips = Vec::new();
+        for info in git.refs(&[archive])? {
             let name = info.name.as_str().strip_prefix(archive).and_then(|n| n.parse().ok());
-            if let Some(name) = name
-                && !sessions.iter().any(|session: &Session| session.name == name)
-            {
-                match Session::load(git, &name, &info.oid) {
-                    Ok(session) => sessions.push(session),
-                    Err(error) => unreadable.push(format!("{}: {error:#}", info.name)),
-                }
+            tips.extend(name.filter(|name| !known.contains(name)).map(|name| (name, info)));
+        }
+        for head in git.ask_each(&tips, |git, (name, info): &(SessionName, Ref)| {
+            Head::load(git, name, &info.object).map_err(|error| format!("{}: {error:#}", info.name))
+        }) {
+            match head {
+                Ok(head) => sessions.push(head),
+                Err(error) => unreadable.push(error),
             }
         }
     }
     Ok((sessions, unreadable))
 }
 
-fn line(status: &Status, here: bool) -> String {
-    let stage = status.stage.map_or_else(|| "done".to_owned(), |stage| stage.to_string());
-    let why = status.stop.as_ref().map(|stop| format!(" ({})", one_line(&stop.why, WHY)));
+/// A JSON object a line for each of these sessions, with the archived ones if wanted.
+pub(super) fn json(context: &Context, heads: &[Head], archived: bool) -> anyhow::Result<String> {
+    let (refs, config) = (context.refs()?, context.config()?);
+    each(context.git()?, &refs, heads, archived, |git, head, state| {
+        let status = next::status(git, &refs, config, head.session(git)?, state)?;
+        Ok(format!("{}\n", serde_json::to_string(&status.json())?))
+    })
+}
+
+fn lines(
+    context: &Context,
+    heads: &[Head],
+    archived: bool,
+    current: Option<&RefName>,
+) -> anyhow::Result<String> {
+    let (refs, config) = (context.refs()?, context.config()?);
+    each(context.git()?, &refs, heads, archived, |git, head, state| {
+        let here = current == Some(&refs.branch(head.name()));
+        if next::is_told_by(git, config, head, state) {
+            return Ok(line(head, state, None, here));
+        }
+        let status = next::status(git, &refs, config, head.session(git)?, state)?;
+        Ok(line(head, status.state, status.stop.as_ref(), here))
+    })
+}
+
+/// What is told of each session and its state, one after the other.
+fn each(
+    git: &Git,
+    refs: &RefNames,
+    heads: &[Head],
+    archived: bool,
+    tell: impl Fn(&Git, &Head, State) -> anyhow::Result<String> + Sync,
+) -> anyhow::Result<String> {
+    let states = states(git, refs, heads)?;
+    let mut shown: Vec<(&Head, State)> = heads.iter().zip(states).collect();
+    shown.retain(|(_, state)| archived || *state != State::Archived);
+    let told = git.ask_each(&shown, |git, (head, state)| tell(git, head, *state));
+    told.into_iter().collect()
+}
+
+fn line(head: &Head, state: State, stop: Option<&Stop>, here: bool) -> String {
+    let stage = head.stage().map_or_else(|| "done".to_owned(), |stage| stage.to_string());
+    let why = stop.map(|stop| format!(" ({})", one_line(&stop.why, WHY)));
     format!(
         "{} {:<24} {:<11} {:<9} {}{}\n",
         if here { '*' } else { ' ' },
-        status.session.name,
-        status.state.name().replace('_', " "),
+        head.name(),
+        state.name().replace('_', " "),
         stage,
-        one_line(&status.session.file.title, TITLE),
+        one_line(&head.file().title, TITLE),
         why.unwrap_or_default()
     )
 }

@@ -14,8 +14,8 @@ use crate::event::{Event, Sink as _};
 use crate::git::{Change, Git, Head, Oid, RefName, StatusKind, listed_again};
 use crate::record::Delivery;
 use crate::session::{
-    Merged, RefNames, Session, SessionName, State, Status, base_branch, default_session, list,
-    merged, merged_in,
+    Head as SessionHead, Merged, RefNames, Session, SessionName, State, Status, base_branch,
+    default_session, heads, merged_heads, merged_in,
 };
 
 /// Paths an error names.
@@ -105,14 +105,15 @@ pub(super) fn delivered_name(
     if named.is_some() || context.global.session.is_some() || on_a_session()? {
         return context.session_name(named);
     }
-    let (sessions, _) = list(git, &refs)?;
-    for session in sessions.into_iter().filter(Session::is_completed) {
-        if merged(git, &refs, &session)?.is_none() {
-            context.ui.set_session(&session.name);
-            let text = format!("session {}, the newest delivered one", session.name);
-            context.ui.emit(Event::Note { text });
-            return Ok(session.name);
-        }
+    let (heads, _) = heads(git, &refs)?;
+    let delivered: Vec<&SessionHead> = heads.iter().filter(|head| head.is_completed()).collect();
+    let merged = merged_heads(git, &refs, &delivered)?;
+    if let Some((head, _)) = delivered.iter().zip(merged).find(|(_, merged)| !merged) {
+        let name = head.name().clone();
+        context.ui.set_session(&name);
+        let text = format!("session {name}, the newest delivered one");
+        context.ui.emit(Event::Note { text });
+        return Ok(name);
     }
     match default_session(git, &refs) {
         Ok(_) => context.session_name(None),

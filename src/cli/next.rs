@@ -3,17 +3,61 @@
 
 use std::fmt::Write as _;
 
-use super::context::Context;
+use crate::config::Config;
+use crate::git::Git;
 use crate::model::budget;
 use crate::model::ledger::Ledger;
-use crate::pipeline::standstill;
-use crate::session::{State, StateDir, Status, Stop, live_run};
+use crate::pipeline::{has_failed, standstill};
+use crate::session::{Head, RefNames, Session, State, StateDir, Status, Stop, live_run};
+use crate::spent::Spent;
 use crate::ui::sanitize;
+
+/// Where a session stands whose state history tells. What was used is what history tells, or more where
+/// this machine knows of requests that came to nothing; so it is with runs that go on or have failed.
+pub(super) fn status(
+    git: &Git,
+    refs: &RefNames,
+    config: &Config,
+    session: Session,
+    state: State,
+) -> anyhow::Result<Status> {
+    let mut status = Status::with(git, refs, session, state)?;
+    let session = &status.session;
+    let state = StateDir::at(&git.state_dir(), &session.name);
+    // A ledger that cannot be read is no reason not to say the rest.
+    let ledger = Ledger::read(&state.ledger(&session.file.id)).unwrap_or_default();
+    status.used.total = status.used.total.max(ledger.total());
+    stand(git, config, &mut status, &state, &ledger)?;
+    Ok(status)
+}
+
+/// Whether nothing but history tells how a session stands, so that its head is enough.
+pub(super) fn is_told_by(git: &Git, config: &Config, head: &Head, state: State) -> bool {
+    let here = StateDir::at(&git.state_dir(), head.name());
+    let lives = || matches!(state, State::InProgress | State::Waiting) && live_run(&here).is_some();
+    let stands_still = || {
+        let drafted = head.stage().is_some_and(|stage| {
+            let draft = RefNames::draft(head.name(), stage);
+            !matches!(git.resolve(draft.as_str()), Ok(None))
+        });
+        let nothing = Spent::default();
+        let budget = &config.budget;
+        !head.has_stage()
+            || head.waiting().is_some()
+            || drafted
+            || has_failed(&here)
+            || here.ledger(&head.file().id).exists()
+            || budget.usd > 0.0
+            || !budget::limits(budget, &nothing).is_empty()
+    };
+    !lives() && (state != State::InProgress || !stands_still())
+}
 
 /// What history does not tell: that a process works on the session, or that none can without a
 /// person. Read from the lock, the kept draft and the ledger.
-pub(super) fn stand(
-    context: &Context,
+fn stand(
+    git: &Git,
+    config: &Config,
     status: &mut Status,
     state: &StateDir,
     ledger: &Ledger,
@@ -28,7 +72,7 @@ pub(super) fn stand(
     if status.state == State::Waiting {
         return Ok(());
     }
-    let (git, config, session) = (context.git()?, context.config()?, &status.session);
+    let session = &status.session;
     let reached = || {
         let (why, raise) = budget::standing(&config.budget, &status.used.total, ledger.refused())?;
         let next = format!("{raise} && {}", status.next_command());

@@ -142,8 +142,7 @@ pub(super) fn newest_unfinished(
     guessed: Option<&SessionName>,
 ) -> anyhow::Result<Option<SessionName>> {
     let mut newest = None;
-    for info in git.list_refs(&[refs.branch_root().as_str()])? {
-        let Some(name) = refs.session_of_any(info.name.as_str()) else { continue };
+    for name in StateDir::with_note(&git.state_dir(), NOTE) {
         if let Some(starting) = unfinished(git, refs, &name)? {
             let began = clock::parse_rfc3339(&starting.file.created_at).unwrap_or_default();
             newest = newest.max(Some((began, name)));

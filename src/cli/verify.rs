@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context, args: VerifyArgs) -> Answer {
     } else if args.all {
         let (sessions, broken) = list::every(context, true)?;
         unreadable = broken;
-        sessions
+        sessions.iter().map(|head| head.session(context.git()?)).collect::<Result<_, _>>()?
     } else if args.names.is_empty() {
         vec![session(context, None)?]
     } else {

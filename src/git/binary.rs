@@ -11,7 +11,7 @@ use super::reader::{
     joined,
 };
 use super::spawn::chunks;
-use super::{Git, Oid};
+use super::{Cmd, Git, Oid};
 use crate::error::Error;
 
 pub(super) struct Binary {
@@ -21,6 +21,13 @@ pub(super) struct Binary {
 impl Binary {
     pub(super) fn new(git: Git) -> Self {
         Self { git }
+    }
+
+    /// Commits as [`commit`] reads them; the revisions come on standard input.
+    pub(super) fn log<const N: usize>(&self, args: [&str; N]) -> Cmd<'_> {
+        let log = self.git.read(["log", "-z", "--no-show-signature"]);
+        let log = log.args(["--encoding=UTF-8", "--no-color", "--no-patch", "--no-notes"]);
+        log.args(args).args([COMMIT_FORMAT, "--stdin"])
     }
 }
 
@@ -42,6 +49,11 @@ impl Reader for Binary {
         };
         let cat = self.git.read(["cat-file", "--batch"]).stdin(format!("{name}\n"));
         batch_answer(&cat.checked()?.stdout)
+    }
+
+    fn commit(&self, oid: &Oid) -> Result<Commit> {
+        let show = self.log(["--no-walk"]).stdin(format!("{oid}\n"));
+        commit(lossy(&show.checked()?.stdout).trim_end_matches('\0'))
     }
 
     fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
@@ -74,6 +86,19 @@ impl Reader for Binary {
         Ok(nul_texts(&output.stdout).filter_map(name).collect())
     }
 
+    fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>> {
+        let inside = format!("{folder}/");
+        let list = self.git.read(["ls-tree", "-z", "-d", "--full-tree", commit.as_str(), "--"]);
+        let mut found = Vec::new();
+        for line in nul_texts(&list.arg(&inside).checked()?.stdout) {
+            let (path, entry) = tree_entry(&line)?;
+            if let (Some(name), EntryKind::Tree) = (path.strip_prefix(&inside), entry.kind) {
+                found.push((name.to_owned(), entry.oid));
+            }
+        }
+        Ok(found)
+    }
+
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
         if tips.is_empty() {
             return Ok(Vec::new());
@@ -85,10 +110,7 @@ impl Reader for Binary {
         for hidden in hide {
             revisions.push_str(&format!("^{hidden}\n"));
         }
-        let log = self.git.read(["log", "-z", "--date-order", "--no-show-signature"]);
-        let log = log.args(["--encoding=UTF-8", "--no-color", "--no-patch", "--no-notes"]);
-        let log = log.args([COMMIT_FORMAT, "--stdin"]);
-        let output = log.stdin(revisions).checked()?;
+        let output = self.log(["--date-order"]).stdin(revisions).checked()?;
         let records = output.stdout.split(|&b| b == 0).filter(|record| !record.is_empty());
         records.map(|record| commit(&lossy(record))).collect()
     }

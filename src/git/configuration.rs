@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -11,29 +10,15 @@ use std::time::{Duration, SystemTime};
 use anyhow::Result;
 
 use super::Git;
+use super::locate::{self, CallersGitDir};
 use super::output::{lossy, path_buf};
+use super::shared::Shared;
 
 /// How much older than now the clock of a file system may say that a file is that was just written.
 const COARSE_CLOCK: Duration = Duration::from_millis(50);
 
 /// What one child has listed, for all that ask; nothing before the first.
-#[derive(Clone, Default)]
-pub(super) struct Kept(Arc<Mutex<Option<Arc<Configuration>>>>);
-
-impl fmt::Debug for Kept {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Kept")
-    }
-}
-
-/// It says nothing about which repository this is.
-impl PartialEq for Kept {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Kept {}
+pub(super) type Kept = Shared<Mutex<Option<Arc<Configuration>>>>;
 
 /// All settings in the order git reads them.
 pub(super) struct Configuration {
@@ -64,7 +49,7 @@ impl Git {
     /// # Errors
     /// A configuration file is broken.
     pub(super) fn configuration(&self) -> Result<Arc<Configuration>> {
-        let mut kept = self.configuration.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.configuration.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.as_ref().filter(|known| known.is_current()) {
             return Ok(Arc::clone(known));
         }
@@ -87,8 +72,14 @@ impl Configuration {
         let begin = SystemTime::now();
         let mut files: BTreeMap<PathBuf, Option<Stamp>> =
             usual_files(git).into_iter().map(|path| (path.clone(), Stamp::of(&path))).collect();
-        let list = git.read(["config", "--list", "--null", "--show-origin"]).checked()?;
-        let fields: Vec<&[u8]> = list.stdout.split(|&b| b == 0).collect();
+        let list = git.read(["config", "--list", "--null", "--show-origin"]);
+        let output = list.output()?;
+        if !output.success() {
+            // What is first asked in a repository that git refuses.
+            locate::asked(&git.top, &git.env, CallersGitDir::Ignored)?;
+            return Err(list.failure(&output).into());
+        }
+        let fields: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();
         let settings: Vec<Setting> = fields
             .chunks_exact(2)
             .map(|pair| {

@@ -1,13 +1,13 @@
 //! The choice between the two readers, and the tests both must pass: each is the other's oracle.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
 use super::binary::Binary;
 use super::libgit2::Libgit2;
 use super::reader::{BlameHunk, Commit, Object, Part, Reader, TreeChange, TreeEntry};
+use super::shared::Shared;
 use super::{Git, Oid};
 
 /// libgit2 where it can, git where it cannot: sha256, reftable, and objects a partial clone has
@@ -19,23 +19,7 @@ pub(super) struct Fallback {
 
 /// The repository as libgit2 has opened it, once for all that ask; `None` inside where it cannot.
 /// What other processes write meanwhile it finds by itself.
-#[derive(Clone, Default)]
-pub(super) struct Opened(Arc<Mutex<Option<Option<Libgit2>>>>);
-
-impl fmt::Debug for Opened {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Opened")
-    }
-}
-
-/// It says nothing about which repository this is.
-impl PartialEq for Opened {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Opened {}
+pub(super) type Opened = Shared<Mutex<Option<Option<Libgit2>>>>;
 
 impl Fallback {
     pub(super) fn new(git: &Git) -> Self {
@@ -51,9 +35,14 @@ impl Fallback {
 }
 
 impl Git {
+    /// Whether libgit2 can read this repository.
+    pub fn is_read_in_process(&self) -> bool {
+        self.in_process(|_| Ok(())).is_some()
+    }
+
     /// What libgit2 answers; `None` where it cannot.
     pub(super) fn in_process<T>(&self, question: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
-        let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let fast = opened.get_or_insert_with(|| {
             let opened = Libgit2::open(self);
             opened.inspect_err(|error| tracing::debug!("libgit2 cannot read here: {error:#}")).ok()
@@ -68,6 +57,10 @@ impl Reader for Fallback {
         self.ask(|reader| reader.blob(object))
     }
 
+    fn commit(&self, oid: &Oid) -> Result<Commit> {
+        self.ask(|reader| reader.commit(oid))
+    }
+
     fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
         self.ask(|reader| reader.part(oid, part))
     }
@@ -78,6 +71,10 @@ impl Reader for Fallback {
 
     fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
         self.ask(|reader| reader.names_in(commit, folder))
+    }
+
+    fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>> {
+        self.ask(|reader| reader.folders_in(commit, folder))
     }
 
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
@@ -172,6 +169,8 @@ mod tests {
                 let place = |oid: &Oid| all.iter().position(|commit| commit.id == *oid).unwrap();
                 assert_eq!((all.len(), place(&tip), place(&first)), (4, 0, 3), "{name}");
                 assert_eq!(all[0].parents, [main.clone(), side.clone()], "{name}");
+                assert_eq!(reader.commit(&tip).unwrap(), all[0], "{name}");
+                assert!(reader.commit(&tip.zero_like()).is_err(), "{name}");
                 let commit = &all[place(&side)];
                 assert_eq!(commit.author, "Ana <ana@example.com>");
                 assert_eq!(commit.message, "side\n\n# not a comment\n\nKey: välue", "{name}");
@@ -239,6 +238,11 @@ mod tests {
                     assert_eq!(found, kinds, "{name}");
                     assert_eq!(reader.names_in(of, "a").unwrap(), ["b c", "x"], "{name}");
                     assert!(reader.names_in(of, "a.txt").unwrap().is_empty(), "{name}");
+                    let folders = reader.folders_in(of, "a").unwrap();
+                    let inside: Oid = repo.run(&["rev-parse", "HEAD:a/b c"]).parse().unwrap();
+                    assert_eq!(folders, [("b c".to_owned(), inside)], "{name}");
+                    assert!(reader.folders_in(of, "nope/x").unwrap().is_empty(), "{name}");
+                    assert!(reader.folders_in(of, "a.txt").unwrap().is_empty(), "{name}");
                     assert!(reader.names_in(of, "nope/x").unwrap().is_empty(), "{name}");
                 }
                 assert!(reader.entries(&head.zero_like(), &["a"]).is_err(), "{name}");
@@ -368,6 +372,47 @@ mod tests {
                 assert_eq!(old, [hunk(1, 4, &first)], "{name}");
                 assert!(reader.blame(&second, "nope", None).is_err(), "{name}");
             }
+        }
+    }
+
+    /// Replaced, grafted and cut histories are what git says, whoever reads them.
+    #[test]
+    fn history_that_is_not_what_the_objects_say() {
+        let told = |git: &Git, fast: bool| {
+            assert_eq!(Libgit2::open(git).is_ok(), fast);
+            let tip = git.head().unwrap().oid().unwrap().clone();
+            let sure = Binary::new(git.clone());
+            let walk = |reader: &dyn Reader| reader.walk(std::slice::from_ref(&tip), &[]).unwrap();
+            let commits = walk(&sure);
+            assert_eq!(walk(git.reader().as_ref()), commits);
+            for commit in &commits {
+                assert!(git.is_ancestor(&commit.id, &tip).unwrap());
+            }
+            commits.len()
+        };
+        for options in FORMATS {
+            let repo = Repo::with_commit_in(options);
+            let first = repo.head();
+            for message in ["second", "third", "fourth"] {
+                repo.commit_all(message);
+            }
+            let fast = options.is_empty();
+            assert_eq!(told(&repo.git(), fast), 4);
+            repo.run(&["replace", "--graft", "HEAD", first.as_str()]);
+            assert_eq!(told(&repo.git(), false), 2);
+            repo.run(&["replace", "-d", "HEAD"]);
+            assert_eq!(told(&repo.git(), fast), 4);
+            if options != ["--object-format=sha256"] {
+                let head = repo.head();
+                repo.file(".git/info/grafts", &format!("{head} {first}\n"));
+                assert_eq!(told(&repo.git(), false), 2);
+                std::fs::remove_file(repo.path(".git/info/grafts")).unwrap();
+            }
+            let url = format!("file://{}", repo.path("").display());
+            repo.run(&["clone", "-q", "--depth=2", &url, "../cut"]);
+            let git = Git::discover_with(&repo.root().join("cut"), repo.env()).unwrap();
+            assert_eq!(told(&git, Libgit2::open(&git).is_ok()), 2, "{options:?}");
+            std::fs::remove_dir_all(repo.root().join("cut")).unwrap();
         }
     }
 

@@ -105,8 +105,10 @@ impl Git {
 
     /// Where git looks for hooks; may lead anywhere.
     pub(super) fn hooks_folder(&self) -> Result<PathBuf> {
-        if self.config_get("core.hooksPath")?.is_none() {
-            return Ok(self.common_dir.join("hooks"));
+        match self.config_get("core.hooksPath")? {
+            None => return Ok(self.common_dir.join("hooks")),
+            Some(path) if path.starts_with('/') => return Ok(PathBuf::from(path)),
+            Some(_) => {}
         }
         let ask = self.read(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
         Ok(PathBuf::from(ask.capture()?))

@@ -24,6 +24,7 @@ impl Git {
             env: Vec::new(),
             children: None,
             configuration: super::configuration::Kept::default(),
+            new_enough: super::shared::Shared::default(),
             opened: super::fallback::Opened::default(),
             index: super::index::Known::default(),
             plain: super::plain::SystemFile::default(),

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use git2::{
-    BlameOptions, Delta, DiffOptions, ObjectType, Repository, RepositoryOpenFlags, Signature, Sort,
+    BlameOptions, Delta, DiffOptions, ErrorCode, ObjectType, Repository, RepositoryOpenFlags,
+    Signature, Sort,
 };
 
 use super::output::lossy;
@@ -15,24 +16,36 @@ use super::reader::{
     BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
     joined,
 };
-use super::ref_files::RefFiles;
+use super::ref_files::{KeptPacked, RefFiles};
 use super::snapshot::relative;
-use super::{Git, Oid, Ref, RefInfo};
+use super::{Git, Oid, Ref, RefInfo, RefName};
 use crate::error::Error;
+
+/// Digits below which git takes no abbreviated id.
+const SHORTEST: usize = 4;
+
+/// Variables that let git see another history than the objects tell.
+const REPLACING: [&str; 3] = ["GIT_REPLACE_REF_BASE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE"];
 
 pub(super) struct Libgit2 {
     pub(super) repository: Repository,
+    packed: KeptPacked,
 }
 
 impl Libgit2 {
     /// # Errors
-    /// libgit2 does not know the repository's format.
+    /// libgit2 does not know the repository's format, or does not know of what replaces its history.
     pub(super) fn open(git: &Git) -> Result<Self> {
         let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
         let nowhere: [&Path; 0] = [];
         let repository = Repository::open_ext(git.common_dir(), flags, nowhere)
             .with_context(|| format!("opening {}", git.common_dir().display()))?;
-        Ok(Self { repository })
+        let opened = Self { repository, packed: KeptPacked::default() };
+        let variable = REPLACING.iter().find(|name| git.variable(name).is_some());
+        ensure!(variable.is_none(), "{} is set", variable.unwrap_or(&""));
+        ensure!(!git.common_dir().join("info/grafts").exists(), "there are grafts");
+        ensure!(opened.references(&["refs/replace/"])?.is_empty(), "objects are replaced");
+        Ok(opened)
     }
 
     pub(super) fn tree(&self, oid: &Oid) -> Result<git2::Tree<'_>> {
@@ -82,12 +95,20 @@ impl Libgit2 {
     }
 
     fn files(&self) -> RefFiles<'_> {
-        RefFiles::of(self.repository.path())
+        RefFiles::of(self.repository.path(), &self.packed)
     }
 
     /// [`Git::refs`].
     pub(super) fn references<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
         self.files().list(patterns)
+    }
+
+    /// [`Git::refs_moved`].
+    pub(super) fn references_moved<S: AsRef<str>>(
+        &self,
+        patterns: &[S],
+    ) -> Result<Vec<(RefName, i64)>> {
+        self.files().moved(patterns)
     }
 
     /// [`Git::list_refs`].
@@ -123,6 +144,51 @@ impl Libgit2 {
         self.files().checked_out()
     }
 
+    /// What is read from a commit object as it lies, by the bytes of its id.
+    ///
+    /// # Errors
+    /// There is no such commit, or `read` fails.
+    pub(super) fn raw_commit<T>(
+        &self,
+        id: &[u8],
+        read: impl FnOnce(&[u8]) -> Result<T>,
+    ) -> Result<T> {
+        let odb = self.repository.odb()?;
+        let object = odb.read(git2::Oid::from_bytes(id)?)?;
+        ensure!(object.kind() == ObjectType::Commit, "{} is no commit", object.id());
+        read(object.data())
+    }
+
+    /// [`Git::object`].
+    pub(super) fn abbreviated(&self, short: &str) -> Result<Option<Oid>> {
+        // A whole id is its own answer, as with `rev-parse`.
+        if let Ok(whole) = short.parse() {
+            return Ok(Some(whole));
+        }
+        let hex = short.bytes().all(|b| b.is_ascii_hexdigit());
+        ensure!(hex && (SHORTEST..40).contains(&short.len()), "only git knows {short}");
+        let odb = self.repository.odb()?;
+        match odb.exists_prefix(git2::Oid::from_str(short)?, short.len()) {
+            Ok(found) => Ok(Some(oid(found)?)),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            // Of several git takes the one that fits best.
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// [`Git::is_ancestor`].
+    pub(super) fn is_ancestor(&self, ancestor: &Oid, of: &Oid) -> Result<bool> {
+        let (ancestor, of) = (raw(ancestor)?, raw(of)?);
+        // libgit2 does not look whether they are there where they are the same.
+        self.repository.find_commit(ancestor)?;
+        Ok(ancestor == of || self.repository.graph_descendant_of(of, ancestor)?)
+    }
+
+    /// [`Git::ahead_behind`].
+    pub(super) fn ahead_behind(&self, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
+        Ok(self.repository.graph_ahead_behind(raw(a)?, raw(b)?)?)
+    }
+
     /// The sizes of these blobs, in bytes.
     ///
     /// # Errors
@@ -144,6 +210,10 @@ impl Reader for Libgit2 {
                 _ => Ok(None),
             },
         }
+    }
+
+    fn commit(&self, oid: &Oid) -> Result<Commit> {
+        commit(&self.repository.find_commit(raw(oid)?)?)
     }
 
     fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
@@ -176,6 +246,15 @@ impl Reader for Libgit2 {
             }
             _ => Ok(Vec::new()),
         }
+    }
+
+    fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>> {
+        let Some((EntryKind::Tree, id)) = self.entry_at(&self.tree(commit)?, folder)? else {
+            return Ok(Vec::new());
+        };
+        let tree = self.repository.find_tree(id)?;
+        let folders = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree));
+        folders.map(|entry| Ok((lossy(entry.name_bytes()), oid(entry.id())?))).collect()
     }
 
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {

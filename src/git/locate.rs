@@ -6,11 +6,13 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
+use super::OLDEST_GIT;
 use super::output::{Output, lossy, path_buf, signal_of};
 use super::spawn::{REPOSITORY_VARIABLES, cannot_start, parse_ready};
 use crate::error::Error;
 
 /// Where a repository lies.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Located {
     pub(super) top: PathBuf,
     pub(super) git_dir: PathBuf,
@@ -24,8 +26,122 @@ pub(super) enum CallersGitDir {
     Ignored,
 }
 
-/// Asks git where the repository of `cwd` lies.
+/// Where the repository of `cwd` lies, as git finds it.
 pub(super) fn locate(
+    cwd: &Path,
+    env: &[(OsString, OsString)],
+    callers: CallersGitDir,
+) -> Result<Located> {
+    match plainly(cwd, env, callers) {
+        Some(found) => Ok(found),
+        None => asked(cwd, env, callers),
+    }
+}
+
+/// Variables that let git find something else than the folders alone say.
+const TELLING_VARIABLES: [&str; 5] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_TEST_ASSUME_DIFFERENT_OWNER",
+];
+
+/// Where the repository of `cwd` lies, without a process: only in what is beyond doubt. It is ours, its
+/// configuration says nothing of another place or format, and it is on the file system of `cwd`.
+#[cfg(unix)]
+fn plainly(cwd: &Path, env: &[(OsString, OsString)], callers: CallersGitDir) -> Option<Located> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let variable = |name: &str| {
+        let given = env.iter().rev().find(|(key, _)| key == name);
+        given.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
+    };
+    let counts = |name: &&&str| callers == CallersGitDir::Honoured || !is_repositorys(name);
+    if TELLING_VARIABLES.iter().filter(counts).any(|name| variable(name).is_some()) {
+        return None;
+    }
+    let cwd = cwd.canonicalize().ok()?;
+    // A line break would have been told.
+    let top = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+    let inside = cwd.ancestors().take_while(|folder| *folder != top).chain([top]);
+    let ceilings = variable("GIT_CEILING_DIRECTORIES").unwrap_or_default();
+    let is_ceiling = |ceiling: PathBuf| {
+        let real = ceiling.canonicalize().unwrap_or_else(|_| ceiling.clone());
+        ceiling.starts_with(top) || real.starts_with(top)
+    };
+    if lossy(top.as_os_str().as_encoded_bytes()).contains('\n')
+        || std::env::split_paths(&ceilings).any(is_ceiling)
+    {
+        return None;
+    }
+    let dot_git = top.join(".git");
+    let git_dir = if dot_git.symlink_metadata().ok()?.is_file() {
+        let text = std::fs::read_to_string(&dot_git).ok()?;
+        let target = text.strip_prefix("gitdir: ")?.trim_end_matches(['\n', '\r']);
+        top.join(target).canonicalize().ok()?
+    } else {
+        dot_git.canonicalize().ok()?
+    };
+    let common_dir = match std::fs::read_to_string(git_dir.join("commondir")) {
+        Ok(text) => git_dir.join(text.trim_end_matches(['\n', '\r'])).canonicalize().ok()?,
+        Err(_) => git_dir.clone(),
+    };
+    let user = rustix::process::geteuid().as_raw();
+    let meta = top.metadata().ok()?;
+    let ours = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.uid() == user);
+    let in_one_system = |path: &Path| path.metadata().is_ok_and(|there| there.dev() == meta.dev());
+    let in_git = |folder: &Path| {
+        let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
+        folder.file_name().is_some_and(|name| name == ".git") || (has("HEAD") && has("objects"))
+    };
+    let found = std::env::var_os("SUDO_UID").is_none()
+        && [top, &dot_git, &git_dir, &common_dir].into_iter().all(ours)
+        && inside.clone().all(in_one_system)
+        && !inside.clone().any(in_git)
+        && names_something(&std::fs::read(git_dir.join("HEAD")).ok()?)
+        && common_dir.join("objects").is_dir()
+        && common_dir.join("refs").is_dir()
+        && says_nothing_of_place(&std::fs::read_to_string(common_dir.join("config")).ok()?);
+    found.then(|| Located { top: top.to_owned(), git_dir, common_dir })
+}
+
+#[cfg(not(unix))]
+fn plainly(_cwd: &Path, _env: &[(OsString, OsString)], _callers: CallersGitDir) -> Option<Located> {
+    None
+}
+
+/// What git looks for before it takes a folder for a repository.
+#[cfg(unix)]
+fn names_something(head: &[u8]) -> bool {
+    match head.strip_prefix(b"ref:") {
+        Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
+        None => head.len() > 40 && head[..40].iter().all(u8::is_ascii_hexdigit),
+    }
+}
+
+/// Whether a repository's own configuration leaves everything as `git init` makes it: neither bare,
+/// nor with a working tree elsewhere, nor of a format that might be unknown.
+#[cfg(unix)]
+fn says_nothing_of_place(config: &str) -> bool {
+    config.lines().all(|line| {
+        let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
+        let line = line.to_lowercase();
+        let plain = |word: &str, line_with: &str| !line.contains(word) || line == line_with;
+        plain("bare", "bare=false")
+            && plain("repositoryformatversion", "repositoryformatversion=0")
+            && !line.contains("worktree=")
+            && !line.contains("extensions")
+    })
+}
+
+/// Whether a variable says where the repository is.
+fn is_repositorys(variable: &str) -> bool {
+    matches!(variable, "GIT_DIR" | "GIT_WORK_TREE" | "GIT_COMMON_DIR")
+}
+
+/// Asks git where the repository of `cwd` lies, and what is wrong with it.
+pub(super) fn asked(
     cwd: &Path,
     env: &[(OsString, OsString)],
     callers: CallersGitDir,
@@ -35,8 +151,7 @@ pub(super) fn locate(
         parse_ready(&mut command);
         command.envs(env.iter().map(|(key, value)| (key, value)));
         for variable in REPOSITORY_VARIABLES {
-            let ours = matches!(variable, "GIT_DIR" | "GIT_WORK_TREE" | "GIT_COMMON_DIR");
-            if callers == CallersGitDir::Ignored || !ours {
+            if callers == CallersGitDir::Ignored || !is_repositorys(variable) {
                 command.env_remove(variable);
             }
         }
@@ -56,6 +171,8 @@ pub(super) fn locate(
             common_dir: path_buf(common),
         });
     }
+    // An older one does not know these options.
+    require_git(cwd, env, OLDEST_GIT)?;
     if output.success() {
         let message = "the path of the repository contains a line break";
         return Err(Error::repository(message).hint("move the repository").into());
@@ -138,6 +255,65 @@ mod tests {
         assert_eq!(version("git version 2.39.5 (Apple Git-154)\n"), Some((2, 39)));
         assert_eq!(version("git version 2.34.windows.1"), Some((2, 34)));
         assert_eq!(version("nonsense"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_plain_is_what_git_says() {
+        let repo = Repo::with_commit();
+        std::fs::create_dir_all(repo.path("a/b")).unwrap();
+        let linked = repo.root().join("l w");
+        repo.run(&["worktree", "add", "-q", "-b", "lw", linked.to_str().unwrap()]);
+        repo.run(&["clone", "-q", ".", "../own"]);
+        repo.run(&["init", "-q", "--separate-git-dir", "../elsewhere.git", "../apart"]);
+        repo.run(&["clone", "-q", "--bare", ".", "../bare.git"]);
+        std::fs::create_dir(repo.root().join("by-link")).unwrap();
+        std::os::unix::fs::symlink("../own/.git", repo.root().join("by-link/.git")).unwrap();
+        std::os::unix::fs::symlink("work/a", repo.root().join("link")).unwrap();
+        let env = repo.env();
+        let both = |folder: &str, env: &[(OsString, OsString)]| {
+            let cwd = repo.root().join(folder);
+            let said = asked(&cwd, env, CallersGitDir::Honoured).ok();
+            let found = plainly(&cwd, env, CallersGitDir::Honoured);
+            assert!(found.is_none() || found == said, "{folder}: {found:?} {said:?}");
+            assert_eq!(locate(&cwd, env, CallersGitDir::Honoured).ok(), said, "{folder}");
+            found.is_some()
+        };
+        for plain in ["work", "work/a/b", "l w", "own", "apart", "by-link", "link/b"] {
+            assert!(both(plain, &env), "{plain}");
+        }
+        for other in ["work/.git", "work/.git/hooks", "bare.git", "bare.git/refs", ".", "no"] {
+            assert!(!both(other, &env), "{other}");
+        }
+        let with = |name: &str, value: &str| {
+            let mut env = repo.env();
+            env.push((name.into(), value.into()));
+            env
+        };
+        let top = repo.path("").display().to_string();
+        assert!(!both("own", &with("GIT_DIR", &format!("{top}/.git"))));
+        assert!(!both("work/a", &with("GIT_CEILING_DIRECTORIES", &top)));
+        assert!(!both("link/b", &with("GIT_CEILING_DIRECTORIES", &top)));
+        assert!(both("own", &with("GIT_CONFIG_PARAMETERS", "'core.worktree'='/tmp'")));
+        let config = repo.text(".git/config").unwrap();
+        for told in [
+            "[core]\n\tworkTree = ../../own",
+            "[core]\n\tbare = true",
+            "[core] repositoryformatversion = 1\n[extensions]\n\tnoSuch = true",
+            "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true",
+        ] {
+            repo.file(".git/config", &format!("{config}{told}\n"));
+            assert!(!both("work", &env), "{told}");
+        }
+        repo.file(".git/config", "[core");
+        let error = repo.git().config_get("x.y").unwrap_err();
+        assert!(error.to_string().starts_with("git cannot use this repository: "), "{error}");
+        repo.file(".git/config", &config);
+        repo.file(".git/HEAD", "nonsense\n");
+        assert!(!both("work", &env));
+        repo.file(".git/HEAD", "ref: refs/heads/main\n");
+        std::fs::remove_dir_all(repo.path(".git/objects")).unwrap();
+        assert!(!both("work", &env));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
 
@@ -23,6 +23,7 @@ mod configuration;
 mod diff;
 mod fallback;
 mod files;
+mod gained;
 mod hidden;
 mod hooks;
 mod in_the_way;
@@ -32,6 +33,7 @@ mod libgit2;
 mod locate;
 mod locks;
 mod made;
+mod many;
 mod merge;
 mod name;
 mod notes;
@@ -46,6 +48,7 @@ mod ref_files;
 mod refs;
 mod remote;
 mod settings;
+mod shared;
 mod snapshot;
 mod spawn;
 mod state;
@@ -62,6 +65,7 @@ pub use blobs::Store;
 pub use commit::{CommitOptions, CommitOutcome};
 pub use diff::DiffStyle;
 pub use files::TreeFile;
+pub use gained::Gained;
 pub use hidden::Hidden;
 pub use hooks::HookChange;
 pub use in_the_way::listed_again;
@@ -79,7 +83,7 @@ pub use state::Head;
 pub use status::{Change, StatusEntry, StatusKind};
 pub use unfinished::UNFINISHED;
 
-/// The oldest git whose options we use (contract).
+/// The oldest git whose options we use to write (contract).
 const OLDEST_GIT: (u32, u32) = (2, 34);
 
 /// A repository and one of its working trees. Cheap to clone; holds the lock of
@@ -99,6 +103,8 @@ pub struct Git {
     looks: status::Looks,
     configuration: configuration::Kept,
     told: made::Told,
+    /// Set when git is known to be new enough to write.
+    new_enough: shared::Shared<OnceLock<()>>,
 }
 
 impl Git {
@@ -106,7 +112,8 @@ impl Git {
     /// `GIT_WORK_TREE` count.
     ///
     /// # Errors
-    /// No repository, a bare one, one git refuses, or a git that is too old (exit 5).
+    /// No repository, a bare one, one git refuses (exit 5). Whether git is new enough is asked before
+    /// the first command that writes.
     pub fn discover(cwd: &Path) -> Result<Self> {
         Self::discover_with(cwd, Vec::new())
     }
@@ -116,7 +123,6 @@ impl Git {
     /// # Errors
     /// As [`Git::discover`].
     pub fn discover_with(cwd: &Path, env: Vec<(OsString, OsString)>) -> Result<Self> {
-        locate::require_git(cwd, &env, OLDEST_GIT)?;
         let found = locate::locate(cwd, &env, locate::CallersGitDir::Honoured)?;
         let explicit = !is_found_from(&found.top, &found.git_dir);
         let locate::Located { top, git_dir, common_dir } = found;
@@ -133,6 +139,7 @@ impl Git {
             looks: status::Looks::default(),
             configuration: configuration::Kept::default(),
             told: made::Told::default(),
+            new_enough: shared::Shared::default(),
         })
     }
 
@@ -168,6 +175,7 @@ impl Git {
             looks: status::Looks::default(),
             configuration: configuration::Kept::default(),
             told: made::Told::default(),
+            new_enough: self.new_enough.clone(),
         })
     }
 
@@ -205,6 +213,15 @@ impl Git {
     /// Reads objects: in process where libgit2 can, else through the binary.
     pub fn reader(&self) -> Box<dyn Reader> {
         Box::new(fallback::Fallback::new(self))
+    }
+
+    /// Fails where git is too old for what writes.
+    fn require_new_enough(&self) -> Result<()> {
+        if self.new_enough.get().is_none() {
+            locate::require_git(&self.top, &self.env, OLDEST_GIT)?;
+            self.new_enough.get_or_init(|| ());
+        }
+        Ok(())
     }
 
     /// A command that only reads. It takes no optional lock.

@@ -125,6 +125,12 @@ pub trait Reader: Send {
     /// The repository cannot be read.
     fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>>;
 
+    /// A commit.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    fn commit(&self, oid: &Oid) -> Result<Commit>;
+
     /// What an object of this id names; `None` when it is none, or names no such thing.
     ///
     /// # Errors
@@ -143,6 +149,12 @@ pub trait Reader: Send {
     /// # Errors
     /// There is no such commit.
     fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>>;
+
+    /// The folders in a folder of a commit or tree, with their ids; none when there is no such folder.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>>;
 
     /// The commits reachable from `tips` and not from `hide`, each before its parents and else
     /// the newest first.

@@ -3,10 +3,13 @@
 //! the packed value of a reference whose file is broken, and may miss one that is packed meanwhile.
 //! An error here means that git has to be asked.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
@@ -41,24 +44,54 @@ enum Value {
     Broken,
 }
 
+/// The packed references as they were read last: thousands of questions about one name each would
+/// read the file thousands of times. Git replaces it whole, as [`Stamp`] shows.
+#[derive(Default)]
+pub(super) struct KeptPacked(RefCell<Option<(Stamp, Arc<Packed>)>>);
+
+/// What tells one file of packed references from the next; `None` where there is none.
+type Stamp = Option<(SystemTime, u64, u64)>;
+
 /// The references of the repository with this shared git directory.
 pub(super) struct RefFiles<'a> {
     common_dir: &'a Path,
+    kept: &'a KeptPacked,
 }
 
 impl<'a> RefFiles<'a> {
-    pub(super) fn of(common_dir: &'a Path) -> Self {
-        Self { common_dir }
+    pub(super) fn of(common_dir: &'a Path, kept: &'a KeptPacked) -> Self {
+        Self { common_dir, kept }
+    }
+
+    /// The packed references as they are now.
+    fn packed(&self) -> Result<Arc<Packed>> {
+        let path = self.common_dir.join("packed-refs");
+        let mut kept = self.kept.0.borrow_mut();
+        let now = stamp(&path)?;
+        if let Some((known, packed)) = kept.as_ref()
+            && *known == now
+        {
+            return Ok(Arc::clone(packed));
+        }
+        let packed = Arc::new(Packed::read(&path)?);
+        // Taken before the file was read: one that was replaced meanwhile is read again next time.
+        *kept = Some((now, Arc::clone(&packed)));
+        Ok(packed)
     }
 
     /// The references that match one of the patterns of [`super::Git::refs`], sorted by name.
     pub(super) fn list<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
         let mut found = BTreeMap::new();
         for pattern in patterns {
-            self.loose(&check(pattern.as_ref())?, &mut found)?;
+            self.loose(&check(pattern.as_ref())?, &mut |name, _| {
+                if let Some(value) = self.loose_value(name)? {
+                    found.insert(name.to_owned(), value);
+                }
+                Ok(())
+            })?;
         }
         // Read after the loose ones: what `git pack-refs` takes away meanwhile is in the new list.
-        let packed = Packed::read(self.common_dir)?;
+        let packed = self.packed()?;
         for pattern in patterns {
             packed.matching(&check(pattern.as_ref())?, |name, value| {
                 found.entry(name.to_owned()).or_insert(value);
@@ -76,15 +109,42 @@ impl<'a> RefFiles<'a> {
         Ok(refs)
     }
 
+    /// The names that match, each with a time (Unix seconds) since which it was not moved. No file of
+    /// a reference is read.
+    pub(super) fn moved<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
+        let mut found = BTreeMap::new();
+        for pattern in patterns {
+            self.loose(&check(pattern.as_ref())?, &mut |name, meta| {
+                found.insert(name.to_owned(), seconds(meta.modified()?));
+                Ok(())
+            })?;
+        }
+        let packed = self.packed()?;
+        let path = self.common_dir.join("packed-refs");
+        let when = present(path.metadata())?.map(|meta| meta.modified()).transpose()?;
+        for pattern in patterns {
+            packed.matching(&check(pattern.as_ref())?, |name, _| {
+                found.entry(name.to_owned()).or_insert_with(|| {
+                    // Its log is written when it is moved, the list whenever any is packed.
+                    let log = self.common_dir.join("logs").join(name).metadata();
+                    let moved = log.and_then(|log| log.modified()).ok().or(when);
+                    moved.map_or(i64::MAX, seconds)
+                });
+            })?;
+        }
+        let names = found.into_iter();
+        Ok(names.filter_map(|(name, moved)| Some((RefName::new(name).ok()?, moved))).collect())
+    }
+
     /// What one reference points to; `None` where there is none.
     pub(super) fn one(&self, name: &str) -> Result<Option<Ref>> {
         ensure!(is_shared(name), "{name} is another one in each working tree");
         let name = RefName::new(name)?;
         let value = self.loose_value(name.as_str())?;
         let packed = if matches!(value, Some(Value::Object { .. })) {
-            Packed::default()
+            Arc::default()
         } else {
-            Packed::read(self.common_dir)?
+            self.packed()?
         };
         let Some(value) =
             value.map_or_else(|| packed.value(name.as_str()), |value| Ok(Some(value)))?
@@ -98,7 +158,7 @@ impl<'a> RefFiles<'a> {
 
     /// The working trees that have a branch checked out, by the full name of the branch.
     pub(super) fn checked_out(&self) -> Result<BTreeMap<String, PathBuf>> {
-        let packed = Packed::read(self.common_dir)?;
+        let packed = self.packed()?;
         let mut places = BTreeMap::new();
         // As git does, also where the git directory is another folder or the repository is bare.
         let main = match self.common_dir.file_name() {
@@ -184,51 +244,46 @@ impl<'a> RefFiles<'a> {
         Ok(present(fs::read(path))?.map(|text| value(&text)))
     }
 
-    /// Adds what files say of the references that match.
-    fn loose(&self, pattern: &str, found: &mut BTreeMap<String, Value>) -> Result<()> {
+    /// Shows the files of the references that match.
+    fn loose(&self, pattern: &str, see: See<'_>) -> Result<()> {
         let segments: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
-        self.descend("", &segments, pattern, found)
+        self.descend("", &segments, pattern, see)
     }
 
-    fn descend(
-        &self,
-        at: &str,
-        segments: &[&str],
-        pattern: &str,
-        found: &mut BTreeMap<String, Value>,
-    ) -> Result<()> {
+    fn descend(&self, at: &str, segments: &[&str], pattern: &str, see: See<'_>) -> Result<()> {
         let Some((segment, rest)) = segments.split_first() else {
-            return self.below(at, pattern, found);
+            return self.below(at, pattern, see);
         };
         if !segment.contains('*') {
-            return self.descend(&joined(at, segment), rest, pattern, found);
+            return self.descend(&joined(at, segment), rest, pattern, see);
         }
         for (name, _) in entries(&self.common_dir.join(at))? {
             if fits(segment, &name) {
-                self.descend(&joined(at, &name), rest, pattern, found)?;
+                self.descend(&joined(at, &name), rest, pattern, see)?;
             }
         }
         Ok(())
     }
 
-    /// Adds the reference of this name, or all below it, as far as they match.
-    fn below(&self, at: &str, pattern: &str, found: &mut BTreeMap<String, Value>) -> Result<()> {
+    /// Shows the file of this name, or all below it, as far as they match.
+    fn below(&self, at: &str, pattern: &str, see: See<'_>) -> Result<()> {
         let path = self.common_dir.join(at);
         let Some(meta) = present(path.symlink_metadata())? else { return Ok(()) };
         if meta.is_dir() {
             if !pattern.contains('*') {
                 for (name, _) in entries(&path)? {
-                    self.below(&joined(at, &name), pattern, found)?;
+                    self.below(&joined(at, &name), pattern, see)?;
                 }
             }
-        } else if matches(pattern, at)
-            && let Some(value) = self.loose_value(at)?
-        {
-            found.insert(at.to_owned(), value);
+        } else if matches(pattern, at) {
+            see(at, &meta)?;
         }
         Ok(())
     }
 }
+
+/// Is shown the name of a reference and what its file is.
+type See<'a> = &'a mut dyn FnMut(&str, &Metadata) -> Result<()>;
 
 /// The file of packed references.
 #[derive(Default)]
@@ -242,8 +297,8 @@ struct Packed {
 }
 
 impl Packed {
-    fn read(common_dir: &Path) -> Result<Self> {
-        let bytes = present(fs::read(common_dir.join("packed-refs")))?.unwrap_or_default();
+    fn read(path: &Path) -> Result<Self> {
+        let bytes = present(fs::read(path))?.unwrap_or_default();
         if !bytes.starts_with(b"#") {
             return Ok(Self { bytes, ..Self::default() });
         }
@@ -321,6 +376,20 @@ impl Packed {
         let before = self.bytes[self.start..at].iter().rposition(|&b| b == b'\n');
         before.map_or(self.start, |before| self.start + before + 1)
     }
+}
+
+fn seconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+fn stamp(path: &Path) -> Result<Stamp> {
+    let Some(meta) = present(path.metadata())? else { return Ok(None) };
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&meta);
+    #[cfg(not(unix))]
+    let number = 0;
+    Ok(Some((meta.modified()?, meta.len(), number)))
 }
 
 /// Behind the line break that ends the line.
@@ -442,7 +511,7 @@ mod tests {
     /// Asks files and git the same, and compares.
     fn compared(repo: &Repo, patterns: &[&str]) -> Vec<String> {
         let git = repo.git();
-        let fast = RefFiles::of(git.common_dir()).list(patterns).unwrap();
+        let fast = RefFiles::of(git.common_dir(), &KeptPacked::default()).list(patterns).unwrap();
         let slow = git.asked_refs(patterns).unwrap();
         let plain = |refs: &[Ref]| -> Vec<(String, Oid)> {
             refs.iter().map(|one| (one.name.to_string(), one.object.clone())).collect()
@@ -450,7 +519,9 @@ mod tests {
         assert_eq!(plain(&fast), plain(&slow), "{patterns:?}");
         for (fast, slow) in fast.iter().zip(&slow) {
             assert!(fast.peeled.is_none() || fast.peeled == slow.peeled, "{fast:?} {slow:?}");
-            let one = RefFiles::of(git.common_dir()).one(fast.name.as_str()).unwrap();
+            let one = RefFiles::of(git.common_dir(), &KeptPacked::default())
+                .one(fast.name.as_str())
+                .unwrap();
             assert_eq!(one.as_ref(), Some(fast));
         }
         assert_eq!(git.refs(patterns).unwrap(), fast, "{patterns:?}");
@@ -533,7 +604,11 @@ mod tests {
             assert_eq!(resolved, git.verified("refs/heads/cowork/a^{commit}").unwrap());
         }
         repo.file(".git/packed-refs", "# pack-refs with: peeled fully-peeled sorted \nnonsense\n");
-        assert!(RefFiles::of(repo.git().common_dir()).list(&["refs/tags/"]).is_err());
+        assert!(
+            RefFiles::of(repo.git().common_dir(), &KeptPacked::default())
+                .list(&["refs/tags/"])
+                .is_err()
+        );
         assert!(repo.git().refs(&["refs/tags/"]).is_err());
     }
 
@@ -548,11 +623,15 @@ mod tests {
         }
         repo.file(".git/packed-refs", &packed);
         let git = repo.git();
-        let files = RefFiles::of(git.common_dir());
+        let kept = KeptPacked::default();
+        let files = RefFiles::of(git.common_dir(), &kept);
         for number in 0..1000 {
             let name = format!("refs/heads/cowork/s{number:04}");
             assert_eq!(files.one(&name).unwrap().unwrap().name.as_str(), name);
         }
+        let moved = git.refs_moved(&["refs/heads/cowork/"]).unwrap();
+        assert_eq!(moved.len(), 1000);
+        assert!(moved.iter().all(|(_, at)| *at > 1_000_000_000 && *at < i64::MAX));
         for (pattern, expected) in [
             ("refs/heads/cowork/", 1000),
             ("refs/heads/cowork/s00*", 100),
@@ -594,7 +673,8 @@ mod tests {
     fn what_only_git_understands_is_asked_of_git() {
         let repo = full();
         let git = repo.git();
-        let files = RefFiles::of(git.common_dir());
+        let kept = KeptPacked::default();
+        let files = RefFiles::of(git.common_dir(), &kept);
         for pattern in ["refs/", "refs/bisect/", "refs/w*", "HEAD", "refs/heads/[a]"] {
             assert!(files.list(&[pattern]).is_err(), "{pattern}");
         }

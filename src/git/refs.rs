@@ -183,7 +183,13 @@ impl Git {
     /// # Errors
     /// Git cannot be started.
     pub fn object(&self, short: &str) -> Result<Option<Oid>> {
-        self.verified(short)
+        // What libgit2 does not find may be in objects that only the environment names.
+        let found = self.in_process(|fast| fast.abbreviated(short));
+        let sure = self.variable("GIT_ALTERNATE_OBJECT_DIRECTORIES").is_none();
+        match found.filter(|found| sure || found.is_some()) {
+            Some(found) => Ok(found),
+            None => self.verified(short),
+        }
     }
 
     /// The references that match one of the patterns of `git for-each-ref`: a whole name, the
@@ -196,6 +202,22 @@ impl Git {
             Some(refs) => Ok(refs),
             None => self.asked_refs(patterns),
         }
+    }
+
+    /// The names of these references, each with a time (Unix seconds) since which it was not moved:
+    /// what it points to is older, as far as clocks agree.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn refs_moved<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
+        if let Some(found) = self.in_process(|fast| fast.references_moved(patterns)) {
+            return Ok(found);
+        }
+        let one = |fields: &[&[u8]]| -> Result<(RefName, i64)> {
+            let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
+            Ok((RefName::new(text(0).trim_start_matches('\n'))?, text(1).parse().unwrap_or(0)))
+        };
+        self.for_each_ref(&["%(refname)", "%(creatordate:unix)"], patterns, one)
     }
 
     /// [`Git::refs`] with what their commits say, and where they are checked out.
@@ -272,6 +294,9 @@ impl Git {
     /// # Errors
     /// One of them is missing.
     pub fn is_ancestor(&self, ancestor: &Oid, of: &Oid) -> Result<bool> {
+        if let Some(answer) = self.in_process(|fast| fast.is_ancestor(ancestor, of)) {
+            return Ok(answer);
+        }
         let ask = self.read(["merge-base", "--is-ancestor", ancestor.as_str(), of.as_str()]);
         ask.yes_no()
     }
@@ -281,6 +306,9 @@ impl Git {
     /// # Errors
     /// One of them is missing.
     pub fn ahead_behind(&self, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
+        if let Some(numbers) = self.in_process(|fast| fast.ahead_behind(a, b)) {
+            return Ok(numbers);
+        }
         let count = self.read(["rev-list", "--left-right", "--count", &format!("{a}...{b}"), "--"]);
         let text = count.capture()?;
         let mut numbers = text.split_whitespace().filter_map(|n| n.parse().ok());
@@ -380,6 +408,29 @@ mod tests {
     }
 
     #[test]
+    fn abbreviated_ids() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let blob = git.blob_id(&repo.head(), "README.md").unwrap().unwrap();
+        for long in [4, 7, 12, 39, 40] {
+            let short = &blob.as_str()[..long];
+            assert_eq!(git.object(short).unwrap(), git.verified(short).unwrap(), "{short}");
+            assert_eq!(git.object(short).unwrap().as_ref(), Some(&blob));
+        }
+        // Two objects that begin alike: found by trying.
+        let mut seen = std::collections::HashMap::new();
+        let ambiguous = (0..).find_map(|number: u32| {
+            let oid = git.store_blob(number.to_string()).unwrap();
+            let short = oid.as_str()[..4].to_owned();
+            if seen.insert(short.clone(), oid).is_some() { Some(short) } else { None }
+        });
+        let none = "a1".repeat(20);
+        for short in [ambiguous.unwrap().as_str(), "a1a1a1a1a1a1", "a1a", "HEAD", "main", &none] {
+            assert_eq!(git.object(short).unwrap(), git.verified(short).unwrap(), "{short}");
+        }
+    }
+
+    #[test]
     fn relations_of_commits() {
         let repo = Repo::with_commit();
         let git = repo.git();
@@ -390,7 +441,13 @@ mod tests {
         let two = repo.commit_all("three");
         assert!(git.is_ancestor(&base, &one).unwrap() && !git.is_ancestor(&one, &two).unwrap());
         assert_eq!(git.ahead_behind(&one, &two).unwrap(), (1, 2));
-        assert!(git.is_ancestor(&base, &base.zero_like()).is_err());
+        assert!(git.is_ancestor(&base, &base).unwrap());
+        for missing in [base.zero_like(), "a1".repeat(20).parse().unwrap()] {
+            assert!(git.is_ancestor(&base, &missing).is_err());
+            assert!(git.is_ancestor(&missing, &missing).is_err());
+            assert!(git.ahead_behind(&base, &missing).is_err());
+        }
+        assert_eq!(git.ahead_behind(&one, &one).unwrap(), (0, 0));
         assert!(git.branch_exists("side").unwrap() && !git.branch_exists("nope").unwrap());
         assert!(!git.branch_exists("a b").unwrap());
         assert_eq!(git.resolve("no such thing").unwrap(), None);

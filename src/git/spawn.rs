@@ -241,6 +241,9 @@ impl<'a> Cmd<'a> {
     }
 
     fn run_once(&self) -> Result<Output> {
+        if self.role != Role::Read {
+            self.git.require_new_enough()?;
+        }
         let mut command = self.command();
         command.stdin(input(&self.stdin)?);
         // A hook may leave a process behind that keeps a pipe open; a file has an end.

@@ -55,7 +55,7 @@ pub use answer::Answer;
 pub use evidence::leave_base;
 pub use go_back::before;
 pub use leaving::Leaving;
-pub use standstill::{files_show, standstill};
+pub use standstill::{files_show, has_failed, standstill};
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

@@ -187,8 +187,10 @@ impl Pipeline<'_> {
         let path = |artifact| crate::session::artifact_path(&self.session.name, artifact);
         let paths: Vec<String> = spec.context.iter().map(|artifact| path(*artifact)).collect();
         let written = self.env.workspace.written_paths();
-        let edited = self.env.git.status_of(&paths)?.into_iter().map(|entry| entry.path);
-        for path in edited.filter(|path| paths.contains(path) && !written.contains(path)) {
+        for path in paths.iter().filter(|path| !written.contains(path)) {
+            if !self.env.git.is_uncommitted(path)? {
+                continue;
+            }
             self.warn(format!(
                 "{path} has your edits since it was approved; they go along with {}; take them back: git checkout HEAD -- {path}",
                 spec.stage

@@ -101,6 +101,12 @@ pub fn standstill(
     Ok(failed.map(|failed| Stop { why: failed.why, next: resume, other: None }))
 }
 
+/// Whether J notes a run that failed; true also where the note cannot be read.
+#[must_use]
+pub fn has_failed(state: &StateDir) -> bool {
+    !matches!(state.note::<Failed>(FAILED), Ok(None))
+}
+
 /// A session whose files show more than its commits tell. What comes next is asked on a terminal.
 #[must_use]
 pub fn files_show(session: &Session, shown: &[Stage]) -> Stop {

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::merged::{bases, merged_in};
+use super::bases::bases;
+use super::merged::merged_in;
 use super::{
     CommittedFiles, Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key,
 };
@@ -70,10 +71,10 @@ pub fn ground(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<
 /// # Errors
 /// Git cannot be read.
 pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>> {
-    let (sessions, _) = super::list(git, refs)?;
-    let completed = sessions.into_iter().filter(Session::is_completed);
+    let (sessions, _) = super::heads(git, refs)?;
+    let completed = sessions.iter().filter(|head| head.is_completed());
     let mut found: Vec<(String, SessionName)> =
-        completed.map(|session| (session.file.created_at, session.name)).collect();
+        completed.map(|head| (head.file().created_at.clone(), head.name().clone())).collect();
     if let Some(head) = git.head()?.oid() {
         for folder in git.names_in(head, ".cowork/sessions")? {
             let Ok(name) = folder.parse::<SessionName>() else { continue };
@@ -210,12 +211,26 @@ pub(super) fn known(
     refs: &RefNames,
     name: &SessionName,
 ) -> anyhow::Result<Option<(Session, bool)>> {
+    match place_of(git, refs, name)? {
+        Some((tip, on_branch)) => Ok(Some((Session::load(git, name, &tip)?, on_branch))),
+        None => Ok(None),
+    }
+}
+
+/// The tip of that session.
+pub(super) fn place_of(
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+) -> anyhow::Result<Option<(Oid, bool)>> {
+    if let Some(tip) = git.resolve(refs.branch(name).as_str())? {
+        return Ok(Some((tip, true)));
+    }
     let remotes = git.remote_branches(&refs.short_branch(name))?;
-    let branches = std::iter::once(refs.branch(name)).chain(remotes);
-    let places = branches.map(|place| (place, true)).chain([(RefNames::archive(name), false)]);
-    for (place, on_branch) in places {
+    let remotes = remotes.into_iter().map(|place| (place, true));
+    for (place, on_branch) in remotes.chain([(RefNames::archive(name), false)]) {
         if let Some(tip) = git.resolve(place.as_str())? {
-            return Ok(Some((Session::load(git, name, &tip)?, on_branch)));
+            return Ok(Some((tip, on_branch)));
         }
     }
     Ok(None)

@@ -1,32 +1,118 @@
 //! Which sessions there are, and which one a command means: refs are the only registry.
 
-use super::{Session, SessionName};
+use std::collections::HashSet;
+
+use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
 use crate::error::Error;
-use crate::git::{Git, Head};
-use crate::session::RefNames;
+use crate::git::{Commit, Git, Head as At, Oid, RefName};
+use crate::stage::Stage;
+
+/// Branches that are looked at first where the newest is wanted.
+const FIRST: usize = 32;
 
 /// All sessions with a branch here or on a remote, newest commit first. A branch that holds no
 /// readable session is left out and named in the second list.
-pub fn list(git: &Git, refs: &RefNames) -> anyhow::Result<(Vec<Session>, Vec<String>)> {
-    let local = refs.branch_root();
-    let mut branches = git.list_refs(&[local.as_str(), &refs.remote_pattern()])?;
-    // A local branch stands for its session, whatever remotes have.
-    branches.sort_by_key(|info| {
-        (!info.name.as_str().starts_with(&local), std::cmp::Reverse(info.committer_time))
-    });
-    let mut sessions = Vec::new();
+///
+/// # Errors
+/// Git cannot be read.
+pub fn heads(git: &Git, refs: &RefNames) -> anyhow::Result<(Vec<Head>, Vec<String>)> {
+    let mut heads: Vec<Head> = Vec::new();
     let mut unreadable = Vec::new();
-    for info in branches {
-        let Some(name) = refs.session_of_any(info.name.as_str()) else { continue };
-        if sessions.iter().any(|known: &Session| known.name == name) {
-            continue;
+    let mut known = HashSet::new();
+    // A local branch stands for its session, whatever remotes have.
+    for pattern in [refs.branch_root(), refs.remote_pattern()] {
+        let mut tips = Vec::new();
+        for branch in git.refs(&[pattern])? {
+            let name = refs.session_of_any(branch.name.as_str());
+            tips.extend(
+                name.filter(|name| !known.contains(name)).map(|name| (name, branch.object)),
+            );
         }
-        match Session::load(git, &name, &info.oid) {
-            Ok(session) => sessions.push(session),
-            Err(error) => unreadable.push(format!("{name}: {error}")),
+        for (name, head) in newest_first(git, &tips) {
+            match head {
+                Ok(head) if known.insert(name.clone()) => heads.push(head),
+                // Another remote has an older one.
+                Ok(_) => {}
+                Err(_) if known.contains(&name) => {}
+                Err(error) => unreadable.push(format!("{name}: {error}")),
+            }
         }
     }
-    Ok((sessions, unreadable))
+    Ok((heads, unreadable))
+}
+
+/// The heads at these tips, the newest commit first.
+fn newest_first(
+    git: &Git,
+    tips: &[(SessionName, Oid)],
+) -> Vec<(SessionName, anyhow::Result<Head>)> {
+    let mut heads = git.ask_each(tips, |git, (name, tip)| {
+        let head = Head::load(git, name, tip);
+        let time = match &head {
+            Ok(head) => head.time(),
+            Err(_) => git.reader().commit(tip).map_or(0, |commit| commit.committer_time),
+        };
+        (time, name.clone(), head)
+    });
+    heads.sort_by_key(|(time, ..)| std::cmp::Reverse(*time));
+    heads.into_iter().map(|(_, name, head)| (name, head)).collect()
+}
+
+/// How many sessions have a branch here or on a remote, and the newest of them that is not completed;
+/// one with a branch here comes first. No more of them is read than that takes.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<(usize, Option<Head>)> {
+    let mut names = HashSet::new();
+    let mut open = None;
+    for pattern in [refs.branch_root(), refs.remote_pattern()] {
+        let branches = git.refs_moved(&[pattern])?.into_iter().filter_map(|(branch, moved)| {
+            Some((refs.session_of_any(branch.as_str())?, branch, moved))
+        });
+        let mut branches: Vec<_> = branches.filter(|(name, ..)| !names.contains(name)).collect();
+        names.extend(branches.iter().map(|(name, ..)| name.clone()));
+        if open.is_none() {
+            branches.sort_by_key(|(_, _, moved)| std::cmp::Reverse(*moved));
+            let rest = branches.split_off(branches.len().min(FIRST));
+            open = open_among(git, &branches, None);
+            let after = open.as_ref().map_or(i64::MIN, Head::time);
+            let rest: Vec<_> = rest.into_iter().filter(|(_, _, moved)| *moved >= after).collect();
+            open = open_among(git, &rest, open);
+        }
+    }
+    Ok((names.len(), open))
+}
+
+/// The newest session of these branches that is not completed, if it is newer than `than`.
+fn open_among(
+    git: &Git,
+    branches: &[(SessionName, RefName, i64)],
+    than: Option<Head>,
+) -> Option<Head> {
+    let tips = git.ask_each(branches, |git, (name, branch, _)| {
+        let tip = git.resolve(branch.as_str()).ok()??;
+        let commit = git.reader().commit(&tip).ok()?;
+        // Most are; and then nothing else of them need be read.
+        let is_completed = completes(&commit, name);
+        (!is_completed).then(|| (std::cmp::Reverse(commit.committer_time), name.clone(), tip))
+    });
+    let mut tips: Vec<_> = tips.into_iter().flatten().collect();
+    if let Some(head) = &than {
+        let (time, name) = (std::cmp::Reverse(head.time()), head.name());
+        tips.retain(|(at, there, _)| (*at, there) < (time, name));
+    }
+    tips.sort();
+    let mut heads = tips.into_iter().filter_map(|(_, name, tip)| Head::load(git, &name, &tip).ok());
+    heads.find(|head| !head.is_completed()).or(than)
+}
+
+/// Whether a commit says that it delivers this session.
+fn completes(commit: &Commit, name: &SessionName) -> bool {
+    let trailers = Trailers::parse(&commit.message);
+    let id = trailers.get(key::SESSION_ID).unwrap_or_default();
+    let entry = Entry::of(commit, id).filter(|entry| entry.kind == Kind::Stage(Stage::Delivery));
+    entry.is_some() && trailers.get(key::SESSION) == Some(name.as_str())
 }
 
 /// True when the session has a branch here.
@@ -46,7 +132,7 @@ pub fn taken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<b
         format!("refs/tags/cowork/{name}/"),
     ];
     let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-    Ok(!git.list_refs(&patterns)?.is_empty() || !git.remote_branches(&short)?.is_empty())
+    Ok(!git.refs(&patterns)?.is_empty() || !git.remote_branches(&short)?.is_empty())
 }
 
 /// The session a command without a name means, and whether that was a guess worth saying: the
@@ -55,14 +141,13 @@ pub fn taken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<b
 /// # Errors
 /// Exit 5 when there is none.
 pub fn default_session(git: &Git, refs: &RefNames) -> anyhow::Result<(SessionName, bool)> {
-    if let Head::Branch { name, .. } = git.head()?
+    if let At::Branch { name, .. } = git.head()?
         && let Some(session) = refs.session_of(name.as_str())
     {
         return Ok((session, false));
     }
-    let (sessions, _) = list(git, refs)?;
-    match sessions.into_iter().find(|session| !session.is_completed()) {
-        Some(session) => Ok((session.name, true)),
+    match newest_open(git, refs)?.1 {
+        Some(head) => Ok((head.name().clone(), true)),
         None => Err(Error::repository("there is no unfinished session here")
             .hint("start one: git cowork new \"what you want built\"")
             .into()),

@@ -13,9 +13,10 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::Serialize;
 
 use super::{
-    Attempt, Back, CommittedFiles, Entry, Kind, RefNames, Session, StateDir, Verdict, attempts, key,
+    Attempt, Back, CommittedFiles, Entry, Kind, RefNames, Session, StateDir, Verdict,
+    artifact_path, attempts, key,
 };
-use crate::artifact::{BY_HAND, Feedback, Origin, Store};
+use crate::artifact::{Artifact, BY_HAND, Feedback, Origin, Store};
 use crate::clock;
 use crate::git::{Git, Oid};
 use crate::spent::Spent;
@@ -100,7 +101,8 @@ pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
         git,
         session,
         transcripts: transcripts(git, session),
-        told: Vec::new(),
+        told: HashSet::new(),
+        read: HashSet::new(),
         seen: session.history.iter().map(|entry| entry.commit.clone()).collect(),
     };
     let mut rows = teller.attempts()?;
@@ -114,8 +116,10 @@ struct Teller<'a> {
     git: &'a Git,
     session: &'a Session,
     transcripts: Vec<PathBuf>,
-    /// Feedback that was told already.
-    told: Vec<Feedback>,
+    /// Feedback that was told already, as it is written.
+    told: HashSet<String>,
+    /// The files of feedback that were read already: most commits leave it as it is.
+    read: HashSet<Oid>,
     seen: HashSet<Oid>,
 }
 
@@ -208,17 +212,11 @@ impl Teller<'_> {
         let mut steps: Vec<Step> = Vec::new();
         let mut drafts: Vec<(Stage, u32)> = Vec::new();
         for entry in entries {
-            let files = CommittedFiles::new(self.git, &self.session.name, &entry.commit);
-            // A version somebody broke by hand tells nothing.
-            for said in Store::new(&files).feedback().unwrap_or_default() {
-                if self.told.contains(&said) {
-                    continue;
-                }
+            for said in self.new_feedback(&entry.commit)? {
                 // What a session takes over was said in another one.
                 if !entry.is_start() {
                     steps.push(self.feedback(&said, entry));
                 }
-                self.told.push(said);
             }
             let Some(mut step) = self.step(entry) else { continue };
             if let Kind::Stage(stage) = entry.kind
@@ -235,6 +233,25 @@ impl Teller<'_> {
             step.attempt = attempt;
         }
         Ok(steps)
+    }
+
+    /// What a commit's records say that no commit before did.
+    fn new_feedback(&mut self, commit: &Oid) -> anyhow::Result<Vec<Feedback>> {
+        let path = artifact_path(&self.session.name, Artifact::Feedback);
+        let Some(blob) = self.git.blob_id(commit, &path)? else { return Ok(Vec::new()) };
+        if !self.read.insert(blob) {
+            return Ok(Vec::new());
+        }
+        let files = CommittedFiles::new(self.git, &self.session.name, commit);
+        // A version somebody broke by hand tells nothing.
+        let all = Store::new(&files).feedback().unwrap_or_default();
+        let mut new = Vec::new();
+        for said in all {
+            if self.told.insert(serde_json::to_string(&said)?) {
+                new.push(said);
+            }
+        }
+        Ok(new)
     }
 
     fn blank(&self, time: i64, event: &'static str, actor: &str) -> Step {

@@ -1,18 +1,27 @@
-//! Where a session is to be merged, and whether it has been, whichever way: by a merge commit, by a
-//! squash on a forge or by hand, rebased, or without its artifacts.
+//! Whether a session has been merged, whichever way: by a merge commit, by a squash on a forge or by
+//! hand, rebased, or without its artifacts. For many sessions their bases are walked once.
 
-use super::family::{delivered_in, known};
+use std::collections::{BTreeMap, HashMap};
+
+use super::bases::Lookup;
 use super::message::{Trailers, key};
-use super::{RefNames, Session, SessionName, artifact_path, session_file};
-use crate::artifact::Artifact;
-use crate::git::{Git, Oid, RefName};
+use super::{RefNames, Session, artifact_path};
+use crate::artifact::{Artifact, SessionFile};
+use crate::clock;
+use crate::git::{Gained, Git, Object, Oid, Reader};
 use crate::stage::Stage;
-
-/// Sessions that stand on one another, at most.
-const MAX_GENERATIONS: usize = 16;
 
 /// How much older than its session a commit on another machine may seem, in seconds.
 const CLOCK_SKEW: i64 = 2 * 24 * 60 * 60;
+
+/// The mark of branches that are no session's base, in a walk.
+const ELSEWHERE: u64 = 1 << 63;
+
+/// Branches that one walk tells apart.
+const BRANCHES: usize = 63;
+
+/// Where the artifacts of sessions are.
+const SESSIONS: &str = super::SESSIONS;
 
 /// What a merge of a session looks like.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,73 +34,50 @@ pub struct Merged {
     pub whole: bool,
 }
 
-/// The short name of the branch a session is to be merged into: its base, or where that is the
-/// branch of a session which is merged or gone, that one's base, and so on. `None` where a session
-/// was started on no branch.
-///
-/// # Errors
-/// Git cannot be read.
-pub fn base_branch(
-    git: &Git,
-    refs: &RefNames,
-    session: &Session,
-) -> anyhow::Result<Option<String>> {
-    for base in bases(git, refs, session)? {
-        match refs.session_of(&format!("refs/heads/{base}")) {
-            Some(name) if name == session.name => {}
-            Some(name) if is_open(git, refs, &name)? => return Ok(Some(base)),
-            Some(_) => {}
-            None => return Ok(Some(base)),
-        }
-    }
-    Ok(None)
-}
-
-/// The short name of the branch a pull request is for: the parent's while that is unmerged, else as
-/// [`base_branch`].
-///
-/// # Errors
-/// Git cannot be read.
-pub fn review_base(
-    git: &Git,
-    refs: &RefNames,
-    session: &Session,
-) -> anyhow::Result<Option<String>> {
-    let parent = session.file.parent.as_ref().map(|parent| parent.session.parse::<SessionName>());
-    if let Some(Ok(parent)) = parent
-        && is_open(git, refs, &parent)?
-    {
-        return Ok(Some(refs.short_branch(&parent)));
-    }
-    base_branch(git, refs, session)
-}
-
 /// Whether all a session delivered has been merged: into its base branch, here or as a remote has it, or by
 /// `git cowork merge` into any other.
 ///
 /// # Errors
 /// Git cannot be read.
 pub fn merged(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<Merged>> {
-    let mut tips = Vec::new();
-    for base in bases(git, refs, session)? {
-        if base == refs.short_branch(&session.name) {
-            continue;
-        }
-        let Ok(local) = RefName::branch(&base) else { continue };
-        tips.extend(git.resolve(local.as_str())?);
-        for remote in git.remote_branches(&base)? {
-            tips.extend(git.resolve(remote.as_str())?);
-        }
+    Ok(merged_each(git, refs, &[session])?.pop().flatten())
+}
+
+/// [`merged`] of many sessions.
+pub(super) fn merged_each(
+    git: &Git,
+    refs: &RefNames,
+    sessions: &[&Session],
+) -> anyhow::Result<Vec<Option<Merged>>> {
+    if sessions.is_empty() {
+        return Ok(Vec::new());
     }
-    tips.sort();
-    tips.dedup();
-    for tip in &tips {
-        if let Some(found) = merged_in(git, session, tip)?.filter(|found| found.whole) {
-            return Ok(Some(found));
+    let lookup = Lookup::new(git, refs);
+    let mut asked = Vec::with_capacity(sessions.len());
+    for session in sessions {
+        let mut tips = Vec::new();
+        for base in lookup.bases(session)? {
+            if base != refs.short_branch(&session.name) {
+                let is_session = refs.session_of(&format!("refs/heads/{base}")).is_some();
+                tips.extend(lookup.tips(&base)?.into_iter().map(|tip| (tip, is_session)));
+            }
         }
+        tips.sort();
+        tips.dedup_by(|a, b| a.0 == b.0);
+        asked.push(Question { session, tips });
     }
-    let elsewhere = copies(git, session, &other_branches(refs))?.into_iter();
-    Ok(elsewhere.filter(|copy| copy.is_merge).map(|copy| copy.merged).find(|found| found.whole))
+    let look = Look::at(git, &asked, &other_branches(git, refs)?)?;
+    let answers = git.ask_each(&asked, |git, question| -> anyhow::Result<Option<Merged>> {
+        for (tip, _) in &question.tips {
+            if let Some(found) = look.merged_in(git, question.session, tip)?
+                && found.whole
+            {
+                return Ok(Some(found));
+            }
+        }
+        look.elsewhere(git, question.session)
+    });
+    answers.into_iter().collect()
 }
 
 /// What a commit holds of what a session delivered: by its ancestors, by its tree (a squash with
@@ -100,104 +86,241 @@ pub fn merged(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<O
 /// # Errors
 /// Git cannot be read.
 pub fn merged_in(git: &Git, session: &Session, branch: &Oid) -> anyhow::Result<Option<Merged>> {
-    if git.is_ancestor(&session.tip, branch)? {
-        let tip = session.tip.clone();
-        return Ok(Some(Merged { commit: tip.clone(), tip: Some(tip), whole: true }));
+    let question = Question { session, tips: vec![(branch.clone(), false)] };
+    Look::at(git, std::slice::from_ref(&question), &[])?.merged_in(git, session, branch)
+}
+
+/// Whether a session is part of one of these commits.
+struct Question<'a> {
+    session: &'a Session,
+    /// Each with whether it is on the branch of another session, which few sessions ask about.
+    tips: Vec<(Oid, bool)>,
+}
+
+impl Question<'_> {
+    /// Nothing that holds the session is older, in Unix seconds.
+    fn since(&self) -> i64 {
+        let created = clock::parse_rfc3339(&self.session.file.created_at).unwrap_or(0);
+        let first = self.session.history.first().map_or(created, |entry| entry.time);
+        (created.min(first) - CLOCK_SKEW).max(0)
     }
-    let mut found = copies(git, session, &[branch.to_string()])?.into_iter();
-    let copy = found.next().map(|copy| copy.merged);
-    let there = delivered_in(git, &session.name, branch)?;
-    if there.is_none_or(|file| file.id != session.file.id) {
-        return Ok(copy);
+
+    /// The tips that have gained something since the session began.
+    fn walked(&self) -> impl Iterator<Item = &(Oid, bool)> {
+        let session = self.session;
+        self.tips
+            .iter()
+            .filter(|(tip, _)| *tip != session.tip && tip.as_str() != session.file.base.commit)
     }
-    let report = artifact_path(&session.name, Artifact::DeliveryReport);
-    let same = git.blob_id(branch, &report)? == git.blob_id(&session.tip, &report)?;
-    Ok(match copy {
-        Some(copy) => Some(Merged { whole: copy.whole && same, ..copy }),
-        None => same.then(|| Merged { commit: branch.clone(), tip: None, whole: true }),
-    })
 }
 
-/// True while the session has a branch here that is not merged.
-fn is_open(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
-    let Some(tip) = git.resolve(refs.branch(name).as_str())? else { return Ok(false) };
-    // What is no session any more is a branch like any other.
-    let Ok(session) = Session::load(git, name, &tip) else { return Ok(true) };
-    Ok(!session.is_completed() || merged(git, refs, &session)?.is_none())
+/// What the branches have gained that sessions may be merged into.
+struct Look {
+    walks: Vec<Gained>,
+    /// Which walk tells of a tip, and by which mark.
+    places: HashMap<Oid, (usize, u64)>,
+    /// The commits that speak for a session, by its id, newest first.
+    copies: HashMap<String, Vec<Copy>>,
+    /// The folders of artifacts that the tips have, by their names.
+    folders: HashMap<Oid, HashMap<String, Oid>>,
 }
 
-/// The branch the session was started from, and where that is another session's, the branch that one
-/// was started from, and so on.
-pub(super) fn bases(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec<String>> {
-    let reader = git.reader();
-    let mut file = session.file.clone();
-    let mut found: Vec<String> = Vec::new();
-    for _ in 0..MAX_GENERATIONS {
-        let base = std::mem::take(&mut file.base.branch);
-        let parent = file.parent.take().and_then(|parent| parent.session.parse().ok());
-        // A change request carries its parent's records, wherever the parent's branch has gone.
-        let carried =
-            parent.and_then(|parent| session_file(reader.as_ref(), &parent, &session.tip).ok());
-        let of_branch = refs.session_of(&format!("refs/heads/{base}"));
-        if !base.is_empty() && !found.contains(&base) {
-            found.push(base);
-        }
-        file = match (carried, of_branch) {
-            (Some((parent, _)), _) => parent,
-            (None, Some(name)) => match known(git, refs, &name)? {
-                Some((session, _)) => session.file,
-                None => break,
-            },
-            (None, None) => break,
-        };
-    }
-    Ok(found)
-}
-
-/// Arguments of `git log` for all branches that are no session's.
-fn other_branches(refs: &RefNames) -> Vec<String> {
-    let root = refs.branch_root();
-    let prefix = root.trim_start_matches("refs/heads/").trim_end_matches('/').to_owned();
-    let hidden = |before: &str| {
-        [prefix.as_str(), "cowork-pr"].map(|name| format!("--exclude={before}{name}/*"))
-    };
-    let mut args = Vec::new();
-    args.extend(hidden(""));
-    args.push("--branches".to_owned());
-    args.extend(hidden("*/"));
-    args.push("--remotes".to_owned());
-    args
-}
-
-/// A commit that is not in a session's history and speaks for it.
+/// A commit that may not be in a session's history and speaks for it.
+#[derive(Clone)]
 struct Copy {
-    merged: Merged,
+    commit: Oid,
+    time: i64,
+    /// The tip that was merged, where it says so.
+    tip: Option<Oid>,
     /// It says itself that it is a merge.
     is_merge: bool,
 }
 
-/// Commits outside the session's history that carry what it delivered, newest first: by their
-/// trailers, or because they quote those of its delivery (`git merge --squash`).
-fn copies(git: &Git, session: &Session, from: &[String]) -> anyhow::Result<Vec<Copy>> {
-    let since = session.history.first().map_or(0, |start| start.time - CLOCK_SKEW).max(0);
-    let id = &session.file.id;
-    let log = git.read(["log", "-z", "--format=%H%n%B", "--fixed-strings"]);
-    let log = log.args([format!("--grep={id}"), format!("--since=@{since}")]);
-    let log = log.args(from).args(["--not", session.tip.as_str(), "--"]);
+impl Look {
+    fn at(git: &Git, asked: &[Question<'_>], elsewhere: &[Oid]) -> anyhow::Result<Self> {
+        let ids = asked.iter().map(|question| question.session.file.id.clone());
+        let copies = ids.map(|id| (id, Vec::new())).collect();
+        let mut look =
+            Self { walks: Vec::new(), places: HashMap::new(), copies, folders: HashMap::new() };
+        // Since when; branches of sessions apart, each with its own few.
+        let (mut shared, mut single) = (BTreeMap::new(), BTreeMap::new());
+        for question in asked {
+            for (tip, is_session) in question.walked() {
+                let tips = if *is_session { &mut single } else { &mut shared };
+                let since = tips.entry(tip).or_insert(i64::MAX);
+                *since = question.since().min(*since);
+            }
+        }
+        let earliest = asked.iter().map(Question::since).min().unwrap_or(0);
+        let shared: Vec<&Oid> = shared.into_keys().collect();
+        let groups = shared.chunks(BRANCHES).map(<[&Oid]>::to_vec);
+        let mut others = elsewhere;
+        for group in if shared.is_empty() { vec![Vec::new()] } else { groups.collect() } {
+            let marks = group.into_iter().enumerate().map(|(at, tip)| (tip.clone(), 1 << at));
+            let others = std::mem::take(&mut others).iter().map(|tip| (tip.clone(), ELSEWHERE));
+            look.walk(git, marks.chain(others).collect(), earliest)?;
+        }
+        for (tip, since) in single {
+            look.walk(git, vec![(tip.clone(), 1)], since)?;
+        }
+        for copies in look.copies.values_mut() {
+            copies.sort_by_key(|copy| std::cmp::Reverse(copy.time));
+            copies.dedup_by(|a, b| a.commit == b.commit);
+        }
+        let tips = asked.iter().flat_map(Question::walked);
+        for (tip, _) in tips {
+            if !look.folders.contains_key(tip) {
+                let there = git.reader().folders_in(tip, SESSIONS)?;
+                look.folders.insert(tip.clone(), there.into_iter().collect());
+            }
+        }
+        Ok(look)
+    }
+
+    fn walk(&mut self, git: &Git, tips: Vec<(Oid, u64)>, since: i64) -> anyhow::Result<()> {
+        let copies = &mut self.copies;
+        let gained = git.gained(&tips, since, key::SESSION_ID, &mut |commit, time, message| {
+            for (id, copy) in speaks_for(commit, time, message) {
+                if let Some(copies) = copies.get_mut(&id) {
+                    copies.push(copy);
+                }
+            }
+        })?;
+        for (tip, mark) in tips {
+            if mark != ELSEWHERE {
+                self.places.insert(tip, (self.walks.len(), mark));
+            }
+        }
+        self.walks.push(gained);
+        Ok(())
+    }
+
+    /// As [`merged_in`], for one of the tips that were looked at.
+    fn merged_in(&self, git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<Merged>> {
+        let own = &session.tip;
+        let reached = |commit: &Oid| {
+            let place = self.places.get(tip);
+            place.is_some_and(|(walk, mark)| self.walks[*walk].marks_of(commit) & mark != 0)
+        };
+        if own == tip || reached(own) {
+            return Ok(Some(Merged { commit: own.clone(), tip: Some(own.clone()), whole: true }));
+        }
+        let copy = self.copy(git, session, |copy| reached(&copy.commit))?;
+        let Some(folder) = self.folder(session, tip) else { return Ok(copy) };
+        let there = delivered(git.reader().as_ref(), session, folder)?;
+        if there.as_ref().is_none_or(|(file, _)| file.id != session.file.id) {
+            return Ok(copy);
+        }
+        let report = artifact_path(&session.name, Artifact::DeliveryReport);
+        let same = there.map(|(_, report)| report) == git.blob_id(own, &report)?;
+        Ok(match copy {
+            Some(copy) => Some(Merged { whole: copy.whole && same, ..copy }),
+            None => same.then(|| Merged { commit: tip.clone(), tip: None, whole: true }),
+        })
+    }
+
+    /// A merge by `git cowork merge` into any branch that is no session's.
+    fn elsewhere(&self, git: &Git, session: &Session) -> anyhow::Result<Option<Merged>> {
+        let Some(walk) = self.walks.first() else { return Ok(None) };
+        let whole = |copy: &Copy| {
+            let whole = copy.tip.as_ref().is_none_or(|tip| *tip == session.tip);
+            whole && copy.is_merge && walk.marks_of(&copy.commit) & ELSEWHERE != 0
+        };
+        self.copy(git, session, whole)
+    }
+
+    /// The newest commit outside the session's history that carries what it delivered.
+    fn copy(
+        &self,
+        git: &Git,
+        session: &Session,
+        wanted: impl Fn(&Copy) -> bool,
+    ) -> anyhow::Result<Option<Merged>> {
+        let copies = self.copies.get(&session.file.id).into_iter().flatten();
+        for copy in copies.filter(|copy| wanted(copy)) {
+            if !session.stands_on(git, &copy.commit)? {
+                let Copy { commit, tip, .. } = copy.clone();
+                let whole = tip.as_ref().is_none_or(|tip| *tip == session.tip);
+                return Ok(Some(Merged { commit, tip, whole }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The folder of the session's artifacts in a tip's tree.
+    fn folder(&self, session: &Session, tip: &Oid) -> Option<&Oid> {
+        let folder = session.name.artifact_dir();
+        let name = folder.strip_prefix(SESSIONS)?.strip_prefix('/')?;
+        self.folders.get(tip)?.get(name)
+    }
+}
+
+/// `session.json` of the session as a folder of artifacts has it, and the id of its delivery report;
+/// `None` where one of them is not there or cannot be read.
+fn delivered(
+    reader: &dyn Reader,
+    session: &Session,
+    folder: &Oid,
+) -> anyhow::Result<Option<(SessionFile, Oid)>> {
+    let within = format!("{}/", session.name.artifact_dir());
+    let path = |artifact| {
+        let path = artifact_path(&session.name, artifact);
+        path.strip_prefix(&within).unwrap_or(&path).to_owned()
+    };
+    let report = path(Artifact::DeliveryReport);
+    let Some(report) = reader.entries(folder, &[&report])?.pop().flatten() else { return Ok(None) };
+    let Some(bytes) = reader.blob(Object::At(folder, &path(Artifact::Session)))? else {
+        return Ok(None);
+    };
+    // A file somebody broke names no session.
+    Ok(serde_json::from_slice(&bytes).ok().map(|file| (file, report.oid)))
+}
+
+/// The tips of all branches that are no session's, here and on remotes.
+fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
+    let root = refs.branch_root();
+    let prefix = root.trim_start_matches("refs/heads/");
+    let is_session = |name: &str| {
+        let folders = [prefix, "cowork-pr/"];
+        match name.strip_prefix("refs/remotes/") {
+            Some(name) => folders.iter().any(|folder| name.contains(&format!("/{folder}"))),
+            None => folders.iter().any(|folder| {
+                name.strip_prefix("refs/heads/").is_some_and(|n| n.starts_with(folder))
+            }),
+        }
+    };
+    let all = git.refs(&["refs/heads/", "refs/remotes/"])?.into_iter();
+    let others = all.filter(|one| !is_session(one.name.as_str()));
+    let mut tips: Vec<Oid> = others.map(|one| one.object).collect();
+    tips.sort();
+    tips.dedup();
+    Ok(tips)
+}
+
+/// The sessions whose delivery a commit carries, by their ids: as its trailers say, or because it quotes
+/// those of a delivery (`git merge --squash`).
+fn speaks_for(commit: &Oid, time: i64, message: &str) -> Vec<(String, Copy)> {
+    let named = message.lines().filter_map(|line| line.split_once(':'));
+    let mut ids: Vec<&str> = named
+        .filter(|(name, _)| name.trim().eq_ignore_ascii_case(key::SESSION_ID))
+        .map(|(_, id)| id.trim())
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    if ids.is_empty() {
+        return Vec::new();
+    }
+    let trailers = Trailers::parse(message);
     let mut found = Vec::new();
-    for record in log.checked()?.text().split('\0') {
-        let Some((commit, message)) = record.trim_start().split_once('\n') else { continue };
-        let Ok(commit) = commit.parse::<Oid>() else { continue };
-        let trailers = Trailers::parse(message);
+    for id in ids {
         let ours = trailers.get(key::SESSION_ID) == Some(id);
         let is_merge = ours && trailers.get(key::EVENT) == Some("merge");
         if is_merge || (ours && is_delivery(&trailers)) || quotes_delivery(message, id) {
             let tip = trailers.get(key::TIP).filter(|_| ours).and_then(|tip| tip.parse().ok());
-            let whole = tip.as_ref().is_none_or(|tip| *tip == session.tip);
-            found.push(Copy { merged: Merged { commit, tip, whole }, is_merge });
+            found.push((id.to_owned(), Copy { commit: commit.clone(), time, tip, is_merge }));
         }
     }
-    Ok(found)
+    found
 }
 
 fn is_delivery(trailers: &Trailers) -> bool {

@@ -2,10 +2,12 @@
 //! session's id and says what is done. There is no status file that could disagree.
 
 mod attempts;
+mod bases;
 mod drafts;
 mod family;
 mod file_at_tip;
 mod find;
+mod head;
 mod history;
 mod inherit;
 mod last_good;
@@ -23,13 +25,15 @@ mod untold;
 mod used;
 
 pub use attempts::{Attempt, Back, attempts};
+pub use bases::{base_branch, review_base};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 pub use family::{
     Ground, changeable, changes_within, delivered_here, ground, merged_into, own_tasks,
     tasks_taken_in,
 };
 use file_at_tip::{restorable, session_file};
-pub use find::{default_session, exists, list, taken};
+pub use find::{default_session, exists, heads, newest_open, taken};
+pub use head::{Head, merged_heads, states};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use inherit::{Inheritance, StageOf};
 pub use last_good::{from_top, last_good};
@@ -37,19 +41,19 @@ pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, ret
 pub use live::{Doing, LiveRun, Position, RunNotes, live_run};
 pub use lock::{Holder, SessionLock};
 pub use log::{ALIGNING, Step, log};
-pub use merged::{Merged, base_branch, merged, merged_in, review_base};
+pub use merged::{Merged, merged, merged_in};
 pub use message::{Message, Trailers, key, subject_line};
 pub use name::{RefNames, SESSIONS, SessionName, slug};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
-pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop};
+pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop, session_state};
 pub use taken_in::{TakenIn, merged_changes};
 pub use untold::{FROM_FILES, shown, untold};
 pub use used::Used;
 
 use crate::artifact::{Artifact, ChangeRequest, Files, Scope, SessionFile, SessionKind, Store};
 use crate::error::Error;
-use crate::git::{Git, Object, Oid, Reader};
+use crate::git::{Git, Object, Oid, Part, Reader};
 use crate::stage::Stage;
 
 /// A draft that waits for a person, or was answered and waits for `resume`.
@@ -278,6 +282,19 @@ impl Session {
         Some(Waiting { stage, draft: recent[at].clone(), answer: answer.cloned() })
     }
 
+    /// Whether a commit is in the history of the session's tip. It came after the session began.
+    fn stands_on(&self, git: &Git, commit: &Oid) -> anyhow::Result<bool> {
+        let reader = git.reader();
+        let base = self.file.base.commit.parse::<Oid>().ok();
+        match base.filter(|base| is_there(reader.as_ref(), base)) {
+            Some(base) => {
+                let own = reader.walk(std::slice::from_ref(&self.tip), &[base])?;
+                Ok(own.iter().any(|there| there.id == *commit))
+            }
+            None => git.is_ancestor(commit, &self.tip),
+        }
+    }
+
     /// The commit with the newest records: the draft that waits or is kept, else the tip.
     pub fn newest_records(&self, git: &Git) -> anyhow::Result<Oid> {
         Ok(present_draft(git, self)?.map_or_else(|| self.tip.clone(), |draft| draft.commit))
@@ -293,19 +310,17 @@ fn scope(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<O
     Ok(change.map(|change| change.scope))
 }
 
+/// Whether there is such a commit.
+fn is_there(reader: &dyn Reader, commit: &Oid) -> bool {
+    reader.part(commit, Part::Commit).is_ok_and(|found| found.as_ref() == Some(commit))
+}
+
 /// The session's commits reachable from the tip and not from the start commit's parent.
 fn entries(reader: &dyn Reader, file: &SessionFile, tip: &Oid) -> anyhow::Result<Vec<Entry>> {
     // The recorded base only bounds the walk: after a rebase it still is an ancestor, and where it
     // is missing (a shallow clone) the walk is longer, never wrong.
     let base = file.base.commit.parse::<Oid>().ok();
-    let hide: Vec<Oid> = match base {
-        Some(base)
-            if reader.walk(std::slice::from_ref(&base), std::slice::from_ref(&base)).is_ok() =>
-        {
-            vec![base]
-        }
-        _ => Vec::new(),
-    };
+    let hide: Vec<Oid> = base.filter(|base| is_there(reader, base)).into_iter().collect();
     let commits = reader.walk(std::slice::from_ref(tip), &hide)?;
     let mut found: Vec<Entry> =
         commits.iter().filter_map(|commit| Entry::of(commit, &file.id)).collect();

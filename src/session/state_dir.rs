@@ -53,6 +53,20 @@ impl StateDir {
         names.filter(left).collect()
     }
 
+    /// The sessions for which a note of this name was left and not taken away, sorted.
+    pub fn with_note(j: &Path, file: &str) -> Vec<SessionName> {
+        let entries = std::fs::read_dir(j.join("sessions")).into_iter().flatten().flatten();
+        let named = |entry: std::fs::DirEntry| {
+            let note = entry.path().join(file).metadata();
+            // Taken away, it says `null`.
+            let there = note.is_ok_and(|note| note.len() > "null".len() as u64);
+            there.then(|| entry.file_name().to_str()?.parse().ok()).flatten()
+        };
+        let mut names: Vec<SessionName> = entries.filter_map(named).collect();
+        names.sort();
+        names
+    }
+
     /// The folder itself.
     pub fn path(&self) -> &Path {
         &self.root

@@ -164,19 +164,17 @@ struct Tokens {
 impl Status {
     /// Reads it.
     pub fn of(git: &Git, refs: &RefNames, session: Session) -> anyhow::Result<Self> {
-        let waiting = session.waiting();
-        let archived = git.resolve(RefNames::archive(&session.name).as_str())?;
-        // A session that was merged without its artifacts is kept there, too.
-        let on_branch = git.resolve(refs.branch(&session.name).as_str())?.is_some();
-        let state = if !on_branch && archived.as_ref() == Some(&session.tip) {
-            State::Archived
-        } else if session.is_completed() {
-            if merged(git, refs, &session)?.is_some() { State::Merged } else { State::Completed }
-        } else if waiting.as_ref().is_some_and(|waiting| waiting.answer.is_none()) {
-            State::Waiting
-        } else {
-            State::InProgress
-        };
+        let state = session_state(git, refs, &session)?;
+        Self::with(git, refs, session, state)
+    }
+
+    /// The same where the state is known that history tells.
+    pub fn with(
+        git: &Git,
+        refs: &RefNames,
+        session: Session,
+        state: State,
+    ) -> anyhow::Result<Self> {
         let stage = if session.is_completed() { None } else { session.next_stage() };
         let draft = present_draft(git, &session)?;
         let iteration = draft.as_ref().map_or(0, Entry::iterations);
@@ -278,6 +276,38 @@ impl Status {
             }
             State::Merged | State::Archived => "git cowork new \"the next idea\"".to_owned(),
         }
+    }
+}
+
+/// The state of a session, as far as history tells it.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn session_state(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<State> {
+    let archived = is_archived(git, refs, session)?;
+    let looked_for = !archived && session.is_completed();
+    let merged = looked_for && merged(git, refs, session)?.is_some();
+    Ok(state_of(session, archived, merged))
+}
+
+/// Whether a session is in the archive only: one that was merged without its artifacts is kept there, too.
+pub(super) fn is_archived(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<bool> {
+    let archived = git.resolve(RefNames::archive(&session.name).as_str())?;
+    Ok(archived.as_ref() == Some(&session.tip)
+        && git.resolve(refs.branch(&session.name).as_str())?.is_none())
+}
+
+/// The state of a session, as far as history tells it: its commits, where they are, and whether they
+/// are in its base branch.
+pub(super) fn state_of(session: &Session, archived: bool, merged: bool) -> State {
+    if archived {
+        State::Archived
+    } else if session.is_completed() {
+        if merged { State::Merged } else { State::Completed }
+    } else if session.waiting().is_some_and(|waiting| waiting.answer.is_none()) {
+        State::Waiting
+    } else {
+        State::InProgress
     }
 }
 

@@ -8,8 +8,9 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 
-use super::clean::{escaped_json, one_line, sanitize};
+use super::clean::escaped_json;
 use super::out::{Out, Output};
+use crate::clean::{one_line, sanitize};
 use crate::clock;
 use crate::error::{Kind, hints_of, kind_of};
 use crate::event::{Event, Sink, Usage};

@@ -9,7 +9,8 @@ mod json;
 mod out;
 mod terminal;
 
-pub use clean::{Cleaner, escaped_json, one_line, painted, sanitize};
+pub use crate::clean::{one_line, sanitize};
+pub use clean::{escaped_json, painted};
 pub use echo::restore;
 pub use json::JsonLines;
 pub use out::Output;

@@ -8,9 +8,9 @@ mod lines;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::clean::{Cleaner, one_line, sanitize};
 use super::echo;
 use super::out::{Out, Output, elapsed};
+use crate::clean::{Cleaner, one_line, sanitize};
 use crate::error::hints_of;
 use crate::event::Usage;
 use crate::markers::Markers;

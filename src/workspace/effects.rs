@@ -76,6 +76,30 @@ struct Before {
 /// signal drops the future that runs the command.
 pub(super) struct Watch<'a>(&'a Workspace);
 
+/// Commands that run one after the other with nothing between them: what they changed is looked at
+/// once, after the last one.
+pub struct Together<'a>(&'a Workspace);
+
+impl Together<'_> {
+    /// Takes the effects of all of them now.
+    ///
+    /// # Errors
+    /// Git fails, or the journal cannot be written.
+    pub fn end(self) -> anyhow::Result<()> {
+        let workspace = self.0;
+        std::mem::forget(self);
+        workspace.together.set(None);
+        workspace.take_effects(|_| true).map(|_| ())
+    }
+}
+
+impl Drop for Together<'_> {
+    fn drop(&mut self) {
+        self.0.together.set(None);
+        drop(Watch(self.0));
+    }
+}
+
 impl Watch<'_> {
     /// Notes that the command still runs: what is made much later than the last such note, after
     /// we were killed, is not the command's.
@@ -88,12 +112,18 @@ impl Watch<'_> {
     pub(super) fn end(self) -> anyhow::Result<Effects> {
         let workspace = self.0;
         std::mem::forget(self);
+        if workspace.together.get().is_some() {
+            return Ok(Effects::default());
+        }
         workspace.take_effects(|_| true)
     }
 }
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
+        if self.0.together.get().is_some() {
+            return;
+        }
         if let Err(error) = self.0.take_effects(|_| true) {
             // The note stays, and the next process tries again.
             tracing::warn!("what a command changed was not found out: {error:#}");
@@ -112,9 +142,26 @@ impl Workspace {
         self.documents.borrow().iter().cloned().collect()
     }
 
+    /// The commands that run until this ends are compared by one look before the first and one after
+    /// the last. Nobody may be asked, and nothing written, between them.
+    pub fn together(&self) -> Together<'_> {
+        self.together.set(Some(false));
+        Together(self)
+    }
+
+    /// Takes the effects of the commands so far that run together: what comes next is not theirs.
+    pub(super) fn compare_now(&self) -> anyhow::Result<()> {
+        if self.together.get() == Some(true) {
+            self.together.set(Some(false));
+            self.take_effects(|_| true)?;
+        }
+        Ok(())
+    }
+
     /// To be called before a command begins.
     pub(super) fn watch(&self) -> anyhow::Result<Watch<'_>> {
-        if let Some(tracking) = &self.tracking {
+        let goes_on = self.together.get() == Some(true);
+        if let Some(tracking) = self.tracking.as_ref().filter(|_| !goes_on) {
             let uncommitted = tracking.uncommitted()?;
             let mut as_written = self.written_paths();
             as_written.retain(|path| self.is_as_written(path));
@@ -123,6 +170,7 @@ impl Workspace {
             let before = Before { uncommitted, as_written, theirs, acted_on };
             let bytes = serde_json::to_vec(&before)?;
             whole::replace(&self.note_file(), &bytes)?;
+            self.together.set(self.together.get().map(|_| true));
         }
         Ok(Watch(self))
     }

@@ -33,7 +33,7 @@ mod walk;
 mod whole;
 mod write;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -142,6 +142,8 @@ pub struct Workspace {
     submodules: OnceCell<BTreeSet<String>>,
     acted_on: OnceCell<ActedOn>,
     sight: seen::Sight,
+    /// Commands run together; true when the first has begun.
+    together: Cell<Option<bool>>,
     bulk: RefCell<BTreeMap<String, usize>>,
     documents: RefCell<BTreeSet<String>>,
     set_aside: RefCell<Vec<(String, PathBuf)>>,
@@ -179,6 +181,7 @@ impl Workspace {
             submodules: OnceCell::new(),
             acted_on: OnceCell::new(),
             sight: seen::Sight::default(),
+            together: Cell::new(None),
             bulk: RefCell::default(),
             documents: RefCell::default(),
             set_aside: RefCell::default(),

@@ -33,6 +33,8 @@ mod changes_met;
 #[cfg(unix)]
 mod check_logs;
 #[cfg(unix)]
+mod children;
+#[cfg(unix)]
 mod circles;
 mod codebase;
 mod coding;

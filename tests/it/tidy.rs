@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The words everybody shares.
-const WORDS: [&str; 12] = [
+const WORDS: &[&str] = &[
     "stage",
     "error",
     "event",
+    "clean",
     "clock",
     "excerpt",
     "shell_quote",

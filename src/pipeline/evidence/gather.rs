@@ -85,6 +85,7 @@ impl Pipeline<'_> {
         seen: &[Checked],
     ) -> anyhow::Result<Vec<Run>> {
         let workspace = self.env.workspace;
+        let together = workspace.together();
         let mut runs = Vec::new();
         for (which, command) in commands {
             interrupt::check()?;
@@ -122,6 +123,7 @@ impl Pipeline<'_> {
                 break;
             }
         }
+        together.end()?;
         Ok(runs)
     }
 

@@ -147,10 +147,10 @@ fn documents(
         let mut renumbered = None;
         let mut same = is_passed(git, reader.as_ref(), name, id, met.as_ref(), now.as_ref())?;
         // New ids for two that collided are ours: what counts is what they were given in.
-        for entry in session.history.iter().rev() {
+        let renumbering = |entry: &&Entry| entry.trailers.get(key::RENUMBERED).is_some();
+        for entry in session.history.iter().rev().filter(renumbering) {
+            let after = if same { None } else { blob(&entry.commit)? };
             let before = entry.parents.first().map(blob).transpose()?.flatten();
-            let ours = entry.trailers.get(key::RENUMBERED).is_some() && !same;
-            let after = if ours { blob(&entry.commit)? } else { None };
             if after.is_none() || before == after {
                 continue;
             }

@@ -5,10 +5,10 @@ use console::measure_text_width;
 use super::{
     BOLD, DIM, Duration, GREEN, LINE, Progress, RED, RULE, Screen, Terminal, Verbosity, YELLOW,
 };
+use crate::clean::{one_line, sanitize};
 use crate::event::{Event, Sink, Usage};
 use crate::markers::without_markers;
 use crate::spent::{Spent, tokens};
-use crate::ui::clean::{one_line, sanitize};
 use crate::ui::out::{elapsed, short};
 use crate::wrap::wrap;
 

@@ -179,7 +179,11 @@ impl Workspace {
             let asked: Vec<usize> = (0..own.len()).filter(|at| along(*at)).collect();
             let wanted = self.wanted(own, &asked, sandbox);
             let may = match sandbox.person() {
-                Some(person) => person.may_fetch(&wanted)?,
+                Some(person) => {
+                    // Who is asked may edit files meanwhile.
+                    self.compare_now()?;
+                    person.may_fetch(&wanted)?
+                }
                 None => MayFetch::NobodyThere,
             };
             match may {

@@ -1,9 +1,12 @@
 //! What the tests share: a sandbox, a scripted model server, a terminal, and ways to kill.
 
 pub mod change;
+pub mod children;
 pub mod confinement;
+pub mod copied;
 pub mod history;
 pub mod kill;
+pub mod many;
 pub mod outcome;
 #[cfg(unix)]
 pub mod pty;
@@ -13,6 +16,7 @@ pub mod responses;
 pub mod sandbox;
 pub mod script;
 pub mod server;
+pub mod sessions;
 pub mod skip;
 #[cfg(unix)]
 pub mod strike;

@@ -1,0 +1,245 @@
+//! What branches have gained since a time: one walk for all of them, which tells of each commit from
+//! which of them it is reached. Newest first, and no further back than asked: the commits of a base
+//! branch are read once for any number of sessions that may be merged there.
+
+use std::collections::{BinaryHeap, HashMap};
+use std::str::FromStr as _;
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::libgit2::Libgit2;
+use super::output::lossy;
+use super::{Git, Oid};
+
+/// How many commits in a row may be too old before what lies behind them is not looked at. One that
+/// was made on a machine whose clock is wrong hides nothing.
+const OLD_IN_A_ROW: u8 = 16;
+
+/// Commits that one opened repository reads: it remembers them.
+const READS: usize = 8192;
+
+/// Which commits a walk has met, and from where.
+#[derive(Debug, Default)]
+pub struct Gained(HashMap<Key, Met>);
+
+impl Gained {
+    /// The marks of the tips this commit was reached from; 0 where it was not met.
+    pub fn marks_of(&self, commit: &Oid) -> u64 {
+        self.0.get(&key(commit)).map_or(0, |met| met.marks)
+    }
+}
+
+/// The bytes of an object id; those of the shorter kind end in zeros.
+type Key = [u8; 32];
+
+#[derive(Clone, Copy, Debug)]
+struct Met {
+    marks: u64,
+    /// How many too old ones in a row lead here, itself counted.
+    old: u8,
+}
+
+/// What a walk needs to know of a commit.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    time: i64,
+    parents: Vec<Key>,
+    /// Only where it has the word in it.
+    message: Option<String>,
+}
+
+/// Where commits come from; `None` for one that is older than what was asked for.
+trait Source {
+    fn read(&mut self, commit: &Key) -> Result<Option<Seen>>;
+}
+
+impl Git {
+    /// Walks from `tips`, each with its mark, to commits of the time `since` (Unix seconds). `see` is
+    /// told of those whose message has `word` in it, in capitals or not: id, time of the commit, and
+    /// message.
+    ///
+    /// # Errors
+    /// A tip is missing, or git fails.
+    pub fn gained(
+        &self,
+        tips: &[(Oid, u64)],
+        since: i64,
+        word: &str,
+        see: &mut dyn FnMut(&Oid, i64, &str),
+    ) -> Result<Gained> {
+        let Some((first, _)) = tips.first() else { return Ok(Gained::default()) };
+        let digits = first.as_str().len();
+        let mut told = Vec::new();
+        // Libgit2 knows neither of what may stand in for a commit's parents.
+        let plain = !self.common_dir().join("info/grafts").exists()
+            && !self.common_dir().join("shallow").exists()
+            && self.refs(&["refs/replace/"])?.is_empty();
+        let fast = || {
+            self.in_process(|opened| {
+                told.clear();
+                let word = word.to_ascii_lowercase().into_bytes();
+                let mut source = InProcess { git: self, opened, own: None, reads: 0, word };
+                walk(tips, since, &mut source, &mut told)
+            })
+        };
+        let gained = match plain.then(fast).flatten() {
+            Some(gained) => gained,
+            None => {
+                told.clear();
+                walk(tips, since, &mut Asked::of(self, tips, since, word)?, &mut told)?
+            }
+        };
+        for (commit, seen) in &told {
+            let message = seen.message.as_deref().unwrap_or_default();
+            see(&oid(commit, digits)?, seen.time, message);
+        }
+        Ok(gained)
+    }
+}
+
+fn walk(
+    tips: &[(Oid, u64)],
+    since: i64,
+    source: &mut dyn Source,
+    told: &mut Vec<(Key, Seen)>,
+) -> Result<Gained> {
+    let mut met: HashMap<Key, Met> = HashMap::new();
+    let mut queue: BinaryHeap<(i64, Key, Vec<Key>)> = BinaryHeap::new();
+    let mut reached = |commit: Key, marks: u64, old: u8, met: &mut HashMap<Key, Met>| {
+        let known = met.get(&commit).copied();
+        let (marks, before) = match known {
+            Some(known) if known.marks | marks == known.marks && known.old <= old => {
+                return Ok(None);
+            }
+            Some(known) => (known.marks | marks, known.old.min(old)),
+            None => (marks, old),
+        };
+        let Some(seen) = source.read(&commit)? else {
+            met.insert(commit, Met { marks, old: u8::MAX });
+            return anyhow::Ok(None);
+        };
+        let old = if seen.time < since { before } else { 0 };
+        met.insert(commit, Met { marks, old });
+        let next = (old <= OLD_IN_A_ROW).then(|| (seen.time, commit, seen.parents.clone()));
+        if known.is_none() && seen.message.is_some() {
+            told.push((commit, Seen { parents: Vec::new(), ..seen }));
+        }
+        Ok(next)
+    };
+    for (tip, marks) in tips {
+        queue.extend(reached(key(tip), *marks, 1, &mut met)?);
+    }
+    while let Some((_, commit, parents)) = queue.pop() {
+        let Met { marks, old } = met[&commit];
+        for parent in parents {
+            queue.extend(reached(parent, marks, old + 1, &mut met)?);
+        }
+    }
+    Ok(Gained(met))
+}
+
+/// Reads the objects themselves.
+struct InProcess<'a> {
+    git: &'a Git,
+    opened: &'a Libgit2,
+    /// In place of `opened`, so that the memory of that one does not grow.
+    own: Option<Libgit2>,
+    reads: usize,
+    word: Vec<u8>,
+}
+
+impl Source for InProcess<'_> {
+    fn read(&mut self, commit: &Key) -> Result<Option<Seen>> {
+        self.reads += 1;
+        if self.reads % READS == 0 {
+            self.own = Some(Libgit2::open(self.git)?);
+        }
+        let opened = self.own.as_ref().unwrap_or(self.opened);
+        let word = &self.word;
+        opened.raw_commit(&commit[..20], |text| seen(text, word)).map(Some)
+    }
+}
+
+/// What a commit object says.
+fn seen(text: &[u8], word: &[u8]) -> Result<Seen> {
+    let mut seen = Seen::default();
+    let mut rest = text;
+    loop {
+        let end = memchr::memchr(b'\n', rest).context("a commit without end")?;
+        let (line, after) = (&rest[..end], &rest[end + 1..]);
+        if let Some(id) = line.strip_prefix(b"parent ") {
+            seen.parents.push(key(&Oid::from_str(str::from_utf8(id)?)?));
+        } else if let Some(who) = line.strip_prefix(b"committer ") {
+            let at = memchr::memrchr(b'>', who).context("a commit without a time")?;
+            let time = lossy(&who[at + 1..]);
+            seen.time = time.split_whitespace().next().and_then(|t| t.parse().ok()).unwrap_or(0);
+        } else if line.is_empty() {
+            if has(after, word) {
+                seen.message = Some(lossy(after).trim_matches('\n').to_owned());
+            }
+            return Ok(seen);
+        }
+        rest = after;
+    }
+}
+
+/// Whether a text has a word in it that is given in small letters.
+fn has(text: &[u8], word: &[u8]) -> bool {
+    let Some((&first, _)) = word.split_first() else { return true };
+    let mut places = memchr::memchr2_iter(first, first.to_ascii_uppercase(), text);
+    places.any(|at| {
+        text.get(at..at + word.len()).is_some_and(|there| there.eq_ignore_ascii_case(word))
+    })
+}
+
+/// What git itself says, in two answers for all.
+struct Asked(HashMap<Key, Seen>);
+
+impl Asked {
+    fn of(git: &Git, tips: &[(Oid, u64)], since: i64, word: &str) -> Result<Self> {
+        let input: String = tips.iter().map(|(tip, _)| format!("{tip}\n")).collect();
+        let since = format!("--since=@{}", since.max(0));
+        let list = git.read(["log", "-z", "--no-show-signature", "--format=%H %ct %P", "--stdin"]);
+        let list = list.args([&since]).stdin(input.clone()).checked()?;
+        let mut commits = HashMap::new();
+        for line in list.stdout.split(|&b| b == 0).filter(|line| !line.is_empty()) {
+            let line = lossy(line);
+            let mut words = line.split_whitespace();
+            let commit = words.next().context("git log said nothing")?.parse()?;
+            let time = words.next().and_then(|time| time.parse().ok()).unwrap_or(0);
+            let parents: Result<_> = words.map(|parent| Ok(key(&parent.parse()?))).collect();
+            commits.insert(key(&commit), Seen { time, parents: parents?, message: None });
+        }
+        let log = git.read(["log", "-z", "--no-show-signature", "--encoding=UTF-8", "--no-color"]);
+        let log = log.args(["--format=%H%n%B", "--stdin", "-i", "--fixed-strings", &since]);
+        let log = log.arg(format!("--grep={word}")).stdin(input).checked()?;
+        for record in log.stdout.split(|&b| b == 0).filter(|record| !record.is_empty()) {
+            let record = lossy(record);
+            let (commit, message) = record.split_once('\n').context("git log said no message")?;
+            if let Some(seen) = commits.get_mut(&key(&commit.parse()?)) {
+                seen.message = Some(message.trim_matches('\n').to_owned());
+            }
+        }
+        Ok(Self(commits))
+    }
+}
+
+impl Source for Asked {
+    fn read(&mut self, commit: &Key) -> Result<Option<Seen>> {
+        Ok(self.0.get(commit).cloned())
+    }
+}
+
+fn key(oid: &Oid) -> Key {
+    let mut key = [0; 32];
+    for (byte, pair) in key.iter_mut().zip(oid.as_str().as_bytes().chunks_exact(2)) {
+        let digit = |d: u8| (d as char).to_digit(16).unwrap_or(0) as u8;
+        *byte = digit(pair[0]) << 4 | digit(pair[1]);
+    }
+    key
+}
+
+fn oid(key: &Key, digits: usize) -> Result<Oid> {
+    ensure!(digits <= 2 * key.len(), "an id of {digits} digits");
+    Ok(key[..digits / 2].iter().map(|byte| format!("{byte:02x}")).collect::<String>().parse()?)
+}

@@ -1,0 +1,145 @@
+//! Where a session is to be merged: the branch it was started from, and where that is another
+//! session's, the branch that one was started from, and so on.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use super::family::place_of;
+use super::file_at_tip::restorable;
+use super::merged::merged;
+use super::{RefNames, Session, SessionName, session_file};
+use crate::artifact::SessionFile;
+use crate::git::{Git, Oid, RefName};
+
+/// Sessions that stand on one another, at most.
+const MAX_GENERATIONS: usize = 16;
+
+/// The short name of the branch a session is to be merged into: its base, or where that is the
+/// branch of a session which is merged or gone, that one's base, and so on. `None` where a session
+/// was started on no branch.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn base_branch(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<Option<String>> {
+    for base in bases(git, refs, session)? {
+        match refs.session_of(&format!("refs/heads/{base}")) {
+            Some(name) if name == session.name => {}
+            Some(name) if is_open(git, refs, &name)? => return Ok(Some(base)),
+            Some(_) => {}
+            None => return Ok(Some(base)),
+        }
+    }
+    Ok(None)
+}
+
+/// The short name of the branch a pull request is for: the parent's while that is unmerged, else as
+/// [`base_branch`].
+///
+/// # Errors
+/// Git cannot be read.
+pub fn review_base(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<Option<String>> {
+    let parent = session.file.parent.as_ref().map(|parent| parent.session.parse::<SessionName>());
+    if let Some(Ok(parent)) = parent
+        && is_open(git, refs, &parent)?
+    {
+        return Ok(Some(refs.short_branch(&parent)));
+    }
+    base_branch(git, refs, session)
+}
+
+/// True while the session has a branch here that is not merged.
+fn is_open(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
+    let Some(tip) = git.resolve(refs.branch(name).as_str())? else { return Ok(false) };
+    // What is no session any more is a branch like any other.
+    let Ok(session) = Session::load(git, name, &tip) else { return Ok(true) };
+    Ok(!session.is_completed() || merged(git, refs, &session)?.is_none())
+}
+
+/// The branches a session may be merged into, by their short names: as far as these are looked up
+/// for many sessions, once.
+pub(super) fn bases(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec<String>> {
+    Lookup::new(git, refs).bases(session)
+}
+
+/// What was looked up of branches and of sessions that others stand on.
+pub(super) struct Lookup<'a> {
+    git: &'a Git,
+    refs: &'a RefNames,
+    files: RefCell<HashMap<SessionName, Option<SessionFile>>>,
+    tips: RefCell<HashMap<String, Vec<Oid>>>,
+}
+
+impl<'a> Lookup<'a> {
+    pub(super) fn new(git: &'a Git, refs: &'a RefNames) -> Self {
+        Self { git, refs, files: RefCell::default(), tips: RefCell::default() }
+    }
+
+    /// As [`bases`].
+    pub(super) fn bases(&self, session: &Session) -> anyhow::Result<Vec<String>> {
+        let reader = self.git.reader();
+        let mut file = session.file.clone();
+        let mut found: Vec<String> = Vec::new();
+        for _ in 0..MAX_GENERATIONS {
+            let base = std::mem::take(&mut file.base.branch);
+            let parent = file.parent.take().and_then(|parent| parent.session.parse().ok());
+            // A change request carries its parent's records, wherever the parent's branch has gone.
+            let carried =
+                parent.and_then(|parent| session_file(reader.as_ref(), &parent, &session.tip).ok());
+            let of_branch = self.refs.session_of(&format!("refs/heads/{base}"));
+            if !base.is_empty() && !found.contains(&base) {
+                found.push(base);
+            }
+            file = match (carried, of_branch) {
+                (Some((parent, _)), _) => parent,
+                (None, Some(name)) => match self.file(&name)? {
+                    Some(file) => file,
+                    None => break,
+                },
+                (None, None) => break,
+            };
+        }
+        Ok(found)
+    }
+
+    /// What a branch of this short name is at, here and on remotes.
+    pub(super) fn tips(&self, base: &str) -> anyhow::Result<Vec<Oid>> {
+        if let Some(tips) = self.tips.borrow().get(base) {
+            return Ok(tips.clone());
+        }
+        let mut tips = Vec::new();
+        if let Ok(local) = RefName::branch(base) {
+            tips.extend(self.git.resolve(local.as_str())?);
+            for remote in self.git.remote_branches(base)? {
+                tips.extend(self.git.resolve(remote.as_str())?);
+            }
+        }
+        tips.sort();
+        tips.dedup();
+        self.tips.borrow_mut().insert(base.to_owned(), tips.clone());
+        Ok(tips)
+    }
+
+    /// `session.json` of a session with a branch, here or on a remote, or in the archive.
+    fn file(&self, name: &SessionName) -> anyhow::Result<Option<SessionFile>> {
+        if let Some(file) = self.files.borrow().get(name) {
+            return Ok(file.clone());
+        }
+        let file = match place_of(self.git, self.refs, name)? {
+            Some((tip, _)) => {
+                let file = session_file(self.git.reader().as_ref(), name, &tip);
+                Some(file.map_err(|error| restorable(self.git, name, &tip, error))?.0)
+            }
+            None => None,
+        };
+        self.files.borrow_mut().insert(name.clone(), file.clone());
+        Ok(file)
+    }
+}

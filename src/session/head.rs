@@ -1,0 +1,180 @@
+//! The head of a session: its tip and the way back to its newest stage commit, which tells how it
+//! stands. Lists and guesses look at thousands of them; the rest of a session is read where it is
+//! needed.
+
+use std::collections::HashMap;
+
+use super::file_at_tip::restorable;
+use super::status::{is_archived, state_of};
+use super::{Entry, Kind, RefNames, Session, SessionName, State, Waiting, merged, session_file};
+use crate::artifact::{SessionFile, SessionKind};
+use crate::git::{Commit, Git, Oid, Reader, RefName};
+use crate::stage::Stage;
+
+/// How far the newest stage commit may be from the tip before history is walked whole.
+const FAR: usize = 256;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// Its history begins with the newest stage commit, if it is not whole.
+    session: Session,
+    whole: bool,
+    time: i64,
+}
+
+impl Head {
+    /// Reads it from a session's tip.
+    ///
+    /// # Errors
+    /// As [`Session::load`].
+    pub fn load(git: &Git, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
+        let reader = git.reader();
+        let commit = reader.commit(tip)?;
+        let time = commit.committer_time;
+        let (file, older) = session_file(reader.as_ref(), name, tip)
+            .map_err(|error| restorable(git, name, tip, error))?;
+        let name = name.clone();
+        // Where only the binary can read, each step back is a process.
+        let recent = git.is_read_in_process().then(|| recent(reader.as_ref(), &file, commit));
+        if let Some(history) = recent.flatten() {
+            let tip = tip.clone();
+            let scope = None;
+            let session = Session { name, tip, file, older, history, scope };
+            // Which stages are left to a change request, its scope tells, and what it has passed.
+            if session.file.kind == SessionKind::New || session.is_completed() {
+                return Ok(Self { session, whole: false, time });
+            }
+            let session = Session::with_file(
+                reader.as_ref(),
+                &session.name,
+                &session.tip,
+                session.file,
+                session.older,
+            )?;
+            return Ok(Self { session, whole: true, time });
+        }
+        let session = Session::with_file(reader.as_ref(), &name, tip, file, older)?;
+        Ok(Self { session, whole: true, time })
+    }
+
+    /// The session with all its history.
+    ///
+    /// # Errors
+    /// History cannot be walked.
+    pub fn session(&self, git: &Git) -> anyhow::Result<Session> {
+        if self.whole {
+            return Ok(self.session.clone());
+        }
+        let Session { name, tip, file, older, .. } = &self.session;
+        Session::with_file(git.reader().as_ref(), name, tip, file.clone(), older.clone())
+    }
+
+    /// Name.
+    pub fn name(&self) -> &SessionName {
+        &self.session.name
+    }
+
+    /// Tip of its branch.
+    pub fn tip(&self) -> &Oid {
+        &self.session.tip
+    }
+
+    /// `session.json` at the tip.
+    pub fn file(&self) -> &SessionFile {
+        &self.session.file
+    }
+
+    /// When the tip was committed (Unix seconds).
+    pub fn time(&self) -> i64 {
+        self.time
+    }
+
+    /// True when a delivery commit is in its history.
+    pub fn is_completed(&self) -> bool {
+        self.session.is_completed()
+    }
+
+    /// The stage that is worked on or comes next, `None` when the delivery commit exists.
+    pub fn stage(&self) -> Option<Stage> {
+        if self.is_completed() { None } else { self.session.next_stage() }
+    }
+
+    /// True where a commit says that a stage is done.
+    pub fn has_stage(&self) -> bool {
+        self.session.last_stage().is_some()
+    }
+
+    /// The draft that waits, with its answer if it was given.
+    pub fn waiting(&self) -> Option<Waiting> {
+        self.session.waiting()
+    }
+}
+
+/// The states of these sessions, as far as history tells them.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn states(git: &Git, refs: &RefNames, heads: &[Head]) -> anyhow::Result<Vec<State>> {
+    let archived: HashMap<RefName, Oid> = git
+        .refs(&["refs/cowork/archive/"])?
+        .into_iter()
+        .map(|archived| (archived.name, archived.object))
+        .collect();
+    let mut in_archive = Vec::with_capacity(heads.len());
+    for head in heads {
+        let there = archived.get(&RefNames::archive(head.name())) == Some(head.tip());
+        in_archive.push(there && is_archived(git, refs, &head.session)?);
+    }
+    let looked_for = |(head, archived): &(&Head, &bool)| !**archived && head.is_completed();
+    let completed = heads.iter().zip(&in_archive).filter(looked_for);
+    let completed: Vec<&Head> = completed.map(|(head, _)| head).collect();
+    let mut merged = merged_heads(git, refs, &completed)?.into_iter();
+    let state = |(head, archived): (&Head, &bool)| {
+        let merged = looked_for(&(head, archived)) && merged.next().unwrap_or(false);
+        state_of(&head.session, *archived, merged)
+    };
+    Ok(heads.iter().zip(&in_archive).map(state).collect())
+}
+
+/// Which of these sessions are merged.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn merged_heads(git: &Git, refs: &RefNames, heads: &[&Head]) -> anyhow::Result<Vec<bool>> {
+    let sessions: Vec<&Session> = heads.iter().map(|head| &head.session).collect();
+    let merged = merged::merged_each(git, refs, &sessions)?;
+    Ok(merged.into_iter().map(|merged| merged.is_some()).collect())
+}
+
+/// The session's commits back to the newest that completes a stage or begins the session, oldest
+/// first: the end of what [`Session::load`] finds. `None` where history is not one line as far as that.
+fn recent(reader: &dyn Reader, file: &SessionFile, tip: Commit) -> Option<Vec<Entry>> {
+    let mut found = Vec::new();
+    let mut commit = tip;
+    for _ in 0..FAR {
+        // What the base has is not looked at.
+        if commit.id.as_str() == file.base.commit {
+            break;
+        }
+        if let Some(entry) = Entry::of(&commit, &file.id) {
+            let is_last = entry.is_start() || matches!(entry.kind, Kind::Stage(_));
+            found.push(entry);
+            if is_last {
+                break;
+            }
+        }
+        match commit.parents.as_slice() {
+            [] => break,
+            [parent] => commit = reader.commit(parent).ok()?,
+            _ => return None,
+        }
+    }
+    let ends =
+        found.last().is_some_and(|entry| entry.is_start() || matches!(entry.kind, Kind::Stage(_)));
+    if !ends {
+        return None;
+    }
+    found.reverse();
+    Some(found)
+}

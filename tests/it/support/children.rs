@@ -1,0 +1,67 @@
+//! Which git children the program has: how many of each kind.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+
+use super::sandbox::{Outcome, Sandbox};
+
+/// The children of one run by kind: the command and the first word behind it.
+///
+/// Every git that the program starts itself, whichever way. What a child starts in turn (hooks,
+/// `git maintenance`) belongs to that child.
+#[derive(Debug, Default)]
+pub struct Children(BTreeMap<String, usize>);
+
+impl Children {
+    pub fn count(&self) -> usize {
+        self.0.values().sum()
+    }
+}
+
+impl fmt::Display for Children {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut kinds: Vec<_> = self.0.iter().collect();
+        kinds.sort_by_key(|(kind, count)| (std::cmp::Reverse(**count), (*kind).clone()));
+        writeln!(f, "{} git children:", self.count())?;
+        kinds.iter().try_for_each(|(kind, count)| writeln!(f, "{count:>5} × {kind}"))
+    }
+}
+
+/// Runs `git-cowork` with these arguments; its git children.
+pub fn children(sandbox: &mut Sandbox, args: &[&str]) -> (Outcome, Children) {
+    let trace = sandbox.root().join("children.trace");
+    fs::write(&trace, "").unwrap();
+    // The program has a use of its own for the other form of a trace, `GIT_TRACE2_EVENT`.
+    sandbox.set_env("GIT_TRACE2_PERF", &trace.display().to_string());
+    sandbox.set_env("GIT_TRACE2_PERF_BRIEF", "1");
+    let outcome = sandbox.cowork(args);
+    sandbox.set_env("GIT_TRACE2_PERF", "");
+    (outcome, started(&String::from_utf8_lossy(&fs::read(trace).unwrap())))
+}
+
+/// The processes of a trace that were started by no git.
+fn started(trace: &str) -> Children {
+    let mut children = Children::default();
+    // A child of git is at depth 1.
+    for line in trace.lines().filter(|line| line.starts_with("d0 ")) {
+        let fields: Vec<&str> = line.splitn(8, '|').map(str::trim).collect();
+        if fields[2] == "start" {
+            *children.0.entry(kind(fields[7])).or_default() += 1;
+        }
+    }
+    children
+}
+
+fn kind(arguments: &str) -> String {
+    let mut words = arguments.split(' ').skip(1);
+    let mut kind = Vec::new();
+    while let Some(word) = words.next().filter(|_| kind.len() < 2) {
+        if kind.is_empty() && matches!(word, "-c" | "-C") {
+            words.next();
+        } else if !kind.is_empty() || !word.starts_with('-') {
+            kind.push(word);
+        }
+    }
+    kind.join(" ")
+}
