@@ -101,13 +101,17 @@ fn cache(context: &Context, git: &Git) -> Option<Cache> {
     let set = |name| context.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
     let of = git.common_dir();
-    // The same with every release and toolchain: what was fetched is found again.
-    let digest = digest(&SHA256, of.as_os_str().as_encoded_bytes());
-    let key: String = digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let repository = if of.ends_with(".git") { of.parent().unwrap_or(of) } else { of };
     let name = repository.file_name().unwrap_or_default().to_string_lossy();
-    let dir = cache.join("git-cowork").join(format!("{name}-{key}"));
+    let dir = cache.join("git-cowork").join(format!("{name}-{}", key_of(of)));
     Some(Cache { dir, of: of.to_owned() })
+}
+
+/// What tells a repository from others of its name: the same with every release and toolchain, so that
+/// what was fetched is found again.
+fn key_of(dir: &Path) -> String {
+    let digest = digest(&SHA256, dir.as_os_str().as_encoded_bytes());
+    digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Asks at the terminal, unless the configuration has the answer.
@@ -171,4 +175,14 @@ pub(super) fn confirm(terminal: &Tty, question: &str) -> anyhow::Result<bool> {
             interrupt::request();
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_keeps_its_cache_whatever_built_the_program() {
+        assert_eq!(key_of(Path::new("/repo/.git")), "6b4ca2db35cfaf43");
+    }
 }

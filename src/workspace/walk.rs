@@ -7,7 +7,7 @@ use ignore::{DirEntry, WalkBuilder};
 
 use super::guard::{Purpose, is_dot_git};
 use super::{Refusal, Workspace};
-use crate::codebase::tree;
+use crate::codebase::Tree;
 
 /// Files named one by one at most; of more their directories are shown.
 const ENTRIES_MAX: usize = 500;
@@ -34,7 +34,7 @@ impl Workspace {
         let path = self.resolve(path, Purpose::Look)?;
         let pattern = pattern.map(Pattern::new).transpose()?;
         let mut listed = Vec::new();
-        let mut paths = Vec::new();
+        let (mut tree, mut count) = (Tree::new(SUMMARY), 0);
         for entry in self.walk(&path, Some(depth)) {
             let (name, is_dir) = (self.relative(entry.path()), is_dir(&entry));
             if is_dir && entry.depth() < depth {
@@ -47,13 +47,14 @@ impl Workspace {
             if entry.path().to_str().is_some() && self.look(&name).is_err() {
                 continue;
             }
-            if paths.len() == LOOKED_AT {
+            if count == LOOKED_AT {
                 break;
             }
             if listed.len() <= ENTRIES_MAX {
                 listed.push(shown(entry.path(), &name, is_dir));
             }
-            paths.push(name);
+            tree.add(&name);
+            count += 1;
         }
         if listed.is_empty() {
             let matching = if pattern.is_some() { " matching the pattern" } else { "" };
@@ -62,9 +63,8 @@ impl Workspace {
             ));
         }
         if listed.len() > ENTRIES_MAX {
-            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-            let mut text = tree(&paths, SUMMARY);
-            if paths.len() == LOOKED_AT {
+            let mut text = tree.text();
+            if count == LOOKED_AT {
                 text.push_str("\n… and more files, which were not looked at");
             }
             return Ok(text);
