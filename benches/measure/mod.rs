@@ -83,7 +83,6 @@ pub fn ratio(what: &str, ours: f64, reference: &str, theirs: f64, target: f64) {
 
 /// The most memory a command had at a time, its own and no child's, in bytes.
 #[cfg(target_os = "linux")]
-#[expect(clippy::zombie_processes, reason = "`wait4` is what waits for it")]
 pub fn memory(mut command: Command) -> u64 {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let pid = i32::try_from(command.spawn().unwrap().id()).unwrap();

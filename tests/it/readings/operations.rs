@@ -23,6 +23,9 @@ operations! {
     Collected, StateDeleted, Replaced, Shallow, LinkedWorktree,
 }
 
+/// Runs git; whether it succeeded.
+type Run<'a> = dyn Fn(&[&str]) -> bool + 'a;
+
 /// Does it to a session. What git refuses is not done; nothing is left in the middle.
 pub fn apply(
     sandbox: &mut Sandbox,
@@ -33,7 +36,7 @@ pub fn apply(
     use Operation as O;
     let branch = format!("cowork/{session}");
     let number = random.u32(0..1_000_000);
-    let on_branch = |work: &dyn Fn(&dyn Fn(&[&str]) -> bool)| {
+    let on_branch = |work: &dyn Fn(&Run<'_>)| {
         let git = |args: &[&str]| !sandbox.git_fails(args);
         if git(&["switch", "-q", &branch]) {
             work(&git);
@@ -44,7 +47,7 @@ pub fn apply(
         }
         assert!(git(&["switch", "-q", "main"]), "main cannot be checked out any more");
     };
-    let on_main = |work: &dyn Fn(&dyn Fn(&[&str]) -> bool)| {
+    let on_main = |work: &dyn Fn(&Run<'_>)| {
         let git = |args: &[&str]| !sandbox.git_fails(args);
         work(&git);
         git(&["merge", "--abort"]);
