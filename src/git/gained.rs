@@ -151,7 +151,7 @@ struct InProcess<'a> {
 impl Source for InProcess<'_> {
     fn read(&mut self, commit: &Key) -> Result<Option<Seen>> {
         self.reads += 1;
-        if self.reads % READS == 0 {
+        if self.reads.is_multiple_of(READS) {
             self.own = Some(Libgit2::open(self.git)?);
         }
         let opened = self.own.as_ref().unwrap_or(self.opened);
