@@ -109,7 +109,7 @@ fn smallest(samples: Vec<Duration>) -> f64 {
 /// A source file of the kernel's kind: a few functions in most, very many in some.
 fn source(n: usize) -> String {
     let mut text = format!("// SPDX\n#include <linux/part{}.h>\n#include \"near.h\"\n\n", n % 97);
-    let functions = if n % 40 == 0 { 60 } else { 2 + n % 7 };
+    let functions = if n.is_multiple_of(40) { 60 } else { 2 + n % 7 };
     for f in 0..functions {
         let other = n * 7 / 11;
         write!(

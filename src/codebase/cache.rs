@@ -6,6 +6,7 @@
 //! processes at once the last one's stays. Lines are read one at a time, and what a look needs of
 //! them again is read again.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _};
@@ -76,10 +77,9 @@ impl<'a> Cache<'a> {
                 };
                 let line = serde_json::from_slice::<Line>(bytes).ok();
                 let Some(line) = line.filter(|line| line.format == FORMAT) else { return };
-                let key = (line.blob, *language);
-                if !places.contains_key(&key) {
+                if let Entry::Vacant(place) = places.entry((line.blob, *language)) {
                     visit(blob, language, line.symbols);
-                    places.insert(key, Place::Kept { at, length: bytes.len() as u64 });
+                    place.insert(Place::Kept { at, length: bytes.len() as u64 });
                 }
             });
         }
