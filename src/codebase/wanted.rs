@@ -53,6 +53,11 @@ impl Wanted {
     pub(super) fn path(&self) -> &str {
         &self.order.path
     }
+
+    /// Whether the work in hand names it.
+    pub(super) fn is_named(&self) -> bool {
+        self.order.near == Near::Named
+    }
 }
 
 impl PartialEq for Wanted {
