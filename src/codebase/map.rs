@@ -15,8 +15,9 @@ use super::worth::{FILE_MAX, is_trial, is_written};
 const FILES: usize = 4_000;
 /// Names these may define and use together.
 const NAMES: usize = 400_000;
-/// Bytes that one look takes apart. What it does not reach the next ones do.
-const BYTES: usize = 8 * 1024 * 1024;
+/// Bytes that one look takes apart, which is what it waits for. What it does not reach the next ones
+/// do.
+const BYTES: usize = 3 * 1024 * 1024;
 /// Definitions of one file before others had their turn.
 const FIRST_TURN: usize = 8;
 /// What of the room the files have that the work in hand names, whoever uses them: one of so many.

@@ -216,9 +216,9 @@ fn the_map_begins_where_the_idea_points_and_goes_on_in_later_looks() {
     let first = look("one");
     let found = "zz/bus/zorro/zorro_names.c\n  1: int zorro_names_of(int id)\n";
     assert!(first.contains(found), "{first}");
-    assert!(known(&first) < 150, "{first}");
+    assert!(known(&first) < 100, "{first}");
     let second = look("two");
-    assert!(second.contains(found) && known(&second) == 181, "{second}");
+    assert!(second.contains(found) && known(&second) > known(&first), "{second}");
     // What was kept is lost, then broken: it is found again, and no worse than the first time.
     std::fs::remove_file(&kept).unwrap();
     assert_eq!(look("three"), first);
