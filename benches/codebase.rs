@@ -22,7 +22,7 @@ use support::Sandbox;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 80_000];
 const SAMPLES: usize = 5;
-/// Looks after which nothing more is found: each takes 8 MiB apart.
+/// Looks after which nothing more is found: each takes 3 MiB apart.
 const LOOKS: usize = 12;
 const IDEA: &str = "Make the lookup in zorro-names faster";
 

@@ -57,6 +57,9 @@ pub(super) fn ends(text: &str) -> BTreeSet<String> {
 
 /// Whether one of these ends names a file, or the folder it stands for.
 pub(super) fn names(ends: &BTreeSet<String>, path: &str) -> bool {
+    if ends.is_empty() {
+        return false;
+    }
     let path = path.to_lowercase();
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));

@@ -15,10 +15,13 @@ use super::worth::{FILE_MAX, is_trial, is_written};
 const FILES: usize = 4_000;
 /// Names these may define and use together.
 const NAMES: usize = 400_000;
-/// Bytes that one look takes apart. What it does not reach the next ones do.
-const BYTES: usize = 8 * 1024 * 1024;
+/// Bytes that one look takes apart, which is what it waits for. What it does not reach the next ones
+/// do.
+const BYTES: usize = 3 * 1024 * 1024;
 /// Definitions of one file before others had their turn.
 const FIRST_TURN: usize = 8;
+/// What of the room the files have that the work in hand names, whoever uses them: one of so many.
+const NAMED: usize = 3;
 /// Bytes kept free for the line that says what was left out.
 const LAST_LINE: usize = 120;
 
@@ -46,8 +49,10 @@ pub fn symbols(map: &Map<'_>, budget: usize) -> anyhow::Result<String> {
     let ranked: Vec<Ranked> = files.into_iter().map(|(_, ranked)| ranked).collect();
     let places = rank(&ranked);
     let by_path: HashMap<&str, &Wanted> = wanted.iter().map(|file| (file.path(), file)).collect();
+    let named = |file: &Ranked| by_path.get(file.path.as_str()).is_some_and(|file| file.is_named());
     let mut shown = Shown {
         files: &ranked,
+        named: &named,
         symbols: HashMap::new(),
         read: &|file| {
             let file = by_path.get(file.path.as_str());
@@ -150,6 +155,8 @@ fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
 /// What is shown, and the words it takes.
 struct Shown<'a> {
     files: &'a [Ranked],
+    /// Whether the work in hand names a file.
+    named: &'a dyn Fn(&Ranked) -> bool,
     /// Of files that were looked at again.
     symbols: HashMap<u32, Symbols>,
     read: &'a dyn Fn(&Ranked) -> Symbols,
@@ -159,14 +166,19 @@ struct Shown<'a> {
 type Chosen = Vec<(u32, Vec<u32>)>;
 
 impl Shown<'_> {
-    /// What fits, the most used first, a few of each file before the rest of any: files in the order
-    /// of their best definition, definitions in the order of the file.
+    /// What fits: a few of each file that is named; then the most used first, a few of each file
+    /// before the rest of any. Files in the order of their best definition, definitions in the order
+    /// of the file.
     fn choose(&mut self, places: &[Place], room: usize) -> Chosen {
         let mut chosen: Chosen = Vec::new();
         let mut at: HashMap<u32, usize> = HashMap::new();
         let mut used = 0;
-        for most in [FIRST_TURN, usize::MAX] {
+        for (most, only_named) in [(FIRST_TURN, true), (FIRST_TURN, false), (usize::MAX, false)] {
+            let room = if only_named { room / NAMED } else { room };
             for place in places {
+                if only_named && !(self.named)(&self.files[place.file as usize]) {
+                    continue;
+                }
                 let known = at.get(&place.file).map(|at| &chosen[*at].1);
                 if known
                     .is_some_and(|known| known.len() >= most || known.contains(&place.definition))
@@ -176,6 +188,9 @@ impl Shown<'_> {
                 let path = &self.files[place.file as usize].path;
                 let heading = if known.is_none() { heading(path).len() } else { 0 };
                 let cost = heading + self.line(*place).len();
+                if used + cost > room && only_named {
+                    break;
+                }
                 if used + cost > room {
                     // What is less used would fill the gap with what matters less.
                     return sorted(chosen);

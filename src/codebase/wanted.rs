@@ -53,6 +53,11 @@ impl Wanted {
     pub(super) fn path(&self) -> &str {
         &self.order.path
     }
+
+    /// Whether the work in hand names it.
+    pub(super) fn is_named(&self) -> bool {
+        self.order.near == Near::Named
+    }
 }
 
 impl PartialEq for Wanted {
@@ -113,10 +118,15 @@ fn nearest(source: &dyn Source, aim: &Aim<'_>, most: usize) -> anyhow::Result<Ve
     each(source, |path, content, language| {
         let (near, common) = aim.at(path);
         let (trial, depth) = (is_trial(path), path.matches('/').count());
-        let order = Order { near, common, trial, depth, path: path.to_owned() };
-        if heap.len() == most && heap.peek().is_none_or(|last| last.order <= order) {
+        // Of most files nothing need be held.
+        let later = |last: &Wanted| {
+            let Order { near: n, common: c, trial: t, depth: d, path: p } = &last.order;
+            (near, common, trial, depth, path) >= (*n, *c, *t, *d, p.as_str())
+        };
+        if heap.len() == most && heap.peek().is_none_or(later) {
             return;
         }
+        let order = Order { near, common, trial, depth, path: path.to_owned() };
         heap.push(Wanted { order, content: content.to_owned(), language });
         if heap.len() > most {
             heap.pop();
@@ -211,10 +221,11 @@ impl<'a> Aim<'a> {
     /// The words that name a file, and those that name a part of its path.
     fn words_of(&self, path: &str) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let (mut names, mut parts) = (BTreeSet::new(), BTreeSet::new());
-        if self.words.is_empty() {
+        let lower = path.to_lowercase();
+        // Most paths have nothing of any word.
+        if !self.words.iter().any(|(word, _)| lower.contains(word)) {
             return (names, parts);
         }
-        let lower = path.to_lowercase();
         let name = lower.rsplit('/').next().unwrap_or(&lower);
         let stem = name.split('.').next().unwrap_or(name);
         let without = lower.rsplit_once('.').map_or(lower.as_str(), |(without, _)| without);

@@ -182,7 +182,12 @@ fn larger_than_a_look() -> Sandbox {
     let comment =
         format!("/*\n{}*/\n", "a line that defines nothing at all, like others\n".repeat(4_500));
     for n in 0..60 {
-        let text = format!("int early_{n}(void);\n{comment}");
+        // Others are used, the one in the late folder is not.
+        let text = format!(
+            "int early_{n}(void);\n#define EARLY_{n}() early_{}()\nint near_{n}(void)\n{{\n\treturn early_{}();\n}}\n{comment}",
+            n / 2,
+            n / 3
+        );
         sandbox.write(&format!("arch/part{}/early_{n}.c", n % 7), &text);
     }
     let deep = "int zorro_names_of(int id)\n{\n\treturn id;\n}\n";
@@ -191,9 +196,10 @@ fn larger_than_a_look() -> Sandbox {
     sandbox
 }
 
-/// How many files the map shows something of: all that are known, each with its one definition.
+/// How many definitions were known: `[SHOWN of ALL definitions, in A of B files; …`.
 fn known(told: &str) -> usize {
-    told.matches("\n  1: int ").count()
+    let line = told.lines().find(|line| line.contains(" definitions, in ")).unwrap();
+    line.split(' ').nth(2).unwrap().parse().unwrap()
 }
 
 #[test]
@@ -210,9 +216,9 @@ fn the_map_begins_where_the_idea_points_and_goes_on_in_later_looks() {
     let first = look("one");
     let found = "zz/bus/zorro/zorro_names.c\n  1: int zorro_names_of(int id)\n";
     assert!(first.contains(found), "{first}");
-    assert!(known(&first) < 50, "{first}");
+    assert!(known(&first) < 100, "{first}");
     let second = look("two");
-    assert!(second.contains(found) && known(&second) == 61, "{second}");
+    assert!(second.contains(found) && known(&second) > known(&first), "{second}");
     // What was kept is lost, then broken: it is found again, and no worse than the first time.
     std::fs::remove_file(&kept).unwrap();
     assert_eq!(look("three"), first);
