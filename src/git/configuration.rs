@@ -2,7 +2,6 @@
 //! could be read from, has changed: a process for every key would cost more than what is asked.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -57,12 +56,6 @@ impl Git {
         let read = Arc::new(read);
         *kept = keep.then(|| Arc::clone(&read));
         Ok(read)
-    }
-
-    /// A variable of the environment that children get.
-    pub(super) fn variable(&self, name: &str) -> Option<OsString> {
-        let own = self.env.iter().rev().find(|(key, _)| key == name);
-        own.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
     }
 }
 

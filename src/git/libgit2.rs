@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 
 use anyhow::{Context as _, Result, ensure};
 use git2::{
@@ -13,12 +12,14 @@ use git2::{
     Signature, Sort,
 };
 
+use super::bounded::bound_memory;
 use super::output::lossy;
+use super::packed_refs::KeptPacked;
 use super::reader::{
     BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
     joined,
 };
-use super::ref_files::{KeptPacked, RefFiles};
+use super::ref_files::RefFiles;
 use super::snapshot::relative;
 use super::{Git, Oid, Ref, RefInfo, RefName};
 use crate::error::Error;
@@ -29,33 +30,9 @@ const SHORTEST: usize = 4;
 /// Variables that let git see another history than the objects tell.
 const REPLACING: [&str; 3] = ["GIT_REPLACE_REF_BASE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE"];
 
-/// Bytes of a pack that are mapped at once, and of all packs together. By itself libgit2 maps whole
-/// packs, of which all that is touched counts as ours.
-const WINDOW: usize = 1024 * 1024;
-const MAPPED_MAX: usize = 8 * WINDOW;
-/// Bytes of objects it remembers; by itself 256 MiB.
-const REMEMBERED: isize = 2 * 1024 * 1024;
-
 pub(super) struct Libgit2 {
     pub(super) repository: Repository,
     packed: KeptPacked,
-}
-
-/// Keeps libgit2's memory small, whatever the size of a repository.
-fn bound_memory() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: they set numbers of the C library that only open repositories read, and nobody
-        // opens one before this is done.
-        let set = unsafe {
-            git2::opts::set_mwindow_size(WINDOW)
-                .and_then(|()| git2::opts::set_mwindow_mapped_limit(MAPPED_MAX))
-                .and_then(|()| git2::opts::set_cache_max_size(REMEMBERED))
-        };
-        if let Err(error) = set {
-            tracing::debug!("libgit2 takes the memory it likes: {error}");
-        }
-    });
 }
 
 impl Libgit2 {

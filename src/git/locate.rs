@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 
 use super::OLDEST_GIT;
+use super::environment::variable;
 use super::output::{Output, lossy, path_buf, signal_of};
 use super::spawn::{REPOSITORY_VARIABLES, cannot_start, parse_ready};
 use crate::error::Error;
@@ -53,10 +54,7 @@ const TELLING_VARIABLES: [&str; 5] = [
 fn plainly(cwd: &Path, env: &[(OsString, OsString)], callers: CallersGitDir) -> Option<Located> {
     use std::os::unix::fs::MetadataExt as _;
 
-    let variable = |name: &str| {
-        let given = env.iter().rev().find(|(key, _)| key == name);
-        given.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
-    };
+    let variable = |name: &str| variable(env, name);
     let counts = |name: &&&str| callers == CallersGitDir::Honoured || !is_repositorys(name);
     if TELLING_VARIABLES.iter().filter(counts).any(|name| variable(name).is_some()) {
         return None;
@@ -95,7 +93,7 @@ fn plainly(cwd: &Path, env: &[(OsString, OsString)], callers: CallersGitDir) -> 
         let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
         folder.file_name().is_some_and(|name| name == ".git") || (has("HEAD") && has("objects"))
     };
-    let found = std::env::var_os("SUDO_UID").is_none()
+    let found = variable("SUDO_UID").is_none()
         && [top, &dot_git, &git_dir, &common_dir].into_iter().all(ours)
         && inside.clone().all(in_one_system)
         && !inside.clone().any(in_git)

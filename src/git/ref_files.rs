@@ -3,7 +3,6 @@
 //! the packed value of a reference whose file is broken, and may miss one that is packed meanwhile.
 //! An error here means that git has to be asked.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
@@ -14,6 +13,7 @@ use std::time::SystemTime;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::output::{lossy, path_buf};
+use super::packed_refs::{KeptPacked, Packed, stamp};
 use super::{Oid, RefName};
 
 /// How often a reference may stand for another one, as in git.
@@ -23,7 +23,7 @@ const SYMBOLIC_DEPTH: usize = 5;
 const PER_WORKTREE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
 
 /// Digits of the ids in repositories that keep their references in files we can read.
-const DIGITS: usize = 40;
+pub(super) const DIGITS: usize = 40;
 
 /// A reference and the object it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,19 +38,11 @@ pub struct Ref {
 
 /// What the file of a reference says.
 #[derive(Clone, Debug)]
-enum Value {
+pub(super) enum Value {
     Object { object: Oid, peeled: Option<Oid> },
     Symbolic(String),
     Broken,
 }
-
-/// The packed references as they were read last: thousands of questions about one name each would
-/// read the file thousands of times. Git replaces it whole, as [`Stamp`] shows.
-#[derive(Default)]
-pub(super) struct KeptPacked(RefCell<Option<(Stamp, Arc<Packed>)>>);
-
-/// What tells one file of packed references from the next; `None` where there is none.
-type Stamp = Option<(SystemTime, u64, u64)>;
 
 /// The references of the repository with this shared git directory.
 pub(super) struct RefFiles<'a> {
@@ -61,19 +53,6 @@ pub(super) struct RefFiles<'a> {
 impl<'a> RefFiles<'a> {
     pub(super) fn of(common_dir: &'a Path, kept: &'a KeptPacked) -> Self {
         Self { common_dir, kept }
-    }
-
-    /// The packed references as they are now.
-    fn packed(&self) -> Result<Arc<Packed>> {
-        let path = self.common_dir.join("packed-refs");
-        let mut kept = self.kept.0.borrow_mut();
-        let now = stamp(&path)?;
-        if let Some((_, packed)) = kept.as_ref().filter(|(known, _)| *known == now) {
-            return Ok(Arc::clone(packed));
-        }
-        let packed = Arc::new(Packed::read(&path)?);
-        *kept = Some((now, Arc::clone(&packed)));
-        Ok(packed)
     }
 
     /// The references that match one of the patterns of [`super::Git::refs`], sorted by name.
@@ -88,7 +67,7 @@ impl<'a> RefFiles<'a> {
             })?;
         }
         // Read after the loose ones: what `git pack-refs` takes away meanwhile is in the new list.
-        let packed = self.packed()?;
+        let packed = self.kept.read(self.common_dir)?;
         for pattern in patterns {
             packed.matching(&check(pattern.as_ref())?, |name, value| {
                 found.entry(name.to_owned()).or_insert(value);
@@ -116,7 +95,7 @@ impl<'a> RefFiles<'a> {
                 Ok(())
             })?;
         }
-        let packed = self.packed()?;
+        let packed = self.kept.read(self.common_dir)?;
         let when = stamp(&self.common_dir.join("packed-refs"))?.map(|(time, ..)| time);
         for pattern in patterns {
             packed.matching(&check(pattern.as_ref())?, |name, _| {
@@ -139,7 +118,7 @@ impl<'a> RefFiles<'a> {
         let packed = if matches!(value, Some(Value::Object { .. })) {
             Arc::default()
         } else {
-            self.packed()?
+            self.kept.read(self.common_dir)?
         };
         let Some(value) =
             value.map_or_else(|| packed.value(name.as_str()), |value| Ok(Some(value)))?
@@ -153,7 +132,7 @@ impl<'a> RefFiles<'a> {
 
     /// The working trees that have a branch checked out, by the full name of the branch.
     pub(super) fn checked_out(&self) -> Result<BTreeMap<String, PathBuf>> {
-        let packed = self.packed()?;
+        let packed = self.kept.read(self.common_dir)?;
         let mut places = BTreeMap::new();
         // As git does, also where the git directory is another folder or the repository is bare.
         let main = match self.common_dir.file_name() {
@@ -284,123 +263,8 @@ impl<'a> RefFiles<'a> {
 /// Is shown the name of a reference and what its file is.
 type See<'a> = &'a mut dyn FnMut(&str, &Metadata) -> Result<()>;
 
-/// The file of packed references.
-#[derive(Default)]
-struct Packed {
-    bytes: Vec<u8>,
-    /// Where its first line is.
-    start: usize,
-    sorted: bool,
-    /// It says of every tag what it tags.
-    peeled: bool,
-}
-
-impl Packed {
-    fn read(path: &Path) -> Result<Self> {
-        let bytes = present(fs::read(path))?.unwrap_or_default();
-        if !bytes.starts_with(b"#") {
-            return Ok(Self { bytes, ..Self::default() });
-        }
-        let start = line_end(&bytes, 0);
-        let header = lossy(&bytes[..start]);
-        let traits = header.strip_prefix("# pack-refs with:").context("unknown packed-refs")?;
-        let has = |name: &str| traits.split_whitespace().any(|known| known == name);
-        let (sorted, peeled) = (has("sorted"), has("fully-peeled"));
-        Ok(Self { bytes, start, sorted, peeled })
-    }
-
-    /// What it says of one name.
-    fn value(&self, name: &str) -> Result<Option<Value>> {
-        let mut found = None;
-        self.matching(name, |there, value| {
-            if there == name {
-                found = Some(value);
-            }
-        })?;
-        Ok(found)
-    }
-
-    fn matching(&self, pattern: &str, mut see: impl FnMut(&str, Value)) -> Result<()> {
-        let fixed = pattern.split('*').next().unwrap_or_default();
-        let mut at = if self.sorted { self.first_from(fixed.as_bytes()) } else { self.start };
-        while at < self.bytes.len() {
-            let end = line_end(&self.bytes, at);
-            let line = &self.bytes[at..end];
-            let (id, name) = entry(line)?;
-            let mut peeled = self.peeled.then_some(id);
-            at = end;
-            if self.bytes.get(at) == Some(&b'^') {
-                let end = line_end(&self.bytes, at);
-                peeled = Some(self.bytes[at + 1..end].trim_ascii_end());
-                at = end;
-            }
-            if name.starts_with(fixed.as_bytes()) {
-                let name = str::from_utf8(name).context("a name is no text")?;
-                if matches(pattern, name) {
-                    let peeled = peeled.map(|id| oid(id).context("unknown packed-refs"));
-                    let object = oid(id).context("unknown packed-refs")?;
-                    see(name, Value::Object { object, peeled: peeled.transpose()? });
-                }
-            } else if self.sorted {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Where the first line is whose name is not before this one.
-    fn first_from(&self, name: &[u8]) -> usize {
-        let (mut low, mut high) = (self.start, self.bytes.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let mut line = self.line_start(middle);
-            if self.bytes.get(line) == Some(&b'^') && line > low {
-                line = self.line_start(line - 1);
-            }
-            let end = line_end(&self.bytes, line);
-            // What is no entry is reported when it is read.
-            if entry(&self.bytes[line..end]).is_ok_and(|(_, there)| there < name) {
-                low = end;
-                if self.bytes.get(low) == Some(&b'^') {
-                    low = line_end(&self.bytes, low);
-                }
-            } else {
-                high = line;
-            }
-        }
-        low
-    }
-
-    fn line_start(&self, at: usize) -> usize {
-        let before = self.bytes[self.start..at].iter().rposition(|&b| b == b'\n');
-        before.map_or(self.start, |before| self.start + before + 1)
-    }
-}
-
 fn seconds(time: SystemTime) -> i64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed())
-}
-
-fn stamp(path: &Path) -> Result<Stamp> {
-    let Some(meta) = present(path.metadata())? else { return Ok(None) };
-    #[cfg(unix)]
-    let number = std::os::unix::fs::MetadataExt::ino(&meta);
-    #[cfg(not(unix))]
-    let number = 0;
-    Ok(Some((meta.modified()?, meta.len(), number)))
-}
-
-/// Behind the line break that ends the line.
-fn line_end(bytes: &[u8], at: usize) -> usize {
-    bytes[at..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |end| at + end + 1)
-}
-
-/// `<id> SP <name> LF`
-fn entry(line: &[u8]) -> Result<(&[u8], &[u8])> {
-    match (line.get(..DIGITS), line.get(DIGITS), line.get(DIGITS + 1..)) {
-        (Some(id), Some(b' '), Some(name)) => Ok((id, name.trim_ascii_end())),
-        _ => bail!("unknown packed-refs: {:?}", lossy(line)),
-    }
 }
 
 /// What the text of a reference's file says.
@@ -415,7 +279,7 @@ fn value(text: &[u8]) -> Value {
     }
 }
 
-fn oid(digits: &[u8]) -> Option<Oid> {
+pub(super) fn oid(digits: &[u8]) -> Option<Oid> {
     let oid: Oid = str::from_utf8(digits).ok()?.to_ascii_lowercase().parse().ok()?;
     (!oid.is_zero()).then_some(oid)
 }
@@ -435,7 +299,7 @@ fn is_shared(beginning: &str) -> bool {
 }
 
 /// The rules of `git for-each-ref`.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
     if pattern.contains('*') {
         let (mut parts, mut segments) = (name.split('/'), pattern.split('/'));
         return loop {
@@ -486,7 +350,7 @@ fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
 }
 
 /// `None` for what is not there, or not any more.
-fn present<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+pub(super) fn present<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
         Ok(read) => Ok(Some(read)),
         Err(error)

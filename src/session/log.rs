@@ -284,7 +284,7 @@ impl Teller<'_> {
             step.reason = names.join(", ");
         }
         // It is told by a later commit than the one it was said about.
-        let time = seconds(&said.at).unwrap_or(entry.time);
+        let time = clock::parse_rfc3339(&said.at).unwrap_or(entry.time);
         step.order = (time, step.stage, said.iteration, 1);
         step
     }
@@ -351,7 +351,9 @@ impl Teller<'_> {
                 }
                 step.self_review = entry.trailers.get(key::SELF_REVIEW).map(str::to_owned);
                 let approved = entry.body.split_once("The critic approved: ");
-                step.reason = approved.map(|(_, words)| unwrapped(words)).unwrap_or_default();
+                step.reason = approved
+                    .map(|(_, words)| words.split_whitespace().collect::<Vec<_>>().join(" "))
+                    .unwrap_or_default();
                 rank = 4;
             }
             Kind::Other => match entry.trailers.get(key::EVENT) {
@@ -443,15 +445,6 @@ fn transcripts(git: &Git, session: &Session) -> Vec<PathBuf> {
 
 fn moment(time: i64) -> String {
     clock::rfc3339(UNIX_EPOCH + Duration::from_secs(u64::try_from(time).unwrap_or(0)))
-}
-
-fn seconds(at: &str) -> Option<i64> {
-    clock::parse_rfc3339(at)
-}
-
-/// A paragraph without the line breaks a commit message gave it.
-fn unwrapped(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
