@@ -101,15 +101,25 @@ impl Git {
         }
     }
 
-    /// The files of attributes of the whole machine; `None` where git does not tell (before 2.42).
+    /// The files of attributes of the whole machine; `None` where git does not tell.
     fn system_attributes(&self) -> Option<Vec<PathBuf>> {
         let output = self.read(["var", "GIT_ATTR_SYSTEM"]).output().ok()?;
         match output.code {
             Some(0) => Some(output.text().lines().map(PathBuf::from).collect()),
             // There is to be none (`GIT_ATTR_NOSYSTEM`).
             Some(1) => Some(Vec::new()),
-            _ => None,
+            // Before 2.42.
+            _ => self.beside_system_configuration(),
         }
+    }
+
+    /// Where the file of attributes is as git is built: beside the configuration of the machine, whose
+    /// path an editor is given.
+    fn beside_system_configuration(&self) -> Option<Vec<PathBuf>> {
+        let edit = self.read(["config", "--system", "--edit"]).env("GIT_EDITOR", "echo");
+        let output = edit.output().ok().filter(super::Output::success)?;
+        let file = PathBuf::from(output.text().trim_end());
+        file.is_absolute().then(|| vec![file.with_file_name("gitattributes")])
     }
 }
 
@@ -162,5 +172,22 @@ impl Names {
     fn add(&mut self, other: Self) {
         self.filters |= other.filters;
         self.line_ends |= other.line_ends;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+
+    #[test]
+    fn an_older_git_tells_where_its_attributes_are_all_the_same() {
+        let repo = Repo::with_commit();
+        let git = repo.git();
+        let told = git.read(["var", "GIT_ATTR_SYSTEM"]).output().unwrap();
+        let beside = git.beside_system_configuration();
+        if told.success() && cfg!(target_os = "linux") {
+            assert_eq!(beside, git.system_attributes());
+        }
+        assert!(beside.is_some_and(|files| files.len() == 1));
     }
 }
