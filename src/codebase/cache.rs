@@ -2,7 +2,7 @@
 //! and of a repository too large for one look the next ones go on where the last one ended.
 //!
 //! One file of JSON lines, replaced as a whole, what was used last first. It is a help and nothing
-//! else: where it is missing, broken or of another release, everything is found anew; of two
+//! else: where it is missing, broken or of another release, everything is read again; of two
 //! processes at once the last one's stays. Lines are read one at a time, and what a look needs of
 //! them again is read again.
 

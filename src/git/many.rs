@@ -1,5 +1,5 @@
 //! One question about each of many things: asked by several threads, each with a repository that
-//! libgit2 has opened for it. Such a repository remembers what it has read, so it is opened anew now
+//! libgit2 has opened for it. Such a repository remembers what it has read, so it is opened again now
 //! and then: what is held in memory does not grow with the number of things.
 
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! What is the case now: HEAD, an operation under way, sparse checkout, identity.
+//! The state of the repository now: HEAD, an operation under way, sparse checkout, identity.
 //! Nothing here changes anything.
 
 use std::path::Path;

@@ -90,7 +90,7 @@ fn gone_documents(git: &Git, dirs: &[String]) -> anyhow::Result<Option<BTreeSet<
             }
         }
     }
-    // A folder of the commit is no file of the session.
+    // What is a folder in the commit is not a file of the session.
     let paths: Vec<&String> = gone.iter().collect();
     let blobs = git.blob_ids(&head, &paths)?;
     Ok(blobs.iter().all(Option::is_some).then_some(gone))

@@ -1,4 +1,4 @@
-//! What `verify --fix` records: ids that collided in a merge are given anew and files that could not be
+//! What `verify --fix` records: ids that collided in a merge get new numbers and files that could not be
 //! read are restored, each in a commit of its own; tags that point elsewhere and drafts nobody can take
 //! up are removed. What they pointed to is kept as an attempt first, in the same transaction.
 
