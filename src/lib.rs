@@ -36,6 +36,7 @@ pub mod spent;
 pub mod stage;
 pub mod tool;
 pub mod ui;
+pub mod verify;
 pub mod workspace;
 
 mod clean;

@@ -4,8 +4,8 @@ use super::context::Context;
 use super::next::lines;
 use super::{Answer, list, start, status};
 use crate::git::{Git, Head as At};
-use crate::pipeline::verify::Beside;
 use crate::session::{Head, RefNames, Session, SessionName, heads, newest_open};
+use crate::verify::Beside;
 
 pub(super) fn run(context: &Context) -> Answer {
     let git = context.git()?;

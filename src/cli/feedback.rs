@@ -10,8 +10,8 @@ use super::run::{self, Extent};
 use super::{Answer, dependencies, idea, merge, new, resume};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::pipeline::verify::require_readable;
 use crate::session::merged_into;
+use crate::verify::require_readable;
 
 #[derive(Debug, Args)]
 pub(crate) struct FeedbackArgs {

@@ -11,10 +11,10 @@ use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
 use crate::git::{Git, Head, Oid};
-use crate::pipeline::verify::require_readable;
 use crate::pipeline::{Leaving, before, leave_base};
 use crate::session::{RefNames, Session, SessionName, merged};
 use crate::stage::Stage;
+use crate::verify::require_readable;
 
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {

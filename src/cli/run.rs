@@ -23,12 +23,12 @@ use crate::model::replay::Replay;
 use crate::model::{Model, ModelError, choose, discover};
 use crate::moment;
 use crate::pipeline::prompts::Prompts;
-use crate::pipeline::verify::own_refs;
 use crate::pipeline::{Env, Finish, Models, Pipeline};
 use crate::record::Tracked;
 use crate::session::{RefNames, RunNotes, Session, SessionLock, SessionName, StateDir};
 use crate::stage::{Role, Stage};
 use crate::tool::{Person, ProjectCommands};
+use crate::verify::own_refs;
 use crate::workspace::{Workspace, WorkspaceOptions, detect_commands};
 
 /// A runtime for the one thing that waits: the model and commands.

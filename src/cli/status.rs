@@ -13,7 +13,6 @@ use crate::config::Budget;
 use crate::event::{Event, Sink as _};
 use crate::git::{Git, RefName};
 use crate::model::budget;
-use crate::pipeline::verify::{Beside, changed_since_approval};
 use crate::record::{LOGS, logs_elsewhere};
 use crate::session::{
     Details, Entry, Kept, Kind, Session, SessionName, State, StateDir, Status, StatusJson, Verdict,
@@ -21,6 +20,7 @@ use crate::session::{
 };
 use crate::stage::Stage;
 use crate::ui::{one_line, sanitize};
+use crate::verify::{Beside, changed_since_approval};
 
 /// Longest title shown.
 pub(super) const TITLE: usize = 200;

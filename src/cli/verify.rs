@@ -12,12 +12,12 @@ use super::{Answer, list, run};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::git::{Git, Head};
-use crate::pipeline::verify::{
+use crate::session::{RefNames, Session, SessionName, delivered_here};
+use crate::ui::sanitize;
+use crate::verify::{
     Problem, UNREADABLE, Verify, in_progress, renumber_collisions, restore_unreadable,
     stray_drafts, working_tree, wrong_tags,
 };
-use crate::session::{RefNames, Session, SessionName, delivered_here};
-use crate::ui::sanitize;
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {

@@ -5,7 +5,7 @@ use crate::artifact::check::{self, Baseline, Finding, Report};
 use crate::config::Limits;
 
 use super::evidence::Evidence;
-use super::project_files::ProjectFiles;
+use super::files::project_files::ProjectFiles;
 use crate::record::Leak;
 use crate::stage::Stage;
 

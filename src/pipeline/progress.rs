@@ -1,13 +1,13 @@
 //! What is known of a stage while it is worked on, and how its drafts are counted.
 
-use super::Pipeline;
-use super::edit::Edit;
-use super::evidence::Evidence;
-use super::self_review::SelfReview;
-use super::table::StageSpec;
 use crate::agent::Run;
 use crate::artifact::{Feedback, Origin, Store};
 use crate::git::Oid;
+use crate::pipeline::Pipeline;
+use crate::pipeline::draft::self_review::SelfReview;
+use crate::pipeline::edits::Edit;
+use crate::pipeline::evidence::Evidence;
+use crate::pipeline::table::StageSpec;
 use crate::record::{Approval, Bytes, Credit, DraftNotes};
 use crate::session::{CommittedFiles, Entry, Kind};
 use crate::stage::Stage;
@@ -15,7 +15,7 @@ use crate::tool::Checked;
 
 /// What is known of a stage while it is worked on.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// Drafts of earlier runs of this stage; numbers go on from there.
     pub offset: u32,
     /// Number of the newest draft.
@@ -98,14 +98,14 @@ impl Progress {
 
 impl Pipeline<'_> {
     /// Drafts that earlier, completed runs of the stage used.
-    pub(super) fn earlier_drafts(&self, stage: Stage) -> u32 {
+    pub(crate) fn earlier_drafts(&self, stage: Stage) -> u32 {
         let entries = self.session.history.iter();
         entries.filter(|entry| entry.kind == Kind::Stage(stage)).map(Entry::iterations).sum()
     }
 
     /// True when there is feedback on this draft that the stage's own commit does not hold: what
     /// was said after it was recorded.
-    pub(super) fn asked_for_more(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
+    pub(crate) fn asked_for_more(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
         let said = self.feedback_so_far()?;
         let settled = self.settled(stage)?;
         Ok(said.iter().any(|entry| {
@@ -117,20 +117,20 @@ impl Pipeline<'_> {
     }
 
     /// What had been said when the stage was completed last: it is answered.
-    pub(super) fn settled(&self, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
+    pub(crate) fn settled(&self, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
         let Some(entry) = self.session.stage_entry(stage) else { return Ok(Vec::new()) };
         let files = CommittedFiles::new(self.env.git, &self.session.name, &entry.commit);
         Store::new(&files).feedback()
     }
 
     /// How many drafts count against the limit: those since [`Self::answered_at`].
-    pub(super) fn counted(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
+    pub(crate) fn counted(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
         Ok(progress.iteration.saturating_sub(self.answered_at(spec, progress)?))
     }
 
     /// The number of the last draft there may be: the limit after the drafts of earlier runs, until a
     /// person's word has granted more than that.
-    pub(super) fn allowed(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
+    pub(crate) fn allowed(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
         let limit = self.env.config.iterations(spec.stage);
         let since = match progress.used() <= limit {
             true => progress.offset,
@@ -140,7 +140,7 @@ impl Pipeline<'_> {
     }
 
     /// The draft after which the count begins: a person's feedback starts it anew.
-    pub(super) fn answered_at(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
+    pub(crate) fn answered_at(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
         let from_people = self
             .feedback_so_far()?
             .into_iter()

@@ -1,15 +1,15 @@
 //! The end of a stage: one commit, then its tag.
 
-use super::Pipeline;
-use super::evidence::{self, Evidence};
-use super::progress::Progress;
-use super::stage_loop::{StageEnd, Turned};
-use super::summary::{self, Facts};
-use super::table::{self, Approves, StageSpec};
 use crate::artifact::Store;
 use crate::error::Error;
 use crate::event::Event;
 use crate::git::Oid;
+use crate::pipeline::Pipeline;
+use crate::pipeline::evidence::{self, Evidence};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::stage_loop::{StageEnd, Turned};
+use crate::pipeline::summary::{self, Facts};
+use crate::pipeline::table::{self, Approves, StageSpec};
 use crate::record::{Bytes, Credit, DraftEnding, DraftNotes, Recorded, StageRecord};
 use crate::session::{Session, key};
 
@@ -17,10 +17,10 @@ use crate::session::{Session, key};
 const MAX_HOOK_CHANGES: u32 = 3;
 
 /// Why the gate opens again on bytes that passed it.
-pub(super) const HOOK_CHANGED: &str = "a commit hook changed what was approved";
+pub(crate) const HOOK_CHANGED: &str = "a commit hook changed what was approved";
 
 impl Pipeline<'_> {
-    pub(super) fn record_stage(
+    pub(crate) fn record_stage(
         &mut self,
         spec: &StageSpec,
         progress: &mut Progress,
@@ -94,7 +94,7 @@ impl Pipeline<'_> {
 
     /// Finishes what a run that died between a stage's commit and the look at it left: bytes that
     /// nobody approved are taken back, and the stage's gate opens again.
-    pub(super) fn compare_last(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn compare_last(&mut self) -> anyhow::Result<()> {
         let Some(entry) = self.recorder().uncompared(&self.session)?.cloned() else {
             return self.recorder().compared();
         };
@@ -129,7 +129,7 @@ impl Pipeline<'_> {
         Ok(!approved.same_words(self.env.git, &self.bytes_at(spec, commit)?)?)
     }
 
-    pub(super) fn summary(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
+    pub(crate) fn summary(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
         self.facts(spec, progress, |facts| summary::subject(spec.stage, facts))
     }
 

@@ -9,14 +9,6 @@
 //! whichever way it is configured: nobody's unseen bytes are recorded as approved, and nobody is
 //! asked twice about the same bytes.
 
-use super::Pipeline;
-use super::checks::{Check, CheckInput, secrets_found};
-use super::evidence::Evidence;
-use super::go_back::{Asked, WayBack};
-use super::limit::{Why, Wish};
-use super::progress::Progress;
-use super::table::{Approves, StageSpec};
-use super::verify::require_readable;
 use crate::agent::Run;
 use crate::artifact::check::Report;
 use crate::artifact::{Feedback, Origin, Store};
@@ -25,13 +17,21 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::gate::Mode;
 use crate::interrupt;
+use crate::pipeline::Pipeline;
+use crate::pipeline::checks::{Check, CheckInput, secrets_found};
+use crate::pipeline::evidence::Evidence;
+use crate::pipeline::history::rewind::{Asked, WayBack};
+use crate::pipeline::limits::{Why, Wish};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::table::{Approves, StageSpec};
 use crate::record::DraftEnding;
 use crate::session::Waiting;
 use crate::stage::Stage;
+use crate::verify::require_readable;
 
 /// How a stage ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum StageEnd {
+pub(crate) enum StageEnd {
     /// Its commit exists.
     Completed(Stage),
     /// A person is waited for, with a reason beyond the usual review.
@@ -44,7 +44,7 @@ pub(super) enum StageEnd {
 
 /// What a step of the loop asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Turned {
+pub(crate) enum Turned {
     /// The next step.
     On,
     /// From the top: there is new feedback, or something to be looked at again.
@@ -58,7 +58,7 @@ pub(super) enum Turned {
 }
 
 impl Pipeline<'_> {
-    pub(super) async fn run_stage(&mut self, spec: &StageSpec) -> anyhow::Result<StageEnd> {
+    pub(crate) async fn run_stage(&mut self, spec: &StageSpec) -> anyhow::Result<StageEnd> {
         self.env.sink.emit(Event::StageStarted { stage: spec.stage });
         self.require_earlier(spec)?;
         let mut evidence = None;
@@ -228,7 +228,7 @@ impl Pipeline<'_> {
             progress.approval = None;
             return self.refused_edit(spec, progress, &report);
         }
-        let at = super::now();
+        let at = crate::pipeline::now();
         let entries: Vec<Feedback> = report
             .findings
             .iter()
@@ -240,7 +240,7 @@ impl Pipeline<'_> {
         Ok(wider.map_or(Turned::Again, Turned::Wishes))
     }
 
-    pub(super) fn report(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Report> {
+    pub(crate) fn report(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Report> {
         let files = self.files();
         let baseline = self.baseline_of_change()?;
         let project = self.project_files()?;
@@ -264,7 +264,7 @@ impl Pipeline<'_> {
     }
 
     /// What a finished conversation of the actor asks for; `by` is the actor or its self-review.
-    pub(super) fn turned(
+    pub(crate) fn turned(
         &self,
         spec: &StageSpec,
         progress: &Progress,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::delta::{self, Change};
+use super::change::record_diff::{self, Change};
 use super::evidence::Evidence;
 use super::prompts::TaskItem;
 use crate::artifact::{Artifact, FeatureStatus, Store, Task, TaskStatus};
@@ -33,7 +33,7 @@ pub struct Facts<'a> {
 pub fn subject(stage: Stage, facts: &Facts<'_>) -> anyhow::Result<String> {
     let store = &facts.store;
     if let (Stage::Prd | Stage::Design | Stage::Plan, Some(changes)) = (stage, facts.changes) {
-        let signs = delta::signs(changes);
+        let signs = record_diff::signs(changes);
         return Ok(if signs.is_empty() { "no record changed".to_owned() } else { signs });
     }
     Ok(match stage {

@@ -3,24 +3,24 @@
 
 use std::fmt::Write as _;
 
-use super::Pipeline;
-use super::progress::Progress;
+use crate::pipeline::Pipeline;
+use crate::pipeline::progress::Progress;
 use crate::record::Credit;
 use crate::spent::{Spent, tokens};
 use crate::stage::Stage;
 
 /// The heading of the part of `delivery_report.md` the program writes itself.
-pub(super) const USAGE: &str = "## Usage";
+pub(crate) const USAGE: &str = "## Usage";
 
 impl Pipeline<'_> {
     /// What was used since the last look.
-    pub(super) fn taken(&self) -> Credit {
+    pub(crate) fn taken(&self) -> Credit {
         self.env.models.meter.take().into_iter().collect()
     }
 
     /// What the ledger tells of the stage's work since the last stage was completed, tasks apart.
     /// A run that was killed has told nobody else.
-    pub(super) fn credit_so_far(&self, stage: Stage) -> Credit {
+    pub(crate) fn credit_so_far(&self, stage: Stage) -> Credit {
         let since = self.since_last_stage();
         let wanted = self.env.models.meter.of(|place| {
             place.stage == stage && place.task.is_none() && since.contains(&place.on.as_str())
@@ -29,7 +29,7 @@ impl Pipeline<'_> {
     }
 
     /// What the ledger tells of a task's work in this draft.
-    pub(super) fn task_credit(&self, task: &str, iteration: u32) -> Credit {
+    pub(crate) fn task_credit(&self, task: &str, iteration: u32) -> Credit {
         let since = self.since_last_stage();
         let wanted = self.env.models.meter.of(|place| {
             place.task.as_deref() == Some(task)
@@ -48,14 +48,14 @@ impl Pipeline<'_> {
     }
 
     /// What the stage in progress took so far, its tasks included.
-    pub(super) fn stage_so_far(&self, progress: &Progress) -> Spent {
+    pub(crate) fn stage_so_far(&self, progress: &Progress) -> Spent {
         let mut spent = self.session.tasks_spent();
         spent += progress.credit.spent;
         spent
     }
 
     /// What the whole session took, stage by stage, as a section of the delivery report.
-    pub(super) fn usage_section(&self, progress: &Progress) -> String {
+    pub(crate) fn usage_section(&self, progress: &Progress) -> String {
         let used = self.session.used(progress.credit.spent, self.env.models.meter.used());
         if used.total.tokens() == 0 {
             return "No server reported how many tokens models used.\n".to_owned();

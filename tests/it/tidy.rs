@@ -23,7 +23,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// What a room may know besides [`WORDS`] and itself. `cli`, `main.rs` and `lib.rs` know all.
-const KNOWS: [(&str, &[&str]); 16] = [
+const KNOWS: [(&str, &[&str]); 17] = [
     ("git", &[]),
     ("forge", &[]),
     ("codebase", &[]),
@@ -55,8 +55,10 @@ const KNOWS: [(&str, &[&str]); 16] = [
             "agent",
             "gate",
             "record",
+            "verify",
         ],
     ),
+    ("verify", &["git", "session", "artifact", "workspace", "config", "record", "pipeline"]),
     ("stage", &[]),
     ("event", &[]),
 ];

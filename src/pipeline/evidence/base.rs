@@ -5,11 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::Pipeline;
-use super::super::table::{Approves, StageSpec};
 use super::{Run, failing_before};
 use crate::event::{Event, Sink};
 use crate::git::{Git, Oid, Store};
+use crate::pipeline::Pipeline;
+use crate::pipeline::table::{Approves, StageSpec};
 use crate::record::point;
 use crate::session::StateDir;
 use crate::stage::Stage;
@@ -22,7 +22,7 @@ const ON_BASE: &str = "on-base.json";
 
 /// What the project's commands said before anything was changed.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Before {
+pub(crate) struct Before {
     /// The session's id; its name may be taken again.
     session: String,
     /// The tree.
@@ -30,7 +30,7 @@ pub(super) struct Before {
     /// What was to be run.
     commands: Vec<String>,
     /// What was run.
-    pub(super) runs: Vec<Run>,
+    pub(crate) runs: Vec<Run>,
 }
 
 /// Files that are as they were on the base.
@@ -107,10 +107,7 @@ impl Pipeline<'_> {
     /// Looks at what fails already, before the session's first change of code: only what fails
     /// newly after that is the actor's fault. Done once, and again when dependencies that were
     /// missing then are there; the note about it is in J.
-    pub(in crate::pipeline) async fn look_before_coding(
-        &self,
-        spec: &StageSpec,
-    ) -> anyhow::Result<()> {
+    pub(crate) async fn look_before_coding(&self, spec: &StageSpec) -> anyhow::Result<()> {
         if spec.approves != Approves::Tree || self.commands_to_run().is_empty() {
             return Ok(());
         }
@@ -134,7 +131,7 @@ impl Pipeline<'_> {
 
     /// When dependencies were missing at the look before the first change, and are there now: looks
     /// at that code again. Without it every failure is new.
-    pub(in crate::pipeline) async fn look_at_base_again(&self) -> anyhow::Result<()> {
+    pub(crate) async fn look_at_base_again(&self) -> anyhow::Result<()> {
         let Some(before) = self.before() else { return Ok(()) };
         let mut there = false;
         for run in before.runs.iter().filter(|run| run.lacked_dependencies()) {
@@ -186,7 +183,7 @@ impl Pipeline<'_> {
     }
 
     /// The note, if there is one that this version understands: without it every failure is new.
-    pub(super) fn before(&self) -> Option<Before> {
+    pub(crate) fn before(&self) -> Option<Before> {
         let note: Option<Before> = self.env.state.note(BEFORE).ok().flatten();
         note.filter(|note| note.session == self.session.file.id)
     }

@@ -60,7 +60,7 @@ static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The output without any times, to be compared with another run's.
-pub(super) fn without_times(output: &str) -> String {
+pub(crate) fn without_times(output: &str) -> String {
     let output = match TIMES.as_ref() {
         Some(times) => times.replace_all(output, ""),
         None => Cow::Borrowed(output),
@@ -69,7 +69,7 @@ pub(super) fn without_times(output: &str) -> String {
 }
 
 /// The names of the tests that failed.
-pub(super) fn names(output: &str) -> BTreeSet<String> {
+pub(crate) fn names(output: &str) -> BTreeSet<String> {
     let mut names = go_tests(output);
     for line in output.lines().map(str::trim_end) {
         let found = KNOWN.iter().find_map(|form| form.captures(line));

@@ -1,12 +1,12 @@
 //! Running the project's commands: on the draft, on each task's tree, and on the code as it was before
 //! the session (`base`).
 
-use super::super::Pipeline;
 use super::run::{DEPENDENCIES, NOT_ALLOWED, NOT_INSTALLED, output_of};
 use super::{Evidence, Outcome, Run, Which};
 use crate::event::Event;
 use crate::git::Oid;
 use crate::interrupt;
+use crate::pipeline::Pipeline;
 use crate::tool::Checked;
 use crate::workspace::{CommandResult, Dependencies, Refusal, undecided};
 
@@ -20,7 +20,7 @@ impl Pipeline<'_> {
     /// Runs the project's build, tests and lint on the tree as it is, unless `known` or one of the
     /// runs a tool has `seen` is about the same code. A build that fails ends it: what comes after
     /// would only say so again.
-    pub(in crate::pipeline) async fn evidence(
+    pub(crate) async fn evidence(
         &self,
         known: Option<Evidence>,
         seen: &[Checked],
@@ -44,7 +44,7 @@ impl Pipeline<'_> {
     /// # Errors
     /// Exit 5 where dependencies are missing, and a person could allow that they are fetched but none
     /// is there.
-    pub(in crate::pipeline) async fn require_dependencies(&self) -> anyhow::Result<()> {
+    pub(crate) async fn require_dependencies(&self) -> anyhow::Result<()> {
         match undecided(&self.env.workspace.missing_dependencies().await?) {
             Some(error) => {
                 Err(error.hint(format!("then: git cowork resume {}", self.session.name)).into())
@@ -54,31 +54,31 @@ impl Pipeline<'_> {
     }
 
     /// Whether any of the project's commands is known.
-    pub(in crate::pipeline) fn has_commands(&self) -> bool {
+    pub(crate) fn has_commands(&self) -> bool {
         !self.commands_to_run().is_empty()
     }
 
     /// Whether a test command is known.
-    pub(in crate::pipeline) fn has_tests(&self) -> bool {
+    pub(crate) fn has_tests(&self) -> bool {
         self.commands_to_run().iter().any(|(which, _)| *which == Which::Test)
     }
 
     /// Whether what was run shows that features work: the tests passed or, where there are none to
     /// run, the build did. What was not run shows nothing.
-    pub(in crate::pipeline) fn verifies(&self, evidence: Option<&Evidence>) -> bool {
+    pub(crate) fn verifies(&self, evidence: Option<&Evidence>) -> bool {
         let commands = self.commands_to_run();
         let known = |which| commands.iter().any(|(other, _)| *other == which);
         let shows = if known(Which::Test) { Which::Test } else { Which::Build };
         !known(shows) || evidence.is_some_and(|evidence| evidence.passed(shows))
     }
 
-    pub(super) fn commands_to_run(&self) -> Vec<(Which, String)> {
+    pub(crate) fn commands_to_run(&self) -> Vec<(Which, String)> {
         let own = (self.env.commands)();
         let all = [(Which::Build, own.build), (Which::Test, own.test), (Which::Lint, own.lint)];
         all.into_iter().filter(|(_, command)| !command.is_empty()).collect()
     }
 
-    pub(super) async fn run_all(
+    pub(crate) async fn run_all(
         &self,
         commands: &[(Which, String)],
         tree: &Oid,
@@ -156,7 +156,7 @@ impl Pipeline<'_> {
         self.env.git.store_blob(format!("$ {command}\ntree {tree}\n\n{output}\n\n{ending}\n"))
     }
 
-    pub(super) fn same_code(&self, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
+    pub(crate) fn same_code(&self, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
         let paths = self.env.git.changed_paths(a, b)?;
         Ok(paths.iter().all(|path| path.starts_with(".cowork/")))
     }

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::super::Pipeline;
 use super::{Outcome, Run, failing, failing_before, list};
 use crate::excerpt;
+use crate::pipeline::Pipeline;
 use crate::session::{Entry, Kind, key};
 
 /// Bytes of output that are told of what an earlier task broke.
@@ -79,7 +79,7 @@ impl Pipeline<'_> {
 
     /// What earlier tasks of the session have broken and no later run has seen pass, for whoever
     /// writes the next one: which command, whose commit it fails since, which tests, its last lines.
-    pub(in crate::pipeline) fn failing_now(&self) -> anyhow::Result<String> {
+    pub(crate) fn failing_now(&self) -> anyhow::Result<String> {
         let mut out = String::new();
         let before = self.before().map(|before| before.runs).unwrap_or_default();
         for (which, command) in self.commands_to_run() {
@@ -113,7 +113,7 @@ impl Pipeline<'_> {
     /// What failed before the session's first change and may still do so, in words; empty when
     /// nothing does. A command that is no longer the project's, and what passed on a commit of the
     /// session since, is not told.
-    pub(in crate::pipeline) fn failed_before(&self) -> anyhow::Result<String> {
+    pub(crate) fn failed_before(&self) -> anyhow::Result<String> {
         let Some(before) = self.before() else { return Ok(String::new()) };
         let commands = self.commands_to_run();
         let mut still = Vec::new();

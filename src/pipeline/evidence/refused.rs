@@ -19,11 +19,11 @@ use crate::workspace::Level;
 
 /// What was refused, as far as the output tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Refused {
+pub(crate) struct Refused {
     /// In a few words.
-    pub(super) what: String,
+    pub(crate) what: String,
     /// The tests whose own report shows it.
-    pub(super) tests: BTreeSet<String>,
+    pub(crate) tests: BTreeSet<String>,
 }
 
 /// Lines around the number of an error that tell which call it was.
@@ -76,7 +76,7 @@ fn call(text: &str, level: Level) -> Option<&'static str> {
 
 /// What was refused to a check with this output, whose `failing` tests failed; none where commands
 /// are not confined.
-pub(super) fn refused(
+pub(crate) fn refused(
     output: &str,
     failing: &BTreeSet<String>,
     level: Option<Level>,

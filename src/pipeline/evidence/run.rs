@@ -12,14 +12,14 @@ use crate::git::Oid;
 use crate::workspace::{CommandResult, Dependencies, Level};
 
 /// Bytes of output that are shown of what failed.
-pub(super) const EXCERPT: usize = 3_000;
+pub(crate) const EXCERPT: usize = 3_000;
 
 /// Why a check was not run where what it needs from outside is not there.
-pub(super) const DEPENDENCIES: &str = "dependencies missing";
+pub(crate) const DEPENDENCIES: &str = "dependencies missing";
 /// Why it was not run where its program is not there.
-pub(super) const NOT_INSTALLED: &str = "not installed";
+pub(crate) const NOT_INSTALLED: &str = "not installed";
 /// Why it was not run where nobody allowed that.
-pub(super) const NOT_ALLOWED: &str = "not allowed";
+pub(crate) const NOT_ALLOWED: &str = "not allowed";
 
 /// Which of the project's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub struct Run {
     /// kept.
     words: String,
     /// Names of the tests that failed, as far as its output tells them.
-    pub(super) failing: BTreeSet<String>,
+    pub(crate) failing: BTreeSet<String>,
     /// Something of the output is missing, so there may be more names.
     cut: bool,
     /// Something was missing that it may have needed.
@@ -84,7 +84,7 @@ pub enum Outcome {
 
 impl Run {
     /// What a command made of the code, with these dependencies, at this level of the sandbox.
-    pub(super) fn of(
+    pub(crate) fn of(
         which: Which,
         command: &str,
         result: &CommandResult,
@@ -112,7 +112,7 @@ impl Run {
     }
 
     /// A command that was not run.
-    pub(super) fn not_run(which: Which, command: &str, why: &str) -> Self {
+    pub(crate) fn not_run(which: Which, command: &str, why: &str) -> Self {
         Self { not_run: Some(why.to_owned()), ..Self::without(which, command) }
     }
 
@@ -139,14 +139,14 @@ impl Run {
     }
 
     /// It, or some of what it needs, was not to be had: with dependencies it may say something else.
-    pub(super) fn lacked_dependencies(&self) -> bool {
+    pub(crate) fn lacked_dependencies(&self) -> bool {
         self.lacking || self.not_run.as_deref() == Some(DEPENDENCIES)
     }
 
     /// What is new about it. Where names cannot tell, only the very same words as before excuse a
     /// failure: a build that breaks must never pass for tests that failed before. What did not run
     /// before excuses nothing.
-    pub(super) fn outcome(&self, before: Option<&Self>) -> Outcome {
+    pub(crate) fn outcome(&self, before: Option<&Self>) -> Outcome {
         if let Some(why) = &self.not_run {
             return Outcome::NotRun(why.clone());
         }
@@ -167,7 +167,7 @@ impl Run {
     }
 
     /// How it ended before anything was changed: nothing to compare it with.
-    pub(super) fn outcome_before(&self) -> Outcome {
+    pub(crate) fn outcome_before(&self) -> Outcome {
         self.outcome(Some(self))
     }
 
@@ -220,7 +220,7 @@ impl Run {
     }
 
     /// `exit 1`, `timed out`, `killed`
-    pub(super) fn ending(&self) -> String {
+    pub(crate) fn ending(&self) -> String {
         match self.exit {
             _ if self.timed_out => "timed out".to_owned(),
             Some(code) => format!("exit {code}"),
@@ -230,7 +230,7 @@ impl Run {
 }
 
 /// What a command printed and complained, one after the other.
-pub(super) fn output_of(result: &CommandResult) -> String {
+pub(crate) fn output_of(result: &CommandResult) -> String {
     // Where it worked all the same, nobody needs to know.
     let missing = if result.succeeded() { String::new() } else { result.missing.join("\n") };
     let both = format!("{}\n{}\n{missing}", result.stdout.trim_end(), result.stderr.trim_end());
@@ -238,7 +238,7 @@ pub(super) fn output_of(result: &CommandResult) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn run_with(

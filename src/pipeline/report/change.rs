@@ -3,19 +3,19 @@
 
 use std::fmt::Write as _;
 
-use super::super::Pipeline;
-use super::super::delta::Change;
-use super::super::scope::RECORDS;
 use super::markdown::{cell, paths, table};
 use super::{REASON, TITLE};
 use crate::artifact::{ChangeRequest, Store};
+use crate::pipeline::Pipeline;
+use crate::pipeline::change::record_diff::Change;
+use crate::pipeline::change::scope::RECORDS;
 
 /// Rows of a table or list.
 const ROWS: usize = 40;
 
 /// What a change request was to touch, and what it has touched.
 #[derive(Default)]
-pub(super) struct ChangeStory {
+pub(crate) struct ChangeStory {
     pub asked: ChangeRequest,
     /// Files it changed that neither its triage nor a task of its own named.
     outside: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) struct ChangeStory {
 }
 
 impl Pipeline<'_> {
-    pub(super) fn change_story(&self, store: &Store<'_>) -> anyhow::Result<ChangeStory> {
+    pub(crate) fn change_story(&self, store: &Store<'_>) -> anyhow::Result<ChangeStory> {
         Ok(ChangeStory {
             asked: store.change_request()?.unwrap_or_default(),
             outside: self.outside_scope(&self.code_since_start(&self.session.tip)?)?,
@@ -34,7 +34,7 @@ impl Pipeline<'_> {
 }
 
 impl ChangeStory {
-    pub(super) fn scope(&self) -> String {
+    pub(crate) fn scope(&self) -> String {
         let asked = &self.asked;
         let mut out = format!("- {}\n", asked.headline());
         let lists = [
@@ -61,7 +61,7 @@ impl ChangeStory {
     }
 
     /// A row for each field of a record that changed, and for each record that came or went.
-    pub(super) fn before_and_after(&self) -> String {
+    pub(crate) fn before_and_after(&self) -> String {
         if self.records.is_empty() {
             return "No requirement, feature, component or task changed.\n".to_owned();
         }

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use super::TITLE;
 
 /// Files of a task that are named.
-pub(super) const FILES: usize = 8;
+pub(crate) const FILES: usize = 8;
 
 /// A Markdown table. Cells are made by [`cell`] or [`paths`].
-pub(super) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
+pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let head: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
     let rule: Vec<String> = head.iter().map(|_| "---".to_owned()).collect();
@@ -58,12 +58,12 @@ fn text(words: &str) -> String {
 }
 
 /// Words as a cell of a table, or on a line.
-pub(in crate::pipeline) fn cell(words: &str, most: usize) -> String {
+pub(crate) fn cell(words: &str, most: usize) -> String {
     text(&shortened(&one_line(words), most))
 }
 
 /// Paths as a cell.
-pub(super) fn paths(files: &[String]) -> String {
+pub(crate) fn paths(files: &[String]) -> String {
     let name =
         |path: &String| format!("`{}`", one_line(path).replace('`', "'").replace('|', "\\|"));
     let mut names: Vec<String> = files.iter().take(FILES).map(name).collect();
@@ -75,7 +75,7 @@ pub(super) fn paths(files: &[String]) -> String {
 
 /// Words as a label of a Mermaid node, between double quotes: its own escapes for all that could
 /// end the label, begin a directive, or be markup.
-pub(super) fn label(words: &str) -> String {
+pub(crate) fn label(words: &str) -> String {
     let mut out = String::new();
     for c in shortened(&one_line(words), TITLE).chars() {
         match c {
@@ -89,7 +89,7 @@ pub(super) fn label(words: &str) -> String {
 }
 
 /// The report with our sections at its end, whatever stood under these headings before.
-pub(in crate::pipeline) fn with_sections(report: &str, sections: &[(&str, String)]) -> String {
+pub(crate) fn with_sections(report: &str, sections: &[(&str, String)]) -> String {
     let mut ours = false;
     let mut fenced = false;
     let mut kept = String::new();

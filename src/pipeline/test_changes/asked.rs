@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::super::Pipeline;
-use super::super::repository::{CONVENTION, CONVENTIONS};
 use super::LARGEST;
 use super::compare::TestChanges;
 use super::languages::{is_test_path, knows, tests_in};
@@ -12,6 +10,8 @@ use super::request::Request;
 use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::git::Oid;
+use crate::pipeline::Pipeline;
+use crate::pipeline::brief::repository::{CONVENTION, CONVENTIONS};
 use crate::session::Kind;
 use crate::stage::Stage;
 
@@ -19,7 +19,7 @@ use crate::stage::Stage;
 const LOOKED_INTO: usize = 400;
 
 /// What roles are told about writing tests, by `[project] tests`.
-pub(in crate::pipeline) const fn tests_rule(policy: TestsPolicy) -> &'static str {
+pub(crate) const fn tests_rule(policy: TestsPolicy) -> &'static str {
     match policy {
         TestsPolicy::Asked => {
             "Write tests only where the idea, the PRD or the repository's conventions ask for them."
@@ -30,19 +30,19 @@ pub(in crate::pipeline) const fn tests_rule(policy: TestsPolicy) -> &'static str
 }
 
 /// New tests that nobody asked for.
-pub(in crate::pipeline) struct UnaskedTests {
+pub(crate) struct UnaskedTests {
     /// The files they are in.
-    pub(in crate::pipeline) files: Vec<String>,
+    pub(crate) files: Vec<String>,
     /// Those that tasks name.
-    pub(super) planned: Vec<String>,
+    pub(crate) planned: Vec<String>,
     /// Those that no task names.
-    pub(super) beside_plan: Vec<String>,
+    pub(crate) beside_plan: Vec<String>,
     why: String,
 }
 
 impl UnaskedTests {
     /// One line about these of the files, for everybody who judges the code.
-    pub(in crate::pipeline) fn words(&self, files: &[String]) -> String {
+    pub(crate) fn words(&self, files: &[String]) -> String {
         let named = |path: &String| {
             let plan = if self.planned.contains(path) { " (named in the plan)" } else { "" };
             format!("{path}{plan}")
@@ -54,7 +54,7 @@ impl UnaskedTests {
 
 impl Pipeline<'_> {
     /// The new tests among these changes that nobody asked for; `None` when there are none.
-    pub(in crate::pipeline) fn unasked_tests(
+    pub(crate) fn unasked_tests(
         &self,
         changes: &TestChanges,
     ) -> anyhow::Result<Option<UnaskedTests>> {

@@ -10,7 +10,7 @@ const NAMED: usize = 8;
 
 /// A file that changed, as it was and as it is; `None` where there is none.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Changed {
+pub(crate) struct Changed {
     pub path: String,
     pub before: Option<String>,
     pub after: Option<String>,
@@ -18,7 +18,7 @@ pub(super) struct Changed {
 
 /// What became of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(crate) enum How {
     /// It is gone.
     Deleted,
     /// The whole file is gone, with these tests.
@@ -35,11 +35,11 @@ pub(super) enum How {
 
 /// A test that checks less than it did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::pipeline) struct Weakened {
-    pub(super) path: String,
+pub(crate) struct Weakened {
+    pub(crate) path: String,
     /// Empty where it is about the file.
-    pub(super) test: String,
-    pub(super) how: How,
+    pub(crate) test: String,
+    pub(crate) how: How,
 }
 
 impl fmt::Display for Weakened {
@@ -69,7 +69,7 @@ impl fmt::Display for Weakened {
 
 /// What a session did to tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::pipeline) struct TestChanges {
+pub(crate) struct TestChanges {
     /// What checks less than before, by path.
     pub weakened: Vec<Weakened>,
     /// Files with new tests in them that had none before.
@@ -78,7 +78,7 @@ pub(in crate::pipeline) struct TestChanges {
 
 impl TestChanges {
     /// Adds what checks less than in another earlier state, where nothing is told of that test yet.
-    pub(super) fn add_weakened(&mut self, other: Self) {
+    pub(crate) fn add_weakened(&mut self, other: Self) {
         for weakened in other.weakened {
             let same =
                 |known: &Weakened| (&known.path, &known.test) == (&weakened.path, &weakened.test);
@@ -94,7 +94,7 @@ impl TestChanges {
 type Tests = BTreeMap<String, Vec<Test>>;
 
 /// What these changes do to tests.
-pub(super) fn compare(files: &[Changed]) -> TestChanges {
+pub(crate) fn compare(files: &[Changed]) -> TestChanges {
     let read = |which: fn(&Changed) -> &Option<String>| -> Tests {
         let one = |file: &Changed| {
             let tests = tests_in(&file.path, which(file).as_ref()?)?;

@@ -9,7 +9,7 @@ use regex::Regex;
 
 /// A test in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Test {
+pub(crate) struct Test {
     /// Its name, with those of the groups it is in; empty where a whole file is one test.
     pub name: String,
     /// Marks that keep it from being run.
@@ -20,7 +20,7 @@ pub(super) struct Test {
 
 impl Test {
     /// The name without its groups.
-    pub(super) fn short(&self) -> &str {
+    pub(crate) fn short(&self) -> &str {
         self.name.rsplit(" › ").next().unwrap_or(&self.name)
     }
 }
@@ -207,12 +207,12 @@ static TEST_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Whether a path is one where tests usually are.
-pub(super) fn is_test_path(path: &str) -> bool {
+pub(crate) fn is_test_path(path: &str) -> bool {
     TEST_PATH.as_ref().is_some_and(|form| form.is_match(path))
 }
 
 /// Whether a file of this name may hold tests, or says how they are run.
-pub(super) fn knows(path: &str) -> bool {
+pub(crate) fn knows(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     ["package.json", "Makefile", "makefile", "GNUmakefile"].contains(&name)
@@ -220,7 +220,7 @@ pub(super) fn knows(path: &str) -> bool {
 }
 
 /// The tests in a file's text; `None` where its language is not known.
-pub(super) fn tests_in(path: &str, text: &str) -> Option<Vec<Test>> {
+pub(crate) fn tests_in(path: &str, text: &str) -> Option<Vec<Test>> {
     let extension = path.rsplit('/').next()?.rsplit_once('.')?.1;
     let patterns = KNOWN.iter().find(|p| p.language.extensions.contains(&extension))?;
     let mut tests = if patterns.language.head == NEVER {

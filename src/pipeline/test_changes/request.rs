@@ -47,7 +47,7 @@ const QUOTED: usize = 80;
 
 /// What a text says about tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Request {
+pub(crate) enum Request {
     /// It wants them.
     Asked,
     /// It wants none, in this sentence.
@@ -60,13 +60,13 @@ pub(super) enum Request {
 
 impl Request {
     /// What a text says.
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let sentences = text.split(['\n', '!', '?', ';']).flat_map(|line| line.split(". "));
         sentences.map(sentence).fold(Self::Nothing, Self::and)
     }
 
     /// What two texts of the same weight say together.
-    pub(super) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         let weight = |request: &Self| match request {
             Self::Asked => 3,
             Self::Refused(_) => 2,

@@ -1,0 +1,7 @@
+//! What a role is sent: its conversation, the repository, the documents, the feedback that is open.
+
+pub(crate) mod conversation;
+pub(crate) mod open_feedback;
+pub(crate) mod repository;
+pub(crate) mod sections;
+pub(crate) mod task_brief;

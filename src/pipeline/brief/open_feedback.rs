@@ -1,0 +1,135 @@
+//! What was said about a stage and is not answered yet: what its next draft is shown.
+
+use crate::artifact::{Feedback, Origin, Store};
+use crate::config::ReviewOrder;
+use crate::pipeline::Pipeline;
+use crate::pipeline::edits::is_law;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::prompts::FeedbackItem;
+use crate::pipeline::table::StageSpec;
+use crate::session::{CommittedFiles, Kind};
+
+/// Entries of feedback a draft is shown, newest last.
+const SHOWN: usize = 20;
+
+impl Pipeline<'_> {
+    /// The feedback of the present run of the stage without what was answered: what the stage's own
+    /// commit holds already, what was asked of a draft that a later one has replaced before the same
+    /// judge, and what kept a task from its commit that has one now. What a person said, and why an
+    /// earlier draft was dropped, holds until the stage is completed.
+    pub(crate) fn open_feedback(
+        &self,
+        spec: &StageSpec,
+        progress: &Progress,
+    ) -> anyhow::Result<Vec<FeedbackItem>> {
+        let (mut said, settled) = (self.feedback_so_far()?, self.settled(spec.stage)?);
+        said.retain(|entry| {
+            entry.stage == spec.stage
+                && entry.iteration >= progress.offset
+                && !settled.contains(entry)
+        });
+        let committed = self.said_before_last_task()?;
+        let order = self.env.config.review.order;
+        let open = said.iter().filter(|entry| {
+            let lasts = entry.from == Origin::Human || entry.is_of_dropped_draft();
+            lasts
+                || !(is_replaced(entry, &said, order)
+                    || is_mechanical(entry) && committed.contains(entry))
+        });
+        let mut open: Vec<&Feedback> = open.collect();
+        open.drain(..open.len().saturating_sub(SHOWN));
+        // Why the stage is done again is said first, however much was said since.
+        let asked_back = self.asked_back(spec.stage)?;
+        let item = |entry: &Feedback| FeedbackItem {
+            from: match entry.goto_stage() {
+                Some(to) => {
+                    let (stage, from) = (entry.stage, entry.from.name());
+                    format!("{stage} {from}, who asked to go back to {to}")
+                }
+                None => entry.from.name().to_owned(),
+            },
+            severity: entry.severity.name().to_owned(),
+            details: entry.details.clone(),
+            suggested_fix: entry.suggested_fix.clone(),
+        };
+        Ok(asked_back.iter().chain(open).map(item).collect())
+    }
+
+    /// What had been said when the newest task got its commit.
+    fn said_before_last_task(&self) -> anyhow::Result<Vec<Feedback>> {
+        let mut recent = self.session.since_last_stage().iter().rev();
+        let Some(task) = recent.find(|entry| matches!(entry.kind, Kind::Task(_))) else {
+            return Ok(Vec::new());
+        };
+        let files = CommittedFiles::new(self.env.git, &self.session.name, &task.commit);
+        Store::new(&files).feedback()
+    }
+}
+
+/// Checks and hooks look again at whatever comes next.
+fn is_mechanical(entry: &Feedback) -> bool {
+    matches!(entry.from, Origin::Validator | Origin::Hook)
+}
+
+/// Whether a later draft came at least as far as the one the entry is about: whoever gave it has
+/// looked again, and has said what is still wrong.
+fn is_replaced(entry: &Feedback, said: &[Feedback], order: ReviewOrder) -> bool {
+    let far = step(entry.from, order);
+    said.iter().any(|later| {
+        // A self-review refuses nothing: whoever judged before has not looked again.
+        later.iteration > entry.iteration
+            && later.from != Origin::SelfReview
+            && !is_law(later)
+            && step(later.from, order) >= far
+    })
+}
+
+/// Where in the order of the loop somebody judges: what comes to them has passed all before.
+fn step(from: Origin, order: ReviewOrder) -> u8 {
+    match (from, order) {
+        (Origin::Validator, _) => 0,
+        (Origin::Human, ReviewOrder::DraftFirst) => 1,
+        (Origin::Human, ReviewOrder::CriticFirst) => 3,
+        (Origin::Hook, _) => 4,
+        // Models: the critic, and what is like it.
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::Stage;
+
+    fn said(iteration: u32, from: Origin) -> Feedback {
+        Feedback {
+            at: String::new(),
+            stage: Stage::Prd,
+            iteration,
+            from,
+            feedback_type: Default::default(),
+            severity: Default::default(),
+            details: format!("{iteration} {}", from.name()),
+            suggested_fix: None,
+            extra: serde_json::Map::new(),
+        }
+    }
+
+    #[test]
+    fn what_the_same_judge_has_looked_at_again_is_replaced() {
+        use Origin::{Critic, Hook, Human, Validator};
+        let replaced = |entry: (u32, Origin), later: (u32, Origin), order| {
+            let all = [said(entry.0, entry.1), said(later.0, later.1)];
+            is_replaced(&all[0], &all, order)
+        };
+        let first = ReviewOrder::DraftFirst;
+        assert!(replaced((1, Validator), (2, Critic), first));
+        assert!(replaced((1, Critic), (2, Critic), first));
+        assert!(replaced((1, Critic), (2, Hook), first));
+        // The critic has not seen the second draft.
+        assert!(!replaced((1, Critic), (2, Validator), first));
+        assert!(!replaced((1, Critic), (2, Human), first));
+        assert!(replaced((1, Critic), (2, Human), ReviewOrder::CriticFirst));
+        assert!(!replaced((1, Validator), (1, Critic), first));
+    }
+}

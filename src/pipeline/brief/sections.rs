@@ -1,0 +1,79 @@
+//! What a role is sent before its brief, ordered by how rarely it changes: the repository
+//! ([`crate::pipeline::brief::repository`]), the approved artifacts, the draft in hand. Every piece has a byte budget
+//! and says when it was cut. Nothing volatile stands in here (no times, no random ids, no temp paths), so
+//! that a provider's prefix cache hits.
+
+use std::fmt::Write as _;
+
+use crate::artifact::{Artifact, Store};
+use crate::excerpt;
+use crate::session::{SessionName, artifact_path};
+
+/// Bytes of each artifact.
+const ARTIFACT: usize = 24_000;
+/// Bytes of a diff.
+pub const DIFF: usize = 40_000;
+
+/// Adds a section, cut to `budget` bytes.
+pub fn section(out: &mut String, title: &str, text: &str, budget: usize) {
+    let text = text.trim_end();
+    if !text.is_empty() {
+        let _ = write!(out, "## {title}\n\n{}\n\n", cut(text, budget));
+    }
+}
+
+/// At most `budget` bytes of a text; a cut is said.
+pub fn cut(text: &str, budget: usize) -> String {
+    if text.len() <= budget {
+        return text.to_owned();
+    }
+    let shown = excerpt::beginning(text, budget);
+    let (end, whole) = (shown.len(), text.len());
+    format!("{}\n[cut here: {end} of {whole} bytes shown]", shown.trim_end_matches('\n'))
+}
+
+/// Artifacts of the session as sections under their paths; missing ones are left out.
+pub fn artifacts(
+    store: &Store<'_>,
+    name: &SessionName,
+    which: &[Artifact],
+) -> anyhow::Result<String> {
+    which.iter().map(|artifact| artifact_section(store, name, *artifact)).collect()
+}
+
+/// One of them; empty where it is missing.
+pub fn artifact_section(
+    store: &Store<'_>,
+    name: &SessionName,
+    artifact: Artifact,
+) -> anyhow::Result<String> {
+    let mut out = String::new();
+    if let Some(text) = store.text(artifact)? {
+        let text = if artifact.is_json() { compact(&text) } else { text };
+        section(&mut out, &artifact_path(name, artifact), &text, ARTIFACT);
+    }
+    Ok(out)
+}
+
+/// JSON without its indentation: a model reads it as well, and it is a third shorter.
+fn compact(text: &str) -> String {
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(value) => value.to_string(),
+        Err(_) => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_is_said_and_never_splits_a_character() {
+        let mut out = String::new();
+        section(&mut out, "T", "ääää", 3);
+        assert_eq!(out, "## T\n\nä\n[cut here: 2 of 8 bytes shown]\n\n");
+        let mut out = String::new();
+        section(&mut out, "T", "  \n", 3);
+        assert_eq!(out, "");
+    }
+}

@@ -1,0 +1,67 @@
+//! What the brief of a task says of it and its sub-tasks.
+
+use crate::artifact::{Component, Feature, Store, Task};
+use crate::pipeline::Pipeline;
+use crate::pipeline::prompts::TaskItem;
+
+impl Pipeline<'_> {
+    /// A top-level task with its sub-tasks. Who writes it sees nothing else of them: what a sub-task
+    /// names is as binding as what its task names.
+    pub(crate) fn task_item(&self, task: &Task) -> anyhow::Result<TaskItem> {
+        let files = self.files();
+        let store = Store::new(&files);
+        let plan = store.plan()?;
+        let names =
+            Names { features: store.features()?.features, components: store.design()?.components };
+        let mut item = names.item(task);
+        let mut parts: Vec<&Task> =
+            plan.with_sub_tasks(&task.id).filter(|part| part.id != task.id).collect();
+        parts.sort_by_cached_key(|part| numbers(&part.id));
+        item.parts = parts.into_iter().map(|part| names.item(part)).collect();
+        Ok(item)
+    }
+}
+
+/// The names behind ids.
+struct Names {
+    features: Vec<Feature>,
+    components: Vec<Component>,
+}
+
+impl Names {
+    fn item(&self, task: &Task) -> TaskItem {
+        let feature = self.features.iter().find(|feature| feature.id == task.feature_id);
+        let component = self.components.iter().find(|c| c.id == task.component_id);
+        let named = |id: &str, name: Option<&str>| {
+            format!("{id} {}", name.unwrap_or_default()).trim().to_owned()
+        };
+        TaskItem {
+            id: task.id.clone(),
+            title: task.title.clone(),
+            description: task.description.clone(),
+            feature: named(&task.feature_id, feature.map(|feature| feature.name.as_str())),
+            component: named(&task.component_id, component.map(|c| c.name.as_str())),
+            files: task.creates().map(str::to_owned).collect(),
+            changes: task.changes().map(str::to_owned).collect(),
+            criteria: task.acceptance_criteria.clone(),
+            parts: Vec::new(),
+        }
+    }
+}
+
+/// `TASK-001.2` comes before `TASK-001.10`, and after its task.
+fn numbers(id: &str) -> Vec<u32> {
+    id.split('.').skip(1).map(|part| part.parse().unwrap_or(u32::MAX)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sub_tasks_are_told_in_the_order_of_their_numbers() {
+        let mut ids = ["TASK-001.10", "TASK-001.2.1", "TASK-001.1", "TASK-001.2"];
+        ids.sort_by_cached_key(|id| numbers(id));
+        assert_eq!(ids, ["TASK-001.1", "TASK-001.2", "TASK-001.2.1", "TASK-001.10"]);
+    }
+}

@@ -1,0 +1,237 @@
+//! What became of the records between two looks: which requirement, feature, component or task
+//! came, went or changed. Told to people, so it is read from the bytes, not from a model's words.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::artifact::{Artifact, Files};
+use crate::pipeline::summary::count;
+
+/// What became of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Became {
+    Removed,
+    Added,
+    Changed,
+}
+
+impl Became {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Removed => "removed",
+            Self::Added => "added",
+            Self::Changed => "changed",
+        }
+    }
+
+    const fn sign(self) -> char {
+        match self {
+            Self::Removed => '-',
+            Self::Added => '+',
+            Self::Changed => '~',
+        }
+    }
+}
+
+/// One record that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// `COMP-003`
+    pub id: String,
+    /// `component`
+    pub kind: &'static str,
+    pub became: Became,
+    /// Its title or name, the newer one.
+    pub title: String,
+    /// Of a changed record: the fields that differ.
+    pub fields: Vec<Field>,
+}
+
+/// A field of a record, before and after, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    pub name: String,
+    pub before: String,
+    pub after: String,
+}
+
+/// The records of these artifacts that differ, `status` aside. A file that cannot be read has none:
+/// the checks say what is wrong with it.
+pub(crate) fn changes(
+    before: &dyn Files,
+    now: &dyn Files,
+    artifacts: &[Artifact],
+) -> anyhow::Result<Vec<Change>> {
+    let mut found = Vec::new();
+    for artifact in artifacts {
+        let Some((list, kind)) = records_of(*artifact) else { continue };
+        let old = by_id(before.read(*artifact)?.as_deref(), list);
+        let new = by_id(now.read(*artifact)?.as_deref(), list);
+        let mut change = |id: &str, became, record: &Value, fields| {
+            let title = ["title", "name"].iter().find_map(|field| record.get(field)?.as_str());
+            let title = title.unwrap_or_default().to_owned();
+            found.push(Change { id: id.to_owned(), kind, became, title, fields });
+        };
+        for (id, record) in &old {
+            match new.get(id) {
+                None => change(id, Became::Removed, record, Vec::new()),
+                Some(now) if now != record => {
+                    change(id, Became::Changed, now, fields(record, now));
+                }
+                Some(_) => {}
+            }
+        }
+        for (id, record) in new.iter().filter(|(id, _)| !old.contains_key(*id)) {
+            change(id, Became::Added, record, Vec::new());
+        }
+    }
+    Ok(found)
+}
+
+/// `1 component removed, 2 tasks changed`; empty when nothing differs.
+pub(crate) fn summary(changes: &[Change]) -> String {
+    joined(changes, |became, what| format!("{what} {}", became.name()))
+}
+
+/// `+1 requirement, ~1 component, -2 tasks`; empty when nothing differs.
+pub(crate) fn signs(changes: &[Change]) -> String {
+    joined(changes, |became, what| format!("{}{what}", became.sign()))
+}
+
+/// How many records of each kind became what, in the order they come.
+fn joined(changes: &[Change], part: impl Fn(Became, String) -> String) -> String {
+    let mut counts: Vec<((Became, &str), usize)> = Vec::new();
+    for change in changes {
+        let key = (change.became, change.kind);
+        match counts.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, number)) => *number += 1,
+            None => counts.push((key, 1)),
+        }
+    }
+    let parts = counts.iter().map(|((became, kind), number)| part(*became, count(*number, kind)));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// `COMP-003 removed, COMP-002 changed`, at most `most` of them.
+pub(crate) fn names(changes: &[&Change], most: usize) -> String {
+    let name = |change: &&Change| format!("{} {}", change.id, change.became.name());
+    let mut names: Vec<String> = changes.iter().take(most).map(name).collect();
+    if changes.len() > most {
+        names.push(format!("{} more", changes.len() - most));
+    }
+    names.join(", ")
+}
+
+/// The fields that two versions of a record do not have in common.
+fn fields(before: &Value, now: &Value) -> Vec<Field> {
+    let (Some(old), Some(new)) = (before.as_object(), now.as_object()) else { return Vec::new() };
+    let gone = old.keys().filter(|name| !new.contains_key(*name));
+    let names = new.keys().chain(gone).filter(|name| old.get(*name) != new.get(*name));
+    names
+        .map(|name| {
+            let (before, after) = apart(old.get(name), new.get(name));
+            Field { name: name.clone(), before, after }
+        })
+        .collect()
+}
+
+/// Two values in words; of two lists only what one has and the other has not, unless that is only
+/// their order.
+fn apart(before: Option<&Value>, after: Option<&Value>) -> (String, String) {
+    if let (Some(Value::Array(old)), Some(Value::Array(new))) = (before, after) {
+        let only = |these: &[Value], others: &[Value]| -> Vec<String> {
+            these.iter().filter(|item| !others.contains(item)).map(words).collect()
+        };
+        let (gone, come) = (only(old, new), only(new, old));
+        if !(gone.is_empty() && come.is_empty()) {
+            return (gone.join("; "), come.join("; "));
+        }
+    }
+    (before.map(words).unwrap_or_default(), after.map(words).unwrap_or_default())
+}
+
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join("; "),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// The list in an artifact, and what one of its records is called.
+const fn records_of(artifact: Artifact) -> Option<(&'static str, &'static str)> {
+    match artifact {
+        Artifact::Requirements => Some(("requirements", "requirement")),
+        Artifact::Features => Some(("features", "feature")),
+        Artifact::DesignSpec => Some(("components", "component")),
+        Artifact::ImplementationPlan => Some(("tasks", "task")),
+        _ => None,
+    }
+}
+
+fn by_id(text: Option<&str>, list: &str) -> BTreeMap<String, Value> {
+    let value: Value = serde_json::from_str(text.unwrap_or_default()).unwrap_or_default();
+    let records = value.get(list).and_then(Value::as_array).cloned().unwrap_or_default();
+    let with_id = |mut record: Value| {
+        let id = record.get("id")?.as_str()?.to_owned();
+        record.as_object_mut()?.remove("status");
+        Some((id, record))
+    };
+    records.into_iter().filter_map(with_id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::check::testing::Memory;
+
+    #[test]
+    fn records_that_came_went_and_changed() {
+        let (before, now) = (Memory::default(), Memory::default());
+        let design = |text: &str| format!("{{\"components\":[{text}]}}");
+        before
+            .write(
+                Artifact::DesignSpec,
+                &design(r#"{"id":"COMP-001"},{"id":"COMP-002","status":"a"},{"id":"COMP-003"}"#),
+            )
+            .unwrap();
+        now.write(
+            Artifact::DesignSpec,
+            &design(
+                r#"{"id":"COMP-001","name":"x"},{"id":"COMP-002","status":"b"},{"id":"COMP-004"}"#,
+            ),
+        )
+        .unwrap();
+        let found = changes(&before, &now, &[Artifact::Design, Artifact::DesignSpec]).unwrap();
+        assert_eq!(summary(&found), "1 component changed, 1 component removed, 1 component added");
+        assert_eq!(signs(&found), "~1 component, -1 component, +1 component");
+        let all: Vec<&Change> = found.iter().collect();
+        assert_eq!(names(&all, 5), "COMP-001 changed, COMP-003 removed, COMP-004 added");
+        assert_eq!(names(&all, 1), "COMP-001 changed, 2 more");
+        assert_eq!(summary(&[]), "");
+        let name = |before: &str, after: &str| Field {
+            name: "name".into(),
+            before: before.into(),
+            after: after.into(),
+        };
+        assert_eq!(found[0].fields, [name("", "x")]);
+        assert_eq!(found[0].title, "x");
+    }
+
+    #[test]
+    fn of_a_changed_record_the_fields_are_told_before_and_after() {
+        let before = serde_json::json!({"title": "List", "criteria": ["a", "b"], "order": [1, 2]});
+        let now = serde_json::json!({"title": "Sort", "criteria": ["b", "c"], "order": [2, 1]});
+        let told = fields(&before, &now).into_iter().map(|f| (f.name, f.before, f.after));
+        let own = |(name, before, after): (&str, &str, &str)| {
+            (name.to_owned(), before.to_owned(), after.to_owned())
+        };
+        let expected =
+            [("criteria", "a", "c"), ("order", "1; 2", "2; 1"), ("title", "List", "Sort")];
+        let mut told: Vec<_> = told.collect();
+        told.sort();
+        assert_eq!(told, expected.map(own));
+    }
+}

@@ -1,0 +1,244 @@
+//! Reviewers' comments on what was delivered: a task of their own, and back to coding.
+
+use crate::artifact::{Artifact, IdKind, Origin, Plan, Store, Task, TaskStatus};
+use crate::error::Error;
+use crate::pipeline::Pipeline;
+use crate::pipeline::table::row;
+use crate::record::{Bytes, Recorded};
+use crate::session::{Verdict, artifact_path, subject_line, used_ids};
+use crate::stage::Stage;
+use crate::verify::require_readable;
+
+/// The note in J while comments are being recorded: the tip they are recorded on.
+const REOPENING: &str = "reopening.json";
+/// Most of the comments that is kept in the plan, in characters: all of it is in the feedback.
+const DESCRIPTION: usize = 1_000;
+/// The part of `plan.md` that lists these tasks.
+const HEADING: &str = "## Review comments";
+/// Longest title of such a task, in characters.
+const TITLE: usize = 60;
+
+impl Pipeline<'_> {
+    /// Records reviewers' comments on the delivered session as one commit: feedback to coding, and a
+    /// task whose commit will answer them. Coding, check and delivery are open again after it.
+    ///
+    /// # Errors
+    /// Exit 5: the session is not delivered; a hook refuses the commit.
+    pub fn reopen(&mut self, comments: &str) -> anyhow::Result<()> {
+        if !self.session.is_completed() {
+            return Err(
+                Error::repository(format!("'{}' is not delivered", self.session.name)).into()
+            );
+        }
+        require_readable(self.env.git, &self.session)?;
+        // They become a task of the plan, which is recorded.
+        let comments = &self.env.workspace.secrets().blanked(comments);
+        self.stage.set(Stage::Idea);
+        self.put_back_comments()?;
+        if let Some(entry) = self.env.git.status_of(&self.commented_paths())?.first() {
+            return Err(Error::repository(format!("{} has your uncommitted changes", entry.path))
+                .hint("commit them (git commit) or put them away (git stash), then the same command again")
+                .into());
+        }
+        // A run that dies before the commit leaves files that the next one puts back.
+        self.env.state.set_note(REOPENING, Some(&self.session.tip.to_string()))?;
+        let drafts = self.earlier_drafts(Stage::Coding);
+        self.give_feedback(vec![self.feedback(Stage::Coding, drafts, Origin::Human, comments)])?;
+        let planned = self.plan_for(comments)?;
+        let tip = self.session.tip.clone();
+        let (verdict, bytes) = (Verdict::Feedback, planned.as_ref());
+        match self.recorder().review(&tip, Stage::Coding, verdict, drafts, bytes, comments)? {
+            Recorded::Done(commit) => {
+                self.advance(&commit)?;
+                self.put_back_comments()
+            }
+            Recorded::Refused(why) => {
+                self.put_back_comments()?;
+                Err(Error::repository(why.to_string())
+                    .hint("mend what it complains about, then the same command again")
+                    .into())
+            }
+        }
+    }
+
+    /// The files that comments are written into.
+    fn commented_paths(&self) -> Vec<String> {
+        let artifacts = [&[Artifact::Feedback][..], row(Stage::Plan).artifacts].concat();
+        artifacts.into_iter().map(|file| artifact_path(&self.session.name, file)).collect()
+    }
+
+    /// Puts back what a run left that died, or was refused, before its comments were recorded. What
+    /// a person has changed since stays.
+    pub(crate) fn put_back_comments(&self) -> anyhow::Result<()> {
+        let Some(tip) = self.env.state.note::<String>(REOPENING)? else { return Ok(()) };
+        if tip == self.session.tip.as_str() {
+            let mut ours = self.commented_paths();
+            ours.retain(|path| self.env.workspace.is_as_written(path));
+            self.env.git.restore_paths(&self.session.tip, &ours)?;
+            self.env.workspace.clear_journal()?;
+        }
+        self.env.state.set_note::<String>(REOPENING, None)
+    }
+
+    /// Adds the task that answers the comments to the plan; the bytes of the plan it is in now,
+    /// which the person who commented stands for. `None` when the session has no tasks at all.
+    fn plan_for(&self, comments: &str) -> anyhow::Result<Option<Bytes>> {
+        let files = self.files();
+        let store = Store::new(&files);
+        let mut plan = store.plan()?;
+        let Some(like) = spoken_of(&plan, comments) else { return Ok(None) };
+        let title = title(comments);
+        let mut floors = used_ids(self.env.git, &self.session)?;
+        store.see_ids(&mut floors)?;
+        let task = Task {
+            id: floors.next(IdKind::Task),
+            description: beginning(comments),
+            feature_id: like.feature_id.clone(),
+            component_id: like.component_id.clone(),
+            acceptance_criteria: vec!["every point of the comments is answered".to_owned()],
+            title,
+            ..Task::default()
+        }
+        .from_review();
+        let text = store.text(Artifact::Plan)?.unwrap_or_default();
+        store.save_text(Artifact::Plan, &with_line(&text, &task))?;
+        plan.tasks.push(task);
+        store.save(Artifact::ImplementationPlan, &plan)?;
+        let artifacts = row(Stage::Plan).artifacts;
+        let paths: Vec<String> =
+            artifacts.iter().map(|artifact| artifact_path(&self.session.name, *artifact)).collect();
+        let blobs = self.env.git.hash_files(&paths, crate::git::Store::Write)?;
+        let names = artifacts.iter().map(|artifact| artifact.file_name().to_owned());
+        Ok(Some(Bytes(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect())))
+    }
+
+    /// A task that answers comments is done when its actor has changed code and ended without saying
+    /// that it is not.
+    pub(crate) fn close_review_task(&self, task: &Task) -> anyhow::Result<()> {
+        if !task.is_from_review() || self.uncommitted_code()?.is_empty() {
+            return Ok(());
+        }
+        let files = self.files();
+        let store = Store::new(&files);
+        let mut plan = store.plan()?;
+        let open = |t: &&mut Task| t.id == task.id && t.status != TaskStatus::Blocked;
+        if let Some(task) = plan.tasks.iter_mut().find(open) {
+            task.status = TaskStatus::Completed;
+            store.save(Artifact::ImplementationPlan, &plan)?;
+        }
+        Ok(())
+    }
+}
+
+/// At most [`DESCRIPTION`] characters; a cut is said.
+fn beginning(comments: &str) -> String {
+    let cut: String = comments.chars().take(DESCRIPTION).collect();
+    if cut.len() == comments.len() {
+        return cut;
+    }
+    format!("{}\n… (the whole text is in feedback_history.json)", cut.trim_end())
+}
+
+/// The planned task the comments speak of, by its id, its feature's or one of its files; else the
+/// last one that was planned.
+fn spoken_of<'p>(plan: &'p Plan, comments: &str) -> Option<&'p Task> {
+    let planned = || plan.tasks.iter().filter(|task| task.is_top_level() && !task.is_from_review());
+    let named = |words: &dyn Fn(&Task) -> Vec<String>| {
+        planned().find(|task| words(task).iter().any(|word| speaks_of(comments, word)))
+    };
+    named(&|task| vec![task.id.clone()])
+        .or_else(|| named(&|task| plan.files_of(&task.id).map(str::to_owned).collect()))
+        .or_else(|| named(&|task| plan.files_of(&task.id).map(base_name).collect()))
+        .or_else(|| {
+            named(&|task| plan.features_of(&task.id).into_iter().map(str::to_owned).collect())
+        })
+        .or_else(|| planned().next_back())
+}
+
+/// True when a word stands in a text by itself: `list.py`, not in `playlist.py`.
+fn speaks_of(text: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    !word.is_empty()
+        && text.match_indices(word).any(|(at, _)| {
+            let (before, after) = (&text[..at], &text[at + word.len()..]);
+            !before.ends_with(part) && !after.starts_with(part)
+        })
+}
+
+fn base_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
+}
+
+/// What a task is called that answers comments: their first words that are a person's. `gh pr view
+/// --comments` puts lines such as `author:<tab>ana` and `--` before them.
+fn title(comments: &str) -> String {
+    let a_persons = |line: &&str| {
+        !line.is_empty()
+            && !line.contains(":\t")
+            && !line.ends_with(':')
+            && !line.trim_matches('-').is_empty()
+    };
+    let line =
+        comments.lines().map(|line| line.trim().trim_start_matches(['>', '*', '-', '#', ' ']));
+    let first = line.clone().find(a_persons).or_else(|| line.clone().find(|l| !l.is_empty()));
+    let words = format!("review: {}", first.unwrap_or_default());
+    if words.chars().count() <= TITLE {
+        return words;
+    }
+    let cut: String = subject_line(&words).chars().take(TITLE - 1).collect();
+    format!("{}…", cut.trim_end_matches('…'))
+}
+
+/// The plan with a line for the task.
+fn with_line(plan: &str, task: &Task) -> String {
+    let Task { id, title, feature_id, component_id, .. } = task;
+    let heading = if plan.contains(HEADING) { "" } else { "\n## Review comments\n\n" };
+    format!("{}\n{heading}- {id} {title} ({feature_id}, {component_id})\n", plan.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_is_a_persons_first_words() {
+        assert_eq!(title("Sort the list, please.\n\nMore."), "review: Sort the list, please.");
+        let gh = "author:\tana\nassociation:\tmember\nedited:\tfalse\nstatus:\tnone\n--\n\
+                  `add` forgets the date\n--\n";
+        assert_eq!(title(gh), "review: `add` forgets the date");
+        assert_eq!(title(&"word ".repeat(40)).chars().count(), TITLE);
+        assert_eq!(title("# Sort it"), "review: Sort it");
+        assert_eq!(title("--\n"), "review: ");
+    }
+
+    #[test]
+    fn a_comment_belongs_to_the_task_it_speaks_of() {
+        let task = |id: &str, file: &str, feature: &str| Task {
+            id: id.into(),
+            feature_id: feature.into(),
+            files_to_create: vec![file.into()],
+            ..Task::default()
+        };
+        let tasks =
+            vec![task("TASK-001", "lib/a.sh", "FEAT-001"), task("TASK-002", "b.sh", "FEAT-002")];
+        let plan = Plan { tasks, ..Plan::default() };
+        let spoken = |words| spoken_of(&plan, words).map(|task| task.id.as_str());
+        assert_eq!(spoken("TASK-001 is slow"), Some("TASK-001"));
+        assert_eq!(spoken("in a.sh line 3"), Some("TASK-001"));
+        assert_eq!(spoken("see banana.sh, lib/a.sh:3"), Some("TASK-001"));
+        assert_eq!(spoken("FEAT-001: wrong"), Some("TASK-001"));
+        assert_eq!(spoken("nicer, please"), Some("TASK-002"));
+        assert_eq!(spoken_of(&Plan::default(), "x"), None);
+    }
+
+    #[test]
+    fn the_plan_names_the_task_once_under_one_heading() {
+        let task = |id: &str| Task { id: id.into(), title: "review: x".into(), ..Task::default() };
+        let once = with_line("# Plan\n", &task("TASK-006"));
+        let twice = with_line(&once, &task("TASK-007"));
+        assert_eq!(
+            twice,
+            "# Plan\n\n## Review comments\n\n- TASK-006 review: x (, )\n- TASK-007 review: x (, )\n"
+        );
+    }
+}

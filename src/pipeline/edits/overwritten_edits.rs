@@ -1,0 +1,325 @@
+//! What a later draft did to the lines a person wrote. The actor is told that they stay; where it
+//! changed them all the same, or brought back what the person took out, the person hears which and
+//! where their version is.
+//!
+//! Nothing is kept for it but two blob ids in the entry of `feedback_history.json` that tells the
+//! edit: what the person was shown, and what they left.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::artifact::{Artifact, Feedback, Files as _};
+use crate::gate::{Mode, comments};
+use crate::git::{Object, Oid, Store};
+use crate::pipeline::Pipeline;
+use crate::pipeline::edits::{Edit, is_law};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::table::{Approves, StageSpec};
+use crate::record::DraftEnding;
+use crate::session::{CommittedFiles, RefNames, artifact_path};
+
+/// Fields of the entry: blob ids by file name.
+const SHOWN: &str = "shown";
+const THEIRS: &str = "theirs";
+
+/// Lines that are quoted.
+const QUOTED: usize = 3;
+/// Characters of each.
+const WIDTH: usize = 90;
+
+/// What a draft did to one file a person had edited.
+struct Broken {
+    file: Artifact,
+    /// Lines of the person that do not stand there any more.
+    gone: Vec<String>,
+    /// Lines the person took out that are there again.
+    back: Vec<String>,
+    /// The person's version.
+    theirs: Oid,
+}
+
+impl Pipeline<'_> {
+    /// Notes in the entry that tells an edit what its lines are, and sees to it that a commit holds
+    /// them before the actor goes on.
+    pub(crate) fn note_version(
+        &self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+        edit: &Edit,
+        entry: &mut Feedback,
+    ) -> anyhow::Result<()> {
+        let git = self.env.git;
+        let path = |file: &Artifact| artifact_path(&self.session.name, *file);
+        let paths: Vec<String> = edit.files.iter().map(path).collect();
+        let theirs = git.hash_files(&paths, Store::No)?;
+        let kept = progress.draft.iter().chain([&self.session.tip]);
+        let mut is_kept = false;
+        for commit in kept {
+            is_kept |= git.blob_ids(commit, &paths)? == theirs;
+        }
+        if !is_kept {
+            let (number, ending) = match progress.unfinished {
+                true => (progress.iteration + 1, DraftEnding::Partial),
+                false => (progress.iteration, DraftEnding::Whole),
+            };
+            let (tip, notes) = (&self.session.tip, progress.notes());
+            progress.draft = Some(self.recorder().draft(tip, spec.stage, number, ending, &notes)?);
+        }
+        let by_name = |ids: Vec<Option<Oid>>| -> Map<String, Value> {
+            let named = edit.files.iter().zip(ids);
+            let ids = named.filter_map(|(file, id)| Some((file.file_name(), id?.to_string())));
+            ids.map(|(name, id)| (name.to_owned(), id.into())).collect()
+        };
+        let shown = git.blob_ids(&edit.since, &paths)?;
+        entry.extra.insert(SHOWN.to_owned(), by_name(shown).into());
+        entry.extra.insert(THEIRS.to_owned(), by_name(theirs).into());
+        Ok(())
+    }
+
+    /// Tells the person, at the gate or where nobody is at one, which of their lines the newest
+    /// draft changed.
+    pub(crate) fn tell_of_broken_law(
+        &self,
+        spec: &StageSpec,
+        progress: &mut Progress,
+    ) -> anyhow::Result<()> {
+        for broken in self.broken_law(spec, progress)? {
+            let short = format!(
+                "draft {} changed what you wrote in {}",
+                progress.iteration,
+                broken.file.file_name()
+            );
+            let full = format!("{short}: {}; {}", broken.words(), self.way_back(&broken)?);
+            let gated = self.env.config.gated(spec.stage) && self.env.mode != Mode::Auto;
+            if self.env.mode != Mode::Ask || !gated {
+                self.warn(format!("{}: {full}", spec.stage));
+            }
+            if gated {
+                let words = if self.env.mode == Mode::Ask { full } else { short.clone() };
+                progress.note = Some(match progress.note.take() {
+                    // A draft that waited said so already.
+                    Some(note) if note.contains(&short) => note.replace(&short, &words),
+                    Some(note) => format!("{note}; {words}"),
+                    None => words,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// How to take the person's version back.
+    fn way_back(&self, broken: &Broken) -> anyhow::Result<String> {
+        let path = artifact_path(&self.session.name, broken.file);
+        let git = self.env.git;
+        let draft = RefNames::draft(&self.session.name, self.stage.get());
+        let mut commits: Vec<Oid> =
+            self.session.history.iter().rev().map(|entry| entry.commit.clone()).collect();
+        if let Some(newest) = git.resolve(draft.as_str())? {
+            let beside = self.session.beside_tip(git, &newest)?;
+            commits.extend(beside.into_iter().map(|entry| entry.commit));
+        }
+        for commit in commits {
+            if git.blob_id(&commit, &path)?.as_ref() == Some(&broken.theirs) {
+                let commit = commit.abbreviated();
+                return Ok(format!("take yours back: git restore --source={commit} -- {path}"));
+            }
+        }
+        Ok(format!("yours: git show {}", broken.theirs.abbreviated()))
+    }
+
+    /// The lines of the person's edits of earlier drafts that this one does not hold, and that
+    /// stood there when the person looked last.
+    fn broken_law(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Vec<Broken>> {
+        if spec.approves == Approves::Tree {
+            return Ok(Vec::new());
+        }
+        let git = self.env.git;
+        let reader = git.reader();
+        let text = |id: &Value| -> anyhow::Result<Option<(Oid, String)>> {
+            let Some(id) = id.as_str().and_then(|id| id.parse::<Oid>().ok()) else {
+                return Ok(None);
+            };
+            // A draft of another machine may not be here.
+            let bytes = reader.blob(Object::Id(&id)).ok().flatten();
+            Ok(bytes.map(|bytes| (id, String::from_utf8_lossy(&bytes).into_owned())))
+        };
+        let looked = match &progress.seen {
+            Some(seen) => self.session.entry_at(git, seen)?,
+            None => None,
+        };
+        let mut found: Vec<Broken> = Vec::new();
+        for entry in self.feedback_so_far()? {
+            let earlier = (progress.offset + 1..progress.iteration).contains(&entry.iteration);
+            if entry.stage != spec.stage || !is_law(&entry) || !earlier {
+                continue;
+            }
+            for file in spec.artifacts {
+                let id = |key| entry.extra.get(key).and_then(|ids| ids.get(file.file_name()));
+                let Some((theirs, left)) = id(THEIRS).map(text).transpose()?.flatten() else {
+                    continue;
+                };
+                let shown = id(SHOWN).map(text).transpose()?.flatten();
+                let shown = shown.map(|(_, text)| text).unwrap_or_default();
+                let mut law = Law::of(&shown, &left);
+                // What the person has seen changed since is nothing new.
+                if let Some(looked) = looked.as_ref().filter(|l| l.iterations() > entry.iteration) {
+                    law.only_as_in(&self.text_at(&looked.commit, *file)?);
+                }
+                let now = self.files().read(*file)?.unwrap_or_default();
+                let mut broken = law.broken(&now);
+                // What the person changed themselves in this draft is no draft's doing.
+                if let Some(edit) = progress.edit.as_ref().filter(|e| e.files.contains(file)) {
+                    let drafted = law.broken(&self.text_at(&edit.since, *file)?);
+                    broken.0.retain(|line| drafted.0.contains(line));
+                    broken.1.retain(|line| drafted.1.contains(line));
+                }
+                let (mut gone, mut back) = broken;
+                for told in found.iter().filter(|told| told.file == *file) {
+                    gone.retain(|line| !told.gone.contains(line));
+                    back.retain(|line| !told.back.contains(line));
+                }
+                if !gone.is_empty() || !back.is_empty() {
+                    found.push(Broken { file: *file, gone, back, theirs });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn text_at(&self, commit: &Oid, file: Artifact) -> anyhow::Result<String> {
+        let files = CommittedFiles::new(self.env.git, &self.session.name, commit);
+        Ok(files.read(file)?.unwrap_or_default())
+    }
+}
+
+impl Broken {
+    /// `"- REQ-002 List todos by date" is gone`
+    fn words(&self) -> String {
+        let quoted = |lines: &[String], one: &str, many: &str| {
+            let cut = |line: &String| {
+                let line = line.trim();
+                let start: String = line.chars().take(WIDTH).collect();
+                let more = if start.len() < line.len() { "…" } else { "" };
+                format!("\"{start}{more}\"")
+            };
+            let mut named: Vec<String> = lines.iter().take(QUOTED).map(cut).collect();
+            if lines.len() > QUOTED {
+                named.push(format!("{} more", lines.len() - QUOTED));
+            }
+            let verb = if lines.len() == 1 { one } else { many };
+            (!lines.is_empty()).then(|| format!("{} {verb}", named.join(", ")))
+        };
+        let gone = quoted(&self.gone, "is gone", "are gone");
+        let back = quoted(
+            &self.back,
+            "is there again, which you took out",
+            "are there again, which you took out",
+        );
+        gone.into_iter().chain(back).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// What an edit lays down about one file.
+struct Law {
+    /// Lines that came.
+    came: Vec<Came>,
+    /// Lines that went, and are nowhere in what the person left.
+    went: Vec<String>,
+}
+
+/// A line that came.
+struct Came {
+    line: String,
+    /// Where the same line stood elsewhere before, it was moved: what stands around it counts.
+    between: Option<(Option<String>, Option<String>)>,
+}
+
+impl Came {
+    fn holds(&self, now: &[&str]) -> bool {
+        let places = |line: &str| {
+            let line = line.to_owned();
+            now.iter().enumerate().filter(move |(_, other)| other.trim_end() == line).map(|p| p.0)
+        };
+        let Some((above, below)) = &self.between else { return stands(&self.line, now) };
+        let from = above.as_ref().and_then(|line| places(line).next());
+        let to = below.as_ref().and_then(|line| places(line).next_back());
+        places(&self.line)
+            .any(|at| from.is_none_or(|from| from < at) && to.is_none_or(|to| at < to))
+    }
+}
+
+impl Law {
+    fn of(shown: &str, left: &str) -> Self {
+        let (old, new): (Vec<&str>, Vec<&str>) = (shown.lines().collect(), left.lines().collect());
+        let matched = comments::matched(&old, &new);
+        let text = |line: &&&str| !line.trim().is_empty();
+        let owned = |line: &&str| line.trim_end().to_owned();
+        let came = |at: usize| {
+            let above = new[..at].iter().rev().find(text).map(owned);
+            let below = new[at + 1..].iter().find(text).map(owned);
+            let between = stands(new[at], &old).then_some((above, below));
+            Came { line: owned(&new[at]), between }
+        };
+        let unmatched = (0..new.len()).filter(|at| matched[*at].is_none() && text(&&new[*at]));
+        let stayed: BTreeSet<usize> = matched.iter().flatten().copied().collect();
+        let went = old
+            .iter()
+            .enumerate()
+            .filter(|(at, line)| !stayed.contains(at) && text(line) && !stands(line, &new));
+        Self { came: unmatched.map(came).collect(), went: went.map(|(_, l)| owned(l)).collect() }
+    }
+
+    /// Leaves out what a text the person saw later did not hold either.
+    fn only_as_in(&mut self, text: &str) {
+        let lines: Vec<&str> = text.lines().collect();
+        self.came.retain(|came| came.holds(&lines));
+        self.went.retain(|line| !stands(line, &lines));
+    }
+
+    /// The lines that are gone from `now`, and those that are back.
+    fn broken(&self, now: &str) -> (Vec<String>, Vec<String>) {
+        let now: Vec<&str> = now.lines().collect();
+        let gone = self.came.iter().filter(|came| !came.holds(&now));
+        let back = self.went.iter().filter(|line| stands(line, &now));
+        (gone.map(|came| came.line.clone()).collect(), back.cloned().collect())
+    }
+}
+
+fn stands(line: &str, lines: &[&str]) -> bool {
+    lines.iter().any(|other| other.trim_end() == line.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken(shown: &str, left: &str, now: &str) -> (Vec<String>, Vec<String>) {
+        Law::of(shown, left).broken(now)
+    }
+
+    fn lines(lines: &[&str]) -> Vec<String> {
+        lines.iter().map(|line| (*line).to_owned()).collect()
+    }
+
+    #[test]
+    fn lines_a_person_wrote_are_missed_wherever_the_rest_went() {
+        let (shown, left) = ("a\nb\nc\n", "a\nB\nc\n");
+        assert_eq!(broken(shown, left, "a\nB  \nc\nd\n"), (vec![], vec![]));
+        assert_eq!(broken(shown, left, "c\nB\n"), (vec![], vec![]), "the rest is the actor's");
+        assert_eq!(broken(shown, left, "a\nb\nc\n"), (lines(&["B"]), lines(&["b"])));
+        assert_eq!(broken(shown, left, "a\nbb\nc\n"), (lines(&["B"]), vec![]));
+        assert_eq!(broken(shown, "a\nc\n", "a\nb\nc\n"), (vec![], lines(&["b"])));
+        // A line that was moved counts where it stands.
+        assert_eq!(broken(shown, "b\na\nc\n", "a\nb\nc\n").1, Vec::<String>::new());
+        assert_eq!(broken(shown, "b\na\nc\n", "a\nb\nc\n").0.len(), 1);
+        assert_eq!(broken(shown, "b\na\nc\n", "b\na\nc\nd\n"), (vec![], vec![]));
+    }
+
+    #[test]
+    fn what_the_person_saw_changed_is_not_told_again() {
+        let mut law = Law::of("a\nb\n", "A\nB\n");
+        law.only_as_in("A\nb\n");
+        assert_eq!(law.broken("x\n"), (lines(&["A"]), vec![]));
+    }
+}

@@ -1,0 +1,123 @@
+//! The bytes a stage is about: which paths, which difference a reader is shown, and the ids an
+//! approval names.
+
+use crate::git::{DiffStyle, Oid, Store};
+use crate::pipeline::Pipeline;
+use crate::pipeline::table::{Approves, StageSpec};
+use crate::record::Bytes;
+
+impl Pipeline<'_> {
+    /// The commit a stage's work begins on.
+    pub(crate) fn before_stage(&self) -> Oid {
+        let start = self.session.history.first();
+        let entry = self.session.last_stage().map(|(_, entry)| entry).or(start);
+        entry.map_or_else(|| self.session.tip.clone(), |entry| entry.commit.clone())
+    }
+
+    /// The difference of two commits or trees as a reader of this stage wants it: the stage's
+    /// documents, or the code without our own records.
+    pub(crate) fn shown_diff(
+        &self,
+        spec: &StageSpec,
+        from: &Oid,
+        to: &Oid,
+        style: DiffStyle,
+    ) -> anyhow::Result<String> {
+        self.shown_diff_in(spec, from, to, style, false)
+    }
+
+    /// The same, in git's colours where `color` says so.
+    pub(crate) fn shown_diff_in(
+        &self,
+        spec: &StageSpec,
+        from: &Oid,
+        to: &Oid,
+        style: DiffStyle,
+        color: bool,
+    ) -> anyhow::Result<String> {
+        let git = self.env.git;
+        let paths = match spec.approves {
+            Approves::Artifacts => self.document_paths(spec),
+            Approves::Tree => {
+                let mut changed = git.changed_paths(from, to)?;
+                changed.retain(|path| !path.starts_with(".cowork/"));
+                changed
+            }
+        };
+        if paths.is_empty() {
+            Ok(String::new())
+        } else {
+            git.diff_text(from, to, &paths, style, color)
+        }
+    }
+
+    /// The paths of the stage's documents.
+    pub(crate) fn document_paths(&self, spec: &StageSpec) -> Vec<String> {
+        let path = |artifact| crate::session::artifact_path(&self.session.name, artifact);
+        spec.artifacts.iter().map(|artifact| path(*artifact)).collect()
+    }
+
+    /// Takes a person's edits of the session's own code into the draft, because a person looks at
+    /// it now; whatever else they have in the working tree stays out. Files that only the draft has
+    /// are the session's, too. Answers with the paths.
+    pub(crate) fn take_persons_code(
+        &self,
+        spec: &StageSpec,
+        draft: Option<&Oid>,
+    ) -> anyhow::Result<Vec<String>> {
+        if spec.approves != Approves::Tree {
+            return Ok(Vec::new());
+        }
+        let mut ours = self.code_since_start(&self.session.tip)?;
+        if let Some(draft) = draft {
+            ours.extend(self.code_since_start(draft)?);
+        }
+        let written = self.env.workspace.written_paths();
+        let protected = self.env.state.protected()?;
+        // What git is told not to see is to stay out of commits.
+        let listed = self.env.git.status()?.into_iter().filter(|entry| entry.hidden.is_none());
+        let edited = listed.map(|entry| entry.path).filter(|path| {
+            ours.contains(path)
+                && !written.contains(path)
+                && !protected.iter().any(|entry| entry.path == *path)
+        });
+        let edited: Vec<String> = edited.collect();
+        self.env.workspace.adopt(&edited)?;
+        for path in &edited {
+            self.env.workspace.allow(path);
+        }
+        Ok(edited)
+    }
+
+    /// The bytes of the draft in the working tree.
+    pub(crate) fn bytes_now(&self, spec: &StageSpec) -> anyhow::Result<Bytes> {
+        if spec.approves == Approves::Tree {
+            return Ok(Bytes::of_tree(self.recorder().tree(&self.session.tip)?));
+        }
+        let paths = self.document_paths(spec);
+        let blobs = self.env.git.hash_files(&paths, Store::Write)?;
+        let names = spec.artifacts.iter().map(|artifact| artifact.file_name().to_owned());
+        Ok(Bytes(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect()))
+    }
+
+    /// The bytes an approval of this stage names, in a commit or tree.
+    pub(crate) fn bytes_at(&self, spec: &StageSpec, commit: &Oid) -> anyhow::Result<Bytes> {
+        match spec.approves {
+            Approves::Tree => {
+                let tree = self.env.git.tree_of(commit.as_str())?;
+                Ok(Bytes::of_tree(tree.unwrap_or_else(|| commit.clone())))
+            }
+            Approves::Artifacts => {
+                let files: Vec<(String, String)> = spec
+                    .artifacts
+                    .iter()
+                    .map(|artifact| {
+                        let path = crate::session::artifact_path(&self.session.name, *artifact);
+                        (artifact.file_name().to_owned(), path)
+                    })
+                    .collect();
+                Bytes::of_files(self.env.git, commit, &files)
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Which files a session and its tasks have changed, and which content an approval names.
+
+pub(crate) mod approved_content;
+pub(crate) mod project_files;
+pub(crate) mod task_files;

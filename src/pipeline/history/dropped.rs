@@ -1,0 +1,100 @@
+//! Drafts that were dropped by going back: the stage that is done again is told why. What is told is
+//! read from the attempts, so that a run that was killed between the reset and the first draft tells
+//! it all the same.
+
+use crate::artifact::{DROPPED, Origin};
+use crate::pipeline::Pipeline;
+use crate::pipeline::history::rewind::before;
+use crate::session::{Attempt, Back, Kind, Verdict, attempts};
+use crate::stage::Stage;
+
+impl Pipeline<'_> {
+    /// Makes feedback of the reasons for which earlier drafts of the stage were dropped. `offset` is
+    /// the number of drafts that earlier, completed runs of the stage used.
+    pub(crate) fn tell_why_again(&self, stage: Stage, offset: u32) -> anyhow::Result<()> {
+        // Where history does not tell where the stage began, none of it was dropped here.
+        let Ok(target) = before(&self.session, stage) else { return Ok(()) };
+        let mut since = self.session.history.iter().skip_while(|entry| entry.commit != target);
+        if since.any(|entry| entry.kind == Kind::Stage(stage)) {
+            // It has passed since; what is asked now is said by who asks it.
+            return Ok(());
+        }
+        let all = attempts(self.env.git, Some(&self.session.name))?;
+        let mut entries = Vec::new();
+        for (attempt, back) in dropped(&all) {
+            if back.to != stage || back.target != target {
+                break;
+            }
+            if let Some(by) = back.by {
+                entries.push(if by == Origin::Human {
+                    let mut entry = self.feedback(stage, offset, by, &words(back));
+                    entry.extra.insert(DROPPED.to_owned(), attempt.number.into());
+                    entry
+                } else {
+                    // The role's own words, as those of the draft it looked at.
+                    self.feedback(back.from, back.iteration, by, &back.reason).to_go_back(stage)
+                });
+            }
+            if back.from != stage {
+                // A draft of the stage had passed, which has answered what was said before.
+                break;
+            }
+        }
+        entries.reverse();
+        self.give_feedback(entries)
+    }
+
+    /// Keeps a draft that a person aborts. Nothing is said to the next one, but what was said
+    /// before holds.
+    pub(crate) fn keep_aborted(&self, stage: Stage) -> anyhow::Result<u32> {
+        let target = before(&self.session, stage)?;
+        let back =
+            Back { to: stage, target, from: stage, by: None, iteration: 0, reason: String::new() };
+        let subject = format!("{stage} aborted");
+        let tip = &self.session.tip;
+        self.recorder().keep_attempt_of(tip, &subject, Verdict::Aborted, Some(&back))
+    }
+}
+
+/// The newest attempts as far as going back made them, the newest first. Copies of what was not left
+/// behind are passed over; before an attempt that was restored everything was as it is now.
+fn dropped(all: &[Attempt]) -> impl Iterator<Item = (&Attempt, &Back)> {
+    let left = all.iter().rev().filter(|attempt| attempt.can_be_undone());
+    left.map_while(|attempt| Some((attempt, attempt.back.as_ref()?)))
+}
+
+/// What is told of a person who went back.
+fn words(back: &Back) -> String {
+    let Back { to, from, reason, .. } = back;
+    let what = match to == from {
+        true => format!("a person dropped the earlier draft of {to}"),
+        false => {
+            format!("a person went back to {to} from {from}, and its earlier draft was dropped")
+        }
+    };
+    match reason.as_str() {
+        "" => format!("{what} without a reason: do it differently"),
+        reason => format!("{what}: {reason}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_dropped_a_draft_and_why_is_said() {
+        let back = |from, reason: &str| {
+            let target = "abcdef7890123456789012345678901234567890".parse().unwrap();
+            Back { to: Stage::Design, target, from, by: None, iteration: 0, reason: reason.into() }
+        };
+        assert_eq!(
+            words(&back(Stage::Plan, "too many parts")),
+            "a person went back to design from plan, and its earlier draft was dropped: too many parts"
+        );
+        assert_eq!(
+            words(&back(Stage::Design, "")),
+            "a person dropped the earlier draft of design without a reason: do it differently"
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! Going on from what history, draft refs and the working tree hold, and going back in it.
+
+pub(crate) mod discarded;
+pub(crate) mod dropped;
+pub(crate) mod formats;
+pub(crate) mod from_files;
+pub(crate) mod restore;
+pub(crate) mod resume_stage;
+pub(crate) mod rewind;

@@ -1,0 +1,149 @@
+//! Why a stage cannot go on without a person, told after the run: the kept draft notes it, so that
+//! `status` can say what comes next without taking the stage up.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::error::{Kind, kind_of};
+use crate::git::Git;
+use crate::pipeline::limits::Why;
+use crate::pipeline::{Env, Pipeline};
+use crate::session::{
+    KeptDraft, Session, SessionName, StateDir, Stop, Verdict, kept_draft, key, untold,
+};
+use crate::stage::Stage;
+
+/// Name of the note in J about a run that failed where no draft could say why.
+const FAILED: &str = "failed.json";
+
+/// A run that failed on this tip.
+#[derive(Serialize, Deserialize)]
+struct Failed {
+    tip: String,
+    why: String,
+}
+
+impl Why {
+    /// For the trailer of the kept draft: the kind, what belongs to it, then the words.
+    pub(crate) fn render(&self, used: u32, words: &str) -> String {
+        let kind = match self {
+            Self::Drafts => format!("drafts={used}"),
+            Self::Circle(_) => "circle".to_owned(),
+            Self::Asked(_) => "asked".to_owned(),
+            Self::Astray(_) => "astray".to_owned(),
+            Self::Replans(asked) => format!("replans={}", asked.wish.stage),
+        };
+        format!("{kind} {words}")
+    }
+}
+
+/// What can be done about it besides deciding on a terminal. `kind` is of [`Why::render`].
+pub(crate) fn other_way(kind: &str, stage: Stage, config: &Config, name: &SessionName) -> String {
+    match kind.split_once('=') {
+        Some(("drafts", _)) => {
+            let more = config.iterations(stage) + 2;
+            format!("or allow more drafts: git config cowork.limits.iterations.{stage} {more}")
+        }
+        Some((_, stage)) => format!("or go back yourself: git cowork revert {name} --to {stage}"),
+        None if kind == "circle" => {
+            format!("or begin it afresh: git cowork revert {name} --to {stage}")
+        }
+        None => {
+            format!("or let the draft wait for an answer: git cowork resume {name} --review wait")
+        }
+    }
+}
+
+/// Why the session's last run ended, if it needs a person and nothing has happened since.
+///
+/// # Errors
+/// The kept draft cannot be read.
+pub fn standstill(
+    git: &Git,
+    config: &Config,
+    session: &Session,
+    state: &StateDir,
+) -> anyhow::Result<Option<Stop>> {
+    let shown = untold(git, session)?;
+    if !shown.is_empty() {
+        return Ok(Some(files_show(session, &shown)));
+    }
+    let Some(stage) = session.next_stage() else { return Ok(None) };
+    let resume = format!("git cowork resume {}", session.name);
+    let (aborted, newest) = match kept_draft(git, session, stage)? {
+        Some(KeptDraft::Aborted) => (true, None),
+        // What was drafted before the tip is no news.
+        Some(KeptDraft::Live(draft)) if draft.parents.first() == Some(&session.tip) => {
+            (false, Some(draft))
+        }
+        _ => {
+            let answer = session.waiting().and_then(|waiting| waiting.answer);
+            (answer.is_some_and(|answer| answer.verdict() == Some(Verdict::Aborted)), None)
+        }
+    };
+    if aborted {
+        return Ok(Some(Stop { why: format!("aborted at {stage}"), next: resume, other: None }));
+    }
+    let noted = newest.as_ref().and_then(|draft| draft.trailers.get(key::STUCK));
+    if let Some((kind, words)) = noted.and_then(|noted| noted.split_once(' ')) {
+        // More of them may be allowed by now.
+        let used = kind.strip_prefix("drafts=").and_then(|used| used.parse::<u32>().ok());
+        let stays = used.is_none_or(|used| used >= config.iterations(stage));
+        return Ok(stays.then(|| Stop {
+            why: format!("{stage}: {words}"),
+            next: format!("{resume} on a terminal: it asks what to do"),
+            other: Some(other_way(kind, stage, config, &session.name)),
+        }));
+    }
+    // What somebody did to a file of ours in J is no reason not to say the rest.
+    let failed: Option<Failed> = state.note(FAILED).unwrap_or_default();
+    let failed = failed.filter(|failed| failed.tip == session.tip.as_str());
+    Ok(failed.map(|failed| Stop { why: failed.why, next: resume, other: None }))
+}
+
+/// Whether J notes a run that failed; true also where the note cannot be read.
+#[must_use]
+pub fn has_failed(state: &StateDir) -> bool {
+    !matches!(state.note::<Failed>(FAILED), Ok(None))
+}
+
+/// A session whose files show more than its commits tell. What comes next is asked on a terminal.
+#[must_use]
+pub fn files_show(session: &Session, shown: &[Stage]) -> Stop {
+    let (name, order) = (&session.name, session.order());
+    let names: Vec<&str> = shown.iter().map(|stage| stage.name()).collect();
+    let why =
+        format!("no commit says which stages are done, but the files show {}", names.join(", "));
+    let next = match order.get(shown.len()) {
+        Some(next) => format!("git cowork resume {name} --goto-stage {next}"),
+        None => format!(
+            "git commit --allow-empty -m '{0}: taken as done' --trailer 'Cowork-Session: {name}' \
+             --trailer 'Cowork-Session-Id: {1}' --trailer 'Cowork-Stage: {0}'",
+            names.last().unwrap_or(&""),
+            session.file.id
+        ),
+    };
+    let first = order.first().copied().unwrap_or(Stage::Idea);
+    let other = format!("or start over: git cowork resume {name} --goto-stage {first}");
+    Stop { why, next, other: Some(other) }
+}
+
+impl Pipeline<'_> {
+    /// Notes why a run failed, where nothing else tells it.
+    pub(crate) fn note_failure(&self, reason: &anyhow::Error) -> anyhow::Result<()> {
+        let Env { git, config, state, .. } = &self.env;
+        if kind_of(reason) != Kind::Failed
+            || standstill(git, config, &self.session, state)?.is_some()
+        {
+            return Ok(());
+        }
+        let text = reason.to_string();
+        let why = text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
+        state.set_note(FAILED, Some(&Failed { tip: self.session.tip.to_string(), why }))
+    }
+
+    /// Nothing has failed yet in this run.
+    pub(crate) fn forget_failure(&self) -> anyhow::Result<()> {
+        self.env.state.set_note::<Failed>(FAILED, None)
+    }
+}

@@ -1,0 +1,249 @@
+//! Whether what a person passed is still what the session holds.
+
+use super::{Problem, short};
+use crate::git::{Git, Oid, Reader};
+use crate::pipeline::table::{self, Approves};
+use crate::record::Bytes;
+use crate::session::{Entry, Kind, RefNames, Session, TakenIn, artifact_path, key, merged_changes};
+use crate::stage::Stage;
+
+pub(super) fn problems(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<Vec<Problem>> {
+    let mut problems = Vec::new();
+    let changes = merged_changes(git, refs, session)?;
+    for Changed { stage, file, passed_in } in changed(git, session, &changes)? {
+        let Some(approval) = approval(session, stage) else { continue };
+        let commit = short(passed_in.as_ref().unwrap_or(&approval.commit));
+        let details = format!("{file} is not what was approved with {stage} in {commit}");
+        let name = &session.name;
+        let mut ways = vec![format!("look: git diff {commit} {} -- {file}", short(&session.tip))];
+        let back = match &passed_in {
+            Some(_) => Some(format!("git checkout {commit} -- {file}")),
+            None => take_back(git, &approval, &file)?,
+        };
+        ways.extend(back.map(|command| {
+            format!(
+                "take the approved bytes back: {command} && git commit -m \"{stage}: as approved\""
+            )
+        }));
+        ways.push(match approval.kind {
+            // Another session passed it, and this one cannot go back to before its start.
+            _ if approval.is_start() => format!(
+                "or start from the stage before: git cowork new --from {}@STAGE",
+                approval.from().unwrap_or(name.as_str()).split('@').next().unwrap_or_default()
+            ),
+            Kind::Review(..) => format!("or have {stage} ask again: git cowork resume {name}"),
+            // Going back would leave behind what was merged since.
+            _ if !changes.is_empty() => format!(
+                "or have it approved in a change: git cowork modify --session {name} \"what is to be different\""
+            ),
+            _ => format!(
+                "or have {stage} approved anew, which what follows is done again after: git cowork revert {name} --to {stage}"
+            ),
+        });
+        let problem = Problem::new(session, "changed-after-approval", file, details);
+        problems.push(problem.fix(ways.join("; ")));
+    }
+    Ok(problems)
+}
+
+/// A file that is not what was passed.
+struct Changed {
+    stage: Stage,
+    file: String,
+    /// The commit that holds what was passed, where that is not the stage's own.
+    passed_in: Option<Oid>,
+}
+
+/// The command that puts the approved bytes of a file into the working tree and the index, where
+/// they are still known.
+fn take_back(git: &Git, approval: &Entry, path: &str) -> anyhow::Result<Option<String>> {
+    let there = git.blob_id(&approval.commit, path)?;
+    let commit = short(&approval.commit);
+    let approved = approval.trailers.get(key::APPROVED).unwrap_or_default();
+    let named = approved.split_whitespace().filter_map(|item| item.split_once('@'));
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let id = named.into_iter().find(|(name, _)| *name == file).map(|(_, id)| id);
+    Ok(match (there, id) {
+        // The commit that says so was amended.
+        (Some(there), Some(id)) if !there.as_str().starts_with(id) => {
+            let known = git.object(id)?.is_some();
+            known.then(|| format!("git show {id} >{path} && git add {path}"))
+        }
+        (Some(_), _) => Some(format!("git checkout {commit} -- {path}")),
+        (None, Some(_)) => None,
+        // Code that came later.
+        (None, None) => Some(format!("git rm {path}")),
+    })
+}
+
+/// What was passed at a gate and is something else at the tip now, whoever changed it: documents,
+/// compared without `status` fields, and code that came after coding was approved.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn changed_since_approval(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<Vec<(Stage, String)>> {
+    let changes = merged_changes(git, refs, session)?;
+    let changed = changed(git, session, &changes)?.into_iter();
+    Ok(changed.map(|one| (one.stage, one.file)).collect())
+}
+
+fn changed(git: &Git, session: &Session, changes: &[TakenIn]) -> anyhow::Result<Vec<Changed>> {
+    let mut changed = Vec::new();
+    for stage in session.order() {
+        let files: Vec<(String, Option<Oid>)> = match table::row(stage).approves {
+            // What a change request made of it was passed there.
+            Approves::Tree if !changes.is_empty() => continue,
+            Approves::Tree => match approval(session, stage) {
+                Some(entry) if entry.trailers.get(key::APPROVED).is_some() => {
+                    let files = code(git, session, &entry)?.into_iter();
+                    files.map(|file| (file, None)).collect()
+                }
+                _ => continue,
+            },
+            Approves::Artifacts => documents(git, session, changes, stage)?,
+        };
+        let files = files.into_iter();
+        changed.extend(files.map(|(file, passed_in)| Changed { stage, file, passed_in }));
+    }
+    Ok(changed)
+}
+
+/// What says that a stage was passed: the answer to its waiting draft, else its newest commit.
+fn approval(session: &Session, stage: Stage) -> Option<Entry> {
+    let waiting = session.waiting().filter(|waiting| waiting.stage == stage);
+    match waiting.and_then(|waiting| waiting.answer) {
+        Some(answer) => Some(answer),
+        None => session.stage_entry(stage).cloned(),
+    }
+}
+
+fn documents(
+    git: &Git,
+    session: &Session,
+    changes: &[TakenIn],
+    stage: Stage,
+) -> anyhow::Result<Vec<(String, Option<Oid>)>> {
+    let reader = git.reader();
+    let mut changed = Vec::new();
+    for artifact in table::row_of(stage, session.is_patch()).artifacts {
+        let name = artifact.file_name();
+        let path = artifact_path(&session.name, *artifact);
+        let blob = |commit: &Oid| git.blob_id(commit, &path);
+        // A file that was not there then was not passed either.
+        let Some((id, own)) = passed(session, name) else { continue };
+        let Some(met) = passed_by_change(git, &path, own, changes)? else {
+            // Where two met, a person has put both together.
+            continue;
+        };
+        let mut now = blob(&session.tip)?;
+        let mut renumbered = None;
+        let mut same = is_passed(git, reader.as_ref(), name, id, met.as_ref(), now.as_ref())?;
+        // New ids for two that collided are ours: what counts is what they were given in.
+        let renumbering = |entry: &&Entry| entry.trailers.get(key::RENUMBERED).is_some();
+        for entry in session.history.iter().rev().filter(renumbering) {
+            let after = if same { None } else { blob(&entry.commit)? };
+            let before = entry.parents.first().map(blob).transpose()?.flatten();
+            if after.is_none() || before == after {
+                continue;
+            }
+            renumbered = renumbered.or_else(|| Some(entry.commit.clone()));
+            if after == now {
+                now = before;
+                same = is_passed(git, reader.as_ref(), name, id, met.as_ref(), now.as_ref())?;
+            }
+        }
+        if !same {
+            changed.push((path, renumbered.or(met.map(|(tip, _)| tip))));
+        }
+    }
+    Ok(changed)
+}
+
+/// A change's tip, and the blob it left there.
+type Left = (Oid, Option<Oid>);
+
+/// What the one change that has passed a file since the session itself did left of it: that counts
+/// instead. `None` where several have, or the session has, too, while the change was under way.
+fn passed_by_change(
+    git: &Git,
+    path: &str,
+    own: &Entry,
+    changes: &[TakenIn],
+) -> anyhow::Result<Option<Option<Left>>> {
+    let of_session = git.blob_id(&own.commit, path)?;
+    let mut met: Option<Left> = None;
+    for change in changes {
+        let began = match &change.start {
+            Some(start) => git.blob_id(start, path)?,
+            None => of_session.clone(),
+        };
+        let left = git.blob_id(&change.tip, path)?;
+        if left == began || git.is_ancestor(&change.tip, &own.commit)? {
+            continue;
+        }
+        let both = match &change.start {
+            Some(start) => of_session != began && !git.is_ancestor(&own.commit, start)?,
+            None => false,
+        };
+        if both || met.is_some() {
+            return Ok(None);
+        }
+        met = Some((change.tip.clone(), left));
+    }
+    Ok(Some(met))
+}
+
+/// Whether a blob is what was passed: by the one change that did, else by the session, `status`
+/// fields and white space aside.
+fn is_passed(
+    git: &Git,
+    reader: &dyn Reader,
+    name: &str,
+    id: &str,
+    met: Option<&Left>,
+    now: Option<&Oid>,
+) -> anyhow::Result<bool> {
+    let passed = match met {
+        Some((_, left)) => left.clone(),
+        None if now.is_some_and(|now| now.as_str().starts_with(id)) => return Ok(true),
+        None => git.object(id)?,
+    };
+    let (Some(passed), Some(now)) = (passed, now) else { return Ok(false) };
+    let bytes = |oid: &Oid| Bytes(vec![(name.to_owned(), oid.clone())]);
+    Ok(bytes(&passed).same(reader, &bytes(now))? || !git.differs_beyond_whitespace(&passed, now)?)
+}
+
+/// The blob of a file that the session passed last, and the commit that says so.
+fn passed<'s>(session: &'s Session, file: &str) -> Option<(&'s str, &'s Entry)> {
+    session.history.iter().rev().find_map(|entry| {
+        let approved = entry.trailers.get(key::APPROVED)?;
+        let mut items = approved.split_whitespace().filter_map(|item| item.split_once('@'));
+        items.find(|(name, _)| *name == file).map(|(_, id)| (id, entry))
+    })
+}
+
+/// Code that is in none of the session's own commits and came after coding was approved.
+fn code(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<Vec<String>> {
+    let later: Vec<&Entry> = session
+        .history
+        .iter()
+        .skip_while(|other| other.commit != entry.commit)
+        .filter(|other| other.commit != entry.commit)
+        .filter(|other| matches!(other.kind, Kind::Task(_) | Kind::Draft(_) | Kind::Review(..)))
+        .collect();
+    if later.iter().any(|other| other.trailers.get(key::STAGE) == Some(Stage::Coding.name())) {
+        // Coding is under way again: what comes out of it is approved anew.
+        return Ok(Vec::new());
+    }
+    let mut paths = git.changed_paths(&entry.commit, &session.tip)?;
+    paths.retain(|path| !path.starts_with(".cowork/"));
+    Ok(paths)
+}

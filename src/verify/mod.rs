@@ -1,0 +1,212 @@
+//! Looks at a session as git has it and says what does not hold: history, labels, documents,
+//! approvals, drafts; and at the working tree, where the session is checked out, for what cannot be
+//! read there and what a run has left.
+
+mod approved;
+mod collisions;
+mod drafts;
+mod history;
+mod lost;
+mod readable;
+mod restore;
+mod tags;
+mod working_tree;
+
+pub use approved::changed_since_approval;
+pub use collisions::renumber_collisions;
+pub use drafts::stray_drafts;
+pub use readable::{Broken, UNREADABLE, Unreadable, require_readable, unreadable_artifacts};
+pub use restore::restore_unreadable;
+pub use tags::wrong_tags;
+pub use working_tree::{Beside, in_progress, own_refs, working_tree};
+
+use serde::Serialize;
+
+use self::working_tree::leads_to;
+use crate::artifact::check::Baseline;
+use crate::artifact::{Artifact, Store};
+use crate::config::Config;
+use crate::git::{Git, Oid};
+use crate::pipeline::change::scope;
+use crate::pipeline::checks::CheckInput;
+use crate::pipeline::files::project_files::ProjectFiles;
+use crate::pipeline::table;
+use crate::session::{CommittedFiles, RefNames, Session, artifact_path, merged_changes};
+use crate::stage::Stage;
+
+/// Something that does not hold, as `verify --json` prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// Session.
+    pub session: String,
+    /// Which rule: stable and kebab-case.
+    pub code: &'static str,
+    /// The commit, ref, file or id it is about.
+    pub about: String,
+    /// What does not hold.
+    pub details: String,
+    /// How to mend it.
+    pub suggested_fix: Option<String>,
+    /// `verify --fix` mends it.
+    pub fixable: bool,
+    /// Whether something is wrong at all.
+    pub severity: Severity,
+}
+
+/// How bad a [`Problem`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Something does not hold.
+    Error,
+    /// Nothing is wrong; it is good to know.
+    Note,
+}
+
+impl Problem {
+    fn new(
+        session: &Session,
+        code: &'static str,
+        about: impl Into<String>,
+        details: impl Into<String>,
+    ) -> Self {
+        Self {
+            session: session.name.to_string(),
+            code,
+            about: about.into(),
+            details: details.into(),
+            suggested_fix: None,
+            fixable: false,
+            severity: Severity::Error,
+        }
+    }
+
+    /// True where something does not hold.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// True where only a tag or a kept draft of this repository is not as it should be.
+    pub fn is_label(&self) -> bool {
+        ["tag-missing", "stale-draft"].contains(&self.code)
+    }
+
+    fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.suggested_fix = Some(fix.into());
+        self
+    }
+
+    fn note(mut self) -> Self {
+        self.severity = Severity::Note;
+        self
+    }
+
+    fn fixable(mut self) -> Self {
+        self.fixable = true;
+        let fix = format!("git cowork verify {} --fix", self.session);
+        self.fix(fix)
+    }
+}
+
+/// What a session is held to.
+pub struct Verify<'a> {
+    /// The repository.
+    pub git: &'a Git,
+    /// Where changes have their branches.
+    pub refs: &'a RefNames,
+    /// Limits, tags on or off.
+    pub config: &'a Config,
+    /// The working tree that has the session checked out, where it is to be looked at.
+    pub there: Option<&'a Git>,
+}
+
+impl Verify<'_> {
+    /// Everything that does not hold.
+    ///
+    /// # Errors
+    /// Git cannot be read.
+    pub fn session(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
+        let mut problems = history::problems(self.git, session)?;
+        if self.config.project.tags {
+            problems.extend(tags::problems(self, session)?);
+        }
+        problems.extend(self.documents(session)?);
+        problems.extend(approved::problems(self.git, self.refs, session)?);
+        problems.extend(drafts::problems(self.git, session)?);
+        Ok(problems)
+    }
+
+    /// What does not hold in a session's documents, where it was merged: its commits and labels are
+    /// its own branch's.
+    ///
+    /// # Errors
+    /// Git cannot be read.
+    pub fn merged(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
+        self.documents(session)
+    }
+
+    /// Schemas, limits, coverage, cycles, drift: the checks of every stage that is done, on the
+    /// tip's tree.
+    fn documents(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
+        let files = CommittedFiles::new(self.git, &session.name, &session.tip);
+        let store = Store::new(&files);
+        let unreadable = unreadable_artifacts(self.git, session, self.there.map(Git::top))?;
+        let there = leads_to(self.git, self.refs, session, self.there);
+        let mut problems: Vec<_> =
+            unreadable.iter().map(|one| one.problem(session, &there)).collect();
+        if session.file.name != session.name.as_str() {
+            let path = artifact_path(&session.name, Artifact::Session);
+            let details = format!("{path} is about session '{}'", session.file.name);
+            problems.push(Problem::new(session, "session-name", path, details));
+        }
+        if unreadable.iter().any(|one| one.broken != Broken::Uncommitted) {
+            // The checks would only say the same again.
+            return Ok(problems);
+        }
+        // Where the start commit's records cannot be read there is nothing to compare with.
+        let mut baseline = scope::baseline(self.git, session).ok().flatten();
+        let folder = format!("{}/changes", session.name.artifact_dir());
+        if baseline.is_none() && !self.git.names_in(&session.tip, &folder)?.is_empty() {
+            // Each change was held to the limits by itself (contract, section 3).
+            baseline = Baseline::of(&store).ok();
+        }
+        let changes = merged_changes(self.git, self.refs, session)?;
+        let tellable = collisions::tellable(self.git, session, &changes)?;
+        problems.extend(lost::problems(self.git, session, &changes)?);
+        // A squash has left no trailer that would tell.
+        let all = [Stage::Prd, Stage::Design, Stage::Plan];
+        let done = session.done();
+        let stages = if session.history.is_empty() { &all[..] } else { &done };
+        let files = ProjectFiles::at(self.git, session, &session.tip, &store.plan()?)?;
+        for &stage in stages {
+            let report = table::row(stage).check.run(&CheckInput {
+                store,
+                limits: &self.config.limits,
+                baseline: baseline.as_ref(),
+                files: &files,
+                evidence: None,
+                drafting: false,
+            });
+            for finding in report.findings {
+                let about = finding.about.unwrap_or_else(|| stage.to_string());
+                let mut problem = Problem::new(session, finding.code, about, finding.details);
+                problem = match finding.code {
+                    "duplicate-id" if tellable.contains(&problem.about) => problem.fixable(),
+                    "duplicate-id" => {
+                        problem.fix("whose is which cannot be told: give one of the two another id by hand, also where it is meant, then commit")
+                    }
+                    _ => Problem { suggested_fix: finding.suggested_fix, ..problem },
+                };
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            }
+        }
+        Ok(problems)
+    }
+}
+
+/// Seven digits, as people see commits.
+fn short(commit: &Oid) -> &str {
+    &commit.as_str()[..7]
+}
