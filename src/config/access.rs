@@ -6,8 +6,10 @@ use super::{Config, DEFAULT_MODEL, ModelConfig};
 use crate::error::Error;
 use crate::stage::{Role, Stage};
 
-/// Drafts of a stage that no key names.
-const ITERATIONS: u32 = 3;
+/// Stages where a person decides, unless configured.
+pub(super) fn gates() -> Vec<Stage> {
+    vec![Stage::Triage, Stage::Idea, Stage::Prd, Stage::Design, Stage::Plan, Stage::Coding]
+}
 
 impl Config {
     /// How freely a model answers. Whoever judges (critic, challenger, the actor reading its own
@@ -30,7 +32,10 @@ impl Config {
 
     /// How many drafts a stage may take.
     pub fn iterations(&self, stage: Stage) -> u32 {
-        self.limits.iterations.get(&stage).copied().unwrap_or(ITERATIONS)
+        self.stages.get(&stage).and_then(|set| set.iterations).unwrap_or(match stage {
+            Stage::Coding => 5,
+            _ => 3,
+        })
     }
 
     /// The model that plays `role` in `stage`, with its name in `[models]` (or `default`).

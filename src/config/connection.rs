@@ -11,7 +11,7 @@ use crate::error::Error;
 
 /// `[llm]`.
 pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
-    let provider = values.text(&["llm", "provider"]).unwrap_or_else(|| "openai".to_owned());
+    let provider = values.read(&["llm", "provider"]).unwrap_or_else(|| "openai".to_owned());
     let local = ModelConfig::default();
     let base = ModelConfig {
         // An agent program has a default of its own, and ours would be unknown to most.
@@ -34,9 +34,9 @@ pub(super) fn named_model(
             .hint("the default model is described under [llm]")
             .into());
     }
-    let own_provider = values.text(&key("provider"));
+    let own_provider: Option<String> = values.read(&key("provider"));
     let provider = own_provider.clone().unwrap_or_else(|| llm.provider.clone());
-    let own_url = values.text(&key("base_url"));
+    let own_url: Option<String> = values.read(&key("base_url"));
     let own_key = values.get(&key("api_key")).is_some();
     // Who names a provider and a key of its own means that provider's server.
     let elsewhere = own_url.is_none() && own_provider.is_some() && own_key;
@@ -61,41 +61,26 @@ pub(super) fn named_model(
 }
 
 /// Lays what is set under `section` over `base` and draws the conclusions.
-fn finish(values: &Values<'_>, section: &[&str], mut model: ModelConfig) -> Result<ModelConfig> {
-    fn at<'a>(section: &[&'a str], key: &'a str) -> Vec<&'a str> {
-        section.iter().copied().chain([key]).collect()
+fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<ModelConfig> {
+    let at = |key| -> Vec<&str> { section.iter().copied().chain([key]).collect() };
+    let is_set = |key| values.get(&at(key)).is_some();
+    let mut model = base.clone();
+    values.lay_over(&mut model, section);
+    if let (false, Some(problem)) = (model.base_url.is_empty(), endpoint::problem(&model.base_url))
+    {
+        return Err(values.wrong(&at("base_url"), problem));
     }
-    let before = model.base_url.clone();
-    if let Some(url) = values.text(&at(section, "base_url")) {
-        if let (false, Some(problem)) = (url.is_empty(), endpoint::problem(&url)) {
-            return Err(values.wrong(&at(section, "base_url"), problem));
-        }
-        model.base_url = trimmed(&url).to_owned();
+    model.base_url = trimmed(&model.base_url).to_owned();
+    if model.api_key.chars().any(char::is_control) {
+        return Err(values.wrong(&at("api_key"), "holds control characters"));
     }
-    if let Some(key) = values.text(&at(section, "api_key")) {
-        if key.chars().any(char::is_control) {
-            return Err(values.wrong(&at(section, "api_key"), "holds control characters"));
-        }
-        model.api_key = key;
+    // It becomes an argument of agent programs and part of a trailer.
+    let name = &model.model;
+    let no_name =
+        name.starts_with('-') || name.chars().any(char::is_control) || name.trim().is_empty();
+    if is_set("model") && no_name {
+        return Err(values.wrong(&at("model"), "is not a model name"));
     }
-    model.api = match values.text(&at(section, "api")).as_deref() {
-        Some("chat") => Api::Chat,
-        Some("responses") => Api::Responses,
-        Some(_) => Api::Auto,
-        None => model.api,
-    };
-    if let Some(name) = values.text(&at(section, "model")) {
-        // It becomes an argument of agent programs and part of a trailer.
-        if name.starts_with('-') || name.chars().any(char::is_control) || name.trim().is_empty() {
-            return Err(values.wrong(&at(section, "model"), "is not a model name"));
-        }
-        model.model = name;
-    }
-    model.timeout_s = values.count(&at(section, "timeout_s")).unwrap_or(model.timeout_s);
-    model.context_window =
-        values.count(&at(section, "context_window")).unwrap_or(model.context_window);
-    model.max_retries = values.small(&at(section, "max_retries")).unwrap_or(model.max_retries);
-    model.agent = values.text(&at(section, "agent")).unwrap_or(model.agent);
     match model.provider.as_str() {
         "cli" if model.agent.is_empty() => {
             let section = section.join(".");
@@ -105,22 +90,19 @@ fn finish(values: &Values<'_>, section: &[&str], mut model: ModelConfig) -> Resu
             .hint("set agent to \"codex\" or \"gemini\"")
             .into());
         }
-        "openai"
-            if model.base_url.is_empty() && has_key(values, &at(section, "api_key"), &model) =>
-        {
+        "openai" if model.base_url.is_empty() && has_key(values, &at("api_key"), &model) => {
             model.base_url = HOSTED.to_owned();
         }
         _ => {}
     }
     let over_http = !matches!(model.provider.as_str(), "cli" | "replay");
     let remote = over_http && !model.base_url.is_empty() && !is_loopback(&model.base_url);
-    let (rate, answer_s) = match before == model.base_url {
-        true => (model.rate_limit, model.answer_s),
-        false if remote => (Some(DEFAULT_RATE), DEFAULT_ANSWER_S),
-        false => (None, 0),
-    };
-    model.rate_limit = values.rate(&at(section, "rate_limit")).unwrap_or(rate);
-    model.answer_s = values.count(&at(section, "answer_s")).unwrap_or(answer_s);
+    if model.base_url != base.base_url {
+        let (rate, answer_s) =
+            if remote { (Some(DEFAULT_RATE), DEFAULT_ANSWER_S) } else { (None, 0) };
+        model.rate_limit = if is_set("rate_limit") { model.rate_limit } else { rate };
+        model.answer_s = if is_set("answer_s") { model.answer_s } else { answer_s };
+    }
     Ok(model)
 }
 

@@ -9,7 +9,8 @@ use std::ops::Range;
 use anyhow::Result;
 use toml::de::{DeTable, DeValue};
 
-use super::schema::{self, Found, Key, Path, Rule};
+use super::fields::{Key, Rule};
+use super::schema::{self, Found, Path};
 use super::value::{self, Shape, Value};
 use super::{Config, endpoint};
 use crate::error::Error;
@@ -165,8 +166,10 @@ fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<S
 pub(super) fn restrict(project: &mut Settings, user: &Settings, held: Option<&Config>) -> Settings {
     let counts = |path: &Path, setting: &Setting| match (&setting.value, held) {
         (Err(_), _) => true,
-        (Ok(value), Some(held)) => setting.key.rule.admits(value, held, path),
-        (Ok(Value::Flag(false)), None) if matches!(setting.key.rule, Rule::Stricter(_)) => {
+        (Ok(value), Some(config)) => {
+            setting.key.rule.admits(value, schema::held(config, path).as_ref())
+        }
+        (Ok(Value::Flag(false)), None) if setting.key.rule == Rule::Stricter => {
             !user.get(path).is_some_and(|own| matches!(own.value, Ok(Value::Flag(true))))
         }
         (Ok(_), None) => true,
@@ -314,9 +317,8 @@ fn unknown(path: &[String], origin: &str) -> Error {
 /// The next words that may follow a section's path.
 fn keys_below(path: &[String]) -> Vec<&'static str> {
     let mut below = Vec::new();
-    for key in schema::KEYS {
-        let pattern: Vec<&str> = key.pattern.split('.').collect();
-        let fits = path.iter().zip(&pattern).all(|(part, want)| part == want || *want == "*");
+    for schema::Row { pattern, .. } in schema::KEYS.iter() {
+        let fits = path.iter().zip(pattern).all(|(part, want)| part == want || *want == "*");
         if let (true, Some(next)) = (fits, pattern.get(path.len())) {
             let next = if *next == "*" { "NAME" } else { next };
             if !below.contains(&next) {

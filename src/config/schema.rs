@@ -1,193 +1,105 @@
-//! The table of every key there is: what it is called, what it may hold, and when a project file
-//! that nobody has accepted yet may set it.
-//!
-//! Files, `git config` and the check for unknown keys all read this one table. What a key means
-//! is in [`super::build`].
+//! The table of every key there is, made from the fields of `keys.rs`: files, `git config`, the check
+//! for unknown keys, trust and the file that `init` writes all read this one table.
+
+use std::sync::LazyLock;
+
+use strsim::levenshtein;
 
 use super::Config;
-use super::value::{Shape, Value};
-use crate::stage::Stage;
+use super::fields::{Held as _, Key, Section};
+use super::keys::{
+    Budget, Limits, ModelConfig, Price, Project, Review, Roles, Sandbox, StageConfig,
+};
+use super::value::Value;
+use crate::stage::{Role, Stage};
 
-/// What holds for a key, by its path in the table or, for one stage, by the path of its switch.
-type Holds = fn(&Config, &[String]) -> Value;
+/// Where each section's keys are, `*` standing for a name the user chooses; at most one, never first.
+pub(super) const SECTIONS: [(&str, &[Key]); 10] = [
+    ("llm", ModelConfig::KEYS),
+    ("models.*", ModelConfig::KEYS),
+    ("roles", Roles::KEYS),
+    ("review", Review::KEYS),
+    ("limits", Limits::KEYS),
+    ("stages.*", StageConfig::KEYS),
+    ("budget", Budget::KEYS),
+    ("budget.prices.*", Price::KEYS),
+    ("project", Project::KEYS),
+    ("sandbox", Sandbox::KEYS),
+];
 
-/// When a value in the project's file counts although nobody has accepted that file.
-#[derive(Clone, Copy)]
-pub(super) enum Rule {
-    /// Always: it takes nothing from the user.
-    Free,
-    /// Never: the key leads to commands, servers, secrets, or speaks in the user's name.
-    Trust,
-    /// When it is at least as strict as what holds without the file: fewer, a narrower range, a
-    /// switch on, a text where there is none. What the user's own configuration switches on stays
-    /// on, also where the file is accepted.
-    Stricter(Holds),
-    /// The same of a number whose 0 means that there is no limit.
-    Capped(Holds),
+/// One row: a key with the parts of its whole name.
+pub(super) struct Row {
+    /// The parts, `*` where a name is chosen.
+    pub(super) pattern: Vec<&'static str>,
+    /// What holds for it.
+    pub(super) key: &'static Key,
 }
 
-impl Rule {
-    /// Whether `value` counts: `held` is what is configured without the file.
-    pub(super) fn admits(self, value: &Value, held: &Config, path: &[String]) -> bool {
-        match self {
-            Self::Free => true,
-            Self::Trust => false,
-            Self::Stricter(holds) => value.is_within(&holds(held, path)),
-            Self::Capped(holds) => {
-                let most = holds(held, path);
-                most.is_zero() || !value.is_zero() && value.is_within(&most)
-            }
+/// Every key, in the order of the sections, and then the other names of keys.
+pub(super) static KEYS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let row = |(section, key): (&'static str, &'static Key)| Row {
+        pattern: section.split('.').chain(key.name.split('.')).collect(),
+        key,
+    };
+    let keys = SECTIONS.iter().flat_map(|(section, keys)| keys.iter().map(|key| (*section, key)));
+    let mut rows: Vec<Row> = keys.map(row).collect();
+    for (alias, meant) in ALIASES {
+        let key = rows.iter().find(|row| row.pattern.iter().copied().eq(meant.split('.')));
+        if let Some(key) = key.map(|row| row.key) {
+            rows.push(Row { pattern: alias.split('.').collect(), key });
         }
+    }
+    rows
+});
+
+/// What holds for a key that has been settled: a list of stages is a switch for each.
+pub(super) fn held(config: &Config, path: &[String]) -> Option<Value> {
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    match parts.as_slice() {
+        ["llm", key] => config.llm.held(key),
+        ["models", name, key] => config.models.get(*name).unwrap_or(&config.llm).held(key),
+        ["roles", key] => config.roles.held(key),
+        ["review", key] => config.review.held(key),
+        ["limits", key] => config.limits.held(key),
+        ["stages", name, key @ ..] => of_stage(config, name.parse().ok()?, &key.join(".")),
+        ["budget", key] => config.budget.held(key),
+        ["budget", "prices", model, key] => {
+            config.budget.prices.get(*model).copied().unwrap_or_default().held(key)
+        }
+        ["project", "self_review", name] => {
+            Some(Value::Flag(config.project.self_review.contains(&name.parse().ok()?)))
+        }
+        ["project", key] => config.project.held(key),
+        ["sandbox", key] => config.sandbox.held(key),
+        _ => None,
     }
 }
 
-/// One row: a dotted key, `*` standing for a name the user chooses.
-#[derive(Clone, Copy)]
-pub(super) struct Key {
-    /// At most one `*`, never first.
-    pub(super) pattern: &'static str,
-    /// What it may hold.
-    pub(super) shape: Shape,
-    /// When a project file may set it.
-    pub(super) rule: Rule,
+/// What holds for a stage, whoever says it.
+fn of_stage(config: &Config, stage: Stage, key: &str) -> Option<Value> {
+    match key {
+        "temperature.actor" => Some(config.temperature(stage, Role::Actor).to_value()),
+        "temperature.critic" => Some(config.temperature(stage, Role::Critic).to_value()),
+        "iterations" => Some(config.iterations(stage).to_value()),
+        "review" => Some(config.gated(stage).to_value()),
+        _ => config.stages.get(&stage).cloned().unwrap_or_default().held(key),
+    }
 }
-
-const fn free(pattern: &'static str, shape: Shape) -> Key {
-    Key { pattern, shape, rule: Rule::Free }
-}
-
-const fn trust(pattern: &'static str, shape: Shape) -> Key {
-    Key { pattern, shape, rule: Rule::Trust }
-}
-
-const fn stricter(pattern: &'static str, shape: Shape, holds: Holds) -> Key {
-    Key { pattern, shape, rule: Rule::Stricter(holds) }
-}
-
-const fn capped(pattern: &'static str, shape: Shape, holds: Holds) -> Key {
-    Key { pattern, shape, rule: Rule::Capped(holds) }
-}
-
-fn gated(config: &Config, path: &[String]) -> Value {
-    Value::Flag(stage(path).is_some_and(|stage| config.gated(stage)))
-}
-
-fn iterations(config: &Config, path: &[String]) -> Value {
-    Value::Count(stage(path).map_or(0, |stage| config.iterations(stage)).into())
-}
-
-fn self_review(config: &Config, path: &[String]) -> Value {
-    Value::Flag(stage(path).is_some_and(|stage| config.project.self_review.contains(&stage)))
-}
-
-/// The stage a path names; no section is called like one.
-fn stage(path: &[String]) -> Option<Stage> {
-    path.iter().find_map(|part| part.parse().ok())
-}
-
-/// Providers; the ones between `openai` and `replay` are presets of a loopback server.
-const PROVIDERS: &[&str] = &["openai", "ollama", "lmstudio", "llamacpp", "vllm", "replay", "cli"];
-const APIS: &[&str] = &["auto", "chat", "responses"];
-const AGENTS: &[&str] = &["gemini", "codex"];
-const COUNT: Shape = Shape::Count(0, u32::MAX as u64);
-const POSITIVE: Shape = Shape::Count(1, u32::MAX as u64);
-const TOKENS: Shape = Shape::Count(0, i64::MAX as u64);
-const SECONDS: Shape = Shape::Count(1, 7 * 24 * 3600);
-/// Seconds, where 0 means that there is no limit.
-const ANSWER: Shape = Shape::Count(0, 7 * 24 * 3600);
-const MONEY: Shape = Shape::Number(0.0, 1e9);
-
-/// Every key, in the order of contract 6.
-pub(super) const KEYS: &[Key] = &[
-    trust("llm.provider", Shape::Choice(PROVIDERS)),
-    trust("llm.base_url", Shape::Text),
-    trust("llm.api_key", Shape::Text),
-    trust("llm.api", Shape::Choice(APIS)),
-    free("llm.model", Shape::Text),
-    trust("llm.rate_limit", Shape::Rate),
-    trust("llm.timeout_s", SECONDS),
-    trust("llm.answer_s", ANSWER),
-    trust("llm.context_window", Shape::Count(1024, i64::MAX as u64)),
-    trust("llm.max_retries", Shape::Count(0, 100)),
-    trust("llm.agent", Shape::Choice(AGENTS)),
-    trust("models.*.provider", Shape::Choice(PROVIDERS)),
-    trust("models.*.base_url", Shape::Text),
-    trust("models.*.api_key", Shape::Text),
-    trust("models.*.api", Shape::Choice(APIS)),
-    free("models.*.model", Shape::Text),
-    trust("models.*.rate_limit", Shape::Rate),
-    trust("models.*.timeout_s", SECONDS),
-    trust("models.*.answer_s", ANSWER),
-    trust("models.*.context_window", Shape::Count(1024, i64::MAX as u64)),
-    trust("models.*.max_retries", Shape::Count(0, 100)),
-    trust("models.*.agent", Shape::Choice(AGENTS)),
-    free("roles.actor", Shape::Text),
-    free("roles.critic", Shape::Text),
-    stricter("roles.challenger", Shape::Text, |c, _| {
-        Value::Text(c.roles.challenger.clone().unwrap_or_default())
-    }),
-    trust("review.order", Shape::Choice(&["draft-first", "critic-first"])),
-    stricter("review.gates", Shape::Stages, gated),
-    trust("review.editor", Shape::Text),
-    trust("review.comment_prefix", Shape::Text),
-    trust("review.notify", Shape::Text),
-    stricter("limits.requirements", Shape::Range, |c, _| Value::Range(c.limits.requirements)),
-    stricter("limits.features", Shape::Range, |c, _| Value::Range(c.limits.features)),
-    stricter("limits.components", Shape::Range, |c, _| Value::Range(c.limits.components)),
-    stricter("limits.tasks", Shape::Range, |c, _| Value::Range(c.limits.tasks)),
-    stricter("limits.iterations.*", Shape::Count(1, 1000), iterations),
-    stricter("limits.tool_turns", POSITIVE, |c, _| Value::Count(c.limits.tool_turns.into())),
-    stricter("limits.command_timeout_s", SECONDS, |c, _| Value::Count(c.limits.command_timeout_s)),
-    stricter("limits.command_timeout_max_s", SECONDS, |c, _| {
-        Value::Count(c.limits.command_timeout_max_s)
-    }),
-    stricter("limits.max_replans", COUNT, |c, _| Value::Count(c.limits.max_replans.into())),
-    trust("stages.*.temperature.actor", Shape::Number(0.0, 2.0)),
-    trust("stages.*.temperature.critic", Shape::Number(0.0, 2.0)),
-    stricter("stages.*.iterations", Shape::Count(1, 1000), iterations),
-    free("stages.*.model", Shape::Text),
-    stricter("stages.*.review", Shape::Flag, gated),
-    capped("budget.tokens", TOKENS, |c, _| Value::Count(c.budget.tokens)),
-    capped("budget.usd", MONEY, |c, _| Value::Number(c.budget.usd)),
-    capped("budget.requests", TOKENS, |c, _| Value::Count(c.budget.requests)),
-    capped("budget.wall_s", TOKENS, |c, _| Value::Count(c.budget.wall_s)),
-    trust("budget.prices.*.in", MONEY),
-    trust("budget.prices.*.out", MONEY),
-    trust("budget.prices.*.cached", MONEY),
-    trust("project.branch_prefix", Shape::Text),
-    free("project.subject", Shape::Text),
-    trust("project.signoff", Shape::Flag),
-    trust("project.tags", Shape::Flag),
-    free("project.template", Shape::Text),
-    trust("project.test", Shape::Text),
-    trust("project.build", Shape::Text),
-    trust("project.lint", Shape::Text),
-    trust("project.tests", Shape::Choice(&["asked", "always", "never"])),
-    trust("project.attribution", Shape::Choice(&["assisted-by", "co-authored-by", "none"])),
-    stricter("project.self_review", Shape::Stages, self_review),
-    trust("project.editor", Shape::Text),
-    trust("sandbox.network", Shape::Flag),
-    trust("sandbox.writable", Shape::List),
-    trust("sandbox.command_prefix", Shape::List),
-    trust("sandbox.unconfined", Shape::Flag),
-    trust("sandbox.fetch", Shape::Choice(&["ask", "always", "never"])),
-];
 
 /// Keys that are another name for one; the second is what counts, and wins where both are set in
-/// one place. `*` is the same name in both. A list of stages is first taken apart into a switch for
-/// each stage.
-pub(super) const ALIASES: &[(&str, &str)] = &[
-    ("project.editor", "review.editor"),
-    ("limits.iterations.*", "stages.*.iterations"),
-    ("review.gates.*", "stages.*.review"),
-];
+/// one place. `*` is the same name in both.
+const ALIASES: [(&str, &str); 2] =
+    [("project.editor", "review.editor"), ("limits.iterations.*", "stages.*.iterations")];
+
+/// A list of stages is taken apart into a switch for each stage; this one's is a key of the stage.
+const GATES: (&str, &str) = ("review.gates.*", "stages.*.review");
 
 /// A key as somebody wrote it: a path whose names may themselves contain dots (`gpt-4.1`).
 pub(super) type Path = Vec<String>;
 
 /// What a path stands for, where it is another name for something.
 pub(super) fn meant(path: &[String]) -> Option<Path> {
-    ALIASES.iter().find_map(|(alias, key)| {
+    ALIASES.iter().chain([&GATES]).find_map(|(alias, key)| {
         let alias: Vec<&str> = alias.split('.').collect();
         let fits = alias.len() == path.len()
             && path.iter().zip(&alias).all(|(part, want)| part == want || *want == "*");
@@ -233,9 +145,8 @@ pub(super) enum Found {
 /// Looks a TOML path up.
 pub(super) fn find(path: &[String]) -> Found {
     let mut found = Found::Unknown;
-    for key in KEYS {
-        let pattern: Vec<&str> = key.pattern.split('.').collect();
-        let fits = path.iter().zip(&pattern).all(|(part, want)| part == want || *want == "*");
+    for Row { pattern, key } in KEYS.iter() {
+        let fits = path.iter().zip(pattern).all(|(part, want)| part == want || *want == "*");
         if fits && pattern.len() == path.len() {
             return Found::Leaf(key);
         }
@@ -250,8 +161,7 @@ pub(super) fn find(path: &[String]) -> Found {
 /// name in the middle is kept as written, dots included.
 pub(super) fn find_git(name: &str) -> Option<(&'static Key, Path)> {
     let given: Vec<&str> = name.split('.').collect();
-    KEYS.iter().find_map(|key| {
-        let pattern: Vec<&str> = key.pattern.split('.').collect();
+    KEYS.iter().find_map(|Row { pattern, key }| {
         let star = pattern.iter().position(|part| *part == "*");
         let (before, after) = match star {
             Some(at) => (&pattern[..at], &pattern[at + 1..]),
@@ -271,7 +181,7 @@ pub(super) fn find_git(name: &str) -> Option<(&'static Key, Path)> {
             });
         }
         path.extend(after.iter().map(|part| (*part).to_owned()));
-        fits.then_some((key, path))
+        fits.then_some((*key, path))
     })
 }
 
@@ -288,8 +198,7 @@ pub(super) fn nearest(path: &[String]) -> Option<String> {
     }
     let leaf = path.last().map(|part| plain(part)).unwrap_or_default();
     let mut best: Option<(usize, String)> = None;
-    for key in KEYS {
-        let pattern: Vec<&str> = key.pattern.split('.').collect();
+    for Row { pattern, .. } in KEYS.iter() {
         // A section can be misspelled, too, so every prefix of a key is a candidate.
         for length in 1..=pattern.len() {
             // A name that is free to choose is like anything.
@@ -304,9 +213,9 @@ pub(super) fn nearest(path: &[String]) -> Option<String> {
                     (part, _) => part.to_owned(),
                 })
                 .collect();
-            let whole = distance(&wanted, &plain(&candidate.join(".")));
+            let whole = levenshtein(&wanted, &plain(&candidate.join(".")));
             let elsewhere =
-                distance(&leaf, &plain(candidate.last().map_or("", String::as_str))) + 1;
+                levenshtein(&leaf, &plain(candidate.last().map_or("", String::as_str))) + 1;
             let score = whole.min(elsewhere);
             if score <= 1 + leaf.chars().count() / 3
                 && best.as_ref().is_none_or(|(least, _)| score < *least)
@@ -316,22 +225,6 @@ pub(super) fn nearest(path: &[String]) -> Option<String> {
         }
     }
     best.map(|(_, key)| key)
-}
-
-/// Edits (insert, delete, replace) between two words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

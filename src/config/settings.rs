@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
+use super::fields::{Held, Section};
 use super::layer::Settings;
 use super::value::Value;
 use super::{DEFAULT_MODEL, schema};
@@ -12,57 +13,30 @@ use crate::error::Error;
 /// Typed reading of settings; the types were checked when they were read.
 pub(super) struct Values<'a>(pub(super) &'a Settings);
 
-impl Values<'_> {
-    pub(super) fn get(&self, path: &[&str]) -> Option<&Value> {
+impl<'a> Values<'a> {
+    pub(super) fn get(&self, path: &[&str]) -> Option<&'a Value> {
         let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
         self.0.get(&path).and_then(|setting| setting.value.as_ref().ok())
     }
 
-    pub(super) fn text(&self, path: &[&str]) -> Option<String> {
-        match self.get(path) {
-            Some(Value::Text(text)) => Some(text.clone()),
-            _ => None,
-        }
+    /// A field's type of value.
+    pub(super) fn read<T: Held>(&self, path: &[&str]) -> Option<T> {
+        self.get(path).and_then(T::from_value)
     }
 
-    pub(super) fn flag(&self, path: &[&str]) -> Option<bool> {
-        match self.get(path) {
-            Some(Value::Flag(flag)) => Some(*flag),
-            _ => None,
-        }
+    /// What is set under `path`, over the defaults.
+    pub(super) fn section<T: Section>(&self, path: &[&str]) -> T {
+        let mut section = T::default();
+        self.lay_over(&mut section, path);
+        section
     }
 
-    pub(super) fn count(&self, path: &[&str]) -> Option<u64> {
-        match self.get(path) {
-            Some(Value::Count(count)) => Some(*count),
-            _ => None,
-        }
-    }
-
-    /// A count whose row in the table keeps it within 32 bits.
-    pub(super) fn small(&self, path: &[&str]) -> Option<u32> {
-        self.count(path).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
-    }
-
-    pub(super) fn number(&self, path: &[&str]) -> Option<f64> {
-        match self.get(path) {
-            Some(Value::Number(number)) => Some(*number),
-            _ => None,
-        }
-    }
-
-    pub(super) fn list(&self, path: &[&str]) -> Option<Vec<String>> {
-        match self.get(path) {
-            Some(Value::List(list)) => Some(list.clone()),
-            _ => None,
-        }
-    }
-
-    pub(super) fn rate(&self, path: &[&str]) -> Option<Option<u32>> {
-        match self.get(path) {
-            Some(Value::Rate(rate)) => Some(*rate),
-            _ => None,
-        }
+    /// Lays what is set under `path` over `section`.
+    pub(super) fn lay_over(&self, section: &mut impl Section, path: &[&str]) {
+        section.set(|key| {
+            let whole: Vec<&str> = path.iter().copied().chain(key.split('.')).collect();
+            self.get(&whole)
+        });
     }
 
     /// The names chosen below a section, once each.

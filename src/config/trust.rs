@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use ring::digest::{SHA256, digest};
 
+use super::fields::Rule;
 use super::layer::Settings;
-use super::schema::{self, Rule};
+use super::schema;
 use crate::clock;
 
 /// How many ignored keys a warning names.
@@ -134,7 +135,7 @@ pub(super) fn restricted(written: &Settings, taken: &Settings) -> Vec<Restricted
             Ok(value) => value.shown(),
             Err(problem) => problem.clone(),
         };
-        let loosens = !matches!(setting.key.rule, Rule::Trust);
+        let loosens = setting.key.rule != Rule::Trust;
         Some(Restricted { key: schema::dotted(path), brief: schema::brief(path), value, loosens })
     };
     names.into_iter().filter_map(shown).collect()

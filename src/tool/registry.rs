@@ -1,6 +1,8 @@
 //! All tools by name, and the one way to call them: unknown names, missing permission and wrong
 //! arguments are answered here, so that a tool only sees what fits its schema.
 
+use strsim::levenshtein;
+
 use super::{
     Access, Answer, Context, Tool, arguments, change, checks, commands, control, data, design_data,
     documents, files, plan_data, prd_data,
@@ -109,27 +111,12 @@ fn bounded(text: String) -> String {
 
 fn nearest(name: &str, offered: &[&str]) -> String {
     // What differs in more than half of its letters was not meant.
-    let near = |other: &&&str| distance(name, other) <= name.len() / 2;
-    let best = offered.iter().filter(near).min_by_key(|other| distance(name, other));
+    let near = |other: &&&str| levenshtein(name, other) <= name.len() / 2;
+    let best = offered.iter().filter(near).min_by_key(|other| levenshtein(name, other));
     match best {
         Some(best) => format!("; did you mean {best}?"),
         None => format!("; yours are {}", offered.join(", ")),
     }
-}
-
-/// Levenshtein distance in bytes: tool names are ASCII.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut corner = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

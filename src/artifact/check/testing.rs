@@ -83,15 +83,5 @@ impl Memory {
 
 /// The contract's default limits.
 pub(crate) fn limits() -> Limits {
-    Limits {
-        requirements: [3, 6],
-        features: [2, 4],
-        components: [2, 4],
-        tasks: [5, 12],
-        iterations: BTreeMap::new(),
-        tool_turns: 60,
-        command_timeout_s: 30,
-        command_timeout_max_s: 600,
-        max_replans: 2,
-    }
+    Limits::default()
 }

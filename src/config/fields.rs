@@ -1,0 +1,270 @@
+//! How a key is declared: one field of a struct, with what it is for, its default, what it may hold
+//! and when a project's file may set it. [`keys!`] makes the struct and its rows from that.
+
+use super::value::{Shape, Value};
+use crate::stage::Stage;
+
+/// When a value in the project's file counts although nobody has accepted that file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Always: it takes nothing from the user.
+    Free,
+    /// Never: the key leads to commands, servers, secrets, or speaks in the user's name.
+    Trust,
+    /// When it is at least as strict as what holds without the file: fewer, a narrower range, a
+    /// switch on, a text where there is none. What the user's own configuration switches on stays
+    /// on, also where the file is accepted.
+    Stricter,
+    /// The same of a number whose 0 means that there is no limit.
+    Capped,
+}
+
+impl Rule {
+    /// Whether `value` counts: `held` is what is configured without the file.
+    pub(super) fn admits(self, value: &Value, held: Option<&Value>) -> bool {
+        match self {
+            Self::Free => true,
+            Self::Trust => false,
+            Self::Stricter => held.is_some_and(|held| value.is_within(held)),
+            Self::Capped => {
+                held.is_some_and(|most| most.is_zero() || !value.is_zero() && value.is_within(most))
+            }
+        }
+    }
+}
+
+/// A key below its section.
+#[derive(Debug)]
+pub(super) struct Key {
+    /// Its name; a dot leads into a table of the section.
+    pub(super) name: &'static str,
+    /// What it may hold.
+    pub(super) shape: Shape,
+    /// When a project file may set it.
+    pub(super) rule: Rule,
+    /// The lines of the field's doc comment.
+    pub(super) about: &'static [&'static str],
+}
+
+/// A table of keys.
+pub(super) trait Section: Default {
+    /// Its keys, in their order.
+    const KEYS: &'static [Key];
+
+    /// Takes over every key that `get` knows.
+    fn set<'a>(&mut self, get: impl Fn(&str) -> Option<&'a Value>);
+
+    /// What a key holds.
+    fn held(&self, key: &str) -> Option<Value>;
+}
+
+/// What a field can be.
+pub(super) trait Held: Sized {
+    /// What its key may hold, unless the field says more.
+    const SHAPE: Shape;
+
+    fn from_value(value: &Value) -> Option<Self>;
+
+    fn to_value(&self) -> Value;
+}
+
+/// Declares a section: `name: type = default => rule, shape;`. The shape is said where the type
+/// alone allows too much, the key (`as "in"`) where the field cannot be called like it. What stands
+/// under `with` is a table of other sections, no key.
+macro_rules! keys {
+    (
+        $(#[$meta:meta])*
+        pub struct $section:ident {
+            $(
+                $(#[doc = $about:literal])+
+                $field:ident $(as $key:literal)?: $type:ty = $default:expr
+                    => $rule:ident $(, $shape:expr)?;
+            )+
+        }
+        $(with { $($(#[$table_meta:meta])+ $table:ident: $table_type:ty,)+ })?
+    ) => {
+        $(#[$meta])*
+        pub struct $section {
+            $($(#[doc = $about])+ pub $field: $type,)+
+            $($($(#[$table_meta])+ pub $table: $table_type,)+)?
+        }
+
+        impl Default for $section {
+            fn default() -> Self {
+                Self {
+                    $($field: $default,)+
+                    $($($table: Default::default(),)+)?
+                }
+            }
+        }
+
+        impl $crate::config::fields::Section for $section {
+            const KEYS: &'static [$crate::config::fields::Key] = &[$(
+                $crate::config::fields::Key {
+                    name: keys!(@first $($key,)? stringify!($field)),
+                    shape: keys!(
+                        @first $($shape,)? <$type as $crate::config::fields::Held>::SHAPE
+                    ),
+                    rule: $crate::config::fields::Rule::$rule,
+                    about: &[$($about),+],
+                },
+            )+];
+
+            fn set<'a>(
+                &mut self,
+                get: impl Fn(&str) -> Option<&'a $crate::config::value::Value>,
+            ) {
+                $(
+                    let value = get(keys!(@first $($key,)? stringify!($field)));
+                    if let Some(value) = value.and_then($crate::config::fields::Held::from_value) {
+                        self.$field = value;
+                    }
+                )+
+            }
+
+            fn held(&self, key: &str) -> Option<$crate::config::value::Value> {
+                $(
+                    if key == keys!(@first $($key,)? stringify!($field)) {
+                        return Some($crate::config::fields::Held::to_value(&self.$field));
+                    }
+                )+
+                None
+            }
+        }
+    };
+    (@first $first:expr $(, $rest:expr)*) => { $first };
+}
+
+/// Declares an enum whose variants are the words a key may hold.
+macro_rules! words {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident {
+            $($(#[$about:meta])+ $variant:ident = $word:literal,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$about])+ $variant,)+
+        }
+
+        impl $crate::config::fields::Held for $name {
+            const SHAPE: $crate::config::value::Shape =
+                $crate::config::value::Shape::Choice(&[$($word),+]);
+
+            fn from_value(value: &$crate::config::value::Value) -> Option<Self> {
+                match value {
+                    $($crate::config::value::Value::Text(word) if word == $word => {
+                        Some(Self::$variant)
+                    })+
+                    _ => None,
+                }
+            }
+
+            fn to_value(&self) -> $crate::config::value::Value {
+                let word = match self {
+                    $(Self::$variant => $word,)+
+                };
+                $crate::config::value::Value::Text(word.to_owned())
+            }
+        }
+    };
+}
+
+pub(super) use {keys, words};
+
+/// A type that one variant of [`Value`] holds.
+macro_rules! held {
+    ($($type:ty: $shape:expr, $variant:ident;)+) => {$(
+        impl Held for $type {
+            const SHAPE: Shape = $shape;
+
+            fn from_value(value: &Value) -> Option<Self> {
+                match value {
+                    Value::$variant(value) => Some(value.clone()),
+                    _ => None,
+                }
+            }
+
+            fn to_value(&self) -> Value {
+                Value::$variant(self.clone())
+            }
+        }
+    )+};
+}
+
+held! {
+    String: Shape::Text, Text;
+    bool: Shape::Flag, Flag;
+    u64: Shape::Count(0, i64::MAX as u64), Count;
+    f64: Shape::Number(0.0, 1e9), Number;
+    [u32; 2]: Shape::Range, Range;
+    Vec<String>: Shape::List, List;
+    Vec<Stage>: Shape::Stages, Stages;
+}
+
+impl Held for u32 {
+    const SHAPE: Shape = Shape::Count(0, Self::MAX as u64);
+
+    fn from_value(value: &Value) -> Option<Self> {
+        u64::from_value(value).map(|count| Self::try_from(count).unwrap_or(Self::MAX))
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Count((*self).into())
+    }
+}
+
+/// Nothing is an empty text.
+impl Held for Option<String> {
+    const SHAPE: Shape = Shape::Text;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        String::from_value(value).map(|text| Some(text).filter(|text| !text.is_empty()))
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Text(self.clone().unwrap_or_default())
+    }
+}
+
+/// A number that may be left open: as a rate, whose word for that is `off`, or as a count.
+impl Held for Option<u32> {
+    const SHAPE: Shape = Shape::Rate;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Rate(rate) => Some(*rate),
+            value => u32::from_value(value).map(Some),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Rate(*self)
+    }
+}
+
+impl Held for Option<f64> {
+    const SHAPE: Shape = f64::SHAPE;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        f64::from_value(value).map(Some)
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Number(self.unwrap_or_default())
+    }
+}
+
+impl Held for Option<bool> {
+    const SHAPE: Shape = Shape::Flag;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        bool::from_value(value).map(Some)
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Flag(self.unwrap_or_default())
+    }
+}

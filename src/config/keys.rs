@@ -1,0 +1,291 @@
+//! Every key there is. A field is a key: its comment goes into the file that `git cowork init` writes,
+//! and its row says its default, when a project's file may set it, and what it may hold.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::fields::{keys, words};
+use super::value::Shape;
+use super::{DEFAULT_MODEL, gates};
+use crate::stage::Stage;
+
+/// Providers; the ones between `openai` and `replay` are presets of a loopback server.
+const PROVIDERS: Shape =
+    Shape::Choice(&["openai", "ollama", "lmstudio", "llamacpp", "vllm", "replay", "cli"]);
+const AGENTS: Shape = Shape::Choice(&["gemini", "codex"]);
+const POSITIVE: Shape = Shape::Count(1, u32::MAX as u64);
+const DRAFTS: Shape = Shape::Count(1, 1000);
+const SECONDS: Shape = Shape::Count(1, 7 * 24 * 3600);
+/// Seconds, where 0 means that there is no limit.
+const ANSWER: Shape = Shape::Count(0, 7 * 24 * 3600);
+const TEMPERATURE: Shape = Shape::Number(0.0, 2.0);
+
+words! {
+    /// Which API a server is asked through.
+    pub enum Api {
+        /// Responses where a server is known to have it or says so, else chat completions.
+        #[default]
+        Auto = "auto",
+        /// Chat completions.
+        Chat = "chat",
+        /// Responses.
+        Responses = "responses",
+    }
+}
+
+words! {
+    /// Whether a person reads a draft before or after the critic.
+    pub enum ReviewOrder {
+        /// Person, then critic.
+        #[default]
+        DraftFirst = "draft-first",
+        /// Critic, then person.
+        CriticFirst = "critic-first",
+    }
+}
+
+words! {
+    /// When the coding actor writes tests.
+    pub enum TestsPolicy {
+        /// When the PRD, the idea or the repository's conventions ask for them.
+        #[default]
+        Asked = "asked",
+        /// Always.
+        Always = "always",
+        /// Never.
+        Never = "never",
+    }
+}
+
+words! {
+    /// How generated content is credited.
+    pub enum Attribution {
+        /// `Assisted-by:`
+        #[default]
+        AssistedBy = "assisted-by",
+        /// `Co-authored-by:`
+        CoAuthoredBy = "co-authored-by",
+        /// Not at all.
+        None = "none",
+    }
+}
+
+words! {
+    /// Whether what a project's lock files name is fetched, with the network.
+    pub enum FetchPolicy {
+        /// When a person at the terminal says so.
+        #[default]
+        Ask = "ask",
+        /// Without a question.
+        Always = "always",
+        /// Not at all.
+        Never = "never",
+    }
+}
+
+keys! {
+    /// A model and how to reach it.
+    #[derive(Clone, PartialEq)]
+    pub struct ModelConfig {
+        /// Any compatible server is "openai"; "ollama", "lmstudio", "llamacpp" and "vllm" are local ones
+        /// with a known base_url; "cli" is an agent program; "replay" plays recorded answers.
+        provider: String = "openai".to_owned() => Trust, PROVIDERS;
+        /// Up to and including /v1, such as "http://127.0.0.1:11434/v1". Empty: the provider's; the
+        /// hosted API where there is an api_key; else the usual local ports are tried.
+        base_url: String = String::new() => Trust;
+        /// Empty when the server wants none. In your own file "${NAME}" is an environment variable.
+        api_key: String = String::new() => Trust;
+        /// "chat" completions, "responses", or "auto": Responses for the hosted OpenAI API, Azure's v1
+        /// route and xAI, and where a server says so.
+        api: Api = Api::Auto => Trust;
+        /// Name of the model, as its server knows it.
+        model: String = "gpt-4.1".to_owned() => Free;
+        /// Requests in a time, evenly: "30/m" (the default for servers elsewhere) is one every 2 s
+        /// after a few at once.
+        rate_limit: Option<u32> = None => Trust;
+        /// Seconds of silence that count as a failure; before the first token ten times that.
+        timeout_s: u64 = 120 => Trust, SECONDS;
+        /// Seconds of one whole answer, which is then asked for once more; 0 is no limit. The default
+        /// for servers elsewhere is 1800.
+        answer_s: u64 = 0 => Trust, ANSWER;
+        /// Tokens the model can hold.
+        context_window: u64 = 128_000 => Trust, Shape::Count(1024, i64::MAX as u64);
+        /// How often a request that failed for a passing reason is sent again.
+        max_retries: u32 = 3 => Trust, Shape::Count(0, 100);
+        /// Which agent program, for provider "cli".
+        agent: String = String::new() => Trust, AGENTS;
+    }
+}
+
+impl fmt::Debug for ModelConfig {
+    // By hand, so that a key cannot end up in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = if self.api_key.is_empty() { "none" } else { "(hidden)" };
+        f.debug_struct("ModelConfig")
+            .field("provider", &self.provider)
+            .field("base_url", &self.base_url)
+            .field("api_key", &key)
+            .field("api", &self.api)
+            .field("model", &self.model)
+            .field("rate_limit", &self.rate_limit)
+            .field("timeout_s", &self.timeout_s)
+            .field("answer_s", &self.answer_s)
+            .field("context_window", &self.context_window)
+            .field("agent", &self.agent)
+            .finish_non_exhaustive()
+    }
+}
+
+keys! {
+    /// Which model plays which role; names are keys of [`Config::models`](super::Config) or `default`.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Roles {
+        /// Who writes drafts.
+        actor: String = DEFAULT_MODEL.to_owned() => Free;
+        /// Who judges them.
+        critic: String = DEFAULT_MODEL.to_owned() => Free;
+        /// An optional second opinion before delivery.
+        challenger: Option<String> = None => Stricter;
+    }
+}
+
+keys! {
+    /// How people review.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Review {
+        /// Who reads a draft first: "draft-first" (a person) or "critic-first".
+        order: ReviewOrder = ReviewOrder::DraftFirst => Trust;
+        /// Stages where a person decides.
+        gates: Vec<Stage> = gates() => Stricter;
+        /// Editor command; empty: what git uses.
+        editor: String = String::new() => Trust;
+        /// What begins a comment line in an edited document.
+        comment_prefix: String = ">>> ".to_owned() => Trust;
+        /// Command run when a person is waited for.
+        notify: String = String::new() => Trust;
+    }
+}
+
+keys! {
+    /// How much there may be of everything.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Limits {
+        /// Fewest and most requirements.
+        requirements: [u32; 2] = [3, 6] => Stricter;
+        /// Fewest and most features.
+        features: [u32; 2] = [2, 4] => Stricter;
+        /// Fewest and most components.
+        components: [u32; 2] = [2, 4] => Stricter;
+        /// Fewest and most top-level tasks.
+        tasks: [u32; 2] = [5, 12] => Stricter;
+        /// Model turns of one agent run.
+        tool_turns: u32 = 60 => Stricter, POSITIVE;
+        /// Seconds a command may take unless the model asks for more.
+        command_timeout_s: u64 = 30 => Stricter, SECONDS;
+        /// Seconds a model may ask for.
+        command_timeout_max_s: u64 = 600 => Stricter, SECONDS;
+        /// How often a session may go back by itself.
+        max_replans: u32 = 2 => Stricter;
+    }
+}
+
+keys! {
+    /// Settings of one stage; what is not set is the stage's own.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct StageConfig {
+        /// How freely the actor writes.
+        actor_temperature as "temperature.actor": Option<f64> = None => Trust, TEMPERATURE;
+        /// How freely whoever judges answers.
+        critic_temperature as "temperature.critic": Option<f64> = None => Trust, TEMPERATURE;
+        /// How many drafts there may be; also iterations = { STAGE = 3 } under [limits].
+        iterations: Option<u32> = None => Stricter, DRAFTS;
+        /// Name of the actor's model: a [models.NAME], or "default".
+        model: Option<String> = None => Free;
+        /// Whether a person decides; also gates under [review].
+        review: Option<bool> = None => Stricter;
+    }
+}
+
+keys! {
+    /// Price of a million tokens in US dollars.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Price {
+        /// Prompt tokens.
+        input as "in": f64 = 0.0 => Trust;
+        /// Generated tokens.
+        output as "out": f64 = 0.0 => Trust;
+        /// Cached prompt tokens; the price of others where it is not set.
+        cached: f64 = 0.0 => Trust;
+    }
+}
+
+keys! {
+    /// What a session may use; 0 = no limit.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Budget {
+        /// Tokens, in and out.
+        tokens: u64 = 0 => Capped;
+        /// US dollars.
+        usd: f64 = 0.0 => Capped;
+        /// Requests.
+        requests: u64 = 0 => Capped;
+        /// Seconds.
+        wall_s: u64 = 0 => Capped;
+    } with {
+        /// By model name.
+        prices: BTreeMap<String, Price>,
+    }
+}
+
+keys! {
+    /// The repository's own ways.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Project {
+        /// First part of branch and tag names.
+        branch_prefix: String = "cowork".to_owned() => Trust;
+        /// Subject of our commits.
+        subject: String = "{stage}: {summary}".to_owned() => Free;
+        /// Add Signed-off-by.
+        signoff: bool = false => Trust;
+        /// Tag finished stages.
+        tags: bool = true => Trust;
+        /// "rust", "python", "node", "go": how the language is written is said from the design on, and
+        /// its commands come first; found from the files when empty. For others:
+        /// prompts/guidance-NAME.md.
+        template: String = String::new() => Free;
+        /// Test command the program runs itself; detected when empty.
+        test: String = String::new() => Trust;
+        /// Build command; detected when empty.
+        build: String = String::new() => Trust;
+        /// Lint command; detected when empty. Any check of your own may be it, or part of it: what it
+        /// prints goes back to the model when it fails newly.
+        lint: String = String::new() => Trust;
+        /// Write tests when they are "asked" for, "always" or "never".
+        tests: TestsPolicy = TestsPolicy::Asked => Trust;
+        /// How models are credited: "assisted-by", "co-authored-by" or "none".
+        attribution: Attribution = Attribution::AssistedBy => Trust;
+        /// Stages whose draft the actor reads once more, when the checks have passed it.
+        self_review: Vec<Stage> = vec![Stage::Plan] => Stricter;
+    }
+}
+
+keys! {
+    /// What commands may do.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Sandbox {
+        /// The network; without it, only servers a command starts itself can be reached.
+        network: bool = false => Trust;
+        /// Directories and files commands may write besides the working tree (never .git), a temporary
+        /// directory and caches of their own: absolute, or "~/…".
+        writable: Vec<String> = Vec::new() => Trust;
+        /// Put before every command, instead of the built-in confinement: ["bwrap", …], a container.
+        command_prefix: Vec<String> = Vec::new() => Trust;
+        /// Where this system cannot confine commands, run them all the same. Else each is asked about,
+        /// and refused where nobody can be asked.
+        unconfined: bool = false => Trust;
+        /// What the project's lock files name and is missing is fetched in one step with the network,
+        /// before the first request: "ask" (a person, once for each content of these files; exit 5
+        /// where nobody can be asked), "always", "never" (checks that need it are not run).
+        fetch: FetchPolicy = FetchPolicy::Ask => Trust;
+    }
+}
