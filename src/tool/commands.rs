@@ -138,7 +138,11 @@ fn answer(context: &Context<'_>, result: &CommandResult, verdict: &str) -> Answe
     let mut text = format!("{verdict}{} after {:.1} s", result.ending(), result.seconds);
     if result.timed_out {
         let most = context.limits.command_timeout_max_s;
-        text.push_str(&format!("; timeout_s may be up to {most}"));
+        text.push_str(&format!(
+            "; it was killed, with all it started, and does not end by itself in that time. If it \
+             builds or tests, give timeout_s, up to {most}. If it serves or watches, run something \
+             that ends instead: a test, or `timeout 5 COMMAND` to see it start"
+        ));
     }
     for (name, output) in [("stdout", &result.stdout), ("stderr", &result.stderr)] {
         if !output.is_empty() {
@@ -192,6 +196,17 @@ mod tests {
         assert!(answers[0].text.ends_with(" s\nstdout:\nout\nstderr:\nerr"), "{}", answers[0].text);
         assert!(!answers[1].ok && outcome.guard_refusals == 1);
         assert!(answers[2].text.starts_with("exit 0 after "));
+    }
+
+    #[test]
+    fn a_command_that_does_not_end_is_killed_and_the_answer_says_what_to_do() {
+        let serve = json!({"command": "exec sleep 100", "timeout_s": "1"});
+        let (answers, outcome) = commands("", &[("run_command", serve)]);
+        let said = &answers[0].text;
+        assert!(!answers[0].ok && said.starts_with("stopped at the time limit of 1 s"), "{said}");
+        assert!(said.contains("does not end by itself"), "{said}");
+        assert!(said.contains("timeout_s, up to 600") && said.contains("something that ends"));
+        assert_eq!(outcome.guard_refusals, 0);
     }
 
     #[test]

@@ -115,8 +115,8 @@ impl Settings {
 impl Workspace {
     /// Runs a shell command of a model's in the root and waits, at most `timeout_s` seconds (the
     /// configured limit when `None`, never more than the configured maximum). Whatever it started
-    /// is gone afterwards, also when the future is dropped. Refused are background jobs, servers
-    /// and git commands that write.
+    /// is gone afterwards, also when the future is dropped. Refused are background jobs, scripts
+    /// out of a pipe and git commands that write.
     pub async fn run(
         &self,
         command: &str,
@@ -430,6 +430,6 @@ mod tests {
         let tree = Tree::with(|options| options.timeout_max_s = 1);
         let result = block_on(tree.workspace.run("sleep 308.25", Some(10_000))).unwrap();
         assert!(result.timed_out);
-        assert!(block_on(tree.workspace.run("npm start", None)).is_err());
+        assert!(block_on(tree.workspace.run("git commit", None)).is_err());
     }
 }

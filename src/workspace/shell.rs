@@ -9,8 +9,8 @@
 pub(super) struct Script {
     /// Words of each command, quotes removed, redirections left out.
     pub commands: Vec<Vec<String>>,
-    /// Which of them are read by another one, through a pipe.
-    pub piped: Vec<usize>,
+    /// Which of them read what another one writes, through a pipe.
+    pub fed: Vec<usize>,
     /// Some command is put into the background with `&`.
     pub background: bool,
 }
@@ -31,6 +31,8 @@ struct Splitter {
     at: usize,
     word: Option<String>,
     words: Vec<String>,
+    /// The command reads what the one before it writes.
+    fed: bool,
     /// The next word is the target of a redirection.
     target: bool,
     /// Delimiters of here-documents that begin at the next line; true = leading tabs go.
@@ -69,11 +71,8 @@ impl Splitter {
                 '|' => {
                     let or = self.take('|');
                     self.take('&');
-                    self.end_word();
-                    if !or && !self.words.is_empty() {
-                        self.script.piped.push(self.script.commands.len());
-                    }
                     self.end_command();
+                    self.fed = !or;
                 }
                 '&' => self.ampersand(),
                 '<' | '>' => self.redirection(c),
@@ -115,6 +114,9 @@ impl Splitter {
         self.end_word();
         self.target = false;
         if !self.words.is_empty() {
+            if std::mem::take(&mut self.fed) {
+                self.script.fed.push(self.script.commands.len());
+            }
             self.script.commands.push(std::mem::take(&mut self.words));
         }
     }
@@ -188,7 +190,7 @@ impl Splitter {
             Self { chars: text.chars().collect(), depth: self.depth + 1, ..Self::default() };
         inner.run();
         let before = self.script.commands.len();
-        self.script.piped.extend(inner.script.piped.iter().map(|at| before + at));
+        self.script.fed.extend(inner.script.fed.iter().map(|at| before + at));
         self.script.commands.extend(inner.script.commands);
         self.script.background |= inner.script.background;
     }
@@ -279,7 +281,9 @@ mod tests {
 
     #[test]
     fn a_pipe_is_known_from_an_or() {
-        assert_eq!(split("a | b |& c || d $(e | f); g").piped, [0, 1, 3]);
+        assert_eq!(split("a | b |& c || d $(e | f); g |\n h").fed, [1, 2, 4, 7]);
+        assert_eq!(commands("a | b $(c)"), ["a", "c", "b $()"]);
+        assert_eq!(split("a | b $(c)").fed, [2]);
     }
 
     #[test]
