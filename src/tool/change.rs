@@ -1,37 +1,52 @@
 //! Tools for the change request of a patch session.
 
 use super::data::{fields_of, only_in, resolve};
-use super::plain::{Kind, rows};
-use super::{Access, Answer, Field, Plain, Tool};
-use crate::artifact::{Artifact, ChangeRequest, IdKind};
+use super::plain::{Argument, Arguments as _, Kind, Nothing, Plain, arguments};
+use super::{Access, Answer, Tool};
+use crate::artifact::{Artifact, ChangeRequest, IdKind, Risk};
 use crate::stage::Stage;
 
-const SCOPE: &[Field] = &[
-    Field::new("prd", Kind::Flag, "").required(),
-    Field::new("design", Kind::Flag, "").required(),
-    Field::new("plan", Kind::Flag, "").required(),
-    Field::new("code", Kind::Flag, "").required(),
-];
+arguments! {
+    Scope {
+        prd: bool,
+        design: bool,
+        plan: bool,
+        code: bool,
+    }
 
-static TOOLS: [Plain; 2] = [
-    Plain {
+    SaveChangeRequest {
+        /// one sentence
+        summary: String,
+        /// what must change
+        scope: Scope,
+        risk: Risk,
+        /// existing ids, such as COMP-001
+        affected_components: Option<Vec<String>>,
+        /// existing ids, such as FEAT-001
+        affected_features: Option<Vec<String>>,
+        /// paths
+        affected_files: Option<Vec<String>>,
+        /// how much work it is
+        effort: Option<String>,
+        /// what must not change
+        constraints: Option<Vec<String>>,
+        acceptance_criteria: Vec<String>,
+    }
+}
+
+impl Argument for Scope {
+    const KIND: Kind = Kind::Group(Self::FIELDS);
+}
+
+/// The tools of this file.
+pub(super) static TOOLS: [&dyn Tool; 2] = [
+    &Plain {
         name: "save_change_request",
         description: "Save what the change touches, which stages it needs, and how risky it is.",
         access: Access::Write,
-        fields: &[
-            Field::text("summary", "one sentence").required(),
-            Field::new("scope", Kind::Group(SCOPE), "what must change").required(),
-            Field::choice("risk", &["low", "medium", "high"]).required(),
-            Field::texts("affected_components", "existing ids, such as COMP-001"),
-            Field::texts("affected_features", "existing ids, such as FEAT-001"),
-            Field::texts("affected_files", "paths"),
-            Field::text("effort", "how much work it is"),
-            Field::texts("constraints", "what must not change"),
-            Field::texts("acceptance_criteria", "").required(),
-        ],
-        run: |context, args| {
+        run: |context, args: SaveChangeRequest| {
             only_in(context, Stage::Triage)?;
-            let mut fields = fields_of(args, &[]);
+            let mut fields = fields_of(&args, &[])?;
             resolve(context, IdKind::Component, &mut fields, "affected_components")?;
             resolve(context, IdKind::Feature, &mut fields, "affected_features")?;
             let change: ChangeRequest = serde_json::from_value(fields.into())?;
@@ -47,22 +62,16 @@ static TOOLS: [Plain; 2] = [
             Ok(Answer::ok(format!("Saved. Stages to come: {first}coding, check, delivery.")))
         },
     },
-    Plain {
+    &Plain {
         name: "load_change_request",
         description: "Read the change request.",
         access: Access::Read,
-        fields: &[],
-        run: |context, _| {
+        run: |context, _: Nothing| {
             let text = context.store.text(Artifact::ChangeRequest)?;
             Ok(Answer::ok(text.unwrap_or_else(|| "There is no change request.".to_owned())))
         },
     },
 ];
-
-/// The tools of this file.
-pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
-    rows(&TOOLS)
-}
 
 #[cfg(test)]
 mod tests {

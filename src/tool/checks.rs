@@ -1,36 +1,55 @@
 //! Tools that run the mechanical checks, so that a model can mend before it is told.
 
-use super::plain::rows;
-use super::{Access, Answer, Field, Plain, Tool};
+use serde::{Deserialize, Serialize};
+
+use super::plain::{Argument, Kind, Nothing, Plain, arguments};
+use super::{Access, Answer, Tool};
 use crate::artifact::check::{
     Report, components_of, features_of, requirements_of, task_order, tasks_of, uncovered_features,
 };
 
-const TYPES: &[&str] = &["requirements", "features", "design", "plan"];
+/// Which records.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Records {
+    Requirements,
+    Features,
+    Design,
+    Plan,
+}
 
-static TOOLS: [Plain; 3] = [
-    Plain {
+impl Argument for Records {
+    const KIND: Kind = Kind::Choice(&["requirements", "features", "design", "plan"]);
+}
+
+arguments! {
+    CheckDataFormat {
+        data_type: Records,
+    }
+}
+
+/// The tools of this file.
+pub(super) static TOOLS: [&dyn Tool; 3] = [
+    &Plain {
         name: "check_data_format",
         description: "Check records: required fields, ids, references.",
         access: Access::Read,
-        fields: &[Field::choice("data_type", TYPES).required()],
-        run: |context, args| {
+        run: |context, args: CheckDataFormat| {
             let store = context.store;
-            let report = match args.text("data_type") {
-                "requirements" => requirements_of(&store.requirements()?),
-                "features" => features_of(&store.features()?, &store.requirements()?),
-                "design" => components_of(&store.design()?, &store.features()?),
-                _ => tasks_of(&store.plan()?, &store.features()?, &store.design()?),
+            let report = match args.data_type {
+                Records::Requirements => requirements_of(&store.requirements()?),
+                Records::Features => features_of(&store.features()?, &store.requirements()?),
+                Records::Design => components_of(&store.design()?, &store.features()?),
+                Records::Plan => tasks_of(&store.plan()?, &store.features()?, &store.design()?),
             };
             Ok(told(&report))
         },
     },
-    Plain {
+    &Plain {
         name: "check_feature_coverage",
         description: "Which features no component covers.",
         access: Access::Read,
-        fields: &[],
-        run: |context, _| {
+        run: |context, _: Nothing| {
             let features = context.store.features()?;
             let uncovered = uncovered_features(&features, &context.store.design()?);
             if uncovered.is_empty() {
@@ -42,12 +61,11 @@ static TOOLS: [Plain; 3] = [
             Ok(Answer::ok(format!("Covered by no component: {}.", list.join(", "))))
         },
     },
-    Plain {
+    &Plain {
         name: "check_task_dependencies",
         description: "Unknown dependencies and cycles; else the order of the tasks.",
         access: Access::Read,
-        fields: &[],
-        run: |context, _| {
+        run: |context, _: Nothing| {
             let store = context.store;
             let plan = store.plan()?;
             let mut report = tasks_of(&plan, &store.features()?, &store.design()?);
@@ -61,11 +79,6 @@ static TOOLS: [Plain; 3] = [
         },
     },
 ];
-
-/// The tools of this file.
-pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
-    rows(&TOOLS)
-}
 
 /// What was found. That there is something does not make the call a failure.
 fn told(report: &Report) -> Answer {
@@ -81,7 +94,6 @@ fn told(report: &Report) -> Answer {
 mod tests {
     use serde_json::json;
 
-    use super::*;
     use crate::artifact::Artifact;
     use crate::stage::Stage;
     use crate::tool::testing::Bench;
@@ -90,7 +102,7 @@ mod tests {
     fn a_valid_project_is_all_right() {
         let bench = Bench::new(Stage::Plan);
         let mut context = bench.context();
-        for kind in TYPES {
+        for kind in ["requirements", "features", "design", "plan"] {
             let answer = context.call("check_data_format", &format!(r#"{{"data_type":"{kind}"}}"#));
             assert!(answer.text.starts_with("All right: "), "{}", answer.text);
         }

@@ -1,55 +1,67 @@
 //! The command tools: a shell command of the model's, and the project's own tests and lint.
 
-use super::plain::{Args, Kind, Waiting};
-use super::{Answer, Checked, Context, Field, ProjectCommands, Tool};
+use super::plain::{Number, Waiting, arguments, some};
+use super::{Answer, Checked, Context, ProjectCommands, Tool};
 use crate::workspace::{CommandResult, Dependencies};
 
-static TOOLS: [Waiting; 3] = [
-    Waiting {
+arguments! {
+    RunCommand {
+        /// For sh -c
+        command: String,
+        /// Seconds it may take
+        timeout_s: Option<Number>,
+    }
+
+    CheckTests {
+        /// Only this file or directory, where the command can do that
+        path: Option<String>,
+        /// Another command, judged like run_command
+        command: Option<String>,
+    }
+
+    CheckLint {
+        /// Only this file or directory, where the command can do that
+        path: Option<String>,
+        /// Another command, judged like run_command
+        command: Option<String>,
+        /// Fix what it can, where the command can do that
+        fix: Option<bool>,
+    }
+}
+
+/// The tools of this file.
+pub(super) static TOOLS: [&dyn Tool; 3] = [
+    &Waiting {
         name: "run_command",
         description: "Runs a shell command at the top of the project. No servers, background jobs \
                       or writing git commands; no input. Ask for more time for a long build.",
-        fields: &[
-            Field::text("command", "For sh -c").required(),
-            Field::new("timeout_s", Kind::Number, "Seconds it may take"),
-        ],
         run: |context, args| Box::pin(run(context, args)),
     },
-    Waiting {
+    &Waiting {
         name: "check_tests",
         description: "Runs the project's own tests.",
-        fields: CHECK,
-        run: |context, args| Box::pin(check(context, args, "test", |own| &own.test)),
+        run: |context, args: CheckTests| {
+            let args = CheckLint { path: args.path, command: args.command, fix: None };
+            Box::pin(check(context, args, "test", |own| &own.test))
+        },
     },
-    Waiting {
+    &Waiting {
         name: "check_lint",
         description: "Runs the project's own lint.",
-        fields: LINT,
         run: |context, args| Box::pin(check(context, args, "lint", |own| &own.lint)),
     },
 ];
 
-const PATH: Field =
-    Field::text("path", "Only this file or directory, where the command can do that");
-const COMMAND: Field = Field::text("command", "Another command, judged like run_command");
-const FIX: Field = Field::new("fix", Kind::Flag, "Fix what it can, where the command can do that");
-const CHECK: &[Field] = &[PATH, COMMAND];
-const LINT: &[Field] = &[PATH, COMMAND, FIX];
-
-/// The tools of this file.
-pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
-    TOOLS.iter().map(|tool| tool as &dyn Tool)
-}
-
-async fn run(context: &Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
-    let result = context.workspace.run(args.text("command"), args.number("timeout_s")).await?;
+async fn run(context: &Context<'_>, args: RunCommand) -> anyhow::Result<Answer> {
+    let limit = args.timeout_s.map(|seconds| seconds.0);
+    let result = context.workspace.run(&args.command, limit).await?;
     Ok(answer(context, &result, ""))
 }
 
 /// Runs a command of the project's own, or another one that is no evidence of anything.
 async fn check(
     context: &mut Context<'_>,
-    args: Args<'_>,
+    args: CheckLint,
     what: &str,
     own: fn(&ProjectCommands) -> &str,
 ) -> anyhow::Result<Answer> {
@@ -57,20 +69,20 @@ async fn check(
     let own = own(commands);
     // A whole test suite may take what a build may.
     let limit = Some(context.limits.command_timeout_max_s);
-    let other = args.some_text("command").filter(|command| *command != own);
+    let other = some(args.command.as_ref()).filter(|command| *command != own);
     if own.is_empty() && other.is_none() {
         anyhow::bail!("the project has no {what} command that is known; give one in command");
     }
     let mut notes = Vec::new();
     let mut command = other.unwrap_or(own).to_owned();
-    if let Some(path) = args.some_text("path") {
+    if let Some(path) = some(args.path.as_ref()) {
         let path = context.workspace.existing(path)?;
         match narrowed(&command, &path) {
             Some(narrow) => command = narrow,
             None => notes.push("all of it was run: this command is not known to take a path"),
         }
     }
-    if args.flag("fix") {
+    if args.fix == Some(true) {
         match fixing(&command) {
             Some(fix) => command = fix,
             None => notes.push("nothing was fixed: this command is not known to do that"),

@@ -1,116 +1,142 @@
 //! Tools that steer the run: verdicts, going back, asking a person, opening the gate.
 
-use super::plain::{Kind, rows};
-use super::{Access, Answer, Args, Context, Field, GoBack, Plain, Question, Tool};
+use serde::{Deserialize, Serialize};
+
+use super::data::word;
+use super::plain::{Argument, Kind, Plain, arguments, some};
+use super::{Access, Answer, Context, GoBack, Question, Tool};
 use crate::artifact::{Artifact, Feedback, FeedbackType, Origin, Severity};
 use crate::stage::{Role, Stage};
 
-const SEVERITY: Field = Field::choice("severity", &["critical", "major", "minor"]);
-const DETAILS: Field = Field::text("details", "");
-const STAGES: &[&str] = &["triage", "idea", "prd", "design", "plan", "coding"];
-const FEEDBACK_TYPES: &[&str] =
-    &["build_error", "quality_issue", "missing_requirement", "suggestion"];
-const ISSUES: &str =
-    "design_flaw, missing_dependency, architecture_conflict, requirement_mismatch or another";
-const SUSPECTED: &str = "infinite_loop, unclear_requirements, actor_not_responding, \
-                         hallucination_detected or another";
-const ARTIFACTS: &[&str] = &["change", "idea", "prd", "design", "plan", "code"];
-const ARTIFACT: Field = Field::choice("artifact", ARTIFACTS).required();
+/// What there is a gate of.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Reviewed {
+    Change,
+    Idea,
+    Prd,
+    Design,
+    Plan,
+    Code,
+}
 
-static TOOLS: [Plain; 8] = [
-    Plain {
+impl Argument for Reviewed {
+    const KIND: Kind = Kind::Choice(&["change", "idea", "prd", "design", "plan", "code"]);
+}
+
+arguments! {
+    ProvideFeedback {
+        feedback_type: FeedbackType,
+        severity: Severity,
+        /// what is wrong and where, with ids
+        details: String,
+        suggested_fix: Option<String>,
+    }
+
+    ExitLoop {
+        /// why it is good enough
+        summary: Option<String>,
+    }
+
+    RequestReplanning {
+        target_stage: Option<Stage>,
+        /// design_flaw, missing_dependency, architecture_conflict, requirement_mismatch or another
+        issue_type: String,
+        severity: Severity,
+        details: String,
+        /// ids
+        affected_features: Option<Vec<String>>,
+        suggested_approach: Option<String>,
+    }
+
+    GotoStage {
+        stage: Stage,
+        reason: String,
+    }
+
+    RequestHumanReview {
+        reason: String,
+        details: Option<String>,
+        /// infinite_loop, unclear_requirements, actor_not_responding, hallucination_detected or
+        /// another
+        suspected_issue: Option<String>,
+    }
+
+    AskUser {
+        question: String,
+        /// suggested answers
+        options: Option<Vec<String>>,
+    }
+
+    OpenGate {
+        artifact: Reviewed,
+    }
+}
+
+/// The tools of this file.
+pub(super) static TOOLS: [&dyn Tool; 8] = [
+    &Plain {
         name: "provide_feedback",
         description: "Reject the draft: say what is wrong. Once per issue.",
         access: Access::Read,
-        fields: &[
-            Field::choice("feedback_type", FEEDBACK_TYPES).required(),
-            SEVERITY.required(),
-            DETAILS.about("what is wrong and where, with ids").required(),
-            Field::text("suggested_fix", ""),
-        ],
         run: provide_feedback,
     },
-    Plain {
+    &Plain {
         name: "exit_loop",
         description: "Approve the draft.",
         access: Access::Read,
-        fields: &[Field::text("summary", "why it is good enough")],
         run: exit_loop,
     },
-    Plain {
+    &Plain {
         name: "request_replanning",
         description: "Ask to go back because an earlier stage is wrong.",
         access: Access::Read,
-        fields: &[
-            Field::choice("target_stage", STAGES),
-            Field::text("issue_type", ISSUES).required(),
-            SEVERITY.required(),
-            DETAILS.required(),
-            Field::texts("affected_features", "ids"),
-            Field::text("suggested_approach", ""),
-        ],
         run: request_replanning,
     },
-    Plain {
+    &Plain {
         name: "goto_stage",
         description: "Ask to go back to an earlier stage.",
         access: Access::Read,
-        fields: &[Field::choice("stage", STAGES).required(), Field::text("reason", "").required()],
         run: goto_stage,
     },
-    Plain {
+    &Plain {
         name: "request_human_review",
         description: "Stop and let a person look.",
         access: Access::Read,
-        fields: &[
-            Field::text("reason", "").required(),
-            DETAILS,
-            Field::text("suspected_issue", SUSPECTED),
-        ],
         run: request_human_review,
     },
-    Plain {
+    &Plain {
         name: "ask_user",
         description: "Ask the person something only they can know.",
         access: Access::Write,
-        fields: &[
-            Field::text("question", "").required(),
-            Field::new("options", Kind::Texts, "suggested answers"),
-        ],
         run: ask_user,
     },
-    Plain {
+    &Plain {
         name: "review_and_edit_content",
         description: "Let the person read and edit the draft now.",
         access: Access::Write,
-        fields: &[ARTIFACT],
         run: open_gate,
     },
-    Plain {
+    &Plain {
         name: "review_with_feedback_content",
         description: "Let the person comment on the draft now.",
         access: Access::Write,
-        fields: &[ARTIFACT],
         run: open_gate,
     },
 ];
 
-/// The tools of this file.
-pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
-    rows(&TOOLS)
-}
-
-fn provide_feedback(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
-    let details = args.some_text("details").ok_or_else(|| anyhow::anyhow!("details is empty"))?;
-    let kind = args.get("feedback_type")?.unwrap_or_default();
-    reject(context, kind, args.get("severity")?, details, args.some_text("suggested_fix"))
+fn provide_feedback(context: &mut Context<'_>, args: ProvideFeedback) -> anyhow::Result<Answer> {
+    let details = args.details.trim();
+    anyhow::ensure!(!details.is_empty(), "details is empty");
+    let fix = some(args.suggested_fix.as_ref());
+    reject(context, args.feedback_type, args.severity, details, fix)
 }
 
 /// Feedback that refuses the draft.
 fn reject(
     context: &mut Context<'_>,
     feedback_type: FeedbackType,
-    severity: Option<Severity>,
+    severity: Severity,
     details: &str,
     suggested_fix: Option<&str>,
 ) -> anyhow::Result<Answer> {
@@ -129,7 +155,7 @@ fn reject(
         iteration: context.iteration,
         from,
         feedback_type,
-        severity: severity.unwrap_or_default(),
+        severity,
         details: details.to_owned(),
         suggested_fix: suggested_fix.map(str::to_owned),
         extra: serde_json::Map::new(),
@@ -144,7 +170,7 @@ fn reject(
     Ok(Answer::ok(format!("Feedback {number} recorded; the actor gets it.{withdrawn}")))
 }
 
-fn exit_loop(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn exit_loop(context: &mut Context<'_>, args: ExitLoop) -> anyhow::Result<Answer> {
     anyhow::ensure!(
         context.role != Role::Actor,
         "approving is the critic's; a draft ends when you answer without a tool call"
@@ -153,13 +179,16 @@ fn exit_loop(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer
         context.outcome.feedback.is_empty(),
         "you gave feedback, so this draft is not approved"
     );
-    context.outcome.approved = Some(args.text("summary").trim().to_owned());
+    context.outcome.approved = Some(some(args.summary.as_ref()).unwrap_or_default().to_owned());
     Ok(Answer::ok("Approved."))
 }
 
-fn request_replanning(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
-    let issue = args.text("issue_type");
-    let wanted = args.get::<Stage>("target_stage")?.or_else(|| {
+fn request_replanning(
+    context: &mut Context<'_>,
+    args: RequestReplanning,
+) -> anyhow::Result<Answer> {
+    let issue = &args.issue_type;
+    let wanted = args.target_stage.or_else(|| {
         let wanted = match issue.trim().to_lowercase().replace([' ', '-'], "_").as_str() {
             "requirement_mismatch" => Stage::Prd,
             "missing_dependency" => Stage::Plan,
@@ -169,21 +198,20 @@ fn request_replanning(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
         let last = context.earlier.last().copied();
         context.earlier.contains(&wanted).then_some(wanted).or(last)
     });
-    let mut reason =
-        format!("{issue} ({}): {}", args.text("severity"), args.text("details").trim());
-    let affected: Vec<String> = args.get("affected_features")?.unwrap_or_default();
+    let mut reason = format!("{issue} ({}): {}", word(args.severity), args.details.trim());
+    let affected = args.affected_features.unwrap_or_default();
     if !affected.is_empty() {
         reason.push_str(&format!("; affected: {}", affected.join(", ")));
     }
-    if let Some(approach) = args.some_text("suggested_approach") {
+    if let Some(approach) = some(args.suggested_approach.as_ref()) {
         reason.push_str(&format!("; suggested: {approach}"));
     }
-    go_back(context, wanted, reason, args.get("severity")?)
+    go_back(context, wanted, reason, args.severity)
 }
 
-fn goto_stage(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
-    let stage = args.get("stage")?;
-    go_back(context, stage, args.text("reason").trim().to_owned(), None)
+fn goto_stage(context: &mut Context<'_>, args: GotoStage) -> anyhow::Result<Answer> {
+    let reason = args.reason.trim().to_owned();
+    go_back(context, Some(args.stage), reason, Severity::default())
 }
 
 /// Where a model may go back to from here.
@@ -206,7 +234,7 @@ fn go_back(
     context: &mut Context<'_>,
     stage: Option<Stage>,
     reason: String,
-    severity: Option<Severity>,
+    severity: Severity,
 ) -> anyhow::Result<Answer> {
     if let Some(wish) = &context.outcome.go_back {
         anyhow::bail!("going back to {} is asked for already", wish.stage);
@@ -224,23 +252,25 @@ fn go_back(
     Ok(Answer::ok(format!("Noted: back to {stage}. It is decided after this turn.")))
 }
 
-fn request_human_review(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
-    let mut text = args.text("reason").trim().to_owned();
-    if let Some(issue) = args.some_text("suspected_issue") {
+fn request_human_review(
+    context: &mut Context<'_>,
+    args: RequestHumanReview,
+) -> anyhow::Result<Answer> {
+    let mut text = args.reason.trim().to_owned();
+    if let Some(issue) = some(args.suspected_issue.as_ref()) {
         text.push_str(&format!(" ({})", issue.replace('_', " ")));
     }
-    if let Some(details) = args.some_text("details") {
+    if let Some(details) = some(args.details.as_ref()) {
         text.push_str(&format!(": {details}"));
     }
     context.outcome.human_review = Some(text);
     Ok(Answer::ok("A person will look after this turn."))
 }
 
-fn ask_user(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
-    let options: Vec<String> = args.get("options")?.unwrap_or_default();
-    let question =
-        args.some_text("question").ok_or_else(|| anyhow::anyhow!("question is empty"))?;
-    let question = Question { question: question.to_owned(), options };
+fn ask_user(context: &mut Context<'_>, args: AskUser) -> anyhow::Result<Answer> {
+    let question = args.question.trim().to_owned();
+    anyhow::ensure!(!question.is_empty(), "question is empty");
+    let question = Question { question, options: args.options.unwrap_or_default() };
     if context.outcome.question.is_some() {
         anyhow::bail!("a question is waiting for its answer already");
     }
@@ -256,14 +286,14 @@ fn ask_user(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer>
     }
 }
 
-fn open_gate(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
-    let (artifact, stage) = match args.text("artifact") {
-        "change" => (Some(Artifact::ChangeRequest), Stage::Triage),
-        "idea" => (Some(Artifact::Idea), Stage::Idea),
-        "prd" => (Some(Artifact::Prd), Stage::Prd),
-        "design" => (Some(Artifact::Design), Stage::Design),
-        "plan" => (Some(Artifact::Plan), Stage::Plan),
-        _ => (None, Stage::Coding),
+fn open_gate(context: &mut Context<'_>, args: OpenGate) -> anyhow::Result<Answer> {
+    let (artifact, stage) = match args.artifact {
+        Reviewed::Change => (Some(Artifact::ChangeRequest), Stage::Triage),
+        Reviewed::Idea => (Some(Artifact::Idea), Stage::Idea),
+        Reviewed::Prd => (Some(Artifact::Prd), Stage::Prd),
+        Reviewed::Design => (Some(Artifact::Design), Stage::Design),
+        Reviewed::Plan => (Some(Artifact::Plan), Stage::Plan),
+        Reviewed::Code => (None, Stage::Coding),
     };
     let now = context.stage;
     anyhow::ensure!(stage == now, "the gate of {now} shows the draft of {now} only");

@@ -5,55 +5,56 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::plain::rows;
-use super::{Access, Answer, Args, Context, Field, Plain, Tool};
+use super::plain::{Nothing, Plain, arguments, some};
+use super::{Access, Answer, Context, Tool};
 use crate::artifact::check::{known_ids, plural_of, same_id};
 use crate::artifact::{Feedback, FeedbackType, IdKind, Origin, SessionKind, Severity, TaskStatus};
 use crate::stage::Stage;
 
-/// Why a record is changed or deleted; the reason is kept in history.
-pub(super) const REASON: Field = Field::text("reason", "why; kept in history");
+arguments! {
+    PlanFilter {
+        status_filter: Option<TaskStatus>,
+    }
 
-const STATUS: &[&str] = &["pending", "in_progress", "completed", "blocked"];
+    /// Of the tools that delete a record by its id.
+    Delete {
+        id: String,
+        /// why; kept in history
+        reason: Option<String>,
+    }
+}
 
-static TOOLS: [Plain; 3] = [
-    Plain {
+/// The tools of this file.
+pub(super) static TOOLS: [&dyn Tool; 3] = [
+    &Plain {
         name: "get_requirements",
         description: "Requirements and features.",
         access: Access::Read,
-        fields: &[],
-        run: |context, _| {
+        run: |context, _: Nothing| {
             let requirements = context.store.requirements()?.requirements;
             let features = context.store.features()?.features;
             Ok(json(&json!({"requirements": requirements, "features": features})))
         },
     },
-    Plain {
+    &Plain {
         name: "get_design",
         description: "Components and architecture.",
         access: Access::Read,
-        fields: &[],
-        run: |context, _| Ok(json(&serde_json::to_value(context.store.design()?)?)),
+        run: |context, _: Nothing| Ok(json(&serde_json::to_value(context.store.design()?)?)),
     },
-    Plain {
+    &Plain {
         name: "get_plan",
         description: "Tasks and milestones.",
         access: Access::Read,
-        fields: &[Field::choice("status_filter", STATUS)],
-        run: |context, args| {
+        run: |context, args: PlanFilter| {
             let mut plan = context.store.plan()?;
-            if let Some(status) = args.get::<TaskStatus>("status_filter")? {
+            if let Some(status) = args.status_filter {
                 plan.tasks.retain(|task| task.status == status);
             }
             Ok(json(&serde_json::to_value(plan)?))
         },
     },
 ];
-
-/// The tools of this file.
-pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
-    rows(&TOOLS)
-}
 
 fn json(value: &Value) -> Answer {
     Answer::ok(value.to_string())
@@ -190,10 +191,14 @@ pub(super) fn change<T: Serialize + DeserializeOwned>(
     Ok(changed)
 }
 
-/// The fields of a record among the arguments: all but the ones that steer the tool.
-pub(super) fn fields_of(args: Args<'_>, steering: &[&str]) -> Map<String, Value> {
-    let fields = args.map().iter().filter(|(name, _)| !steering.contains(&name.as_str()));
-    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+/// The fields of a record that were given: all but the ones that steer the tool.
+pub(super) fn fields_of(
+    args: &impl Serialize,
+    steering: &[&str],
+) -> anyhow::Result<Map<String, Value>> {
+    let Value::Object(mut fields) = serde_json::to_value(args)? else { return Ok(Map::new()) };
+    fields.retain(|name, value| !value.is_null() && !steering.contains(&name.as_str()));
+    Ok(fields)
 }
 
 /// `3 of 3–6 requirements`. A patch session also counts its parent's, for whom no limit holds.
@@ -222,9 +227,9 @@ pub(super) fn keep_reason(
     context: &Context<'_>,
     id: &str,
     what: &str,
-    args: Args<'_>,
+    reason: Option<&String>,
 ) -> anyhow::Result<()> {
-    let Some(reason) = args.some_text("reason") else { return Ok(()) };
+    let Some(reason) = some(reason) else { return Ok(()) };
     let entry = Feedback {
         at: context.now.to_owned(),
         stage: context.stage,
@@ -253,12 +258,18 @@ pub(super) fn keep_reason_of_update(
     context: &Context<'_>,
     id: &str,
     changed: &[String],
-    args: Args<'_>,
+    reason: Option<&String>,
 ) -> anyhow::Result<()> {
     if changed.is_empty() {
         return Ok(());
     }
-    keep_reason(context, id, &format!("updated ({})", changed.join(", ")), args)
+    keep_reason(context, id, &format!("updated ({})", changed.join(", ")), reason)
+}
+
+/// A status as a model writes it.
+pub(super) fn word(status: impl Serialize) -> String {
+    let word = serde_json::to_value(status).unwrap_or_default();
+    word.as_str().unwrap_or_default().to_owned()
 }
 
 /// What an update says back.

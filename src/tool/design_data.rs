@@ -1,62 +1,67 @@
 //! Tools for the components of the design.
 
 use super::data::{
-    Created, REASON, change, create, exists, fields_of, keep_reason, keep_reason_of_update,
+    Created, Delete, change, create, exists, fields_of, keep_reason, keep_reason_of_update,
     only_in, reference, resolve, tally, updated,
 };
-use super::plain::rows;
-use super::{Access, Answer, Args, Context, Field, Plain, Tool};
+use super::plain::{Plain, arguments};
+use super::{Access, Answer, Context, Tool};
 use crate::artifact::check::uncovered_features;
 use crate::artifact::{Artifact, DesignSpec, IdKind};
 use crate::stage::Stage;
 
-const ID: Field = Field::text("id", "").required();
-const NAME: Field = Field::text("name", "");
-const TYPE: Field = Field::text("component_type", "such as module, service, ui");
-const RESPONSIBILITIES: Field = Field::texts("responsibilities", "");
-const TECHNOLOGY: Field = Field::text("technology", "");
-const INTERFACES: Field = Field::texts("interfaces", "");
-const FEATURES: Field = Field::texts("related_features", "existing ids, such as FEAT-001");
+arguments! {
+    CreateComponent {
+        name: String,
+        /// such as module, service, ui
+        component_type: String,
+        responsibilities: Vec<String>,
+        technology: String,
+        interfaces: Option<Vec<String>>,
+        /// existing ids, such as FEAT-001
+        related_features: Option<Vec<String>>,
+    }
 
-static TOOLS: [Plain; 3] = [
-    Plain {
+    UpdateComponent {
+        id: String,
+        name: Option<String>,
+        /// such as module, service, ui
+        component_type: Option<String>,
+        responsibilities: Option<Vec<String>>,
+        technology: Option<String>,
+        interfaces: Option<Vec<String>>,
+        /// existing ids, such as FEAT-001
+        related_features: Option<Vec<String>>,
+        /// why; kept in history
+        reason: Option<String>,
+    }
+}
+
+/// The tools of this file.
+pub(super) static TOOLS: [&dyn Tool; 3] = [
+    &Plain {
         name: "create_design_component",
         description: "Create a component; answers with its id.",
         access: Access::Write,
-        fields: &[
-            NAME.required(),
-            TYPE.required(),
-            RESPONSIBILITIES.required(),
-            TECHNOLOGY.required(),
-            INTERFACES,
-            FEATURES,
-        ],
         run: create_component,
     },
-    Plain {
+    &Plain {
         name: "update_design_component",
         description: "Change the given fields of a component.",
         access: Access::Write,
-        fields: &[ID, NAME, TYPE, RESPONSIBILITIES, TECHNOLOGY, INTERFACES, FEATURES, REASON],
         run: update_component,
     },
-    Plain {
+    &Plain {
         name: "delete_design_component",
         description: "Delete a component.",
         access: Access::Write,
-        fields: &[ID, REASON],
         run: delete_component,
     },
 ];
 
-/// The tools of this file.
-pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
-    rows(&TOOLS)
-}
-
-fn create_component(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn create_component(context: &mut Context<'_>, args: CreateComponent) -> anyhow::Result<Answer> {
     only_in(context, Stage::Design)?;
-    let mut fields = fields_of(args, &[]);
+    let mut fields = fields_of(&args, &[])?;
     resolve(context, IdKind::Feature, &mut fields, "related_features")?;
     let mut design = context.store.design()?;
     let component = match create(context, IdKind::Component, &design.components, fields)? {
@@ -69,29 +74,29 @@ fn create_component(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result
     Ok(Answer::ok(format!("{text} {}", standing(context, &design)?)))
 }
 
-fn update_component(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn update_component(context: &mut Context<'_>, args: UpdateComponent) -> anyhow::Result<Answer> {
     only_in(context, Stage::Design)?;
-    let id = reference(context, IdKind::Component, args.text("id"))?;
-    let mut fields = fields_of(args, &["id", "reason"]);
+    let id = reference(context, IdKind::Component, &args.id)?;
+    let mut fields = fields_of(&args, &["id", "reason"])?;
     resolve(context, IdKind::Feature, &mut fields, "related_features")?;
     let mut design = context.store.design()?;
     let mut changed = Vec::new();
     for component in design.components.iter_mut().filter(|component| component.id == id) {
         changed = change(component, std::mem::take(&mut fields))?;
     }
-    keep_reason_of_update(context, &id, &changed, args)?;
+    keep_reason_of_update(context, &id, &changed, args.reason.as_ref())?;
     context.store.save(Artifact::DesignSpec, &design)?;
     Ok(updated(&id, &changed))
 }
 
-fn delete_component(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn delete_component(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
     only_in(context, Stage::Design)?;
-    let id = reference(context, IdKind::Component, args.text("id"))?;
+    let id = reference(context, IdKind::Component, &args.id)?;
     // A deleted number stays used.
     context.store.see_ids(context.ids)?;
     let mut design = context.store.design()?;
     design.components.retain(|component| component.id != id);
-    keep_reason(context, &id, "deleted", args)?;
+    keep_reason(context, &id, "deleted", args.reason.as_ref())?;
     context.store.save(Artifact::DesignSpec, &design)?;
     let tasks = context.store.plan()?.tasks;
     let left: Vec<_> =

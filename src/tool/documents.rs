@@ -1,41 +1,45 @@
 //! Tools that save and load the Markdown documents, and load the feedback history.
 
 use super::data::only_in;
-use super::plain::rows;
-use super::{Access, Answer, Args, Context, Field, Plain, Tool};
+use super::plain::{Nothing, Plain, arguments};
+use super::{Access, Answer, Context, Tool};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;
 
 /// Bytes of a document.
 const MAX_DOCUMENT: usize = 256 * 1024;
 
-const CONTENT: &[Field] = &[Field::text("content", "the whole document, Markdown").required()];
+arguments! {
+    Document {
+        /// the whole document, Markdown
+        content: String,
+    }
+}
 
 macro_rules! save {
     ($name:literal, $about:literal, $artifact:ident, $stage:ident) => {
-        Plain {
+        &Plain {
             name: $name,
             description: $about,
             access: Access::Write,
-            fields: CONTENT,
-            run: |context, args| save(context, args, Artifact::$artifact, Stage::$stage),
+            run: |context, args| save(context, &args, Artifact::$artifact, Stage::$stage),
         }
     };
 }
 
 macro_rules! load {
     ($name:literal, $about:literal, $artifact:ident) => {
-        Plain {
+        &Plain {
             name: $name,
             description: $about,
             access: Access::Read,
-            fields: &[],
-            run: |context, _| load(context, Artifact::$artifact),
+            run: |context, _: Nothing| load(context, Artifact::$artifact),
         }
     };
 }
 
-static TOOLS: [Plain; 11] = [
+/// The tools of this file.
+pub(super) static TOOLS: [&dyn Tool; 11] = [
     save!("save_idea", "Save idea.md.", Idea, Idea),
     save!("save_prd_doc", "Save prd.md.", Prd, Prd),
     save!("save_design_doc", "Save design.md.", Design, Design),
@@ -54,14 +58,9 @@ static TOOLS: [Plain; 11] = [
     load!("load_feedback_history", "Read all feedback so far.", Feedback),
 ];
 
-/// The tools of this file.
-pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
-    rows(&TOOLS)
-}
-
 fn save(
     context: &mut Context<'_>,
-    args: Args<'_>,
+    args: &Document,
     artifact: Artifact,
     stage: Stage,
 ) -> anyhow::Result<Answer> {
@@ -72,7 +71,7 @@ fn save(
     if !of_change {
         only_in(context, stage)?;
     }
-    let text = clean(args.text("content"))?;
+    let text = clean(&args.content)?;
     if artifact == Artifact::DeliveryReport {
         anyhow::ensure!(
             check::pr_title(&text).is_some(),

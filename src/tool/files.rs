@@ -3,127 +3,154 @@
 //! The workspace decides what is allowed; these turn arguments into calls and refusals into
 //! answers.
 
-use super::plain::{Kind, rows};
-use super::{Access, Answer, Args, Field, Plain, Tool};
+use super::plain::{Number, Plain, arguments, some};
+use super::{Access, Answer, Tool};
 use crate::workspace::Edit;
 
-const PATH: Field = Field::text("path", "File, relative to the top of the project").required();
+arguments! {
+    ListFiles {
+        /// Directory to list; the whole project when left out
+        path: Option<String>,
+        /// Glob such as *.rs or src/**/*.py
+        pattern: Option<String>,
+        /// false: only what is in the directory itself
+        recursive: Option<bool>,
+        /// Levels of directories to look into
+        max_depth: Option<Number>,
+    }
 
-const OLD_TEXT: Field = Field::text("old_text", "The passage as it is now");
-const NEW_TEXT: Field = Field::text("new_text", "What to put there; empty to delete it");
-const REPLACE_ALL: Field = Field::new("replace_all", Kind::Flag, "Replace every occurrence");
-const EDIT: &[Field] = &[OLD_TEXT.required(), NEW_TEXT.required(), REPLACE_ALL];
+    ReadFile {
+        /// File, relative to the top of the project
+        path: String,
+        /// First line to read, from 1
+        offset: Option<Number>,
+        /// Number of lines
+        limit: Option<Number>,
+    }
 
-static TOOLS: [Plain; 6] = [
-    Plain {
+    SearchFiles {
+        /// Regular expression, matched within lines
+        pattern: String,
+        /// File or directory to search; everything when left out
+        path: Option<String>,
+        /// Only files such as *.rs
+        glob: Option<String>,
+    }
+
+    WriteFile {
+        /// File, relative to the top of the project
+        path: String,
+        /// The complete content
+        content: String,
+    }
+
+    Passage {
+        /// The passage as it is now
+        old_text: String,
+        /// What to put there; empty to delete it
+        new_text: String,
+        /// Replace every occurrence
+        replace_all: Option<bool>,
+    }
+
+    EditFile {
+        /// File, relative to the top of the project
+        path: String,
+        /// The passage as it is now
+        old_text: Option<String>,
+        /// What to put there; empty to delete it
+        new_text: Option<String>,
+        /// Replace every occurrence
+        replace_all: Option<bool>,
+        /// Several, applied in this order
+        edits: Option<Vec<Passage>>,
+    }
+
+    DeleteFile {
+        /// File, relative to the top of the project
+        path: String,
+    }
+}
+
+/// The tools of this file.
+pub(super) static TOOLS: [&dyn Tool; 6] = [
+    &Plain {
         name: "list_files",
         description: "Lists the project's files, without hidden and ignored ones. Paths are \
                       relative to the top of the project.",
         access: Access::Read,
-        fields: &[
-            Field::text("path", "Directory to list; the whole project when left out"),
-            Field::text("pattern", "Glob such as *.rs or src/**/*.py"),
-            Field::new("recursive", Kind::Flag, "false: only what is in the directory itself"),
-            Field::new("max_depth", Kind::Number, "Levels of directories to look into"),
-        ],
-        run: |context, args| {
-            let path = args.some_text("path").unwrap_or(".");
-            let flat = args.map().contains_key("recursive") && !args.flag("recursive");
-            let depth = if flat { Some(1) } else { args.number("max_depth") };
-            Ok(Answer::ok(context.workspace.list(path, args.some_text("pattern"), depth)?))
+        run: |context, args: ListFiles| {
+            let path = some(args.path.as_ref()).unwrap_or(".");
+            let flat = args.recursive == Some(false);
+            let depth = if flat { Some(1) } else { args.max_depth.map(|depth| depth.0) };
+            Ok(Answer::ok(context.workspace.list(path, some(args.pattern.as_ref()), depth)?))
         },
     },
-    Plain {
+    &Plain {
         name: "read_file",
         description: "Reads a text file, or a part of a long one. The first line of the answer \
                       says which lines these are; it is not part of the file.",
         access: Access::Read,
-        fields: &[
-            PATH,
-            Field::new("offset", Kind::Number, "First line to read, from 1"),
-            Field::new("limit", Kind::Number, "Number of lines"),
-        ],
-        run: |context, args| {
-            let (offset, limit) = (args.number("offset"), args.number("limit"));
-            Ok(Answer::ok(context.workspace.read(args.text("path"), offset, limit)?))
+        run: |context, args: ReadFile| {
+            let (offset, limit) = (args.offset.map(|line| line.0), args.limit.map(|lines| lines.0));
+            Ok(Answer::ok(context.workspace.read(&args.path, offset, limit)?))
         },
     },
-    Plain {
+    &Plain {
         name: "search_files",
         description: "Finds the lines that match a regular expression, as path:line: text.",
         access: Access::Read,
-        fields: &[
-            Field::text("pattern", "Regular expression, matched within lines").required(),
-            Field::text("path", "File or directory to search; everything when left out"),
-            Field::text("glob", "Only files such as *.rs"),
-        ],
-        run: |context, args| {
-            let path = args.some_text("path").unwrap_or(".");
-            let found =
-                context.workspace.search(args.text("pattern"), path, args.some_text("glob"));
-            Ok(Answer::ok(found?))
+        run: |context, args: SearchFiles| {
+            let path = some(args.path.as_ref()).unwrap_or(".");
+            let glob = some(args.glob.as_ref());
+            Ok(Answer::ok(context.workspace.search(&args.pattern, path, glob)?))
         },
     },
-    Plain {
+    &Plain {
         name: "write_file",
         description: "Makes a file, or replaces all of it. Missing directories are made. Write the \
                       complete content; to change a part of a file, use edit_file.",
         access: Access::Write,
-        fields: &[PATH, Field::text("content", "The complete content").required()],
-        run: |context, args| {
-            Ok(Answer::ok(context.workspace.write(args.text("path"), args.text("content"))?))
+        run: |context, args: WriteFile| {
+            Ok(Answer::ok(context.workspace.write(&args.path, &args.content)?))
         },
     },
-    Plain {
+    &Plain {
         name: "edit_file",
         description: "Replaces passages of a file. Copy old_text exactly, with enough lines that it \
                       occurs once. For several, give edits: all are applied or none.",
         access: Access::Write,
-        fields: &[
-            PATH,
-            OLD_TEXT,
-            NEW_TEXT,
-            REPLACE_ALL,
-            Field::new("edits", Kind::Groups(EDIT), "Several, applied in this order"),
-        ],
-        run: |context, args| {
-            let edits = edits(args)?;
-            Ok(Answer::ok(context.workspace.edit(args.text("path"), &edits)?))
+        run: |context, args: EditFile| {
+            let path = args.path.clone();
+            Ok(Answer::ok(context.workspace.edit(&path, &edits(args)?)?))
         },
     },
-    Plain {
+    &Plain {
         name: "delete_file",
         description: "Deletes a file, never a directory.",
         access: Access::Write,
-        fields: &[PATH],
-        run: |context, args| Ok(Answer::ok(context.workspace.delete(args.text("path"))?)),
+        run: |context, args: DeleteFile| Ok(Answer::ok(context.workspace.delete(&args.path)?)),
     },
 ];
 
-/// The tools of this file.
-pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
-    rows(&TOOLS)
-}
-
 /// The one edit, or the several; both at once are all of them.
-fn edits(args: Args<'_>) -> anyhow::Result<Vec<Edit>> {
-    let mut edits: Vec<Edit> = args.get("edits")?.unwrap_or_default();
-    let given = |name| args.map().contains_key(name);
-    match (given("old_text"), given("new_text")) {
-        (false, false) if !edits.is_empty() => {}
-        (true, true) => edits.insert(
-            0,
-            Edit {
-                old_text: args.text("old_text").to_owned(),
-                new_text: args.text("new_text").to_owned(),
-                replace_all: args.flag("replace_all"),
-            },
-        ),
+fn edits(args: EditFile) -> anyhow::Result<Vec<Edit>> {
+    let edit = |old_text, new_text, replace_all: Option<bool>| Edit {
+        old_text,
+        new_text,
+        replace_all: replace_all.unwrap_or_default(),
+    };
+    let several = args.edits.unwrap_or_default().into_iter();
+    let mut edits: Vec<Edit> =
+        several.map(|one| edit(one.old_text, one.new_text, one.replace_all)).collect();
+    match (args.old_text, args.new_text) {
+        (None, None) if !edits.is_empty() => {}
+        (Some(old), Some(new)) => edits.insert(0, edit(old, new, args.replace_all)),
         // Some models leave an edit's own fields empty beside the list.
-        (true, false) | (false, true) if !edits.is_empty() => {}
-        (true, false) => anyhow::bail!("missing: new_text (empty to delete the passage)"),
-        (false, true) => anyhow::bail!("missing: old_text"),
-        (false, false) => anyhow::bail!("missing: old_text and new_text, or edits"),
+        (Some(_), None) | (None, Some(_)) if !edits.is_empty() => {}
+        (Some(_), None) => anyhow::bail!("missing: new_text (empty to delete the passage)"),
+        (None, Some(_)) => anyhow::bail!("missing: old_text"),
+        (None, None) => anyhow::bail!("missing: old_text and new_text, or edits"),
     }
     if edits.len() > 1 && edits[0].old_text.is_empty() && edits[0].new_text.is_empty() {
         edits.remove(0);

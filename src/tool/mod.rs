@@ -24,7 +24,6 @@ mod registry;
 mod testing;
 
 pub use arguments::{fit, parse};
-pub use plain::{Args, Field, Plain};
 pub use registry::{all, call, find, plain_name, specs};
 
 use crate::artifact::{Feedback, IdFloors, Plan, Store};

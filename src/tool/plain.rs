@@ -1,15 +1,21 @@
-//! A tool as a row of a table: a name, fields, and a function that does it.
+//! A tool as a row of a table: a name, what it is for, and a function. What the function takes is one
+//! struct, of which the schema that models see and the reading of their arguments are both made.
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Deserializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Access, Answer, Context, Tool};
+use crate::artifact::{
+    Category, FeatureStatus, FeedbackType, Priority, Risk, Severity, TaskStatus,
+};
 use crate::model::BoxFuture;
+use crate::stage::Stage;
 use crate::workspace::{Refusal, RefusalKind};
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub(super) enum Kind {
     /// Text.
     Text,
     /// Several texts.
@@ -28,48 +34,15 @@ pub enum Kind {
 
 /// One argument of a tool.
 #[derive(Clone, Copy, Debug)]
-pub struct Field {
-    name: &'static str,
-    kind: Kind,
-    about: &'static str,
-    required: bool,
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    /// The lines of its doc comment; none where the name says it all.
+    pub(super) about: &'static [&'static str],
+    pub(super) required: bool,
 }
 
 impl Field {
-    /// A field that may be left out. `about` may be empty where the name says it all.
-    pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, about, required: false }
-    }
-
-    /// Text.
-    pub const fn text(name: &'static str, about: &'static str) -> Self {
-        Self::new(name, Kind::Text, about)
-    }
-
-    /// Several texts.
-    pub const fn texts(name: &'static str, about: &'static str) -> Self {
-        Self::new(name, Kind::Texts, about)
-    }
-
-    /// One of several words.
-    pub const fn choice(name: &'static str, words: &'static [&'static str]) -> Self {
-        Self::new(name, Kind::Choice(words), "")
-    }
-
-    /// Must be there.
-    #[must_use]
-    pub const fn required(mut self) -> Self {
-        self.required = true;
-        self
-    }
-
-    /// With another description.
-    #[must_use]
-    pub const fn about(mut self, about: &'static str) -> Self {
-        self.about = about;
-        self
-    }
-
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
             Kind::Text => json!({"type": "string"}),
@@ -81,14 +54,15 @@ impl Field {
             Kind::Groups(fields) => json!({"type": "array", "items": object(fields)}),
         };
         if !self.about.is_empty() {
-            schema["description"] = json!(self.about);
+            let lines: Vec<_> = self.about.iter().map(|line| line.trim()).collect();
+            schema["description"] = json!(lines.join(" "));
         }
         schema
     }
 }
 
 /// The JSON schema of an object with these fields and no others.
-pub fn object(fields: &[Field]) -> Value {
+fn object(fields: &[Field]) -> Value {
     let properties: Map<_, _> =
         fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
     let required: Vec<_> = fields.iter().filter(|f| f.required).map(|f| f.name).collect();
@@ -96,65 +70,118 @@ pub fn object(fields: &[Field]) -> Value {
            "additionalProperties": false})
 }
 
-/// Arguments that fit the tool's schema.
-#[derive(Clone, Copy, Debug)]
-pub struct Args<'a>(&'a Map<String, Value>);
+/// What a tool takes. Declared with [`arguments!`].
+pub(super) trait Arguments: DeserializeOwned {
+    /// Its fields, in their order.
+    const FIELDS: &'static [Field];
+}
 
-impl Args<'_> {
-    /// All that was given.
-    pub fn map(&self) -> &Map<String, Value> {
-        self.0
-    }
+/// What a field of arguments can be.
+pub(super) trait Argument {
+    /// How the schema names it.
+    const KIND: Kind;
+    /// Whether it must be there.
+    const REQUIRED: bool = true;
+}
 
-    /// A text, empty when left out.
-    pub fn text(&self, name: &str) -> &str {
-        self.0.get(name).and_then(Value::as_str).unwrap_or_default()
-    }
+impl<T: Argument> Argument for Option<T> {
+    const KIND: Kind = T::KIND;
+    const REQUIRED: bool = false;
+}
 
-    /// A text with something in it.
-    pub fn some_text(&self, name: &str) -> Option<&str> {
-        Some(self.text(name).trim()).filter(|text| !text.is_empty())
-    }
+impl<T: Arguments> Argument for Vec<T> {
+    const KIND: Kind = Kind::Groups(T::FIELDS);
+}
 
-    /// A whole number; a negative one counts as zero.
-    pub fn number(&self, name: &str) -> Option<u64> {
-        let value = self.0.get(name)?;
-        value.as_u64().or_else(|| value.as_i64().map(|_| 0))
-    }
+/// Types that are a field as they are.
+macro_rules! kinds {
+    ($($type:ty: $kind:expr;)+) => {
+        $(impl Argument for $type {
+            const KIND: Kind = $kind;
+        })+
+    };
+}
 
-    /// Whether a flag is set.
-    pub fn flag(&self, name: &str) -> bool {
-        self.0.get(name).and_then(Value::as_bool).unwrap_or_default()
-    }
+kinds! {
+    String: Kind::Text;
+    Vec<String>: Kind::Texts;
+    bool: Kind::Flag;
+    Number: Kind::Number;
+    Severity: Kind::Choice(&["critical", "major", "minor"]);
+    FeedbackType: Kind::Choice(&["build_error", "quality_issue", "missing_requirement", "suggestion"]);
+    // Those one can go back to.
+    Stage: Kind::Choice(&["triage", "idea", "prd", "design", "plan", "coding"]);
+    Priority: Kind::Choice(&["high", "medium", "low"]);
+    Category: Kind::Choice(&["functional", "non_functional"]);
+    Risk: Kind::Choice(&["low", "medium", "high"]);
+    // Check and delivery set the others.
+    FeatureStatus: Kind::Choice(&["planned", "in_progress", "implemented"]);
+    TaskStatus: Kind::Choice(&["pending", "in_progress", "completed", "blocked"]);
+}
 
-    /// A field as a type, `None` when left out.
-    ///
-    /// # Errors
-    ///
-    /// When the field is no such thing.
-    pub fn get<T: DeserializeOwned>(&self, name: &str) -> anyhow::Result<Option<T>> {
-        let Some(value) = self.0.get(name) else { return Ok(None) };
-        let typed = serde_json::from_value(value.clone());
-        typed.map(Some).map_err(|error| anyhow::anyhow!("{name}: {error}"))
+/// A whole number; a negative one counts as zero.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Number(pub(super) u64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = serde_json::Number::deserialize(deserializer)?;
+        Ok(Self(number.as_u64().unwrap_or_default()))
     }
+}
+
+/// Declares what a tool takes: an `Option` may be left out, and a field's doc comment is its
+/// description for the model.
+macro_rules! arguments {
+    ($(
+        $(#[doc = $meaning:literal])*
+        $name:ident { $($(#[doc = $about:literal])* $field:ident: $type:ty,)* }
+    )+) => {$(
+        $(#[doc = $meaning])*
+        #[derive(Debug, serde::Deserialize, serde::Serialize)]
+        pub(super) struct $name {
+            $($(#[doc = $about])* pub(super) $field: $type,)*
+        }
+
+        impl $crate::tool::plain::Arguments for $name {
+            const FIELDS: &'static [$crate::tool::plain::Field] = &[$(
+                $crate::tool::plain::Field {
+                    name: stringify!($field),
+                    kind: <$type as $crate::tool::plain::Argument>::KIND,
+                    about: &[$($about),*],
+                    required: <$type as $crate::tool::plain::Argument>::REQUIRED,
+                },
+            )*];
+        }
+    )+};
+}
+
+pub(super) use arguments;
+
+arguments! {
+    /// Of a tool that takes none.
+    Nothing {}
+}
+
+/// A text with something in it, without white space around it.
+pub(super) fn some(text: Option<&String>) -> Option<&str> {
+    text.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
 /// A tool that answers at once. An error it returns is a refusal the model reads.
 #[derive(Debug)]
-pub struct Plain {
+pub(super) struct Plain<T> {
     /// Name.
-    pub name: &'static str,
+    pub(super) name: &'static str,
     /// What it does, for the model.
-    pub description: &'static str,
+    pub(super) description: &'static str,
     /// Whether it only looks.
-    pub access: Access,
-    /// Arguments.
-    pub fields: &'static [Field],
+    pub(super) access: Access,
     /// Does it.
-    pub run: fn(&mut Context<'_>, Args<'_>) -> anyhow::Result<Answer>,
+    pub(super) run: fn(&mut Context<'_>, T) -> anyhow::Result<Answer>,
 }
 
-impl Tool for Plain {
+impl<T: Arguments> Tool for Plain<T> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -164,7 +191,7 @@ impl Tool for Plain {
     }
 
     fn parameters(&self) -> Value {
-        object(self.fields)
+        object(T::FIELDS)
     }
 
     fn access(&self) -> Access {
@@ -172,9 +199,7 @@ impl Tool for Plain {
     }
 
     fn call<'a>(&'a self, context: &'a mut Context<'_>, arguments: Value) -> BoxFuture<'a, Answer> {
-        let empty = Map::new();
-        let args = Args(arguments.as_object().unwrap_or(&empty));
-        let done = (self.run)(context, args);
+        let done = read(arguments).and_then(|arguments| (self.run)(context, arguments));
         Box::pin(std::future::ready(answered(context, done)))
     }
 }
@@ -182,18 +207,16 @@ impl Tool for Plain {
 /// A tool that waits for a command of the project. An error it returns is a refusal the model
 /// reads.
 #[derive(Debug)]
-pub struct Waiting {
+pub(super) struct Waiting<T> {
     /// Name.
-    pub name: &'static str,
+    pub(super) name: &'static str,
     /// What it does, for the model.
-    pub description: &'static str,
-    /// Arguments.
-    pub fields: &'static [Field],
+    pub(super) description: &'static str,
     /// Does it.
-    pub run: for<'a> fn(&'a mut Context<'_>, Args<'a>) -> BoxFuture<'a, anyhow::Result<Answer>>,
+    pub(super) run: for<'a> fn(&'a mut Context<'_>, T) -> BoxFuture<'a, anyhow::Result<Answer>>,
 }
 
-impl Tool for Waiting {
+impl<T: Arguments> Tool for Waiting<T> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -203,7 +226,7 @@ impl Tool for Waiting {
     }
 
     fn parameters(&self) -> Value {
-        object(self.fields)
+        object(T::FIELDS)
     }
 
     fn access(&self) -> Access {
@@ -212,12 +235,18 @@ impl Tool for Waiting {
 
     fn call<'a>(&'a self, context: &'a mut Context<'_>, arguments: Value) -> BoxFuture<'a, Answer> {
         Box::pin(async move {
-            let empty = Map::new();
-            let args = Args(arguments.as_object().unwrap_or(&empty));
-            let done = (self.run)(context, args).await;
+            let done = match read(arguments) {
+                Ok(arguments) => (self.run)(context, arguments).await,
+                Err(error) => Err(error),
+            };
             answered(context, done)
         })
     }
+}
+
+/// Arguments that fit the schema, as the struct it was made of.
+fn read<T: Arguments>(arguments: Value) -> anyhow::Result<T> {
+    Ok(serde_json::from_value(arguments)?)
 }
 
 /// What a tool says back; what a guard refused is counted.
@@ -229,9 +258,4 @@ fn answered(context: &mut Context<'_>, done: anyhow::Result<Answer>) -> Answer {
         }
         Answer::refused(format!("{error:#}"))
     })
-}
-
-/// A table of plain tools as tools.
-pub fn rows(table: &'static [Plain]) -> impl Iterator<Item = &'static dyn Tool> {
-    table.iter().map(|tool| tool as &dyn Tool)
 }

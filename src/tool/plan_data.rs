@@ -3,90 +3,95 @@
 use serde_json::{Map, Value, json};
 
 use super::data::{
-    Created, REASON, change, cleaned, create, exists, fields_of, keep_reason,
-    keep_reason_of_update, only_in, reference, resolve, tally, updated,
+    Created, change, cleaned, create, exists, fields_of, keep_reason, keep_reason_of_update,
+    only_in, reference, resolve, tally, updated, word,
 };
-use super::plain::rows;
-use super::{Access, Answer, Args, Context, Field, Plain, Tool};
+use super::plain::{Plain, arguments, some};
+use super::{Access, Answer, Context, Tool};
 use crate::artifact::check::{MAX_LEVELS, derive_feature_status, task_order};
 use crate::artifact::{Artifact, IdKind, Plan, SessionKind, Task, TaskStatus};
 use crate::stage::Stage;
 
-const ID: Field = Field::text("task_id", "").required();
-const TITLE: Field = Field::text("title", "");
-const DESCRIPTION: Field = Field::text("description", "");
-const FEATURE: Field = Field::text("feature_id", "");
-const COMPONENT: Field = Field::text("component_id", "");
-const DEPENDENCIES: Field = Field::texts("dependencies", "ids of tasks that come first");
-const CREATES: Field = Field::texts("files_to_create", "new paths; they exist when it is done");
-const CHANGES: Field =
-    Field::texts("files_to_change", "paths that exist, or that an earlier task creates");
-const CRITERIA: Field = Field::texts("acceptance_criteria", "");
-const STATUS: &[&str] = &["pending", "in_progress", "completed", "blocked"];
+arguments! {
+    CreateTask {
+        title: String,
+        description: String,
+        feature_id: String,
+        component_id: String,
+        /// ids of tasks that come first
+        dependencies: Option<Vec<String>>,
+        /// new paths; they exist when it is done
+        files_to_create: Option<Vec<String>>,
+        /// paths that exist, or that an earlier task creates
+        files_to_change: Option<Vec<String>>,
+        acceptance_criteria: Vec<String>,
+        /// only for a sub-task: the task it is part of
+        parent_id: Option<String>,
+    }
 
-static TOOLS: [Plain; 4] = [
-    Plain {
+    UpdateTask {
+        task_id: String,
+        /// why; kept in history
+        reason: String,
+        title: Option<String>,
+        description: Option<String>,
+        feature_id: Option<String>,
+        component_id: Option<String>,
+        /// ids of tasks that come first
+        dependencies: Option<Vec<String>>,
+        /// new paths; they exist when it is done
+        files_to_create: Option<Vec<String>>,
+        /// paths that exist, or that an earlier task creates
+        files_to_change: Option<Vec<String>>,
+        acceptance_criteria: Option<Vec<String>>,
+    }
+
+    DeleteTask {
+        task_id: String,
+        /// why; kept in history
+        reason: String,
+    }
+
+    UpdateTaskStatus {
+        task_id: String,
+        new_status: TaskStatus,
+    }
+}
+
+/// The tools of this file.
+pub(super) static TOOLS: [&dyn Tool; 4] = [
+    &Plain {
         name: "create_task",
         description: "Create a task small enough for one commit; answers with its id.",
         access: Access::Write,
-        fields: &[
-            TITLE.required(),
-            DESCRIPTION.required(),
-            FEATURE.required(),
-            COMPONENT.required(),
-            DEPENDENCIES,
-            CREATES,
-            CHANGES,
-            CRITERIA.required(),
-            Field::text("parent_id", "only for a sub-task: the task it is part of"),
-        ],
         run: create_task,
     },
-    Plain {
+    &Plain {
         name: "update_task",
         description: "Change the given fields of a task.",
         access: Access::Write,
-        fields: &[
-            ID,
-            REASON.required(),
-            TITLE,
-            DESCRIPTION,
-            FEATURE,
-            COMPONENT,
-            DEPENDENCIES,
-            CREATES,
-            CHANGES,
-            CRITERIA,
-        ],
         run: update_task,
     },
-    Plain {
+    &Plain {
         name: "delete_task",
         description: "Delete a task, its sub-tasks and references to them.",
         access: Access::Write,
-        fields: &[ID, REASON.required()],
         run: delete_task,
     },
-    Plain {
+    &Plain {
         name: "update_task_status",
         description: "Say how far your task is. Completed needs its files_to_create.",
         access: Access::Write,
-        fields: &[ID, Field::choice("new_status", STATUS).required()],
         run: update_task_status,
     },
 ];
 
-/// The tools of this file.
-pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
-    rows(&TOOLS)
-}
-
-fn create_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn create_task(context: &mut Context<'_>, args: CreateTask) -> anyhow::Result<Answer> {
     only_in(context, Stage::Plan)?;
-    let mut fields = fields_of(args, &["parent_id"]);
+    let mut fields = fields_of(&args, &["parent_id"])?;
     resolve_all(context, &mut fields)?;
     let mut plan = context.store.plan()?;
-    let created = match args.some_text("parent_id") {
+    let created = match some(args.parent_id.as_ref()) {
         Some(parent) => {
             let parent = reference(context, IdKind::Task, parent)?;
             sub_task(&plan, &parent, fields)?
@@ -136,10 +141,10 @@ fn sub_task(
     Ok(Created::New(serde_json::from_value(Value::Object(record))?))
 }
 
-fn update_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn update_task(context: &mut Context<'_>, args: UpdateTask) -> anyhow::Result<Answer> {
     only_in(context, Stage::Plan)?;
-    let id = reference(context, IdKind::Task, args.text("task_id"))?;
-    let mut fields = fields_of(args, &["task_id", "reason"]);
+    let id = reference(context, IdKind::Task, &args.task_id)?;
+    let mut fields = fields_of(&args, &["task_id", "reason"])?;
     resolve_all(context, &mut fields)?;
     let mut plan = context.store.plan()?;
     let was_ordered = task_order(&plan).is_ok();
@@ -150,7 +155,7 @@ fn update_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answ
     if let (true, Err(cycle)) = (was_ordered, task_order(&plan)) {
         anyhow::bail!("tasks would wait for each other: {}", cycle.join(" → "));
     }
-    keep_reason_of_update(context, &id, &changed, args)?;
+    keep_reason_of_update(context, &id, &changed, Some(&args.reason))?;
     context.store.save(Artifact::ImplementationPlan, &plan)?;
     let mut answer = updated(&id, &changed);
     answer.text += &hint(context, &plan, &id);
@@ -175,9 +180,9 @@ fn hint(context: &Context<'_>, plan: &Plan, id: &str) -> String {
     )
 }
 
-fn delete_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn delete_task(context: &mut Context<'_>, args: DeleteTask) -> anyhow::Result<Answer> {
     only_in(context, Stage::Plan)?;
-    let id = reference(context, IdKind::Task, args.text("task_id"))?;
+    let id = reference(context, IdKind::Task, &args.task_id)?;
     // A deleted number stays used.
     context.store.see_ids(context.ids)?;
     let mut plan = context.store.plan()?;
@@ -190,7 +195,7 @@ fn delete_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answ
         task.dependencies.retain(|other| !gone(other));
         from.push(format!("the dependencies of {}", task.id));
     }
-    keep_reason(context, &id, "deleted", args)?;
+    keep_reason(context, &id, "deleted", Some(&args.reason))?;
     context.store.save(Artifact::ImplementationPlan, &plan)?;
     let (deleted, cleaned) = (deleted.join(", "), cleaned(&from));
     let standing = standing(context, &plan)?;
@@ -199,10 +204,10 @@ fn delete_task(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answ
     )))
 }
 
-fn update_task_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyhow::Result<Answer> {
     only_in(context, Stage::Coding)?;
-    let id = reference(context, IdKind::Task, args.text("task_id"))?;
-    let status: TaskStatus = args.get("new_status")?.unwrap_or_default();
+    let id = reference(context, IdKind::Task, &args.task_id)?;
+    let status = args.new_status;
     if let Some(current) = context.task
         && id != current
         && !id.starts_with(&format!("{current}."))
@@ -241,8 +246,7 @@ fn update_task_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
     }
     let top: Vec<_> = plan.tasks.iter().filter(|task| task.is_top_level()).collect();
     let done = top.iter().filter(|task| task.status == TaskStatus::Completed).count();
-    let mut text =
-        format!("{id} is {}: {done} of {} tasks completed.", args.text("new_status"), top.len());
+    let mut text = format!("{id} is {}: {done} of {} tasks completed.", word(status), top.len());
     for change in changes {
         text.push_str(&format!(" {change}."));
     }

@@ -1,95 +1,113 @@
 //! Tools for requirements and features.
 
 use super::data::{
-    Created, REASON, change, cleaned, create, exists, fields_of, keep_reason,
-    keep_reason_of_update, only_in, reference, resolve, tally, updated,
+    Created, Delete, change, cleaned, create, exists, fields_of, keep_reason,
+    keep_reason_of_update, only_in, reference, resolve, tally, updated, word,
 };
-use super::plain::rows;
-use super::{Access, Answer, Args, Context, Field, Plain, Tool};
-use crate::artifact::{Artifact, FeatureStatus, IdKind, TaskStatus};
+use super::plain::{Plain, arguments};
+use super::{Access, Answer, Context, Tool};
+use crate::artifact::{Artifact, Category, FeatureStatus, IdKind, Priority, TaskStatus};
 use crate::stage::Stage;
 
-const ID: Field = Field::text("id", "").required();
-const TITLE: Field = Field::text("title", "");
-const NAME: Field = Field::text("name", "");
-const DESCRIPTION: Field = Field::text("description", "");
-const PRIORITY: Field = Field::choice("priority", &["high", "medium", "low"]);
-const CATEGORY: Field = Field::choice("category", &["functional", "non_functional"]);
-const CRITERIA: Field = Field::texts("acceptance_criteria", "");
-const REQUIREMENTS: Field = Field::texts("requirement_ids", "existing ids, such as REQ-001");
-const COMPLETION: Field = Field::texts("completion_criteria", "");
+arguments! {
+    CreateRequirement {
+        title: String,
+        description: String,
+        priority: Option<Priority>,
+        category: Option<Category>,
+        acceptance_criteria: Vec<String>,
+    }
 
-static TOOLS: [Plain; 7] = [
-    Plain {
+    UpdateRequirement {
+        id: String,
+        title: Option<String>,
+        description: Option<String>,
+        priority: Option<Priority>,
+        category: Option<Category>,
+        acceptance_criteria: Option<Vec<String>>,
+        /// why; kept in history
+        reason: Option<String>,
+    }
+
+    AddFeature {
+        name: String,
+        description: String,
+        /// existing ids, such as REQ-001
+        requirement_ids: Vec<String>,
+        completion_criteria: Option<Vec<String>>,
+    }
+
+    UpdateFeature {
+        id: String,
+        name: Option<String>,
+        description: Option<String>,
+        /// existing ids, such as REQ-001
+        requirement_ids: Option<Vec<String>>,
+        completion_criteria: Option<Vec<String>>,
+        /// why; kept in history
+        reason: Option<String>,
+    }
+
+    UpdateFeatureStatus {
+        feature_id: String,
+        new_status: FeatureStatus,
+    }
+}
+
+/// The tools of this file.
+pub(super) static TOOLS: [&dyn Tool; 7] = [
+    &Plain {
         name: "create_requirement",
         description: "Create a requirement; answers with its id.",
         access: Access::Write,
-        fields: &[
-            TITLE.required(),
-            DESCRIPTION.required(),
-            PRIORITY,
-            CATEGORY,
-            CRITERIA.required(),
-        ],
         run: create_requirement,
     },
-    Plain {
+    &Plain {
         name: "update_requirement",
         description: "Change the given fields of a requirement.",
         access: Access::Write,
-        fields: &[ID, TITLE, DESCRIPTION, PRIORITY, CATEGORY, CRITERIA, REASON],
         run: update_requirement,
     },
-    Plain {
+    &Plain {
         name: "delete_requirement",
         description: "Delete a requirement and references to it.",
         access: Access::Write,
-        fields: &[ID, REASON],
         run: delete_requirement,
     },
-    Plain {
+    &Plain {
         name: "add_feature",
         description: "Create a feature that serves existing requirements; answers with its id.",
         access: Access::Write,
-        fields: &[NAME.required(), DESCRIPTION.required(), REQUIREMENTS.required(), COMPLETION],
         run: add_feature,
     },
-    Plain {
+    &Plain {
         name: "update_feature",
         description: "Change the given fields of a feature.",
         access: Access::Write,
-        fields: &[ID, NAME, DESCRIPTION, REQUIREMENTS, COMPLETION, REASON],
         run: update_feature,
     },
-    Plain {
+    &Plain {
         name: "delete_feature",
         description: "Delete a feature.",
         access: Access::Write,
-        fields: &[ID, REASON],
         run: delete_feature,
     },
-    Plain {
+    &Plain {
         name: "update_feature_status",
         description: "Set a feature's status. It follows its tasks anyway.",
         access: Access::Write,
-        fields: &[
-            Field::text("feature_id", "").required(),
-            Field::choice("new_status", &["planned", "in_progress", "implemented"]).required(),
-        ],
         run: update_feature_status,
     },
 ];
 
-/// The tools of this file.
-pub(super) fn tools() -> impl Iterator<Item = &'static dyn Tool> {
-    rows(&TOOLS)
-}
-
-fn create_requirement(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn create_requirement(
+    context: &mut Context<'_>,
+    args: CreateRequirement,
+) -> anyhow::Result<Answer> {
     only_in(context, Stage::Prd)?;
     let mut all = context.store.requirements()?;
     let requirement =
-        match create(context, IdKind::Requirement, &all.requirements, fields_of(args, &[]))? {
+        match create(context, IdKind::Requirement, &all.requirements, fields_of(&args, &[])?)? {
             Created::New(requirement) => requirement,
             Created::Same(id) => return Ok(exists(&id)),
         };
@@ -101,22 +119,25 @@ fn create_requirement(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
     Ok(Answer::ok(format!("{text} {tally} Next: features that serve it (add_feature).")))
 }
 
-fn update_requirement(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn update_requirement(
+    context: &mut Context<'_>,
+    args: UpdateRequirement,
+) -> anyhow::Result<Answer> {
     only_in(context, Stage::Prd)?;
-    let id = reference(context, IdKind::Requirement, args.text("id"))?;
+    let id = reference(context, IdKind::Requirement, &args.id)?;
     let mut all = context.store.requirements()?;
     let mut changed = Vec::new();
     for requirement in all.requirements.iter_mut().filter(|r| r.id == id) {
-        changed = change(requirement, fields_of(args, &["id", "reason"]))?;
+        changed = change(requirement, fields_of(&args, &["id", "reason"])?)?;
     }
-    keep_reason_of_update(context, &id, &changed, args)?;
+    keep_reason_of_update(context, &id, &changed, args.reason.as_ref())?;
     context.store.save(Artifact::Requirements, &all)?;
     Ok(updated(&id, &changed))
 }
 
-fn delete_requirement(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn delete_requirement(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
     only_in(context, Stage::Prd)?;
-    let id = reference(context, IdKind::Requirement, args.text("id"))?;
+    let id = reference(context, IdKind::Requirement, &args.id)?;
     // A deleted number stays used.
     context.store.see_ids(context.ids)?;
     let mut all = context.store.requirements()?;
@@ -129,7 +150,7 @@ fn delete_requirement(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
             from.push(feature.id.clone());
         }
     }
-    keep_reason(context, &id, "deleted", args)?;
+    keep_reason(context, &id, "deleted", args.reason.as_ref())?;
     if !from.is_empty() {
         context.store.save(Artifact::Features, &features)?;
     }
@@ -140,9 +161,9 @@ fn delete_requirement(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Resu
     Ok(Answer::ok(format!("Deleted {id}.{cleaned} {tally} Next: take {id} out of prd.md.")))
 }
 
-fn add_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn add_feature(context: &mut Context<'_>, args: AddFeature) -> anyhow::Result<Answer> {
     only_in(context, Stage::Prd)?;
-    let mut fields = fields_of(args, &[]);
+    let mut fields = fields_of(&args, &[])?;
     resolve(context, IdKind::Requirement, &mut fields, "requirement_ids")?;
     let traced = fields.get("requirement_ids").and_then(|ids| ids.as_array());
     anyhow::ensure!(
@@ -162,24 +183,24 @@ fn add_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answ
     Ok(Answer::ok(format!("{text} {tally} prd.md must mention every id.")))
 }
 
-fn update_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn update_feature(context: &mut Context<'_>, args: UpdateFeature) -> anyhow::Result<Answer> {
     only_in(context, Stage::Prd)?;
-    let id = reference(context, IdKind::Feature, args.text("id"))?;
-    let mut fields = fields_of(args, &["id", "reason"]);
+    let id = reference(context, IdKind::Feature, &args.id)?;
+    let mut fields = fields_of(&args, &["id", "reason"])?;
     resolve(context, IdKind::Requirement, &mut fields, "requirement_ids")?;
     let mut all = context.store.features()?;
     let mut changed = Vec::new();
     for feature in all.features.iter_mut().filter(|feature| feature.id == id) {
         changed = change(feature, std::mem::take(&mut fields))?;
     }
-    keep_reason_of_update(context, &id, &changed, args)?;
+    keep_reason_of_update(context, &id, &changed, args.reason.as_ref())?;
     context.store.save(Artifact::Features, &all)?;
     Ok(updated(&id, &changed))
 }
 
-fn delete_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn delete_feature(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
     only_in(context, Stage::Prd)?;
-    let id = reference(context, IdKind::Feature, args.text("id"))?;
+    let id = reference(context, IdKind::Feature, &args.id)?;
     context.store.see_ids(context.ids)?;
     let mut all = context.store.features()?;
     all.features.retain(|feature| feature.id != id);
@@ -190,7 +211,7 @@ fn delete_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<A
         component.related_features.retain(|other| *other != id);
         from.push(component.id.clone());
     }
-    keep_reason(context, &id, "deleted", args)?;
+    keep_reason(context, &id, "deleted", args.reason.as_ref())?;
     if !from.is_empty() {
         context.store.save(Artifact::DesignSpec, &design)?;
     }
@@ -208,10 +229,13 @@ fn delete_feature(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<A
     Ok(Answer::ok(format!("Deleted {id}.{cleaned}{left} {tally} Next: take {id} out of prd.md.")))
 }
 
-fn update_feature_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::Result<Answer> {
+fn update_feature_status(
+    context: &mut Context<'_>,
+    args: UpdateFeatureStatus,
+) -> anyhow::Result<Answer> {
     only_in(context, Stage::Coding)?;
-    let id = reference(context, IdKind::Feature, args.text("feature_id"))?;
-    let status: FeatureStatus = args.get("new_status")?.unwrap_or_default();
+    let id = reference(context, IdKind::Feature, &args.feature_id)?;
+    let status = args.new_status;
     let mut all = context.store.features()?;
     if status == FeatureStatus::Implemented {
         let plan = context.store.plan()?;
@@ -234,7 +258,7 @@ fn update_feature_status(context: &mut Context<'_>, args: Args<'_>) -> anyhow::R
         feature.status = status;
     }
     context.store.save(Artifact::Features, &all)?;
-    Ok(Answer::ok(format!("{id} is {}.", args.text("new_status"))))
+    Ok(Answer::ok(format!("{id} is {}.", word(status))))
 }
 
 #[cfg(test)]

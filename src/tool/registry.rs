@@ -24,16 +24,16 @@ const COMMANDS: [&str; 3] = ["run_command", "check_tests", "check_lint"];
 /// Every tool, in the contract's order.
 pub fn all() -> Vec<&'static dyn Tool> {
     let mut tools: Vec<&'static dyn Tool> = Vec::new();
-    tools.extend(documents::tools());
-    tools.extend(prd_data::tools());
-    tools.extend(design_data::tools());
-    tools.extend(plan_data::tools());
-    tools.extend(data::tools());
-    tools.extend(change::tools());
-    tools.extend(checks::tools());
-    tools.extend(control::tools());
-    tools.extend(files::tools());
-    tools.extend(commands::tools());
+    tools.extend(documents::TOOLS);
+    tools.extend(prd_data::TOOLS);
+    tools.extend(design_data::TOOLS);
+    tools.extend(plan_data::TOOLS);
+    tools.extend(data::TOOLS);
+    tools.extend(change::TOOLS);
+    tools.extend(checks::TOOLS);
+    tools.extend(control::TOOLS);
+    tools.extend(files::TOOLS);
+    tools.extend(commands::TOOLS);
     tools
 }
 
