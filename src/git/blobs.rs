@@ -69,6 +69,17 @@ impl Git {
         Ok(ids)
     }
 
+    /// The id of the blob that this file or link is; `None` where only git knows it.
+    pub(super) fn blob_as_it_lies(&self, path: &str) -> Option<Oid> {
+        let meta = self.lies_at(path)?;
+        if meta.is_symlink() {
+            let target = std::fs::read_link(self.top.join(path)).ok()?;
+            return self.blob_in_process(target.as_os_str().as_encoded_bytes(), Store::No);
+        }
+        let small = meta.is_file() && meta.len() <= LARGE;
+        small.then(|| self.file_in_process(path, &self.plain_sources()?, Store::No))?
+    }
+
     /// The blob of a file whose bytes git takes as they are.
     fn file_in_process(&self, path: &str, sources: &Sources<'_>, store: Store) -> Option<Oid> {
         let bytes = std::fs::read(self.top.join(path)).ok()?;

@@ -155,6 +155,20 @@ impl Orphan {
 }
 
 impl Git {
+    /// Does what a writing child would do, in this process: should we die meanwhile, the next run
+    /// removes its locks as those of a child.
+    pub(super) fn as_child<T>(&self, what: &str, run: impl FnOnce() -> T) -> T {
+        let children = self.children.as_deref();
+        if let Some(children) = children {
+            drop(children.begin(what, &self.top));
+        }
+        let done = run();
+        if let Some(children) = children {
+            children.ended();
+        }
+        done
+    }
+
     /// The same repository, whose writing children inherit the lock on `file` and are named in it.
     ///
     /// A child of an earlier run that is still at work is waited for. One that died takes its

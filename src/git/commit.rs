@@ -49,12 +49,17 @@ impl Git {
         message: &str,
         options: CommitOptions,
     ) -> Result<CommitOutcome> {
+        let Selection { paths, new } = self.select(paths)?;
+        if options == CommitOptions::default()
+            && let Some(commit) = self.commit_here(&paths, message)?
+        {
+            return Ok(CommitOutcome::Committed(commit));
+        }
         let scratch = tempfile::tempdir().context("creating a temporary directory")?;
         let message_file = scratch.path().join("message");
         let trace = scratch.path().join("trace");
         std::fs::write(&message_file, message).context("writing the commit message")?;
 
-        let Selection { paths, new } = self.select(paths)?;
         if !new.is_empty() {
             // Only a promise to add them: a refusal can be taken back without a trace.
             let add = self.write(["add", "--force", "--intent-to-add"]);

@@ -12,12 +12,14 @@ use super::Git;
 use super::locate::{self, CallersGitDir};
 use super::output::{lossy, path_buf};
 use super::shared::Shared;
+use crate::moment::Moment;
 
 /// How much older than now the clock of a file system may say that a file is that was just written.
 const COARSE_CLOCK: Duration = Duration::from_millis(50);
 
-/// What one child has listed, for all that ask; nothing before the first.
-pub(super) type Kept = Shared<Mutex<Option<Arc<Configuration>>>>;
+/// What one child has listed, for all that ask, and when its files were looked at last; nothing before
+/// the first.
+pub(super) type Kept = Shared<Mutex<Option<(Moment, Arc<Configuration>)>>>;
 
 /// All settings in the order git reads them.
 pub(super) struct Configuration {
@@ -49,12 +51,16 @@ impl Git {
     /// A configuration file is broken.
     pub(super) fn configuration(&self) -> Result<Arc<Configuration>> {
         let mut kept = self.configuration.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.as_ref().filter(|known| known.is_current()) {
+        let now = Moment::now();
+        if let Some((at, known)) = kept.as_mut()
+            && (at.lasts() || known.is_current())
+        {
+            *at = now;
             return Ok(Arc::clone(known));
         }
         let (read, keep) = Configuration::read(self)?;
         let read = Arc::new(read);
-        *kept = keep.then(|| Arc::clone(&read));
+        *kept = keep.then(|| (now, Arc::clone(&read)));
         Ok(read)
     }
 }

@@ -128,7 +128,7 @@ impl Git {
         self.in_process(|_| question(&Index::open(&self.index_file())?))
     }
 
-    fn index_file(&self) -> std::path::PathBuf {
+    pub(super) fn index_file(&self) -> std::path::PathBuf {
         self.git_dir.join("index")
     }
 
@@ -168,7 +168,7 @@ fn facts(index: &Index) -> Facts {
     Facts { marked: sorted(marked), more: Some(more) }
 }
 
-fn mark(entry: &IndexEntry) -> Option<Hidden> {
+pub(super) fn mark(entry: &IndexEntry) -> Option<Hidden> {
     if entry.flags_extended & SKIPPED != 0 {
         return Some(Hidden::Skipped);
     }

@@ -98,7 +98,7 @@ impl Libgit2 {
         Ok(paths.iter().filter(|path| has(path)).map(|path| (*path).to_owned()).collect())
     }
 
-    fn files(&self) -> RefFiles<'_> {
+    pub(super) fn files(&self) -> RefFiles<'_> {
         RefFiles::of(self.repository.path(), &self.packed)
     }
 

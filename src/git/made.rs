@@ -128,7 +128,12 @@ impl Git {
         commit.arg(tree.as_str()).stdin(message).oid()
     }
 
-    fn commit_in_process(&self, tree: &Oid, parents: &[Oid], message: &str) -> Option<Oid> {
+    pub(super) fn commit_in_process(
+        &self,
+        tree: &Oid,
+        parents: &[Oid],
+        message: &str,
+    ) -> Option<Oid> {
         if !self.writes_in_process() {
             return None;
         }
@@ -142,7 +147,7 @@ impl Git {
         if self.writes_in_process() { self.in_process(write) } else { None }
     }
 
-    fn writes_in_process(&self) -> bool {
+    pub(super) fn writes_in_process(&self) -> bool {
         let is_plain =
             |all: Arc<Configuration>| !all.all().any(|(key, _)| is_unknown_to_libgit2(key));
         self.in_process(|_| Ok(())).is_some() && self.configuration().is_ok_and(is_plain)
@@ -173,7 +178,7 @@ impl Git {
     }
 
     /// The identity of a commit that is made now.
-    fn ident(&self, who: Who) -> Result<Vec<u8>> {
+    pub(super) fn ident(&self, who: Who) -> Result<Vec<u8>> {
         let line = self.ask_who(who)?;
         let is_fixed = self.variable(who.date_variable()).is_some_and(|date| !date.is_empty());
         if is_fixed { Ok(line) } else { at_this_moment(&line).context("git var says no date") }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
+use super::move_ref::MoveRef;
 use super::output::{lossy, path_buf};
 use super::ref_files::Ref;
 use super::spawn::STARTS;
@@ -93,6 +94,13 @@ impl RefTransaction {
     /// An old value is not as expected, a name stands in another's way, a hook refuses: exit 5,
     /// and nothing has changed.
     pub fn commit(mut self, git: &Git) -> Result<()> {
+        if let [RefChange { name, new: Some(new), old }] = self.changes.as_slice() {
+            git.require_new_enough()?;
+            let reason = &self.reflog_message;
+            if git.move_ref(MoveRef { name, new, old: old.as_ref(), reason }) {
+                return Ok(());
+            }
+        }
         // A git that died may have made some of the changes, or all.
         for start in 1.. {
             if self.is_empty() {

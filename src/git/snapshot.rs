@@ -52,7 +52,12 @@ impl Git {
 
     /// [`Self::snapshot_tree`] without a private index, so that its cost follows the paths; `None`
     /// where only git knows what it would do.
-    fn snapshot_in_process(&self, base: &Oid, there: &[&str], gone: &[&str]) -> Option<Oid> {
+    pub(super) fn snapshot_in_process(
+        &self,
+        base: &Oid,
+        there: &[&str],
+        gone: &[&str],
+    ) -> Option<Oid> {
         if !self.has_plain_modes()
             || !there.iter().all(|path| is_ordinary(path) && !self.is_behind_link(path))
         {

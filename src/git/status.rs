@@ -158,6 +158,15 @@ impl Git {
         }
     }
 
+    /// Hears of paths that this program itself has just committed as they lie there, with nobody else
+    /// at work: the last look goes on to serve without them.
+    pub(super) fn note_committed(&self, paths: &[String]) {
+        let mut last = self.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(look) = last.as_mut() {
+            look.entries.retain(|entry| !paths.contains(&entry.path));
+        }
+    }
+
     fn look_at<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<StatusEntry>> {
         let status = self.read(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
         let status = status.args(["--no-renames", "--ignored=no", "--"]);

@@ -1,0 +1,362 @@
+//! `git commit --only` in process, where nothing of the user's has a say in it: no hook, no signature,
+//! no filter, no other kind of index than libgit2 writes. Objects, index, reference and logs come out as
+//! git leaves them, and in the same order: the index is locked and written, the branch moves, the index
+//! is put in its place.
+
+use std::fs::Metadata;
+
+use anyhow::Result;
+use git2::Signature;
+
+use super::configuration::{Configuration, as_bool};
+use super::move_ref::MoveRef;
+use super::next_index::{Entry, NextIndex};
+use super::snapshot::relative;
+use super::unfinished::Step;
+use super::{Git, Head, Oid, RefName};
+
+/// The hooks that a commit runs.
+const HOOKS: [&str; 6] = [
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "post-index-change",
+    "reference-transaction",
+];
+
+/// Settings with which a commit, or the index it writes, is another one.
+const ON: [&str; 7] = [
+    "commit.gpgsign",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.sparsecheckout",
+    "core.splitindex",
+    "core.untrackedcache",
+    "feature.manyfiles",
+];
+
+/// Files in the git directory that a commit takes away.
+const LEFT_BY_OTHERS: [&str; 3] = ["SQUASH_MSG", "MERGE_MSG", "AUTO_MERGE"];
+
+/// A commit that no reference names yet.
+struct Made {
+    commit: Oid,
+    /// What the index is to say of its paths.
+    entries: Vec<(String, Entry)>,
+    /// What the logs are to say.
+    reason: String,
+    who: Signature<'static>,
+}
+
+impl Git {
+    /// Commits these paths, of which git could commit each; `None` where it is git that must do so, and
+    /// nothing has changed.
+    ///
+    /// # Errors
+    /// The commit is made, and the index cannot be brought up to it.
+    pub(super) fn commit_here(&self, paths: &[String], message: &str) -> Result<Option<Oid>> {
+        let Ok(Head::Branch { name: branch, oid: tip }) = self.head() else { return Ok(None) };
+        if !self.commits_here() || !self.may_be_indexed_here(paths) {
+            return Ok(None);
+        }
+        self.require_new_enough()?;
+        let Some(made) = self.make_here(&tip, paths, message) else { return Ok(None) };
+        let step = || Ok(Step::Commit { tip: Some(tip.clone()), paths: paths.to_vec() });
+        let land = || self.as_child("commit", || self.land(&branch, &tip, &made));
+        if !self.noting(step, land)? {
+            return Ok(None);
+        }
+        self.note_committed(paths);
+        Ok(Some(made.commit))
+    }
+
+    /// The objects of a commit of these paths on `tip`.
+    fn make_here(&self, tip: &Oid, paths: &[String], message: &str) -> Option<Made> {
+        // Before they are read: what is written later has a later time.
+        let files = paths.iter().map(|path| (path.as_str(), self.lies_at(path)));
+        let files: Vec<(&str, Option<Metadata>)> = files.collect();
+        let is_folder = |meta: &Option<Metadata>| meta.as_ref().is_some_and(Metadata::is_dir);
+        if files.iter().any(|(_, meta)| is_folder(meta)) {
+            return None;
+        }
+        let of = |is_there: bool| -> Vec<&str> {
+            let these = files.iter().filter(|(_, meta)| meta.is_some() == is_there);
+            these.map(|(path, _)| *path).collect()
+        };
+        let tree = match paths {
+            [] => self.tree_of(tip.as_str()).ok()??,
+            _ => self.snapshot_in_process(tip, &of(true), &of(false))?,
+        };
+        let entry = |(path, meta): (&str, Option<Metadata>)| {
+            let Some(meta) = meta else { return Some((path.to_owned(), None)) };
+            let (mode, blob) = self.in_process(|fast| fast.file_at(&tree, path))??;
+            Some((path.to_owned(), Some((meta, mode, blob))))
+        };
+        let entries = files.into_iter().map(entry).collect::<Option<_>>()?;
+        let message = git2::message_prettify(message, None).ok()?;
+        let reason = format!("commit: {}", message.lines().next()?);
+        let commit = self.commit_in_process(&tree, std::slice::from_ref(tip), &message)?;
+        Some(Made { commit, entries, reason, who: self.log_signature()? })
+    }
+
+    /// Moves the branch to a commit, and lets the index follow; false where nothing has changed.
+    fn land(&self, branch: &RefName, tip: &Oid, made: &Made) -> Result<bool> {
+        let next = match made.entries.as_slice() {
+            [] => None,
+            entries => match NextIndex::write(self, entries) {
+                Ok(next) => Some(next),
+                Err(error) => {
+                    tracing::debug!("git has to write this index: {error:#}");
+                    return Ok(false);
+                }
+            },
+        };
+        let Made { commit, reason, who, .. } = made;
+        let movement = MoveRef { name: branch, new: commit, old: Some(tip), reason };
+        let is_here = self.head().is_ok_and(|head| head.branch() == Some(branch));
+        if !is_here || !self.move_ref_as(movement, who) {
+            return Ok(false);
+        }
+        next.map_or(Ok(()), NextIndex::replace)?;
+        Ok(true)
+    }
+
+    /// Whether a commit of plain files is nobody else's affair here.
+    fn commits_here(&self) -> bool {
+        let plain = |all: &Configuration| {
+            let on = |key| all.value(key).is_some_and(|value| as_bool(value) != Some(false));
+            !ON.into_iter().any(on) && !all.all().any(|(key, _)| key.starts_with("index."))
+        };
+        self.git_dir == self.common_dir
+            && self.moves_refs_in_process()
+            && self.configuration().is_ok_and(|all| plain(&all))
+            && !HOOKS.iter().any(|hook| self.has_hook(hook))
+            && self.variable("GIT_REFLOG_ACTION").is_none()
+            && matches!(self.operation_in_progress(), Ok(None))
+            && !LEFT_BY_OTHERS.iter().any(|name| self.git_dir.join(name).exists())
+    }
+
+    /// Whether none of these is marked, or a submodule's.
+    fn may_be_indexed_here(&self, paths: &[String]) -> bool {
+        let Ok(facts) = self.index_facts() else { return false };
+        let Some(more) = facts.more.as_ref() else { return false };
+        let marked = |path: &String| facts.marked.iter().any(|(other, _)| other == path);
+        let usual = |path: &String| relative(path).is_ok() && !marked(path);
+        more.submodules.is_empty() && paths.iter().all(usual)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::super::{CommitOptions, CommitOutcome};
+    use super::*;
+
+    const MESSAGE: &str = "\n\ncoding: x  \n\n\nTrailer: y\n# no comment\n\n";
+
+    /// Every way a path can lie between HEAD, index and disk.
+    fn prepared() -> Repo {
+        let repo = Repo::with_commit();
+        for name in ["old", "gone", "staged-away", "kept", "d/x"] {
+            repo.file(name, name);
+        }
+        repo.commit_all("second");
+        repo.file("users", "staged");
+        repo.file("old", "staged, too");
+        repo.run(&["add", "users", "old"]);
+        repo.file("users", "and changed again");
+        repo.file("old", "new");
+        repo.run(&["rm", "-q", "staged-away"]);
+        std::fs::remove_file(repo.path("gone")).unwrap();
+        std::fs::remove_dir_all(repo.path("d")).unwrap();
+        repo.file("d", "a file now");
+        repo.file("added/a b\n", "new");
+        repo.run(&["add", "-N", "added"]);
+        repo.script("run.sh", "exit 0");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("no/where", repo.path("link")).unwrap();
+        repo
+    }
+
+    const PATHS: [&str; 8] =
+        ["old", "gone", "staged-away", "d", "d/x", "added/a b\n", "run.sh", "link"];
+
+    fn commit(repo: &Repo, paths: &[&str], settings: &[(&str, &str)]) -> (Option<Oid>, Oid) {
+        let mut env = repo.env();
+        env.push(("GIT_CONFIG_COUNT".into(), settings.len().to_string().into()));
+        for (at, (key, value)) in settings.iter().enumerate() {
+            env.push((format!("GIT_CONFIG_KEY_{at}").into(), key.into()));
+            env.push((format!("GIT_CONFIG_VALUE_{at}").into(), value.into()));
+        }
+        env.push(("GIT_AUTHOR_DATE".into(), "1700000000 +0130".into()));
+        env.push(("GIT_COMMITTER_DATE".into(), "1700000000 +0130".into()));
+        let git = Git::discover_with(&repo.path(""), env).unwrap();
+        let before = repo.head();
+        let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+        let here = git.commit_here(&paths, MESSAGE).unwrap();
+        if here.is_none() {
+            assert_eq!(repo.head(), before);
+            assert!(!repo.path(".git/index.lock").exists());
+            match git.commit_only(&paths, MESSAGE, CommitOptions::default()).unwrap() {
+                CommitOutcome::Committed(commit) => assert_eq!(commit, repo.head()),
+                CommitOutcome::HookRefused { .. } => {}
+            }
+        }
+        (here, repo.head())
+    }
+
+    /// All that git shows of it, less ids that differ with the time of the commits before.
+    fn shown(repo: &Repo) -> Vec<String> {
+        let log = |name: &str| {
+            let text = std::fs::read_to_string(repo.path(".git/logs").join(name)).unwrap();
+            text.lines().last().unwrap()[82..].to_owned()
+        };
+        repo.run(&["fsck", "--strict"]);
+        vec![
+            repo.run(&["ls-files", "--stage"]),
+            repo.run(&["status", "--porcelain=v2", "-z"]),
+            repo.run(&["ls-tree", "-r", "HEAD"]),
+            repo.run(&["log", "-1", "--format=%an %ae %ai %cn %ci%n%B"]),
+            repo.run(&["diff-files", "--name-only"]),
+            log("HEAD"),
+            log("refs/heads/main"),
+        ]
+    }
+
+    #[test]
+    fn a_commit_made_here_is_the_one_git_makes() {
+        for paths in [&PATHS[..], &[], &["old"], &["d", "d/x"]] {
+            let (ours, gits) = (prepared(), prepared());
+            assert!(commit(&ours, paths, &[]).0.is_some(), "{paths:?}");
+            assert!(commit(&gits, paths, &[("core.fsync", "none")]).0.is_none());
+            assert_eq!(shown(&ours), shown(&gits), "{paths:?}");
+            // The user's next commit finds what was staged.
+            for repo in [&ours, &gits] {
+                repo.run(&["commit", "-q", "-m", "users"]);
+            }
+            let last = |repo: &Repo| repo.run(&["show", "--format=", "--name-status", "HEAD"]);
+            assert_eq!(last(&ours), last(&gits));
+        }
+    }
+
+    #[test]
+    fn what_somebody_else_has_a_say_in_is_left_to_git() {
+        for (key, value) in [
+            ("commit.gpgSign", "true"),
+            ("core.ignoreCase", "true"),
+            ("core.splitIndex", "true"),
+            ("core.untrackedCache", "true"),
+            ("core.logAllRefUpdates", "always"),
+            ("index.version", "4"),
+            ("i18n.commitEncoding", "UTF-8"),
+        ] {
+            let repo = Repo::with_commit();
+            repo.file("a", "a");
+            if key == "commit.gpgSign" {
+                repo.run(&["config", "gpg.program", "true"]);
+                let git = repo.git().with_env(vec![
+                    ("GIT_CONFIG_COUNT".into(), "1".into()),
+                    ("GIT_CONFIG_KEY_0".into(), key.into()),
+                    ("GIT_CONFIG_VALUE_0".into(), value.into()),
+                ]);
+                assert_eq!(git.commit_here(&["a".to_owned()], MESSAGE).unwrap(), None);
+                continue;
+            }
+            assert_eq!(commit(&repo, &["a"], &[(key, value)]).0, None, "{key}");
+        }
+        for hook in HOOKS {
+            let repo = Repo::with_commit();
+            repo.file("a", "a");
+            repo.hook(hook, "exit 0");
+            assert_eq!(commit(&repo, &["a"], &[]).0, None, "{hook}");
+        }
+        let repo = Repo::with_commit();
+        repo.file("b", "b");
+        repo.run(&["update-index", "--untracked-cache"]);
+        repo.run(&["status"]);
+        assert_eq!(commit(&repo, &["b"], &[]).0, None, "an untracked cache is kept");
+        let index = std::fs::read(repo.path(".git/index")).unwrap();
+        assert!(memchr::memmem::find(&index, b"UNTR").is_some());
+        repo.run(&["update-index", "--no-untracked-cache"]);
+        repo.run(&["update-index", "--assume-unchanged", "b"]);
+        repo.file("b", "other");
+        let git = repo.git();
+        assert_eq!(git.commit_here(&["b".to_owned()], MESSAGE).unwrap(), None, "it is marked");
+        repo.file(".git/index.lock", "");
+        repo.file("c", "c");
+        assert_eq!(git.commit_here(&["c".to_owned()], MESSAGE).unwrap(), None, "it is locked");
+        assert!(repo.path(".git/index.lock").exists());
+        assert_eq!(
+            std::fs::read_dir(repo.path(".git"))
+                .unwrap()
+                .flatten()
+                .filter(|entry| { entry.file_name().to_string_lossy().starts_with("next-index") })
+                .count(),
+            0
+        );
+    }
+
+    /// As when the program is killed at the worst moment: the branch has moved, the index has not.
+    #[test]
+    fn a_commit_that_was_killed_half_done_is_finished_by_the_next_run() {
+        let repo = Repo::with_commit();
+        repo.file("gone", "gone");
+        let tip = repo.commit_all("second");
+        repo.file("users", "staged");
+        repo.run(&["add", "users"]);
+        repo.file("a", "a");
+        std::fs::remove_file(repo.path("gone")).unwrap();
+        let paths = ["a".to_owned(), "gone".to_owned()];
+        let file = repo.root().join("child");
+        let git = repo.git().with_children_in(&file, &[], &|_| ()).unwrap();
+        let made = git.make_here(&tip, &paths, MESSAGE).unwrap();
+        let name = RefName::branch("main").unwrap();
+        let (new, old, reason) = (&made.commit, Some(&tip), made.reason.as_str());
+        let step = || Ok(Step::Commit { tip: Some(tip.clone()), paths: paths.to_vec() });
+        let killed: Result<()> = git.noting(step, || {
+            let next = NextIndex::write(&git, &made.entries).unwrap();
+            assert!(git.move_ref_as(MoveRef { name: &name, new, old, reason }, &made.who));
+            std::mem::forget(next);
+            anyhow::bail!("killed")
+        });
+        assert!(killed.is_err() && repo.path(".git/index.lock").exists());
+        drop(git);
+        // What `as_child` had noted.
+        let since = serde_json::to_string(&std::time::SystemTime::UNIX_EPOCH).unwrap();
+        let top = repo.path("").canonicalize().unwrap();
+        let note = format!(r#"{{"args":"commit","top":{:?},"since":{since}}}"#, top.display());
+        std::fs::write(&file, format!("{:10}\n{note}", "")).unwrap();
+        repo.git().with_children_in(&file, &[], &|_| ()).unwrap();
+        let left = std::fs::read_dir(repo.path(".git")).unwrap().flatten();
+        let left = left.filter(|entry| entry.path().extension().is_some_and(|e| e == "lock"));
+        assert_eq!(left.count(), 0);
+        assert_eq!(repo.run(&["status", "--porcelain"]), "A  users");
+        assert_eq!(repo.head(), made.commit);
+    }
+
+    /// A file that changes in the second in which it was indexed, without another size.
+    #[cfg(unix)]
+    #[test]
+    fn a_change_that_hides_behind_its_time_is_seen_after_the_next_index() {
+        use std::time::{Duration, SystemTime};
+        let repo = Repo::with_commit();
+        let second = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let dated = |path: &str| {
+            let file = std::fs::File::options().append(true).open(repo.path(path)).unwrap();
+            file.set_modified(second).unwrap();
+        };
+        for name in ["changed", "same"] {
+            repo.file(name, "one");
+            dated(name);
+        }
+        repo.run(&["config", "core.trustctime", "false"]);
+        repo.commit_all("both");
+        dated(".git/index");
+        std::fs::write(repo.path("changed"), "two").unwrap();
+        dated("changed");
+        repo.file("a", "a");
+        assert!(commit(&repo, &["a"], &[]).0.is_some());
+        assert_eq!(repo.run(&["status", "--porcelain"]), " M changed");
+    }
+}

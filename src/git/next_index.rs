@@ -1,0 +1,152 @@
+//! The index that a commit leaves behind, written in process: the one of before, with the committed
+//! paths as they are in the commit. It is locked and replaced as git does it.
+
+use std::fs::{self, Metadata};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, ensure};
+use git2::{Index, IndexEntry, IndexTime};
+
+use super::Git;
+use super::index::mark;
+use super::libgit2::raw;
+use super::locks::with_lock;
+
+/// Optional parts of an index that libgit2 does not write again.
+const LOST: [&[u8]; 4] = [b"UNTR", b"FSMN", b"EOIE", b"IEOT"];
+
+const SUBMODULE: u32 = 0o160_000;
+
+/// What the index is to say of a path: the file, as it was before it was read, its mode and its
+/// blob; `None` where there is to be no entry.
+pub(super) type Entry = Option<(Metadata, u32, git2::Oid)>;
+
+/// An index that is locked and written. Until it is [put in its place](Self::replace) it can be
+/// dropped, and nothing has changed.
+pub(super) struct NextIndex {
+    index: PathBuf,
+    lock: PathBuf,
+    next: PathBuf,
+    in_place: bool,
+}
+
+impl NextIndex {
+    /// Locks the index, and writes the next one beside it.
+    ///
+    /// # Errors
+    /// It is locked, or it is one that git must write.
+    pub(super) fn write(git: &Git, entries: &[(String, Entry)]) -> Result<Self> {
+        let index = git.index_file();
+        let lock = with_lock(&index);
+        // Where git has the one of `commit --only`.
+        let next = index.with_file_name(format!("next-index-{}.lock", std::process::id()));
+        fs::File::create_new(&lock).with_context(|| format!("creating {}", lock.display()))?;
+        let this = Self { index, lock, next, in_place: false };
+        this.fill(git, entries)?;
+        Ok(this)
+    }
+
+    /// Puts it in its place.
+    ///
+    /// # Errors
+    /// It cannot be renamed.
+    pub(super) fn replace(mut self) -> Result<()> {
+        fs::rename(&self.next, &self.lock)?;
+        fs::rename(&self.lock, &self.index).context("replacing the index")?;
+        self.in_place = true;
+        Ok(())
+    }
+
+    fn fill(&self, git: &Git, entries: &[(String, Entry)]) -> Result<()> {
+        let written = seconds(&fs::metadata(&self.index)?);
+        let bytes = fs::read(&self.index)?;
+        let keeps = |part: &&[u8]| memchr::memmem::find(&bytes, part).is_none();
+        ensure!(LOST.iter().all(keeps), "an index with parts that would be lost");
+        fs::write(&self.next, bytes)?;
+        let mut index = Index::open(&self.next)?;
+        ensure!(!index.has_conflicts(), "there are conflicts");
+        for (path, entry) in entries {
+            match entry {
+                Some((meta, mode, blob)) => index.add(&entry_of(path, meta, *mode, *blob)?)?,
+                None => index.remove_path(path.as_ref())?,
+            }
+        }
+        distrust(git, &mut index, written)?;
+        Ok(index.write()?)
+    }
+}
+
+impl Drop for NextIndex {
+    fn drop(&mut self) {
+        if !self.in_place {
+            let _ = fs::remove_file(&self.next);
+            let _ = fs::remove_file(&self.lock);
+        }
+    }
+}
+
+/// A file that was written in the second in which the index was, or later, may have been written again
+/// without another time or size. While the index is older than the file git compares the content; the
+/// next index is newer, so whoever writes it compares, and leaves a size of 0 where it is another one
+/// (<https://git-scm.com/docs/racy-git>).
+fn distrust(git: &Git, index: &mut Index, written: i64) -> Result<()> {
+    let may_hide = |entry: &IndexEntry| {
+        let young = i64::from(entry.mtime.seconds()) >= written;
+        young && entry.file_size != 0 && entry.mode != SUBMODULE && mark(entry).is_none()
+    };
+    let young: Vec<IndexEntry> = index.iter().filter(may_hide).collect();
+    for mut entry in young {
+        let path = std::str::from_utf8(&entry.path)?;
+        let same = match git.lies_at(path) {
+            // That it is gone needs no comparison.
+            None => true,
+            Some(meta) if meta.is_dir() => true,
+            Some(_) => {
+                raw(&git.blob_as_it_lies(path).context("only git knows its blob")?)? == entry.id
+            }
+        };
+        if !same {
+            entry.file_size = 0;
+            index.add(&entry)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn entry_of(path: &str, meta: &Metadata, mode: u32, id: git2::Oid) -> Result<IndexEntry> {
+    use std::os::unix::fs::MetadataExt as _;
+    // Git, too, keeps the lower bits of these.
+    #[expect(clippy::cast_possible_truncation, reason = "the index has 32 bits for each")]
+    #[expect(clippy::cast_sign_loss, reason = "nanoseconds are not negative")]
+    let (time, low) = (|s: i64, n: i64| IndexTime::new(s as i32, n as u32), |n: u64| n as u32);
+    Ok(IndexEntry {
+        ctime: time(meta.ctime(), meta.ctime_nsec()),
+        mtime: time(meta.mtime(), meta.mtime_nsec()),
+        dev: low(meta.dev()),
+        ino: low(meta.ino()),
+        mode,
+        uid: meta.uid(),
+        gid: meta.gid(),
+        file_size: low(meta.len()),
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.as_bytes().to_owned(),
+    })
+}
+
+#[cfg(not(unix))]
+fn entry_of(_path: &str, _meta: &Metadata, _mode: u32, _id: git2::Oid) -> Result<IndexEntry> {
+    anyhow::bail!("only git knows what its index says of a file here")
+}
+
+#[cfg(unix)]
+fn seconds(meta: &Metadata) -> i64 {
+    std::os::unix::fs::MetadataExt::mtime(meta)
+}
+
+#[cfg(not(unix))]
+fn seconds(_meta: &Metadata) -> i64 {
+    0
+}
