@@ -122,6 +122,11 @@ fn copy_of(base: &Sandbox) -> Sandbox {
     sandbox
 }
 
+/// Commits and references are git's, one child each, where a hook may have a say in them.
+fn git_commits(sandbox: &Sandbox) {
+    sandbox.hook("reference-transaction", "exit 0");
+}
+
 /// Status, content of the user's files, and where the user's branch is.
 fn users(sandbox: &Sandbox) -> Vec<String> {
     let files = ["src/mine.txt", "notes.txt", "staged.txt"].map(|path| sandbox.read(path));
@@ -180,6 +185,9 @@ fn without_times(feedback: &str) -> String {
 fn trial(base: &Sandbox, moments: &Moments, undisturbed: &Sandbox, seed: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut sandbox = copy_of(base);
+    if seed.is_multiple_of(2) {
+        git_commits(&sandbox);
+    }
     let mine = users(base);
     let mut told = Vec::new();
     let mut killed = 0;
@@ -247,6 +255,7 @@ fn number(variable: &str, default: u64) -> u64 {
 fn a_run_stopped_at_random_moments_ends_like_one_that_was_not() {
     let base = at_work();
     let mut undisturbed = copy_of(&base);
+    git_commits(&undisturbed);
     children_killed_at(&undisturbed, 0, Side::Before, How::Kill);
     let (outcome, points) = points(&mut undisturbed, &NEW);
     outcome.exits(0);
