@@ -9,7 +9,7 @@ use anyhow::Context as _;
 
 use crate::git::{AlsoRead, Git, Hidden, StatusEntry};
 use crate::session::SessionName;
-use crate::workspace::{ActedOn, Tracking, Workspace};
+use crate::workspace::{GitControlFiles, Tracking, Workspace};
 
 /// The folder in a session's own that its change requests are in.
 const CHANGES: &str = "changes";
@@ -137,9 +137,9 @@ impl Tracking for Tracked {
         self.0.submodules()
     }
 
-    fn acted_on(&self) -> anyhow::Result<ActedOn> {
+    fn acted_on(&self) -> anyhow::Result<GitControlFiles> {
         let AlsoRead { files, folders } = self.0.also_read()?;
-        Ok(ActedOn { files, folders })
+        Ok(GitControlFiles { files, folders })
     }
 
     fn ignored(&self) -> anyhow::Result<Vec<String>> {

@@ -120,14 +120,14 @@ fn has_target(root: &Path, target: &str) -> bool {
 fn text(root: &Path, file: &str) -> Option<String> {
     let path = root.join(file);
     let metadata = std::fs::metadata(&path).ok()?;
-    let readable = metadata.is_file() && metadata.len() < super::WHOLE_FILE_MAX;
+    let readable = metadata.is_file() && metadata.len() < crate::workspace::WHOLE_FILE_MAX;
     readable.then(|| std::fs::read_to_string(path).ok()).flatten()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Tree;
     use super::*;
+    use crate::workspace::testing::Tree;
 
     fn detected(files: &[(&str, &str)], template: &str) -> [String; 3] {
         let tree = Tree::new();

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::whole;
+use crate::workspace::atomic_file;
 
 const FILE: &str = "written.json";
 
@@ -201,6 +201,6 @@ impl Journal {
     fn save(&self) -> anyhow::Result<()> {
         let stored =
             Stored { written: self.entries.values().cloned().collect(), last: self.last.clone() };
-        whole::replace(&self.file, &serde_json::to_vec_pretty(&stored)?)
+        atomic_file::replace(&self.file, &serde_json::to_vec_pretty(&stored)?)
     }
 }

@@ -5,33 +5,17 @@
 //! sentence the model can act on; what is wrong with the machine itself is an ordinary error
 //! when the workspace is opened.
 
-mod acted_on;
-mod artifacts;
-mod capture;
+mod atomic_file;
 mod command;
 mod dependencies;
 mod detect;
 mod edit;
 mod effects;
-mod environment;
-mod family;
-mod fold;
-mod guard;
+mod files;
+mod io_errors;
 mod journal;
-mod ladder;
-mod nearest;
-mod placeholder;
-mod policy;
-mod reach;
-mod read;
+mod read_tracker;
 mod sandbox;
-mod search;
-mod seen;
-mod shell;
-mod troubles;
-mod walk;
-mod whole;
-mod write;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,21 +27,21 @@ use anyhow::Context as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-pub use acted_on::{ActedOn, Proposed};
-pub use artifacts::SessionFiles;
-pub use command::CommandResult;
+pub use command::process::CommandResult;
+pub use command::process_tree::abandon as abandon_commands;
 pub use dependencies::is_manifest;
 pub use dependencies::missing::{Dependencies, Fetching, MayFetch, Missing, Wanted, undecided};
 pub use detect::{ProjectCommands, detect_commands};
-pub use edit::Edit;
+pub use edit::apply::Edit;
 pub use effects::{Bulk, Tracking};
-pub use family::abandon as abandon_commands;
-pub use guard::is_dot_git;
+pub use files::artifacts::SessionFiles;
+pub use files::git_control_files::{GitControlFiles, Proposed};
+pub use files::guard::is_dot_git;
 pub use journal::{Fingerprint, Written, lying_as_written};
+pub use read_tracker::Seen;
 #[cfg(target_os = "linux")]
 pub use sandbox::run_helper;
 pub use sandbox::{Cache, Confinement, Consent, HELPER_WORD, Level, Weaker};
-pub use seen::Seen;
 
 use crate::secret::Secrets;
 use journal::Journal;
@@ -140,8 +124,8 @@ pub struct Workspace {
     allowed: RefCell<BTreeSet<String>>,
     refused: RefCell<BTreeSet<String>>,
     submodules: OnceCell<BTreeSet<String>>,
-    acted_on: OnceCell<ActedOn>,
-    sight: seen::Sight,
+    acted_on: OnceCell<GitControlFiles>,
+    sight: read_tracker::ReadTracker,
     /// Commands run together; true when the first has begun.
     together: Cell<Option<bool>>,
     bulk: RefCell<BTreeMap<String, usize>>,
@@ -150,8 +134,8 @@ pub struct Workspace {
     journal: RefCell<Journal>,
     state_dir: PathBuf,
     tracking: Option<Rc<dyn Tracking>>,
-    commands: command::Settings,
-    troubles: RefCell<troubles::Troubles>,
+    commands: command::process::Settings,
+    troubles: RefCell<io_errors::IoErrors>,
 }
 
 // Not derived: the command environment and the secrets must not end up in a log.
@@ -171,7 +155,7 @@ impl Workspace {
             .with_context(|| format!("opening the working tree {}", root.display()))?;
         let journal = Journal::open(&options.state_dir)?;
         let workspace = Self {
-            commands: command::Settings::new(&options, &root),
+            commands: command::process::Settings::new(&options, &root),
             root,
             dir,
             artifact_dirs: options.artifact_dirs,
@@ -180,7 +164,7 @@ impl Workspace {
             refused: RefCell::default(),
             submodules: OnceCell::new(),
             acted_on: OnceCell::new(),
-            sight: seen::Sight::default(),
+            sight: read_tracker::ReadTracker::default(),
             together: Cell::new(None),
             bulk: RefCell::default(),
             documents: RefCell::default(),
@@ -200,13 +184,13 @@ impl Workspace {
     /// Whether a regular file is at this path of the working tree; false for a path the guard
     /// would refuse.
     pub fn exists(&self, path: &str) -> bool {
-        self.resolve_entry(path, guard::Purpose::Look)
+        self.resolve_entry(path, files::guard::Purpose::Look)
             .is_ok_and(|path| self.dir.metadata(path).is_ok_and(|meta| meta.is_file()))
     }
 
     /// Whether a file or a folder is at this path; false for a path the guard would refuse.
     pub fn has(&self, path: &str) -> bool {
-        self.resolve_entry(path, guard::Purpose::Look)
+        self.resolve_entry(path, files::guard::Purpose::Look)
             .is_ok_and(|path| self.dir.metadata(path).is_ok())
     }
 
@@ -246,8 +230,5 @@ impl Workspace {
     }
 }
 
-#[cfg(test)]
-#[cfg(unix)]
-mod race;
 #[cfg(test)]
 mod testing;

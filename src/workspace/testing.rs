@@ -4,7 +4,10 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::{Edit, Refusal, Workspace, WorkspaceOptions};
+use crate::workspace::Edit;
+use crate::workspace::Refusal;
+use crate::workspace::Workspace;
+use crate::workspace::WorkspaceOptions;
 
 pub(super) fn edit(old: &str, new: &str) -> Edit {
     Edit { old_text: old.to_owned(), new_text: new.to_owned(), replace_all: false }

@@ -5,19 +5,20 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::super::command::{CommandResult, ONE_AT_A_TIME};
-use super::super::sandbox::Sandbox;
-use super::super::{Workspace, shell};
 use super::lock_files::LockFiles;
 use super::managers::{MANAGERS, Manager};
 use super::missing::{Dependencies, MayFetch, Missing, Wanted};
 use super::needed::{Needed, needed};
 use super::refused::login_wanted;
 use super::{Need, Seen, javascript, look, needs, python};
+use crate::workspace::Workspace;
+use crate::workspace::command::process::{CommandResult, ONE_AT_A_TIME};
+use crate::workspace::command::shell;
+use crate::workspace::sandbox::Sandbox;
 
 /// What is known in this run.
 #[derive(Default)]
-pub(in super::super) struct Known {
+pub(crate) struct Known {
     seen: RefCell<Vec<Seen>>,
     needs: RefCell<Vec<(String, Need)>>,
     /// By hash: fetched, or nothing to fetch; else what is missing.
@@ -126,7 +127,7 @@ impl Workspace {
     }
 
     /// As [`Self::dependencies_of`], for who has the turn.
-    pub(in super::super) async fn lacking(
+    pub(crate) async fn lacking(
         &self,
         command: &str,
     ) -> anyhow::Result<(Dependencies, Vec<String>)> {
@@ -399,7 +400,7 @@ fn use_what_was_fetched(sandbox: &Sandbox, need: &Need, packages: &Path) {
 }
 
 /// Where what was fetched lies: read by commands, written by no command but the one that fetches.
-pub(in super::super) struct Fetched<'a>(pub(in super::super) &'a Path);
+pub(crate) struct Fetched<'a>(pub(in super::super) &'a Path);
 
 impl Fetched<'_> {
     fn is_done(&self, hash: &str) -> bool {
@@ -418,7 +419,7 @@ impl Fetched<'_> {
     }
 
     /// The packages of Python that requirement files with this hash name.
-    pub(in super::super) fn python(&self, hash: &str) -> PathBuf {
+    pub(crate) fn python(&self, hash: &str) -> PathBuf {
         self.0.join("python").join(&hash[..16])
     }
 }

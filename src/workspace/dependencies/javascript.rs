@@ -55,8 +55,8 @@ pub(super) fn is_installed(root: &Path, place: &Path, files: &BTreeMap<PathBuf, 
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::Tree;
     use super::*;
+    use crate::workspace::testing::Tree;
 
     #[test]
     fn what_a_lock_file_names_is_installed_or_not() {

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::super::{Workspace, whole};
 use super::Need;
+use crate::workspace::Workspace;
+use crate::workspace::atomic_file;
 
 /// Their note in the state directory, for the process after one that was killed.
 const FILE: &str = "lock-files.json";
@@ -13,7 +14,7 @@ const FILE: &str = "lock-files.json";
 const REPLACED: &str = "replaced";
 
 /// The files of some projects as they were; put back when this is dropped.
-pub(in super::super) struct LockFiles<'a> {
+pub(crate) struct LockFiles<'a> {
     workspace: &'a Workspace,
     /// What a project did not have is none.
     files: BTreeMap<PathBuf, Option<String>>,
@@ -40,7 +41,7 @@ impl<'a> LockFiles<'a> {
                 }
             }
         }
-        whole::replace(&workspace.state_dir.join(FILE), &serde_json::to_vec(&files)?)?;
+        atomic_file::replace(&workspace.state_dir.join(FILE), &serde_json::to_vec(&files)?)?;
         Ok(Self { workspace, files })
     }
 }
@@ -53,7 +54,7 @@ impl Drop for LockFiles<'_> {
 
 impl Workspace {
     /// Puts back what a run that was killed while it fetched has left.
-    pub(in super::super) fn put_back_lock_files(&self) {
+    pub(crate) fn put_back_lock_files(&self) {
         let note = std::fs::read(self.state_dir.join(FILE)).ok();
         if let Some(files) = note.and_then(|note| serde_json::from_slice(&note).ok()) {
             self.keep_lock_files(&files);
@@ -132,9 +133,9 @@ fn put_back(root: &Path, path: &Path, text: Option<&str>) -> std::io::Result<()>
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::Tree;
     use super::super::{look, needs};
     use super::*;
+    use crate::workspace::testing::Tree;
 
     const MANIFEST: &str = "[dependencies]\nserde = \"1\"\n";
 

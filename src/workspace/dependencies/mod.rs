@@ -18,7 +18,7 @@ use std::time::SystemTime;
 use ring::digest::{Context, SHA256};
 
 use crate::shell_quote::quoted;
-pub(super) use lock_files::LockFiles;
+pub(crate) use lock_files::LockFiles;
 
 use managers::{MANAGERS, Manager};
 
@@ -230,8 +230,8 @@ fn word(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Tree;
     use super::*;
+    use crate::workspace::testing::Tree;
 
     fn found(files: &[(&str, &str)]) -> Vec<(String, String)> {
         let tree = Tree::new();

@@ -3,9 +3,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::super::shell;
 use super::fetch::looks;
 use super::managers::MANAGERS;
+use crate::workspace::command::shell;
 
 /// What a command needs of one project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,8 +104,8 @@ fn joined(root: &Path, at: &Path, to: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::Tree;
     use super::*;
+    use crate::workspace::testing::Tree;
 
     #[test]
     fn a_command_needs_its_own_project() {

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::super::testing::Tree;
 use super::*;
+use crate::workspace::testing::Tree;
 
 /// A repository that tracks `src/` and where every other file is uncommitted.
 struct Listing(PathBuf);
@@ -44,8 +44,8 @@ impl Tracking for Listing {
         Ok(BTreeSet::from(["vendor/lib".to_owned()]))
     }
 
-    fn acted_on(&self) -> anyhow::Result<ActedOn> {
-        Ok(ActedOn::default())
+    fn acted_on(&self) -> anyhow::Result<GitControlFiles> {
+        Ok(GitControlFiles::default())
     }
 }
 

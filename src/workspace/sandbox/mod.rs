@@ -42,9 +42,10 @@ use std::rc::Rc;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::dependencies::fetch::Fetched;
-use super::dependencies::missing::Fetching;
-use super::{Refusal, Tracking};
+use crate::workspace::Refusal;
+use crate::workspace::Tracking;
+use crate::workspace::dependencies::fetch::Fetched;
+use crate::workspace::dependencies::missing::Fetching;
 use covers::Cover;
 use nested::Nested;
 use place::Place;

@@ -54,8 +54,8 @@ fn quoted(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Level;
     use super::*;
+    use crate::workspace::Level;
 
     fn spec(network: bool) -> Spec {
         let paths = |paths: &[&str]| paths.iter().map(Into::into).collect();

@@ -1,0 +1,132 @@
+//! The part of the caller's environment that commands get: what builds need, nothing that opens
+//! a door.
+
+use std::ffi::{OsStr, OsString};
+
+use crate::secret::Secrets;
+
+/// Passed on as they are.
+const NAMES: [&str; 36] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "SYSTEMROOT",
+    "XDG_CACHE_HOME",
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOFLAGS",
+    "GOPROXY",
+    "JAVA_HOME",
+    "MAVEN_OPTS",
+    "GRADLE_USER_HOME",
+    "NVM_DIR",
+    "NODE_PATH",
+    "PNPM_HOME",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+    "GEM_HOME",
+    "CC",
+    "CXX",
+    "PKG_CONFIG_PATH",
+];
+
+/// Names that begin like this are passed on as well.
+const PREFIXES: [&str; 6] = ["LC_", "npm_config_", "NPM_CONFIG_", "PIP_", "UV_", "YARN_"];
+
+/// Never passed on, whatever else their names say.
+const SECRET_WORDS: [&str; 7] =
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
+
+/// Set for every command: no colours, no pagers, no questions, no bytecode beside the sources,
+/// where it would be recorded, and a `git status` that does not lock the index under our own git.
+const SET: [(&str, &str); 7] = [
+    ("TERM", "dumb"),
+    ("NO_COLOR", "1"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+];
+
+/// The environment of a command. Variables whose value holds one of `secrets` are left out.
+pub(crate) fn scrubbed(
+    env: &[(OsString, OsString)],
+    secrets: &Secrets,
+) -> Vec<(OsString, OsString)> {
+    let safe = |(name, value): &&(OsString, OsString)| is_safe(name, value, secrets);
+    let mut scrubbed: Vec<_> = env.iter().filter(safe).cloned().collect();
+    scrubbed.extend(SET.map(|(name, value)| (name.into(), value.into())));
+    scrubbed
+}
+
+fn is_safe(name: &OsStr, value: &OsStr, secrets: &Secrets) -> bool {
+    let (Some(name), value) = (name.to_str(), value.to_string_lossy()) else {
+        return false;
+    };
+    let wanted = NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let upper = name.to_uppercase();
+    let secret = SECRET_WORDS.iter().any(|word| upper.contains(word));
+    // Package indexes may carry their password in the URL.
+    let login = value.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
+    wanted && !secret && !login && !secrets.are_in(&value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_builds_need_gets_through() {
+        let env = [
+            ("PATH", "/bin"),
+            ("LC_ALL", "C.UTF-8"),
+            ("npm_config_cache", "/c"),
+            ("npm_config__authToken", "x"),
+            ("PIP_INDEX_URL", "https://me:pw@pypi.example/simple"),
+            ("GOFLAGS", "-x sk-123456"),
+            ("OPENAI_API_KEY", "sk-1"),
+            ("COWORK_LLM_API_KEY", "sk-1"),
+            ("GITHUB_TOKEN", "t"),
+            ("SSH_AUTH_SOCK", "/s"),
+            ("GIT_DIR", "/g"),
+            ("DBUS_SESSION_BUS_ADDRESS", "unix:"),
+            ("TERM", "xterm"),
+        ];
+        let env = env.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let names: Vec<_> = scrubbed(&env, &Secrets::new(["sk-123456".to_owned()]))
+            .into_iter()
+            .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "PATH=/bin",
+                "LC_ALL=C.UTF-8",
+                "npm_config_cache=/c",
+                "TERM=dumb",
+                "NO_COLOR=1",
+                "PAGER=cat",
+                "GIT_PAGER=cat",
+                "GIT_TERMINAL_PROMPT=0",
+                "GIT_OPTIONAL_LOCKS=0",
+                "PYTHONDONTWRITEBYTECODE=1"
+            ]
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! Running one command: what may run, in which environment, what is kept of its output, and the
+//! end of all its processes.
+
+mod capture;
+mod environment;
+mod policy;
+pub(crate) mod process;
+pub(crate) mod process_tree;
+pub(crate) mod shell;

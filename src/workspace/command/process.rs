@@ -1,0 +1,440 @@
+//! Running commands: in the root, with a scrubbed environment, a time limit, bounded output, and
+//! nothing left behind.
+//!
+//! What a command may run is judged in `policy`, what it may reach is decided in `sandbox`, how
+//! it ends in `family`.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use tokio::process::Command;
+use tokio::sync::Mutex;
+
+use crate::excerpt;
+use crate::secret::Secrets;
+use crate::workspace::Bulk;
+use crate::workspace::Refusal;
+use crate::workspace::Workspace;
+use crate::workspace::WorkspaceOptions;
+use crate::workspace::command::capture::{Capture, KEPT, SHOWN};
+use crate::workspace::command::environment;
+use crate::workspace::command::policy;
+use crate::workspace::command::process_tree::ProcessTree;
+use crate::workspace::dependencies::LockFiles;
+use crate::workspace::dependencies::fetch::Known;
+use crate::workspace::effects::BEAT;
+use crate::workspace::sandbox::{Confined, Level, Sandbox};
+
+/// How long the output may stay open after everything was killed. Only matters where strays
+/// cannot be found.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Strays are told from strangers by what was there before, so commands run one after the other.
+pub(crate) static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+
+/// What a command did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CommandResult {
+    /// Exit code; `None` when a signal ended it, or the time limit.
+    pub exit: Option<i32>,
+    /// Stopped by the time limit.
+    pub timed_out: bool,
+    /// What it printed, as plain text; head and tail where it is long.
+    pub stdout: String,
+    /// Its complaints, likewise.
+    pub stderr: String,
+    /// Something of what it printed is left out.
+    pub cut: bool,
+    /// How long it took.
+    pub seconds: f64,
+    /// New folders with too many files to be recorded, and how many.
+    pub bulk: Vec<Bulk>,
+    /// Files git acts upon that it changed, which were put back.
+    pub put_back: Vec<String>,
+    /// What the project needs from outside and was not fetched, and why.
+    pub missing: Vec<String>,
+}
+
+impl CommandResult {
+    /// Whether it ended by itself with exit code 0.
+    pub fn succeeded(&self) -> bool {
+        self.exit == Some(0)
+    }
+
+    /// How it ended, in a few words: `exit 1`.
+    pub fn ending(&self) -> String {
+        match self.exit {
+            _ if self.timed_out => format!("stopped at the time limit of {:.0} s", self.seconds),
+            Some(code) => format!("exit {code}"),
+            None => "ended by a signal".to_owned(),
+        }
+    }
+
+    /// The same with no more output than a model is shown: what failed first, else both ends.
+    #[must_use]
+    pub fn shortened(&self) -> Self {
+        let shorten = if self.succeeded() { excerpt::ends } else { excerpt::failures };
+        let [stdout, stderr] = [&self.stdout, &self.stderr].map(|text| shorten(text, SHOWN));
+        let cut = self.cut || (&stdout, &stderr) != (&self.stdout, &self.stderr);
+        Self { stdout, stderr, cut, ..self.clone() }
+    }
+}
+
+/// How commands are run.
+pub(crate) struct Settings {
+    timeout_s: u64,
+    timeout_max_s: u64,
+    pub(crate) prefix: Vec<String>,
+    secrets: Secrets,
+    env: Vec<(OsString, OsString)>,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) known: Known,
+}
+
+impl Settings {
+    pub(crate) fn new(options: &WorkspaceOptions, root: &Path) -> Self {
+        Self {
+            timeout_s: options.timeout_s,
+            timeout_max_s: options.timeout_max_s,
+            prefix: options.command_prefix.clone(),
+            secrets: options.secrets.clone(),
+            env: environment::scrubbed(&options.env, &options.secrets),
+            sandbox: Sandbox::new(
+                options.confinement.clone(),
+                root,
+                options.env.clone(),
+                options.tracking.clone(),
+            ),
+            known: Known::default(),
+        }
+    }
+
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+}
+
+impl Workspace {
+    /// Runs a shell command of a model's in the root and waits, at most `timeout_s` seconds (the
+    /// configured limit when `None`, never more than the configured maximum). Whatever it started
+    /// is gone afterwards, also when the future is dropped. Refused are background jobs, scripts
+    /// out of a pipe and git commands that write.
+    pub async fn run(
+        &self,
+        command: &str,
+        timeout_s: Option<u64>,
+    ) -> Result<CommandResult, Refusal> {
+        policy::judge(command)?;
+        let ran = self.run_trusted(command, timeout_s).await;
+        ran.map_err(|error| match error.downcast::<Refusal>() {
+            Ok(refusal) => refusal,
+            Err(error) => Refusal::failed(format!("the command did not run: {error:#}")),
+        })
+    }
+
+    /// Like [`Self::run`], for a command the configuration or this program chose: it is not
+    /// judged, but confined as well. Fails when it cannot be started, with a [`Refusal`] when it
+    /// cannot be confined and nobody allows that.
+    pub async fn run_trusted(
+        &self,
+        command: &str,
+        timeout_s: Option<u64>,
+    ) -> anyhow::Result<CommandResult> {
+        Ok(self.run_check(command, timeout_s).await?.shortened())
+    }
+
+    /// Like [`Self::run_trusted`], for the project's own build, tests and lint: so much of the
+    /// output is kept that the names of failing tests are in it.
+    pub async fn run_check(
+        &self,
+        command: &str,
+        timeout_s: Option<u64>,
+    ) -> anyhow::Result<CommandResult> {
+        let _turn = ONE_AT_A_TIME.lock().await;
+        let settings = &self.commands;
+        let (_, missing) = self.lacking(command).await?;
+        let confined = match settings.prefix.is_empty() {
+            true => settings.sandbox.confine(command, &settings.env)?,
+            // The person brought a sandbox.
+            false => None,
+        };
+        let limit = timeout_s.unwrap_or(settings.timeout_s);
+        let result = self.run_within(command, confined, limit, None).await?;
+        Ok(CommandResult { missing, ..result })
+    }
+
+    /// What commands may reach, in words for a model; empty where that is not known, as behind a
+    /// person's own sandbox.
+    pub fn told_of_commands(&self) -> String {
+        match self.commands.prefix.is_empty() {
+            true => self.commands.sandbox.told(),
+            false => String::new(),
+        }
+    }
+
+    /// The level at which commands are confined; none where a person brought a sandbox of their own.
+    pub fn confined_by(&self) -> anyhow::Result<Option<Level>> {
+        match self.commands.prefix.is_empty() {
+            true => self.commands.sandbox.level().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Runs a command of this program's own beside that of somebody else, confined the same way.
+    /// The `files` are afterwards what they were before.
+    pub(crate) async fn run_confined(
+        &self,
+        command: &str,
+        files: LockFiles<'_>,
+    ) -> anyhow::Result<CommandResult> {
+        let settings = &self.commands;
+        let confined = settings.sandbox.confine(command, &settings.env)?;
+        self.run_within(command, confined, settings.timeout_max_s, Some(files)).await
+    }
+
+    /// Runs the command that fetches dependencies: confined, but with the network.
+    pub(crate) async fn run_fetching(
+        &self,
+        command: &str,
+        files: LockFiles<'_>,
+    ) -> anyhow::Result<CommandResult> {
+        let settings = &self.commands;
+        let confined = settings.sandbox.confine_to_fetch(&settings.env)?;
+        let confined = confined.context("nothing is fetched where nothing is confined")?;
+        let limit = settings.timeout_max_s;
+        self.run_within(command, Some(confined), limit, Some(files)).await
+    }
+
+    async fn run_within(
+        &self,
+        command: &str,
+        confined: Option<Confined>,
+        timeout_s: u64,
+        files: Option<LockFiles<'_>>,
+    ) -> anyhow::Result<CommandResult> {
+        let settings = &self.commands;
+        let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
+        // Declared before the child: when this future is dropped, the family goes after it, then
+        // files are put back, and what all of them did is found out last.
+        let watch = self.watch()?;
+        let files = files;
+        let mut family = ProcessTree::begin();
+        let begun = Instant::now();
+        let mut child = self.shell(command, confined).spawn().context("starting the shell")?;
+        family.led_by(child.id());
+
+        let mut stdout = Capture::new(&settings.secrets, KEPT);
+        let mut stderr = Capture::new(&settings.secrets, KEPT);
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let status = {
+            let reading = async { tokio::join!(stdout.drain(out), stderr.drain(err)) };
+            let mut reading = std::pin::pin!(reading);
+            let mut read = false;
+            let limit = tokio::time::sleep(Duration::from_secs(limit));
+            let mut limit = std::pin::pin!(limit);
+            let mut beat = tokio::time::interval(BEAT);
+            let status = loop {
+                tokio::select! {
+                    status = child.wait() => break Some(status),
+                    _ = &mut reading, if !read => read = true,
+                    () = &mut limit => break None,
+                    _ = beat.tick() => watch.beat(),
+                }
+            };
+            family.end();
+            if !read {
+                let _ = tokio::time::timeout(DRAIN, reading).await;
+            }
+            status
+        };
+        let (timed_out, seconds) = (status.is_none(), begun.elapsed().as_secs_f64());
+        let status = match status {
+            Some(status) => status,
+            None => child.wait().await,
+        };
+        drop(family);
+        drop(files);
+        let effects = watch.end()?;
+        Ok(CommandResult {
+            exit: status.ok().as_ref().and_then(ExitStatus::code).filter(|_| !timed_out),
+            timed_out,
+            cut: stdout.is_cut() || stderr.is_cut(),
+            stdout: stdout.text(&settings.secrets),
+            stderr: stderr.text(&settings.secrets),
+            seconds,
+            bulk: effects.bulk,
+            put_back: effects.put_back,
+            missing: Vec::new(),
+        })
+    }
+
+    fn shell(&self, command: &str, confined: Option<Confined>) -> Command {
+        let settings = &self.commands;
+        let (before, env) = match confined {
+            Some(confined) => (confined.before, confined.env),
+            None => (settings.prefix.iter().map(OsString::from).collect(), settings.env.clone()),
+        };
+        let shell = ["sh", "-c", command].map(OsString::from);
+        let mut words = before.into_iter().chain(shell);
+        let mut built = Command::new(words.next().unwrap_or_default());
+        built
+            .args(words)
+            .current_dir(&self.root)
+            .env_clear()
+            .envs(env)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        #[cfg(unix)]
+        // SAFETY: `detach` runs between fork and exec; it makes system calls only, and neither
+        // allocates nor takes a lock.
+        unsafe {
+            built.pre_exec(detach);
+        }
+        built
+    }
+}
+
+/// What holds with and without a sandbox, done in the child just before it becomes the shell or
+/// the helper: a session of its own takes away the terminal, so nothing can ask for a password,
+/// and strays are known by it.
+#[cfg(unix)]
+fn detach() -> std::io::Result<()> {
+    use rustix::process::{Resource, Rlimit, setrlimit, setsid};
+    setsid()?;
+    // A command must not write on when we are killed.
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    // No core dumps of a crashing test in the tree.
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+    use crate::workspace::testing::Tree;
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    }
+
+    fn run(tree: &Tree, command: &str, timeout_s: u64) -> CommandResult {
+        block_on(tree.workspace.run_trusted(command, Some(timeout_s))).unwrap()
+    }
+
+    /// Whether any process has this word among its arguments.
+    fn is_running(word: &str) -> bool {
+        std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+            std::fs::read(entry.path().join("cmdline"))
+                .is_ok_and(|line| line.split(|b| *b == 0).any(|arg| arg == word.as_bytes()))
+        })
+    }
+
+    #[test]
+    fn output_exit_code_and_place() {
+        let tree = Tree::new();
+        let result = run(&tree, "pwd; echo oops >&2; cat; exit 3", 20);
+        assert_eq!(result.exit, Some(3));
+        assert_eq!(result.stdout, format!("{}\n", tree.root().display()));
+        assert_eq!((result.stderr.as_str(), result.timed_out), ("oops\n", false));
+        assert_eq!(run(&tree, "kill -9 $$", 20).exit, None);
+        assert_eq!(run(&tree, "no-such-program", 20).exit, Some(127));
+    }
+
+    #[test]
+    fn the_limit_kills_grandchildren_that_left_the_session() {
+        for (word, command) in [
+            ("301.25", "setsid sleep 301.25 & sleep 301.25"),
+            ("302.25", "setsid sh -c 'setsid sleep 302.25 & sleep 302.25' & sleep 302.25"),
+            ("303.25", "trap '' TERM INT; (setsid nohup sleep 303.25 &) ; sleep 303.25"),
+            ("304.25", "env -i setsid sleep 304.25 & wait"),
+        ] {
+            let result = run(&Tree::new(), command, 1);
+            assert!(result.timed_out && result.exit.is_none(), "{command}");
+            assert!(result.seconds < 4.0, "{command}: {}", result.seconds);
+            assert!(!is_running(word), "{command}");
+        }
+    }
+
+    #[test]
+    fn strays_of_a_finished_command_are_gone_and_hold_nothing_up() {
+        let result = run(&Tree::new(), "(setsid sleep 305.25 &); echo done", 20);
+        assert_eq!((result.exit, result.stdout.as_str()), (Some(0), "done\n"));
+        assert!(result.seconds < 10.0);
+        assert!(!is_running("305.25"));
+    }
+
+    #[test]
+    fn dropping_the_future_kills() {
+        let tree = Tree::new();
+        block_on(async {
+            let command = "setsid sleep 306.25 & echo > started; sleep 306.25";
+            let running = tree.workspace.run_trusted(command, None);
+            let started = async {
+                while !tree.root().join("started").exists() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! {
+                _ = running => panic!("it ended"),
+                () = started => {}
+            }
+        });
+        assert!(!is_running("306.25"));
+    }
+
+    #[test]
+    fn children_of_our_own_are_spared() {
+        let mut own = std::process::Command::new("sleep").arg("307.25").spawn().unwrap();
+        run(&Tree::new(), "true", 20);
+        assert!(own.try_wait().unwrap().is_none());
+        own.kill().unwrap();
+        own.wait().unwrap();
+    }
+
+    #[test]
+    fn endless_output_is_bounded() {
+        let result = run(&Tree::new(), "yes", 1);
+        assert!(result.timed_out && result.stdout.len() < 10_100);
+        assert!(result.cut && result.stdout.contains("lines left out"));
+        assert!(!result.stdout.lines().any(|line| line != "y" && !line.starts_with("[… ")));
+    }
+
+    #[test]
+    fn the_environment_is_scrubbed_and_secrets_are_blanked_out() {
+        let tree = Tree::with(|options| {
+            options.secrets = Secrets::new(["sk-12345678".to_owned()]);
+            let more = [("OPENAI_API_KEY", "sk-12345678"), ("SSH_AUTH_SOCK", "/s"), ("LANG", "C")];
+            options.env.extend(more.map(|(name, value)| (name.into(), value.into())));
+        });
+        tree.put("key", "it is sk-12345678!\n");
+        let result = run(&tree, "env; cat key", 20);
+        assert!(
+            result.stdout.contains("LANG=C\n") && result.stdout.contains("it is [withheld key]!")
+        );
+        assert!(!result.stdout.contains("SSH_") && !result.stdout.contains("OPENAI"));
+    }
+
+    #[test]
+    fn there_is_no_terminal_and_the_prefix_comes_first() {
+        let tree = Tree::with(|options| {
+            options.command_prefix = vec!["env".to_owned(), "PREFIXED=yes".to_owned()];
+        });
+        let result = run(&tree, "echo $PREFIXED; (: < /dev/tty) 2>/dev/null || echo none", 20);
+        assert_eq!(result.stdout, "yes\nnone\n");
+    }
+
+    #[test]
+    fn a_model_gets_its_limit_within_the_maximum_and_is_judged() {
+        let tree = Tree::with(|options| options.timeout_max_s = 1);
+        let result = block_on(tree.workspace.run("sleep 308.25", Some(10_000))).unwrap();
+        assert!(result.timed_out);
+        assert!(block_on(tree.workspace.run("git commit", None)).is_err());
+    }
+}

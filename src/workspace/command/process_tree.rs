@@ -1,0 +1,231 @@
+//! Everything a command started, so that nothing of it is left afterwards.
+//!
+//! Killing the process group is not enough: a child that calls `setsid` leaves it. On Linux this
+//! process makes itself the reaper of orphans while a command runs; every descendant of the command
+//! then stays below us, and those directly below us are known by their session: nobody can join
+//! ours, and our own other children (git, an editor) are in it. Elsewhere only the group is killed.
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::ProcessTree;
+#[cfg(target_os = "linux")]
+pub use linux::abandon;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use other::ProcessTree;
+#[cfg(not(target_os = "linux"))]
+pub use other::abandon;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::{BTreeSet, HashMap};
+    use std::time::{Duration, Instant};
+
+    use rustix::process::{
+        Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid,
+    };
+
+    /// How long a killed process may take to be gone; only one stuck in the kernel takes longer.
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    /// One command's processes. Dropping it kills those that are left. Only one may exist at a
+    /// time, which the caller sees to.
+    pub(crate) struct ProcessTree {
+        /// Children of ours that were there before.
+        strangers: BTreeSet<i32>,
+        leader: Option<i32>,
+    }
+
+    impl ProcessTree {
+        pub(crate) fn begin() -> Self {
+            if let Err(error) = set_child_subreaper(Some(getpid())) {
+                tracing::warn!("orphans of commands cannot be caught: {error}");
+            }
+            let me = getpid().as_raw_pid();
+            let strangers =
+                processes().iter().filter(|(_, p)| p.parent == me).map(|(pid, _)| *pid).collect();
+            Self { strangers, leader: None }
+        }
+
+        /// Names the process somebody else waits for.
+        pub(crate) fn led_by(&mut self, pid: Option<u32>) {
+            self.leader = pid.and_then(|pid| i32::try_from(pid).ok());
+        }
+
+        /// Kills all that are left and waits until they are gone, except for the leader, whom the
+        /// caller waits for.
+        pub(crate) fn end(&self) {
+            let begun = Instant::now();
+            // A confined command has a first process, with which all others die at once: faster
+            // than any of them can fork.
+            let me = getpid().as_raw_pid();
+            if let Some(leader) = self.leader
+                && processes().get(&leader).is_some_and(|p| p.parent == me && !p.dead)
+            {
+                signal(leader, Signal::KILL);
+            }
+            loop {
+                self.stop_all();
+                let members = self.members();
+                for pid in &members {
+                    signal(*pid, Signal::KILL);
+                }
+                let mut left = false;
+                for pid in members {
+                    if Some(pid) != self.leader {
+                        left |= !gone(pid);
+                    }
+                }
+                let led =
+                    self.leader.is_some_and(|pid| processes().get(&pid).is_some_and(|p| !p.dead));
+                if !left && !led && self.members().is_empty() {
+                    return;
+                }
+                if begun.elapsed() > PATIENCE {
+                    tracing::warn!("a process of a command cannot be killed");
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+
+        /// Stopped processes start no new ones, so what is found now is complete.
+        fn stop_all(&self) {
+            let mut stopped = BTreeSet::new();
+            loop {
+                let new: Vec<_> =
+                    self.members().into_iter().filter(|pid| stopped.insert(*pid)).collect();
+                if new.is_empty() {
+                    return;
+                }
+                for pid in new {
+                    signal(pid, Signal::STOP);
+                }
+            }
+        }
+
+        /// All living or unreaped members, the dead leader left out.
+        fn members(&self) -> Vec<i32> {
+            let me = getpid().as_raw_pid();
+            let all = processes();
+            // Zero where the session's leader lives outside our process namespace (a container).
+            let session = all.get(&me).map_or(0, |p| p.session);
+            let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+            for (pid, process) in &all {
+                children.entry(process.parent).or_default().push(*pid);
+            }
+            let ours = |pid: &&i32| {
+                !self.strangers.contains(*pid)
+                    && all.get(*pid).is_some_and(|p| p.session != session)
+            };
+            let mut found: Vec<i32> =
+                children.get(&me).into_iter().flatten().filter(ours).copied().collect();
+            let mut at = 0;
+            while let Some(pid) = found.get(at) {
+                found.extend(children.get(pid).into_iter().flatten());
+                at += 1;
+            }
+            // A zombie is only ours to reap when we are its parent.
+            found.retain(|pid| {
+                all.get(pid).is_some_and(|p| !p.dead || p.parent == me && Some(*pid) != self.leader)
+            });
+            found
+        }
+    }
+
+    /// Kills whatever a command has started, from any thread, without waiting: for a program that
+    /// ends now. Until then nobody reaps, so no process id is given away twice.
+    pub fn abandon() {
+        let all =
+            std::mem::ManuallyDrop::new(ProcessTree { strangers: BTreeSet::new(), leader: None });
+        all.stop_all();
+        for pid in all.members() {
+            signal(pid, Signal::KILL);
+        }
+    }
+
+    impl Drop for ProcessTree {
+        fn drop(&mut self) {
+            self.end();
+            // Daemons of our own git belong to init again.
+            let _ = set_child_subreaper(None);
+        }
+    }
+
+    struct Process {
+        parent: i32,
+        session: i32,
+        dead: bool,
+    }
+
+    /// All processes we can see.
+    fn processes() -> HashMap<i32, Process> {
+        let Ok(entries) = std::fs::read_dir("/proc") else {
+            return HashMap::new();
+        };
+        let read = |entry: std::fs::DirEntry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let stat = std::fs::read(entry.path().join("stat")).ok()?;
+            // The name stands in parentheses and may hold anything, so fields count from its end.
+            let rest = &stat[stat.iter().rposition(|byte| *byte == b')')? + 1..];
+            let mut fields = std::str::from_utf8(rest).ok()?.split_ascii_whitespace();
+            let dead = matches!(fields.next()?, "Z" | "X");
+            let parent = fields.next()?.parse().ok()?;
+            let session = fields.nth(1)?.parse().ok()?;
+            Some((pid, Process { parent, session, dead }))
+        };
+        entries.flatten().filter_map(read).collect()
+    }
+
+    fn signal(pid: i32, signal: Signal) {
+        if let Some(pid) = Pid::from_raw(pid) {
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// Reaps a child, or finds that it is nobody's or not ours.
+    fn gone(pid: i32) -> bool {
+        let Some(child) = Pid::from_raw(pid) else {
+            return true;
+        };
+        match waitpid(Some(child), WaitOptions::NOHANG) {
+            Ok(reaped) => reaped.is_some(),
+            // Not our child (yet): its parent is being killed, too.
+            Err(_) => false,
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    /// Here nobody knows a command's processes but the thread that waits for it.
+    pub const fn abandon() {}
+
+    /// One command's processes: the group of its leader.
+    pub(crate) struct ProcessTree {
+        leader: Option<i32>,
+    }
+
+    impl ProcessTree {
+        pub(crate) fn begin() -> Self {
+            Self { leader: None }
+        }
+
+        /// Names the process somebody else waits for.
+        pub(crate) fn led_by(&mut self, pid: Option<u32>) {
+            self.leader = pid.and_then(|pid| i32::try_from(pid).ok());
+        }
+
+        /// Kills the group.
+        pub(crate) fn end(&self) {
+            #[cfg(unix)]
+            if let Some(pid) = self.leader.and_then(rustix::process::Pid::from_raw) {
+                let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+
+    impl Drop for ProcessTree {
+        fn drop(&mut self) {
+            self.end();
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Refuses text that leaves code out ("... rest of the code unchanged"), a habit of models that
+//! silently deletes what it stands for.
+
+use crate::workspace::Refusal;
+
+/// What such a line says, once comment marks and dots are gone.
+const SAYS: [&str; 19] = [
+    "rest of the code",
+    "rest of code",
+    "rest of the file",
+    "rest of file",
+    "rest of the function",
+    "rest of the implementation",
+    "rest of the class",
+    "rest of the module",
+    "rest of the method",
+    "rest of your code",
+    "rest remains",
+    "rest is unchanged",
+    "existing code",
+    "your existing code",
+    "remaining code",
+    "previous code",
+    "same as before",
+    "code remains unchanged",
+    "unchanged code",
+];
+
+/// What it begins or ends with where dots stand before it, which say the same.
+const BEGINS: [&str; 8] =
+    ["rest", "existing", "remaining", "other", "previous", "same", "unchanged", "omitted"];
+const ENDS: [&str; 4] = ["unchanged", "omitted", "as before", "remain the same"];
+
+/// Refuses when `new` has a placeholder line that `present`, the file as it is, does not have.
+pub(crate) fn refuse(new: &str, present: &str) -> Result<(), Refusal> {
+    let found = new.lines().enumerate().find(|(_, line)| {
+        is_placeholder(line) && !present.lines().any(|old| old.trim() == line.trim())
+    });
+    match found {
+        None => Ok(()),
+        Some((index, line)) => Err(Refusal::failed(format!(
+            "line {} stands for code that is left out (\"{}\"): write all of it out, or use \
+             edit_file on just the passage that changes",
+            index + 1,
+            line.trim()
+        ))),
+    }
+}
+
+/// Only a comment or a line of dots can be one: code and prose may well say "existing code".
+fn is_placeholder(line: &str) -> bool {
+    const MARKS: [&str; 11] = ["//", "#", "--", "/*", "{/*", "<!--", "*", ";", "%", "...", "…"];
+    /// Longer ones say something.
+    const LONG: usize = 60;
+    let line = line.trim();
+    if !MARKS.iter().any(|mark| line.starts_with(mark)) {
+        return false;
+    }
+    let said = line.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let dots = line.contains("...") || line.contains('…');
+    let before = &line[..line.find(char::is_alphanumeric).unwrap_or(line.len())];
+    let dots_first = before.contains("... ") || before.contains("… ");
+    let word = |word: &&str| {
+        said.strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    };
+    SAYS.iter().any(|says| {
+        said == *says || (said.starts_with(says) && (dots || said.len() < says.len() + 24))
+    }) || dots_first
+        && said.len() < LONG
+        && (BEGINS.iter().any(word) || ENDS.iter().any(|end| said.ends_with(end)))
+}

@@ -1,0 +1,106 @@
+//! A session's artifacts in the working tree, written like every other file but let through the
+//! guard of `.cowork`.
+
+use crate::artifact::{Artifact, Files};
+use crate::error::Error;
+use crate::workspace::Refusal;
+use crate::workspace::Workspace;
+use crate::workspace::files::guard::Purpose;
+
+/// Artifacts of one session in the working tree.
+#[derive(Clone, Debug)]
+pub struct SessionFiles<'a> {
+    /// Where they are read and written; its `artifact_dirs` cover the directories below.
+    pub workspace: &'a Workspace,
+    /// Directory of its documents and data, relative to the root; a change request's parent's.
+    pub artifact_dir: String,
+    /// Directory of its own records.
+    pub record_dir: String,
+}
+
+impl SessionFiles<'_> {
+    /// Path of an artifact, relative to the root.
+    pub fn path(&self, artifact: Artifact) -> String {
+        artifact.path_in(&self.artifact_dir, &self.record_dir)
+    }
+}
+
+impl Files for SessionFiles<'_> {
+    fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
+        let path = self.path(artifact);
+        let path = self.workspace.resolve_new(&path, Purpose::Artifact).map_err(environment)?;
+        let Some(bytes) = self.workspace.bytes_if_there(&path).map_err(environment)? else {
+            return Ok(None);
+        };
+        String::from_utf8(bytes).map(Some).map_err(|_| {
+            Error::repository(format!("{path} is not UTF-8 text"))
+                .hint(
+                    "mend the file by hand, or take the last committed one: git checkout -- <file>",
+                )
+                .into()
+        })
+    }
+
+    fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {
+        let path = self.path(artifact);
+        let path = self.workspace.resolve_new(&path, Purpose::Artifact).map_err(environment)?;
+        self.workspace.refuse_protected(&path).map_err(environment)?;
+        let old = self.workspace.bytes_if_there(&path).map_err(environment)?;
+        self.workspace.replace(&path, text.as_bytes(), old.as_deref()).map_err(environment)?;
+        Ok(())
+    }
+}
+
+/// The program, not a model, asked for this path: what stands in the way is the repository's state.
+fn environment(refusal: Refusal) -> anyhow::Error {
+    Error::repository(refusal.message).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::testing::Tree;
+
+    fn of<'a>(tree: &'a Tree, artifact_dir: &str, record_dir: &str) -> SessionFiles<'a> {
+        let (artifact_dir, record_dir) = (artifact_dir.to_owned(), record_dir.to_owned());
+        SessionFiles { workspace: &tree.workspace, artifact_dir, record_dir }
+    }
+
+    #[test]
+    fn artifacts_are_written_and_noted() {
+        let tree = Tree::new();
+        let dir = ".cowork/sessions/todo".to_owned();
+        let files = of(&tree, &dir, &dir);
+        assert_eq!(files.read(Artifact::Prd).unwrap(), None);
+        files.write(Artifact::Prd, "text").unwrap();
+        assert_eq!(files.read(Artifact::Prd).unwrap().as_deref(), Some("text"));
+        assert_eq!(tree.workspace.written_paths(), [".cowork/sessions/todo/prd.md"]);
+    }
+
+    #[test]
+    fn a_patch_session_works_on_its_parents_artifacts() {
+        let tree = Tree::new();
+        let parent = ".cowork/sessions/todo".to_owned();
+        let files = of(&tree, &parent, &format!("{parent}/changes/dates"));
+        files.write(Artifact::Plan, "p").unwrap();
+        files.write(Artifact::ChangeRequest, "{}").unwrap();
+        assert_eq!(tree.get(".cowork/sessions/todo/plan.md"), "p");
+        assert_eq!(tree.get(".cowork/sessions/todo/changes/dates/change_request.json"), "{}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_cloned_link_leads_no_artifact_elsewhere() {
+        let tree = Tree::new();
+        tree.put(".cowork/sessions/x", "");
+        std::os::unix::fs::symlink("../../.git", tree.root().join(".cowork/sessions/todo"))
+            .unwrap();
+        let dir = ".cowork/sessions/todo".to_owned();
+        let files = of(&tree, &dir, &dir);
+        assert!(files.write(Artifact::Prd, "text").is_err());
+        tree.put("src/a", "");
+        std::fs::remove_file(tree.root().join(".cowork/sessions/todo")).unwrap();
+        std::os::unix::fs::symlink("../../src", tree.root().join(".cowork/sessions/todo")).unwrap();
+        assert!(files.write(Artifact::Prd, "text").is_err());
+    }
+}

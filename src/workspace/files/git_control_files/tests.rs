@@ -1,0 +1,189 @@
+//! What git acts on is changed by nobody but a person.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::rc::Rc;
+
+use super::*;
+use crate::workspace::RefusalKind;
+use crate::workspace::Tracking;
+use crate::workspace::testing::{Tree, edit};
+
+/// A repository whose hooks are in `.githooks`, with one file of configuration in the tree.
+struct Hooked(PathBuf);
+
+impl Tracking for Hooked {
+    fn uncommitted(&self) -> anyhow::Result<BTreeSet<String>> {
+        let paths = ["src/.gitattributes", "src/made"].map(str::to_owned).into_iter();
+        Ok(paths.filter(|path| self.0.join(path).exists()).collect())
+    }
+
+    fn is_uncommitted(&self, _: &str) -> anyhow::Result<bool> {
+        Ok(false)
+    }
+
+    fn wrote(&self, _: &str) {}
+
+    fn tracks_below(&self, _: &str) -> anyhow::Result<bool> {
+        Ok(true)
+    }
+
+    fn ignored(&self) -> anyhow::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn submodules(&self) -> anyhow::Result<BTreeSet<String>> {
+        Ok(BTreeSet::new())
+    }
+
+    fn acted_on(&self) -> anyhow::Result<GitControlFiles> {
+        let files = BTreeSet::from(["etc/gitconfig".to_owned()]);
+        Ok(GitControlFiles { files, folders: BTreeSet::from([".githooks".to_owned()]) })
+    }
+}
+
+fn tree() -> Tree {
+    let tree = Tree::with(|options| options.tracking = Some(Rc::new(Hooked(options.root.clone()))));
+    tree.put(".githooks/pre-commit", "theirs\n");
+    tree.put("etc/gitconfig", "theirs\n");
+    let hook = tree.root().join(".githooks/pre-commit");
+    std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    tree
+}
+
+fn proposed(tree: &Tree) -> Vec<(String, Option<String>)> {
+    let read = |copy: PathBuf| std::fs::read_to_string(copy).unwrap();
+    let proposed = tree.workspace.proposed().into_iter();
+    proposed.map(|proposed| (proposed.path, proposed.content.map(read))).collect()
+}
+
+#[test]
+fn tools_write_nothing_git_acts_on_and_keep_it_for_a_person() {
+    let tree = tree();
+    for path in [
+        ".gitattributes",
+        "sub/.GitAttributes",
+        ".gitmodules",
+        ".gitattributes.",
+        "GITATT~1",
+        ".githooks/pre-push",
+        ".GITHOOKS/pre-push",
+        "etc/gitconfig",
+    ] {
+        let refusal = tree.workspace.write(path, "mine\n").unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Protected, "{path}");
+        assert!(refusal.message.contains("git itself acts on it"), "{refusal}");
+    }
+    assert!(tree.edit(".githooks/pre-commit", "theirs", "mine").is_err());
+    assert!(tree.workspace.delete(".githooks/pre-commit").is_err());
+    assert_eq!(tree.get(".githooks/pre-commit"), "theirs\n");
+    assert_eq!(tree.get("etc/gitconfig"), "theirs\n");
+    for gone in [".gitattributes", "sub", ".gitmodules", ".githooks/pre-push"] {
+        assert!(!tree.root().join(gone).exists(), "{gone}");
+    }
+    assert!(tree.workspace.written_paths().is_empty());
+    tree.workspace.write(".githooks-2/x", "x").unwrap();
+    tree.workspace.write(".gitignore", "x").unwrap();
+}
+
+#[test]
+fn what_a_person_allows_is_written_and_recorded_with_exactly_these_bytes() {
+    let tree = tree();
+    assert!(tree.workspace.write(".gitattributes", "*.sh eol=lf\n").is_err());
+    assert!(tree.edit(".githooks/pre-commit", "theirs", "mine").is_err());
+    // One edit builds on the other.
+    assert!(tree.edit(".githooks/pre-commit", "mine", "ours").is_err());
+    let reopened = tree.reopened();
+    let [attributes, hook] = &reopened.proposed()[..] else { panic!("{:?}", reopened.proposed()) };
+    reopened.accept(attributes).unwrap();
+    reopened.accept(hook).unwrap();
+    assert_eq!(tree.get(".gitattributes"), "*.sh eol=lf\n");
+    assert_eq!(tree.get(".githooks/pre-commit"), "ours\n");
+    let metadata = tree.root().join(".githooks/pre-commit").metadata().unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o111, 0o111);
+    assert!(reopened.proposed().is_empty());
+    assert!(reopened.is_as_written(".gitattributes"));
+    assert!(tree.reopened().may_be_recorded(".gitattributes"));
+    tree.put(".gitattributes", "* -diff\n");
+    assert!(!tree.workspace.may_be_recorded(".gitattributes"));
+    assert!(tree.workspace.may_be_recorded("src/main.rs"));
+    assert!(tree.workspace.write(".gitmodules", "x").is_err());
+    let [modules] = &tree.workspace.proposed()[..] else { panic!() };
+    tree.workspace.decline(modules).unwrap();
+    assert!(tree.reopened().proposed().is_empty());
+}
+
+#[test]
+fn what_a_command_changes_is_put_back_and_kept() {
+    let tree = tree();
+    let watch = tree.workspace.watch().unwrap();
+    tree.put(".githooks/pre-commit", "evil\n");
+    tree.put(".githooks/pre-push", "evil\n");
+    tree.put(".githooks/lib/helper", "evil\n");
+    tree.put(".gitattributes", "* -diff\n");
+    tree.put("src/.gitattributes", "* -diff\n");
+    tree.put("src/made", "good\n");
+    std::fs::remove_file(tree.root().join("etc/gitconfig")).unwrap();
+    let effects = watch.end().unwrap();
+    let mut expected = [
+        ".gitattributes",
+        ".githooks/lib/helper",
+        ".githooks/pre-commit",
+        ".githooks/pre-push",
+        "etc/gitconfig",
+        "src/.gitattributes",
+    ];
+    expected.sort_unstable();
+    assert_eq!(effects.put_back, expected);
+    assert_eq!(tree.get(".githooks/pre-commit"), "theirs\n");
+    assert_eq!(tree.get("etc/gitconfig"), "theirs\n");
+    let hook = tree.root().join(".githooks/pre-commit").metadata().unwrap();
+    assert_eq!(hook.permissions().mode() & 0o777, 0o755);
+    for gone in
+        [".gitattributes", ".githooks/pre-push", ".githooks/lib/helper", "src/.gitattributes"]
+    {
+        assert!(!tree.root().join(gone).exists(), "{gone}");
+    }
+    assert_eq!(tree.workspace.written_paths(), ["src/made"]);
+    let proposed = proposed(&tree);
+    assert_eq!(proposed.len(), expected.len());
+    assert!(proposed.contains(&("etc/gitconfig".to_owned(), None)));
+    assert!(proposed.contains(&(".githooks/pre-commit".to_owned(), Some("evil\n".to_owned()))));
+}
+
+#[test]
+fn a_mode_or_a_link_makes_a_hook_as_well() {
+    let tree = tree();
+    tree.put(".githooks/pre-push.sample", "sample\n");
+    tree.put("evil/pre-commit", "evil\n");
+    let watch = tree.workspace.watch().unwrap();
+    let sample = tree.root().join(".githooks/pre-push.sample");
+    std::fs::set_permissions(&sample, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(watch.end().unwrap().put_back, [".githooks/pre-push.sample"]);
+    assert_eq!(sample.metadata().unwrap().permissions().mode() & 0o111, 0);
+
+    let watch = tree.workspace.watch().unwrap();
+    std::fs::rename(tree.root().join(".githooks"), tree.root().join("aside")).unwrap();
+    symlink("evil", tree.root().join(".githooks")).unwrap();
+    watch.end().unwrap();
+    assert!(tree.root().join(".githooks").symlink_metadata().unwrap().is_dir());
+    assert_eq!(tree.get(".githooks/pre-commit"), "theirs\n");
+    assert_eq!(tree.get("evil/pre-commit"), "evil\n");
+
+    let watch = tree.workspace.watch().unwrap();
+    std::fs::remove_file(tree.root().join("etc/gitconfig")).unwrap();
+    std::fs::create_dir_all(tree.root().join("etc/gitconfig/x")).unwrap();
+    symlink("evil/pre-commit", tree.root().join(".gitattributes")).unwrap();
+    watch.end().unwrap();
+    assert_eq!(tree.get("etc/gitconfig"), "theirs\n");
+    assert!(tree.root().join(".gitattributes").symlink_metadata().is_err());
+}
+
+#[test]
+fn what_a_killed_command_changed_is_put_back_by_the_next_process() {
+    let tree = tree();
+    std::mem::forget(tree.workspace.watch().unwrap());
+    tree.put(".githooks/pre-commit", "evil\n");
+    tree.reopened();
+    assert_eq!(tree.get(".githooks/pre-commit"), "theirs\n");
+    assert!(tree.workspace.edit(".githooks/pre-commit", &[edit("evil", "worse")]).is_err());
+}

@@ -1,0 +1,284 @@
+//! Which paths a model may name. Every file tool resolves its path here, once, and works with the
+//! result only.
+//!
+//! Two layers: names are judged first, without looking at the disk; then the path is resolved
+//! through a capability to the root, which no symbolic link leads out of, and the names it
+//! really has are judged again, because a link inside the tree may still lead to `.git`. What is
+//! done with the result then goes through no link at all (`nofollow.rs`).
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::{Component, Path};
+
+use crate::workspace::Refusal;
+use crate::workspace::Workspace;
+
+/// Who asks, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A model wants to look.
+    Look,
+    /// A model wants to change.
+    Change,
+    /// A typed tool reads or writes an artifact of the session.
+    Artifact,
+}
+
+/// Whether a name means `.git` to some file system: any case, characters that HFS+ ignores, NTFS
+/// trailing dots, spaces and streams, and 8.3 short names.
+pub fn is_dot_git(name: &str) -> bool {
+    means(name, ".git", "git~")
+}
+
+/// Whether a name means `dotted`, whose 8.3 short names begin with `short`, to some file system.
+pub(crate) fn means(name: &str, dotted: &str, short: &str) -> bool {
+    let ignored = |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let name: String = name.chars().filter(|c| !ignored(*c)).collect();
+    let name = name.split([':', '\\']).next().unwrap_or_default();
+    let name = name.trim_end_matches(['.', ' ']).to_lowercase();
+    name == dotted
+        || name
+            .strip_prefix(short)
+            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+impl Workspace {
+    /// The path of something a model may look at, free of links and relative to the root.
+    pub fn existing(&self, path: &str) -> Result<String, Refusal> {
+        self.resolve(path, Purpose::Look)
+    }
+
+    /// The path of something that is there, free of links and relative to the root (`.` is the
+    /// root itself).
+    pub(crate) fn resolve(&self, path: &str, purpose: Purpose) -> Result<String, Refusal> {
+        let named = self.judge(path, purpose)?;
+        match self.dir.canonicalize(&named) {
+            Ok(real) => self.judge_real(&named, &real, purpose),
+            Err(error) => Err(self.why_not(&named, &error)),
+        }
+    }
+
+    /// Like [`Self::resolve`], but the last parts may still be missing.
+    pub(crate) fn resolve_new(&self, path: &str, purpose: Purpose) -> Result<String, Refusal> {
+        let named = self.judge(path, purpose)?;
+        let mut there = Path::new(&named);
+        let mut missing = Vec::new();
+        loop {
+            match self.dir.symlink_metadata(there) {
+                Ok(_) => break,
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(self.why_not(&named, &error)),
+            }
+            let (Some(name), Some(parent)) = (there.file_name(), there.parent()) else {
+                break;
+            };
+            missing.push(name);
+            there = parent;
+        }
+        let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+        let mut real =
+            self.dir.canonicalize(there).map_err(|error| self.why_not(&named, &error))?;
+        real.extend(missing.iter().rev());
+        self.judge_real(&named, &real, purpose)
+    }
+
+    /// The directory entry itself: links in its parents are resolved, the last one is not.
+    pub(crate) fn resolve_entry(&self, path: &str, purpose: Purpose) -> Result<String, Refusal> {
+        let named = self.judge(path, purpose)?;
+        let Some((parent, name)) = named.rsplit_once('/') else {
+            return Ok(named);
+        };
+        let real = self.dir.canonicalize(parent).map_err(|error| self.why_not(&named, &error))?;
+        self.judge_real(&named, &real.join(name), purpose)
+    }
+
+    /// Refuses to change what is a person's or another repository's.
+    pub(crate) fn refuse_protected(&self, path: &str) -> Result<(), Refusal> {
+        self.refuse_nested(path)?;
+        if self.is_protected(path) || self.was_edited_meanwhile(path) {
+            self.refused.borrow_mut().insert(path.to_owned());
+            return Err(Refusal::protected(format!(
+                "{path} has your uncommitted changes: the person you work for has edits there that \
+                 git does not have; leave it alone, or ask them"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Refuses to change what belongs to a submodule or to a repository within this one: no commit
+    /// of the session could hold it.
+    fn refuse_nested(&self, path: &str) -> Result<(), Refusal> {
+        let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+        for folder in folders.filter(|folder| !folder.starts_with(".cowork")) {
+            let is_repository = self.look(&format!("{folder}/.git")).is_ok();
+            if is_repository || self.is_submodule(folder) {
+                return Err(Refusal::guard(format!(
+                    "Security: {folder} is a repository of its own (a submodule or a nested one); \
+                     its files can be read, but changing them is not allowed, because this \
+                     session could not record it. Do without, and say at the end what should \
+                     change there"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a submodule is due at this folder, filled or not.
+    fn is_submodule(&self, folder: &str) -> bool {
+        let Some(tracking) = &self.tracking else { return false };
+        let known = self.submodules.get_or_init(|| {
+            tracking.submodules().unwrap_or_else(|error| {
+                tracing::warn!("the submodules are not known: {error:#}");
+                BTreeSet::new()
+            })
+        });
+        known.contains(folder)
+    }
+
+    /// True when a person has changed the code there since this run began: neither a tool nor a
+    /// commit has what lies there.
+    fn was_edited_meanwhile(&self, path: &str) -> bool {
+        !path.starts_with(".cowork/") && self.is_persons_edit(path)
+    }
+
+    /// True when something lies there that neither a tool nor a commit has.
+    pub(crate) fn is_persons_edit(&self, path: &str) -> bool {
+        let Some(tracking) = &self.tracking else { return false };
+        self.look(path).is_ok()
+            && !self.is_as_written(path)
+            && tracking.is_uncommitted(path).unwrap_or_else(|error| {
+                tracing::warn!("{path} is taken for a person's: {error:#}");
+                true
+            })
+    }
+
+    /// True for a protected path, and for a file that exists below a protected directory.
+    fn is_protected(&self, path: &str) -> bool {
+        if self.allowed.borrow().contains(path) {
+            return false;
+        }
+        let protected = self.protected.borrow();
+        let below = |(at, _): (usize, &str)| protected.contains(&path[..=at]);
+        protected.contains(path) || (path.match_indices('/').any(below) && self.look(path).is_ok())
+    }
+
+    /// Judges a path by its names alone and gives it in normal form.
+    fn judge(&self, path: &str, purpose: Purpose) -> Result<String, Refusal> {
+        if path.chars().any(char::is_control) {
+            return Err(Refusal::guard("Security: Control characters in paths are not allowed"));
+        }
+        let mut relative = Path::new(path);
+        if relative.is_absolute() {
+            // Models repeat absolute paths they saw in a compiler's output.
+            relative = relative
+                .strip_prefix(&self.root)
+                .map_err(|_| Refusal::guard("Security: Absolute paths are not allowed"))?;
+        }
+        if looks_absolute_elsewhere(path) {
+            return Err(Refusal::guard("Security: Absolute paths are not allowed"));
+        }
+        self.judge_names(relative, purpose)
+    }
+
+    fn judge_real(&self, named: &str, real: &Path, purpose: Purpose) -> Result<String, Refusal> {
+        self.judge_names(real, purpose).map_err(|refusal| {
+            if named == real.to_string_lossy() {
+                refusal
+            } else {
+                Refusal::guard(format!("{named} leads elsewhere: {}", refusal.message))
+            }
+        })
+    }
+
+    /// Judges a path as it is and gives it in normal form.
+    pub(crate) fn judge_names(&self, path: &Path, purpose: Purpose) -> Result<String, Refusal> {
+        let mut names = Vec::new();
+        for component in path.components() {
+            match component {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    return Err(Refusal::guard(
+                        "Security: Parent directory access (..) is not allowed",
+                    ));
+                }
+                Component::RootDir | Component::Prefix(_) => {
+                    return Err(Refusal::guard("Security: Absolute paths are not allowed"));
+                }
+                Component::Normal(name) => {
+                    let name = name.to_str().ok_or_else(|| {
+                        Refusal::failed("a name in this path is not UTF-8 and cannot be addressed")
+                    })?;
+                    if is_dot_git(name) || name.split('\\').any(is_dot_git) {
+                        return Err(Refusal::guard(
+                            "Security: Access to .git is not allowed; git is the program's \
+                             business, files you change are recorded for you",
+                        ));
+                    }
+                    names.push(name);
+                }
+            }
+        }
+        self.judge_cowork(&names, purpose)?;
+        Ok(if names.is_empty() { ".".to_owned() } else { names.join("/") })
+    }
+
+    /// `.cowork` belongs to the program: a model reads its own session there, typed tools write.
+    fn judge_cowork(&self, names: &[&str], purpose: Purpose) -> Result<(), Refusal> {
+        let inside = names.first().is_some_and(|name| means(name, ".cowork", "cowork~"));
+        if !inside && purpose != Purpose::Artifact {
+            return Ok(());
+        }
+        let path = names.join("/");
+        let own = self.artifact_dirs.iter().any(|dir| {
+            path.strip_prefix(dir.as_str()).is_some_and(|rest| {
+                // The records of a change request are another session's to read.
+                let others = purpose == Purpose::Look;
+                rest.is_empty() || rest.starts_with('/') && !(others && below_changes(&rest[1..]))
+            })
+        });
+        match purpose {
+            Purpose::Look | Purpose::Artifact if own => Ok(()),
+            Purpose::Change if own => Err(Refusal::guard(
+                "Security: Session documents are written with their own tools (save_…, create_…, \
+                 update_…), not with the file tools",
+            )),
+            Purpose::Look | Purpose::Change | Purpose::Artifact => Err(Refusal::guard(
+                "Security: Access to .cowork is not allowed, except to this session's documents",
+            )),
+        }
+    }
+
+    /// What a failed look-up means to a model.
+    fn why_not(&self, path: &str, error: &std::io::Error) -> Refusal {
+        match error.kind() {
+            ErrorKind::NotFound if self.dir.symlink_metadata(path).is_ok() => {
+                Refusal::failed(format!("{path} is a symbolic link that leads nowhere"))
+            }
+            ErrorKind::NotFound => Refusal::failed(format!("{path} does not exist")),
+            // cap-std reports an escape as a denied permission without an OS error.
+            ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+                Refusal::guard(format!("Security: {path} leads out of the working tree"))
+            }
+            _ => self.unreadable(path, std::io::Error::new(error.kind(), error.to_string())),
+        }
+    }
+}
+
+/// Whether a path in a session's folder is where its change requests keep their records.
+fn below_changes(path: &str) -> bool {
+    path.split('/').next().is_some_and(|name| name.eq_ignore_ascii_case("changes"))
+}
+
+/// Absolute to another system than ours: a drive, a share, a home.
+fn looks_absolute_elsewhere(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let drive = bytes.len() > 2
+        && bytes[0].is_ascii_alphabetic()
+        && bytes[1] == b':'
+        && matches!(bytes[2], b'\\' | b'/');
+    !cfg!(windows) && drive || path.starts_with("\\\\") || path == "~" || path.starts_with("~/")
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

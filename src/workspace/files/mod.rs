@@ -1,0 +1,15 @@
+//! Files of the working tree as a model may reach them: judged by name, opened through no link,
+//! written whole or not at all.
+
+pub(crate) mod artifacts;
+pub(crate) mod git_control_files;
+pub(crate) mod guard;
+pub(crate) mod nofollow;
+pub(crate) mod read;
+pub(crate) mod search;
+pub(crate) mod walk;
+pub(crate) mod write;
+
+#[cfg(test)]
+#[cfg(unix)]
+mod race;

@@ -1,0 +1,129 @@
+//! What is written, noted and kept.
+
+use super::*;
+use crate::workspace::testing::Tree;
+
+#[test]
+fn writing_says_what_it_did() {
+    let tree = Tree::new();
+    let write = |text| tree.workspace.write("a/b/c.txt", text).unwrap();
+    assert_eq!(write("1\n2\n"), "created a/b/c.txt (2 lines)");
+    assert_eq!(write("1\n"), "wrote a/b/c.txt (1 lines)");
+    assert!(write("1\n").starts_with("unchanged"));
+    assert_eq!(std::fs::read_dir(tree.root().join("a/b")).unwrap().count(), 1);
+    let huge = "x".repeat(WHOLE_FILE_MAX as usize + 1);
+    assert!(tree.workspace.write("huge", &huge).unwrap_err().message.contains("2 MiB"));
+    tree.put("huge", &huge);
+    assert!(tree.edit("huge", "x", "y").is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn the_mode_is_kept_and_hard_links_are_not_written_through() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let tree = Tree::new();
+    tree.put("run.sh", "old");
+    let path = tree.root().join("run.sh");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o751)).unwrap();
+    std::fs::hard_link(&path, tree.root().join("twin")).unwrap();
+    tree.workspace.write("run.sh", "new").unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o751);
+    assert_eq!(tree.get("twin"), "old");
+    tree.edit("run.sh", "new", "newer").unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o751);
+}
+
+#[test]
+fn left_out_code_is_refused_unless_it_was_there() {
+    let tree = Tree::new();
+    for line in [
+        "// ... rest of the code unchanged ...",
+        "    # ... existing code ...",
+        "/* rest of file remains the same */",
+        "<!-- ... rest of the file ... -->",
+        "... existing code ...",
+        "// … rest of code",
+        "// ... other methods ...",
+        "# ... imports unchanged",
+        "{/* ... remaining props ... */}",
+        "-- rest of the class stays",
+    ] {
+        let refusal = tree.workspace.write("a", &format!("x\n{line}\n")).unwrap_err();
+        assert!(refusal.message.contains("line 2 stands for code"), "{refusal}");
+        tree.put("b", "x\n");
+        assert!(tree.edit("b", "x", line).is_err());
+        tree.workspace.forget_seen();
+        tree.put("c", &format!("{line}\nzz\n"));
+        tree.edit("c", "zz", &format!("y\n{line}")).unwrap();
+    }
+    for line in [
+        "// existing code paths that need a lock are listed in LOCKS.md",
+        "x = '...'",
+        "* rest",
+        "// other platforms, such as ...",
+        "# unchanged",
+        "...args",
+        "print(1, ...)",
+    ] {
+        tree.workspace.write("d", line).unwrap();
+    }
+}
+
+#[test]
+fn the_journal_survives_and_tells_tools_from_people() {
+    let tree = Tree::new();
+    tree.put("old", "before");
+    tree.put("gone", "before");
+    tree.workspace.write("old", "by a tool").unwrap();
+    tree.workspace.write("new", "by a tool").unwrap();
+    tree.workspace.delete("gone").unwrap();
+    let next = tree.reopened();
+    assert_eq!(next.written_paths(), ["gone", "new", "old"]);
+    assert!(next.written_paths().iter().all(|path| next.is_as_written(path)));
+    tree.put("new", "by a person");
+    tree.put("gone", "by a person");
+    assert!(!next.is_as_written("new") && !next.is_as_written("gone"));
+    assert!(!next.is_as_written("never written"));
+    next.adopt(&["new".to_owned()]).unwrap();
+    assert!(next.is_as_written("new"));
+    next.forget_all_but(&["new".to_owned(), "old".to_owned(), "never".to_owned()]).unwrap();
+    assert_eq!(tree.reopened().written_paths(), ["new", "old"]);
+    next.forget(&["new".to_owned(), "gone".to_owned()]).unwrap();
+    assert_eq!(tree.reopened().written_paths(), ["old"]);
+    next.clear_journal().unwrap();
+    assert!(tree.reopened().journal_entries().is_empty());
+}
+
+#[test]
+fn a_crash_between_journal_and_rename_leaves_one_of_the_two() {
+    let tree = Tree::new();
+    tree.put("src/a", "before");
+    let before = Some(Fingerprint::of(b"before"));
+    tree.workspace.note("src/a", Some(Fingerprint::of(b"after")), before).unwrap();
+    let temporary = format!("src/{}", temporary_name("a"));
+    tree.put(&temporary, "aft");
+    let next = tree.reopened();
+    assert!(next.is_as_written("src/a"), "the write never happened");
+    assert!(!tree.root().join(temporary).exists());
+    tree.put("src/a", "after");
+    assert!(next.is_as_written("src/a"), "the write happened");
+    tree.put("src/a", "aft");
+    assert!(!next.is_as_written("src/a"));
+}
+
+#[test]
+fn a_broken_journal_makes_every_file_a_persons() {
+    let tree = Tree::new();
+    tree.workspace.write("a", "x").unwrap();
+    let state = tree.root().parent().unwrap().join("state/todo/written.json");
+    std::fs::write(state, "{").unwrap();
+    assert!(!tree.reopened().is_as_written("a"));
+}
+
+#[test]
+fn a_write_that_cannot_be_noted_does_not_happen() {
+    let tree = Tree::new();
+    std::fs::remove_dir_all(tree.root().parent().unwrap().join("state")).unwrap();
+    assert!(tree.workspace.write("a", "x").unwrap_err().message.contains("was not touched"));
+    assert!(!tree.root().join("a").exists());
+}
