@@ -68,9 +68,9 @@ pub struct Brief {
     pub refusals: u32,
 }
 
-/// What came of a run.
+/// What came of a conversation.
 #[derive(Clone, Debug, Default)]
-pub struct Run {
+pub struct Conversation {
     /// What the tools were told.
     pub outcome: Outcome,
     /// The closing text.
@@ -91,10 +91,10 @@ pub async fn run(
     context: &mut Context<'_>,
     transcript: &mut Transcript,
     sink: &dyn Sink,
-) -> anyhow::Result<Run> {
+) -> anyhow::Result<Conversation> {
     let secrets = context.workspace.secrets();
     let mut talk = Talk::begin(brief, context, transcript)?;
-    let mut run = Run::default();
+    let mut run = Conversation::default();
     talk.hear_wishes(brief, context).await;
     // Calls that were asked for but not answered when the last process died.
     let pending = talk.unanswered();

@@ -15,6 +15,7 @@ mod renumber;
 mod session_file;
 
 pub mod check;
+pub(crate) mod record_diff;
 
 pub use change::{ChangeRequest, Risk, Scope};
 pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity};

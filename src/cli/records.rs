@@ -8,8 +8,7 @@ use crate::artifact::check::derive_feature_status;
 use crate::artifact::{Feature, FeatureStatus, Plan, Requirement, Store, Task, TaskStatus};
 use crate::clock;
 use crate::git::Git;
-use crate::pipeline::files::project_files::code_changes;
-use crate::session::{CommittedFiles, Session};
+use crate::session::{CommittedFiles, Session, code_changes};
 use crate::ui::one_line;
 
 /// Longest name shown.

@@ -1,12 +1,11 @@
 //! The mechanical checks of a row: what must hold of a draft before anybody is asked about it.
 
+use super::evidence::Evidence;
 use crate::artifact::Store;
 use crate::artifact::check::{self, Baseline, Finding, Report};
 use crate::config::Limits;
-
-use super::evidence::Evidence;
-use super::files::project_files::ProjectFiles;
 use crate::record::Leak;
+use crate::session::ProjectFiles;
 use crate::stage::Stage;
 
 /// Which checks a stage has.

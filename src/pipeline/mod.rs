@@ -1,25 +1,30 @@
-//! The runner: takes the stages of a session one after the other, each through the one loop.
+//! A run of a session: takes its stages one after the other, each through the one loop.
 //!
 //! What is done is read from history before every stage; what a stage leaves is written by the
 //! recorder. Nothing about progress is kept here between two runs.
+//!
+//! [`run::Run`] is at the bottom: what every step may use. A step is a function that takes it, and
+//! imports only what `ARCHITECTURE.md` shows below its own folder.
 
 mod brief;
-pub(crate) mod change;
+mod change;
 pub mod checks;
 mod corrections;
 mod critic;
 mod draft;
 mod edits;
 mod evidence;
-pub mod files;
+mod files;
 mod history;
 mod limits;
+mod outcome;
 mod progress;
 pub mod prompts;
 mod protected_files;
 mod record_stage;
 mod report;
 mod review;
+mod run;
 mod stage_loop;
 mod summary;
 pub mod table;
@@ -32,48 +37,23 @@ pub use history::discarded::Leaving;
 pub use history::rewind::before;
 pub use limits::blocked::{files_show, has_failed, standstill};
 pub use review::answer::Answer;
+pub use run::{Env, Models};
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-
-use crate::artifact::check::made_before;
-use crate::artifact::{Feedback, FeedbackType, Origin, Severity, Store};
-use crate::clock;
-use crate::config::Config;
 use crate::error::{Error, is_disk_full};
-use crate::event::{Event, Sink};
-use crate::gate::{Gate, Mode};
-use crate::git::{Git, Oid};
+use crate::event::Event;
+use crate::gate::Editor;
+use crate::git::Oid;
 use crate::interrupt;
-use crate::model::Model;
-use crate::model::meter::Meter;
-use crate::record::{DraftEnding, DraftNotes, Recorder, Scope};
-use crate::session::{RefNames, Session, StateDir};
-use crate::stage::{Role, Stage};
-use crate::tool::{Person, ProjectCommands};
+use crate::session::{Attempt, Session};
+use crate::stage::Stage;
 use crate::verify;
-use crate::workspace::{SessionFiles, Workspace};
-use prompts::Prompts;
-use stage_loop::StageEnd;
-use table::Approves;
-
-/// The models of a run.
-pub struct Models {
-    /// By configured name; `default` is always there.
-    pub by_name: BTreeMap<String, Box<dyn Model>>,
-    /// What they all are counted by.
-    pub meter: Rc<Meter>,
-}
-
-impl Models {
-    fn get(&self, name: &str) -> anyhow::Result<&dyn Model> {
-        match self.by_name.get(name).or_else(|| self.by_name.get("default")) {
-            Some(model) => Ok(model.as_ref()),
-            None => Err(Error::model(format!("there is no model '{name}'")).into()),
-        }
-    }
-}
+use change::reviewer_feedback;
+use draft::stop;
+use history::{formats, from_files, present_stage, restore, rewind};
+use limits::blocked;
+use outcome::StageEnd;
+use review::answer;
+use run::Run;
 
 /// How a run ended, when nothing went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,315 +71,145 @@ pub enum Finish {
     },
 }
 
-/// What a run works with; the same for all its stages.
-pub struct Env<'a> {
-    /// The repository, in the session's working tree.
-    pub git: &'a Git,
-    /// Ref names.
-    pub refs: &'a RefNames,
-    /// Resolved configuration.
-    pub config: &'a Config,
-    /// Models.
-    pub models: &'a Models,
-    /// Files and commands.
-    pub workspace: &'a Workspace,
-    /// J.
-    pub state: &'a StateDir,
-    /// Prompts.
-    pub prompts: &'a Prompts,
-    /// Finds the project's commands; they may appear while it is written.
-    pub commands: &'a dyn Fn() -> ProjectCommands,
-    /// Who listens.
-    pub sink: &'a dyn Sink,
-    /// Who can be asked by a tool.
-    pub person: &'a dyn Person,
-    /// The gate on the terminal; there in [`Mode::Ask`].
-    pub gate: Option<Gate<'a>>,
-    /// How reviews are done.
-    pub mode: Mode,
-    /// Stop after this stage.
-    pub stop_after: Option<Stage>,
-}
-
-/// A draft being written or judged, so that a stop can keep it.
-#[derive(Clone, Debug)]
-struct UnderWay {
-    iteration: u32,
-    ending: DraftEnding,
-    notes: DraftNotes,
-    /// It cannot go on without a person, and why: that must be known again after a stop, also
-    /// where no file was written.
-    stuck: Option<String>,
-}
-
 /// A run of a session.
-pub struct Pipeline<'a> {
-    env: Env<'a>,
-    session: Session,
-    /// The stage being worked on, which says how far commits reach.
-    stage: Cell<Stage>,
-    under_way: RefCell<Option<UnderWay>>,
-    /// The first conversation goes on with the one a killed or stopped run left.
-    goes_on: Cell<bool>,
-    /// What the last stop has kept, in words.
-    kept: RefCell<Option<String>>,
-    /// Warnings this run has given that are given once.
-    told: RefCell<BTreeSet<String>>,
-}
+pub struct Pipeline<'a>(Run<'a>);
 
 impl<'a> Pipeline<'a> {
     /// A run that goes on from where the session stands.
     pub fn new(env: Env<'a>, session: Session) -> Self {
-        let stage = Cell::new(session.next_stage().unwrap_or(Stage::Delivery));
-        let (under_way, goes_on, kept) = <(RefCell<_>, Cell<_>, RefCell<_>)>::default();
-        Self { env, session, stage, under_way, goes_on, kept, told: RefCell::default() }
+        Self(Run::new(env, session))
     }
 
     /// Ends the run after this stage.
     pub fn stop_after(&mut self, stage: Option<Stage>) {
-        self.env.stop_after = stage;
+        self.0.env.stop_after = stage;
     }
 
     /// Runs the stages that are not done.
     ///
     /// # Errors
-    /// Of every kind. The draft under way is kept and the working tree put back, unless somebody
-    /// has moved HEAD or the branch: then everything is left as it lies.
+    /// Of every kind. The draft in progress is kept and the working tree put back, unless somebody
+    /// has moved HEAD or the branch: then everything is left as it is.
     pub async fn run(&mut self) -> anyhow::Result<Finish> {
-        self.protect_theirs()?;
-        self.forget_failure()?;
-        let result = self.stages().await.map_err(|error| self.make_room(error));
+        protected_files::protect(&self.0)?;
+        blocked::forget_failure(&self.0)?;
+        let result = self.stages().await.map_err(|error| make_room(&self.0, error));
         // The reason of the stop is what the person must hear, whatever else fails.
         if let Err(reason) = &result {
-            let kept = self.stop_after_error(Some(reason));
-            if let Err(error) = kept.and_then(|()| self.note_failure(reason)) {
-                self.warn(format!("the draft could not be kept: {error:#}"));
+            let kept = stop::stop_cleanly(&self.0, Some(reason));
+            if let Err(error) = kept.and_then(|()| blocked::note_failure(&self.0, reason)) {
+                self.0.warn(format!("the draft could not be kept: {error:#}"));
             }
         }
         result
     }
 
-    /// Keeps the draft under way in its ref and puts the session's paths back to the tip. Also for
+    /// Keeps the draft in progress in its ref and puts the session's paths back to the tip. Also for
     /// a run that was dropped in the middle by a signal.
+    ///
+    /// # Errors
+    /// Git fails.
     pub fn stop_cleanly(&self) -> anyhow::Result<()> {
-        self.stop_after_error(None)
-    }
-
-    /// The same for a run that ended with an error, which the person hears anyway.
-    fn stop_after_error(&self, told: Option<&anyhow::Error>) -> anyhow::Result<()> {
-        let Some(UnderWay { iteration, ending, mut notes, stuck }) = self.under_way.take() else {
-            return Ok(());
-        };
-        notes.credit.at_least(self.credit_so_far(self.stage.get()));
-        let recorder = self.recorder();
-        let tip = &self.session.tip;
-        if let Err(error) = recorder.expect_tip(tip) {
-            // HEAD or the branch moved: where that ended the run, it is what the error is about.
-            let branch = self.env.refs.short_branch(&self.session.name);
-            let about = told.map(ToString::to_string).unwrap_or_default();
-            self.warn(match about.contains("HEAD ") || about.contains(&branch) {
-                true => "files were left as they lie".to_owned(),
-                false => format!("files were left as they lie: {error}"),
-            });
-            self.kept.replace(Some("the files lie where they were".to_owned()));
-            return Ok(());
-        }
-        let stage = self.stage.get();
-        let name = RefNames::draft(&self.session.name, stage);
-        if stuck.is_some() || recorder.differs_from(tip)? {
-            notes.stuck = stuck;
-            recorder.draft(tip, stage, iteration, ending, &notes)?;
-            self.kept
-                .replace(Some(format!("draft {iteration} of {stage} is kept: git show {name}")));
-        }
-        recorder.put_back(tip)
-    }
-
-    /// On a full disk: gives back what can be written again, so that the draft can be kept.
-    fn make_room(&self, error: anyhow::Error) -> anyhow::Error {
-        if !is_disk_full(&error) {
-            return error;
-        }
-        let freed = self.env.state.prune(self.stage.get()) / 1024;
-        Error::repository(format!("the disk is full: {error:#}"))
-            .hint(format!("make room (old logs of this session are gone already: {freed} KiB)"))
-            .hint(format!("then: git cowork resume {}", self.session.name))
-            .into()
+        stop::stop_cleanly(&self.0, None)
     }
 
     /// What the operating system refused in this run.
     pub fn troubles(&self) -> Vec<String> {
-        self.env.workspace.troubles()
+        self.0.env.workspace.troubles()
     }
 
     /// What the last [`Self::stop_cleanly`] has kept, for people.
     pub fn kept(&self) -> Option<String> {
-        self.kept.borrow().clone()
+        self.0.kept.borrow().clone()
+    }
+
+    /// Records the answer to a waiting draft. `None` when the person chose to stop without one.
+    ///
+    /// # Errors
+    /// Exit 5 when nothing waits.
+    pub fn answer(&mut self, answer: Answer, editor: &Editor) -> anyhow::Result<Option<Oid>> {
+        answer::give_answer(&mut self.0, answer, editor)
+    }
+
+    /// Takes the stages before `next` as done, all where there is none: one commit says so, and takes
+    /// the files of the others away. History keeps them.
+    ///
+    /// # Errors
+    /// Exit 5: the files do not show these stages, or a commit cannot be made.
+    pub fn take_as_done(&mut self, next: Option<Stage>) -> anyhow::Result<()> {
+        from_files::take_as_done(&mut self.0, next)
+    }
+
+    /// Goes back because a person wants it, who was told what leaves the branch: `revert`, `resume
+    /// --goto-stage`. Their reason may be empty.
+    ///
+    /// # Errors
+    /// Exit 5 when the stage was not reached, or something of the user's would be lost.
+    pub fn rewind(&mut self, stage: Stage, reason: &str) -> anyhow::Result<()> {
+        rewind::rewind(&mut self.0, stage, reason)
+    }
+
+    /// Makes an attempt the tip again; the present tip becomes an attempt.
+    ///
+    /// # Errors
+    /// Exit 5 when something of the user's would be lost, or HEAD is elsewhere; nothing has moved.
+    pub fn restore(&mut self, attempt: &Attempt) -> anyhow::Result<()> {
+        restore::restore_attempt(&mut self.0, attempt)
+    }
+
+    /// Records reviewers' comments on the delivered session as one commit: feedback to coding, and a
+    /// task whose commit will answer them. Coding, check and delivery are open again after it.
+    ///
+    /// # Errors
+    /// Exit 5: the session is not delivered; a hook refuses the commit.
+    pub fn reopen(&mut self, comments: &str) -> anyhow::Result<()> {
+        reviewer_feedback::reopen(&mut self.0, comments)
     }
 
     async fn stages(&mut self) -> anyhow::Result<Finish> {
-        if !self.session.is_completed() {
-            verify::require_readable(self.env.git, &self.session)?;
+        let run = &mut self.0;
+        if !run.session.is_completed() {
+            verify::require_readable(run.env.git, &run.session)?;
         }
-        self.put_back_comments()?;
-        self.compare_last()?;
-        self.recorder().labels(&self.session)?;
-        if let Some(stage) = self.env.stop_after.filter(|stage| self.session.done().contains(stage))
-        {
+        reviewer_feedback::put_back_comments(run)?;
+        record_stage::compare_last(run)?;
+        run.recorder().labels(&run.session)?;
+        if let Some(stage) = run.env.stop_after.filter(|stage| run.session.done().contains(stage)) {
             return Ok(Finish::Stopped(stage));
         }
         loop {
-            if self.session.is_completed() {
-                let commit = self.session.tip.to_string();
-                let meter = &self.env.models.meter;
+            if run.session.is_completed() {
+                let commit = run.session.tip.to_string();
+                let meter = &run.env.models.meter;
                 let (spent, here) = (meter.used(), meter.in_this_run());
-                self.env.sink.emit(Event::SessionCompleted { commit, spent, here });
+                run.env.sink.emit(Event::SessionCompleted { commit, spent, here });
                 return Ok(Finish::Completed);
             }
             interrupt::check()?;
-            let stage = self.present_stage()?;
-            self.stage.set(stage);
-            self.raise_format(stage)?;
-            let spec = table::row_of(stage, self.session.is_patch());
-            match self.run_stage(spec).await? {
-                StageEnd::Completed(stage) if self.env.stop_after == Some(stage) => {
+            let stage = present_stage::present_stage(run)?;
+            run.stage.set(stage);
+            formats::raise_format(run, stage)?;
+            let spec = table::row_of(stage, run.session.is_patch());
+            match stage_loop::run_stage(run, spec).await? {
+                StageEnd::Completed(stage) if run.env.stop_after == Some(stage) => {
                     return Ok(Finish::Stopped(stage));
                 }
                 StageEnd::Completed(_) | StageEnd::Rework => {}
                 StageEnd::Waiting(why) => return Ok(Finish::Waiting { stage, why }),
-                StageEnd::GoBack(way) => self.go_back(&way)?,
+                StageEnd::GoBack(way) => rewind::go_back(run, &way)?,
             }
         }
-    }
-
-    /// The stage that is worked on: the next one, or coding while its corrections are open.
-    fn present_stage(&self) -> anyhow::Result<Stage> {
-        let next = self.session.next_stage().unwrap_or(Stage::Delivery);
-        let reworked = next == Stage::Check && self.rework_is_open()?;
-        Ok(if reworked { Stage::Coding } else { next })
-    }
-
-    fn recorder(&self) -> Recorder<'_> {
-        let scope = match table::row(self.stage.get()).approves {
-            Approves::Tree => Scope::Code,
-            Approves::Artifacts => Scope::Documents,
-        };
-        Recorder {
-            git: self.env.git,
-            refs: self.env.refs,
-            project: &self.env.config.project,
-            state: self.env.state,
-            workspace: self.env.workspace,
-            name: &self.session.name,
-            id: &self.session.file.id,
-            scope,
-        }
-    }
-
-    fn files(&self) -> SessionFiles<'_> {
-        SessionFiles {
-            workspace: self.env.workspace,
-            artifact_dir: self.session.name.artifact_dir(),
-            record_dir: self.session.name.record_dir(),
-        }
-    }
-
-    /// Reads the session anew after a commit of ours.
-    fn advance(&mut self, tip: &Oid) -> anyhow::Result<()> {
-        self.session = Session::load(self.env.git, &self.session.name, tip)?;
-        self.env.workspace.clear_journal()
-    }
-
-    /// The same where the commit left these paths to later ones.
-    fn advance_leaving(&mut self, tip: &Oid, left: &[String]) -> anyhow::Result<()> {
-        self.session = Session::load(self.env.git, &self.session.name, tip)?;
-        self.env.workspace.forget_all_but(left)
-    }
-
-    /// Writes feedback into the session's file and tells whoever listens. What stands there
-    /// already (a run that was killed said it) is not written twice.
-    fn give_feedback(&self, entries: Vec<Feedback>) -> anyhow::Result<()> {
-        let files = self.files();
-        let store = Store::new(&files);
-        let known = self.feedback_so_far()?;
-        let same = |a: &Feedback, b: &Feedback| {
-            (a.stage, a.iteration, a.from, &a.details) == (b.stage, b.iteration, b.from, &b.details)
-        };
-        let mut new: Vec<Feedback> =
-            entries.into_iter().filter(|entry| !known.iter().any(|k| same(k, entry))).collect();
-        let secrets = self.env.workspace.secrets();
-        for entry in &mut new {
-            // It is recorded, and told to models: hooks, commands and people may say anything.
-            entry.details = secrets.blanked(&entry.details).into_owned();
-            let fix = entry.suggested_fix.take();
-            entry.suggested_fix = fix.map(|fix| secrets.blanked(&fix).into_owned());
-            // The second strike: it was said before, and nothing came of it (row J5).
-            if entry.from != Origin::Human && made_before(&known, entry) {
-                entry.severity = Severity::Critical;
-            }
-            self.env.sink.emit(Event::Feedback {
-                stage: entry.stage,
-                from: entry.from.name().to_owned(),
-                severity: entry.severity.name().to_owned(),
-                details: entry.details.clone(),
-            });
-        }
-        store.add_feedback(&new)
-    }
-
-    /// Everything that was said about drafts in this session.
-    fn feedback_so_far(&self) -> anyhow::Result<Vec<Feedback>> {
-        let mut said = self.all_feedback()?;
-        // A wish to go back names the draft it came from, which went with the way back; the reason for
-        // a change of a record asks for nothing.
-        said.retain(|entry| entry.goto_stage().is_none() && !entry.is_reason());
-        Ok(said)
-    }
-
-    /// Everything that was said in this session.
-    fn all_feedback(&self) -> anyhow::Result<Vec<Feedback>> {
-        let files = self.files();
-        let mut said = Store::new(&files).feedback()?;
-        said.retain(|entry| !entry.is_reason());
-        Ok(said)
-    }
-
-    fn feedback(&self, stage: Stage, iteration: u32, from: Origin, details: &str) -> Feedback {
-        Feedback {
-            at: now(),
-            stage,
-            iteration,
-            from,
-            feedback_type: FeedbackType::QualityIssue,
-            severity: if from == Origin::Human { Severity::Critical } else { Severity::Major },
-            details: details.to_owned(),
-            suggested_fix: None,
-            extra: serde_json::Map::new(),
-        }
-    }
-
-    fn warn(&self, text: impl Into<String>) {
-        self.env.sink.emit(Event::Warning { text: text.into() });
-    }
-
-    /// A warning that is given once in a run, however often there is reason for it.
-    fn warn_once(&self, text: impl Into<String>) {
-        let text = text.into();
-        if self.told.borrow_mut().insert(text.clone()) {
-            self.warn(text);
-        }
-    }
-
-    fn note(&self, text: impl Into<String>) {
-        self.env.sink.emit(Event::Note { text: text.into() });
-    }
-
-    fn model_for(&self, stage: Stage, role: Role) -> anyhow::Result<(&dyn Model, u64)> {
-        let (name, config) = self.env.config.model_for(stage, role)?;
-        Ok((self.env.models.get(name)?, config.context_window))
     }
 }
 
-fn now() -> String {
-    clock::rfc3339(clock::now())
+/// On a full disk: gives back what can be written again, so that the draft can be kept.
+fn make_room(run: &Run<'_>, error: anyhow::Error) -> anyhow::Error {
+    if !is_disk_full(&error) {
+        return error;
+    }
+    let freed = run.env.state.prune(run.stage.get()) / 1024;
+    Error::repository(format!("the disk is full: {error:#}"))
+        .hint(format!("make room (old logs of this session are gone already: {freed} KiB)"))
+        .hint(format!("then: git cowork resume {}", run.session.name))
+        .into()
 }

@@ -4,10 +4,9 @@
 use crate::artifact::Origin;
 use crate::gate::clean::clean;
 use crate::gate::{self, Mode};
-use crate::pipeline::Pipeline;
-use crate::pipeline::limits::Why;
+use crate::pipeline::outcome::{BlockReason, StepOutcome};
 use crate::pipeline::progress::Progress;
-use crate::pipeline::stage_loop::Turned;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::StageSpec;
 use crate::session::Verdict;
 use crate::workspace::Proposed;
@@ -15,157 +14,154 @@ use crate::workspace::Proposed;
 /// The section of the delivery report that names what was left to a person.
 pub(crate) const LEFT: &str = "## Left to a person";
 
-impl Pipeline<'_> {
-    /// Keeps tools away from what is uncommitted and not ours.
-    pub(crate) fn protect_theirs(&self) -> anyhow::Result<()> {
-        let written = self.env.workspace.written_paths();
-        let theirs = |path: &String| !path.starts_with(".cowork/") && !written.contains(path);
-        let dirty = self.env.git.status()?.into_iter().map(|entry| entry.path);
-        self.env.workspace.protect(dirty.filter(theirs));
-        // What git is told to skip is in no commit, whatever is done to it.
-        self.env.workspace.protect(self.env.git.skipped_files()?.into_iter().filter(theirs));
-        // What git ignores is in no commit: nothing could bring it back.
-        self.env.workspace.protect(self.env.git.ignored_files()?.into_iter().filter(theirs));
-        Ok(())
-    }
+/// Keeps tools away from what is uncommitted and not ours.
+pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
+    let written = run.env.workspace.written_paths();
+    let theirs = |path: &String| !path.starts_with(".cowork/") && !written.contains(path);
+    let dirty = run.env.git.status()?.into_iter().map(|entry| entry.path);
+    run.env.workspace.protect(dirty.filter(theirs));
+    // What git is told to skip is in no commit, whatever is done to it.
+    run.env.workspace.protect(run.env.git.skipped_files()?.into_iter().filter(theirs));
+    // What git ignores is in no commit: nothing could bring it back.
+    run.env.workspace.protect(run.env.git.ignored_files()?.into_iter().filter(theirs));
+    Ok(())
+}
 
-    /// Tells of a person's files that were written over: documents edited while they were being
-    /// written, and whatever a command changed.
-    pub(crate) fn tell_of_set_aside(&self) {
-        for (path, copy) in self.env.workspace.take_set_aside() {
-            self.warn(format!(
-                "{path} was changed over your uncommitted edits; your version is in {}",
-                copy.display()
-            ));
-        }
-    }
-
-    /// After tools were kept from a person's files, asks the person whether they may write them
-    /// after all. True when they may: the actor should try again. `turned` is what its run came
-    /// to: one that got nowhere may have been kept from these files too often.
-    pub(crate) fn offer_theirs(
-        &self,
-        spec: &StageSpec,
-        progress: &mut Progress,
-        turned: &Turned,
-    ) -> anyhow::Result<bool> {
-        self.offer_proposed()?;
-        if !matches!(turned, Turned::On | Turned::Stuck(Why::Astray(_))) {
-            return Ok(false);
-        }
-        let refused = self.env.workspace.take_refused();
-        if refused.is_empty() {
-            return Ok(false);
-        }
-        let names = refused.join(", ");
-        let (Some(gate), Mode::Ask) = (&self.env.gate, self.env.mode) else {
-            self.warn(format!(
-                "tools wanted to write {names}, but you have uncommitted changes there; to let them, commit or stash these first"
-            ));
-            return Ok(false);
-        };
-        let question = format!(
-            "Tools want to write {names}, where you have uncommitted changes. Your version is kept first; then what you have there becomes part of this session. Allow it?"
-        );
-        (gate.call)(&format!("tools want to write {names}"));
-        if !gate::confirm(gate.terminal, &question)? {
-            return Ok(false);
-        }
-        self.make_ours(&refused)?;
-        progress.refusals = 0;
-        let words = format!(
-            "you may now change {names}; keep what is there unless the task needs it otherwise"
-        );
-        let entry = self.feedback(spec.stage, progress.iteration, Origin::Human, &words);
-        self.give_feedback(vec![entry])?;
-        Ok(true)
-    }
-
-    /// Shows a person what models want to change of what git itself acts on, and carries out what
-    /// the person allows: before any git command could follow it, and before any commit holds it.
-    fn offer_proposed(&self) -> anyhow::Result<()> {
-        let workspace = self.env.workspace;
-        for proposed in workspace.proposed() {
-            let path = &proposed.path;
-            let (Some(gate), Mode::Ask) = (&self.env.gate, self.env.mode) else {
-                let what = match &proposed.content {
-                    Some(copy) => format!("the model's version is {}", copy.display()),
-                    None => "the model wants to delete it".to_owned(),
-                };
-                self.warn_once(format!(
-                    "{path} was left as it is: git itself acts on it, so you decide; {what}; put it \
-                     there and commit it yourself, or decide on a terminal: git cowork resume"
-                ));
-                continue;
-            };
-            (gate.call)(&format!("a model wants to change {path}"));
-            let diff = self.difference(&proposed)?;
-            gate.terminal
-                .write(&format!("\n{path}, on which git itself acts:\n{}", clean(&diff)))?;
-            let question = format!("Change {path} like this, and record it in this session?");
-            if gate::confirm(gate.terminal, &question)? {
-                workspace.accept(&proposed)?;
-            } else {
-                workspace.decline(&proposed)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn difference(&self, proposed: &Proposed) -> anyhow::Result<String> {
-        let now = self.env.git.top().join(&proposed.path);
-        let nothing = std::path::PathBuf::new();
-        let new = proposed.content.as_ref().unwrap_or(&nothing);
-        let diff = self.env.git.diff_files(&now, new)?;
-        Ok(match (diff.is_empty(), proposed.executable) {
-            (true, true) => "it becomes executable\n".to_owned(),
-            (true, false) => "it becomes an empty file, or is no longer executable\n".to_owned(),
-            (false, true) => format!("{diff}(executable)\n"),
-            (false, false) => diff,
-        })
-    }
-
-    /// What the delivery report says of changes that no person has decided about.
-    pub(crate) fn left_to_a_person(&self) -> Option<String> {
-        let proposed = self.env.workspace.proposed();
-        let line = |proposed: &Proposed| {
-            let what = if proposed.content.is_some() { "a change of" } else { "the deletion of" };
-            format!("- {what} `{}`\n", proposed.path)
-        };
-        let lines: String = proposed.iter().map(line).collect();
-        (!lines.is_empty()).then(|| {
-            format!(
-                "Git itself acts on these files, so no model changes them. Not in this work, though a \
-                 model wanted it:\n\n{lines}"
-            )
-        })
-    }
-
-    /// Keeps a person's files in an attempt and lets tools write them.
-    fn make_ours(&self, paths: &[String]) -> anyhow::Result<()> {
-        let workspace = self.env.workspace;
-        workspace.adopt(paths)?;
-        let reason = format!("before tools may write {}", paths.join(", "));
-        let kept = self.recorder().keep_attempt(&self.session.tip, &reason, Verdict::Passed);
-        let attempt = match kept {
-            Ok(attempt) => attempt,
-            Err(error) => {
-                workspace.forget(paths)?;
-                return Err(error);
-            }
-        };
-        // What git is told not to see would be in no commit.
-        self.env.git.unmark(paths)?;
-        for path in paths {
-            workspace.allow(path);
-        }
-        let mut protected = self.env.state.protected()?;
-        protected.retain(|entry| !paths.contains(&entry.path));
-        self.env.state.set_protected(&protected)?;
-        self.note(format!(
-            "your version is in attempt {attempt}: git show refs/cowork/attempts/{}/{attempt}",
-            self.session.name
+/// Tells of a person's files that were written over: documents edited while they were being
+/// written, and whatever a command changed.
+pub(crate) fn tell_of_set_aside(run: &Run<'_>) {
+    for (path, copy) in run.env.workspace.take_set_aside() {
+        run.warn(format!(
+            "{path} was changed over your uncommitted edits; your version is in {}",
+            copy.display()
         ));
-        Ok(())
     }
+}
+
+/// After tools were kept from a person's files, asks the person whether they may write them
+/// after all. True when they may: the actor should try again. `turned` is what its run came
+/// to: one that got nowhere may have been kept from these files too often.
+pub(crate) fn offer_protected(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+    turned: &StepOutcome,
+) -> anyhow::Result<bool> {
+    offer_proposed(run)?;
+    if !matches!(turned, StepOutcome::Next | StepOutcome::Blocked(BlockReason::Astray(_))) {
+        return Ok(false);
+    }
+    let refused = run.env.workspace.take_refused();
+    if refused.is_empty() {
+        return Ok(false);
+    }
+    let names = refused.join(", ");
+    let (Some(gate), Mode::Ask) = (&run.env.gate, run.env.mode) else {
+        run.warn(format!(
+            "tools wanted to write {names}, but you have uncommitted changes there; to let them, commit or stash these first"
+        ));
+        return Ok(false);
+    };
+    let question = format!(
+        "Tools want to write {names}, where you have uncommitted changes. Your version is kept first; then what you have there becomes part of this session. Allow it?"
+    );
+    (gate.call)(&format!("tools want to write {names}"));
+    if !gate::confirm(gate.terminal, &question)? {
+        return Ok(false);
+    }
+    make_ours(run, &refused)?;
+    progress.refusals = 0;
+    let words = format!(
+        "you may now change {names}; keep what is there unless the task needs it otherwise"
+    );
+    let entry = run.feedback(spec.stage, progress.iteration, Origin::Human, &words);
+    run.give_feedback(vec![entry])?;
+    Ok(true)
+}
+
+/// Shows a person what models want to change of what git itself acts on, and carries out what
+/// the person allows: before any git command could follow it, and before any commit holds it.
+fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
+    let workspace = run.env.workspace;
+    for proposed in workspace.proposed() {
+        let path = &proposed.path;
+        let (Some(gate), Mode::Ask) = (&run.env.gate, run.env.mode) else {
+            let what = match &proposed.content {
+                Some(copy) => format!("the model's version is {}", copy.display()),
+                None => "the model wants to delete it".to_owned(),
+            };
+            run.warn_once(format!(
+                "{path} was left as it is: git itself acts on it, so you decide; {what}; put it \
+                 there and commit it yourself, or decide on a terminal: git cowork resume"
+            ));
+            continue;
+        };
+        (gate.call)(&format!("a model wants to change {path}"));
+        let diff = difference_shown(run, &proposed)?;
+        gate.terminal.write(&format!("\n{path}, on which git itself acts:\n{}", clean(&diff)))?;
+        let question = format!("Change {path} like this, and record it in this session?");
+        if gate::confirm(gate.terminal, &question)? {
+            workspace.accept(&proposed)?;
+        } else {
+            workspace.decline(&proposed)?;
+        }
+    }
+    Ok(())
+}
+
+fn difference_shown(run: &Run<'_>, proposed: &Proposed) -> anyhow::Result<String> {
+    let now = run.env.git.top().join(&proposed.path);
+    let nothing = std::path::PathBuf::new();
+    let new = proposed.content.as_ref().unwrap_or(&nothing);
+    let diff = run.env.git.diff_files(&now, new)?;
+    Ok(match (diff.is_empty(), proposed.executable) {
+        (true, true) => "it becomes executable\n".to_owned(),
+        (true, false) => "it becomes an empty file, or is no longer executable\n".to_owned(),
+        (false, true) => format!("{diff}(executable)\n"),
+        (false, false) => diff,
+    })
+}
+
+/// What the delivery report says of changes that no person has decided about.
+pub(crate) fn left_to_a_person(run: &Run<'_>) -> Option<String> {
+    let proposed = run.env.workspace.proposed();
+    let line = |proposed: &Proposed| {
+        let what = if proposed.content.is_some() { "a change of" } else { "the deletion of" };
+        format!("- {what} `{}`\n", proposed.path)
+    };
+    let lines: String = proposed.iter().map(line).collect();
+    (!lines.is_empty()).then(|| {
+        format!(
+            "Git itself acts on these files, so no model changes them. Not in this work, though a \
+             model wanted it:\n\n{lines}"
+        )
+    })
+}
+
+/// Keeps a person's files in an attempt and lets tools write them.
+fn make_ours(run: &Run<'_>, paths: &[String]) -> anyhow::Result<()> {
+    let workspace = run.env.workspace;
+    workspace.adopt(paths)?;
+    let reason = format!("before tools may write {}", paths.join(", "));
+    let kept = run.recorder().keep_attempt(&run.session.tip, &reason, Verdict::Passed);
+    let attempt = match kept {
+        Ok(attempt) => attempt,
+        Err(error) => {
+            workspace.forget(paths)?;
+            return Err(error);
+        }
+    };
+    // What git is told not to see would be in no commit.
+    run.env.git.unmark(paths)?;
+    for path in paths {
+        workspace.allow(path);
+    }
+    let mut protected = run.env.state.protected()?;
+    protected.retain(|entry| !paths.contains(&entry.path));
+    run.env.state.set_protected(&protected)?;
+    run.note(format!(
+        "your version is in attempt {attempt}: git show refs/cowork/attempts/{}/{attempt}",
+        run.session.name
+    ));
+    Ok(())
 }

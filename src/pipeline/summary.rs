@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::change::record_diff::{self, Change};
 use super::evidence::Evidence;
 use super::prompts::TaskItem;
+use crate::artifact::record_diff::{self, Change, count};
 use crate::artifact::{Artifact, FeatureStatus, Store, Task, TaskStatus};
 use crate::stage::Stage;
 
@@ -142,11 +142,6 @@ fn title_of(store: &Store<'_>, artifact: Artifact, fallback: &str) -> anyhow::Re
         .unwrap_or(line)
         .trim();
     Ok(if line.is_empty() { fallback.to_owned() } else { line.to_owned() })
-}
-
-/// `1 task`, `5 tasks`
-pub fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use crate::pipeline::Pipeline;
 use crate::pipeline::progress::Progress;
+use crate::pipeline::run::Run;
 use crate::record::Credit;
 use crate::spent::{Spent, tokens};
 use crate::stage::Stage;
@@ -12,72 +12,69 @@ use crate::stage::Stage;
 /// The heading of the part of `delivery_report.md` the program writes itself.
 pub(crate) const USAGE: &str = "## Usage";
 
-impl Pipeline<'_> {
-    /// What was used since the last look.
-    pub(crate) fn taken(&self) -> Credit {
-        self.env.models.meter.take().into_iter().collect()
-    }
+/// What was used since the last look.
+pub(crate) fn take_credit(run: &Run<'_>) -> Credit {
+    run.env.models.meter.take().into_iter().collect()
+}
 
-    /// What the ledger tells of the stage's work since the last stage was completed, tasks apart.
-    /// A run that was killed has told nobody else.
-    pub(crate) fn credit_so_far(&self, stage: Stage) -> Credit {
-        let since = self.since_last_stage();
-        let wanted = self.env.models.meter.of(|place| {
-            place.stage == stage && place.task.is_none() && since.contains(&place.on.as_str())
-        });
-        wanted.into_iter().collect()
-    }
+/// What the ledger tells of the stage's work since the last stage was completed, tasks apart.
+/// A run that was killed has told nobody else.
+pub(crate) fn credit_so_far(run: &Run<'_>, stage: Stage) -> Credit {
+    let since = since_last_stage(run);
+    let wanted = run.env.models.meter.of(|place| {
+        place.stage == stage && place.task.is_none() && since.contains(&place.on.as_str())
+    });
+    wanted.into_iter().collect()
+}
 
-    /// What the ledger tells of a task's work in this draft.
-    pub(crate) fn task_credit(&self, task: &str, iteration: u32) -> Credit {
-        let since = self.since_last_stage();
-        let wanted = self.env.models.meter.of(|place| {
-            place.task.as_deref() == Some(task)
-                && place.iteration == iteration
-                && since.contains(&place.on.as_str())
-        });
-        wanted.into_iter().collect()
-    }
+/// What the ledger tells of a task's work in this draft.
+pub(crate) fn task_credit(run: &Run<'_>, task: &str, iteration: u32) -> Credit {
+    let since = since_last_stage(run);
+    let wanted = run.env.models.meter.of(|place| {
+        place.task.as_deref() == Some(task)
+            && place.iteration == iteration
+            && since.contains(&place.on.as_str())
+    });
+    wanted.into_iter().collect()
+}
 
-    /// The newest completed stage's commit (or the start) and what came after it.
-    fn since_last_stage(&self) -> Vec<&str> {
-        let history = &self.session.history;
-        let recent = self.session.since_last_stage().len() + 1;
-        let from = history.len().saturating_sub(recent);
-        history[from..].iter().map(|entry| entry.commit.as_str()).collect()
-    }
+/// The newest completed stage's commit (or the start) and what came after it.
+fn since_last_stage<'r>(run: &'r Run<'_>) -> Vec<&'r str> {
+    let history = &run.session.history;
+    let recent = run.session.since_last_stage().len() + 1;
+    let from = history.len().saturating_sub(recent);
+    history[from..].iter().map(|entry| entry.commit.as_str()).collect()
+}
 
-    /// What the stage in progress took so far, its tasks included.
-    pub(crate) fn stage_so_far(&self, progress: &Progress) -> Spent {
-        let mut spent = self.session.tasks_spent();
-        spent += progress.credit.spent;
-        spent
-    }
+/// What the stage in progress took so far, its tasks included.
+pub(crate) fn stage_so_far(run: &Run<'_>, progress: &Progress) -> Spent {
+    let mut spent = run.session.tasks_spent();
+    spent += progress.credit.spent;
+    spent
+}
 
-    /// What the whole session took, stage by stage, as a section of the delivery report.
-    pub(crate) fn usage_section(&self, progress: &Progress) -> String {
-        let used = self.session.used(progress.credit.spent, self.env.models.meter.used());
-        if used.total.tokens() == 0 {
-            return "No server reported how many tokens models used.\n".to_owned();
+/// What the whole session took, stage by stage, as a section of the delivery report.
+pub(crate) fn usage_section(run: &Run<'_>, progress: &Progress) -> String {
+    let used = run.session.used(progress.credit.spent, run.env.models.meter.used());
+    if used.total.tokens() == 0 {
+        return "No server reported how many tokens models used.\n".to_owned();
+    }
+    let cost = |spent: &Spent| spent.cost().map(|cost| format!(", {cost}")).unwrap_or_default();
+    let mut out = format!("Models used {}{}.\n", used.total.words(), cost(&used.total));
+    let elsewhere = used.elsewhere();
+    let stages = run.session.order().into_iter().map(|stage| {
+        let told = used.stages.iter().find(|(known, _)| *known == stage);
+        let mut spent = told.map(|(_, spent)| *spent).unwrap_or_default();
+        if stage == Stage::Delivery {
+            spent += used.draft;
         }
-        let cost = |spent: &Spent| spent.cost().map(|cost| format!(", {cost}")).unwrap_or_default();
-        let mut out = format!("Models used {}{}.\n", used.total.words(), cost(&used.total));
-        let elsewhere = used.elsewhere();
-        let stages = self.session.order().into_iter().map(|stage| {
-            let told = used.stages.iter().find(|(known, _)| *known == stage);
-            let mut spent = told.map(|(_, spent)| *spent).unwrap_or_default();
-            if stage == Stage::Delivery {
-                spent += used.draft;
-            }
-            (stage.name(), spent)
-        });
-        for (what, spent) in stages.chain([("in work that no commit holds", elsewhere)]) {
-            if spent.tokens() > 0 {
-                let _ =
-                    write!(out, "\n- {what}: {} tokens{}", tokens(spent.tokens()), cost(&spent));
-            }
+        (stage.name(), spent)
+    });
+    for (what, spent) in stages.chain([("in work that no commit holds", elsewhere)]) {
+        if spent.tokens() > 0 {
+            let _ = write!(out, "\n- {what}: {} tokens{}", tokens(spent.tokens()), cost(&spent));
         }
-        out.push('\n');
-        out
     }
+    out.push('\n');
+    out
 }

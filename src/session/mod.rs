@@ -2,6 +2,7 @@
 //! session's id and says what is done. There is no status file that could disagree.
 
 mod attempts;
+mod baseline;
 mod bases;
 mod drafts;
 mod family;
@@ -18,6 +19,7 @@ mod log;
 mod merged;
 mod message;
 mod name;
+mod project_files;
 mod state_dir;
 mod status;
 mod taken_in;
@@ -25,6 +27,7 @@ mod untold;
 mod used;
 
 pub use attempts::{Attempt, Back, attempts};
+pub(crate) use baseline::{baseline, parents_files};
 pub use bases::{base_branch, review_base};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 pub use family::{
@@ -44,6 +47,8 @@ pub use log::{ALIGNING, Step, log};
 pub use merged::{Merged, merged, merged_in};
 pub use message::{Message, Trailers, key, subject_line};
 pub use name::{RefNames, SESSIONS, SessionName, slug};
+pub use project_files::{ProjectFiles, code_changes};
+pub(crate) use project_files::{code, code_since_start};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
 pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop, session_state};

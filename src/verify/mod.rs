@@ -27,11 +27,11 @@ use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
 use crate::config::Config;
 use crate::git::{Git, Oid};
-use crate::pipeline::change::scope;
 use crate::pipeline::checks::CheckInput;
-use crate::pipeline::files::project_files::ProjectFiles;
 use crate::pipeline::table;
-use crate::session::{CommittedFiles, RefNames, Session, artifact_path, merged_changes};
+use crate::session::{
+    CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, merged_changes,
+};
 use crate::stage::Stage;
 
 /// Something that does not hold, as `verify --json` prints it.
@@ -164,7 +164,7 @@ impl Verify<'_> {
             return Ok(problems);
         }
         // Where the start commit's records cannot be read there is nothing to compare with.
-        let mut baseline = scope::baseline(self.git, session).ok().flatten();
+        let mut baseline = baseline(self.git, session).ok().flatten();
         let folder = format!("{}/changes", session.name.artifact_dir());
         if baseline.is_none() && !self.git.names_in(&session.tip, &folder)?.is_empty() {
             // Each change was held to the limits by itself (contract, section 3).

@@ -1,17 +1,20 @@
 //! One conversation of one role: what it is sent, which tools it has, where it is written down.
 
-use crate::agent::{self, Brief, Run, Transcript};
+use crate::agent::{self, Brief, Conversation, Transcript};
 use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
 use crate::artifact::{Artifact, Store, Task};
 use crate::error::Error;
 use crate::event::Event;
 use crate::pipeline::brief::sections::{artifacts, section};
-use crate::pipeline::evidence::Evidence;
-use crate::pipeline::progress::Progress;
+use crate::pipeline::brief::{open_feedback, repository, task_brief};
+use crate::pipeline::evidence::{Evidence, recorded};
+use crate::pipeline::files::project_files;
+use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::prompts::{CommandItem, Prompt, TaskItem, Variables};
+use crate::pipeline::protected_files;
+use crate::pipeline::run::{Run, now};
 use crate::pipeline::table::{Approves, StageSpec, Work};
 use crate::pipeline::test_changes::tests_rule;
-use crate::pipeline::{Pipeline, now};
 use crate::session::{ALIGNING, used_ids};
 use crate::stage::{Role, Stage};
 use crate::tool::Context;
@@ -47,206 +50,202 @@ pub(crate) struct Part<'a> {
     pub variables: Variables,
 }
 
-impl Pipeline<'_> {
-    /// Has one conversation; where it outgrows the model's window, another one that begins with
-    /// what the first has left. Counts what guards refused.
-    pub(crate) async fn converse(
-        &self,
-        part: &Part<'_>,
-        refusals: &mut u32,
-    ) -> anyhow::Result<Run> {
-        let mut whole = self.converse_once(part, *refusals, 0).await?;
-        let mut afresh = 0;
-        *refusals += whole.outcome.guard_refusals;
-        while whole.outgrown {
-            afresh += 1;
-            let (stage, role) = (part.spec.stage, part.role);
-            if afresh > MAX_AFRESH {
-                return Err(Error::model(format!(
-                    "the conversation of the {role} in {stage} does not fit into the model's \
-                     window, also after beginning afresh {MAX_AFRESH} times"
-                ))
-                .hint("use a model with a larger window, or set [llm] context_window if it has one")
-                .hint("or make the pieces smaller (shorter documents, smaller tasks); then: git cowork resume")
-                .into());
-            }
-            self.env.sink.emit(Event::Note {
-                text: format!(
-                    "{stage}: the {role}'s window is full; it begins afresh from what it has left"
-                ),
-            });
-            let next = self.converse_once(part, *refusals, afresh).await?;
-            *refusals += next.outcome.guard_refusals;
-            whole = next;
+/// Has one conversation; where it outgrows the model's window, another one that begins with
+/// what the first has left. Counts what guards refused.
+pub(crate) async fn converse(
+    run: &Run<'_>,
+    part: &Part<'_>,
+    refusals: &mut u32,
+) -> anyhow::Result<Conversation> {
+    let mut whole = converse_once(run, part, *refusals, 0).await?;
+    let mut afresh = 0;
+    *refusals += whole.outcome.guard_refusals;
+    while whole.outgrown {
+        afresh += 1;
+        let (stage, role) = (part.spec.stage, part.role);
+        if afresh > MAX_AFRESH {
+            return Err(Error::model(format!(
+                "the conversation of the {role} in {stage} does not fit into the model's \
+                 window, also after beginning afresh {MAX_AFRESH} times"
+            ))
+            .hint("use a model with a larger window, or set [llm] context_window if it has one")
+            .hint("or make the pieces smaller (shorter documents, smaller tasks); then: git cowork resume")
+            .into());
         }
-        Ok(whole)
+        run.env.sink.emit(Event::Note {
+            text: format!(
+                "{stage}: the {role}'s window is full; it begins afresh from what it has left"
+            ),
+        });
+        let next = converse_once(run, part, *refusals, afresh).await?;
+        *refusals += next.outcome.guard_refusals;
+        whole = next;
     }
+    Ok(whole)
+}
 
-    async fn converse_once(
-        &self,
-        part: &Part<'_>,
-        refusals: u32,
-        afresh: u32,
-    ) -> anyhow::Result<Run> {
-        let stage = part.spec.stage;
-        let files = self.files();
-        let store = Store::new(&files);
-        let mut prompt = match &part.opening {
-            Some(opening) => opening.clone(),
-            None => self.background(part, &store)?,
-        };
-        if afresh == 0 {
-            prompt += &part.extra;
+async fn converse_once(
+    run: &Run<'_>,
+    part: &Part<'_>,
+    refusals: u32,
+    afresh: u32,
+) -> anyhow::Result<Conversation> {
+    let stage = part.spec.stage;
+    let files = run.files();
+    let store = Store::new(&files);
+    let mut prompt = match &part.opening {
+        Some(opening) => opening.clone(),
+        None => background(run, part, &store)?,
+    };
+    if afresh == 0 {
+        prompt += &part.extra;
+    } else {
+        prompt += &left_so_far(run, part, &store)?;
+    }
+    prompt += &run.env.prompts.render(part.prompt, &part.variables)?;
+    if afresh > 0 {
+        prompt += AFRESH;
+    }
+    let (model, context_window) = run.model_for(stage, part.role)?;
+    let config = run.env.config;
+    let brief = Brief {
+        session: run.session.name.to_string(),
+        stage,
+        role: part.role,
+        iteration: part.iteration,
+        task: part.task.map(|task| task.id.clone()),
+        system: run.env.prompts.render(Prompt::System, &part.variables)?,
+        prompt,
+        tools: part.tools.clone(),
+        temperature: config.temperature(stage, part.role),
+        max_turns: if part.prompt == Prompt::Align {
+            config.limits.tool_turns.min(ALIGN_TURNS)
         } else {
-            prompt += &self.left_so_far(part, &store)?;
-        }
-        prompt += &self.env.prompts.render(part.prompt, &part.variables)?;
-        if afresh > 0 {
-            prompt += AFRESH;
-        }
-        let (model, context_window) = self.model_for(stage, part.role)?;
-        let config = self.env.config;
-        let brief = Brief {
-            session: self.session.name.to_string(),
-            stage,
-            role: part.role,
-            iteration: part.iteration,
-            task: part.task.map(|task| task.id.clone()),
-            system: self.env.prompts.render(Prompt::System, &part.variables)?,
-            prompt,
-            tools: part.tools.clone(),
-            temperature: config.temperature(stage, part.role),
-            max_turns: if part.prompt == Prompt::Align {
-                config.limits.tool_turns.min(ALIGN_TURNS)
-            } else {
-                config.limits.tool_turns
-            },
-            context_window,
-            refusals,
-        };
-        let mut ids = used_ids(self.env.git, &self.session)?;
-        let earlier = self.session.earlier(stage);
-        let at = now();
-        let commands = (self.env.commands)();
-        let mut context = Context {
-            stage,
-            role: part.role,
-            iteration: part.iteration,
-            task: part.task.map(|task| task.id.as_str()),
-            store,
-            workspace: self.env.workspace,
-            limits: &config.limits,
-            commands: &commands,
-            ids: &mut ids,
-            code: &|| self.recorder().tree(&self.session.tip).ok().map(String::from),
-            coded: &|plan| self.coded(plan, part.task).unwrap_or_default(),
-            person: self.env.person,
-            earlier: &earlier,
-            now: &at,
-            outcome: crate::tool::Outcome::default(),
-        };
-        let mut transcript = self.transcript(part, afresh == 0);
-        let _working = self.env.models.meter.work(self.session.tip.as_str());
-        let run = agent::run(model, &brief, &mut context, &mut transcript, self.env.sink).await;
-        self.tell_of_set_aside();
-        run
-    }
+            config.limits.tool_turns
+        },
+        context_window,
+        refusals,
+    };
+    let mut ids = used_ids(run.env.git, &run.session)?;
+    let earlier = run.session.earlier(stage);
+    let at = now();
+    let commands = (run.env.commands)();
+    let mut context = Context {
+        stage,
+        role: part.role,
+        iteration: part.iteration,
+        task: part.task.map(|task| task.id.as_str()),
+        store,
+        workspace: run.env.workspace,
+        limits: &config.limits,
+        commands: &commands,
+        ids: &mut ids,
+        code: &|| run.recorder().tree(&run.session.tip).ok().map(String::from),
+        coded: &|plan| project_files::tasks_with_code(run, plan, part.task).unwrap_or_default(),
+        person: run.env.person,
+        earlier: &earlier,
+        now: &at,
+        outcome: crate::tool::Outcome::default(),
+    };
+    let mut transcript = open_transcript(run, part, afresh == 0);
+    let _working = run.env.models.meter.work(run.session.tip.as_str());
+    let conversation = agent::run(model, &brief, &mut context, &mut transcript, run.env.sink).await;
+    protected_files::tell_of_set_aside(run);
+    conversation
+}
 
-    /// What every role is told before it gets its own part.
-    fn background(&self, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
-        let stage = part.spec.stage;
-        let mut out = self.repository()?;
-        let asked = &self.session.file.idea;
-        if self.session.is_patch() {
-            section(&mut out, "The change, as it was asked for", asked, ASKED);
-        } else if stage == Stage::Idea {
-            section(&mut out, "The idea, as it was given", asked, ASKED);
-        }
-        out += &artifacts(store, &self.session.name, part.spec.context)?;
-        if stage != Stage::Triage {
-            // There is one in a change request only.
-            out += &artifacts(store, &self.session.name, &[Artifact::ChangeRequest])?;
-        }
-        out += &self.code_so_far(part.task)?;
-        out += &self.written_before(part.task)?;
-        out += &self.own_commands();
-        Ok(out)
+/// What every role is told before it gets its own part.
+fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
+    let stage = part.spec.stage;
+    let mut out = repository::repository_section(run)?;
+    let asked = &run.session.file.idea;
+    if run.session.is_patch() {
+        section(&mut out, "The change, as it was asked for", asked, ASKED);
+    } else if stage == Stage::Idea {
+        section(&mut out, "The idea, as it was given", asked, ASKED);
     }
+    out += &artifacts(store, &run.session.name, part.spec.context)?;
+    if stage != Stage::Triage {
+        // There is one in a change request only.
+        out += &artifacts(store, &run.session.name, &[Artifact::ChangeRequest])?;
+    }
+    out += &repository::code_so_far(run, part.task)?;
+    out += &task_brief::written_before(run, part.task)?;
+    out += &repository::own_commands(run);
+    Ok(out)
+}
 
-    /// What a conversation that grew too long has left: the draft's documents, and which files
-    /// were written. A reader has left nothing and gets again what it got.
-    fn left_so_far(&self, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
-        let mut out = String::new();
-        match part.role {
-            Role::Critic | Role::Challenger => out.push_str(&part.extra),
-            Role::Actor | Role::SelfReview if part.spec.work == Work::Whole => {
-                out = artifacts(store, &self.session.name, part.spec.artifacts)?;
+/// What a conversation that grew too long has left: the draft's documents, and which files
+/// were written. A reader has left nothing and gets again what it got.
+fn left_so_far(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
+    let mut out = String::new();
+    match part.role {
+        Role::Critic | Role::Challenger => out.push_str(&part.extra),
+        Role::Actor | Role::SelfReview if part.spec.work == Work::Whole => {
+            out = artifacts(store, &run.session.name, part.spec.artifacts)?;
+        }
+        Role::Actor | Role::SelfReview => {
+            let mut written: Vec<String> = run.env.workspace.written_paths();
+            written.retain(|path| !path.starts_with(".cowork/"));
+            section(&mut out, "Files you have written so far", &written.join("\n"), 2_500);
+        }
+    }
+    Ok(out)
+}
+
+fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcript {
+    let task = part.task.map(|task| format!(".{}", task.id)).unwrap_or_default();
+    let aligns = part.prompt == Prompt::Align;
+    let what = if aligns { format!(".{ALIGNING}") } else { task };
+    let name = format!("{}.{}.{}{what}", part.spec.stage, part.iteration, part.role);
+    // Only the first conversations of a run can have been cut by the end of the last one.
+    let drafts = matches!(part.role, Role::Actor | Role::SelfReview) && !aligns;
+    let goes_on = may_go_on && drafts && run.continues_transcript.get();
+    let dir = run.env.state.transcripts();
+    Transcript::new(&dir, &name, run.session.tip.as_str(), goes_on)
+}
+
+pub(crate) fn brief_variables(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<Variables> {
+    let config = run.env.config;
+    let patch = run.session.is_patch();
+    let range = |limits| limit_words(limits, patch);
+    let limits = &config.limits;
+    let commands = (run.env.commands)();
+    Ok(Variables {
+        session: run.session.name.to_string(),
+        iteration: progress.iteration,
+        iterations: progress::allowed(run, spec, progress)?,
+        requirements: range(limits.requirements),
+        features: range(limits.features),
+        components: range(limits.components),
+        tasks: range(limits.tasks),
+        feedback: open_feedback::open_items(run, spec, progress)?,
+        unasked: Unasked::default(),
+        levels: MAX_LEVELS,
+        longest_title: LONGEST_TITLE,
+        patch,
+        task: TaskItem::default(),
+        tests_rule: tests_rule(config.project.tests).to_owned(),
+        guidance: match spec.stage {
+            Stage::Design | Stage::Plan | Stage::Coding => {
+                repository::guidance_text(run, spec.stage)?
             }
-            Role::Actor | Role::SelfReview => {
-                let mut written: Vec<String> = self.env.workspace.written_paths();
-                written.retain(|path| !path.starts_with(".cowork/"));
-                section(&mut out, "Files you have written so far", &written.join("\n"), 2_500);
-            }
-        }
-        Ok(out)
-    }
-
-    fn transcript(&self, part: &Part<'_>, may_go_on: bool) -> Transcript {
-        let task = part.task.map(|task| format!(".{}", task.id)).unwrap_or_default();
-        let aligns = part.prompt == Prompt::Align;
-        let what = if aligns { format!(".{ALIGNING}") } else { task };
-        let name = format!("{}.{}.{}{what}", part.spec.stage, part.iteration, part.role);
-        // Only the first conversations of a run can have been cut by the end of the last one.
-        let drafts = matches!(part.role, Role::Actor | Role::SelfReview) && !aligns;
-        let goes_on = may_go_on && drafts && self.goes_on.get();
-        let dir = self.env.state.transcripts();
-        Transcript::new(&dir, &name, self.session.tip.as_str(), goes_on)
-    }
-
-    pub(crate) fn variables(
-        &self,
-        spec: &StageSpec,
-        progress: &Progress,
-    ) -> anyhow::Result<Variables> {
-        let config = self.env.config;
-        let patch = self.session.is_patch();
-        let range = |limits| limit_words(limits, patch);
-        let limits = &config.limits;
-        let commands = (self.env.commands)();
-        Ok(Variables {
-            session: self.session.name.to_string(),
-            iteration: progress.iteration,
-            iterations: self.allowed(spec, progress)?,
-            requirements: range(limits.requirements),
-            features: range(limits.features),
-            components: range(limits.components),
-            tasks: range(limits.tasks),
-            feedback: self.open_feedback(spec, progress)?,
-            unasked: Unasked::default(),
-            levels: MAX_LEVELS,
-            longest_title: LONGEST_TITLE,
-            patch,
-            task: TaskItem::default(),
-            tests_rule: tests_rule(config.project.tests).to_owned(),
-            guidance: match spec.stage {
-                Stage::Design | Stage::Plan | Stage::Coding => self.guidance(spec.stage)?,
-                _ => String::new(),
-            },
-            commands: CommandItem {
-                test: commands.test,
-                build: commands.build,
-                lint: commands.lint,
-            },
-            evidence: progress.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),
-            failed_before: match spec.approves {
-                Approves::Tree => self.failed_before()?,
-                Approves::Artifacts => String::new(),
-            },
-            words: String::new(),
-            failing_now: String::new(),
-            delta: String::new(),
-            edited: String::new(),
-            follows: String::new(),
-        })
-    }
+            _ => String::new(),
+        },
+        commands: CommandItem { test: commands.test, build: commands.build, lint: commands.lint },
+        evidence: progress.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),
+        failed_before: match spec.approves {
+            Approves::Tree => recorded::failed_before(run)?,
+            Approves::Artifacts => String::new(),
+        },
+        words: String::new(),
+        failing_now: String::new(),
+        delta: String::new(),
+        edited: String::new(),
+        follows: String::new(),
+    })
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod conversation;
 pub(crate) mod open_feedback;
+pub(crate) mod reader;
 pub(crate) mod repository;
 pub(crate) mod sections;
 pub(crate) mod task_brief;

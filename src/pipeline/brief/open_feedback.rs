@@ -2,68 +2,65 @@
 
 use crate::artifact::{Feedback, Origin, Store};
 use crate::config::ReviewOrder;
-use crate::pipeline::Pipeline;
-use crate::pipeline::edits::is_law;
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::edit::tells_edit;
+use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::prompts::FeedbackItem;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::StageSpec;
 use crate::session::{CommittedFiles, Kind};
+use crate::stage::Stage;
 
 /// Entries of feedback a draft is shown, newest last.
 const SHOWN: usize = 20;
 
-impl Pipeline<'_> {
-    /// The feedback of the present run of the stage without what was answered: what the stage's own
-    /// commit holds already, what was asked of a draft that a later one has replaced before the same
-    /// judge, and what kept a task from its commit that has one now. What a person said, and why an
-    /// earlier draft was dropped, holds until the stage is completed.
-    pub(crate) fn open_feedback(
-        &self,
-        spec: &StageSpec,
-        progress: &Progress,
-    ) -> anyhow::Result<Vec<FeedbackItem>> {
-        let (mut said, settled) = (self.feedback_so_far()?, self.settled(spec.stage)?);
-        said.retain(|entry| {
-            entry.stage == spec.stage
-                && entry.iteration >= progress.offset
-                && !settled.contains(entry)
-        });
-        let committed = self.said_before_last_task()?;
-        let order = self.env.config.review.order;
-        let open = said.iter().filter(|entry| {
-            let lasts = entry.from == Origin::Human || entry.is_of_dropped_draft();
-            lasts
-                || !(is_replaced(entry, &said, order)
-                    || is_mechanical(entry) && committed.contains(entry))
-        });
-        let mut open: Vec<&Feedback> = open.collect();
-        open.drain(..open.len().saturating_sub(SHOWN));
-        // Why the stage is done again is said first, however much was said since.
-        let asked_back = self.asked_back(spec.stage)?;
-        let item = |entry: &Feedback| FeedbackItem {
-            from: match entry.goto_stage() {
-                Some(to) => {
-                    let (stage, from) = (entry.stage, entry.from.name());
-                    format!("{stage} {from}, who asked to go back to {to}")
-                }
-                None => entry.from.name().to_owned(),
-            },
-            severity: entry.severity.name().to_owned(),
-            details: entry.details.clone(),
-            suggested_fix: entry.suggested_fix.clone(),
-        };
-        Ok(asked_back.iter().chain(open).map(item).collect())
-    }
+/// The feedback of the present run of the stage without what was answered: what the stage's own
+/// commit holds already, what was asked of a draft that a later one has replaced before the same
+/// judge, and what kept a task from its commit that has one now. What a person said, and why an
+/// earlier draft was dropped, holds until the stage is completed.
+pub(crate) fn open_items(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<Vec<FeedbackItem>> {
+    let (mut said, settled) = (run.feedback_so_far()?, progress::said_before(run, spec.stage)?);
+    said.retain(|entry| {
+        entry.stage == spec.stage && entry.iteration >= progress.offset && !settled.contains(entry)
+    });
+    let committed = said_before_last_task(run)?;
+    let order = run.env.config.review.order;
+    let open = said.iter().filter(|entry| {
+        let lasts = entry.from == Origin::Human || entry.is_of_dropped_draft();
+        lasts
+            || !(is_replaced(entry, &said, order)
+                || is_mechanical(entry) && committed.contains(entry))
+    });
+    let mut open: Vec<&Feedback> = open.collect();
+    open.drain(..open.len().saturating_sub(SHOWN));
+    // Why the stage is done again is said first, however much was said since.
+    let asked_back = asked_back(run, spec.stage)?;
+    let item = |entry: &Feedback| FeedbackItem {
+        from: match entry.goto_stage() {
+            Some(to) => {
+                let (stage, from) = (entry.stage, entry.from.name());
+                format!("{stage} {from}, who asked to go back to {to}")
+            }
+            None => entry.from.name().to_owned(),
+        },
+        severity: entry.severity.name().to_owned(),
+        details: entry.details.clone(),
+        suggested_fix: entry.suggested_fix.clone(),
+    };
+    Ok(asked_back.iter().chain(open).map(item).collect())
+}
 
-    /// What had been said when the newest task got its commit.
-    fn said_before_last_task(&self) -> anyhow::Result<Vec<Feedback>> {
-        let mut recent = self.session.since_last_stage().iter().rev();
-        let Some(task) = recent.find(|entry| matches!(entry.kind, Kind::Task(_))) else {
-            return Ok(Vec::new());
-        };
-        let files = CommittedFiles::new(self.env.git, &self.session.name, &task.commit);
-        Store::new(&files).feedback()
-    }
+/// What had been said when the newest task got its commit.
+fn said_before_last_task(run: &Run<'_>) -> anyhow::Result<Vec<Feedback>> {
+    let mut recent = run.session.since_last_stage().iter().rev();
+    let Some(task) = recent.find(|entry| matches!(entry.kind, Kind::Task(_))) else {
+        return Ok(Vec::new());
+    };
+    let files = CommittedFiles::new(run.env.git, &run.session.name, &task.commit);
+    Store::new(&files).feedback()
 }
 
 /// Checks and hooks look again at whatever comes next.
@@ -79,7 +76,7 @@ fn is_replaced(entry: &Feedback, said: &[Feedback], order: ReviewOrder) -> bool 
         // A self-review refuses nothing: whoever judged before has not looked again.
         later.iteration > entry.iteration
             && later.from != Origin::SelfReview
-            && !is_law(later)
+            && !tells_edit(later)
             && step(later.from, order) >= far
     })
 }
@@ -94,6 +91,15 @@ fn step(from: Origin, order: ReviewOrder) -> u8 {
         // Models: the critic, and what is like it.
         _ => 2,
     }
+}
+
+/// What roles of later stages said when they asked for this stage to be done again, as far as no
+/// commit of the stage answers it.
+fn asked_back(run: &Run<'_>, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
+    let answered = progress::said_before(run, stage)?;
+    let mut asked = run.all_feedback()?;
+    asked.retain(|entry| entry.goto_stage() == Some(stage) && !answered.contains(entry));
+    Ok(asked)
 }
 
 #[cfg(test)]

@@ -23,9 +23,11 @@ use serde::{Deserialize, Serialize};
 use crate::artifact::{Store, Task};
 use crate::codebase::{self, Manifests, Map, Source, Tree};
 use crate::git::{Git, Oid, TreeFile};
-use crate::pipeline::Pipeline;
 use crate::pipeline::brief::sections::section;
+use crate::pipeline::files::project_files;
 use crate::pipeline::prompts::{Prompt, Variables};
+use crate::pipeline::run::Run;
+use crate::pipeline::test_changes::{CONVENTION, CONVENTIONS};
 use crate::stage::Stage;
 
 /// Bytes of the tree.
@@ -36,15 +38,10 @@ const MANIFEST: usize = 1_200;
 const SYMBOLS: usize = 6_000;
 /// Bytes of the README's beginning.
 const README: usize = 1_200;
-/// Bytes of each convention file.
-pub const CONVENTION: usize = 4_000;
 /// Bytes of the list of files the session has changed.
 const CHANGED: usize = 1_500;
 /// Bytes of the map of what it has written.
 const WRITTEN: usize = 4_000;
-
-/// Files that say how people work here.
-pub const CONVENTIONS: [&str; 2] = ["AGENTS.md", "CONTRIBUTING.md"];
 
 /// The note in the session's room that keeps the text.
 const NOTE: &str = "repository.json";
@@ -56,109 +53,107 @@ struct Found {
     text: String,
 }
 
-impl Pipeline<'_> {
-    /// The repository as the session found it, and how people work in it.
-    pub(crate) fn repository(&self) -> anyhow::Result<String> {
-        let mut out = self.as_found()?;
-        for name in CONVENTIONS {
-            let text = self.env.workspace.head(name, CONVENTION);
-            section(&mut out, name, &text, CONVENTION);
-        }
-        Ok(out)
+/// The repository as the session found it, and how people work in it.
+pub(crate) fn repository_section(run: &Run<'_>) -> anyhow::Result<String> {
+    let mut out = as_found(run)?;
+    for name in CONVENTIONS {
+        let text = run.env.workspace.head(name, CONVENTION);
+        section(&mut out, name, &text, CONVENTION);
     }
+    Ok(out)
+}
 
-    fn as_found(&self) -> anyhow::Result<String> {
-        let start = self.session.history.first().map_or(&self.session.tip, |entry| &entry.commit);
-        // Half a note, or one of another session of this name, is none.
-        let kept: Option<Found> = self.env.state.note(NOTE).ok().flatten();
-        if let Some(found) = kept.filter(|found| found.start == start.as_str()) {
-            return Ok(found.text);
-        }
-        let text = describe(self.env.git, start, &self.session.file.idea)?;
-        let found = Found { start: start.to_string(), text };
-        if let Err(error) = self.env.state.set_note(NOTE, Some(&found)) {
-            self.warn(format!("the map of the code cannot be kept: {error:#}"));
-        }
-        Ok(found.text)
+fn as_found(run: &Run<'_>) -> anyhow::Result<String> {
+    let start = run.session.history.first().map_or(&run.session.tip, |entry| &entry.commit);
+    // Half a note, or one of another session of this name, is none.
+    let kept: Option<Found> = run.env.state.note(NOTE).ok().flatten();
+    if let Some(found) = kept.filter(|found| found.start == start.as_str()) {
+        return Ok(found.text);
     }
+    let text = describe(run.env.git, start, &run.session.file.idea)?;
+    let found = Found { start: start.to_string(), text };
+    if let Err(error) = run.env.state.set_note(NOTE, Some(&found)) {
+        run.warn(format!("the map of the code cannot be kept: {error:#}"));
+    }
+    Ok(found.text)
+}
 
-    /// What the session has written so far: its files and what they define. Empty before there is
-    /// code of its own.
-    pub(crate) fn code_so_far(&self, task: Option<&Task>) -> anyhow::Result<String> {
-        let (git, tip) = (self.env.git, &self.session.tip);
-        let changed = self.code_since_start(tip)?;
-        let mut out = String::new();
-        if changed.is_empty() {
-            return Ok(out);
-        }
-        let files = Files { git, files: git.tree_files_at(tip, &changed)? };
-        let mut paths: Vec<&str> = changed.iter().map(String::as_str).collect();
-        paths.sort_unstable();
-        section(
-            &mut out,
-            "Files this session has changed so far",
-            &codebase::tree(&paths, CHANGED),
-            CHANGED,
-        );
-        let mut about = self.session.file.idea.clone();
-        if let Some(task) = task {
-            let _ = write!(about, " {} {}", task.title, task.description);
-        }
-        let map = Map { source: &files, cache: None, about: &about };
-        let symbols = codebase::symbols(&map, WRITTEN)?;
-        section(&mut out, "What they define (LINE: head)", &symbols, WRITTEN);
-        Ok(out)
+/// What the session has written so far: its files and what they define. Empty before there is
+/// code of its own.
+pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
+    let (git, tip) = (run.env.git, &run.session.tip);
+    let changed = project_files::code_since_start(run, tip)?;
+    let mut out = String::new();
+    if changed.is_empty() {
+        return Ok(out);
     }
+    let files = Files { git, files: git.tree_files_at(tip, &changed)? };
+    let mut paths: Vec<&str> = changed.iter().map(String::as_str).collect();
+    paths.sort_unstable();
+    section(
+        &mut out,
+        "Files this session has changed so far",
+        &codebase::tree(&paths, CHANGED),
+        CHANGED,
+    );
+    let mut about = run.session.file.idea.clone();
+    if let Some(task) = task {
+        let _ = write!(about, " {} {}", task.title, task.description);
+    }
+    let map = Map { source: &files, cache: None, about: &about };
+    let symbols = codebase::symbols(&map, WRITTEN)?;
+    section(&mut out, "What they define (LINE: head)", &symbols, WRITTEN);
+    Ok(out)
+}
 
-    /// The project's own commands by name; empty where none is known.
-    pub(crate) fn own_commands(&self) -> String {
-        let commands = (self.env.commands)();
-        let mut list = String::new();
-        for (what, command) in
-            [("build", commands.build), ("test", commands.test), ("lint", commands.lint)]
-        {
-            if !command.is_empty() {
-                let _ = writeln!(list, "- {what}: `{command}`");
-            }
+/// The project's own commands by name; empty where none is known.
+pub(crate) fn own_commands(run: &Run<'_>) -> String {
+    let commands = (run.env.commands)();
+    let mut list = String::new();
+    for (what, command) in
+        [("build", commands.build), ("test", commands.test), ("lint", commands.lint)]
+    {
+        if !command.is_empty() {
+            let _ = writeln!(list, "- {what}: `{command}`");
         }
-        let mut out = String::new();
-        section(&mut out, "The project's own commands", &list, 1_000);
-        out
     }
+    let mut out = String::new();
+    section(&mut out, "The project's own commands", &list, 1_000);
+    out
+}
 
-    /// How the project's language is written, for a stage: the template's, or else those of its files
-    /// and of the files the plan is to create, or else those the design names. Only what earlier
-    /// stages have left counts, so that author and critic read the same.
-    pub(crate) fn guidance(&self, stage: Stage) -> anyhow::Result<String> {
-        let template = self.env.config.project.template.as_str();
-        let languages = if template.is_empty() { self.languages(stage)? } else { vec![template] };
-        let mut guidance = Vec::new();
-        for language in languages.into_iter().take(2) {
-            let text = self.env.prompts.guidance(language)?;
-            guidance.extend(Some(text.trim().to_owned()).filter(|text| !text.is_empty()));
-        }
-        if !guidance.is_empty() {
-            let yields = self.env.prompts.render(Prompt::Guidance, &Variables::default())?;
-            guidance.insert(0, yields.trim().to_owned());
-        }
-        Ok(guidance.join("\n\n"))
+/// How the project's language is written, for a stage: the template's, or else those of its files
+/// and of the files the plan is to create, or else those the design names. Only what earlier
+/// stages have left counts, so that author and critic read the same.
+pub(crate) fn guidance_text(run: &Run<'_>, stage: Stage) -> anyhow::Result<String> {
+    let template = run.env.config.project.template.as_str();
+    let languages = if template.is_empty() { language_names(run, stage)? } else { vec![template] };
+    let mut guidance = Vec::new();
+    for language in languages.into_iter().take(2) {
+        let text = run.env.prompts.guidance(language)?;
+        guidance.extend(Some(text.trim().to_owned()).filter(|text| !text.is_empty()));
     }
+    if !guidance.is_empty() {
+        let yields = run.env.prompts.render(Prompt::Guidance, &Variables::default())?;
+        guidance.insert(0, yields.trim().to_owned());
+    }
+    Ok(guidance.join("\n\n"))
+}
 
-    fn languages(&self, stage: Stage) -> anyhow::Result<Vec<&'static str>> {
-        let files = self.files();
-        let store = Store::new(&files);
-        let mut paths: BTreeSet<String> = self.env.git.ls_files()?.into_iter().collect();
-        if stage > Stage::Plan {
-            let plan = store.plan()?;
-            paths.extend(plan.tasks.iter().flat_map(Task::files).map(str::to_owned));
-        }
-        let languages = codebase::languages(paths.iter().map(String::as_str));
-        if stage <= Stage::Design || !languages.is_empty() {
-            return Ok(languages);
-        }
-        let technologies = store.design()?.components.into_iter().map(|c| c.technology);
-        Ok(codebase::languages_named(&technologies.collect::<Vec<_>>().join("\n")))
+fn language_names(run: &Run<'_>, stage: Stage) -> anyhow::Result<Vec<&'static str>> {
+    let files = run.files();
+    let store = Store::new(&files);
+    let mut paths: BTreeSet<String> = run.env.git.ls_files()?.into_iter().collect();
+    if stage > Stage::Plan {
+        let plan = store.plan()?;
+        paths.extend(plan.tasks.iter().flat_map(Task::files).map(str::to_owned));
     }
+    let languages = codebase::languages(paths.iter().map(String::as_str));
+    if stage <= Stage::Design || !languages.is_empty() {
+        return Ok(languages);
+    }
+    let technologies = store.design()?.components.into_iter().map(|c| c.technology);
+    Ok(codebase::languages_named(&technologies.collect::<Vec<_>>().join("\n")))
 }
 
 /// The repository at a commit, as a session's first request tells it. `about` is what is to be done,

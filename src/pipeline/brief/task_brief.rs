@@ -1,25 +1,28 @@
 //! What the brief of a task says of it and its sub-tasks.
 
 use crate::artifact::{Component, Feature, Store, Task};
-use crate::pipeline::Pipeline;
+use crate::pipeline::brief::sections::section;
+use crate::pipeline::files::task_files;
 use crate::pipeline::prompts::TaskItem;
+use crate::pipeline::run::Run;
 
-impl Pipeline<'_> {
-    /// A top-level task with its sub-tasks. Who writes it sees nothing else of them: what a sub-task
-    /// names is as binding as what its task names.
-    pub(crate) fn task_item(&self, task: &Task) -> anyhow::Result<TaskItem> {
-        let files = self.files();
-        let store = Store::new(&files);
-        let plan = store.plan()?;
-        let names =
-            Names { features: store.features()?.features, components: store.design()?.components };
-        let mut item = names.item(task);
-        let mut parts: Vec<&Task> =
-            plan.with_sub_tasks(&task.id).filter(|part| part.id != task.id).collect();
-        parts.sort_by_cached_key(|part| numbers(&part.id));
-        item.parts = parts.into_iter().map(|part| names.item(part)).collect();
-        Ok(item)
-    }
+/// Bytes of a list of files that is told.
+const TOLD: usize = 2_500;
+
+/// A top-level task with its sub-tasks. Who writes it sees nothing else of them: what a sub-task
+/// names is as binding as what its task names.
+pub(crate) fn task_item(run: &Run<'_>, task: &Task) -> anyhow::Result<TaskItem> {
+    let files = run.files();
+    let store = Store::new(&files);
+    let plan = store.plan()?;
+    let names =
+        Names { features: store.features()?.features, components: store.design()?.components };
+    let mut item = names.item(task);
+    let mut parts: Vec<&Task> =
+        plan.with_sub_tasks(&task.id).filter(|part| part.id != task.id).collect();
+    parts.sort_by_cached_key(|part| numbers(&part.id));
+    item.parts = parts.into_iter().map(|part| names.item(part)).collect();
+    Ok(item)
 }
 
 /// The names behind ids.
@@ -52,6 +55,23 @@ impl Names {
 /// `TASK-001.2` comes before `TASK-001.10`, and after its task.
 fn numbers(id: &str) -> Vec<u32> {
     id.split('.').skip(1).map(|part| part.parse().unwrap_or(u32::MAX)).collect()
+}
+
+/// What lies written and uncommitted when a task is begun: an earlier task's conversation, or one
+/// that was cut, wrote it.
+pub(crate) fn written_before(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
+    let mut out = String::new();
+    let Some(task) = task else { return Ok(out) };
+    let left = task_files::left_to_others(run, task)?;
+    let mut written = task_files::uncommitted_code(run)?;
+    written.retain(|path| !left.contains_key(path));
+    section(
+        &mut out,
+        "Files that are written already and become part of this task's commit",
+        &written.join("\n"),
+        TOLD,
+    );
+    Ok(out)
 }
 
 #[cfg(test)]

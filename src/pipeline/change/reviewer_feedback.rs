@@ -2,7 +2,8 @@
 
 use crate::artifact::{Artifact, IdKind, Origin, Plan, Store, Task, TaskStatus};
 use crate::error::Error;
-use crate::pipeline::Pipeline;
+use crate::pipeline::files::task_files;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::row;
 use crate::record::{Bytes, Recorded};
 use crate::session::{Verdict, artifact_path, subject_line, used_ids};
@@ -18,116 +19,112 @@ const HEADING: &str = "## Review comments";
 /// Longest title of such a task, in characters.
 const TITLE: usize = 60;
 
-impl Pipeline<'_> {
-    /// Records reviewers' comments on the delivered session as one commit: feedback to coding, and a
-    /// task whose commit will answer them. Coding, check and delivery are open again after it.
-    ///
-    /// # Errors
-    /// Exit 5: the session is not delivered; a hook refuses the commit.
-    pub fn reopen(&mut self, comments: &str) -> anyhow::Result<()> {
-        if !self.session.is_completed() {
-            return Err(
-                Error::repository(format!("'{}' is not delivered", self.session.name)).into()
-            );
+/// Records reviewers' comments on the delivered session as one commit: feedback to coding, and a
+/// task whose commit will answer them. Coding, check and delivery are open again after it.
+///
+/// # Errors
+/// Exit 5: the session is not delivered; a hook refuses the commit.
+pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
+    if !run.session.is_completed() {
+        return Err(Error::repository(format!("'{}' is not delivered", run.session.name)).into());
+    }
+    require_readable(run.env.git, &run.session)?;
+    // They become a task of the plan, which is recorded.
+    let comments = &run.env.workspace.secrets().blanked(comments);
+    run.stage.set(Stage::Idea);
+    put_back_comments(run)?;
+    if let Some(entry) = run.env.git.status_of(&commented_paths(run))?.first() {
+        return Err(Error::repository(format!("{} has your uncommitted changes", entry.path))
+            .hint("commit them (git commit) or put them away (git stash), then the same command again")
+            .into());
+    }
+    // A run that dies before the commit leaves files that the next one puts back.
+    run.env.state.set_note(REOPENING, Some(&run.session.tip.to_string()))?;
+    let drafts = run.earlier_drafts(Stage::Coding);
+    run.give_feedback(vec![run.feedback(Stage::Coding, drafts, Origin::Human, comments)])?;
+    let planned = plan_for(run, comments)?;
+    let tip = run.session.tip.clone();
+    let (verdict, bytes) = (Verdict::Feedback, planned.as_ref());
+    match run.recorder().review(&tip, Stage::Coding, verdict, drafts, bytes, comments)? {
+        Recorded::Done(commit) => {
+            run.advance(&commit)?;
+            put_back_comments(run)
         }
-        require_readable(self.env.git, &self.session)?;
-        // They become a task of the plan, which is recorded.
-        let comments = &self.env.workspace.secrets().blanked(comments);
-        self.stage.set(Stage::Idea);
-        self.put_back_comments()?;
-        if let Some(entry) = self.env.git.status_of(&self.commented_paths())?.first() {
-            return Err(Error::repository(format!("{} has your uncommitted changes", entry.path))
-                .hint("commit them (git commit) or put them away (git stash), then the same command again")
-                .into());
-        }
-        // A run that dies before the commit leaves files that the next one puts back.
-        self.env.state.set_note(REOPENING, Some(&self.session.tip.to_string()))?;
-        let drafts = self.earlier_drafts(Stage::Coding);
-        self.give_feedback(vec![self.feedback(Stage::Coding, drafts, Origin::Human, comments)])?;
-        let planned = self.plan_for(comments)?;
-        let tip = self.session.tip.clone();
-        let (verdict, bytes) = (Verdict::Feedback, planned.as_ref());
-        match self.recorder().review(&tip, Stage::Coding, verdict, drafts, bytes, comments)? {
-            Recorded::Done(commit) => {
-                self.advance(&commit)?;
-                self.put_back_comments()
-            }
-            Recorded::Refused(why) => {
-                self.put_back_comments()?;
-                Err(Error::repository(why.to_string())
-                    .hint("mend what it complains about, then the same command again")
-                    .into())
-            }
+        Recorded::Refused(why) => {
+            put_back_comments(run)?;
+            Err(Error::repository(why.to_string())
+                .hint("mend what it complains about, then the same command again")
+                .into())
         }
     }
+}
 
-    /// The files that comments are written into.
-    fn commented_paths(&self) -> Vec<String> {
-        let artifacts = [&[Artifact::Feedback][..], row(Stage::Plan).artifacts].concat();
-        artifacts.into_iter().map(|file| artifact_path(&self.session.name, file)).collect()
+/// The files that comments are written into.
+fn commented_paths(run: &Run<'_>) -> Vec<String> {
+    let artifacts = [&[Artifact::Feedback][..], row(Stage::Plan).artifacts].concat();
+    artifacts.into_iter().map(|file| artifact_path(&run.session.name, file)).collect()
+}
+
+/// Puts back what a run left that died, or was refused, before its comments were recorded. What
+/// a person has changed since stays.
+pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
+    let Some(tip) = run.env.state.note::<String>(REOPENING)? else { return Ok(()) };
+    if tip == run.session.tip.as_str() {
+        let mut ours = commented_paths(run);
+        ours.retain(|path| run.env.workspace.is_as_written(path));
+        run.env.git.restore_paths(&run.session.tip, &ours)?;
+        run.env.workspace.clear_journal()?;
     }
+    run.env.state.set_note::<String>(REOPENING, None)
+}
 
-    /// Puts back what a run left that died, or was refused, before its comments were recorded. What
-    /// a person has changed since stays.
-    pub(crate) fn put_back_comments(&self) -> anyhow::Result<()> {
-        let Some(tip) = self.env.state.note::<String>(REOPENING)? else { return Ok(()) };
-        if tip == self.session.tip.as_str() {
-            let mut ours = self.commented_paths();
-            ours.retain(|path| self.env.workspace.is_as_written(path));
-            self.env.git.restore_paths(&self.session.tip, &ours)?;
-            self.env.workspace.clear_journal()?;
-        }
-        self.env.state.set_note::<String>(REOPENING, None)
+/// Adds the task that answers the comments to the plan; the bytes of the plan it is in now,
+/// which the person who commented stands for. `None` when the session has no tasks at all.
+fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<Bytes>> {
+    let files = run.files();
+    let store = Store::new(&files);
+    let mut plan = store.plan()?;
+    let Some(like) = spoken_of(&plan, comments) else { return Ok(None) };
+    let title = title(comments);
+    let mut floors = used_ids(run.env.git, &run.session)?;
+    store.see_ids(&mut floors)?;
+    let task = Task {
+        id: floors.next(IdKind::Task),
+        description: beginning(comments),
+        feature_id: like.feature_id.clone(),
+        component_id: like.component_id.clone(),
+        acceptance_criteria: vec!["every point of the comments is answered".to_owned()],
+        title,
+        ..Task::default()
     }
+    .from_review();
+    let text = store.text(Artifact::Plan)?.unwrap_or_default();
+    store.save_text(Artifact::Plan, &with_line(&text, &task))?;
+    plan.tasks.push(task);
+    store.save(Artifact::ImplementationPlan, &plan)?;
+    let artifacts = row(Stage::Plan).artifacts;
+    let paths: Vec<String> =
+        artifacts.iter().map(|artifact| artifact_path(&run.session.name, *artifact)).collect();
+    let blobs = run.env.git.hash_files(&paths, crate::git::Store::Write)?;
+    let names = artifacts.iter().map(|artifact| artifact.file_name().to_owned());
+    Ok(Some(Bytes(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect())))
+}
 
-    /// Adds the task that answers the comments to the plan; the bytes of the plan it is in now,
-    /// which the person who commented stands for. `None` when the session has no tasks at all.
-    fn plan_for(&self, comments: &str) -> anyhow::Result<Option<Bytes>> {
-        let files = self.files();
-        let store = Store::new(&files);
-        let mut plan = store.plan()?;
-        let Some(like) = spoken_of(&plan, comments) else { return Ok(None) };
-        let title = title(comments);
-        let mut floors = used_ids(self.env.git, &self.session)?;
-        store.see_ids(&mut floors)?;
-        let task = Task {
-            id: floors.next(IdKind::Task),
-            description: beginning(comments),
-            feature_id: like.feature_id.clone(),
-            component_id: like.component_id.clone(),
-            acceptance_criteria: vec!["every point of the comments is answered".to_owned()],
-            title,
-            ..Task::default()
-        }
-        .from_review();
-        let text = store.text(Artifact::Plan)?.unwrap_or_default();
-        store.save_text(Artifact::Plan, &with_line(&text, &task))?;
-        plan.tasks.push(task);
+/// A task that answers comments is done when its actor has changed code and ended without saying
+/// that it is not.
+pub(crate) fn close_review_task(run: &Run<'_>, task: &Task) -> anyhow::Result<()> {
+    if !task.is_from_review() || task_files::uncommitted_code(run)?.is_empty() {
+        return Ok(());
+    }
+    let files = run.files();
+    let store = Store::new(&files);
+    let mut plan = store.plan()?;
+    let open = |t: &&mut Task| t.id == task.id && t.status != TaskStatus::Blocked;
+    if let Some(task) = plan.tasks.iter_mut().find(open) {
+        task.status = TaskStatus::Completed;
         store.save(Artifact::ImplementationPlan, &plan)?;
-        let artifacts = row(Stage::Plan).artifacts;
-        let paths: Vec<String> =
-            artifacts.iter().map(|artifact| artifact_path(&self.session.name, *artifact)).collect();
-        let blobs = self.env.git.hash_files(&paths, crate::git::Store::Write)?;
-        let names = artifacts.iter().map(|artifact| artifact.file_name().to_owned());
-        Ok(Some(Bytes(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect())))
     }
-
-    /// A task that answers comments is done when its actor has changed code and ended without saying
-    /// that it is not.
-    pub(crate) fn close_review_task(&self, task: &Task) -> anyhow::Result<()> {
-        if !task.is_from_review() || self.uncommitted_code()?.is_empty() {
-            return Ok(());
-        }
-        let files = self.files();
-        let store = Store::new(&files);
-        let mut plan = store.plan()?;
-        let open = |t: &&mut Task| t.id == task.id && t.status != TaskStatus::Blocked;
-        if let Some(task) = plan.tasks.iter_mut().find(open) {
-            task.status = TaskStatus::Completed;
-            store.save(Artifact::ImplementationPlan, &plan)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// At most [`DESCRIPTION`] characters; a cut is said.

@@ -6,10 +6,11 @@ use std::fmt::Write as _;
 
 use crate::artifact::{Artifact, Origin, Store};
 use crate::git::{DiffStyle, Oid};
-use crate::pipeline::Pipeline;
+use crate::pipeline::brief::reader::WHOLE_CODE;
 use crate::pipeline::brief::sections::{DIFF, artifact_section, section};
-use crate::pipeline::critic::WHOLE_CODE;
+use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, RoleSpec, StageSpec};
 use crate::session::artifact_path;
 
@@ -24,109 +25,118 @@ pub(crate) struct SecondReading {
     pub changes: String,
 }
 
-impl Pipeline<'_> {
-    /// What the critic gets that has read a draft of this stage before; none on its first reading.
-    pub(crate) fn second_reading(
-        &self,
-        spec: &StageSpec,
-        critic: &RoleSpec,
-        progress: &Progress,
-    ) -> anyhow::Result<Option<SecondReading>> {
-        let Some(read) = &progress.read else { return Ok(None) };
-        let mut opening = String::new();
-        section(&mut opening, "Your feedback so far", &self.critics_words(spec, progress)?, SAID);
-        let tree = self.recorder().tree(&self.session.tip)?;
-        let Changes { mut diff, whole, unchanged } = match spec.approves {
-            Approves::Artifacts => self.changed_documents(spec, read, &tree)?,
-            Approves::Tree => self.changed_code(spec, read, &tree)?,
-        };
-        if diff.is_empty() && whole.is_empty() {
-            diff = "Nothing in it has changed.".to_owned();
-        }
-        section(&mut opening, "Changed since you last read it", &diff, DIFF / 2);
-        opening += &whole;
-        section(
-            &mut opening,
-            "Not repeated here",
-            &format!("{unchanged}{}", how_to_read(critic)),
-            DIFF,
-        );
-        let changes = if diff.is_empty() { "It is above, whole.".to_owned() } else { diff };
-        Ok(Some(SecondReading { opening, changes }))
+/// What the critic gets that has read a draft of this stage before; none on its first reading.
+pub(crate) fn changes_since_reading(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    critic: &RoleSpec,
+    progress: &Progress,
+) -> anyhow::Result<Option<SecondReading>> {
+    let Some(read) = &progress.read else { return Ok(None) };
+    let mut opening = String::new();
+    section(&mut opening, "Your feedback so far", &critics_words(run, spec, progress)?, SAID);
+    let tree = run.recorder().tree(&run.session.tip)?;
+    let Changes { mut diff, whole, unchanged } = match spec.approves {
+        Approves::Artifacts => changed_documents(run, spec, read, &tree)?,
+        Approves::Tree => changed_code(run, spec, read, &tree)?,
+    };
+    if diff.is_empty() && whole.is_empty() {
+        diff = "Nothing in it has changed.".to_owned();
     }
+    section(&mut opening, "Changed since you last read it", &diff, DIFF / 2);
+    opening += &whole;
+    section(
+        &mut opening,
+        "Not repeated here",
+        &format!("{unchanged}{}", how_to_read(critic)),
+        DIFF,
+    );
+    let changes = if diff.is_empty() { "It is above, whole.".to_owned() } else { diff };
+    Ok(Some(SecondReading { opening, changes }))
+}
 
-    /// What the critic said about earlier drafts of this run of the stage.
-    fn critics_words(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
-        let mut out = String::new();
-        for entry in self.feedback_so_far()? {
-            if (entry.stage, entry.from) != (spec.stage, Origin::Critic)
-                || entry.iteration <= progress.offset
-            {
-                continue;
-            }
-            let draft = entry.iteration - progress.offset;
-            let _ = write!(out, "- draft {draft}, {}: {}", entry.severity.name(), entry.details);
-            if let Some(fix) = &entry.suggested_fix {
-                let _ = write!(out, " Suggested: {fix}");
-            }
-            out.push('\n');
+/// What the critic said about earlier drafts of this run of the stage.
+fn critics_words(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
+    let mut out = String::new();
+    for entry in run.feedback_so_far()? {
+        if (entry.stage, entry.from) != (spec.stage, Origin::Critic)
+            || entry.iteration <= progress.offset
+        {
+            continue;
         }
-        Ok(out)
+        let draft = entry.iteration - progress.offset;
+        let _ = write!(out, "- draft {draft}, {}: {}", entry.severity.name(), entry.details);
+        if let Some(fix) = &entry.suggested_fix {
+            let _ = write!(out, " Suggested: {fix}");
+        }
+        out.push('\n');
     }
+    Ok(out)
+}
 
-    fn changed_documents(
-        &self,
-        spec: &StageSpec,
-        read: &Oid,
-        tree: &Oid,
-    ) -> anyhow::Result<Changes> {
-        let files = self.files();
-        let (store, name) = (Store::new(&files), &self.session.name);
-        let mut changes = Changes::default();
-        let mut unchanged = Vec::new();
-        for artifact in spec.artifacts {
-            let path = artifact_path(name, *artifact);
-            let paths = std::slice::from_ref(&path);
-            let diff = self.env.git.diff_text(read, tree, paths, DiffStyle::Patch, false)?;
-            let whole = artifact_section(&store, name, *artifact)?;
-            match hunks(&diff) {
-                "" if whole.is_empty() => {}
-                "" => unchanged.push(path),
-                hunks if hunks.len() > whole.len() => changes.whole += &whole,
-                hunks => {
-                    let _ = writeln!(changes.diff, "### {path}\n\n{}\n", hunks.trim_end());
-                }
+fn changed_documents(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    read: &Oid,
+    tree: &Oid,
+) -> anyhow::Result<Changes> {
+    let files = run.files();
+    let (store, name) = (Store::new(&files), &run.session.name);
+    let mut changes = Changes::default();
+    let mut unchanged = Vec::new();
+    for artifact in spec.artifacts {
+        let path = artifact_path(name, *artifact);
+        let paths = std::slice::from_ref(&path);
+        let diff = run.env.git.diff_text(read, tree, paths, DiffStyle::Patch, false)?;
+        let whole = artifact_section(&store, name, *artifact)?;
+        match hunks(&diff) {
+            "" if whole.is_empty() => {}
+            "" => unchanged.push(path),
+            hunks if hunks.len() > whole.len() => changes.whole += &whole,
+            hunks => {
+                let _ = writeln!(changes.diff, "### {path}\n\n{}\n", hunks.trim_end());
             }
         }
-        for artifact in spec.context.iter().chain(&[Artifact::ChangeRequest]) {
-            if store.text(*artifact)?.is_some() {
-                unchanged.push(artifact_path(name, *artifact));
-            }
-        }
-        changes.unchanged = named("Unchanged since you read it", &unchanged);
-        Ok(changes)
     }
+    for artifact in spec.context.iter().chain(&[Artifact::ChangeRequest]) {
+        if store.text(*artifact)?.is_some() {
+            unchanged.push(artifact_path(name, *artifact));
+        }
+    }
+    changes.unchanged = named("Unchanged since you read it", &unchanged);
+    Ok(changes)
+}
 
-    fn changed_code(&self, spec: &StageSpec, read: &Oid, tree: &Oid) -> anyhow::Result<Changes> {
-        let diff = self.shown_diff(spec, read, tree, DiffStyle::Patch)?;
-        let all = self.shown_diff(spec, &self.before_stage(), tree, DiffStyle::Patch)?;
-        let files = self.files();
-        let store = Store::new(&files);
-        let mut context = Vec::new();
-        for artifact in spec.context.iter().chain(&[Artifact::ChangeRequest]) {
-            if store.text(*artifact)?.is_some() {
-                context.push(artifact_path(&self.session.name, *artifact));
-            }
+fn changed_code(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    read: &Oid,
+    tree: &Oid,
+) -> anyhow::Result<Changes> {
+    let diff = approved_content::shown_diff(run, spec, read, tree, DiffStyle::Patch)?;
+    let all = approved_content::shown_diff(
+        run,
+        spec,
+        &approved_content::before_stage(run),
+        tree,
+        DiffStyle::Patch,
+    )?;
+    let files = run.files();
+    let store = Store::new(&files);
+    let mut context = Vec::new();
+    for artifact in spec.context.iter().chain(&[Artifact::ChangeRequest]) {
+        if store.text(*artifact)?.is_some() {
+            context.push(artifact_path(&run.session.name, *artifact));
         }
-        let mut changes =
-            Changes { unchanged: named("The documents you read", &context), ..Changes::default() };
-        if diff.len() > all.len() {
-            section(&mut changes.whole, WHOLE_CODE, &all, DIFF);
-        } else {
-            changes.diff = diff;
-        }
-        Ok(changes)
     }
+    let mut changes =
+        Changes { unchanged: named("The documents you read", &context), ..Changes::default() };
+    if diff.len() > all.len() {
+        section(&mut changes.whole, WHOLE_CODE, &all, DIFF);
+    } else {
+        changes.diff = diff;
+    }
+    Ok(changes)
 }
 
 /// What became of a draft since it was read.

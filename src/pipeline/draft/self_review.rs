@@ -9,13 +9,17 @@ use crate::event::Event;
 use crate::git::Oid;
 use crate::markers::without_markers;
 use crate::model::prose::{Marker, verdict_marker};
-use crate::pipeline::Pipeline;
-use crate::pipeline::brief::conversation::Part;
+use crate::pipeline::brief::conversation::{self, Part};
+use crate::pipeline::brief::reader;
 use crate::pipeline::brief::sections::section;
+use crate::pipeline::draft::{finish_draft, keep};
+use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::self_review::{NEEDS_REVISION, PASSED, REVISED, SelfReview};
 use crate::pipeline::prompts::Prompt;
-use crate::pipeline::stage_loop::Turned;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::StageSpec;
+use crate::pipeline::usage;
 use crate::stage::Role;
 
 /// Characters of a self-review's prose that are kept as feedback.
@@ -23,250 +27,170 @@ const MOST_SAID: usize = 4_000;
 /// Bytes of what it could not fix, for the critic.
 const UNFIXED: usize = 6_000;
 
-/// It changed files.
-const REVISED: &str = "revised";
-/// It changed nothing and found nothing that must change.
-const PASSED: &str = "passed";
-/// It changed nothing and could not fix what it found.
-const NEEDS_REVISION: &str = "needs_revision";
-
-/// How far the self-review of a stage is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum SelfReview {
-    /// Not begun.
-    #[default]
-    Open,
-    /// Begun on this draft.
-    Begun(Oid),
-    /// Done, and what came of it.
-    Done(&'static str),
+/// True when a self-review was stopped and goes on.
+pub(crate) fn is_self_reviewing(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<bool> {
+    Ok(progress.self_review.reads().is_some() && is_for_self_review(run, spec, progress)?)
 }
 
-impl SelfReview {
-    /// For the trailer of a kept draft.
-    pub fn render(&self) -> String {
-        match self {
-            Self::Open => String::new(),
-            Self::Begun(draft) => format!("begun {draft}"),
-            Self::Done(outcome) => (*outcome).to_owned(),
-        }
-    }
-
-    /// Reads that back.
-    pub fn parse(text: &str) -> Self {
-        if let Some(draft) = text.strip_prefix("begun ").and_then(|oid| oid.parse().ok()) {
-            return Self::Begun(draft);
-        }
-        let outcome = [REVISED, PASSED, NEEDS_REVISION].into_iter().find(|known| *known == text);
-        outcome.map_or(Self::Open, Self::Done)
-    }
-
-    /// What came of it; empty before it is done.
-    pub const fn outcome(&self) -> &'static str {
-        match self {
-            Self::Done(outcome) => outcome,
-            Self::Open | Self::Begun(_) => "",
-        }
-    }
-
-    /// The draft it reads.
-    pub const fn reads(&self) -> Option<&Oid> {
-        match self {
-            Self::Begun(draft) => Some(draft),
-            Self::Open | Self::Done(_) => None,
-        }
-    }
+/// True until it is done, or somebody else has had a say in the draft: from then on the actor
+/// answers to them.
+fn is_for_self_review(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<bool> {
+    let open = run.env.config.project.self_review.contains(&spec.stage)
+        && !matches!(progress.self_review, SelfReview::Done(_))
+        && progress.approval.is_none()
+        && progress.edit.is_none();
+    let has_spoken = |entry: &Feedback| {
+        entry.stage == spec.stage
+            && entry.iteration > progress.offset
+            && matches!(entry.from, Origin::Critic | Origin::Human | Origin::Challenger)
+    };
+    Ok(open && !run.feedback_so_far()?.iter().any(has_spoken))
 }
 
-impl Pipeline<'_> {
-    /// True when a self-review was stopped and goes on.
-    pub(crate) fn is_self_reviewing(
-        &self,
-        spec: &StageSpec,
-        progress: &Progress,
-    ) -> anyhow::Result<bool> {
-        Ok(progress.self_review.reads().is_some() && self.is_for_self_review(spec, progress)?)
+/// The actor reads the draft that passed the checks, once. After its edits the checks run again.
+pub(crate) async fn self_review(
+    run: &mut Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+) -> anyhow::Result<StepOutcome> {
+    if !is_for_self_review(run, spec, progress)? {
+        return Ok(StepOutcome::Next);
     }
-
-    /// True until it is done, or somebody else has had a say in the draft: from then on the actor
-    /// answers to them.
-    fn is_for_self_review(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<bool> {
-        let open = self.env.config.project.self_review.contains(&spec.stage)
-            && !matches!(progress.self_review, SelfReview::Done(_))
-            && progress.approval.is_none()
-            && progress.edit.is_none();
-        let has_spoken = |entry: &Feedback| {
-            entry.stage == spec.stage
-                && entry.iteration > progress.offset
-                && matches!(entry.from, Origin::Critic | Origin::Human | Origin::Challenger)
-        };
-        Ok(open && !self.feedback_so_far()?.iter().any(has_spoken))
+    let goes_on = progress.self_review.reads().cloned();
+    let unchecked = goes_on.is_some();
+    let before = match goes_on.or_else(|| progress.draft.clone()) {
+        Some(before) => before,
+        None => run.session.tip.clone(),
+    };
+    if !unchecked {
+        // A run that is killed in the middle goes on here, and knows what it began with.
+        progress.self_review = SelfReview::Begun(before.clone());
+        keep::keep(run, spec, progress)?;
+        run.continues_transcript.set(false);
     }
-
-    /// The actor reads the draft that passed the checks, once. After its edits the checks run again.
-    pub(crate) async fn self_review(
-        &mut self,
-        spec: &StageSpec,
-        progress: &mut Progress,
-    ) -> anyhow::Result<Turned> {
-        if !self.is_for_self_review(spec, progress)? {
-            return Ok(Turned::On);
-        }
-        let goes_on = progress.self_review.reads().cloned();
-        let unchecked = goes_on.is_some();
-        let before = match goes_on.or_else(|| progress.draft.clone()) {
-            Some(before) => before,
-            None => self.session.tip.clone(),
-        };
-        if !unchecked {
-            // A run that is killed in the middle goes on here, and knows what it began with.
-            progress.self_review = SelfReview::Begun(before.clone());
-            self.keep(spec, progress)?;
-            self.goes_on.set(false);
-        }
-        let mut tools = spec.actor.tools();
-        tools.push("provide_feedback");
-        let part = Part {
-            spec,
-            role: Role::SelfReview,
-            prompt: Prompt::SelfReview,
-            tools,
-            iteration: progress.iteration,
-            task: None,
-            opening: None,
-            extra: self.draft_for_reader(spec)?,
-            variables: self.variables(spec, progress)?,
-        };
-        let mut run = self.converse(&part, &mut progress.refusals).await?;
-        self.goes_on.set(false);
-        progress.note_checked(&mut run);
-        progress.credit.merge(self.taken());
-        let unfixed = self.unfixed(spec, progress, &mut run);
-        // Files of another branch are no draft.
-        self.recorder().expect_tip(&self.session.tip)?;
-        let mut files = self.changed_since(&before)?;
-        self.settle(spec, progress, None)?;
-        // What the program writes into a document itself is nobody's revision.
-        let settled = self.changed_since(&before)?;
-        files.retain(|path| settled.contains(path));
-        let outcome = match (files.is_empty(), unfixed.is_empty()) {
-            (false, _) => REVISED,
-            (true, true) => PASSED,
-            (true, false) => NEEDS_REVISION,
-        };
-        self.env.sink.emit(Event::SelfReview {
-            stage: spec.stage,
-            iteration: progress.iteration,
-            outcome,
-            files: files.clone(),
-            unfixed: unfixed.len(),
-        });
-        self.give_feedback(unfixed)?;
-        progress.self_review = SelfReview::Done(outcome);
-        self.keep(spec, progress)?;
-        Ok(match self.turned(spec, progress, Origin::SelfReview, run) {
-            Turned::On if unchecked || !files.is_empty() => Turned::Again,
-            turned => turned,
-        })
-    }
-
-    /// What the self-review says it could not fix.
-    fn unfixed(
-        &self,
-        spec: &StageSpec,
-        progress: &Progress,
-        run: &mut crate::agent::Run,
-    ) -> Vec<Feedback> {
-        let named = std::mem::take(&mut run.outcome.feedback);
-        let marker = verdict_marker(&run.text);
-        if marker.is_none() {
-            self.warn(format!(
-                "{}: the self-review gave no <review> marker; taken as PASS",
-                spec.stage
-            ));
-        }
-        if !named.is_empty() || matches!(marker, None | Some(Marker::Pass)) {
-            return named;
-        }
-        let said: String = without_markers(&run.text).trim().chars().take(MOST_SAID).collect();
-        let words = match said.is_empty() {
-            true => {
-                "the self-review says that the draft needs a revision, and not of what".to_owned()
-            }
-            false => said,
-        };
-        vec![self.feedback(spec.stage, progress.iteration, Origin::SelfReview, &words)]
-    }
-
-    /// The draft's files that differ from a commit's, feedback aside.
-    fn changed_since(&self, before: &Oid) -> anyhow::Result<Vec<String>> {
-        let tree = self.recorder().tree(&self.session.tip)?;
-        let mut paths = self.env.git.changed_paths(before, &tree)?;
-        paths.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
-        Ok(paths)
-    }
-
-    /// What the actor's self-review could not fix in this run of the stage.
-    fn unfixed_so_far(
-        &self,
-        spec: &StageSpec,
-        progress: &Progress,
-    ) -> anyhow::Result<Vec<Feedback>> {
-        let mut said = self.feedback_so_far()?;
-        said.retain(|entry| {
-            entry.stage == spec.stage
-                && entry.from == Origin::SelfReview
-                && entry.iteration > progress.offset
-        });
-        Ok(said)
-    }
-
-    /// The same for the critic.
-    pub(crate) fn unfixed_section(
-        &self,
-        spec: &StageSpec,
-        progress: &Progress,
-    ) -> anyhow::Result<String> {
-        let mut list = String::new();
-        for entry in self.unfixed_so_far(spec, progress)? {
-            let draft = entry.iteration - progress.offset;
-            let _ = writeln!(list, "- draft {draft}, {}: {}", entry.severity.name(), entry.details);
-        }
-        let mut out = String::new();
-        section(&mut out, "What the author's self-review could not fix", &list, UNFIXED);
-        Ok(out)
-    }
-
-    /// The same for the person who looks at the draft it was said about.
-    pub(crate) fn unfixed_about(
-        &self,
-        spec: &StageSpec,
-        progress: &Progress,
-    ) -> anyhow::Result<Vec<String>> {
-        let mut said = self.unfixed_so_far(spec, progress)?;
-        said.retain(|entry| entry.iteration == progress.iteration);
-        Ok(said.into_iter().map(|entry| entry.details).collect())
-    }
+    let mut tools = spec.actor.tools();
+    tools.push("provide_feedback");
+    let part = Part {
+        spec,
+        role: Role::SelfReview,
+        prompt: Prompt::SelfReview,
+        tools,
+        iteration: progress.iteration,
+        task: None,
+        opening: None,
+        extra: reader::draft_for_reader(run, spec)?,
+        variables: conversation::brief_variables(run, spec, progress)?,
+    };
+    let mut conversation = conversation::converse(run, &part, &mut progress.refusals).await?;
+    run.continues_transcript.set(false);
+    progress.note_checked(&mut conversation);
+    progress.credit.merge(usage::take_credit(run));
+    let unfixed = take_unfixed(run, spec, progress, &mut conversation);
+    // Files of another branch are no draft.
+    run.recorder().expect_tip(&run.session.tip)?;
+    let mut files = changed_since(run, &before)?;
+    finish_draft::finish(run, spec, progress, None)?;
+    // What the program writes into a document itself is nobody's revision.
+    let settled = changed_since(run, &before)?;
+    files.retain(|path| settled.contains(path));
+    let outcome = match (files.is_empty(), unfixed.is_empty()) {
+        (false, _) => REVISED,
+        (true, true) => PASSED,
+        (true, false) => NEEDS_REVISION,
+    };
+    run.env.sink.emit(Event::SelfReview {
+        stage: spec.stage,
+        iteration: progress.iteration,
+        outcome,
+        files: files.clone(),
+        unfixed: unfixed.len(),
+    });
+    run.give_feedback(unfixed)?;
+    progress.self_review = SelfReview::Done(outcome);
+    keep::keep(run, spec, progress)?;
+    Ok(match outcome::of_conversation(spec, progress, Origin::SelfReview, conversation) {
+        StepOutcome::Next if unchecked || !files.is_empty() => StepOutcome::Again,
+        turned => turned,
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_reads_back_from_its_trailer() {
-        let draft: Oid = "0123456789012345678901234567890123456789".parse().unwrap();
-        for state in [
-            SelfReview::Open,
-            SelfReview::Begun(draft),
-            SelfReview::Done(REVISED),
-            SelfReview::Done(PASSED),
-            SelfReview::Done(NEEDS_REVISION),
-        ] {
-            assert_eq!(SelfReview::parse(&state.render()), state);
-        }
-        for other in ["begun", "begun nothing", "rejected"] {
-            assert_eq!(SelfReview::parse(other), SelfReview::Open, "{other}");
-        }
+/// What the self-review says it could not fix.
+fn take_unfixed(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    conversation: &mut crate::agent::Conversation,
+) -> Vec<Feedback> {
+    let named = std::mem::take(&mut conversation.outcome.feedback);
+    let marker = verdict_marker(&conversation.text);
+    if marker.is_none() {
+        run.warn(format!("{}: the self-review gave no <review> marker; taken as PASS", spec.stage));
     }
+    if !named.is_empty() || matches!(marker, None | Some(Marker::Pass)) {
+        return named;
+    }
+    let said: String = without_markers(&conversation.text).trim().chars().take(MOST_SAID).collect();
+    let words = match said.is_empty() {
+        true => "the self-review says that the draft needs a revision, and not of what".to_owned(),
+        false => said,
+    };
+    vec![run.feedback(spec.stage, progress.iteration, Origin::SelfReview, &words)]
+}
+
+/// The draft's files that differ from a commit's, feedback aside.
+fn changed_since(run: &Run<'_>, before: &Oid) -> anyhow::Result<Vec<String>> {
+    let tree = run.recorder().tree(&run.session.tip)?;
+    let mut paths = run.env.git.changed_paths(before, &tree)?;
+    paths.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
+    Ok(paths)
+}
+
+/// What the actor's self-review could not fix in this run of the stage.
+fn unfixed_so_far(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<Vec<Feedback>> {
+    let mut said = run.feedback_so_far()?;
+    said.retain(|entry| {
+        entry.stage == spec.stage
+            && entry.from == Origin::SelfReview
+            && entry.iteration > progress.offset
+    });
+    Ok(said)
+}
+
+/// The same for the critic.
+pub(crate) fn unfixed_section(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<String> {
+    let mut list = String::new();
+    for entry in unfixed_so_far(run, spec, progress)? {
+        let draft = entry.iteration - progress.offset;
+        let _ = writeln!(list, "- draft {draft}, {}: {}", entry.severity.name(), entry.details);
+    }
+    let mut out = String::new();
+    section(&mut out, "What the author's self-review could not fix", &list, UNFIXED);
+    Ok(out)
+}
+
+/// The same for the person who looks at the draft it was said about.
+pub(crate) fn unfixed_about(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<Vec<String>> {
+    let mut said = unfixed_so_far(run, spec, progress)?;
+    said.retain(|entry| entry.iteration == progress.iteration);
+    Ok(said.into_iter().map(|entry| entry.details).collect())
 }

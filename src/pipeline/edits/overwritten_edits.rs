@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 use crate::artifact::{Artifact, Feedback, Files as _};
 use crate::gate::{Mode, comments};
 use crate::git::{Object, Oid, Store};
-use crate::pipeline::Pipeline;
-use crate::pipeline::edits::{Edit, is_law};
 use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::edit::{Edit, tells_edit};
+use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, StageSpec};
 use crate::record::DraftEnding;
 use crate::session::{CommittedFiles, RefNames, artifact_path};
@@ -39,158 +39,160 @@ struct Broken {
     theirs: Oid,
 }
 
-impl Pipeline<'_> {
-    /// Notes in the entry that tells an edit what its lines are, and sees to it that a commit holds
-    /// them before the actor goes on.
-    pub(crate) fn note_version(
-        &self,
-        spec: &StageSpec,
-        progress: &mut Progress,
-        edit: &Edit,
-        entry: &mut Feedback,
-    ) -> anyhow::Result<()> {
-        let git = self.env.git;
-        let path = |file: &Artifact| artifact_path(&self.session.name, *file);
-        let paths: Vec<String> = edit.files.iter().map(path).collect();
-        let theirs = git.hash_files(&paths, Store::No)?;
-        let kept = progress.draft.iter().chain([&self.session.tip]);
-        let mut is_kept = false;
-        for commit in kept {
-            is_kept |= git.blob_ids(commit, &paths)? == theirs;
-        }
-        if !is_kept {
-            let (number, ending) = match progress.unfinished {
-                true => (progress.iteration + 1, DraftEnding::Partial),
-                false => (progress.iteration, DraftEnding::Whole),
-            };
-            let (tip, notes) = (&self.session.tip, progress.notes());
-            progress.draft = Some(self.recorder().draft(tip, spec.stage, number, ending, &notes)?);
-        }
-        let by_name = |ids: Vec<Option<Oid>>| -> Map<String, Value> {
-            let named = edit.files.iter().zip(ids);
-            let ids = named.filter_map(|(file, id)| Some((file.file_name(), id?.to_string())));
-            ids.map(|(name, id)| (name.to_owned(), id.into())).collect()
-        };
-        let shown = git.blob_ids(&edit.since, &paths)?;
-        entry.extra.insert(SHOWN.to_owned(), by_name(shown).into());
-        entry.extra.insert(THEIRS.to_owned(), by_name(theirs).into());
-        Ok(())
+/// Notes in the entry that tells an edit what its lines are, and sees to it that a commit holds
+/// them before the actor goes on.
+pub(crate) fn note_version(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+    edit: &Edit,
+    entry: &mut Feedback,
+) -> anyhow::Result<()> {
+    let git = run.env.git;
+    let path = |file: &Artifact| artifact_path(&run.session.name, *file);
+    let paths: Vec<String> = edit.files.iter().map(path).collect();
+    let theirs = git.hash_files(&paths, Store::No)?;
+    let kept = progress.draft.iter().chain([&run.session.tip]);
+    let mut is_kept = false;
+    for commit in kept {
+        is_kept |= git.blob_ids(commit, &paths)? == theirs;
     }
-
-    /// Tells the person, at the gate or where nobody is at one, which of their lines the newest
-    /// draft changed.
-    pub(crate) fn tell_of_broken_law(
-        &self,
-        spec: &StageSpec,
-        progress: &mut Progress,
-    ) -> anyhow::Result<()> {
-        for broken in self.broken_law(spec, progress)? {
-            let short = format!(
-                "draft {} changed what you wrote in {}",
-                progress.iteration,
-                broken.file.file_name()
-            );
-            let full = format!("{short}: {}; {}", broken.words(), self.way_back(&broken)?);
-            let gated = self.env.config.gated(spec.stage) && self.env.mode != Mode::Auto;
-            if self.env.mode != Mode::Ask || !gated {
-                self.warn(format!("{}: {full}", spec.stage));
-            }
-            if gated {
-                let words = if self.env.mode == Mode::Ask { full } else { short.clone() };
-                progress.note = Some(match progress.note.take() {
-                    // A draft that waited said so already.
-                    Some(note) if note.contains(&short) => note.replace(&short, &words),
-                    Some(note) => format!("{note}; {words}"),
-                    None => words,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// How to take the person's version back.
-    fn way_back(&self, broken: &Broken) -> anyhow::Result<String> {
-        let path = artifact_path(&self.session.name, broken.file);
-        let git = self.env.git;
-        let draft = RefNames::draft(&self.session.name, self.stage.get());
-        let mut commits: Vec<Oid> =
-            self.session.history.iter().rev().map(|entry| entry.commit.clone()).collect();
-        if let Some(newest) = git.resolve(draft.as_str())? {
-            let beside = self.session.beside_tip(git, &newest)?;
-            commits.extend(beside.into_iter().map(|entry| entry.commit));
-        }
-        for commit in commits {
-            if git.blob_id(&commit, &path)?.as_ref() == Some(&broken.theirs) {
-                let commit = commit.abbreviated();
-                return Ok(format!("take yours back: git restore --source={commit} -- {path}"));
-            }
-        }
-        Ok(format!("yours: git show {}", broken.theirs.abbreviated()))
-    }
-
-    /// The lines of the person's edits of earlier drafts that this one does not hold, and that
-    /// stood there when the person looked last.
-    fn broken_law(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Vec<Broken>> {
-        if spec.approves == Approves::Tree {
-            return Ok(Vec::new());
-        }
-        let git = self.env.git;
-        let reader = git.reader();
-        let text = |id: &Value| -> anyhow::Result<Option<(Oid, String)>> {
-            let Some(id) = id.as_str().and_then(|id| id.parse::<Oid>().ok()) else {
-                return Ok(None);
-            };
-            // A draft of another machine may not be here.
-            let bytes = reader.blob(Object::Id(&id)).ok().flatten();
-            Ok(bytes.map(|bytes| (id, String::from_utf8_lossy(&bytes).into_owned())))
+    if !is_kept {
+        let (number, ending) = match progress.unfinished {
+            true => (progress.iteration + 1, DraftEnding::Partial),
+            false => (progress.iteration, DraftEnding::Whole),
         };
-        let looked = match &progress.seen {
-            Some(seen) => self.session.entry_at(git, seen)?,
-            None => None,
+        let (tip, notes) = (&run.session.tip, progress.notes());
+        progress.draft = Some(run.recorder().draft(tip, spec.stage, number, ending, &notes)?);
+    }
+    let by_name = |ids: Vec<Option<Oid>>| -> Map<String, Value> {
+        let named = edit.files.iter().zip(ids);
+        let ids = named.filter_map(|(file, id)| Some((file.file_name(), id?.to_string())));
+        ids.map(|(name, id)| (name.to_owned(), id.into())).collect()
+    };
+    let shown = git.blob_ids(&edit.since, &paths)?;
+    entry.extra.insert(SHOWN.to_owned(), by_name(shown).into());
+    entry.extra.insert(THEIRS.to_owned(), by_name(theirs).into());
+    Ok(())
+}
+
+/// Tells the person, at the gate or where nobody is at one, which of their lines the newest
+/// draft changed.
+pub(crate) fn tell_of_overwritten(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+) -> anyhow::Result<()> {
+    for broken in overwritten(run, spec, progress)? {
+        let short = format!(
+            "draft {} changed what you wrote in {}",
+            progress.iteration,
+            broken.file.file_name()
+        );
+        let full = format!("{short}: {}; {}", broken.words(), way_back(run, &broken)?);
+        let gated = run.env.config.gated(spec.stage) && run.env.mode != Mode::Auto;
+        if run.env.mode != Mode::Ask || !gated {
+            run.warn(format!("{}: {full}", spec.stage));
+        }
+        if gated {
+            let words = if run.env.mode == Mode::Ask { full } else { short.clone() };
+            progress.note = Some(match progress.note.take() {
+                // A draft that waited said so already.
+                Some(note) if note.contains(&short) => note.replace(&short, &words),
+                Some(note) => format!("{note}; {words}"),
+                None => words,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// How to take the person's version back.
+fn way_back(run: &Run<'_>, broken: &Broken) -> anyhow::Result<String> {
+    let path = artifact_path(&run.session.name, broken.file);
+    let git = run.env.git;
+    let draft = RefNames::draft(&run.session.name, run.stage.get());
+    let mut commits: Vec<Oid> =
+        run.session.history.iter().rev().map(|entry| entry.commit.clone()).collect();
+    if let Some(newest) = git.resolve(draft.as_str())? {
+        let beside = run.session.beside_tip(git, &newest)?;
+        commits.extend(beside.into_iter().map(|entry| entry.commit));
+    }
+    for commit in commits {
+        if git.blob_id(&commit, &path)?.as_ref() == Some(&broken.theirs) {
+            let commit = commit.abbreviated();
+            return Ok(format!("take yours back: git restore --source={commit} -- {path}"));
+        }
+    }
+    Ok(format!("yours: git show {}", broken.theirs.abbreviated()))
+}
+
+/// The lines of the person's edits of earlier drafts that this one does not hold, and that
+/// stood there when the person looked last.
+fn overwritten(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<Vec<Broken>> {
+    if spec.approves == Approves::Tree {
+        return Ok(Vec::new());
+    }
+    let git = run.env.git;
+    let reader = git.reader();
+    let text = |id: &Value| -> anyhow::Result<Option<(Oid, String)>> {
+        let Some(id) = id.as_str().and_then(|id| id.parse::<Oid>().ok()) else {
+            return Ok(None);
         };
-        let mut found: Vec<Broken> = Vec::new();
-        for entry in self.feedback_so_far()? {
-            let earlier = (progress.offset + 1..progress.iteration).contains(&entry.iteration);
-            if entry.stage != spec.stage || !is_law(&entry) || !earlier {
+        // A draft of another machine may not be here.
+        let bytes = reader.blob(Object::Id(&id)).ok().flatten();
+        Ok(bytes.map(|bytes| (id, String::from_utf8_lossy(&bytes).into_owned())))
+    };
+    let looked = match &progress.seen {
+        Some(seen) => run.session.entry_at(git, seen)?,
+        None => None,
+    };
+    let mut found: Vec<Broken> = Vec::new();
+    for entry in run.feedback_so_far()? {
+        let earlier = (progress.offset + 1..progress.iteration).contains(&entry.iteration);
+        if entry.stage != spec.stage || !tells_edit(&entry) || !earlier {
+            continue;
+        }
+        for file in spec.artifacts {
+            let id = |key| entry.extra.get(key).and_then(|ids| ids.get(file.file_name()));
+            let Some((theirs, left)) = id(THEIRS).map(text).transpose()?.flatten() else {
                 continue;
+            };
+            let shown = id(SHOWN).map(text).transpose()?.flatten();
+            let shown = shown.map(|(_, text)| text).unwrap_or_default();
+            let mut law = Law::of(&shown, &left);
+            // What the person has seen changed since is nothing new.
+            if let Some(looked) = looked.as_ref().filter(|l| l.iterations() > entry.iteration) {
+                law.only_as_in(&text_at(run, &looked.commit, *file)?);
             }
-            for file in spec.artifacts {
-                let id = |key| entry.extra.get(key).and_then(|ids| ids.get(file.file_name()));
-                let Some((theirs, left)) = id(THEIRS).map(text).transpose()?.flatten() else {
-                    continue;
-                };
-                let shown = id(SHOWN).map(text).transpose()?.flatten();
-                let shown = shown.map(|(_, text)| text).unwrap_or_default();
-                let mut law = Law::of(&shown, &left);
-                // What the person has seen changed since is nothing new.
-                if let Some(looked) = looked.as_ref().filter(|l| l.iterations() > entry.iteration) {
-                    law.only_as_in(&self.text_at(&looked.commit, *file)?);
-                }
-                let now = self.files().read(*file)?.unwrap_or_default();
-                let mut broken = law.broken(&now);
-                // What the person changed themselves in this draft is no draft's doing.
-                if let Some(edit) = progress.edit.as_ref().filter(|e| e.files.contains(file)) {
-                    let drafted = law.broken(&self.text_at(&edit.since, *file)?);
-                    broken.0.retain(|line| drafted.0.contains(line));
-                    broken.1.retain(|line| drafted.1.contains(line));
-                }
-                let (mut gone, mut back) = broken;
-                for told in found.iter().filter(|told| told.file == *file) {
-                    gone.retain(|line| !told.gone.contains(line));
-                    back.retain(|line| !told.back.contains(line));
-                }
-                if !gone.is_empty() || !back.is_empty() {
-                    found.push(Broken { file: *file, gone, back, theirs });
-                }
+            let now = run.files().read(*file)?.unwrap_or_default();
+            let mut broken = law.broken(&now);
+            // What the person changed themselves in this draft is no draft's doing.
+            if let Some(edit) = progress.edit.as_ref().filter(|e| e.files.contains(file)) {
+                let drafted = law.broken(&text_at(run, &edit.since, *file)?);
+                broken.0.retain(|line| drafted.0.contains(line));
+                broken.1.retain(|line| drafted.1.contains(line));
+            }
+            let (mut gone, mut back) = broken;
+            for told in found.iter().filter(|told| told.file == *file) {
+                gone.retain(|line| !told.gone.contains(line));
+                back.retain(|line| !told.back.contains(line));
+            }
+            if !gone.is_empty() || !back.is_empty() {
+                found.push(Broken { file: *file, gone, back, theirs });
             }
         }
-        Ok(found)
     }
+    Ok(found)
+}
 
-    fn text_at(&self, commit: &Oid, file: Artifact) -> anyhow::Result<String> {
-        let files = CommittedFiles::new(self.env.git, &self.session.name, commit);
-        Ok(files.read(file)?.unwrap_or_default())
-    }
+fn text_at(run: &Run<'_>, commit: &Oid, file: Artifact) -> anyhow::Result<String> {
+    let files = CommittedFiles::new(run.env.git, &run.session.name, commit);
+    Ok(files.read(file)?.unwrap_or_default())
 }
 
 impl Broken {

@@ -5,33 +5,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Run, failing_before};
+use super::before::{BEFORE, Before};
+use super::check_run::CheckRun;
+use super::results::failing_before;
 use crate::event::{Event, Sink};
 use crate::git::{Git, Oid, Store};
-use crate::pipeline::Pipeline;
+use crate::pipeline::evidence::{before, gather};
+use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, StageSpec};
 use crate::record::point;
 use crate::session::StateDir;
 use crate::stage::Stage;
 use crate::workspace::Dependencies;
 
-/// Name of the note in J about what failed before the session's first change.
-const BEFORE: &str = "before.json";
 /// Name of the note in J about files that are as they were before it just now.
 const ON_BASE: &str = "on-base.json";
-
-/// What the project's commands said before anything was changed.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Before {
-    /// The session's id; its name may be taken again.
-    session: String,
-    /// The tree.
-    tree: Oid,
-    /// What was to be run.
-    commands: Vec<String>,
-    /// What was run.
-    pub(crate) runs: Vec<Run>,
-}
 
 /// Files that are as they were on the base.
 #[derive(Debug, Serialize, Deserialize)]
@@ -103,88 +91,77 @@ pub fn leave_base(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     state.set_note::<OnBase>(ON_BASE, None)
 }
 
-impl Pipeline<'_> {
-    /// Looks at what fails already, before the session's first change of code: only what fails
-    /// newly after that is the actor's fault. Done once, and again when dependencies that were
-    /// missing then are there; the note about it is in J.
-    pub(crate) async fn look_before_coding(&self, spec: &StageSpec) -> anyhow::Result<()> {
-        if spec.approves != Approves::Tree || self.commands_to_run().is_empty() {
-            return Ok(());
-        }
-        let begun =
-            self.earlier_drafts(Stage::Coding) > 0 || !self.session.completed_tasks().is_empty();
-        // Code that is there uncommitted is a first draft that was begun.
-        if begun || self.recorder().changes()?.iter().any(|path| !path.starts_with(".cowork/")) {
-            return self.look_at_base_again().await;
-        }
-        let tree = self.recorder().tree(&self.session.tip)?;
-        if let Some(before) = self.before()
-            && before.commands == self.asked()
-            && !before.runs.iter().any(Run::lacked_dependencies)
-            && self.same_code(&before.tree, &tree)?
-        {
-            return Ok(());
-        }
-        self.note("looking at what fails before anything is changed");
-        self.look_at(tree).await
+/// Looks at what fails already, before the session's first change of code: only what fails
+/// newly after that is the actor's fault. Done once, and again when dependencies that were
+/// missing then are there; the note about it is in J.
+pub(crate) async fn look_before_coding(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
+    if spec.approves != Approves::Tree || gather::commands_to_run(run).is_empty() {
+        return Ok(());
     }
+    let begun = run.earlier_drafts(Stage::Coding) > 0 || !run.session.completed_tasks().is_empty();
+    // Code that is there uncommitted is a first draft that was begun.
+    if begun || run.recorder().changes()?.iter().any(|path| !path.starts_with(".cowork/")) {
+        return look_at_base_again(run).await;
+    }
+    let tree = run.recorder().tree(&run.session.tip)?;
+    if let Some(before) = before::before_note(run)
+        && before.commands == commands_asked(run)
+        && !before.runs.iter().any(CheckRun::lacked_dependencies)
+        && gather::same_code(run, &before.tree, &tree)?
+    {
+        return Ok(());
+    }
+    run.note("looking at what fails before anything is changed");
+    look_at(run, tree).await
+}
 
-    /// When dependencies were missing at the look before the first change, and are there now: looks
-    /// at that code again. Without it every failure is new.
-    pub(crate) async fn look_at_base_again(&self) -> anyhow::Result<()> {
-        let Some(before) = self.before() else { return Ok(()) };
-        let mut there = false;
-        for run in before.runs.iter().filter(|run| run.lacked_dependencies()) {
-            let (found, _) = self.env.workspace.dependencies_of(&run.command).await?;
-            there |= found == Dependencies::Present;
-        }
-        if !there {
-            return Ok(());
-        }
-        let (git, tree) = (self.env.git, self.recorder().tree(&self.session.tip)?);
-        let mut paths = git.changed_paths(&before.tree, &tree)?;
-        paths.retain(|path| !path.starts_with(".cowork/"));
-        // Nothing but bytes that a commit has is replaced.
-        let here = git.hash_files(&paths, Store::No)?;
-        if here != git.blob_ids(&self.session.tip, &paths)? {
-            self.warn_once(
-                "dependencies were missing before the first change, and the code cannot be put back \
-                 to look again while there are uncommitted changes: every failure counts as new",
-            );
-            return Ok(());
-        }
-        self.note(
-            "looking again at what failed before anything was changed: dependencies are there",
+/// When dependencies were missing at the look before the first change, and are there now: looks
+/// at that code again. Without it every failure is new.
+pub(crate) async fn look_at_base_again(run: &Run<'_>) -> anyhow::Result<()> {
+    let Some(before) = before::before_note(run) else { return Ok(()) };
+    let mut there = false;
+    for ran in before.runs.iter().filter(|ran| ran.lacked_dependencies()) {
+        let (found, _) = run.env.workspace.dependencies_of(&ran.command).await?;
+        there |= found == Dependencies::Present;
+    }
+    if !there {
+        return Ok(());
+    }
+    let (git, tree) = (run.env.git, run.recorder().tree(&run.session.tip)?);
+    let mut paths = git.changed_paths(&before.tree, &tree)?;
+    paths.retain(|path| !path.starts_with(".cowork/"));
+    // Nothing but bytes that a commit has is replaced.
+    let here = git.hash_files(&paths, Store::No)?;
+    if here != git.blob_ids(&run.session.tip, &paths)? {
+        run.warn_once(
+            "dependencies were missing before the first change, and the code cannot be put back \
+             to look again while there are uncommitted changes: every failure counts as new",
         );
-        let on_base = OnBase { base: before.tree.clone(), tip: tree, paths };
-        self.env.state.set_note(ON_BASE, Some(&on_base))?;
-        let back = BackToTip { git, state: self.env.state, sink: self.env.sink, on_base };
-        git.restore_worktree(&before.tree, &back.on_base.paths)?;
-        point("base.after-files");
-        let looked = self.look_at(before.tree).await;
-        drop(back);
-        looked
+        return Ok(());
     }
+    run.note("looking again at what failed before anything was changed: dependencies are there");
+    let on_base = OnBase { base: before.tree.clone(), tip: tree, paths };
+    run.env.state.set_note(ON_BASE, Some(&on_base))?;
+    let back = BackToTip { git, state: run.env.state, sink: run.env.sink, on_base };
+    git.restore_worktree(&before.tree, &back.on_base.paths)?;
+    point("base.after-files");
+    let looked = look_at(run, before.tree).await;
+    drop(back);
+    looked
+}
 
-    async fn look_at(&self, tree: Oid) -> anyhow::Result<()> {
-        let runs = self.run_all(&self.commands_to_run(), &tree, &[]).await?;
-        let failing = failing_before(&runs);
-        if !failing.is_empty() {
-            self.warn(format!(
-                "before anything is changed this fails, and only new failures count:\n{failing}"
-            ));
-        }
-        let (session, commands) = (self.session.file.id.clone(), self.asked());
-        self.env.state.set_note(BEFORE, Some(&Before { session, tree, commands, runs }))
+async fn look_at(run: &Run<'_>, tree: Oid) -> anyhow::Result<()> {
+    let runs = gather::run_all(run, &gather::commands_to_run(run), &tree, &[]).await?;
+    let failing = failing_before(&runs);
+    if !failing.is_empty() {
+        run.warn(format!(
+            "before anything is changed this fails, and only new failures count:\n{failing}"
+        ));
     }
+    let (session, commands) = (run.session.file.id.clone(), commands_asked(run));
+    run.env.state.set_note(BEFORE, Some(&Before { session, tree, commands, runs }))
+}
 
-    fn asked(&self) -> Vec<String> {
-        self.commands_to_run().into_iter().map(|(_, command)| command).collect()
-    }
-
-    /// The note, if there is one that this version understands: without it every failure is new.
-    pub(crate) fn before(&self) -> Option<Before> {
-        let note: Option<Before> = self.env.state.note(BEFORE).ok().flatten();
-        note.filter(|note| note.session == self.session.file.id)
-    }
+fn commands_asked(run: &Run<'_>) -> Vec<String> {
+    gather::commands_to_run(run).into_iter().map(|(_, command)| command).collect()
 }

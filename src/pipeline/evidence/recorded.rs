@@ -4,9 +4,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::{Outcome, Run, failing, failing_before, list};
+use super::check_run::{CheckRun, Outcome};
+use super::failing;
+use super::results::{failing_before, list};
 use crate::excerpt;
-use crate::pipeline::Pipeline;
+use crate::pipeline::evidence::{before, gather};
+use crate::pipeline::run::Run;
 use crate::session::{Entry, Kind, key};
 
 /// Bytes of output that are told of what an earlier task broke.
@@ -57,89 +60,87 @@ impl<'a> Recorded<'a> {
     }
 }
 
-impl Pipeline<'_> {
-    /// The runs of a command on the session's commits, the newest first.
-    fn recorded<'a>(&'a self, command: &str) -> impl Iterator<Item = Recorded<'a>> {
-        // As a trailer holds it.
-        let command = command.split_whitespace().collect::<Vec<_>>().join(" ");
-        let entries = self.session.history.iter().rev();
-        entries.filter_map(move |entry| Recorded::of(entry, &command))
-    }
+/// The runs of a command on the session's commits, the newest first.
+fn recorded_runs<'a>(run: &'a Run<'_>, command: &str) -> impl Iterator<Item = Recorded<'a>> {
+    // As a trailer holds it.
+    let command = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    let entries = run.session.history.iter().rev();
+    entries.filter_map(move |entry| Recorded::of(entry, &command))
+}
 
-    /// What a run printed; empty where its log is not here, as in a clone without the notes.
-    fn output(&self, run: &Recorded<'_>) -> anyhow::Result<String> {
-        let Some(log) = run.log else { return Ok(String::new()) };
-        let Some(blob) = self.env.git.object(log)? else { return Ok(String::new()) };
-        let bytes = self.env.git.blobs(&[blob])?.pop().flatten().unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        // As `keep_log` writes it: command and tree, what it printed, how it ended.
-        let said = text.split_once("\n\n").map_or("", |(_, said)| said);
-        Ok(said.rsplit_once("\n\n").map_or("", |(said, _)| said).to_owned())
-    }
+/// What a run printed; empty where its log is not here, as in a clone without the notes.
+fn output_of_run(run: &Run<'_>, ran: &Recorded<'_>) -> anyhow::Result<String> {
+    let Some(log) = ran.log else { return Ok(String::new()) };
+    let Some(blob) = run.env.git.object(log)? else { return Ok(String::new()) };
+    let bytes = run.env.git.blobs(&[blob])?.pop().flatten().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    // As `keep_log` writes it: command and tree, what it printed, how it ended.
+    let said = text.split_once("\n\n").map_or("", |(_, said)| said);
+    Ok(said.rsplit_once("\n\n").map_or("", |(said, _)| said).to_owned())
+}
 
-    /// What earlier tasks of the session have broken and no later run has seen pass, for whoever
-    /// writes the next one: which command, whose commit it fails since, which tests, its last lines.
-    pub(crate) fn failing_now(&self) -> anyhow::Result<String> {
-        let mut out = String::new();
-        let before = self.before().map(|before| before.runs).unwrap_or_default();
-        for (which, command) in self.commands_to_run() {
-            let mut runs = self.recorded(&command).take_while(|run| run.is_new);
-            let Some(newest) = runs.next() else { continue };
-            let _ = write!(out, "- `{command}`: {}", newest.ending);
-            match runs.last() {
-                Some(first) => {
-                    let (first, newest) = (first.whose(), newest.whose());
-                    let _ = write!(out, " since {first}; last run after {newest}");
-                }
-                None => out += &format!(" since {}", newest.whose()),
+/// What earlier tasks of the session have broken and no later run has seen pass, for whoever
+/// writes the next one: which command, whose commit it fails since, which tests, its last lines.
+pub(crate) fn failing_now(run: &Run<'_>) -> anyhow::Result<String> {
+    let mut out = String::new();
+    let before = before::before_note(run).map(|before| before.runs).unwrap_or_default();
+    for (which, command) in gather::commands_to_run(run) {
+        let mut runs = recorded_runs(run, &command).take_while(|ran| ran.is_new);
+        let Some(newest) = runs.next() else { continue };
+        let _ = write!(out, "- `{command}`: {}", newest.ending);
+        match runs.last() {
+            Some(first) => {
+                let (first, newest) = (first.whose(), newest.whose());
+                let _ = write!(out, " since {first}; last run after {newest}");
             }
-            let said = self.output(&newest)?;
-            let mut names = failing::names(&said);
-            let known = before.iter().find(|run| (run.which, &run.command) == (which, &command));
-            names.retain(|name| known.is_none_or(|run| !run.failing.contains(name)));
-            out += &list(". Failing tests: ", &names.into_iter().collect::<Vec<_>>());
-            if !self.same_code(&newest.entry.commit, &self.session.tip)? {
-                out += ". The code has changed since";
-            }
-            // Logs of earlier versions hold what a terminal obeys.
-            match excerpt::failures(&excerpt::plain(&said), TOLD).trim() {
-                "" => out += "\n",
-                said => out += &format!("\n\n```text\n{said}\n```\n"),
-            }
+            None => out += &format!(" since {}", newest.whose()),
         }
-        Ok(out.trim_end().to_owned())
+        let said = output_of_run(run, &newest)?;
+        let mut names = failing::names(&said);
+        let known = before.iter().find(|ran| (ran.which, &ran.command) == (which, &command));
+        names.retain(|name| known.is_none_or(|ran| !ran.failing.contains(name)));
+        out += &list(". Failing tests: ", &names.into_iter().collect::<Vec<_>>());
+        if !gather::same_code(run, &newest.entry.commit, &run.session.tip)? {
+            out += ". The code has changed since";
+        }
+        // Logs of earlier versions hold what a terminal obeys.
+        match excerpt::failures(&excerpt::plain(&said), TOLD).trim() {
+            "" => out += "\n",
+            said => out += &format!("\n\n```text\n{said}\n```\n"),
+        }
     }
+    Ok(out.trim_end().to_owned())
+}
 
-    /// What failed before the session's first change and may still do so, in words; empty when
-    /// nothing does. A command that is no longer the project's, and what passed on a commit of the
-    /// session since, is not told.
-    pub(crate) fn failed_before(&self) -> anyhow::Result<String> {
-        let Some(before) = self.before() else { return Ok(String::new()) };
-        let commands = self.commands_to_run();
-        let mut still = Vec::new();
-        for run in before.runs {
-            let known = |(which, command)| (which, command) == (run.which, run.command.clone());
-            if commands.iter().cloned().any(known) {
-                still.extend(self.still_failing(run)?);
-            }
+/// What failed before the session's first change and may still do so, in words; empty when
+/// nothing does. A command that is no longer the project's, and what passed on a commit of the
+/// session since, is not told.
+pub(crate) fn failed_before(run: &Run<'_>) -> anyhow::Result<String> {
+    let Some(before) = before::before_note(run) else { return Ok(String::new()) };
+    let commands = gather::commands_to_run(run);
+    let mut still = Vec::new();
+    for ran in before.runs {
+        let known = |(which, command)| (which, command) == (ran.which, ran.command.clone());
+        if commands.iter().cloned().any(known) {
+            still.extend(still_failing(run, ran)?);
         }
-        Ok(failing_before(&still))
     }
+    Ok(failing_before(&still))
+}
 
-    /// A run before the session's first change with what has not passed since.
-    fn still_failing(&self, mut run: Run) -> anyhow::Result<Option<Run>> {
-        let Some(newest) = self.recorded(&run.command).next() else { return Ok(Some(run)) };
-        let was_run = !matches!(run.outcome_before(), Outcome::NotRun(_));
-        if newest.passed() || !was_run {
-            return Ok(None);
-        }
-        let names: BTreeSet<String> = failing::names(&self.output(&newest)?);
-        if names.is_empty() || run.failing.is_empty() {
-            return Ok(Some(run));
-        }
-        run.failing.retain(|name| names.contains(name));
-        Ok((!run.failing.is_empty()).then_some(run))
+/// A run before the session's first change with what has not passed since.
+fn still_failing(run: &Run<'_>, mut ran: CheckRun) -> anyhow::Result<Option<CheckRun>> {
+    let Some(newest) = recorded_runs(run, &ran.command).next() else { return Ok(Some(ran)) };
+    let was_run = !matches!(ran.outcome_before(), Outcome::NotRun(_));
+    if newest.passed() || !was_run {
+        return Ok(None);
     }
+    let names: BTreeSet<String> = failing::names(&output_of_run(run, &newest)?);
+    if names.is_empty() || ran.failing.is_empty() {
+        return Ok(Some(ran));
+    }
+    ran.failing.retain(|name| names.contains(name));
+    Ok((!ran.failing.is_empty()).then_some(ran))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Words of the output alone prove nothing: a model that wrote the test could print them. Two things
 //! count. What the level of the sandbox cannot refuse, it did not refuse: with namespaces a command
 //! may connect and listen in a network of its own. And then either the very same tests met a refusal
-//! before the session changed anything (`Run::outcome` compares), or each test that failed shows the
+//! before the session changed anything (`CheckRun::outcome` compares), or each test that failed shows the
 //! refused call in its own part of the runner's report; whatever fails beside them is a failure.
 //! Who prints the words in a report of its own making gains little: the result is "not run", which
 //! passes nothing and is told to everybody.

@@ -2,122 +2,126 @@
 //! approval names.
 
 use crate::git::{DiffStyle, Oid, Store};
-use crate::pipeline::Pipeline;
+use crate::pipeline::files::project_files;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, StageSpec};
 use crate::record::Bytes;
 
-impl Pipeline<'_> {
-    /// The commit a stage's work begins on.
-    pub(crate) fn before_stage(&self) -> Oid {
-        let start = self.session.history.first();
-        let entry = self.session.last_stage().map(|(_, entry)| entry).or(start);
-        entry.map_or_else(|| self.session.tip.clone(), |entry| entry.commit.clone())
-    }
+/// The commit a stage's work begins on.
+pub(crate) fn before_stage(run: &Run<'_>) -> Oid {
+    let start = run.session.history.first();
+    let entry = run.session.last_stage().map(|(_, entry)| entry).or(start);
+    entry.map_or_else(|| run.session.tip.clone(), |entry| entry.commit.clone())
+}
 
-    /// The difference of two commits or trees as a reader of this stage wants it: the stage's
-    /// documents, or the code without our own records.
-    pub(crate) fn shown_diff(
-        &self,
-        spec: &StageSpec,
-        from: &Oid,
-        to: &Oid,
-        style: DiffStyle,
-    ) -> anyhow::Result<String> {
-        self.shown_diff_in(spec, from, to, style, false)
-    }
+/// The difference of two commits or trees as a reader of this stage wants it: the stage's
+/// documents, or the code without our own records.
+pub(crate) fn shown_diff(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    from: &Oid,
+    to: &Oid,
+    style: DiffStyle,
+) -> anyhow::Result<String> {
+    shown_diff_in(run, spec, from, to, style, false)
+}
 
-    /// The same, in git's colours where `color` says so.
-    pub(crate) fn shown_diff_in(
-        &self,
-        spec: &StageSpec,
-        from: &Oid,
-        to: &Oid,
-        style: DiffStyle,
-        color: bool,
-    ) -> anyhow::Result<String> {
-        let git = self.env.git;
-        let paths = match spec.approves {
-            Approves::Artifacts => self.document_paths(spec),
-            Approves::Tree => {
-                let mut changed = git.changed_paths(from, to)?;
-                changed.retain(|path| !path.starts_with(".cowork/"));
-                changed
-            }
-        };
-        if paths.is_empty() {
-            Ok(String::new())
-        } else {
-            git.diff_text(from, to, &paths, style, color)
+/// The same, in git's colours where `color` says so.
+pub(crate) fn shown_diff_in(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    from: &Oid,
+    to: &Oid,
+    style: DiffStyle,
+    color: bool,
+) -> anyhow::Result<String> {
+    let git = run.env.git;
+    let paths = match spec.approves {
+        Approves::Artifacts => document_paths(run, spec),
+        Approves::Tree => {
+            let mut changed = git.changed_paths(from, to)?;
+            changed.retain(|path| !path.starts_with(".cowork/"));
+            changed
+        }
+    };
+    if paths.is_empty() { Ok(String::new()) } else { git.diff_text(from, to, &paths, style, color) }
+}
+
+/// The paths of the stage's documents.
+pub(crate) fn document_paths(run: &Run<'_>, spec: &StageSpec) -> Vec<String> {
+    let path = |artifact| crate::session::artifact_path(&run.session.name, artifact);
+    spec.artifacts.iter().map(|artifact| path(*artifact)).collect()
+}
+
+/// Takes a person's edits of the session's own code into the draft, because a person looks at
+/// it now; whatever else they have in the working tree stays out. Files that only the draft has
+/// are the session's, too. Answers with the paths.
+pub(crate) fn take_persons_code(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    draft: Option<&Oid>,
+) -> anyhow::Result<Vec<String>> {
+    if spec.approves != Approves::Tree {
+        return Ok(Vec::new());
+    }
+    let mut ours = project_files::code_since_start(run, &run.session.tip)?;
+    if let Some(draft) = draft {
+        ours.extend(project_files::code_since_start(run, draft)?);
+    }
+    let written = run.env.workspace.written_paths();
+    let protected = run.env.state.protected()?;
+    // What git is told not to see is to stay out of commits.
+    let listed = run.env.git.status()?.into_iter().filter(|entry| entry.hidden.is_none());
+    let edited = listed.map(|entry| entry.path).filter(|path| {
+        ours.contains(path)
+            && !written.contains(path)
+            && !protected.iter().any(|entry| entry.path == *path)
+    });
+    let edited: Vec<String> = edited.collect();
+    run.env.workspace.adopt(&edited)?;
+    for path in &edited {
+        run.env.workspace.allow(path);
+    }
+    Ok(edited)
+}
+
+/// The bytes of the draft in the working tree.
+pub(crate) fn content_now(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Bytes> {
+    if spec.approves == Approves::Tree {
+        return Ok(Bytes::of_tree(run.recorder().tree(&run.session.tip)?));
+    }
+    let paths = document_paths(run, spec);
+    let blobs = run.env.git.hash_files(&paths, Store::Write)?;
+    let names = spec.artifacts.iter().map(|artifact| artifact.file_name().to_owned());
+    Ok(Bytes(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect()))
+}
+
+/// The bytes an approval of this stage names, in a commit or tree.
+pub(crate) fn content_at(run: &Run<'_>, spec: &StageSpec, commit: &Oid) -> anyhow::Result<Bytes> {
+    match spec.approves {
+        Approves::Tree => {
+            let tree = run.env.git.tree_of(commit.as_str())?;
+            Ok(Bytes::of_tree(tree.unwrap_or_else(|| commit.clone())))
+        }
+        Approves::Artifacts => {
+            let files: Vec<(String, String)> = spec
+                .artifacts
+                .iter()
+                .map(|artifact| {
+                    let path = crate::session::artifact_path(&run.session.name, *artifact);
+                    (artifact.file_name().to_owned(), path)
+                })
+                .collect();
+            Bytes::of_files(run.env.git, commit, &files)
         }
     }
+}
 
-    /// The paths of the stage's documents.
-    pub(crate) fn document_paths(&self, spec: &StageSpec) -> Vec<String> {
-        let path = |artifact| crate::session::artifact_path(&self.session.name, artifact);
-        spec.artifacts.iter().map(|artifact| path(*artifact)).collect()
+/// The stage's documents that exist, as paths in the working tree.
+pub(crate) fn documents_on_disk(run: &Run<'_>, spec: &StageSpec) -> Vec<String> {
+    if spec.approves == Approves::Tree {
+        return Vec::new();
     }
-
-    /// Takes a person's edits of the session's own code into the draft, because a person looks at
-    /// it now; whatever else they have in the working tree stays out. Files that only the draft has
-    /// are the session's, too. Answers with the paths.
-    pub(crate) fn take_persons_code(
-        &self,
-        spec: &StageSpec,
-        draft: Option<&Oid>,
-    ) -> anyhow::Result<Vec<String>> {
-        if spec.approves != Approves::Tree {
-            return Ok(Vec::new());
-        }
-        let mut ours = self.code_since_start(&self.session.tip)?;
-        if let Some(draft) = draft {
-            ours.extend(self.code_since_start(draft)?);
-        }
-        let written = self.env.workspace.written_paths();
-        let protected = self.env.state.protected()?;
-        // What git is told not to see is to stay out of commits.
-        let listed = self.env.git.status()?.into_iter().filter(|entry| entry.hidden.is_none());
-        let edited = listed.map(|entry| entry.path).filter(|path| {
-            ours.contains(path)
-                && !written.contains(path)
-                && !protected.iter().any(|entry| entry.path == *path)
-        });
-        let edited: Vec<String> = edited.collect();
-        self.env.workspace.adopt(&edited)?;
-        for path in &edited {
-            self.env.workspace.allow(path);
-        }
-        Ok(edited)
-    }
-
-    /// The bytes of the draft in the working tree.
-    pub(crate) fn bytes_now(&self, spec: &StageSpec) -> anyhow::Result<Bytes> {
-        if spec.approves == Approves::Tree {
-            return Ok(Bytes::of_tree(self.recorder().tree(&self.session.tip)?));
-        }
-        let paths = self.document_paths(spec);
-        let blobs = self.env.git.hash_files(&paths, Store::Write)?;
-        let names = spec.artifacts.iter().map(|artifact| artifact.file_name().to_owned());
-        Ok(Bytes(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect()))
-    }
-
-    /// The bytes an approval of this stage names, in a commit or tree.
-    pub(crate) fn bytes_at(&self, spec: &StageSpec, commit: &Oid) -> anyhow::Result<Bytes> {
-        match spec.approves {
-            Approves::Tree => {
-                let tree = self.env.git.tree_of(commit.as_str())?;
-                Ok(Bytes::of_tree(tree.unwrap_or_else(|| commit.clone())))
-            }
-            Approves::Artifacts => {
-                let files: Vec<(String, String)> = spec
-                    .artifacts
-                    .iter()
-                    .map(|artifact| {
-                        let path = crate::session::artifact_path(&self.session.name, *artifact);
-                        (artifact.file_name().to_owned(), path)
-                    })
-                    .collect();
-                Bytes::of_files(self.env.git, commit, &files)
-            }
-        }
-    }
+    let paths = document_paths(run, spec).into_iter();
+    paths.filter(|path| run.env.git.top().join(path).is_file()).collect()
 }

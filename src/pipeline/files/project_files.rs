@@ -1,180 +1,68 @@
-//! The project's files as a session found them and as they are now: what it has changed outside
-//! `.cowork`, and which of the files its tasks name are there.
+//! The project's files with the draft in the working tree.
 
 use std::collections::BTreeSet;
 
-use crate::artifact::check::{CodeChanges, has_code, nothing_changed};
+use crate::artifact::check::{Baseline, CodeChanges, has_code, nothing_changed};
 use crate::artifact::{Plan, Store, Task};
 use crate::error::Error;
-use crate::git::{Git, Oid};
-use crate::pipeline::Pipeline;
+use crate::git::Oid;
+use crate::pipeline::files::task_files;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::StageSpec;
-use crate::session::{Kind, Session};
+use crate::session::{self, ProjectFiles};
 
-/// What checks ask about files.
-#[derive(Debug, Default)]
-pub struct ProjectFiles {
-    /// Of the paths tasks name, those that are there now.
-    now: BTreeSet<String>,
-    /// Those the session found; `None` where a squash left nothing that tells.
-    at_start: Option<BTreeSet<String>>,
-    /// What the session has changed.
-    pub code: CodeChanges,
+/// What a change request began with; `None` for a session of its own.
+pub(crate) fn baseline_of_change(run: &Run<'_>) -> anyhow::Result<Option<Baseline>> {
+    session::baseline(run.env.git, &run.session)
 }
 
-impl ProjectFiles {
-    /// Looks at a commit or tree on top of the session.
-    ///
-    /// # Errors
-    /// Git cannot be read.
-    pub fn at(git: &Git, session: &Session, tree: &Oid, plan: &Plan) -> anyhow::Result<Self> {
-        let named: Vec<&str> = plan.tasks.iter().flat_map(Task::files).collect();
-        let at_start = start(git, session).map(|start| git.existing(&start, &named)).transpose()?;
-        Ok(Self {
-            now: git.existing(tree, &named)?,
-            at_start,
-            code: code_changes(git, session, tree)?,
-        })
-    }
-
-    /// Whether a path is there now.
-    pub fn exist(&self, path: &str) -> bool {
-        self.now.contains(path)
-    }
-
-    /// Whether a path is or was there, so that a task may speak of it.
-    pub fn known(&self, path: &str) -> bool {
-        self.exist(path)
-            || self.code.touches(path)
-            || self.at_start.as_ref().is_none_or(|found| found.contains(path))
-    }
+/// Paths outside `.cowork` that differ between the session's start and a commit or tree.
+pub(crate) fn code_since_start(run: &Run<'_>, commit: &Oid) -> anyhow::Result<Vec<String>> {
+    session::code_since_start(run.env.git, &run.session, commit)
 }
 
-/// The commit a session began on: a squash may have put code into the first commit that is left. `None`
-/// where a shallow clone, or a squash without trailers, leaves nothing that tells.
-fn start(git: &Git, session: &Session) -> Option<Oid> {
-    let first = session.history.first()?;
-    if session.from_files().is_some() {
-        // Commits whose trailers are gone are the session's, too.
-        let base: Oid = session.file.base.commit.parse().ok()?;
-        return git.is_ancestor(&base, &first.commit).ok()?.then_some(base);
-    }
-    let begins = (first.kind == Kind::Start).then_some(&first.commit);
-    first.parents.first().or(begins).cloned()
+/// The files as they are with the draft in the working tree.
+pub(crate) fn project_files(run: &Run<'_>) -> anyhow::Result<ProjectFiles> {
+    let files = run.files();
+    // A plan that cannot be read names no file; the checks say what is wrong with it.
+    let plan = Store::new(&files).plan().unwrap_or_default();
+    let tree = run.recorder().tree(&run.session.tip)?;
+    ProjectFiles::at(run.env.git, &run.session, &tree, &plan)
 }
 
-/// Paths outside `.cowork` that differ between the session's start and a commit or tree: what came
-/// with a merge of somebody else's work is theirs.
-fn code_since_start(git: &Git, session: &Session, commit: &Oid) -> anyhow::Result<Vec<String>> {
-    let tip = &session.tip;
-    let first = session.history.first().map_or(tip, |entry| &entry.commit);
-    let start = &start(git, session).unwrap_or_else(|| first.clone());
-    let mut paths = code(git.changed_paths(start, commit)?);
-    let since = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(start))?;
-    if paths.is_empty() || since.iter().all(|commit| commit.parents.len() < 2) {
-        return Ok(paths);
-    }
-    let mut ours: BTreeSet<String> = git.changed_paths(tip, commit)?.into_iter().collect();
-    let recorded = session.history.iter().map(|entry| (&entry.commit, &entry.parents));
-    // A person's own commits on the branch are the session's, too.
-    let mut on_branch = Vec::new();
-    let mut at = Some(tip);
-    while let Some(found) = at.and_then(|id| since.iter().find(|commit| commit.id == *id)) {
-        on_branch.push((&found.id, &found.parents));
-        at = found.parents.first();
-    }
-    for (id, parents) in recorded.chain(on_branch) {
-        if let [parent] = &parents[..] {
-            ours.extend(git.changed_paths(parent, id)?);
-        }
-    }
-    paths.retain(|path| ours.contains(path));
-    Ok(paths)
-}
-
-/// What the session's commits have changed, up to a commit or tree.
-///
-/// # Errors
-/// Git fails.
-pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
-    let reader = git.reader();
-    // What a merge brought may be a change request's, which a task stands for under another id.
-    let since =
-        reader.diff(start(git, session).as_ref(), tree)?.into_iter().map(|change| change.path);
-    let touched: BTreeSet<String> = code(since.collect()).into_iter().collect();
-    let now = match start(git, session) {
-        Some(_) => code_since_start(git, session, tree)?.into_iter().collect(),
-        // Nobody can tell: nothing is concluded from it.
-        None => touched.clone(),
-    };
-    let mut changes = CodeChanges { now, touched, ..CodeChanges::default() };
-    for entry in &session.history {
-        let [parent] = &entry.parents[..] else { continue };
-        let changed = reader.diff(Some(parent), &entry.commit)?.into_iter();
-        let files = code(changed.map(|change| change.path).collect());
-        if let (Kind::Task(id), false) = (&entry.kind, files.is_empty()) {
-            changes.tasks.insert(id.clone());
-        }
-        changes.touched.extend(files);
+/// What the session has changed, with the code that is about to be committed for a task.
+pub(crate) fn code_changes(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<CodeChanges> {
+    let tree = run.recorder().tree(&run.session.tip)?;
+    let mut changes = session::code_changes(run.env.git, &run.session, &tree)?;
+    if let Some(task) = task
+        && task_files::uncommitted_code(run)?.len() > task_files::left_to_others(run, task)?.len()
+    {
+        changes.tasks.insert(task.id.clone());
     }
     Ok(changes)
 }
 
-/// Without the session's own records.
-pub(crate) fn code(mut paths: Vec<String>) -> Vec<String> {
-    paths.retain(|path| !path.starts_with(".cowork/"));
-    paths
+/// The tasks that there is code behind, by id; what is uncommitted is `current`'s.
+pub(crate) fn tasks_with_code(
+    run: &Run<'_>,
+    plan: &Plan,
+    current: Option<&Task>,
+) -> anyhow::Result<BTreeSet<String>> {
+    let code = code_changes(run, current)?;
+    let baseline = baseline_of_change(run)?;
+    let has_code = has_code(plan, &code, baseline.as_ref());
+    let coded = plan.tasks.iter().filter(|task| has_code(task));
+    Ok(coded.map(|task| task.id.clone()).collect())
 }
 
-impl Pipeline<'_> {
-    /// Paths outside `.cowork` that differ between the session's start and a commit or tree.
-    pub(crate) fn code_since_start(&self, commit: &Oid) -> anyhow::Result<Vec<String>> {
-        code_since_start(self.env.git, &self.session, commit)
+/// Before anybody is asked for a report: is there something to deliver? Here no code can be
+/// written any more.
+pub(crate) fn something_to_deliver(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
+    if !code_changes(run, None)?.now.is_empty() {
+        return Ok(());
     }
-
-    /// The files as they are with the draft in the working tree.
-    pub(crate) fn project_files(&self) -> anyhow::Result<ProjectFiles> {
-        let files = self.files();
-        // A plan that cannot be read names no file; the checks say what is wrong with it.
-        let plan = Store::new(&files).plan().unwrap_or_default();
-        let tree = self.recorder().tree(&self.session.tip)?;
-        ProjectFiles::at(self.env.git, &self.session, &tree, &plan)
-    }
-
-    /// What the session has changed, with the code that is about to be committed for a task.
-    pub(crate) fn code_changes(&self, task: Option<&Task>) -> anyhow::Result<CodeChanges> {
-        let tree = self.recorder().tree(&self.session.tip)?;
-        let mut changes = code_changes(self.env.git, &self.session, &tree)?;
-        if let Some(task) = task
-            && self.uncommitted_code()?.len() > self.left_to_others(task)?.len()
-        {
-            changes.tasks.insert(task.id.clone());
-        }
-        Ok(changes)
-    }
-
-    /// The tasks that there is code behind, by id; what is uncommitted is `current`'s.
-    pub(crate) fn coded(
-        &self,
-        plan: &Plan,
-        current: Option<&Task>,
-    ) -> anyhow::Result<BTreeSet<String>> {
-        let code = self.code_changes(current)?;
-        let baseline = self.baseline_of_change()?;
-        let has_code = has_code(plan, &code, baseline.as_ref());
-        let coded = plan.tasks.iter().filter(|task| has_code(task));
-        Ok(coded.map(|task| task.id.clone()).collect())
-    }
-
-    /// Before anybody is asked for a report: is there something to deliver? Here no code can be
-    /// written any more.
-    pub(crate) fn something_to_deliver(&self, spec: &StageSpec) -> anyhow::Result<()> {
-        if !self.code_changes(None)?.now.is_empty() {
-            return Ok(());
-        }
-        let words = format!("{}: {}", spec.stage, nothing_changed().details);
-        Err(Error::failed(words)
-            .hint(format!("go back to coding: git cowork revert {} --to coding", self.session.name))
-            .into())
-    }
+    let words = format!("{}: {}", spec.stage, nothing_changed().details);
+    Err(Error::failed(words)
+        .hint(format!("go back to coding: git cowork revert {} --to coding", run.session.name))
+        .into())
 }

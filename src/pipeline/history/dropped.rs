@@ -3,57 +3,55 @@
 //! it all the same.
 
 use crate::artifact::{DROPPED, Origin};
-use crate::pipeline::Pipeline;
 use crate::pipeline::history::rewind::before;
+use crate::pipeline::run::Run;
 use crate::session::{Attempt, Back, Kind, Verdict, attempts};
 use crate::stage::Stage;
 
-impl Pipeline<'_> {
-    /// Makes feedback of the reasons for which earlier drafts of the stage were dropped. `offset` is
-    /// the number of drafts that earlier, completed runs of the stage used.
-    pub(crate) fn tell_why_again(&self, stage: Stage, offset: u32) -> anyhow::Result<()> {
-        // Where history does not tell where the stage began, none of it was dropped here.
-        let Ok(target) = before(&self.session, stage) else { return Ok(()) };
-        let mut since = self.session.history.iter().skip_while(|entry| entry.commit != target);
-        if since.any(|entry| entry.kind == Kind::Stage(stage)) {
-            // It has passed since; what is asked now is said by who asks it.
-            return Ok(());
-        }
-        let all = attempts(self.env.git, Some(&self.session.name))?;
-        let mut entries = Vec::new();
-        for (attempt, back) in dropped(&all) {
-            if back.to != stage || back.target != target {
-                break;
-            }
-            if let Some(by) = back.by {
-                entries.push(if by == Origin::Human {
-                    let mut entry = self.feedback(stage, offset, by, &words(back));
-                    entry.extra.insert(DROPPED.to_owned(), attempt.number.into());
-                    entry
-                } else {
-                    // The role's own words, as those of the draft it looked at.
-                    self.feedback(back.from, back.iteration, by, &back.reason).to_go_back(stage)
-                });
-            }
-            if back.from != stage {
-                // A draft of the stage had passed, which has answered what was said before.
-                break;
-            }
-        }
-        entries.reverse();
-        self.give_feedback(entries)
+/// Makes feedback of the reasons for which earlier drafts of the stage were dropped. `offset` is
+/// the number of drafts that earlier, completed runs of the stage used.
+pub(crate) fn tell_why_again(run: &Run<'_>, stage: Stage, offset: u32) -> anyhow::Result<()> {
+    // Where history does not tell where the stage began, none of it was dropped here.
+    let Ok(target) = before(&run.session, stage) else { return Ok(()) };
+    let mut since = run.session.history.iter().skip_while(|entry| entry.commit != target);
+    if since.any(|entry| entry.kind == Kind::Stage(stage)) {
+        // It has passed since; what is asked now is said by who asks it.
+        return Ok(());
     }
+    let all = attempts(run.env.git, Some(&run.session.name))?;
+    let mut entries = Vec::new();
+    for (attempt, back) in dropped(&all) {
+        if back.to != stage || back.target != target {
+            break;
+        }
+        if let Some(by) = back.by {
+            entries.push(if by == Origin::Human {
+                let mut entry = run.feedback(stage, offset, by, &words(back));
+                entry.extra.insert(DROPPED.to_owned(), attempt.number.into());
+                entry
+            } else {
+                // The role's own words, as those of the draft it looked at.
+                run.feedback(back.from, back.iteration, by, &back.reason).to_go_back(stage)
+            });
+        }
+        if back.from != stage {
+            // A draft of the stage had passed, which has answered what was said before.
+            break;
+        }
+    }
+    entries.reverse();
+    run.give_feedback(entries)
+}
 
-    /// Keeps a draft that a person aborts. Nothing is said to the next one, but what was said
-    /// before holds.
-    pub(crate) fn keep_aborted(&self, stage: Stage) -> anyhow::Result<u32> {
-        let target = before(&self.session, stage)?;
-        let back =
-            Back { to: stage, target, from: stage, by: None, iteration: 0, reason: String::new() };
-        let subject = format!("{stage} aborted");
-        let tip = &self.session.tip;
-        self.recorder().keep_attempt_of(tip, &subject, Verdict::Aborted, Some(&back))
-    }
+/// Keeps a draft that a person aborts. Nothing is said to the next one, but what was said
+/// before holds.
+pub(crate) fn keep_aborted(run: &Run<'_>, stage: Stage) -> anyhow::Result<u32> {
+    let target = before(&run.session, stage)?;
+    let back =
+        Back { to: stage, target, from: stage, by: None, iteration: 0, reason: String::new() };
+    let subject = format!("{stage} aborted");
+    let tip = &run.session.tip;
+    run.recorder().keep_attempt_of(tip, &subject, Verdict::Aborted, Some(&back))
 }
 
 /// The newest attempts as far as going back made them, the newest first. Copies of what was not left

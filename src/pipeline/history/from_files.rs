@@ -5,103 +5,102 @@ use std::collections::BTreeSet;
 
 use crate::artifact::{Artifact, FeatureStatus, Store, TaskStatus};
 use crate::error::Error;
-use crate::pipeline::Pipeline;
+use crate::pipeline::files::approved_content;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, row_of};
 use crate::record::{Bytes, Recorded};
 use crate::session::{Verdict, artifact_path, shown};
 use crate::stage::Stage;
 
-impl Pipeline<'_> {
-    /// Takes the stages before `next` as done, all where there is none: one commit says so, and takes
-    /// the files of the others away. History keeps them.
-    ///
-    /// # Errors
-    /// Exit 5: the files do not show these stages, or a commit cannot be made.
-    pub fn take_as_done(&mut self, next: Option<Stage>) -> anyhow::Result<()> {
-        self.stage.set(Stage::Idea);
-        let (git, name, tip) = (self.env.git, self.session.name.clone(), self.session.tip.clone());
-        let is_before = |stage: &Stage| next.is_none_or(|next| *stage < next);
-        let order = self.session.order();
-        if let Some(next) = next.filter(|next| !order.contains(next)) {
-            return Err(Error::repository(format!("'{name}' has no stage {next}")).into());
-        }
-        let (done, later): (Vec<Stage>, Vec<Stage>) = order.into_iter().partition(is_before);
-        let shown = shown(git, &self.session)?;
-        if let Some(missing) = done.iter().find(|stage| !shown.contains(stage)) {
-            return Err(Error::repository(format!(
-                "the files of '{name}' do not show that {missing} is done"
-            ))
-            .hint(format!("go on from there: git cowork resume {name} --goto-stage {missing}"))
-            .into());
-        }
-        let recorder = self.recorder();
-        recorder.expect_tip(&tip)?;
-        if recorder.differs_from(&tip)? {
-            let reason = "before its files were taken as done";
-            let number = recorder.keep_attempt(&tip, reason, Verdict::Aborted)?;
-            self.note(format!("what was not committed is in attempt {number} as well"));
-        }
-        let files = |stages: &[Stage]| -> BTreeSet<String> {
-            let rows = stages.iter().map(|stage| row_of(*stage, self.session.is_patch()));
-            let all = rows.flat_map(|row| row.artifacts);
-            all.map(|artifact| artifact_path(&name, *artifact)).collect()
-        };
-        // The documents of a change request's parent are not its own to take away.
-        let own = format!("{}/", name.record_dir());
-        let kept = files(&done);
-        let mut gone = files(&later);
-        gone.retain(|path| path.starts_with(&own) && !kept.contains(path));
-        let there = git.existing(&tip, &gone.iter().map(String::as_str).collect::<Vec<_>>())?;
-        gone.retain(|path| there.contains(path) || git.top().join(path).exists());
-        let gone: Vec<String> = gone.into_iter().collect();
-        git.restore_paths(&git.empty_tree()?, &gone)?;
-        self.forget_later(next)?;
-        let mut bytes = Bytes::default();
-        for spec in done.iter().map(|stage| row_of(*stage, self.session.is_patch())) {
-            if spec.approves == Approves::Artifacts {
-                bytes.0.extend(self.bytes_now(spec)?.0);
-            }
-        }
-        let by = git.author()?;
-        match self.recorder().take_as_done(&tip, done.last().copied(), &bytes, &by)? {
-            Recorded::Done(commit) => self.advance(&commit)?,
-            Recorded::Refused(why) => {
-                git.restore_paths(&tip, &gone)?;
-                return Err(Error::repository(why.to_string()).into());
-            }
-        }
-        self.recorder().labels(&self.session)?;
-        self.note(match done.last() {
-            Some(last) => format!("{name}: taken as done up to {last}, as its files show"),
-            None => format!("{name} begins again; its files are in {}", tip.short()),
-        });
-        Ok(())
+/// Takes the stages before `next` as done, all where there is none: one commit says so, and takes
+/// the files of the others away. History keeps them.
+///
+/// # Errors
+/// Exit 5: the files do not show these stages, or a commit cannot be made.
+pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Result<()> {
+    run.stage.set(Stage::Idea);
+    let (git, name, tip) = (run.env.git, run.session.name.clone(), run.session.tip.clone());
+    let is_before = |stage: &Stage| next.is_none_or(|next| *stage < next);
+    let order = run.session.order();
+    if let Some(next) = next.filter(|next| !order.contains(next)) {
+        return Err(Error::repository(format!("'{name}' has no stage {next}")).into());
     }
+    let (done, later): (Vec<Stage>, Vec<Stage>) = order.into_iter().partition(is_before);
+    let shown = shown(git, &run.session)?;
+    if let Some(missing) = done.iter().find(|stage| !shown.contains(stage)) {
+        return Err(Error::repository(format!(
+            "the files of '{name}' do not show that {missing} is done"
+        ))
+        .hint(format!("go on from there: git cowork resume {name} --goto-stage {missing}"))
+        .into());
+    }
+    let recorder = run.recorder();
+    recorder.expect_tip(&tip)?;
+    if recorder.differs_from(&tip)? {
+        let reason = "before its files were taken as done";
+        let number = recorder.keep_attempt(&tip, reason, Verdict::Aborted)?;
+        run.note(format!("what was not committed is in attempt {number} as well"));
+    }
+    let files = |stages: &[Stage]| -> BTreeSet<String> {
+        let rows = stages.iter().map(|stage| row_of(*stage, run.session.is_patch()));
+        let all = rows.flat_map(|row| row.artifacts);
+        all.map(|artifact| artifact_path(&name, *artifact)).collect()
+    };
+    // The documents of a change request's parent are not its own to take away.
+    let own = format!("{}/", name.record_dir());
+    let kept = files(&done);
+    let mut gone = files(&later);
+    gone.retain(|path| path.starts_with(&own) && !kept.contains(path));
+    let there = git.existing(&tip, &gone.iter().map(String::as_str).collect::<Vec<_>>())?;
+    gone.retain(|path| there.contains(path) || git.top().join(path).exists());
+    let gone: Vec<String> = gone.into_iter().collect();
+    git.restore_paths(&git.empty_tree()?, &gone)?;
+    forget_later(run, next)?;
+    let mut bytes = Bytes::default();
+    for spec in done.iter().map(|stage| row_of(*stage, run.session.is_patch())) {
+        if spec.approves == Approves::Artifacts {
+            bytes.0.extend(approved_content::content_now(run, spec)?.0);
+        }
+    }
+    let by = git.author()?;
+    match run.recorder().take_as_done(&tip, done.last().copied(), &bytes, &by)? {
+        Recorded::Done(commit) => run.advance(&commit)?,
+        Recorded::Refused(why) => {
+            git.restore_paths(&tip, &gone)?;
+            return Err(Error::repository(why.to_string()).into());
+        }
+    }
+    run.recorder().labels(&run.session)?;
+    run.note(match done.last() {
+        Some(last) => format!("{name}: taken as done up to {last}, as its files show"),
+        None => format!("{name} begins again; its files are in {}", tip.short()),
+    });
+    Ok(())
+}
 
-    /// What is not done has no feedback yet and, where that is the code, no completed task.
-    fn forget_later(&self, next: Option<Stage>) -> anyhow::Result<()> {
-        let Some(next) = next else { return Ok(()) };
-        let files = self.files();
-        let store = Store::new(&files);
-        let mut feedback = store.feedback()?;
-        let before = feedback.len();
-        feedback.retain(|entry| entry.stage < next);
-        if feedback.len() < before {
-            store.save(Artifact::Feedback, &feedback)?;
-        }
-        if self.session.is_patch() || next > Stage::Coding {
-            return Ok(());
-        }
-        let (mut plan, mut features) = (store.plan()?, store.features()?);
-        let before = (plan.clone(), features.clone());
-        plan.tasks.iter_mut().for_each(|task| task.status = TaskStatus::Pending);
-        features.features.iter_mut().for_each(|f| f.status = FeatureStatus::Planned);
-        if plan != before.0 {
-            store.save(Artifact::ImplementationPlan, &plan)?;
-        }
-        if features != before.1 {
-            store.save(Artifact::Features, &features)?;
-        }
-        Ok(())
+/// What is not done has no feedback yet and, where that is the code, no completed task.
+fn forget_later(run: &Run<'_>, next: Option<Stage>) -> anyhow::Result<()> {
+    let Some(next) = next else { return Ok(()) };
+    let files = run.files();
+    let store = Store::new(&files);
+    let mut feedback = store.feedback()?;
+    let before = feedback.len();
+    feedback.retain(|entry| entry.stage < next);
+    if feedback.len() < before {
+        store.save(Artifact::Feedback, &feedback)?;
     }
+    if run.session.is_patch() || next > Stage::Coding {
+        return Ok(());
+    }
+    let (mut plan, mut features) = (store.plan()?, store.features()?);
+    let before = (plan.clone(), features.clone());
+    plan.tasks.iter_mut().for_each(|task| task.status = TaskStatus::Pending);
+    features.features.iter_mut().for_each(|f| f.status = FeatureStatus::Planned);
+    if plan != before.0 {
+        store.save(Artifact::ImplementationPlan, &plan)?;
+    }
+    if features != before.1 {
+        store.save(Artifact::Features, &features)?;
+    }
+    Ok(())
 }

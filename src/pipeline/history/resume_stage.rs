@@ -3,400 +3,398 @@
 use crate::artifact::{Origin, TaskStatus};
 use crate::gate::Mode;
 use crate::git::Oid;
-use crate::pipeline::Pipeline;
-use crate::pipeline::critic::NO_VERDICT;
-use crate::pipeline::draft::self_review::SelfReview;
-use crate::pipeline::edits::{Edit, is_law};
+use crate::pipeline::draft::keep;
+use crate::pipeline::files::{approved_content, open_tasks};
+use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT};
 use crate::pipeline::progress::Progress;
-use crate::pipeline::record_stage::HOOK_CHANGED;
+use crate::pipeline::progress::edit::{Edit, tells_edit};
+use crate::pipeline::progress::self_review::SelfReview;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, StageSpec};
+use crate::pipeline::{edits, usage};
 use crate::record::{Approval, BroughtBack, Credit, DraftEnding, in_session};
 use crate::session::{Entry, KeptDraft, Kind, RefNames, Verdict, Waiting, kept_draft, key};
 use crate::stage::Stage;
 
-impl Pipeline<'_> {
-    /// Where the stage stands; `None` when its draft waits and nobody has answered.
-    pub(crate) fn take_up(&self, spec: &StageSpec) -> anyhow::Result<Option<Progress>> {
-        let offset = self.earlier_drafts(spec.stage);
-        let mut progress = Progress {
-            offset,
-            iteration: offset,
-            needs_draft: true,
-            seen: self.last_look(spec.stage),
-            read: self.last_reading(spec.stage)?,
-            ..Progress::default()
-        };
-        let mut aborted = false;
-        let live = match kept_draft(self.env.git, &self.session, spec.stage)? {
-            Some(KeptDraft::Live(entry)) if entry.iterations() > offset => Some(entry),
-            // A person who aborted the draft has answered already.
-            Some(KeptDraft::Elsewhere(_)) if self.answered_with_abort(spec.stage) => None,
-            Some(KeptDraft::Elsewhere(entry)) => {
-                let draft = RefNames::draft(&self.session.name, spec.stage);
-                self.warn(format!(
-                    "draft {} of {} was made on another tip and is not taken up; it is kept: git show {draft}",
-                    entry.iterations(),
-                    spec.stage
-                ));
-                None
-            }
-            Some(KeptDraft::Aborted) => {
-                aborted = true;
-                None
-            }
-            Some(KeptDraft::LeftBehind(commit)) => {
-                // As a revert does it: what is drafted from here on is not that commit's.
-                self.recorder().end_draft(&commit, spec.stage)?;
-                None
-            }
-            _ => None,
-        };
-        let waits = self.session.waiting().is_some_and(|waiting| waiting.answer.is_none());
-        if waits && self.env.mode == Mode::Wait {
-            return Ok(None);
-        }
-        let newer = |entry: &Entry| entry.parents.first() == Some(&self.session.tip);
-        match (self.session.waiting().filter(|waiting| waiting.stage == spec.stage), live) {
-            (waiting, Some(entry)) if waiting.is_none() || newer(&entry) => {
-                self.take_up_draft(spec, &entry, &mut progress)?;
-            }
-            (Some(waiting), _) => {
-                if !self.take_up_waiting(spec, &waiting, &mut progress)? {
-                    return Ok(None);
-                }
-            }
-            (None, _) => {
-                self.goes_on.set(self.recorder().files_lie_there(&self.session.tip)?);
-                if aborted {
-                    self.correct_the_whole(spec, offset)?;
-                }
-            }
-        }
-        progress.credit.at_least(self.credit_so_far(spec.stage));
-        Ok(Some(progress))
-    }
-
-    /// The newest answer a person gave to a draft of the present run of the stage.
-    fn newest_answer(&self, stage: Stage) -> Option<(&Entry, Verdict)> {
-        let mut recent = self.session.since_last_stage().iter().rev();
-        recent.find_map(|entry| match entry.kind {
-            Kind::Review(answered, verdict) if answered == stage => Some((entry, verdict)),
-            _ => None,
-        })
-    }
-
-    fn answered_with_abort(&self, stage: Stage) -> bool {
-        self.newest_answer(stage).is_some_and(|(_, verdict)| verdict == Verdict::Aborted)
-    }
-
-    /// Where a person last looked at a draft of the present run of the stage, to answer it.
-    fn last_look(&self, stage: Stage) -> Option<Oid> {
-        let (entry, verdict) = self.newest_answer(stage)?;
-        (verdict != Verdict::Aborted).then(|| entry.commit.clone())
-    }
-
-    /// The newest passed draft of the present run of the stage that the critic then refused.
-    fn last_reading(&self, stage: Stage) -> anyhow::Result<Option<Oid>> {
-        for entry in self.session.since_last_stage().iter().rev() {
-            if matches!(entry.kind, Kind::Review(answered, Verdict::Passed | Verdict::Edited) if answered == stage)
-                && self.is_judged_by_critic(stage, entry.iterations())?
-            {
-                return Ok(Some(entry.commit.clone()));
-            }
-        }
-        Ok(None)
-    }
-
-    /// True when the critic has refused this draft, and not by saying nothing about it.
-    fn is_judged_by_critic(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
-        let said = self.feedback_so_far()?;
-        Ok(said.iter().any(|entry| {
-            (entry.stage, entry.iteration, entry.from) == (stage, number, Origin::Critic)
-                && !entry.details.starts_with(NO_VERDICT)
-        }))
-    }
-
-    /// From the side ref: the run was stopped or killed after this draft.
-    fn take_up_draft(
-        &self,
-        spec: &StageSpec,
-        entry: &Entry,
-        progress: &mut Progress,
-    ) -> anyhow::Result<()> {
-        let number = entry.iterations();
-        let partial = entry.trailers.get(key::PARTIAL).is_some();
-        progress.credit = Credit::of(entry);
-        let noted = |key| {
-            let commit = entry.trailers.get(key).and_then(|oid| oid.parse().ok());
-            commit.filter(|commit| self.is_there(commit))
-        };
-        progress.seen = noted(key::SEEN).or(progress.seen.take());
-        progress.read = noted(key::READ).or(progress.read.take());
-        progress.edit = self.edit_noted(entry);
-        let own = entry.trailers.get(key::SELF_REVIEW).unwrap_or_default();
-        progress.self_review = SelfReview::parse(own);
-        let reading = progress.self_review.reads().is_some_and(|oid| self.is_there(oid));
-        let refusals = entry.trailers.get(key::REFUSALS);
-        progress.refusals = refusals.and_then(|n| n.parse().ok()).unwrap_or(0);
-        let ending = if partial { DraftEnding::Partial } else { DraftEnding::Whole };
-        self.mark(progress, number, ending);
-        let base = entry.parents.first().unwrap_or(&self.session.tip);
-        match self.recorder().bring_back(&entry.commit, base, &self.session.tip)? {
-            BroughtBack::FilesLieThere => self.goes_on.set(true),
-            BroughtBack::Restored { skipped } => {
-                self.goes_on.set((partial || reading) && skipped.is_empty());
-                if !skipped.is_empty() {
-                    self.warn(format!(
-                        "not brought back from the kept draft, because they changed since: {}",
-                        skipped.join(", ")
-                    ));
-                    // What a person wrote there is kept before anybody works on it.
-                    let (tip, stage) = (&self.session.tip, spec.stage);
-                    self.recorder().draft(tip, stage, number, ending, &progress.notes())?;
-                }
-            }
-        }
-        progress.draft = Some(entry.commit.clone());
-        let stuck = entry.trailers.get(key::STUCK).is_some();
-        let edited = self.note_edit_by_hand(spec, progress, &entry.commit)?;
-        if (stuck || !partial && self.is_refused(spec.stage, number)?)
-            && (edited || self.note_code_by_hand(spec, progress, entry)?)
-        {
-            progress.iteration = if partial { number } else { number + 1 };
-            return self.take_up_by_hand(spec, progress);
-        }
-        if partial || self.task_awaits_commit(spec, number, progress)? {
-            progress.iteration = number - 1;
-            progress.unfinished = true;
-            return Ok(());
-        }
-        progress.iteration = number;
-        if let Some(passed) = self.passed_before(entry)? {
-            progress.seen = Some(passed);
-            progress.note = Some(HOOK_CHANGED.to_owned());
-        }
-        progress.needs_draft = self.refused_by_somebody(spec.stage, number)?;
-        if progress.needs_draft && self.is_judged_by_critic(spec.stage, number)? {
-            // It read this draft; the run ended before the next one could note that.
-            progress.read = Some(entry.commit.clone());
-        }
-        if !progress.needs_draft {
-            self.take_up_verdicts(spec, entry, progress)?;
-        }
-        // Whatever stops this run, the next one must know the same.
-        self.mark(progress, number, ending);
-        Ok(())
-    }
-
-    fn is_there(&self, commit: &Oid) -> bool {
-        self.env.git.tree_of(commit.as_str()).is_ok_and(|tree| tree.is_some())
-    }
-
-    /// What a draft notes of a person's edit, where what it was compared with is there.
-    fn edit_noted(&self, draft: &Entry) -> Option<Edit> {
-        let edit = draft.trailers.get(key::EDITED).and_then(Edit::parse)?;
-        (self.is_there(&edit.since) && self.is_there(&edit.base)).then_some(edit)
-    }
-
-    /// What a person has made of a draft that was refused, or that could not go on, is the next
-    /// draft: it is looked at before another one is asked for.
-    fn take_up_by_hand(&self, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
-        progress.needs_draft = false;
-        progress.refusals = 0;
-        progress.by_hand = true;
-        let names = progress.edit.as_ref().map(Edit::names).unwrap_or_default();
-        let number = progress.used();
-        self.note(format!("{}: your edits of {names} are draft {number}", spec.stage));
-        progress.note = Some(format!("draft {number} is what you made of {names}"));
-        self.keep(spec, progress)
-    }
-
-    /// What a person and the critic said to the kept draft before the run was stopped, if these
-    /// are the bytes.
-    fn take_up_verdicts(
-        &self,
-        spec: &StageSpec,
-        entry: &Entry,
-        progress: &mut Progress,
-    ) -> anyhow::Result<()> {
-        let bytes = self.bytes_at(spec, &entry.commit)?;
-        let approved = entry.trailers.get(key::APPROVED) == Some(bytes.render().as_str());
-        if let Some(verdict) = entry.verdict().filter(|_| approved) {
-            let by = entry.trailers.get(key::REVIEWED_BY).map(str::to_owned);
-            progress.approval = Some(Approval { bytes: bytes.clone(), verdict, by });
-        }
-        let critic = entry.trailers.get(key::CRITIC).unwrap_or_default();
-        match critic.split_once(' ') {
-            Some(("approved", judged)) if judged == bytes.render() => {
-                let words = entry.trailers.get(key::CRITIC_SAID).unwrap_or_default();
-                progress.judged = Some((bytes, words.to_owned()));
-            }
-            Some((who @ ("asks" | "actor"), words)) => {
-                progress.critic_asks = who == "asks";
-                progress.asks = Some(words.to_owned());
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// True when the draft ended because the commit of a completed task was refused: it goes on
-    /// with that commit, for the hook may have been mended since.
-    fn task_awaits_commit(
-        &self,
-        spec: &StageSpec,
-        number: u32,
-        progress: &Progress,
-    ) -> anyhow::Result<bool> {
-        let pending = self.pending_tasks(spec)?;
-        if pending.first().is_none_or(|task| task.status != TaskStatus::Completed)
-            || self.refused_by_somebody(spec.stage, number)?
-        {
-            return Ok(false);
-        }
-        self.goes_on.set(true);
-        let (tip, partial) = (&self.session.tip, DraftEnding::Partial);
-        self.recorder().draft(tip, spec.stage, number, partial, &progress.notes())?;
-        self.mark(progress, number, partial);
-        Ok(true)
-    }
-
-    /// The draft a person passed, when this one is what a hook made of it.
-    fn passed_before(&self, draft: &Entry) -> anyhow::Result<Option<Oid>> {
-        let Some(before) = draft.parents.get(1).filter(|_| draft.verdict().is_none()) else {
-            return Ok(None);
-        };
-        let passed = self.session.entry_at(self.env.git, before)?;
-        let same = |entry: &Entry| {
-            entry.trailers.get(key::APPROVED).is_some()
-                && (entry.kind.clone(), entry.iterations())
-                    == (draft.kind.clone(), draft.iterations())
-                && entry.parents.first() == draft.parents.first()
-        };
-        Ok(passed.filter(same).map(|entry| entry.commit))
-    }
-
-    /// From a waiting draft on the branch. False when nobody has answered and nobody can.
-    fn take_up_waiting(
-        &self,
-        spec: &StageSpec,
-        waiting: &Waiting,
-        progress: &mut Progress,
-    ) -> anyhow::Result<bool> {
-        progress.iteration = waiting.draft.iterations();
-        progress.draft = Some(waiting.draft.commit.clone());
-        progress.needs_draft = false;
-        progress.credit = Credit::of(&waiting.draft);
-        let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
-        progress.self_review = SelfReview::parse(own);
-        self.goes_on.set(self.recorder().files_lie_there(&self.session.tip)?);
-        let critic = waiting.draft.trailers.get(key::CRITIC);
-        progress.edit = self.edit_noted(&waiting.draft);
-        let changed = self.note_edit_by_hand(spec, progress, &waiting.draft.commit)?;
-        let Some(answer) = &waiting.answer else {
-            progress.note = waiting.reason();
-            progress.waits.clone_from(&progress.note);
-            progress.critic_asks = critic == Some("asks");
-            return Ok(self.env.mode != Mode::Wait);
-        };
-        match answer.verdict() {
-            Some(verdict @ (Verdict::Passed | Verdict::Edited | Verdict::Auto)) => {
-                let bytes = self.bytes_at(spec, &answer.commit)?;
-                progress.draft = Some(answer.commit.clone());
-                if critic.is_some() && answer.verdict() == Some(Verdict::Passed) {
-                    // The critic approved before, or asked for this person's decision.
-                    progress.judged = Some((bytes.clone(), String::new()));
-                }
-                // A person who passes what followed their edit has still edited this draft.
-                let number = waiting.draft.iterations();
-                let edited = self.session.since_last_stage().iter().any(|entry| {
-                    entry.kind == Kind::Review(spec.stage, Verdict::Edited)
-                        && entry.iterations() == number
-                });
-                if let Some(edit) = &mut progress.edit {
-                    // What this draft is was shown with what the checks say of it.
-                    edit.told |= !changed;
-                }
-                let verdict = match edited || progress.edit.is_some() {
-                    true => Verdict::Edited,
-                    false => verdict,
-                };
-                if answer.trailers.get(key::APPROVED) == Some(bytes.render().as_str()) {
-                    let by = Some(answer.author.clone());
-                    progress.approval = Some(Approval { bytes, verdict, by });
-                } else {
-                    progress.note = Some("what was recorded is not what was passed".to_owned());
-                }
-            }
-            Some(Verdict::Feedback) => progress.needs_draft = true,
-            Some(Verdict::Aborted) | None => {
-                progress.iteration = progress.offset;
-                progress.needs_draft = true;
-                progress.draft = None;
-                progress.seen = None;
-                progress.edit = None;
-                progress.self_review = SelfReview::default();
-                if spec.approves == Approves::Tree {
-                    self.correct_the_whole(spec, progress.offset)?;
-                } else if !self.goes_on.get() {
-                    self.begin_afresh()?;
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    /// After an abort in coding: the tasks have their commits, so afresh means corrections of the
-    /// whole.
-    fn correct_the_whole(&self, spec: &StageSpec, offset: u32) -> anyhow::Result<()> {
-        if spec.approves != Approves::Tree {
-            return Ok(());
-        }
-        let words = "a person aborted this draft: do it differently";
-        self.give_feedback(vec![self.feedback(spec.stage, offset, Origin::Human, words)])
-    }
-
-    /// Puts the session's documents back to where the newest completed stage left them. What they
-    /// were is in history: a draft that waited.
-    fn begin_afresh(&self) -> anyhow::Result<()> {
-        let base = self.before_stage();
-        let dirs = [self.session.name.artifact_dir(), self.session.name.record_dir()];
-        let mut documents = self.env.git.changed_paths(&base, &self.session.tip)?;
-        documents.retain(|path| in_session(path, &dirs));
-        if self.recorder().differs_from(&self.session.tip)? {
-            let stage = self.stage.get();
-            let reason = format!("before {stage} was begun afresh");
-            let number =
-                self.recorder().keep_attempt(&self.session.tip, &reason, Verdict::Passed)?;
-            self.note(format!(
-                "{stage} begins afresh; what you wrote since is in attempt {number}: git show {}",
-                RefNames::attempt(&self.session.name, number)
+/// Where the stage stands; `None` when its draft waits and nobody has answered.
+pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<Progress>> {
+    let offset = run.earlier_drafts(spec.stage);
+    let mut progress = Progress {
+        offset,
+        iteration: offset,
+        needs_draft: true,
+        seen: last_look(run, spec.stage),
+        read: last_reading(run, spec.stage)?,
+        ..Progress::default()
+    };
+    let mut aborted = false;
+    let live = match kept_draft(run.env.git, &run.session, spec.stage)? {
+        Some(KeptDraft::Live(entry)) if entry.iterations() > offset => Some(entry),
+        // A person who aborted the draft has answered already.
+        Some(KeptDraft::Elsewhere(_)) if answered_with_abort(run, spec.stage) => None,
+        Some(KeptDraft::Elsewhere(entry)) => {
+            let draft = RefNames::draft(&run.session.name, spec.stage);
+            run.warn(format!(
+                "draft {} of {} was made on another tip and is not taken up; it is kept: git show {draft}",
+                entry.iterations(),
+                spec.stage
             ));
+            None
         }
-        self.env.git.restore_worktree(&base, &documents)?;
-        self.env.workspace.adopt(&documents)
+        Some(KeptDraft::Aborted) => {
+            aborted = true;
+            None
+        }
+        Some(KeptDraft::LeftBehind(commit)) => {
+            // As a revert does it: what is drafted from here on is not that commit's.
+            run.recorder().end_draft(&commit, spec.stage)?;
+            None
+        }
+        _ => None,
+    };
+    let waits = run.session.waiting().is_some_and(|waiting| waiting.answer.is_none());
+    if waits && run.env.mode == Mode::Wait {
+        return Ok(None);
     }
+    let newer = |entry: &Entry| entry.parents.first() == Some(&run.session.tip);
+    match (run.session.waiting().filter(|waiting| waiting.stage == spec.stage), live) {
+        (waiting, Some(entry)) if waiting.is_none() || newer(&entry) => {
+            resume_draft(run, spec, &entry, &mut progress)?;
+        }
+        (Some(waiting), _) => {
+            if !resume_waiting(run, spec, &waiting, &mut progress)? {
+                return Ok(None);
+            }
+        }
+        (None, _) => {
+            run.continues_transcript.set(run.recorder().files_lie_there(&run.session.tip)?);
+            if aborted {
+                correct_the_whole(run, spec, offset)?;
+            }
+        }
+    }
+    progress.credit.at_least(usage::credit_so_far(run, spec.stage));
+    Ok(Some(progress))
+}
 
-    /// True when checks, a hook or a critic refused this draft. A person who did has asked for another
-    /// one already.
-    fn is_refused(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
-        let said = self.feedback_so_far()?;
-        let mut said = said
-            .iter()
-            .filter(|entry| (entry.stage, entry.iteration) == (stage, number) && !is_law(entry));
-        let first = said.next();
-        Ok(first.is_some() && first.into_iter().chain(said).all(|e| e.from != Origin::Human))
-    }
+/// The newest answer a person gave to a draft of the present run of the stage.
+fn newest_answer<'r>(run: &'r Run<'_>, stage: Stage) -> Option<(&'r Entry, Verdict)> {
+    let mut recent = run.session.since_last_stage().iter().rev();
+    recent.find_map(|entry| match entry.kind {
+        Kind::Review(answered, verdict) if answered == stage => Some((entry, verdict)),
+        _ => None,
+    })
+}
 
-    /// True when a critic or a person refused this draft. What checks or hooks refused is worth
-    /// another look after a restart: limits and hooks may have been mended.
-    fn refused_by_somebody(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
-        let said = self.feedback_so_far()?;
-        Ok(said.iter().any(|entry| {
-            entry.stage == stage
-                && entry.iteration == number
-                && matches!(entry.from, Origin::Critic | Origin::Human | Origin::Challenger)
-                && !is_law(entry)
-        }))
+fn answered_with_abort(run: &Run<'_>, stage: Stage) -> bool {
+    newest_answer(run, stage).is_some_and(|(_, verdict)| verdict == Verdict::Aborted)
+}
+
+/// Where a person last looked at a draft of the present run of the stage, to answer it.
+fn last_look(run: &Run<'_>, stage: Stage) -> Option<Oid> {
+    let (entry, verdict) = newest_answer(run, stage)?;
+    (verdict != Verdict::Aborted).then(|| entry.commit.clone())
+}
+
+/// The newest passed draft of the present run of the stage that the critic then refused.
+fn last_reading(run: &Run<'_>, stage: Stage) -> anyhow::Result<Option<Oid>> {
+    for entry in run.session.since_last_stage().iter().rev() {
+        if matches!(entry.kind, Kind::Review(answered, Verdict::Passed | Verdict::Edited) if answered == stage)
+            && is_judged_by_critic(run, stage, entry.iterations())?
+        {
+            return Ok(Some(entry.commit.clone()));
+        }
     }
+    Ok(None)
+}
+
+/// True when the critic has refused this draft, and not by saying nothing about it.
+fn is_judged_by_critic(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
+    let said = run.feedback_so_far()?;
+    Ok(said.iter().any(|entry| {
+        (entry.stage, entry.iteration, entry.from) == (stage, number, Origin::Critic)
+            && !entry.details.starts_with(NO_VERDICT)
+    }))
+}
+
+/// From the side ref: the run was stopped or killed after this draft.
+fn resume_draft(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    entry: &Entry,
+    progress: &mut Progress,
+) -> anyhow::Result<()> {
+    let number = entry.iterations();
+    let partial = entry.trailers.get(key::PARTIAL).is_some();
+    progress.credit = Credit::of(entry);
+    let noted = |key| {
+        let commit = entry.trailers.get(key).and_then(|oid| oid.parse().ok());
+        commit.filter(|commit| is_there(run, commit))
+    };
+    progress.seen = noted(key::SEEN).or(progress.seen.take());
+    progress.read = noted(key::READ).or(progress.read.take());
+    progress.edit = edit_noted(run, entry);
+    let own = entry.trailers.get(key::SELF_REVIEW).unwrap_or_default();
+    progress.self_review = SelfReview::parse(own);
+    let reading = progress.self_review.reads().is_some_and(|oid| is_there(run, oid));
+    let refusals = entry.trailers.get(key::REFUSALS);
+    progress.refusals = refusals.and_then(|n| n.parse().ok()).unwrap_or(0);
+    let ending = if partial { DraftEnding::Partial } else { DraftEnding::Whole };
+    keep::mark(run, progress, number, ending);
+    let base = entry.parents.first().unwrap_or(&run.session.tip);
+    match run.recorder().bring_back(&entry.commit, base, &run.session.tip)? {
+        BroughtBack::FilesLieThere => run.continues_transcript.set(true),
+        BroughtBack::Restored { skipped } => {
+            run.continues_transcript.set((partial || reading) && skipped.is_empty());
+            if !skipped.is_empty() {
+                run.warn(format!(
+                    "not brought back from the kept draft, because they changed since: {}",
+                    skipped.join(", ")
+                ));
+                // What a person wrote there is kept before anybody works on it.
+                let (tip, stage) = (&run.session.tip, spec.stage);
+                run.recorder().draft(tip, stage, number, ending, &progress.notes())?;
+            }
+        }
+    }
+    progress.draft = Some(entry.commit.clone());
+    let stuck = entry.trailers.get(key::STUCK).is_some();
+    let edited = edits::note_edit_by_hand(run, spec, progress, &entry.commit)?;
+    if (stuck || !partial && is_refused(run, spec.stage, number)?)
+        && (edited || edits::note_code_by_hand(run, spec, progress, entry)?)
+    {
+        progress.iteration = if partial { number } else { number + 1 };
+        return resume_edited(run, spec, progress);
+    }
+    if partial || task_awaits_commit(run, spec, number, progress)? {
+        progress.iteration = number - 1;
+        progress.unfinished = true;
+        return Ok(());
+    }
+    progress.iteration = number;
+    if let Some(passed) = passed_before(run, entry)? {
+        progress.seen = Some(passed);
+        progress.note = Some(HOOK_CHANGED.to_owned());
+    }
+    progress.needs_draft = refused_by_somebody(run, spec.stage, number)?;
+    if progress.needs_draft && is_judged_by_critic(run, spec.stage, number)? {
+        // It read this draft; the run ended before the next one could note that.
+        progress.read = Some(entry.commit.clone());
+    }
+    if !progress.needs_draft {
+        resume_verdicts(run, spec, entry, progress)?;
+    }
+    // Whatever stops this run, the next one must know the same.
+    keep::mark(run, progress, number, ending);
+    Ok(())
+}
+
+fn is_there(run: &Run<'_>, commit: &Oid) -> bool {
+    run.env.git.tree_of(commit.as_str()).is_ok_and(|tree| tree.is_some())
+}
+
+/// What a draft notes of a person's edit, where what it was compared with is there.
+fn edit_noted(run: &Run<'_>, draft: &Entry) -> Option<Edit> {
+    let edit = draft.trailers.get(key::EDITED).and_then(Edit::parse)?;
+    (is_there(run, &edit.since) && is_there(run, &edit.base)).then_some(edit)
+}
+
+/// What a person has made of a draft that was refused, or that could not go on, is the next
+/// draft: it is looked at before another one is asked for.
+fn resume_edited(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
+    progress.needs_draft = false;
+    progress.refusals = 0;
+    progress.by_hand = true;
+    let names = progress.edit.as_ref().map(Edit::names).unwrap_or_default();
+    let number = progress.used();
+    run.note(format!("{}: your edits of {names} are draft {number}", spec.stage));
+    progress.note = Some(format!("draft {number} is what you made of {names}"));
+    keep::keep(run, spec, progress)
+}
+
+/// What a person and the critic said to the kept draft before the run was stopped, if these
+/// are the bytes.
+fn resume_verdicts(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    entry: &Entry,
+    progress: &mut Progress,
+) -> anyhow::Result<()> {
+    let bytes = approved_content::content_at(run, spec, &entry.commit)?;
+    let approved = entry.trailers.get(key::APPROVED) == Some(bytes.render().as_str());
+    if let Some(verdict) = entry.verdict().filter(|_| approved) {
+        let by = entry.trailers.get(key::REVIEWED_BY).map(str::to_owned);
+        progress.approval = Some(Approval { bytes: bytes.clone(), verdict, by });
+    }
+    let critic = entry.trailers.get(key::CRITIC).unwrap_or_default();
+    match critic.split_once(' ') {
+        Some(("approved", judged)) if judged == bytes.render() => {
+            let words = entry.trailers.get(key::CRITIC_SAID).unwrap_or_default();
+            progress.judged = Some((bytes, words.to_owned()));
+        }
+        Some((who @ ("asks" | "actor"), words)) => {
+            progress.critic_asks = who == "asks";
+            progress.asks = Some(words.to_owned());
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// True when the draft ended because the commit of a completed task was refused: it goes on
+/// with that commit, for the hook may have been mended since.
+fn task_awaits_commit(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    number: u32,
+    progress: &Progress,
+) -> anyhow::Result<bool> {
+    let pending = open_tasks::pending_tasks(run, spec)?;
+    if pending.first().is_none_or(|task| task.status != TaskStatus::Completed)
+        || refused_by_somebody(run, spec.stage, number)?
+    {
+        return Ok(false);
+    }
+    run.continues_transcript.set(true);
+    let (tip, partial) = (&run.session.tip, DraftEnding::Partial);
+    run.recorder().draft(tip, spec.stage, number, partial, &progress.notes())?;
+    keep::mark(run, progress, number, partial);
+    Ok(true)
+}
+
+/// The draft a person passed, when this one is what a hook made of it.
+fn passed_before(run: &Run<'_>, draft: &Entry) -> anyhow::Result<Option<Oid>> {
+    let Some(before) = draft.parents.get(1).filter(|_| draft.verdict().is_none()) else {
+        return Ok(None);
+    };
+    let passed = run.session.entry_at(run.env.git, before)?;
+    let same = |entry: &Entry| {
+        entry.trailers.get(key::APPROVED).is_some()
+            && (entry.kind.clone(), entry.iterations()) == (draft.kind.clone(), draft.iterations())
+            && entry.parents.first() == draft.parents.first()
+    };
+    Ok(passed.filter(same).map(|entry| entry.commit))
+}
+
+/// From a waiting draft on the branch. False when nobody has answered and nobody can.
+fn resume_waiting(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    waiting: &Waiting,
+    progress: &mut Progress,
+) -> anyhow::Result<bool> {
+    progress.iteration = waiting.draft.iterations();
+    progress.draft = Some(waiting.draft.commit.clone());
+    progress.needs_draft = false;
+    progress.credit = Credit::of(&waiting.draft);
+    let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
+    progress.self_review = SelfReview::parse(own);
+    run.continues_transcript.set(run.recorder().files_lie_there(&run.session.tip)?);
+    let critic = waiting.draft.trailers.get(key::CRITIC);
+    progress.edit = edit_noted(run, &waiting.draft);
+    let changed = edits::note_edit_by_hand(run, spec, progress, &waiting.draft.commit)?;
+    let Some(answer) = &waiting.answer else {
+        progress.note = waiting.reason();
+        progress.waits.clone_from(&progress.note);
+        progress.critic_asks = critic == Some("asks");
+        return Ok(run.env.mode != Mode::Wait);
+    };
+    match answer.verdict() {
+        Some(verdict @ (Verdict::Passed | Verdict::Edited | Verdict::Auto)) => {
+            let bytes = approved_content::content_at(run, spec, &answer.commit)?;
+            progress.draft = Some(answer.commit.clone());
+            if critic.is_some() && answer.verdict() == Some(Verdict::Passed) {
+                // The critic approved before, or asked for this person's decision.
+                progress.judged = Some((bytes.clone(), String::new()));
+            }
+            // A person who passes what followed their edit has still edited this draft.
+            let number = waiting.draft.iterations();
+            let edited = run.session.since_last_stage().iter().any(|entry| {
+                entry.kind == Kind::Review(spec.stage, Verdict::Edited)
+                    && entry.iterations() == number
+            });
+            if let Some(edit) = &mut progress.edit {
+                // What this draft is was shown with what the checks say of it.
+                edit.told |= !changed;
+            }
+            let verdict = match edited || progress.edit.is_some() {
+                true => Verdict::Edited,
+                false => verdict,
+            };
+            if answer.trailers.get(key::APPROVED) == Some(bytes.render().as_str()) {
+                let by = Some(answer.author.clone());
+                progress.approval = Some(Approval { bytes, verdict, by });
+            } else {
+                progress.note = Some("what was recorded is not what was passed".to_owned());
+            }
+        }
+        Some(Verdict::Feedback) => progress.needs_draft = true,
+        Some(Verdict::Aborted) | None => {
+            progress.iteration = progress.offset;
+            progress.needs_draft = true;
+            progress.draft = None;
+            progress.seen = None;
+            progress.edit = None;
+            progress.self_review = SelfReview::default();
+            if spec.approves == Approves::Tree {
+                correct_the_whole(run, spec, progress.offset)?;
+            } else if !run.continues_transcript.get() {
+                begin_afresh(run)?;
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// After an abort in coding: the tasks have their commits, so afresh means corrections of the
+/// whole.
+fn correct_the_whole(run: &Run<'_>, spec: &StageSpec, offset: u32) -> anyhow::Result<()> {
+    if spec.approves != Approves::Tree {
+        return Ok(());
+    }
+    let words = "a person aborted this draft: do it differently";
+    run.give_feedback(vec![run.feedback(spec.stage, offset, Origin::Human, words)])
+}
+
+/// Puts the session's documents back to where the newest completed stage left them. What they
+/// were is in history: a draft that waited.
+fn begin_afresh(run: &Run<'_>) -> anyhow::Result<()> {
+    let base = approved_content::before_stage(run);
+    let dirs = [run.session.name.artifact_dir(), run.session.name.record_dir()];
+    let mut documents = run.env.git.changed_paths(&base, &run.session.tip)?;
+    documents.retain(|path| in_session(path, &dirs));
+    if run.recorder().differs_from(&run.session.tip)? {
+        let stage = run.stage.get();
+        let reason = format!("before {stage} was begun afresh");
+        let number = run.recorder().keep_attempt(&run.session.tip, &reason, Verdict::Passed)?;
+        run.note(format!(
+            "{stage} begins afresh; what you wrote since is in attempt {number}: git show {}",
+            RefNames::attempt(&run.session.name, number)
+        ));
+    }
+    run.env.git.restore_worktree(&base, &documents)?;
+    run.env.workspace.adopt(&documents)
+}
+
+/// True when checks, a hook or a critic refused this draft. A person who did has asked for another
+/// one already.
+fn is_refused(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
+    let said = run.feedback_so_far()?;
+    let mut said = said
+        .iter()
+        .filter(|entry| (entry.stage, entry.iteration) == (stage, number) && !tells_edit(entry));
+    let first = said.next();
+    Ok(first.is_some() && first.into_iter().chain(said).all(|e| e.from != Origin::Human))
+}
+
+/// True when a critic or a person refused this draft. What checks or hooks refused is worth
+/// another look after a restart: limits and hooks may have been mended.
+fn refused_by_somebody(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
+    let said = run.feedback_so_far()?;
+    Ok(said.iter().any(|entry| {
+        entry.stage == stage
+            && entry.iteration == number
+            && matches!(entry.from, Origin::Critic | Origin::Human | Origin::Challenger)
+            && !tells_edit(entry)
+    }))
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::config::Config;
 use crate::error::{Kind, kind_of};
 use crate::git::Git;
-use crate::pipeline::limits::Why;
-use crate::pipeline::{Env, Pipeline};
+use crate::pipeline::outcome::BlockReason;
+use crate::pipeline::run::{Env, Run};
 use crate::session::{
     KeptDraft, Session, SessionName, StateDir, Stop, Verdict, kept_draft, key, untold,
 };
@@ -23,12 +23,12 @@ struct Failed {
     why: String,
 }
 
-impl Why {
+impl BlockReason {
     /// For the trailer of the kept draft: the kind, what belongs to it, then the words.
     pub(crate) fn render(&self, used: u32, words: &str) -> String {
         let kind = match self {
             Self::Drafts => format!("drafts={used}"),
-            Self::Circle(_) => "circle".to_owned(),
+            Self::Repetition(_) => "circle".to_owned(),
             Self::Asked(_) => "asked".to_owned(),
             Self::Astray(_) => "astray".to_owned(),
             Self::Replans(asked) => format!("replans={}", asked.wish.stage),
@@ -37,7 +37,7 @@ impl Why {
     }
 }
 
-/// What can be done about it besides deciding on a terminal. `kind` is of [`Why::render`].
+/// What can be done about it besides deciding on a terminal. `kind` is of [`BlockReason::render`].
 pub(crate) fn other_way(kind: &str, stage: Stage, config: &Config, name: &SessionName) -> String {
     match kind.split_once('=') {
         Some(("drafts", _)) => {
@@ -128,22 +128,18 @@ pub fn files_show(session: &Session, shown: &[Stage]) -> Stop {
     Stop { why, next, other: Some(other) }
 }
 
-impl Pipeline<'_> {
-    /// Notes why a run failed, where nothing else tells it.
-    pub(crate) fn note_failure(&self, reason: &anyhow::Error) -> anyhow::Result<()> {
-        let Env { git, config, state, .. } = &self.env;
-        if kind_of(reason) != Kind::Failed
-            || standstill(git, config, &self.session, state)?.is_some()
-        {
-            return Ok(());
-        }
-        let text = reason.to_string();
-        let why = text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
-        state.set_note(FAILED, Some(&Failed { tip: self.session.tip.to_string(), why }))
+/// Notes why a run failed, where nothing else tells it.
+pub(crate) fn note_failure(run: &Run<'_>, reason: &anyhow::Error) -> anyhow::Result<()> {
+    let Env { git, config, state, .. } = &run.env;
+    if kind_of(reason) != Kind::Failed || standstill(git, config, &run.session, state)?.is_some() {
+        return Ok(());
     }
+    let text = reason.to_string();
+    let why = text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
+    state.set_note(FAILED, Some(&Failed { tip: run.session.tip.to_string(), why }))
+}
 
-    /// Nothing has failed yet in this run.
-    pub(crate) fn forget_failure(&self) -> anyhow::Result<()> {
-        self.env.state.set_note::<Failed>(FAILED, None)
-    }
+/// Nothing has failed yet in this run.
+pub(crate) fn forget_failure(run: &Run<'_>) -> anyhow::Result<()> {
+    run.env.state.set_note::<Failed>(FAILED, None)
 }

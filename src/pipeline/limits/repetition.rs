@@ -9,8 +9,9 @@
 use crate::artifact::Feedback;
 use crate::artifact::check::{self, Alike};
 use crate::git::Oid;
-use crate::pipeline::Pipeline;
-use crate::pipeline::progress::Progress;
+use crate::pipeline::files::approved_content;
+use crate::pipeline::progress::{self, Progress};
+use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, StageSpec};
 use crate::session::{Entry, Verdict, key};
 
@@ -19,80 +20,83 @@ pub(crate) const STRIKES: u32 = 3;
 
 /// A circle, as it is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Circle {
+pub(crate) struct Repetition {
     /// How many drafts it went round, at least two.
     pub strikes: u32,
     /// What repeats, without how often.
     pub what: String,
 }
 
-impl Pipeline<'_> {
-    /// The circle the stage goes round in, if any.
-    pub(crate) fn circle(
-        &self,
-        spec: &StageSpec,
-        progress: &Progress,
-        feedback: &[Feedback],
-    ) -> anyhow::Result<Option<Circle>> {
-        let since = self.answered_at(spec, progress)?;
-        let said = check::circle(feedback, spec.stage, progress.offset);
-        let worded = said.as_ref().map_or(0, |said| said.strikes);
-        let unchanged = self.unchanged(spec, progress, since)?;
-        if unchanged > 1 && unchanged >= worded {
-            let what = "drafts in a row are the same: the actor changes nothing after feedback";
-            return Ok(Some(Circle { strikes: unchanged, what: what.to_owned() }));
-        }
-        Ok(said.map(|said| Circle {
-            strikes: said.strikes,
-            what: match said.alike {
-                Alike::Words => "rejections in a row say the same".to_owned(),
-                Alike::Finding(id) => format!("rejections in a row find the same wrong with {id}"),
-            },
-        }))
+/// The circle the stage goes round in, if any.
+pub(crate) fn repetition(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    feedback: &[Feedback],
+) -> anyhow::Result<Option<Repetition>> {
+    let since = progress::answered_at(run, spec, progress)?;
+    let said = check::circle(feedback, spec.stage, progress.offset);
+    let worded = said.as_ref().map_or(0, |said| said.strikes);
+    let unchanged = unchanged(run, spec, progress, since)?;
+    if unchanged > 1 && unchanged >= worded {
+        let what = "drafts in a row are the same: the actor changes nothing after feedback";
+        return Ok(Some(Repetition { strikes: unchanged, what: what.to_owned() }));
     }
+    Ok(said.map(|said| Repetition {
+        strikes: said.strikes,
+        what: match said.alike {
+            Alike::Words => "rejections in a row say the same".to_owned(),
+            Alike::Finding(id) => format!("rejections in a row find the same wrong with {id}"),
+        },
+    }))
+}
 
-    /// How many of the newest drafts after number `since` are the same.
-    fn unchanged(&self, spec: &StageSpec, progress: &Progress, since: u32) -> anyhow::Result<u32> {
-        let drafts = self.newest_drafts(progress, since)?;
-        let mut same = 1;
-        for pair in drafts.windows(2) {
-            if self.differ(spec, &pair[0].commit, &pair[1].commit)? {
-                break;
-            }
-            same += 1;
+/// How many of the newest drafts after number `since` are the same.
+fn unchanged(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    since: u32,
+) -> anyhow::Result<u32> {
+    let drafts = newest_drafts(run, progress, since)?;
+    let mut same = 1;
+    for pair in drafts.windows(2) {
+        if differ(run, spec, &pair[0].commit, &pair[1].commit)? {
+            break;
         }
-        Ok(same)
+        same += 1;
     }
+    Ok(same)
+}
 
-    /// The last state of each of the newest drafts, newest first, as far as they are whole.
-    fn newest_drafts(&self, progress: &Progress, since: u32) -> anyhow::Result<Vec<Entry>> {
-        let Some(newest) = &progress.draft else { return Ok(Vec::new()) };
-        let beside = self.session.beside_tip(self.env.git, newest)?;
-        let mut drafts: Vec<Entry> = Vec::new();
-        let mut next = Some(newest.clone());
-        while let Some(id) = next {
-            let Some(entry) = beside.iter().find(|entry| entry.commit == id) else { break };
-            let ended = entry.verdict() == Some(Verdict::Aborted) || entry.iterations() <= since;
-            if ended || drafts.len() >= usize::try_from(STRIKES)? {
-                break;
-            }
-            next = entry.parents.get(1).cloned();
-            let known = drafts.last().is_some_and(|d| d.iterations() == entry.iterations());
-            if !known && entry.trailers.get(key::PARTIAL).is_none() {
-                drafts.push(entry.clone());
-            }
+/// The last state of each of the newest drafts, newest first, as far as they are whole.
+fn newest_drafts(run: &Run<'_>, progress: &Progress, since: u32) -> anyhow::Result<Vec<Entry>> {
+    let Some(newest) = &progress.draft else { return Ok(Vec::new()) };
+    let beside = run.session.beside_tip(run.env.git, newest)?;
+    let mut drafts: Vec<Entry> = Vec::new();
+    let mut next = Some(newest.clone());
+    while let Some(id) = next {
+        let Some(entry) = beside.iter().find(|entry| entry.commit == id) else { break };
+        let ended = entry.verdict() == Some(Verdict::Aborted) || entry.iterations() <= since;
+        if ended || drafts.len() >= usize::try_from(STRIKES)? {
+            break;
         }
-        Ok(drafts)
+        next = entry.parents.get(1).cloned();
+        let known = drafts.last().is_some_and(|d| d.iterations() == entry.iterations());
+        if !known && entry.trailers.get(key::PARTIAL).is_none() {
+            drafts.push(entry.clone());
+        }
     }
+    Ok(drafts)
+}
 
-    fn differ(&self, spec: &StageSpec, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
-        let changed = self.env.git.changed_paths(a, b)?;
-        Ok(match spec.approves {
-            Approves::Artifacts => {
-                let documents = self.document_paths(spec);
-                changed.iter().any(|path| documents.contains(path))
-            }
-            Approves::Tree => changed.iter().any(|path| !path.starts_with(".cowork/")),
-        })
-    }
+fn differ(run: &Run<'_>, spec: &StageSpec, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
+    let changed = run.env.git.changed_paths(a, b)?;
+    Ok(match spec.approves {
+        Approves::Artifacts => {
+            let documents = approved_content::document_paths(run, spec);
+            changed.iter().any(|path| documents.contains(path))
+        }
+        Approves::Tree => changed.iter().any(|path| !path.starts_with(".cowork/")),
+    })
 }

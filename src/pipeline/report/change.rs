@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 
-use super::markdown::{cell, paths, table};
-use super::{REASON, TITLE};
+use super::markdown::{REASON, TITLE, cell, paths, table};
+use crate::artifact::record_diff::Change;
 use crate::artifact::{ChangeRequest, Store};
-use crate::pipeline::Pipeline;
-use crate::pipeline::change::record_diff::Change;
-use crate::pipeline::change::scope::RECORDS;
+use crate::pipeline::change::scope::{self, RECORDS};
+use crate::pipeline::files::project_files;
+use crate::pipeline::run::Run;
 
 /// Rows of a table or list.
 const ROWS: usize = 40;
@@ -23,14 +23,15 @@ pub(crate) struct ChangeStory {
     records: Vec<Change>,
 }
 
-impl Pipeline<'_> {
-    pub(crate) fn change_story(&self, store: &Store<'_>) -> anyhow::Result<ChangeStory> {
-        Ok(ChangeStory {
-            asked: store.change_request()?.unwrap_or_default(),
-            outside: self.outside_scope(&self.code_since_start(&self.session.tip)?)?,
-            records: self.changes_of(&RECORDS)?.unwrap_or_default(),
-        })
-    }
+pub(crate) fn change_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<ChangeStory> {
+    Ok(ChangeStory {
+        asked: store.change_request()?.unwrap_or_default(),
+        outside: scope::outside_scope(
+            run,
+            &project_files::code_since_start(run, &run.session.tip)?,
+        )?,
+        records: scope::changes_of(run, &RECORDS)?.unwrap_or_default(),
+    })
 }
 
 impl ChangeStory {

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::TITLE;
+/// Characters of a refusal.
+pub(crate) const REASON: usize = 200;
+/// Characters of a title in a table or graph.
+pub(crate) const TITLE: usize = 60;
 
 /// Files of a task that are named.
 pub(crate) const FILES: usize = 8;

@@ -17,17 +17,14 @@ use std::fmt::Write as _;
 use crate::artifact::{
     BY_HAND, Feature, FeatureStatus, Feedback, Plan, Requirement, Store, Task, TaskStatus,
 };
-use crate::pipeline::Pipeline;
+use crate::pipeline::run::Run;
 use crate::session::{Attempt, CommittedFiles, Kind, attempts, key};
 use crate::stage::Stage;
 use change::ChangeStory;
-use markdown::{FILES, label, paths, table};
+use markdown::{FILES, REASON, TITLE, label, paths, table};
+
 pub(crate) use markdown::{cell, with_sections};
 
-/// Characters of a title in a table or graph.
-const TITLE: usize = 60;
-/// Characters of a refusal.
-const REASON: usize = 200;
 /// Refusals that are told one by one.
 const REFUSALS: usize = 20;
 
@@ -53,52 +50,50 @@ pub(crate) struct Story {
     checks: Vec<(String, String)>,
 }
 
-impl Pipeline<'_> {
-    /// Reads it from records and history.
-    pub(crate) fn story(&self, store: &Store<'_>) -> anyhow::Result<Story> {
-        let git = self.env.git;
-        let mut story = Story {
-            requirements: store.requirements()?.requirements,
-            features: store.features()?.features,
-            tasks: store.plan()?.tasks,
-            ..Story::default()
-        };
-        let plan = Plan { tasks: std::mem::take(&mut story.tasks), ..Plan::default() };
-        for task in plan.tasks.iter().filter(|task| task.is_top_level()) {
-            let features = plan.features_of(&task.id).into_iter().map(str::to_owned).collect();
-            story.works_on.insert(task.id.clone(), features);
-            story.tasks.push(task.clone());
-        }
-        for entry in &self.session.history {
-            if let (Kind::Task(_) | Kind::Stage(Stage::Coding), Some(parent)) =
-                (&entry.kind, entry.parents.first())
-            {
-                let mut files = git.changed_paths(parent, &entry.commit)?;
-                files.retain(|path| !path.starts_with(".cowork/"));
-                match &entry.kind {
-                    Kind::Task(id) => story.done.entry(id.clone()).or_default().append(&mut files),
-                    _ => story.beside.append(&mut files),
-                }
-            }
-            if let Some(found) = entry.trailers.get(key::CHECKS) {
-                story.checks.push((entry.subject.clone(), found.to_owned()));
-            }
-        }
-        if let Some(entry) = self.session.stage_entry(Stage::Check) {
-            let then = CommittedFiles::new(git, &self.session.name, &entry.commit);
-            let features = Store::new(&then).features()?.features.into_iter();
-            story.checked = features.map(|feature| (feature.id, feature.status)).collect();
-        }
-        if self.session.is_patch() {
-            story.change = Some(self.change_story(store)?);
-            story.keep_what_is_done();
-        }
-        let refused = |said: &Feedback| !said.extra.contains_key(BY_HAND) && !said.is_reason();
-        story.refused = store.feedback()?.into_iter().filter(refused).collect();
-        let all = attempts(git, Some(&self.session.name))?.into_iter();
-        story.left = all.filter(Attempt::can_be_undone).map(|attempt| attempt.reason).collect();
-        Ok(story)
+/// Reads it from records and history.
+pub(crate) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Story> {
+    let git = run.env.git;
+    let mut story = Story {
+        requirements: store.requirements()?.requirements,
+        features: store.features()?.features,
+        tasks: store.plan()?.tasks,
+        ..Story::default()
+    };
+    let plan = Plan { tasks: std::mem::take(&mut story.tasks), ..Plan::default() };
+    for task in plan.tasks.iter().filter(|task| task.is_top_level()) {
+        let features = plan.features_of(&task.id).into_iter().map(str::to_owned).collect();
+        story.works_on.insert(task.id.clone(), features);
+        story.tasks.push(task.clone());
     }
+    for entry in &run.session.history {
+        if let (Kind::Task(_) | Kind::Stage(Stage::Coding), Some(parent)) =
+            (&entry.kind, entry.parents.first())
+        {
+            let mut files = git.changed_paths(parent, &entry.commit)?;
+            files.retain(|path| !path.starts_with(".cowork/"));
+            match &entry.kind {
+                Kind::Task(id) => story.done.entry(id.clone()).or_default().append(&mut files),
+                _ => story.beside.append(&mut files),
+            }
+        }
+        if let Some(found) = entry.trailers.get(key::CHECKS) {
+            story.checks.push((entry.subject.clone(), found.to_owned()));
+        }
+    }
+    if let Some(entry) = run.session.stage_entry(Stage::Check) {
+        let then = CommittedFiles::new(git, &run.session.name, &entry.commit);
+        let features = Store::new(&then).features()?.features.into_iter();
+        story.checked = features.map(|feature| (feature.id, feature.status)).collect();
+    }
+    if run.session.is_patch() {
+        story.change = Some(change::change_story(run, store)?);
+        story.keep_what_is_done();
+    }
+    let refused = |said: &Feedback| !said.extra.contains_key(BY_HAND) && !said.is_reason();
+    story.refused = store.feedback()?.into_iter().filter(refused).collect();
+    let all = attempts(git, Some(&run.session.name))?.into_iter();
+    story.left = all.filter(Attempt::can_be_undone).map(|attempt| attempt.reason).collect();
+    Ok(story)
 }
 
 impl Story {

@@ -1,13 +1,15 @@
 //! What a person is shown who looks at a stage again: what changed since, and what came of the
 //! things they said. Outcomes are read from the bytes; words of the actor are shown as its own.
 
+use crate::artifact::record_diff::{self, Change};
 use crate::artifact::{Files as _, Origin};
 use crate::gate::{Said, Since, comments};
 use crate::git::{DiffStyle, Oid};
-use crate::pipeline::Pipeline;
-use crate::pipeline::change::record_diff::{self, Change};
-use crate::pipeline::edits::is_law;
+use crate::pipeline::change::scope;
+use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::edit::tells_edit;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, StageSpec};
 use crate::session::CommittedFiles;
 use crate::stage::Stage;
@@ -25,113 +27,110 @@ pub(crate) struct SecondLook {
     pub actor_said: Option<String>,
 }
 
-impl Pipeline<'_> {
-    /// What the person last saw, against the draft as it is; nothing on a first look.
-    pub(crate) fn second_look(
-        &self,
-        spec: &StageSpec,
-        progress: &Progress,
-        tree: &Oid,
-    ) -> anyhow::Result<SecondLook> {
-        let Some(seen) = &progress.seen else { return self.first_look(spec, tree) };
-        let diff = self.shown_diff(spec, seen, tree, DiffStyle::Patch)?;
-        let unchanged = diff.trim().is_empty();
-        let before = CommittedFiles::new(self.env.git, &self.session.name, seen);
-        let changes = match spec.approves {
-            Approves::Artifacts => record_diff::changes(&before, &self.files(), spec.artifacts)?,
-            Approves::Tree => Vec::new(),
-        };
-        let said = self.said_since(spec, progress, seen)?;
-        let alone = said.len() == 1;
-        let said = said
-            .into_iter()
-            .map(|details| {
-                let outcome = self.outcome(spec, &before, &details, &changes, alone, unchanged)?;
-                Ok(Said { text: comments::words(&details).to_owned(), outcome })
-            })
-            .collect::<anyhow::Result<Vec<Said>>>()?;
-        let words = progress.words.split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut closing: String = words.chars().take(CLOSING).collect();
-        if closing.len() < words.len() {
-            closing.push('…');
-        }
-        Ok(SecondLook {
-            since: Since::of(diff, &record_diff::summary(&changes)),
-            actor_said: (!closing.is_empty() && !said.is_empty()).then_some(closing),
-            said,
+/// What the person last saw, against the draft as it is; nothing on a first look.
+pub(crate) fn since_last_review(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    tree: &Oid,
+) -> anyhow::Result<SecondLook> {
+    let Some(seen) = &progress.seen else { return first_look(run, spec, tree) };
+    let diff = approved_content::shown_diff(run, spec, seen, tree, DiffStyle::Patch)?;
+    let unchanged = diff.trim().is_empty();
+    let before = CommittedFiles::new(run.env.git, &run.session.name, seen);
+    let changes = match spec.approves {
+        Approves::Artifacts => record_diff::changes(&before, &run.files(), spec.artifacts)?,
+        Approves::Tree => Vec::new(),
+    };
+    let said = said_since(run, spec, progress, seen)?;
+    let alone = said.len() == 1;
+    let said = said
+        .into_iter()
+        .map(|details| {
+            let outcome = outcome_of(run, spec, &before, &details, &changes, alone, unchanged)?;
+            Ok(Said { text: comments::words(&details).to_owned(), outcome })
         })
+        .collect::<anyhow::Result<Vec<Said>>>()?;
+    let words = progress.words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut closing: String = words.chars().take(CLOSING).collect();
+    if closing.len() < words.len() {
+        closing.push('…');
     }
+    Ok(SecondLook {
+        since: Since::of(diff, &record_diff::summary(&changes)),
+        actor_said: (!closing.is_empty() && !said.is_empty()).then_some(closing),
+        said,
+    })
+}
 
-    /// Of a change request, what it makes of the documents that were there before it.
-    fn first_look(&self, spec: &StageSpec, tree: &Oid) -> anyhow::Result<SecondLook> {
-        // What triage leaves was not there before.
-        let edits = spec.approves == Approves::Artifacts && spec.stage != Stage::Triage;
-        let start = self.session.history.first().filter(|_| self.session.is_patch() && edits);
-        let Some(start) = start else { return Ok(SecondLook::default()) };
-        let diff = self.shown_diff(spec, &start.commit, tree, DiffStyle::Patch)?;
-        let changes = self.changes_of(spec.artifacts)?.unwrap_or_default();
-        let since = Since::of(diff, &record_diff::summary(&changes));
-        let heading = "What this change makes of it";
-        let since = since.map(|since| Since { heading, ..since });
-        Ok(SecondLook { since, ..SecondLook::default() })
-    }
+/// Of a change request, what it makes of the documents that were there before it.
+fn first_look(run: &Run<'_>, spec: &StageSpec, tree: &Oid) -> anyhow::Result<SecondLook> {
+    // What triage leaves was not there before.
+    let edits = spec.approves == Approves::Artifacts && spec.stage != Stage::Triage;
+    let start = run.session.history.first().filter(|_| run.session.is_patch() && edits);
+    let Some(start) = start else { return Ok(SecondLook::default()) };
+    let diff = approved_content::shown_diff(run, spec, &start.commit, tree, DiffStyle::Patch)?;
+    let changes = scope::changes_of(run, spec.artifacts)?.unwrap_or_default();
+    let since = Since::of(diff, &record_diff::summary(&changes));
+    let heading = "What this change makes of it";
+    let since = since.map(|since| Since { heading, ..since });
+    Ok(SecondLook { since, ..SecondLook::default() })
+}
 
-    /// What the person said at or after the draft they saw last, newest round only.
-    fn said_since(
-        &self,
-        spec: &StageSpec,
-        progress: &Progress,
-        seen: &Oid,
-    ) -> anyhow::Result<Vec<String>> {
-        let shown = self.session.entry_at(self.env.git, seen)?;
-        let from = shown.map_or(progress.offset, |entry| entry.iterations());
-        let rounds = from.max(progress.offset)..progress.iteration;
-        let theirs = self.feedback_so_far()?.into_iter().filter(|entry| {
-            entry.stage == spec.stage
-                && entry.from == Origin::Human
-                && rounds.contains(&entry.iteration)
-                && !is_law(entry)
-        });
-        Ok(theirs.map(|entry| entry.details).collect())
-    }
+/// What the person said at or after the draft they saw last, newest round only.
+fn said_since(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    seen: &Oid,
+) -> anyhow::Result<Vec<String>> {
+    let shown = run.session.entry_at(run.env.git, seen)?;
+    let from = shown.map_or(progress.offset, |entry| entry.iterations());
+    let rounds = from.max(progress.offset)..progress.iteration;
+    let theirs = run.feedback_so_far()?.into_iter().filter(|entry| {
+        entry.stage == spec.stage
+            && entry.from == Origin::Human
+            && rounds.contains(&entry.iteration)
+            && !tells_edit(entry)
+    });
+    Ok(theirs.map(|entry| entry.details).collect())
+}
 
-    /// What can be seen to have come of one remark; `None` where nothing can be said for sure.
-    fn outcome(
-        &self,
-        spec: &StageSpec,
-        before: &CommittedFiles,
-        details: &str,
-        changes: &[Change],
-        alone: bool,
-        unchanged: bool,
-    ) -> anyhow::Result<Option<String>> {
-        if unchanged {
-            return Ok(Some("nothing changed".to_owned()));
-        }
-        let named: Vec<&Change> =
-            changes.iter().filter(|change| details.contains(&change.id)).collect();
-        if !named.is_empty() {
-            return Ok(Some(format!("done: {}", record_diff::names(&named, NAMED))));
-        }
-        if let Some((file, passage)) = comments::place(details) {
-            let document = spec.artifacts.iter().find(|artifact| artifact.file_name() == file);
-            let Some(document) = document else { return Ok(None) };
-            let stood = |text: Option<String>| stands_in(&passage, &text.unwrap_or_default());
-            // Where it cannot be found in what was shown, nothing can be said.
-            if !stood(before.read(*document)?) {
-                return Ok(None);
-            }
-            let stands = stood(self.files().read(*document)?);
-            let outcome =
-                if stands { "these lines are as they were" } else { "these lines changed" };
-            return Ok(Some(outcome.to_owned()));
-        }
-        if alone && !changes.is_empty() {
-            let all: Vec<&Change> = changes.iter().collect();
-            return Ok(Some(format!("done: {}", record_diff::names(&all, NAMED))));
-        }
-        Ok(None)
+/// What can be seen to have come of one remark; `None` where nothing can be said for sure.
+fn outcome_of(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    before: &CommittedFiles,
+    details: &str,
+    changes: &[Change],
+    alone: bool,
+    unchanged: bool,
+) -> anyhow::Result<Option<String>> {
+    if unchanged {
+        return Ok(Some("nothing changed".to_owned()));
     }
+    let named: Vec<&Change> =
+        changes.iter().filter(|change| details.contains(&change.id)).collect();
+    if !named.is_empty() {
+        return Ok(Some(format!("done: {}", record_diff::names(&named, NAMED))));
+    }
+    if let Some((file, passage)) = comments::place(details) {
+        let document = spec.artifacts.iter().find(|artifact| artifact.file_name() == file);
+        let Some(document) = document else { return Ok(None) };
+        let stood = |text: Option<String>| stands_in(&passage, &text.unwrap_or_default());
+        // Where it cannot be found in what was shown, nothing can be said.
+        if !stood(before.read(*document)?) {
+            return Ok(None);
+        }
+        let stands = stood(run.files().read(*document)?);
+        let outcome = if stands { "these lines are as they were" } else { "these lines changed" };
+        return Ok(Some(outcome.to_owned()));
+    }
+    if alone && !changes.is_empty() {
+        let all: Vec<&Change> = changes.iter().collect();
+        return Ok(Some(format!("done: {}", record_diff::names(&all, NAMED))));
+    }
+    Ok(None)
 }
 
 /// Whether a passage stands in a text, white space at the ends of lines aside.

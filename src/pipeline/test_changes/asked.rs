@@ -3,17 +3,20 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::LARGEST;
-use super::compare::TestChanges;
+use super::compare::{LARGEST, TestChanges};
 use super::languages::{is_test_path, knows, tests_in};
 use super::request::Request;
 use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::git::Oid;
-use crate::pipeline::Pipeline;
-use crate::pipeline::brief::repository::{CONVENTION, CONVENTIONS};
+use crate::pipeline::run::Run;
 use crate::session::Kind;
 use crate::stage::Stage;
+
+/// Bytes of each convention file.
+pub(crate) const CONVENTION: usize = 4_000;
+/// Files that say how people work here.
+pub(crate) const CONVENTIONS: [&str; 2] = ["AGENTS.md", "CONTRIBUTING.md"];
 
 /// Files of a language that are looked into for a first test.
 const LOOKED_INTO: usize = 400;
@@ -52,141 +55,140 @@ impl UnaskedTests {
     }
 }
 
-impl Pipeline<'_> {
-    /// The new tests among these changes that nobody asked for; `None` when there are none.
-    pub(crate) fn unasked_tests(
-        &self,
-        changes: &TestChanges,
-    ) -> anyhow::Result<Option<UnaskedTests>> {
-        let policy = self.env.config.project.tests;
-        if changes.added.is_empty() || policy == TestsPolicy::Always {
-            return Ok(None);
-        }
-        let files = self.files();
-        let store = Store::new(&files);
-        let why = match policy {
-            TestsPolicy::Never => "this project wants none (project.tests is \"never\")".to_owned(),
-            _ => match self.no_request(&store, &changes.added)? {
-                Some(why) => why,
-                None => return Ok(None),
-            },
-        };
-        let plan = store.plan()?;
-        let named: BTreeSet<&str> = plan.tasks.iter().flat_map(Task::files).collect();
-        let (planned, beside_plan) =
-            changes.added.iter().cloned().partition(|path| named.contains(path.as_str()));
-        Ok(Some(UnaskedTests { files: changes.added.clone(), planned, beside_plan, why }))
+/// The new tests among these changes that nobody asked for; `None` when there are none.
+pub(crate) fn unasked_tests(
+    run: &Run<'_>,
+    changes: &TestChanges,
+) -> anyhow::Result<Option<UnaskedTests>> {
+    let policy = run.env.config.project.tests;
+    if changes.added.is_empty() || policy == TestsPolicy::Always {
+        return Ok(None);
     }
+    let files = run.files();
+    let store = Store::new(&files);
+    let why = match policy {
+        TestsPolicy::Never => "this project wants none (project.tests is \"never\")".to_owned(),
+        _ => match no_request(run, &store, &changes.added)? {
+            Some(why) => why,
+            None => return Ok(None),
+        },
+    };
+    let plan = store.plan()?;
+    let named: BTreeSet<&str> = plan.tasks.iter().flat_map(Task::files).collect();
+    let (planned, beside_plan) =
+        changes.added.iter().cloned().partition(|path| named.contains(path.as_str()));
+    Ok(Some(UnaskedTests { files: changes.added.clone(), planned, beside_plan, why }))
+}
 
-    /// Why these tests count as not asked for; `None` when they were. What the session was begun with
-    /// holds before what was made of it, and both before the repository's conventions.
-    fn no_request(&self, store: &Store<'_>, added: &[String]) -> anyhow::Result<Option<String>> {
-        let mut unclear = None;
-        for (whose, said) in [
-            ("the idea", self.request_of_idea(store)?),
-            ("the PRD", self.request_of_prd(store)?),
-            ("the repository's conventions", self.request_of_conventions(added)?),
-        ] {
-            match said {
-                Request::Asked => return Ok(None),
-                Request::Refused(words) => {
-                    return Ok(Some(format!("{whose} asks for none: \"{words}\"")));
-                }
-                Request::Unclear(words) => {
-                    unclear = unclear.or(Some(format!(" ({whose} only says: \"{words}\")")));
-                }
-                Request::Nothing => {}
+/// Why these tests count as not asked for; `None` when they were. What the session was begun with
+/// holds before what was made of it, and both before the repository's conventions.
+fn no_request(
+    run: &Run<'_>,
+    store: &Store<'_>,
+    added: &[String],
+) -> anyhow::Result<Option<String>> {
+    let mut unclear = None;
+    for (whose, said) in [
+        ("the idea", request_of_idea(run, store)?),
+        ("the PRD", request_of_prd(store)?),
+        ("the repository's conventions", request_of_conventions(run, added)?),
+    ] {
+        match said {
+            Request::Asked => return Ok(None),
+            Request::Refused(words) => {
+                return Ok(Some(format!("{whose} asks for none: \"{words}\"")));
             }
+            Request::Unclear(words) => {
+                unclear = unclear.or(Some(format!(" ({whose} only says: \"{words}\")")));
+            }
+            Request::Nothing => {}
         }
-        let unclear = unclear.unwrap_or_default();
-        Ok(Some(format!(
-            "neither idea, PRD nor the repository's conventions ask for them{unclear}"
-        )))
     }
+    let unclear = unclear.unwrap_or_default();
+    Ok(Some(format!("neither idea, PRD nor the repository's conventions ask for them{unclear}")))
+}
 
-    /// The idea as it was given, and the change request that was made of it.
-    fn request_of_idea(&self, store: &Store<'_>) -> anyhow::Result<Request> {
-        let mut said = Request::of(&self.session.file.idea);
-        if let Some(change) = store.change_request()? {
-            let texts = change.constraints.iter().chain(&change.acceptance_criteria);
-            for text in texts.chain([&change.summary]) {
-                said = said.and(Request::of(text));
-            }
+/// The idea as it was given, and the change request that was made of it.
+fn request_of_idea(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Request> {
+    let mut said = Request::of(&run.session.file.idea);
+    if let Some(change) = store.change_request()? {
+        let texts = change.constraints.iter().chain(&change.acceptance_criteria);
+        for text in texts.chain([&change.summary]) {
+            said = said.and(Request::of(text));
         }
-        Ok(said)
     }
+    Ok(said)
+}
 
-    fn request_of_prd(&self, store: &Store<'_>) -> anyhow::Result<Request> {
-        let mut said = Request::Nothing;
-        for artifact in [Artifact::Idea, Artifact::Prd] {
-            said = said.and(Request::of(&store.text(artifact)?.unwrap_or_default()));
-        }
-        for requirement in store.requirements()?.requirements {
-            let texts = requirement.acceptance_criteria.iter();
-            for text in texts.chain([&requirement.title, &requirement.description]) {
-                said = said.and(Request::of(text));
-            }
-        }
-        for feature in store.features()?.features {
-            for text in feature.completion_criteria.iter().chain([&feature.description]) {
-                said = said.and(Request::of(text));
-            }
-        }
-        Ok(said)
+fn request_of_prd(store: &Store<'_>) -> anyhow::Result<Request> {
+    let mut said = Request::Nothing;
+    for artifact in [Artifact::Idea, Artifact::Prd] {
+        said = said.and(Request::of(&store.text(artifact)?.unwrap_or_default()));
     }
+    for requirement in store.requirements()?.requirements {
+        let texts = requirement.acceptance_criteria.iter();
+        for text in texts.chain([&requirement.title, &requirement.description]) {
+            said = said.and(Request::of(text));
+        }
+    }
+    for feature in store.features()?.features {
+        for text in feature.completion_criteria.iter().chain([&feature.description]) {
+            said = said.and(Request::of(text));
+        }
+    }
+    Ok(said)
+}
 
-    /// A repository that has tests wants tests, unless its rules say otherwise.
-    fn request_of_conventions(&self, added: &[String]) -> anyhow::Result<Request> {
-        // What a model wrote there is not the repository's. A person's line counts at once.
-        let mut ours: BTreeSet<String> = self.env.workspace.written_paths().into_iter().collect();
-        for entry in &self.session.history {
-            if let (Kind::Task(_) | Kind::Stage(Stage::Coding), Some(parent)) =
-                (&entry.kind, entry.parents.first())
-            {
-                ours.extend(self.env.git.changed_paths(parent, &entry.commit)?);
-            }
+/// A repository that has tests wants tests, unless its rules say otherwise.
+fn request_of_conventions(run: &Run<'_>, added: &[String]) -> anyhow::Result<Request> {
+    // What a model wrote there is not the repository's. A person's line counts at once.
+    let mut ours: BTreeSet<String> = run.env.workspace.written_paths().into_iter().collect();
+    for entry in &run.session.history {
+        if let (Kind::Task(_) | Kind::Stage(Stage::Coding), Some(parent)) =
+            (&entry.kind, entry.parents.first())
+        {
+            ours.extend(run.env.git.changed_paths(parent, &entry.commit)?);
         }
-        let mut said = Request::Nothing;
-        for name in CONVENTIONS.iter().filter(|name| !ours.contains(**name)) {
-            said = said.and(Request::of(&self.env.workspace.head(name, CONVENTION)));
-        }
-        let start = self.session.history.first().map_or(&self.session.tip, |entry| &entry.commit);
-        let decided = matches!(said, Request::Asked | Request::Refused(_));
-        Ok(if !decided && self.had_tests(start, added)? { Request::Asked } else { said })
     }
+    let mut said = Request::Nothing;
+    for name in CONVENTIONS.iter().filter(|name| !ours.contains(**name)) {
+        said = said.and(Request::of(&run.env.workspace.head(name, CONVENTION)));
+    }
+    let start = run.session.history.first().map_or(&run.session.tip, |entry| &entry.commit);
+    let decided = matches!(said, Request::Asked | Request::Refused(_));
+    Ok(if !decided && had_tests(run, start, added)? { Request::Asked } else { said })
+}
 
-    /// Whether a commit has tests: by the place of a file, or in a file of a language of these.
-    fn had_tests(&self, commit: &Oid, added: &[String]) -> anyhow::Result<bool> {
-        let git = self.env.git;
-        let extension = |path: &str| path.rsplit_once('.').map(|(_, name)| name.to_owned());
-        let languages: BTreeSet<_> = added.iter().filter_map(|path| extension(path)).collect();
-        let mut by_its_place = false;
-        let (mut paths, mut blobs) = (Vec::new(), Vec::new());
-        git.each_file(commit, &mut |path, blob| {
-            if !knows(path) || path.starts_with(".cowork/") {
-                return ControlFlow::Continue(());
-            }
-            if is_test_path(path) {
-                by_its_place = true;
-                return ControlFlow::Break(());
-            }
-            if blobs.len() < LOOKED_INTO && extension(path).is_some_and(|e| languages.contains(&e))
-            {
-                paths.push(path.to_owned());
-                blobs.push(blob.clone());
-            }
-            ControlFlow::Continue(())
-        })?;
-        if by_its_place {
-            return Ok(true);
+/// Whether a commit has tests: by the place of a file, or in a file of a language of these.
+fn had_tests(run: &Run<'_>, commit: &Oid, added: &[String]) -> anyhow::Result<bool> {
+    let git = run.env.git;
+    let extension = |path: &str| path.rsplit_once('.').map(|(_, name)| name.to_owned());
+    let languages: BTreeSet<_> = added.iter().filter_map(|path| extension(path)).collect();
+    let mut by_its_place = false;
+    let (mut paths, mut blobs) = (Vec::new(), Vec::new());
+    git.each_file(commit, &mut |path, blob| {
+        if !knows(path) || path.starts_with(".cowork/") {
+            return ControlFlow::Continue(());
         }
-        let mut found = false;
-        git.each_blob(&blobs, LARGEST as u64, &mut |at, bytes| {
-            let bytes = bytes.unwrap_or_default();
-            let tests = tests_in(&paths[at], &String::from_utf8_lossy(&bytes));
-            found = tests.is_some_and(|tests| !tests.is_empty());
-            Ok(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        })?;
-        Ok(found)
+        if is_test_path(path) {
+            by_its_place = true;
+            return ControlFlow::Break(());
+        }
+        if blobs.len() < LOOKED_INTO && extension(path).is_some_and(|e| languages.contains(&e)) {
+            paths.push(path.to_owned());
+            blobs.push(blob.clone());
+        }
+        ControlFlow::Continue(())
+    })?;
+    if by_its_place {
+        return Ok(true);
     }
+    let mut found = false;
+    git.each_blob(&blobs, LARGEST as u64, &mut |at, bytes| {
+        let bytes = bytes.unwrap_or_default();
+        let tests = tests_in(&paths[at], &String::from_utf8_lossy(&bytes));
+        found = tests.is_some_and(|tests| !tests.is_empty());
+        Ok(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    Ok(found)
 }

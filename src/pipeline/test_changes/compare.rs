@@ -5,6 +5,9 @@ use std::fmt;
 
 use super::languages::{Test, is_test_path, tests_in};
 
+/// Larger files are not looked into, in bytes.
+pub(crate) const LARGEST: usize = 1024 * 1024;
+
 /// Names of tests that went with their file that are told.
 const NAMED: usize = 8;
 

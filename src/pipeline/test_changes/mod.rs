@@ -2,7 +2,7 @@
 //! everybody who judges the code, by the program, because a model that made its tests pass that
 //! way does not say so. And tests nobody asked for.
 
-mod asked;
+pub(crate) mod asked;
 mod compare;
 mod languages;
 mod request;
@@ -13,129 +13,125 @@ use std::fmt::Write as _;
 use crate::artifact::check::{Finding, Report};
 use crate::config::TestsPolicy;
 use crate::git::{Object, Oid};
-use crate::pipeline::Pipeline;
+use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, StageSpec};
 use crate::session::{Entry, Kind};
 use crate::stage::Stage;
-use compare::{Changed, TestChanges, compare};
+use compare::{Changed, LARGEST, TestChanges, compare};
 use languages::{is_test_path, knows};
 
-pub(crate) use asked::tests_rule;
+pub(crate) use asked::{CONVENTION, CONVENTIONS, tests_rule};
 
-/// Larger files are not looked into, in bytes.
-const LARGEST: usize = 1024 * 1024;
 /// Weakened tests that are told one by one.
 const TOLD: usize = 20;
 
-impl Pipeline<'_> {
-    /// What became of the project's tests up to a commit or tree: of those the session found at
-    /// its start, and of those its own tasks and corrections have left since.
-    pub(crate) fn test_changes(&self, to: &Oid) -> anyhow::Result<TestChanges> {
-        let Some((start, since)) = self.session.history.split_first() else {
-            return Ok(TestChanges::default());
-        };
-        let own = |entry: &&Entry| matches!(entry.kind, Kind::Task(_) | Kind::Stage(Stage::Coding));
-        let own: Vec<&Entry> = since.iter().filter(own).collect();
-        // A file of the session's own that is gone again is no difference from its start.
-        let reader = self.env.git.reader();
-        let mut ours: BTreeSet<String> = self.code_since_start(to)?.into_iter().collect();
-        ours.extend(reader.diff(Some(&self.session.tip), to)?.into_iter().map(|c| c.path));
-        for entry in &own {
-            let changed = reader.diff(entry.parents.first(), &entry.commit)?;
-            ours.extend(changed.into_iter().map(|change| change.path));
-        }
-        let mut changes = self.tests_since(&start.commit, to, &ours)?;
-        for entry in own {
-            changes.add_weakened(self.tests_since(&entry.commit, to, &ours)?);
-        }
-        Ok(changes)
+/// What became of the project's tests up to a commit or tree: of those the session found at
+/// its start, and of those its own tasks and corrections have left since.
+pub(crate) fn changes_of_tests(run: &Run<'_>, to: &Oid) -> anyhow::Result<TestChanges> {
+    let Some((start, since)) = run.session.history.split_first() else {
+        return Ok(TestChanges::default());
+    };
+    let own = |entry: &&Entry| matches!(entry.kind, Kind::Task(_) | Kind::Stage(Stage::Coding));
+    let own: Vec<&Entry> = since.iter().filter(own).collect();
+    // A file of the session's own that is gone again is no difference from its start.
+    let reader = run.env.git.reader();
+    let mut ours: BTreeSet<String> =
+        project_files::code_since_start(run, to)?.into_iter().collect();
+    ours.extend(reader.diff(Some(&run.session.tip), to)?.into_iter().map(|c| c.path));
+    for entry in &own {
+        let changed = reader.diff(entry.parents.first(), &entry.commit)?;
+        ours.extend(changed.into_iter().map(|change| change.path));
     }
+    let mut changes = tests_since(run, &start.commit, to, &ours)?;
+    for entry in own {
+        changes.add_weakened(tests_since(run, &entry.commit, to, &ours)?);
+    }
+    Ok(changes)
+}
 
-    fn tests_since(
-        &self,
-        from: &Oid,
-        to: &Oid,
-        ours: &BTreeSet<String>,
-    ) -> anyhow::Result<TestChanges> {
-        let reader = self.env.git.reader();
-        let text = |oid: Option<&Oid>| -> anyhow::Result<Option<String>> {
-            let Some(oid) = oid else { return Ok(None) };
-            let bytes = reader.blob(Object::Id(oid))?.filter(|bytes| bytes.len() <= LARGEST);
-            Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
-        };
-        let mut files = Vec::new();
-        for change in reader.diff(Some(from), to)? {
-            let tells = knows(&change.path) || is_test_path(&change.path);
-            if tells && ours.contains(&change.path) {
-                let (before, after) = (text(change.old.as_ref())?, text(change.new.as_ref())?);
-                files.push(Changed { path: change.path, before, after });
-            }
+fn tests_since(
+    run: &Run<'_>,
+    from: &Oid,
+    to: &Oid,
+    ours: &BTreeSet<String>,
+) -> anyhow::Result<TestChanges> {
+    let reader = run.env.git.reader();
+    let text = |oid: Option<&Oid>| -> anyhow::Result<Option<String>> {
+        let Some(oid) = oid else { return Ok(None) };
+        let bytes = reader.blob(Object::Id(oid))?.filter(|bytes| bytes.len() <= LARGEST);
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    let mut files = Vec::new();
+    for change in reader.diff(Some(from), to)? {
+        let tells = knows(&change.path) || is_test_path(&change.path);
+        if tells && ours.contains(&change.path) {
+            let (before, after) = (text(change.old.as_ref())?, text(change.new.as_ref())?);
+            files.push(Changed { path: change.path, before, after });
         }
-        Ok(compare(&files))
     }
+    Ok(compare(&files))
+}
 
-    /// The part of a report on coding that is about tests: weakened ones and those nobody asked
-    /// for are shown to a person, those that are forbidden are refused.
-    pub(crate) fn look_at_tests(
-        &self,
-        spec: &StageSpec,
-        progress: &Progress,
-        report: &mut Report,
-    ) -> anyhow::Result<()> {
-        if spec.approves != Approves::Tree {
-            return Ok(());
-        }
-        let changes = self.test_changes(progress.draft.as_ref().unwrap_or(&self.session.tip))?;
-        report.warnings.extend(told(&changes));
-        let Some(unasked) = self.unasked_tests(&changes)? else { return Ok(()) };
-        let forbidden = self.env.config.project.tests == TestsPolicy::Never;
-        // The plan's files were passed by whoever passed the plan: they are told, not refused.
-        if forbidden && !unasked.beside_plan.is_empty() {
-            let details = unasked.words(&unasked.beside_plan);
-            report
-                .findings
-                .push(Finding::wrong("unwanted-tests", details).fix("delete these tests"));
-        }
-        let told = if forbidden { &unasked.planned } else { &unasked.files };
-        if !told.is_empty() {
-            report.warnings.push(unasked.words(told));
-        }
-        Ok(())
+/// The part of a report on coding that is about tests: weakened ones and those nobody asked
+/// for are shown to a person, those that are forbidden are refused.
+pub(crate) fn look_at_tests(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    if spec.approves != Approves::Tree {
+        return Ok(());
     }
+    let changes = changes_of_tests(run, progress.draft.as_ref().unwrap_or(&run.session.tip))?;
+    report.warnings.extend(told(&changes));
+    let Some(unasked) = asked::unasked_tests(run, &changes)? else { return Ok(()) };
+    let forbidden = run.env.config.project.tests == TestsPolicy::Never;
+    // The plan's files were passed by whoever passed the plan: they are told, not refused.
+    if forbidden && !unasked.beside_plan.is_empty() {
+        let details = unasked.words(&unasked.beside_plan);
+        report.findings.push(Finding::wrong("unwanted-tests", details).fix("delete these tests"));
+    }
+    let told = if forbidden { &unasked.planned } else { &unasked.files };
+    if !told.is_empty() {
+        report.warnings.push(unasked.words(told));
+    }
+    Ok(())
+}
 
-    /// Warns once of each test that a draft weakens, and of those nobody asked for.
-    pub(crate) fn warn_of_tests(&self, draft: &Oid) -> anyhow::Result<()> {
-        let changes = self.test_changes(draft)?;
-        let unasked = self.unasked_tests(&changes)?.map(|unasked| unasked.words(&unasked.files));
-        for line in told(&changes).into_iter().chain(unasked) {
-            self.warn_once(line);
-        }
-        Ok(())
+/// Warns once of each test that a draft weakens, and of those nobody asked for.
+pub(crate) fn warn_of_tests(run: &Run<'_>, draft: &Oid) -> anyhow::Result<()> {
+    let changes = changes_of_tests(run, draft)?;
+    let unasked = asked::unasked_tests(run, &changes)?.map(|unasked| unasked.words(&unasked.files));
+    for line in told(&changes).into_iter().chain(unasked) {
+        run.warn_once(line);
     }
+    Ok(())
+}
 
-    /// For critics and the check: what became of the tests; empty when none is weaker and all new
-    /// ones were asked for.
-    pub(crate) fn tests_for_readers(&self, to: &Oid) -> anyhow::Result<String> {
-        let changes = self.test_changes(to)?;
-        let weakened = told(&changes);
-        let mut out = String::new();
-        if !weakened.is_empty() {
-            let list: String = weakened.iter().map(|line| format!("- {line}\n")).collect();
-            let _ = write!(
-                out,
-                "\n\nThe program compared the tests with those the session found and those it wrote itself before. Unless it was asked for or is a rename, a test that checks less is a critical fault:\n\n{list}"
-            );
-        }
-        if let Some(unasked) = self.unasked_tests(&changes)? {
-            let words = unasked.words(&unasked.files);
-            let _ = write!(
-                out,
-                "\n\nThe program looked for a request for tests and found none. It knows a few words of a few languages: judge whether these tests were asked for. If not, they are a fault, also where the plan names their files.\n\n- {words}\n"
-            );
-        }
-        Ok(out)
+/// For critics and the check: what became of the tests; empty when none is weaker and all new
+/// ones were asked for.
+pub(crate) fn tests_for_readers(run: &Run<'_>, to: &Oid) -> anyhow::Result<String> {
+    let changes = changes_of_tests(run, to)?;
+    let weakened = told(&changes);
+    let mut out = String::new();
+    if !weakened.is_empty() {
+        let list: String = weakened.iter().map(|line| format!("- {line}\n")).collect();
+        let _ = write!(
+            out,
+            "\n\nThe program compared the tests with those the session found and those it wrote itself before. Unless it was asked for or is a rename, a test that checks less is a critical fault:\n\n{list}"
+        );
     }
+    if let Some(unasked) = asked::unasked_tests(run, &changes)? {
+        let words = unasked.words(&unasked.files);
+        let _ = write!(
+            out,
+            "\n\nThe program looked for a request for tests and found none. It knows a few words of a few languages: judge whether these tests were asked for. If not, they are a fault, also where the plan names their files.\n\n- {words}\n"
+        );
+    }
+    Ok(out)
 }
 
 /// A line for each test that checks less than before.

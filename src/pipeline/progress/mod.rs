@@ -1,15 +1,18 @@
 //! What is known of a stage while it is worked on, and how its drafts are counted.
 
-use crate::agent::Run;
+pub(crate) mod edit;
+pub(crate) mod self_review;
+
+use crate::agent::Conversation;
 use crate::artifact::{Feedback, Origin, Store};
 use crate::git::Oid;
-use crate::pipeline::Pipeline;
-use crate::pipeline::draft::self_review::SelfReview;
-use crate::pipeline::edits::Edit;
 use crate::pipeline::evidence::Evidence;
+use crate::pipeline::progress::edit::Edit;
+use crate::pipeline::progress::self_review::SelfReview;
+use crate::pipeline::run::Run;
 use crate::pipeline::table::StageSpec;
 use crate::record::{Approval, Bytes, Credit, DraftNotes};
-use crate::session::{CommittedFiles, Entry, Kind};
+use crate::session::CommittedFiles;
 use crate::stage::Stage;
 use crate::tool::Checked;
 
@@ -69,7 +72,7 @@ impl Progress {
     }
 
     /// Keeps what a conversation has run of the project's commands.
-    pub fn note_checked(&mut self, run: &mut Run) {
+    pub fn note_checked(&mut self, run: &mut Conversation) {
         for checked in run.outcome.checked.drain(..) {
             self.checked.retain(|older| older.command != checked.command);
             self.checked.push(checked);
@@ -96,58 +99,54 @@ impl Progress {
     }
 }
 
-impl Pipeline<'_> {
-    /// Drafts that earlier, completed runs of the stage used.
-    pub(crate) fn earlier_drafts(&self, stage: Stage) -> u32 {
-        let entries = self.session.history.iter();
-        entries.filter(|entry| entry.kind == Kind::Stage(stage)).map(Entry::iterations).sum()
-    }
+/// True when there is feedback on this draft that the stage's own commit does not hold: what
+/// was said after it was recorded.
+pub(crate) fn asked_for_more(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
+    let said = run.feedback_so_far()?;
+    let settled = said_before(run, stage)?;
+    Ok(said.iter().any(|entry| {
+        entry.stage == stage
+            && entry.iteration == number
+            && !entry.is_of_dropped_draft()
+            && !settled.contains(entry)
+    }))
+}
 
-    /// True when there is feedback on this draft that the stage's own commit does not hold: what
-    /// was said after it was recorded.
-    pub(crate) fn asked_for_more(&self, stage: Stage, number: u32) -> anyhow::Result<bool> {
-        let said = self.feedback_so_far()?;
-        let settled = self.settled(stage)?;
-        Ok(said.iter().any(|entry| {
-            entry.stage == stage
-                && entry.iteration == number
-                && !entry.is_of_dropped_draft()
-                && !settled.contains(entry)
-        }))
-    }
+/// What had been said when the stage was completed last: it is answered.
+pub(crate) fn said_before(run: &Run<'_>, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
+    let Some(entry) = run.session.stage_entry(stage) else { return Ok(Vec::new()) };
+    let files = CommittedFiles::new(run.env.git, &run.session.name, &entry.commit);
+    Store::new(&files).feedback()
+}
 
-    /// What had been said when the stage was completed last: it is answered.
-    pub(crate) fn settled(&self, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
-        let Some(entry) = self.session.stage_entry(stage) else { return Ok(Vec::new()) };
-        let files = CommittedFiles::new(self.env.git, &self.session.name, &entry.commit);
-        Store::new(&files).feedback()
-    }
+/// How many drafts count against the limit: those since [`Self::answered_at`].
+pub(crate) fn counted(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
+    Ok(progress.iteration.saturating_sub(answered_at(run, spec, progress)?))
+}
 
-    /// How many drafts count against the limit: those since [`Self::answered_at`].
-    pub(crate) fn counted(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
-        Ok(progress.iteration.saturating_sub(self.answered_at(spec, progress)?))
-    }
+/// The number of the last draft there may be: the limit after the drafts of earlier runs, until a
+/// person's word has granted more than that.
+pub(crate) fn allowed(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
+    let limit = run.env.config.iterations(spec.stage);
+    let since = match progress.used() <= limit {
+        true => progress.offset,
+        false => answered_at(run, spec, progress)?,
+    };
+    Ok(since.saturating_add(limit))
+}
 
-    /// The number of the last draft there may be: the limit after the drafts of earlier runs, until a
-    /// person's word has granted more than that.
-    pub(crate) fn allowed(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
-        let limit = self.env.config.iterations(spec.stage);
-        let since = match progress.used() <= limit {
-            true => progress.offset,
-            false => self.answered_at(spec, progress)?,
-        };
-        Ok(since.saturating_add(limit))
-    }
-
-    /// The draft after which the count begins: a person's feedback starts it anew.
-    pub(crate) fn answered_at(&self, spec: &StageSpec, progress: &Progress) -> anyhow::Result<u32> {
-        let from_people = self
-            .feedback_so_far()?
-            .into_iter()
-            .filter(|entry: &Feedback| entry.stage == spec.stage && entry.from == Origin::Human)
-            .map(|entry| entry.iteration)
-            .filter(|number| (progress.offset..=progress.iteration).contains(number))
-            .max();
-        Ok(from_people.unwrap_or(progress.offset))
-    }
+/// The draft after which the count begins: a person's feedback starts it anew.
+pub(crate) fn answered_at(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<u32> {
+    let from_people = run
+        .feedback_so_far()?
+        .into_iter()
+        .filter(|entry: &Feedback| entry.stage == spec.stage && entry.from == Origin::Human)
+        .map(|entry| entry.iteration)
+        .filter(|number| (progress.offset..=progress.iteration).contains(number))
+        .max();
+    Ok(from_people.unwrap_or(progress.offset))
 }

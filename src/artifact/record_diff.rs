@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::artifact::{Artifact, Files};
-use crate::pipeline::summary::count;
+use super::{Artifact, Files};
 
 /// What became of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,6 +179,11 @@ fn by_id(text: Option<&str>, list: &str) -> BTreeMap<String, Value> {
         Some((id, record))
     };
     records.into_iter().filter_map(with_id).collect()
+}
+
+/// `1 task`, `3 tasks`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub enum Which {
 
 /// One command, and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct CheckRun {
     /// Which of the project's commands it is.
     pub which: Which,
     /// The command.
@@ -82,7 +82,7 @@ pub enum Outcome {
     NotRun(String),
 }
 
-impl Run {
+impl CheckRun {
     /// What a command made of the code, with these dependencies, at this level of the sandbox.
     pub(crate) fn of(
         which: Which,
@@ -246,14 +246,14 @@ pub(crate) mod tests {
         exit: i32,
         output: &str,
         setting: (Dependencies, Option<Level>),
-    ) -> Run {
+    ) -> CheckRun {
         let (exit, stdout) = (Some(exit), output.to_owned());
         let result = CommandResult { exit, stdout, ..CommandResult::default() };
         let log = "1234567890123456789012345678901234567890".parse().unwrap();
-        Run::of(which, "make test", &result, log, setting)
+        CheckRun::of(which, "make test", &result, log, setting)
     }
 
-    pub(in super::super) fn run(which: Which, exit: i32, output: &str) -> Run {
+    pub(crate) fn run(which: Which, exit: i32, output: &str) -> CheckRun {
         run_with(which, exit, output, (Dependencies::Present, Some(Level::Namespaces)))
     }
 
@@ -320,12 +320,12 @@ pub(crate) mod tests {
 
     #[test]
     fn what_did_not_run_before_excuses_nothing() {
-        let before = Run::not_run(Which::Test, "make test", DEPENDENCIES);
+        let before = CheckRun::not_run(Which::Test, "make test", DEPENDENCIES);
         assert_eq!(before.outcome_before(), Outcome::NotRun(DEPENDENCIES.to_owned()));
         let now = run(Which::Test, 1, &cargo(&["a"]));
         assert_eq!(now.outcome(Some(&before)), Outcome::Failed(names(&["a"])));
         let lint = run(Which::Lint, 1, "a line");
-        let before = Run::not_run(Which::Lint, "make test", NOT_INSTALLED);
+        let before = CheckRun::not_run(Which::Lint, "make test", NOT_INSTALLED);
         assert_eq!(lint.outcome(Some(&before)), Outcome::Failed(vec![]));
     }
 

@@ -1,0 +1,34 @@
+//! The draft as a reader is sent it.
+
+use crate::artifact::Store;
+use crate::git::DiffStyle;
+use crate::pipeline::brief::sections::{DIFF, artifacts, section};
+use crate::pipeline::files::approved_content;
+use crate::pipeline::run::Run;
+use crate::pipeline::table::{Approves, StageSpec};
+
+/// The draft as a reader gets it: the documents, or what changed in the code.
+pub(crate) fn draft_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
+    match spec.approves {
+        Approves::Artifacts => {
+            let files = run.files();
+            artifacts(&Store::new(&files), &run.session.name, spec.artifacts)
+        }
+        Approves::Tree => {
+            let tree = run.recorder().tree(&run.session.tip)?;
+            let diff = approved_content::shown_diff(
+                run,
+                spec,
+                &approved_content::before_stage(run),
+                &tree,
+                DiffStyle::Patch,
+            )?;
+            let mut out = String::new();
+            section(&mut out, WHOLE_CODE, &diff, DIFF);
+            Ok(out)
+        }
+    }
+}
+
+/// The heading of all of the session's code.
+pub(crate) const WHOLE_CODE: &str = "The code as a diff against the plan's commit";

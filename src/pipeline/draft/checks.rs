@@ -1,0 +1,38 @@
+//! The mechanical checks of a draft.
+
+use crate::artifact::Store;
+use crate::artifact::check::Report;
+use crate::pipeline::change::scope;
+use crate::pipeline::checks::{Check, CheckInput, secrets_found};
+use crate::pipeline::files::project_files;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::run::Run;
+use crate::pipeline::table::StageSpec;
+use crate::pipeline::test_changes;
+
+pub(crate) fn check_report(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<Report> {
+    let files = run.files();
+    let baseline = project_files::baseline_of_change(run)?;
+    let project = project_files::project_files(run)?;
+    let mut report = spec.check.run(&CheckInput {
+        store: Store::new(&files),
+        limits: &run.env.config.limits,
+        baseline: baseline.as_ref(),
+        files: &project,
+        evidence: progress.evidence.as_ref(),
+        drafting: true,
+    });
+    if spec.check == Check::Prd {
+        report.merge(scope::report_on_idea(run)?);
+    }
+    test_changes::look_at_tests(run, spec, progress, &mut report)?;
+    let leaks = run.recorder().leaks(&run.session.tip)?;
+    if !leaks.is_empty() {
+        report.findings.push(secrets_found(&leaks));
+    }
+    Ok(report)
+}

@@ -1,0 +1,45 @@
+//! The subject and body of a stage's commit.
+
+use crate::artifact::Store;
+use crate::pipeline::change::scope;
+use crate::pipeline::files::project_files;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::run::Run;
+use crate::pipeline::summary::{self, Facts};
+use crate::pipeline::table::{Approves, StageSpec};
+
+pub(crate) fn summary_line(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<String> {
+    facts(run, spec, progress, |facts| summary::subject(spec.stage, facts))
+}
+
+pub(crate) fn facts<T>(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    with: impl FnOnce(&Facts<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let files = run.files();
+    // Counting files costs a look at the whole tree, and only coding says their number.
+    let files_changed = match spec.approves {
+        Approves::Tree => {
+            let draft = progress.draft.as_ref().unwrap_or(&run.session.tip);
+            project_files::code_since_start(run, draft)?.len()
+        }
+        Approves::Artifacts => 0,
+    };
+    let changes = scope::changes_of(run, spec.artifacts)?;
+    let own_tasks = scope::own_tasks(run)?;
+    with(&Facts {
+        changes: changes.as_deref(),
+        own_tasks: &own_tasks,
+        store: Store::new(&files),
+        title: &run.session.file.title,
+        files: files_changed,
+        evidence: progress.evidence.as_ref(),
+        approval: progress.judged.as_ref().map_or("", |(_, words)| words.as_str()),
+    })
+}

@@ -1,0 +1,65 @@
+//! What is noted of a draft: its ref, what a stop has to keep, why its commit was refused.
+
+use crate::artifact::{FeedbackType, Origin, Severity};
+use crate::event::Event;
+use crate::pipeline::checks;
+use crate::pipeline::files::approved_content;
+use crate::pipeline::progress::{self, Progress};
+use crate::pipeline::run::{CurrentDraft, Run, now};
+use crate::pipeline::table::StageSpec;
+use crate::record::{DraftEnding, Refused};
+
+/// Keeps the draft in the working tree in its ref.
+pub(crate) fn keep(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
+    let (tip, number) = (&run.session.tip, progress.iteration);
+    run.recorder().expect_tip(tip)?;
+    mark(run, progress, number, DraftEnding::Whole);
+    let notes = progress.notes();
+    let whole = DraftEnding::Whole;
+    progress.draft = Some(run.recorder().draft(tip, spec.stage, number, whole, &notes)?);
+    // Whoever wrote what lies there now: it is kept, and may be written over.
+    run.env.workspace.adopt(&approved_content::documents_on_disk(run, spec))
+}
+
+/// Notes what a stop has to keep.
+pub(crate) fn mark(run: &Run<'_>, progress: &Progress, iteration: u32, ending: DraftEnding) {
+    let notes = progress.notes();
+    run.current_draft.replace(Some(CurrentDraft { iteration, ending, notes, stuck: None }));
+}
+
+pub(crate) fn announce(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    task: Option<String>,
+) -> anyhow::Result<()> {
+    run.env.sink.emit(Event::DraftStarted {
+        stage: spec.stage,
+        iteration: progress.iteration,
+        limit: progress::allowed(run, spec, progress)?,
+        task,
+    });
+    Ok(())
+}
+
+/// Why a commit was refused goes to the actor.
+pub(crate) fn refusal_feedback(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    iteration: u32,
+    refused: &Refused,
+) -> anyhow::Result<()> {
+    let entry = match refused {
+        Refused::Hook { .. } => {
+            let words = refused.to_string();
+            let mut entry = run.feedback(spec.stage, iteration, Origin::Hook, &words);
+            entry.feedback_type = FeedbackType::BuildError;
+            entry.severity = Severity::Critical;
+            entry
+        }
+        Refused::Secrets(leaks) => {
+            checks::secrets_found(leaks).to_feedback(&now(), spec.stage, iteration)
+        }
+    };
+    run.give_feedback(vec![entry])
+}

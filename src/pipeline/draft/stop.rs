@@ -1,0 +1,36 @@
+//! A run that stops keeps the draft in progress and puts the session's paths back to the tip.
+
+use crate::pipeline::run::{CurrentDraft, Run};
+use crate::pipeline::usage;
+use crate::session::RefNames;
+
+/// Keeps the draft in progress in its ref and puts the session's paths back to the tip. `reason` is
+/// the error that ended the run, which the person hears anyway.
+pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> anyhow::Result<()> {
+    let Some(CurrentDraft { iteration, ending, mut notes, stuck }) = run.current_draft.take()
+    else {
+        return Ok(());
+    };
+    notes.credit.at_least(usage::credit_so_far(run, run.stage.get()));
+    let recorder = run.recorder();
+    let tip = &run.session.tip;
+    if let Err(error) = recorder.expect_tip(tip) {
+        // HEAD or the branch moved: where that ended the run, it is what the error is about.
+        let branch = run.env.refs.short_branch(&run.session.name);
+        let about = reason.map(ToString::to_string).unwrap_or_default();
+        run.warn(match about.contains("HEAD ") || about.contains(&branch) {
+            true => "files were left as they lie".to_owned(),
+            false => format!("files were left as they lie: {error}"),
+        });
+        run.kept.replace(Some("the files lie where they were".to_owned()));
+        return Ok(());
+    }
+    let stage = run.stage.get();
+    let name = RefNames::draft(&run.session.name, stage);
+    if stuck.is_some() || recorder.differs_from(tip)? {
+        notes.stuck = stuck;
+        recorder.draft(tip, stage, iteration, ending, &notes)?;
+        run.kept.replace(Some(format!("draft {iteration} of {stage} is kept: git show {name}")));
+    }
+    recorder.put_back(tip)
+}

@@ -1,0 +1,349 @@
+//! Evidence: the project's own build, tests and lint, run by the program at a known tree, not told
+//! by a model. And what of it is new: what failed before the session touched anything is nobody's
+//! fault here.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::check_run::{CheckRun, EXCERPT, Outcome, Which};
+use crate::artifact::FeedbackType;
+use crate::artifact::check::{Finding, Report};
+use crate::excerpt;
+use crate::git::Oid;
+
+/// Bytes of output that are shown of what passed.
+const PASSED_EXCERPT: usize = 400;
+/// Names of failing tests that are told.
+const NAMED: usize = 20;
+
+/// What was run on one tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The tree.
+    pub tree: Oid,
+    /// What was run, in this order.
+    pub runs: Vec<CheckRun>,
+    /// What the project's commands said before the session's first change.
+    pub before: Vec<CheckRun>,
+}
+
+impl Evidence {
+    /// How one of the runs compares with the same before the session.
+    pub fn outcome(&self, run: &CheckRun) -> Outcome {
+        let same =
+            |before: &&CheckRun| (before.which, &before.command) == (run.which, &run.command);
+        run.outcome(self.before.iter().find(same))
+    }
+
+    /// Whether all of the project's commands of this kind were run and passed.
+    pub fn passed(&self, which: Which) -> bool {
+        let mut runs = self.runs.iter().filter(|run| run.which == which).peekable();
+        runs.peek().is_some() && runs.all(|run| self.outcome(run) == Outcome::Passed)
+    }
+
+    /// Whether something fails that did not before the session.
+    pub fn fails(&self) -> bool {
+        self.runs.iter().any(|run| matches!(self.outcome(run), Outcome::Failed(_)))
+    }
+
+    /// In a few words: how the tests ended, or what came before them.
+    pub fn summary(&self) -> String {
+        let tests = self.runs.iter().find(|run| run.which == Which::Test);
+        let Some(run) = tests.or(self.runs.first()) else { return "no tests to run".to_owned() };
+        let how = match self.outcome(run) {
+            Outcome::Passed => "passed".to_owned(),
+            Outcome::Failed(_) => "failed".to_owned(),
+            Outcome::AsBefore(_) => "failed as before".to_owned(),
+            Outcome::NotRun(why) => format!("not run ({why})"),
+        };
+        format!("{} {how}", run.command)
+    }
+
+    /// What could not be run, with the reason.
+    fn not_run(&self) -> Vec<(&str, String)> {
+        let why = |run: &CheckRun| match self.outcome(run) {
+            Outcome::NotRun(why) => Some(why),
+            Outcome::Passed | Outcome::Failed(_) | Outcome::AsBefore(_) => None,
+        };
+        self.runs.iter().filter_map(|run| Some((run.command.as_str(), why(run)?))).collect()
+    }
+
+    /// Some of it could not be run, or failed, and dependencies were missing.
+    pub fn lacks_dependencies(&self) -> bool {
+        self.runs.iter().any(|run| !run.passed() && run.lacked_dependencies())
+    }
+
+    /// The value of `Cowork-Checks`: `passed (cargo build, cargo test)`, `failed (npm test, exit 1)`,
+    /// `not run (dependencies missing)`. Where several happened, what failed comes first and what
+    /// passed second; and a reason names its commands.
+    pub fn trailer(&self) -> String {
+        let mut parts = Vec::new();
+        let mut passed = Vec::new();
+        for run in &self.runs {
+            let (command, ending) = (&run.command, run.ending());
+            match self.outcome(run) {
+                Outcome::Passed => passed.push(command.as_str()),
+                Outcome::Failed(_) => parts.push(format!("failed ({command}, {ending})")),
+                Outcome::AsBefore(_) => {
+                    parts.push(format!("failed ({command}, {ending}, as before)"));
+                }
+                Outcome::NotRun(_) => {}
+            }
+        }
+        if !passed.is_empty() {
+            parts.push(format!("passed ({})", passed.join(", ")));
+        }
+        let not_run = self.not_run();
+        let reasons: BTreeSet<&str> = not_run.iter().map(|(_, why)| why.as_str()).collect();
+        for why in &reasons {
+            let of = not_run.iter().filter(|(_, other)| other == why).map(|(command, _)| *command);
+            let of = of.collect::<Vec<_>>().join(", ");
+            let alone = parts.is_empty() && reasons.len() == 1;
+            parts.push(match alone {
+                true => format!("not run ({why})"),
+                false => format!("not run ({why}: {of})"),
+            });
+        }
+        if parts.is_empty() { "none".to_owned() } else { parts.join("; ") }
+    }
+
+    /// `exit 1`, or why it says nothing: `not run (dependencies missing)`.
+    fn ending(&self, run: &CheckRun) -> String {
+        match self.outcome(run) {
+            Outcome::NotRun(why) => format!("not run ({why})"),
+            _ => run.ending(),
+        }
+    }
+
+    /// The values of `Cowork-Evidence`, one a command: how it ended, the blob that holds its log,
+    /// the tree it ran on.
+    pub fn digests(&self) -> Vec<String> {
+        let digest = |run: &CheckRun| {
+            let tree = self.tree.abbreviated();
+            let log = run.log.as_ref().map(|log| format!("log {}, ", log.abbreviated()));
+            let log = log.unwrap_or_default();
+            format!("{}: {}, {log}tree {tree}", run.command, self.ending(run))
+        };
+        self.runs.iter().map(digest).collect()
+    }
+
+    /// A line for each command, for documents and messages.
+    pub fn lines(&self) -> Vec<String> {
+        let line = |run: &CheckRun| {
+            let tree = self.tree.abbreviated();
+            let mut line = format!("`{}` on tree `{tree}`: {}", run.command, self.ending(run));
+            match self.outcome(run) {
+                Outcome::Passed | Outcome::NotRun(_) => {}
+                Outcome::Failed(new) => line += &list("; newly failing: ", &new),
+                Outcome::AsBefore(all) => {
+                    line += "; it failed like this before the session";
+                    line += &list(": ", &all);
+                }
+            }
+            match &run.log {
+                Some(log) => line + &format!(" (log `{}`)", log.abbreviated()),
+                None => line,
+            }
+        };
+        self.runs.iter().map(line).collect()
+    }
+
+    /// For prompts: what was run, how it ended and what it printed.
+    pub fn describe(&self) -> String {
+        let mut out = String::new();
+        for run in &self.runs {
+            let (command, ending) = (&run.command, run.ending());
+            let said = |most| match excerpt::failures(&run.excerpt, most).trim() {
+                "" => "(it printed nothing)".to_owned(),
+                said => said.to_owned(),
+            };
+            let (verdict, said) = match self.outcome(run) {
+                Outcome::Passed => (format!("passed ({command})"), said(PASSED_EXCERPT)),
+                Outcome::Failed(new) => {
+                    let new = list(". Newly failing: ", &new);
+                    (format!("failed ({command}, {ending}){new}"), said(EXCERPT))
+                }
+                Outcome::AsBefore(all) => {
+                    let all = list(": ", &all);
+                    let before = format!("as before the session changed anything{all}");
+                    let fault = "That is no fault of this code";
+                    (format!("failed ({command}, {ending}), {before}. {fault}"), said(EXCERPT))
+                }
+                Outcome::NotRun(why) => {
+                    let nothing = "It says nothing about this code, for it or against it";
+                    let said = if run.log.is_some() { said(EXCERPT) } else { String::new() };
+                    let _ = write!(out, "`{command}`: not run ({why}). {nothing}.\n\n{said}\n\n");
+                    continue;
+                }
+            };
+            let _ = write!(out, "The program ran `{command}` itself: {verdict}.\n\n{said}\n\n");
+        }
+        out.trim_end().to_owned()
+    }
+
+    /// What passed, what has to be mended, what failed before already, and what was not run.
+    pub fn report(&self) -> Report {
+        let mut report = Report::default();
+        for run in &self.runs {
+            let (command, ending) = (&run.command, run.ending());
+            match self.outcome(run) {
+                Outcome::Passed => report.passed.push(format!("{command} passes")),
+                Outcome::AsBefore(all) => report.warnings.push(format!(
+                    "{command} fails ({ending}) as it did before the session{}",
+                    list(": ", &all)
+                )),
+                Outcome::NotRun(why) => {
+                    report.warnings.push(format!("{command} was not run ({why})"));
+                }
+                Outcome::Failed(new) => report.findings.push(finding(run, &new)),
+            }
+        }
+        report
+    }
+}
+
+fn finding(run: &CheckRun, new: &[String]) -> Finding {
+    let said = match run.excerpt.trim() {
+        "" => "it printed nothing; run it to see why".to_owned(),
+        said => format!("it printed:\n{said}"),
+    };
+    let new = list("; newly failing: ", new);
+    let details = format!("failed ({}, {}){new}; {said}", run.command, run.ending());
+    let code = match run.which {
+        Which::Build => "build-fails",
+        Which::Test => "tests-fail",
+        // What a linter says is no error of the build, but it was silent before.
+        Which::Lint => return Finding::wrong("lint-fails", details),
+    };
+    let mut finding = Finding::wrong(code, details).critical();
+    finding.feedback_type = FeedbackType::BuildError;
+    finding
+}
+
+/// What fails before anything is changed, and what could not be run, for whoever is to change it;
+/// empty when all passes.
+pub fn failing_before(before: &[CheckRun]) -> String {
+    let mut out = String::new();
+    for run in before {
+        let command = &run.command;
+        let _ = match run.outcome_before() {
+            Outcome::Passed => Ok(()),
+            Outcome::NotRun(why) => writeln!(out, "- `{command}`: not run ({why})"),
+            Outcome::Failed(all) | Outcome::AsBefore(all) => {
+                writeln!(out, "- `{command}`: {}{}", run.ending(), list(": ", &all))
+            }
+        };
+    }
+    out.trim_end().to_owned()
+}
+
+/// `none` where nothing was run.
+pub fn trailer(evidence: Option<&Evidence>) -> String {
+    evidence.map_or_else(|| "none".to_owned(), Evidence::trailer)
+}
+
+/// The names after their introduction; nothing where there is none.
+pub(crate) fn list(introduction: &str, names: &[String]) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{introduction}{}{more}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check_run::{self, tests::run};
+    use super::*;
+
+    fn evidence(now: CheckRun, before: Option<CheckRun>) -> Evidence {
+        let tree = "abcdef7890123456789012345678901234567890".parse().unwrap();
+        Evidence { tree, runs: vec![now], before: before.into_iter().collect() }
+    }
+
+    #[test]
+    fn failing_tests_say_something_even_when_they_print_nothing() {
+        let said = |output: &str| {
+            let mut report = evidence(run(Which::Test, 2, output), None).report();
+            report.findings.remove(0).details
+        };
+        assert_eq!(said("a\nb"), "failed (make test, exit 2); it printed:\na\nb");
+        assert!(said(" \n").ends_with("exit 2); it printed nothing; run it to see why"));
+        assert_eq!(
+            said("test a ... FAILED"),
+            "failed (make test, exit 2); newly failing: a; it printed:\ntest a ... FAILED"
+        );
+    }
+
+    #[test]
+    fn each_form_says_how_it_ended() {
+        let mut both = evidence(run(Which::Test, 0, "fine"), None);
+        assert_eq!(both.trailer(), "passed (make test)");
+        assert_eq!(both.digests(), ["make test: exit 0, log 123456789012, tree abcdef789012"]);
+        assert_eq!(
+            both.lines(),
+            ["`make test` on tree `abcdef789012`: exit 0 (log `123456789012`)"]
+        );
+        assert_eq!(both.report().passed, ["make test passes"]);
+        assert_eq!(both.summary(), "make test passed");
+        assert!(both.passed(Which::Test) && !both.passed(Which::Build));
+        let failed = run(Which::Test, 1, "no");
+        assert_eq!(evidence(failed.clone(), None).summary(), "make test failed");
+        assert!(!evidence(failed.clone(), Some(failed.clone())).passed(Which::Test));
+        let mut one_of_two = both.clone();
+        one_of_two.runs.push(failed.clone());
+        assert!(!one_of_two.passed(Which::Test));
+        assert_eq!(evidence(failed.clone(), Some(failed)).summary(), "make test failed as before");
+        let mut lint = run(Which::Lint, 1, "x");
+        lint.command = "lint".into();
+        both.runs.push(lint.clone());
+        assert_eq!(both.trailer(), "failed (lint, exit 1); passed (make test)");
+        assert_eq!(both.report().findings[0].code, "lint-fails");
+        both.before.push(lint);
+        assert_eq!(both.trailer(), "failed (lint, exit 1, as before); passed (make test)");
+        assert_eq!(both.report().warnings, ["lint fails (exit 1) as it did before the session"]);
+        assert!(both.report().is_ok());
+        both.runs.clear();
+        assert_eq!(both.trailer(), "none");
+    }
+
+    #[test]
+    fn what_was_not_run_is_said_so_everywhere() {
+        let build = CheckRun::not_run(Which::Build, "make", check_run::DEPENDENCIES);
+        let test = CheckRun::not_run(Which::Test, "make test", check_run::DEPENDENCIES);
+        let mut none = evidence(build.clone(), None);
+        none.runs.push(test.clone());
+        assert_eq!(none.trailer(), "not run (dependencies missing)");
+        assert_eq!(
+            none.digests()[1],
+            "make test: not run (dependencies missing), tree abcdef789012"
+        );
+        assert_eq!(
+            none.lines()[1],
+            "`make test` on tree `abcdef789012`: not run (dependencies missing)"
+        );
+        assert_eq!(none.summary(), "make test not run (dependencies missing)");
+        assert!(
+            none.describe()
+                .contains("`make test`: not run (dependencies missing). It says nothing")
+        );
+        let report = none.report();
+        assert!(report.is_ok() && report.passed.is_empty(), "{report:?}");
+        assert_eq!(report.warnings[1], "make test was not run (dependencies missing)");
+        assert!(none.lacks_dependencies());
+        assert_eq!(
+            failing_before(&none.runs),
+            "- `make`: not run (dependencies missing)\n- `make test`: not run (dependencies missing)"
+        );
+        none.runs.push(run(Which::Lint, 0, ""));
+        none.runs[0] = CheckRun::not_run(Which::Build, "make", check_run::NOT_INSTALLED);
+        assert_eq!(
+            none.trailer(),
+            "passed (make test); not run (dependencies missing: make test); not run (not installed: make)"
+        );
+    }
+}

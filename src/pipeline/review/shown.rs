@@ -1,0 +1,84 @@
+//! What the gate shows of a draft.
+
+use crate::artifact::{Artifact, Store};
+use crate::gate::{Decision, Document, Draft};
+use crate::git::DiffStyle;
+use crate::pipeline::draft::{checks, self_review};
+use crate::pipeline::files::approved_content;
+use crate::pipeline::progress::{self, Progress};
+use crate::pipeline::review::since_last_review;
+use crate::pipeline::run::Run;
+use crate::pipeline::table::{Approves, StageSpec};
+use crate::pipeline::usage;
+
+pub(crate) fn ask_person(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<Decision> {
+    let Some(gate) = &run.env.gate else { return Ok(Decision::Stop) };
+    let files = run.files();
+    let store = Store::new(&files);
+    let report = checks::check_report(run, spec, progress)?;
+    let from = approved_content::before_stage(run);
+    let tree = run.recorder().tree(&run.session.tip)?;
+    let full =
+        |color| approved_content::shown_diff_in(run, spec, &from, &tree, DiffStyle::Patch, color);
+    let diffstat = match spec.approves {
+        Approves::Tree => {
+            Some(approved_content::shown_diff(run, spec, &from, &tree, DiffStyle::Stat)?)
+        }
+        Approves::Artifacts => None,
+    };
+    let earlier = run.session.earlier(spec.stage);
+    let look = since_last_review::since_last_review(run, spec, progress, &tree)?;
+    gate.ask(&Draft {
+        stage: spec.stage,
+        iteration: progress.iteration,
+        limit: progress::allowed(run, spec, progress)?,
+        spent: usage::stage_so_far(run, progress),
+        documents: shown_documents(run, spec, &store)?,
+        since: look.since,
+        passed: report.passed,
+        findings: report.findings.into_iter().map(|finding| finding.details).collect(),
+        warnings: report.warnings,
+        said: look.said,
+        unfixed: self_review::unfixed_about(run, spec, progress)?,
+        actor_said: look.actor_said,
+        critic_said: progress.judged.as_ref().map(|(_, words)| words.clone()),
+        critic_next: spec.critic.is_some() && progress.judged.is_none() && !progress.critic_asks,
+        diffstat,
+        full_diff: &full,
+        earlier: &earlier,
+        note: progress.note.clone(),
+    })
+}
+
+/// The files a person reads and edits. In coding that is the diff, not a document.
+pub(crate) fn shown_documents(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    store: &Store<'_>,
+) -> anyhow::Result<Vec<Document>> {
+    if spec.approves == Approves::Tree {
+        return Ok(Vec::new());
+    }
+    let mut documents = Vec::new();
+    for artifact in spec.artifacts {
+        if let Some(text) = store.text(*artifact)? {
+            let path = crate::session::artifact_path(&run.session.name, *artifact);
+            documents.push(Document {
+                name: artifact.file_name().to_owned(),
+                path: run.env.git.top().join(path),
+                readable: match artifact {
+                    Artifact::ChangeRequest => store
+                        .change_request()?
+                        .map(|c| format!("{}\n\n{}", c.headline(), c.describe())),
+                    _ => None,
+                },
+                text,
+            });
+        }
+    }
+    Ok(documents)
+}

@@ -1,0 +1,128 @@
+//! The project's files as a session found them and as they are in a commit or tree: what the session
+//! has changed outside `.cowork`, and which of the files its tasks name are there.
+
+use std::collections::BTreeSet;
+
+use super::{Kind, Session};
+use crate::artifact::check::CodeChanges;
+use crate::artifact::{Plan, Task};
+use crate::git::{Git, Oid};
+
+/// What checks ask about files.
+#[derive(Debug, Default)]
+pub struct ProjectFiles {
+    /// Of the paths tasks name, those that are there now.
+    now: BTreeSet<String>,
+    /// Those the session found; `None` where a squash left nothing that tells.
+    at_start: Option<BTreeSet<String>>,
+    /// What the session has changed.
+    pub code: CodeChanges,
+}
+
+impl ProjectFiles {
+    /// Looks at a commit or tree on top of the session.
+    ///
+    /// # Errors
+    /// Git cannot be read.
+    pub fn at(git: &Git, session: &Session, tree: &Oid, plan: &Plan) -> anyhow::Result<Self> {
+        let named: Vec<&str> = plan.tasks.iter().flat_map(Task::files).collect();
+        let at_start = start(git, session).map(|start| git.existing(&start, &named)).transpose()?;
+        Ok(Self {
+            now: git.existing(tree, &named)?,
+            at_start,
+            code: code_changes(git, session, tree)?,
+        })
+    }
+
+    /// Whether a path is there now.
+    pub fn exist(&self, path: &str) -> bool {
+        self.now.contains(path)
+    }
+
+    /// Whether a path is or was there, so that a task may speak of it.
+    pub fn known(&self, path: &str) -> bool {
+        self.exist(path)
+            || self.code.touches(path)
+            || self.at_start.as_ref().is_none_or(|found| found.contains(path))
+    }
+}
+
+/// The commit a session began on: a squash may have put code into the first commit that is left. `None`
+/// where a shallow clone, or a squash without trailers, leaves nothing that tells.
+fn start(git: &Git, session: &Session) -> Option<Oid> {
+    let first = session.history.first()?;
+    if session.from_files().is_some() {
+        // Commits whose trailers are gone are the session's, too.
+        let base: Oid = session.file.base.commit.parse().ok()?;
+        return git.is_ancestor(&base, &first.commit).ok()?.then_some(base);
+    }
+    let begins = (first.kind == Kind::Start).then_some(&first.commit);
+    first.parents.first().or(begins).cloned()
+}
+
+/// Paths outside `.cowork` that differ between the session's start and a commit or tree: what came
+/// with a merge of somebody else's work is theirs.
+pub(crate) fn code_since_start(
+    git: &Git,
+    session: &Session,
+    commit: &Oid,
+) -> anyhow::Result<Vec<String>> {
+    let tip = &session.tip;
+    let first = session.history.first().map_or(tip, |entry| &entry.commit);
+    let start = &start(git, session).unwrap_or_else(|| first.clone());
+    let mut paths = code(git.changed_paths(start, commit)?);
+    let since = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(start))?;
+    if paths.is_empty() || since.iter().all(|commit| commit.parents.len() < 2) {
+        return Ok(paths);
+    }
+    let mut ours: BTreeSet<String> = git.changed_paths(tip, commit)?.into_iter().collect();
+    let recorded = session.history.iter().map(|entry| (&entry.commit, &entry.parents));
+    // A person's own commits on the branch are the session's, too.
+    let mut on_branch = Vec::new();
+    let mut at = Some(tip);
+    while let Some(found) = at.and_then(|id| since.iter().find(|commit| commit.id == *id)) {
+        on_branch.push((&found.id, &found.parents));
+        at = found.parents.first();
+    }
+    for (id, parents) in recorded.chain(on_branch) {
+        if let [parent] = &parents[..] {
+            ours.extend(git.changed_paths(parent, id)?);
+        }
+    }
+    paths.retain(|path| ours.contains(path));
+    Ok(paths)
+}
+
+/// What the session's commits have changed, up to a commit or tree.
+///
+/// # Errors
+/// Git fails.
+pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
+    let reader = git.reader();
+    // What a merge brought may be a change request's, which a task stands for under another id.
+    let since =
+        reader.diff(start(git, session).as_ref(), tree)?.into_iter().map(|change| change.path);
+    let touched: BTreeSet<String> = code(since.collect()).into_iter().collect();
+    let now = match start(git, session) {
+        Some(_) => code_since_start(git, session, tree)?.into_iter().collect(),
+        // Nobody can tell: nothing is concluded from it.
+        None => touched.clone(),
+    };
+    let mut changes = CodeChanges { now, touched, ..CodeChanges::default() };
+    for entry in &session.history {
+        let [parent] = &entry.parents[..] else { continue };
+        let changed = reader.diff(Some(parent), &entry.commit)?.into_iter();
+        let files = code(changed.map(|change| change.path).collect());
+        if let (Kind::Task(id), false) = (&entry.kind, files.is_empty()) {
+            changes.tasks.insert(id.clone());
+        }
+        changes.touched.extend(files);
+    }
+    Ok(changes)
+}
+
+/// Without the session's own records.
+pub(crate) fn code(mut paths: Vec<String>) -> Vec<String> {
+    paths.retain(|path| !path.starts_with(".cowork/"));
+    paths
+}
