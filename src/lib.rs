@@ -34,6 +34,7 @@ pub mod secret;
 pub mod session;
 pub mod spent;
 pub mod stage;
+pub mod stages;
 pub mod tool;
 pub mod ui;
 pub mod verify;

@@ -1,71 +1,54 @@
 //! The coordinates of all work: which [`Stage`], and in which [`Role`].
 //!
-//! What a stage *does* is its row in the stage table (`pipeline::table`); this module is only
-//! the names, because history, configuration, tools and requests all speak them.
+//! What a stage *does* is its row in the stage table (`stages`); this module is only the names,
+//! because history, configuration, tools and requests all speak them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A stage of a session, in the order a session passes them.
-///
-/// [`Stage::Triage`] exists only in a patch session, where it stands first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stage {
-    /// What a change request touches and risks (patch sessions only).
-    Triage,
-    /// The raw idea, written up.
-    Idea,
-    /// Requirements and features.
-    Prd,
-    /// Components and architecture.
-    Design,
-    /// Tasks and their order.
-    Plan,
-    /// The code, task by task.
-    Coding,
-    /// What holds and what does not, mostly found mechanically.
-    Check,
-    /// The report a reviewer reads first.
-    Delivery,
+macro_rules! stages {
+    ($($(#[$doc:meta])* $stage:ident = $name:literal,)*) => {
+        /// A stage of a session, in the order a session passes them.
+        ///
+        /// [`Stage::Triage`] exists only in a patch session, where it comes first.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Stage {
+            $($(#[$doc])* #[serde(rename = $name)] $stage,)*
+        }
+
+        impl Stage {
+            /// Every stage, in order.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$stage),*];
+
+            /// The name in trailers, tags, refs, prompts and on the command line.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$stage => $name,)*
+                }
+            }
+        }
+    };
 }
 
-impl Stage {
-    /// Every stage, in order.
-    pub const ALL: [Self; 8] = [
-        Self::Triage,
-        Self::Idea,
-        Self::Prd,
-        Self::Design,
-        Self::Plan,
-        Self::Coding,
-        Self::Check,
-        Self::Delivery,
-    ];
-
-    /// What `resume` does after a draft of this stage was aborted.
-    pub const fn after_abort(self) -> &'static str {
-        match self {
-            Self::Coding => "keeps its tasks and has the whole corrected",
-            _ => "begins the stage afresh",
-        }
-    }
-
-    /// The name in trailers, tags, refs, prompts and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Triage => "triage",
-            Self::Idea => "idea",
-            Self::Prd => "prd",
-            Self::Design => "design",
-            Self::Plan => "plan",
-            Self::Coding => "coding",
-            Self::Check => "check",
-            Self::Delivery => "delivery",
-        }
-    }
+stages! {
+    /// What a change request touches and risks (patch sessions only).
+    Triage = "triage",
+    /// The raw idea, written up.
+    Idea = "idea",
+    /// Requirements and features.
+    Prd = "prd",
+    /// Components and architecture.
+    Design = "design",
+    /// Tasks and their order.
+    Plan = "plan",
+    /// The code, task by task.
+    Coding = "coding",
+    /// What holds and what does not, mostly found mechanically.
+    Check = "check",
+    /// The report a reviewer reads first.
+    Delivery = "delivery",
 }
 
 impl fmt::Display for Stage {

@@ -5,8 +5,6 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::stage::Stage;
-
 /// Which stages a change needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
@@ -25,18 +23,6 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Whether a change of this scope passes a stage: those that write code and look at it always
-    /// follow (contract, section 4).
-    pub const fn names(self, stage: Stage) -> bool {
-        match stage {
-            Stage::Prd => self.prd,
-            Stage::Design => self.design,
-            Stage::Plan => self.plan,
-            Stage::Idea => false,
-            Stage::Triage | Stage::Coding | Stage::Check | Stage::Delivery => true,
-        }
-    }
-
     /// `prd, plan and code`; `nothing` for an empty scope.
     pub fn describe(self) -> String {
         let parts =
@@ -137,11 +123,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scope_names_its_stages_and_reads_well() {
+    fn a_scope_reads_well() {
         let scope = Scope { prd: true, plan: true, code: true, ..Scope::default() };
         assert_eq!(scope.describe(), "prd, plan and code");
-        assert!(scope.names(Stage::Prd) && !scope.names(Stage::Design));
-        assert!(Scope::default().names(Stage::Coding) && !scope.names(Stage::Idea));
         assert_eq!(Scope { code: true, ..Scope::default() }.describe(), "code");
         assert_eq!(Scope::default().describe(), "nothing");
     }

@@ -14,12 +14,12 @@ use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, choose};
 use crate::git::{Git, Head, Oid, StatusEntry};
-use crate::pipeline::table::TABLE;
 use crate::record::ending;
 use crate::session::{
     Inheritance, RefNames, Session, SessionName, StageOf, artifact_path, slug, subject_line, taken,
 };
 use crate::stage::Stage;
+use crate::stages::{TABLE, row};
 use crate::workspace::is_manifest;
 
 #[derive(Debug, Args)]
@@ -70,7 +70,9 @@ impl NewArgs {
 /// A stage that a new session has; waiting for another one would never end.
 fn stage_of_new(text: &str) -> Result<Stage, String> {
     match parse_stage(text)? {
-        Stage::Triage => Err("only a change request has it (git cowork modify)".to_owned()),
+        stage if !row(stage).is_in_new() => {
+            Err("only a change request has it (git cowork modify)".to_owned())
+        }
         stage => Ok(stage),
     }
 }
@@ -170,7 +172,7 @@ fn artifacts(
     name: &SessionName,
     start: &Oid,
 ) -> anyhow::Result<Oid> {
-    let stages = TABLE.iter().filter(|row| row.stage > Stage::Triage && row.stage <= of.stage);
+    let stages = TABLE.iter().filter(|row| row.is_in_new() && row.stage <= of.stage);
     let artifacts = stages.flat_map(|row| row.artifacts).chain([&Artifact::Feedback]);
     let mut files = Vec::new();
     for artifact in artifacts {

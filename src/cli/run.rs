@@ -27,6 +27,7 @@ use crate::pipeline::{Env, Finish, Models, Pipeline};
 use crate::record::Tracked;
 use crate::session::{RefNames, RunNotes, Session, SessionLock, SessionName, StateDir};
 use crate::stage::{Role, Stage};
+use crate::stages::row;
 use crate::tool::{Person, ProjectCommands};
 use crate::verify::own_refs;
 use crate::workspace::{Workspace, WorkspaceOptions, detect_commands};
@@ -385,8 +386,10 @@ pub(super) fn run_session(
                 say(format!("{stage} waits for a person: {why}"));
             }
             let read = match stage {
-                Stage::Coding => format!("git diff {}...HEAD -- . ':!.cowork'", base_of(&base)),
-                Stage::Prd | Stage::Design | Stage::Plan if is_patch => {
+                stage if row(stage).writes_code() => {
+                    format!("git diff {}...HEAD -- . ':!.cowork'", base_of(&base))
+                }
+                stage if is_patch && row(stage).has_both_sides() => {
                     format!("git diff {}...HEAD -- .cowork", base_of(&base))
                 }
                 _ => format!("git cowork show {name} {stage}"),

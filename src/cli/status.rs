@@ -19,6 +19,7 @@ use crate::session::{
     Waiting, key,
 };
 use crate::stage::Stage;
+use crate::stages::row;
 use crate::ui::{one_line, sanitize};
 use crate::verify::{Beside, changed_since_approval};
 
@@ -217,7 +218,9 @@ fn standing(status: &Status) -> String {
     let Some(stage) = status.stage else { return status.state.name().to_owned() };
     match status.state {
         State::Waiting => format!("{stage} draft {} waits for review", status.iteration),
-        _ if stage == Stage::Coding && status.tasks.1 > 0 => format!("{stage}, {}", tasks(status)),
+        _ if row(stage).writes_code() && status.tasks.1 > 0 => {
+            format!("{stage}, {}", tasks(status))
+        }
         _ => format!("{stage} comes next"),
     }
 }
@@ -325,7 +328,7 @@ fn how(session: &Session, stage: Stage) -> String {
 
 fn under_way(status: &Status, stage: Stage, paint: &Paint) -> String {
     let session = &status.session;
-    let mut line = if stage == Stage::Coding && status.tasks.1 > 0 {
+    let mut line = if row(stage).writes_code() && status.tasks.1 > 0 {
         tasks(status)
     } else if status.iteration > 0 {
         format!("draft {}", status.iteration)
@@ -337,12 +340,12 @@ fn under_way(status: &Status, stage: Stage, paint: &Paint) -> String {
     }
     let last = session.history.iter().rev().find(|e| matches!(e.kind, Kind::Task(_)));
     if let Some(checks) = last.and_then(|entry| entry.trailers.get(key::CHECKS))
-        && stage == Stage::Coding
+        && row(stage).writes_code()
         && checks != "none"
     {
         let _ = write!(line, " · last test run: {}", paint.checks(checks));
     }
-    let aborted = format!(" · aborted, resume {}", stage.after_abort());
+    let aborted = format!(" · aborted, resume {}", row(stage).after_abort);
     line += match session.waiting().map(|waiting| waiting.answer) {
         Some(None) => " · waits for review",
         Some(Some(answer)) => match answer.verdict() {

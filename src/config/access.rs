@@ -2,13 +2,23 @@
 
 use anyhow::Result;
 
-use super::{Config, DEFAULT_MODEL, ModelConfig};
+use super::{Config, DEFAULT_MODEL, Limits, ModelConfig};
+use crate::artifact::check::Sizes;
 use crate::error::Error;
 use crate::stage::{Role, Stage};
+use crate::stages::{StageSpec, TABLE, row};
 
-/// Stages where a person decides, unless configured.
-pub(super) fn gates() -> Vec<Stage> {
-    vec![Stage::Triage, Stage::Idea, Stage::Prd, Stage::Design, Stage::Plan, Stage::Coding]
+/// The stages for whose row something holds, such as that a person decides unless configured.
+pub(super) fn stages_with(holds: fn(&StageSpec) -> bool) -> Vec<Stage> {
+    TABLE.iter().filter(|row| holds(row)).map(|row| row.stage).collect()
+}
+
+impl Limits {
+    /// How many records there may be.
+    pub const fn sizes(&self) -> Sizes {
+        let Self { requirements, features, components, tasks, .. } = *self;
+        Sizes { requirements, features, components, tasks }
+    }
 }
 
 impl Config {
@@ -17,25 +27,19 @@ impl Config {
     pub fn temperature(&self, stage: Stage, role: Role) -> f64 {
         let set = self.stages.get(&stage);
         match role {
-            Role::Actor => set.and_then(|s| s.actor_temperature).unwrap_or(match stage {
-                Stage::Idea => 0.8,
-                _ => 0.7,
-            }),
+            Role::Actor => {
+                set.and_then(|s| s.actor_temperature).unwrap_or(row(stage).actor_temperature)
+            }
             Role::Critic | Role::Challenger | Role::SelfReview => {
-                set.and_then(|s| s.critic_temperature).unwrap_or(match stage {
-                    Stage::Design => 0.2,
-                    _ => 0.3,
-                })
+                set.and_then(|s| s.critic_temperature).unwrap_or(row(stage).critic_temperature)
             }
         }
     }
 
     /// How many drafts a stage may take.
     pub fn iterations(&self, stage: Stage) -> u32 {
-        self.stages.get(&stage).and_then(|set| set.iterations).unwrap_or(match stage {
-            Stage::Coding => 5,
-            _ => 3,
-        })
+        let set = self.stages.get(&stage).and_then(|set| set.iterations);
+        set.unwrap_or(row(stage).iterations)
     }
 
     /// The model that plays `role` in `stage`, with its name in `[models]` (or `default`).

@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::fields::{keys, words};
 use super::value::Shape;
-use super::{DEFAULT_MODEL, gates};
+use super::{DEFAULT_MODEL, stages_with};
 use crate::stage::Stage;
 
 /// Providers; the ones between `openai` and `replay` are presets of a loopback server.
@@ -156,7 +156,7 @@ keys! {
         /// Who reads a draft first: "draft-first" (a person) or "critic-first".
         order: ReviewOrder = ReviewOrder::DraftFirst => Trust;
         /// Stages where a person decides.
-        gates: Vec<Stage> = gates() => Stricter;
+        gates: Vec<Stage> = stages_with(|row| row.gate) => Stricter;
         /// Editor command; empty: what git uses.
         editor: String = String::new() => Trust;
         /// What begins a comment line in an edited document.
@@ -265,7 +265,7 @@ keys! {
         /// How models are credited: "assisted-by", "co-authored-by" or "none".
         attribution: Attribution = Attribution::AssistedBy => Trust;
         /// Stages whose draft the actor reads once more, when the checks have passed it.
-        self_review: Vec<Stage> = vec![Stage::Plan] => Stricter;
+        self_review: Vec<Stage> = stages_with(|row| row.self_review) => Stricter;
     }
 }
 

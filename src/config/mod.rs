@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 use crate::stage::Stage;
 
-use access::gates;
+use access::stages_with;
 pub use endpoint::{DEFAULT_ANSWER_S, DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback};
 pub use keys::{
     Api, Attribution, Budget, FetchPolicy, Limits, ModelConfig, Price, Project, Review,

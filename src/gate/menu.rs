@@ -11,6 +11,7 @@ use crate::gate::editor::EditResult;
 use crate::gate::terminal::{self, Key, Terminal, Text};
 use crate::gate::{Decision, Document, Draft, Gate, comments, pager, screen};
 use crate::stage::Stage;
+use crate::stages::row;
 use crate::wrap::hanging;
 
 /// Asks until there is a decision.
@@ -308,7 +309,7 @@ pub(super) fn earlier_stage(terminal: &dyn Terminal, earlier: &[Stage]) -> Resul
 }
 
 fn abort(terminal: &dyn Terminal, stage: Stage) -> Result<Option<Decision>> {
-    let then = stage.after_abort();
+    let then = row(stage).after_abort;
     let text = format!("Abort {stage}? Everything is kept; resume {then}. [y/n] ");
     terminal.write(&hanging(&text, terminal.width(), 2))?;
     terminal.write(" ")?;

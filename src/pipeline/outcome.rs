@@ -15,7 +15,7 @@ const ASKS: &str = " asks to go back to ";
 
 pub(crate) fn aborted(spec: &StageSpec) -> Error {
     Error::failed(format!("{} was aborted; everything is kept", spec.stage))
-        .hint(format!("git cowork resume {}", spec.stage.after_abort()))
+        .hint(format!("git cowork resume {}", spec.after_abort))
 }
 
 /// A person has looked and decided nothing.

@@ -9,80 +9,28 @@ use serde::Serialize;
 
 use crate::artifact::check::Unasked;
 use crate::error::Error;
+use crate::stages::Prompt;
 
-macro_rules! prompts {
-    ($($(#[$doc:meta])* $name:ident => $file:literal,)*) => {
-        /// A prompt, one file each.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Prompt {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl Prompt {
-            /// Every prompt.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// The file's name, under which a user may replace it.
-            pub const fn file_name(self) -> &'static str {
-                match self { $(Self::$name => $file,)* }
-            }
-
-            /// The text that comes with the program.
-            pub const fn built_in(self) -> &'static str {
-                match self { $(Self::$name => include_str!(concat!("../../prompts/", $file)),)* }
-            }
-        }
+macro_rules! prompt {
+    ($file:literal) => {
+        Prompt { file_name: $file, built_in: include_str!(concat!("../../prompts/", $file)) }
     };
 }
 
-prompts! {
-    /// Who every role is, and how tools work; the same in every request.
-    System => "system.md",
-    /// Actor of triage.
-    Triage => "triage.md",
-    /// Actor of idea.
-    Idea => "idea.md",
-    /// Actor of prd.
-    PrdActor => "prd-actor.md",
-    /// Critic of prd.
-    PrdCritic => "prd-critic.md",
-    /// Actor of design.
-    DesignActor => "design-actor.md",
-    /// Critic of design.
-    DesignCritic => "design-critic.md",
-    /// Actor of plan.
-    PlanActor => "plan-actor.md",
-    /// Critic of plan.
-    PlanCritic => "plan-critic.md",
-    /// Actor of one task.
-    CodingActor => "coding-actor.md",
-    /// Actor of corrections to all the code.
-    CodingCorrect => "coding-correct.md",
-    /// Actor of the code of a change request without a plan.
-    CodingChange => "coding-change.md",
-    /// Critic of coding.
-    CodingCritic => "coding-critic.md",
-    /// Actor of check.
-    Check => "check.md",
-    /// Actor of delivery.
-    Delivery => "delivery.md",
-    /// The actor reading its own first draft.
-    SelfReview => "self-review.md",
-    /// One side of a draft is brought in line with what a person edited on the other.
-    Align => "align.md",
-    /// The second opinion before delivery.
-    Challenger => "challenger.md",
-    /// What guidance on a language yields to; goes before it.
-    Guidance => "guidance.md",
-    /// How Rust is written; goes into other prompts.
-    GuidanceRust => "guidance-rust.md",
-    /// How Python is written.
-    GuidancePython => "guidance-python.md",
-    /// How JavaScript and TypeScript are written.
-    GuidanceNode => "guidance-node.md",
-    /// How Go is written.
-    GuidanceGo => "guidance-go.md",
-}
+/// Who every role is, and how tools work; the same in every request.
+pub const SYSTEM: Prompt = prompt!("system.md");
+/// The actor reading its own first draft.
+pub const SELF_REVIEW: Prompt = prompt!("self-review.md");
+/// One side of a draft is brought in line with what a person edited on the other.
+pub const ALIGN: Prompt = prompt!("align.md");
+/// The second opinion before delivery.
+pub const CHALLENGER: Prompt = prompt!("challenger.md");
+/// What guidance on a language yields to; goes before it.
+pub const GUIDANCE: Prompt = prompt!("guidance.md");
+const GUIDANCE_RUST: Prompt = prompt!("guidance-rust.md");
+const GUIDANCE_PYTHON: Prompt = prompt!("guidance-python.md");
+const GUIDANCE_NODE: Prompt = prompt!("guidance-node.md");
+const GUIDANCE_GO: Prompt = prompt!("guidance-go.md");
 
 /// A piece of feedback as prompts see it.
 #[derive(Clone, Debug, Serialize)]
@@ -196,11 +144,11 @@ impl Prompts {
     /// Exit 4 when a replaced prompt cannot be read or uses a variable there is none of.
     pub fn render(&self, prompt: Prompt, variables: &Variables) -> anyhow::Result<String> {
         let replaced = self.replaced(prompt)?;
-        let text = replaced.as_deref().unwrap_or(prompt.built_in());
+        let text = replaced.as_deref().unwrap_or(prompt.built_in);
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.render_str(text, minijinja::value::Serde(variables)).map_err(|error| {
-            Error::model(format!("the prompt {} cannot be filled in: {error}", prompt.file_name()))
+            Error::model(format!("the prompt {} cannot be filled in: {error}", prompt.file_name))
                 .hint("mend the file in your configuration's prompts folder, or remove it")
                 .into()
         })
@@ -213,17 +161,17 @@ impl Prompts {
     /// Exit 4 when a user's file cannot be read or filled in.
     pub fn guidance(&self, language: &str) -> anyhow::Result<String> {
         let prompt = match language.to_lowercase().as_str() {
-            "rust" => Prompt::GuidanceRust,
-            "python" => Prompt::GuidancePython,
-            "node" | "javascript" | "typescript" => Prompt::GuidanceNode,
-            "go" | "golang" => Prompt::GuidanceGo,
+            "rust" => GUIDANCE_RUST,
+            "python" => GUIDANCE_PYTHON,
+            "node" | "javascript" | "typescript" => GUIDANCE_NODE,
+            "go" | "golang" => GUIDANCE_GO,
             other => return Ok(self.own(&format!("guidance-{other}.md"))?.unwrap_or_default()),
         };
         self.render(prompt, &Variables::default())
     }
 
     fn replaced(&self, prompt: Prompt) -> anyhow::Result<Option<String>> {
-        self.own(prompt.file_name())
+        self.own(prompt.file_name)
     }
 
     fn own(&self, file: &str) -> anyhow::Result<Option<String>> {
@@ -241,31 +189,38 @@ impl Prompts {
 mod tests {
     use super::*;
     use crate::artifact::check::word_evidence;
+    use crate::stage::Stage;
+    use crate::stages::{TABLE, Work, row};
+
+    /// Every prompt: those of the rows, and those that all share.
+    fn all() -> Vec<Prompt> {
+        let mut all = vec![SYSTEM, SELF_REVIEW, ALIGN, CHALLENGER, GUIDANCE];
+        all.extend([GUIDANCE_RUST, GUIDANCE_PYTHON, GUIDANCE_NODE, GUIDANCE_GO]);
+        for row in TABLE {
+            all.extend([&row.actor].into_iter().chain(&row.critic).map(|role| role.prompt));
+            if let Work::Tasks { correction, change } = row.work {
+                all.extend([correction, change]);
+            }
+        }
+        all
+    }
 
     #[test]
     fn every_prompt_renders_and_says_something() {
-        for prompt in Prompt::ALL {
+        for prompt in &all() {
             let text = Prompts::default().render(*prompt, &Variables::default()).unwrap();
-            assert!(text.trim().len() > 100, "{}", prompt.file_name());
-            assert!(!text.contains("{{") && !text.contains("{%"), "{}", prompt.file_name());
+            assert!(text.trim().len() > 100, "{}", prompt.file_name);
+            assert!(!text.contains("{{") && !text.contains("{%"), "{}", prompt.file_name);
         }
     }
 
     #[test]
-    fn the_idea_is_told_the_sections_it_is_checked_for() {
-        let text = Prompt::Idea.built_in();
-        let place = |name: &&str| text.find(&format!("- `## {name}`: ")).unwrap();
-        let places: Vec<usize> = crate::artifact::check::IDEA_SECTIONS.iter().map(place).collect();
-        assert!(places.is_sorted(), "{places:?}");
-    }
-
-    #[test]
     fn what_is_left_out_unless_asked_for_comes_from_the_table_alone() {
-        for prompt in Prompt::ALL {
+        for prompt in &all() {
             // What an example is about may be anything.
-            let rules = prompt.built_in().split("Example").next().unwrap();
+            let rules = prompt.built_in.split("Example").next().unwrap();
             let found = word_evidence(rules);
-            assert!(found.is_empty(), "{}: {found:?}", prompt.file_name());
+            assert!(found.is_empty(), "{}: {found:?}", prompt.file_name);
         }
     }
 
@@ -288,8 +243,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("idea.md"), "hello {{ nobody }}").unwrap();
         let prompts = Prompts { folder: Some(dir.path().to_owned()) };
-        let error = prompts.render(Prompt::Idea, &Variables::default()).unwrap_err();
+        let error =
+            prompts.render(row(Stage::Idea).actor.prompt, &Variables::default()).unwrap_err();
         assert!(error.to_string().contains("idea.md"), "{error}");
-        assert!(prompts.render(Prompt::System, &Variables::default()).is_ok());
+        assert!(prompts.render(SYSTEM, &Variables::default()).is_ok());
     }
 }

@@ -10,7 +10,7 @@ use crate::pipeline::outcome::{HOOK_CHANGED, StageEnd, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::pipeline::table::{self, StageSpec};
-use crate::pipeline::{summary, usage};
+use crate::pipeline::usage;
 use crate::record::{Bytes, Credit, DraftEnding, DraftNotes, Recorded, StageRecord};
 use crate::session::{Session, key};
 
@@ -26,7 +26,7 @@ pub(crate) fn record_stage(
     let record = StageRecord {
         stage: spec.stage,
         summary: commit_message::summary_line(run, spec, progress)?,
-        body: commit_message::facts(run, spec, progress, |facts| summary::body(spec.stage, facts))?,
+        body: commit_message::body(run, spec, progress)?,
         iterations: progress.used(),
         approval: progress.approval.clone(),
         self_review: progress.self_review.outcome(),

@@ -20,6 +20,7 @@ use crate::pipeline::table::{self, Approves};
 use crate::record::{DraftEnding, DraftNotes, Recorder, Scope};
 use crate::session::{Entry, Kind, RefNames, Session, StateDir};
 use crate::stage::{Role, Stage};
+use crate::stages;
 use crate::tool::{Person, ProjectCommands};
 use crate::workspace::{SessionFiles, Workspace};
 
@@ -102,7 +103,7 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     /// A run that goes on from where the session stands.
     pub(crate) fn new(env: Env<'a>, session: Session) -> Self {
-        let stage = Cell::new(session.next_stage().unwrap_or(Stage::Delivery));
+        let stage = Cell::new(session.next_stage().unwrap_or(stages::last()));
         Self {
             env,
             session,

@@ -16,7 +16,6 @@ use crate::event::Event;
 use crate::gate::Mode;
 use crate::interrupt;
 use crate::pipeline::change::scope;
-use crate::pipeline::checks::Check;
 use crate::pipeline::corrections::{self, earlier_stages};
 use crate::pipeline::draft::{self, checks, finish_draft, keep, self_review};
 use crate::pipeline::evidence::{Evidence, gather};
@@ -30,19 +29,18 @@ use crate::pipeline::table::{Approves, StageSpec};
 use crate::pipeline::{critic, edits, limits, record_stage};
 use crate::record::DraftEnding;
 use crate::session::Waiting;
-use crate::stage::Stage;
 use crate::verify::require_readable;
 
 pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Result<StageEnd> {
     run.env.sink.emit(Event::StageStarted { stage: spec.stage });
     require_earlier(run, spec)?;
     let mut evidence = None;
-    if spec.stage == Stage::Check
+    if spec.rechecks
         && let Some(end) = corrections::code_is_wrong(run, spec, &mut evidence).await?
     {
         return Ok(end);
     }
-    if spec.check == Check::Delivery {
+    if spec.needs_code {
         project_files::something_to_deliver(run, spec)?;
     }
     let Some(mut progress) = resume_stage::resume(run, spec)? else {
@@ -60,7 +58,7 @@ pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Re
     };
     dropped::tell_why_again(run, spec.stage, progress.offset)?;
     progress.evidence = evidence;
-    if spec.runs_checks && spec.stage == Stage::Coding {
+    if spec.writes_code() {
         scope::tell_change_so_far(run)?;
     }
     feedback::take_up_comments(run, spec, &mut progress)?;
@@ -215,7 +213,7 @@ async fn checks_hold(
         .iter()
         .map(|finding| finding.to_feedback(&at, spec.stage, progress.iteration))
         .collect();
-    let wider = scope::needs_wider_scope(run, &report, progress.iteration)?;
+    let wider = scope::needs_wider_scope(run, spec.stage, &report, progress.iteration)?;
     run.give_feedback(entries)?;
     progress.needs_draft = true;
     Ok(wider.map_or(StepOutcome::Again, StepOutcome::Asks))

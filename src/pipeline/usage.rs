@@ -8,6 +8,7 @@ use crate::pipeline::run::Run;
 use crate::record::Credit;
 use crate::spent::{Spent, tokens};
 use crate::stage::Stage;
+use crate::stages::row;
 
 /// The heading of the part of `delivery_report.md` the program writes itself.
 pub(crate) const USAGE: &str = "## Usage";
@@ -65,7 +66,7 @@ pub(crate) fn usage_section(run: &Run<'_>, progress: &Progress) -> String {
     let stages = run.session.order().into_iter().map(|stage| {
         let told = used.stages.iter().find(|(known, _)| *known == stage);
         let mut spent = told.map(|(_, spent)| *spent).unwrap_or_default();
-        if stage == Stage::Delivery {
+        if row(stage).is_last() {
             spent += used.draft;
         }
         (stage.name(), spent)

@@ -43,6 +43,7 @@ use crate::session::{
     Entry, Inheritance, Message, RefNames, Session, SessionName, StateDir, Trailers, Verdict, key,
 };
 use crate::stage::Stage;
+use crate::stages;
 use crate::workspace::Workspace;
 
 /// Name of the note in J about a stage commit that has to be compared with what was approved: the
@@ -321,7 +322,8 @@ impl Recorder<'_> {
         task.credit.push(&mut trailers, self.project.attribution);
         trailers.push(key::CHECKS, &task.checks);
         task.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
-        let subject = self.subject(Stage::Coding.name(), &format!("{} {}", task.id, task.title));
+        let subject =
+            self.subject(stages::code_stage().name(), &format!("{} {}", task.id, task.title));
         let message = Message { subject, body: task.body.clone(), trailers };
         self.keep_logs(&task.evidence)?;
         let mut paths = self.changes()?;

@@ -4,7 +4,6 @@ use super::{CommittedFiles, Session, changes_within};
 use crate::artifact::Store;
 use crate::artifact::check::Baseline;
 use crate::git::Git;
-use crate::stage::Stage;
 
 /// What a change request began with; `None` for a session of its own.
 ///
@@ -16,7 +15,7 @@ pub(crate) fn baseline(git: &Git, session: &Session) -> anyhow::Result<Option<Ba
         return with_taken_in(git, session, None);
     };
     let mut baseline = Baseline::of(&Store::new(&before))?;
-    baseline.plans = session.scope.is_none_or(|scope| scope.names(Stage::Plan));
+    baseline.plans = session.scope.is_none_or(|scope| scope.plan);
     // What it has taken in since is not its own either.
     with_taken_in(git, session, Some(baseline))
 }

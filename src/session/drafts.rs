@@ -5,6 +5,7 @@ use super::{CommittedFiles, Entry, Kind, RefNames, Session, Verdict};
 use crate::artifact::{Artifact, Origin, Store};
 use crate::git::{Git, Oid};
 use crate::stage::Stage;
+use crate::stages::row;
 
 impl Session {
     /// The session's commits that `newest` reaches and the tip does not, each before its parents:
@@ -105,7 +106,7 @@ pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result
         let mut drafts = session.beside_tip(git, &newest)?;
         // An edit of the code is noted nowhere; a person who had a word in coding may have made one
         // in any draft.
-        let any = stage == Stage::Coding && has_a_persons_word(git, session, stage)?;
+        let any = row(stage).writes_code() && has_a_persons_word(git, session, stage)?;
         drafts.retain(|draft| {
             any || draft.trailers.get(key::EDITED).is_some()
                 || draft.verdict() == Some(Verdict::Edited)

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
 use crate::error::Error;
 use crate::git::{Commit, Git, Head as At, Oid, RefName};
-use crate::stage::Stage;
+use crate::stages;
 
 /// Branches that are looked at first where the newest is wanted.
 const FIRST: usize = 32;
@@ -111,8 +111,9 @@ fn open_among(
 fn completes(commit: &Commit, name: &SessionName) -> bool {
     let trailers = Trailers::parse(&commit.message);
     let id = trailers.get(key::SESSION_ID).unwrap_or_default();
-    let entry = Entry::of(commit, id).filter(|entry| entry.kind == Kind::Stage(Stage::Delivery));
-    entry.is_some() && trailers.get(key::SESSION) == Some(name.as_str())
+    let delivers = |entry: &Entry| entry.kind == Kind::Stage(stages::last());
+    Entry::of(commit, id).as_ref().is_some_and(delivers)
+        && trailers.get(key::SESSION) == Some(name.as_str())
 }
 
 /// True when the session has a branch here.

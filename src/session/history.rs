@@ -7,6 +7,7 @@ use crate::event::Usage;
 use crate::git::{Commit, Oid};
 use crate::spent::Spent;
 use crate::stage::Stage;
+use crate::stages::row;
 
 /// More drafts than anybody makes: whatever a foreign commit claims, sums stay numbers.
 const MAX_ITERATIONS: u32 = 10_000;
@@ -87,6 +88,15 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// True for a commit that code of the session came with: that of a task or of the stage itself.
+    pub fn brings_code(&self) -> bool {
+        match self.kind {
+            Kind::Task(_) => true,
+            Kind::Stage(stage) => row(stage).writes_code(),
+            _ => false,
+        }
+    }
+
     /// The entry of a commit, if the commit belongs to the session with this id.
     pub fn of(commit: &Commit, id: &str) -> Option<Self> {
         let trailers = Trailers::parse(&commit.message);

@@ -11,6 +11,7 @@ use crate::artifact::Base;
 use crate::error::Error;
 use crate::git::{Git, Oid};
 use crate::stage::Stage;
+use crate::stages::{self, row};
 
 /// Trailers that speak of who generated and who approved the bytes.
 const TAKEN_OVER: [&str; 3] = [key::REVIEW, key::APPROVED, key::REVIEWED_BY];
@@ -74,7 +75,8 @@ impl Inheritance {
                 .hint("git cowork list --all shows the sessions of this repository")
                 .into());
         };
-        let stages = [Stage::Idea, Stage::Prd, Stage::Design, Stage::Plan];
+        let stages: Vec<Stage> =
+            stages::order(false, None).filter(|stage| row(*stage).is_before_code()).collect();
         let entry = session.stage_entry(*stage).filter(|_| stages.contains(stage));
         let Some(entry) = entry else {
             let has = stages.into_iter().filter(|stage| session.stage_entry(*stage).is_some());

@@ -21,6 +21,7 @@ use crate::clock;
 use crate::git::{Git, Oid};
 use crate::spent::Spent;
 use crate::stage::Stage;
+use crate::stages;
 
 /// What the transcript of a conversation that brings a draft in line with a person's edit has in
 /// its name, where another has its task.
@@ -334,7 +335,7 @@ impl Teller<'_> {
             }
             Kind::Task(task) => {
                 step.event = "task_completed";
-                let coding = Stage::Coding;
+                let coding = stages::code_stage();
                 (step.stage, step.from, step.to) = (Some(coding), name(coding), name(coding));
                 step.task = Some(task.clone());
             }

@@ -9,7 +9,7 @@ use super::{RefNames, Session, artifact_path};
 use crate::artifact::{Artifact, SessionFile};
 use crate::clock;
 use crate::git::{Gained, Git, Object, Oid, Reader};
-use crate::stage::Stage;
+use crate::stages;
 
 /// How much older than its session a commit on another machine may seem, in seconds.
 const CLOCK_SKEW: i64 = 2 * 24 * 60 * 60;
@@ -325,7 +325,7 @@ fn speaks_for(commit: &Oid, time: i64, message: &str) -> Vec<(String, Copy)> {
 
 fn is_delivery(trailers: &Trailers) -> bool {
     trailers.get(key::EVENT).is_none()
-        && trailers.get(key::STAGE).is_some_and(|stage| stage == Stage::Delivery.name())
+        && trailers.get(key::STAGE).is_some_and(|stage| stage == stages::last().name())
 }
 
 /// True for a message that quotes a delivery commit, as squashes do: indented, among others.
@@ -334,7 +334,7 @@ fn quotes_delivery(message: &str, id: &str) -> bool {
         let line = format!("{key}: {value}");
         message.lines().any(|quoted| quoted.trim() == line)
     };
-    has(key::SESSION_ID, id) && has(key::STAGE, Stage::Delivery.name())
+    has(key::SESSION_ID, id) && has(key::STAGE, stages::last().name())
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ use crate::artifact::{Artifact, ChangeRequest, Files, Scope, SessionFile, Sessio
 use crate::error::Error;
 use crate::git::{Git, Object, Oid, Part, Reader};
 use crate::stage::Stage;
+use crate::stages::{self, row};
 
 /// A draft that waits for a person, or was answered and waits for `resume`.
 #[derive(Clone, Debug)]
@@ -157,14 +158,10 @@ impl Session {
     /// The stages this session passes, in order. A change request passes those its scope names,
     /// and those it has passed already whatever its scope says now.
     pub fn order(&self) -> Vec<Stage> {
-        let named = |stage: Stage| self.scope.is_none_or(|scope| scope.names(stage));
-        let passes = |stage: &Stage| match (self.is_patch(), *stage) {
-            (patch, Stage::Triage) => patch,
-            (patch, Stage::Idea) => !patch,
-            (true, stage) => named(stage) || self.stage_entry(stage).is_some(),
-            (false, _) => true,
-        };
-        Stage::ALL.into_iter().filter(passes).collect()
+        let named: Vec<Stage> = stages::order(self.is_patch(), self.scope).collect();
+        let all = stages::order(self.is_patch(), None);
+        let passes = |stage: &Stage| named.contains(stage) || self.stage_entry(*stage).is_some();
+        all.filter(passes).collect()
     }
 
     /// The stage of another session that this one began with, and the start commit that says so.
@@ -211,8 +208,8 @@ impl Session {
         let mut from = 0;
         for (at, entry) in self.history.iter().enumerate() {
             match entry.kind {
-                Kind::Stage(stage) => delivered = stage == Stage::Delivery,
-                Kind::Review(Stage::Coding, Verdict::Feedback) if delivered => {
+                Kind::Stage(stage) => delivered = row(stage).is_last(),
+                Kind::Review(stage, Verdict::Feedback) if delivered && row(stage).writes_code() => {
                     (from, delivered) = (at, false);
                 }
                 _ => {}
@@ -223,7 +220,7 @@ impl Session {
 
     /// The stage that reviewers' comments on the delivered session have opened again.
     pub fn reopened(&self) -> Option<Stage> {
-        if self.last_stage().is_none_or(|(last, _)| last != Stage::Delivery) {
+        if self.last_stage().is_none_or(|(last, _)| !row(last).is_last()) {
             return None;
         }
         let mut recent = self.since_last_stage().iter();

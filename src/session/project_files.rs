@@ -7,6 +7,7 @@ use super::{Kind, Session};
 use crate::artifact::check::CodeChanges;
 use crate::artifact::{Plan, Task};
 use crate::git::{Git, Oid};
+use crate::stages::TaskFiles;
 
 /// What checks ask about files.
 #[derive(Debug, Default)]
@@ -125,4 +126,18 @@ pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<
 pub(crate) fn code(mut paths: Vec<String>) -> Vec<String> {
     paths.retain(|path| !path.starts_with(".cowork/"));
     paths
+}
+
+impl TaskFiles for ProjectFiles {
+    fn exist(&self, path: &str) -> bool {
+        self.exist(path)
+    }
+
+    fn known(&self, path: &str) -> bool {
+        self.known(path)
+    }
+
+    fn code(&self) -> &CodeChanges {
+        &self.code
+    }
 }

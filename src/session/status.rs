@@ -10,6 +10,7 @@ use crate::artifact::{Base, Origin, Plan, SessionKind, Store, Task, TaskStatus};
 use crate::git::Git;
 use crate::spent::Spent;
 use crate::stage::Stage;
+use crate::stages::row;
 
 /// The state of a session as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -185,7 +186,7 @@ impl Status {
         let files = super::CommittedFiles::new(git, &session.name, newest);
         let plan = Store::new(&files).plan().unwrap_or_default();
         let (mut tasks, mut task) = ((0, 0), None);
-        if stage == Some(Stage::Coding) {
+        if stage.is_some_and(|stage| row(stage).writes_code()) {
             // A plan that somebody broke is no reason not to say the rest.
             let own = own_tasks(git, &session, plan.clone()).unwrap_or_default();
             let done = session.completed_tasks();

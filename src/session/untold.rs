@@ -2,9 +2,10 @@
 //! of another tool, has dropped their trailers.
 
 use super::{CommittedFiles, Entry, KeptDraft, Kind, Session, artifact_path, kept_draft};
-use crate::artifact::{Artifact, Files as _, Store, TaskStatus};
+use crate::artifact::{Files as _, Store, TaskStatus};
 use crate::git::Git;
 use crate::stage::Stage;
+use crate::stages::row;
 
 /// What `Cowork-From` says of stages that a person took as done from the files.
 pub const FROM_FILES: &str = "files";
@@ -18,8 +19,9 @@ pub fn untold(git: &Git, session: &Session) -> anyhow::Result<Vec<Stage>> {
     if session.last_stage().is_some() || session.waiting().is_some() {
         return Ok(Vec::new());
     }
-    let next = session.next_stage().unwrap_or(Stage::Idea);
-    if let Some(KeptDraft::Live(_)) = kept_draft(git, session, next)? {
+    if let Some(next) = session.next_stage()
+        && let Some(KeptDraft::Live(_)) = kept_draft(git, session, next)?
+    {
         return Ok(Vec::new());
     }
     shown(git, session)
@@ -37,10 +39,10 @@ pub fn shown(git: &Git, session: &Session) -> anyhow::Result<Vec<Stage>> {
     let order = session.order();
     for (place, stage) in order.iter().enumerate() {
         let own = !session.is_patch()
-            || artifacts(*stage).iter().all(|artifact| {
+            || row(*stage).artifacts.iter().all(|artifact| {
                 let path = artifact_path(&session.name, *artifact);
                 path.starts_with(&format!("{}/", session.name.record_dir()))
-            }) && *stage != Stage::Coding;
+            }) && !row(*stage).writes_code();
         let is_there = own && has(&files, *stage)?;
         if is_there && (session.is_patch() || unbroken == place) {
             unbroken = place + 1;
@@ -50,26 +52,13 @@ pub fn shown(git: &Git, session: &Session) -> anyhow::Result<Vec<Stage>> {
     Ok(shown)
 }
 
-/// The files that show a stage to be done.
-const fn artifacts(stage: Stage) -> &'static [Artifact] {
-    match stage {
-        Stage::Triage => &[Artifact::ChangeRequest],
-        Stage::Idea => &[Artifact::Idea],
-        Stage::Prd => &[Artifact::Prd, Artifact::Requirements, Artifact::Features],
-        Stage::Design => &[Artifact::Design, Artifact::DesignSpec],
-        Stage::Plan | Stage::Coding => &[Artifact::Plan, Artifact::ImplementationPlan],
-        Stage::Check => &[Artifact::CheckReport],
-        Stage::Delivery => &[Artifact::DeliveryReport],
-    }
-}
-
 fn has(files: &CommittedFiles, stage: Stage) -> anyhow::Result<bool> {
-    for artifact in artifacts(stage) {
+    for artifact in row(stage).artifacts {
         if files.read(*artifact)?.is_none_or(|text| text.trim().is_empty()) {
             return Ok(false);
         }
     }
-    if stage != Stage::Coding {
+    if !row(stage).writes_code() {
         return Ok(true);
     }
     // A plan nobody can read shows nothing.

@@ -5,6 +5,7 @@ use super::{Kind, Session, present_draft};
 use crate::git::Git;
 use crate::spent::{Spent, tokens};
 use crate::stage::Stage;
+use crate::stages;
 
 /// What a session used.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +47,7 @@ impl Session {
         for entry in &self.history {
             let stage = match entry.kind {
                 Kind::Stage(stage) => stage,
-                Kind::Task(_) => Stage::Coding,
+                Kind::Task(_) => stages::code_stage(),
                 _ => continue,
             };
             let spent = entry.spent();

@@ -1,10 +1,11 @@
 //! Tools for the change request of a patch session.
 
-use super::data::{fields_of, only_in, resolve};
+use super::data::{fields_of, resolve};
 use super::plain::{Argument, Arguments as _, Kind, Nothing, Plain, arguments};
-use super::{Access, Answer, Tool};
+use super::{Answer, Effect, Tool};
 use crate::artifact::{Artifact, ChangeRequest, IdKind, Risk};
 use crate::stage::Stage;
+use crate::stages;
 
 arguments! {
     Scope {
@@ -43,9 +44,8 @@ pub(super) static TOOLS: [&dyn Tool; 2] = [
     &Plain {
         name: "save_change_request",
         description: "Save what the change touches, which stages it needs, and how risky it is.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: |context, args: SaveChangeRequest| {
-            only_in(context, Stage::Triage)?;
             let mut fields = fields_of(&args, &[])?;
             resolve(context, IdKind::Component, &mut fields, "affected_components")?;
             resolve(context, IdKind::Feature, &mut fields, "affected_features")?;
@@ -54,18 +54,15 @@ pub(super) static TOOLS: [&dyn Tool; 2] = [
             if !context.store.save(Artifact::ChangeRequest, &change)? {
                 return Ok(Answer::ok("The change request is so already; nothing changed."));
             }
-            let scope = change.scope;
-            let stages = [("prd", scope.prd), ("design", scope.design), ("plan", scope.plan)];
-            let named: Vec<_> =
-                stages.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect();
-            let first = if named.is_empty() { String::new() } else { named.join(", ") + ", " };
-            Ok(Answer::ok(format!("Saved. Stages to come: {first}coding, check, delivery.")))
+            let to_come = stages::order(true, Some(change.scope)).skip(1).map(Stage::name);
+            let to_come = to_come.collect::<Vec<_>>().join(", ");
+            Ok(Answer::ok(format!("Saved. Stages to come: {to_come}.")))
         },
     },
     &Plain {
         name: "load_change_request",
         description: "Read the change request.",
-        access: Access::Read,
+        effect: Effect::ReadsArtifacts,
         run: |context, _: Nothing| {
             let text = context.store.text(Artifact::ChangeRequest)?;
             Ok(Answer::ok(text.unwrap_or_else(|| "There is no change request.".to_owned())))

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plain::{Argument, Kind, Nothing, Plain, arguments};
-use super::{Access, Answer, Tool};
+use super::{Answer, Effect, Tool};
 use crate::artifact::check::{
     Report, components_of, features_of, requirements_of, task_order, tasks_of, uncovered_features,
 };
@@ -33,7 +33,7 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Plain {
         name: "check_data_format",
         description: "Check records: required fields, ids, references.",
-        access: Access::Read,
+        effect: Effect::ReadsArtifacts,
         run: |context, args: CheckDataFormat| {
             let store = context.store;
             let report = match args.data_type {
@@ -48,7 +48,7 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Plain {
         name: "check_feature_coverage",
         description: "Which features no component covers.",
-        access: Access::Read,
+        effect: Effect::ReadsArtifacts,
         run: |context, _: Nothing| {
             let features = context.store.features()?;
             let uncovered = uncovered_features(&features, &context.store.design()?);
@@ -64,7 +64,7 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Plain {
         name: "check_task_dependencies",
         description: "Unknown dependencies and cycles; else the order of the tasks.",
-        access: Access::Read,
+        effect: Effect::ReadsArtifacts,
         run: |context, _: Nothing| {
             let store = context.store;
             let plan = store.plan()?;

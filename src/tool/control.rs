@@ -4,24 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use super::data::word;
 use super::plain::{Argument, Kind, Plain, arguments, some};
-use super::{Access, Answer, Context, GoBack, Question, Tool};
-use crate::artifact::{Artifact, Feedback, FeedbackType, Origin, Severity};
+use super::{Answer, Context, Effect, GoBack, Question, Tool};
+use crate::artifact::{Feedback, FeedbackType, Origin, Severity};
 use crate::stage::{Role, Stage};
+use crate::stages::{DRAFT_NAMES, for_issue, row};
 
-/// What there is a gate of.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Reviewed {
-    Change,
-    Idea,
-    Prd,
-    Design,
-    Plan,
-    Code,
-}
+/// What a model calls the draft it wants a person to look at.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Reviewed(String);
 
 impl Argument for Reviewed {
-    const KIND: Kind = Kind::Choice(&["change", "idea", "prd", "design", "plan", "code"]);
+    const KIND: Kind = Kind::Choice(&DRAFT_NAMES);
 }
 
 arguments! {
@@ -78,49 +71,49 @@ pub(super) static TOOLS: [&dyn Tool; 8] = [
     &Plain {
         name: "provide_feedback",
         description: "Reject the draft: say what is wrong. Once per issue.",
-        access: Access::Read,
+        effect: Effect::Looks,
         run: provide_feedback,
     },
     &Plain {
         name: "exit_loop",
         description: "Approve the draft.",
-        access: Access::Read,
+        effect: Effect::Looks,
         run: exit_loop,
     },
     &Plain {
         name: "request_replanning",
         description: "Ask to go back because an earlier stage is wrong.",
-        access: Access::Read,
+        effect: Effect::Looks,
         run: request_replanning,
     },
     &Plain {
         name: "goto_stage",
         description: "Ask to go back to an earlier stage.",
-        access: Access::Read,
+        effect: Effect::Looks,
         run: goto_stage,
     },
     &Plain {
         name: "request_human_review",
         description: "Stop and let a person look.",
-        access: Access::Read,
+        effect: Effect::Looks,
         run: request_human_review,
     },
     &Plain {
         name: "ask_user",
         description: "Ask the person something only they can know.",
-        access: Access::Write,
+        effect: Effect::Acts,
         run: ask_user,
     },
     &Plain {
         name: "review_and_edit_content",
         description: "Let the person read and edit the draft now.",
-        access: Access::Write,
+        effect: Effect::Acts,
         run: open_gate,
     },
     &Plain {
         name: "review_with_feedback_content",
         description: "Let the person comment on the draft now.",
-        access: Access::Write,
+        effect: Effect::Acts,
         run: open_gate,
     },
 ];
@@ -144,8 +137,8 @@ fn reject(
         Role::Critic => Origin::Critic,
         Role::Challenger => Origin::Challenger,
         Role::SelfReview => Origin::SelfReview,
-        // The check stage has no critic: its one agent is read-only and judges.
-        Role::Actor if context.stage == Stage::Check => Origin::Critic,
+        // Such a stage has no critic: its one agent is read-only and judges.
+        Role::Actor if row(context.stage).judges => Origin::Critic,
         Role::Actor => anyhow::bail!("feedback is the critic's; mend the draft yourself"),
     };
     let withdrawn = context.outcome.approved.take().is_some();
@@ -189,11 +182,7 @@ fn request_replanning(
 ) -> anyhow::Result<Answer> {
     let issue = &args.issue_type;
     let wanted = args.target_stage.or_else(|| {
-        let wanted = match issue.trim().to_lowercase().replace([' ', '-'], "_").as_str() {
-            "requirement_mismatch" => Stage::Prd,
-            "missing_dependency" => Stage::Plan,
-            _ => Stage::Design,
-        };
+        let wanted = for_issue(&issue.trim().to_lowercase().replace([' ', '-'], "_"));
         // A patch session may have no such stage; then the last one it had.
         let last = context.earlier.last().copied();
         context.earlier.contains(&wanted).then_some(wanted).or(last)
@@ -287,18 +276,15 @@ fn ask_user(context: &mut Context<'_>, args: AskUser) -> anyhow::Result<Answer> 
 }
 
 fn open_gate(context: &mut Context<'_>, args: OpenGate) -> anyhow::Result<Answer> {
-    let (artifact, stage) = match args.artifact {
-        Reviewed::Change => (Some(Artifact::ChangeRequest), Stage::Triage),
-        Reviewed::Idea => (Some(Artifact::Idea), Stage::Idea),
-        Reviewed::Prd => (Some(Artifact::Prd), Stage::Prd),
-        Reviewed::Design => (Some(Artifact::Design), Stage::Design),
-        Reviewed::Plan => (Some(Artifact::Plan), Stage::Plan),
-        Reviewed::Code => (None, Stage::Coding),
-    };
     let now = context.stage;
-    anyhow::ensure!(stage == now, "the gate of {now} shows the draft of {now} only");
+    let spec = row(now);
+    let artifact = spec.artifacts.first().filter(|_| !spec.writes_code());
+    anyhow::ensure!(
+        args.artifact.0 == spec.called,
+        "the gate of {now} shows the draft of {now} only"
+    );
     if let Some(artifact) = artifact {
-        let text = context.store.text(artifact)?.unwrap_or_default();
+        let text = context.store.text(*artifact)?.unwrap_or_default();
         let name = artifact.file_name();
         anyhow::ensure!(!text.trim().is_empty(), "there is no {name} to review yet; save it first");
     }
@@ -309,6 +295,7 @@ fn open_gate(context: &mut Context<'_>, args: OpenGate) -> anyhow::Result<Answer
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::Artifact;
     use crate::tool::testing::{Bench, NOW};
 
     const FEEDBACK: &str =

@@ -6,10 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::plain::{Nothing, Plain, arguments, some};
-use super::{Access, Answer, Context, Tool};
+use super::{Answer, Context, Effect, Tool};
 use crate::artifact::check::{known_ids, plural_of, same_id};
 use crate::artifact::{Feedback, FeedbackType, IdKind, Origin, SessionKind, Severity, TaskStatus};
-use crate::stage::Stage;
 
 arguments! {
     PlanFilter {
@@ -29,7 +28,7 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Plain {
         name: "get_requirements",
         description: "Requirements and features.",
-        access: Access::Read,
+        effect: Effect::ReadsArtifacts,
         run: |context, _: Nothing| {
             let requirements = context.store.requirements()?.requirements;
             let features = context.store.features()?.features;
@@ -39,13 +38,13 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Plain {
         name: "get_design",
         description: "Components and architecture.",
-        access: Access::Read,
+        effect: Effect::ReadsArtifacts,
         run: |context, _: Nothing| Ok(json(&serde_json::to_value(context.store.design()?)?)),
     },
     &Plain {
         name: "get_plan",
         description: "Tasks and milestones.",
-        access: Access::Read,
+        effect: Effect::ReadsArtifacts,
         run: |context, args: PlanFilter| {
             let mut plan = context.store.plan()?;
             if let Some(status) = args.status_filter {
@@ -58,18 +57,6 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
 
 fn json(value: &Value) -> Answer {
     Answer::ok(value.to_string())
-}
-
-/// Refuses in another stage: what an earlier stage left is read-only.
-pub(super) fn only_in(context: &Context<'_>, stage: Stage) -> anyhow::Result<()> {
-    let now = context.stage;
-    anyhow::ensure!(now >= stage, "this belongs to {stage}, a later stage; now it is {now}");
-    anyhow::ensure!(
-        now == stage,
-        "this belongs to {stage} and cannot be changed in {now}; \
-         if it must change, go back with goto_stage or request_replanning"
-    );
-    Ok(())
 }
 
 /// The ids a model gave, as the records spell them, without blanks and repetitions.

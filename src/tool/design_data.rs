@@ -2,13 +2,12 @@
 
 use super::data::{
     Created, Delete, change, create, exists, fields_of, keep_reason, keep_reason_of_update,
-    only_in, reference, resolve, tally, updated,
+    reference, resolve, tally, updated,
 };
 use super::plain::{Plain, arguments};
-use super::{Access, Answer, Context, Tool};
+use super::{Answer, Context, Effect, Tool};
 use crate::artifact::check::uncovered_features;
 use crate::artifact::{Artifact, DesignSpec, IdKind};
-use crate::stage::Stage;
 
 arguments! {
     CreateComponent {
@@ -42,25 +41,24 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Plain {
         name: "create_design_component",
         description: "Create a component; answers with its id.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: create_component,
     },
     &Plain {
         name: "update_design_component",
         description: "Change the given fields of a component.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: update_component,
     },
     &Plain {
         name: "delete_design_component",
         description: "Delete a component.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: delete_component,
     },
 ];
 
 fn create_component(context: &mut Context<'_>, args: CreateComponent) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Design)?;
     let mut fields = fields_of(&args, &[])?;
     resolve(context, IdKind::Feature, &mut fields, "related_features")?;
     let mut design = context.store.design()?;
@@ -75,7 +73,6 @@ fn create_component(context: &mut Context<'_>, args: CreateComponent) -> anyhow:
 }
 
 fn update_component(context: &mut Context<'_>, args: UpdateComponent) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Design)?;
     let id = reference(context, IdKind::Component, &args.id)?;
     let mut fields = fields_of(&args, &["id", "reason"])?;
     resolve(context, IdKind::Feature, &mut fields, "related_features")?;
@@ -90,7 +87,6 @@ fn update_component(context: &mut Context<'_>, args: UpdateComponent) -> anyhow:
 }
 
 fn delete_component(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Design)?;
     let id = reference(context, IdKind::Component, &args.id)?;
     // A deleted number stays used.
     context.store.see_ids(context.ids)?;
@@ -125,7 +121,7 @@ fn standing(context: &Context<'_>, design: &DesignSpec) -> anyhow::Result<String
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::stage::Stage;
     use crate::tool::testing::Bench;
 
     #[test]

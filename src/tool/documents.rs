@@ -1,10 +1,8 @@
 //! Tools that save and load the Markdown documents, and load the feedback history.
 
-use super::data::only_in;
 use super::plain::{Nothing, Plain, arguments};
-use super::{Access, Answer, Context, Tool};
+use super::{Answer, Context, Effect, Tool};
 use crate::artifact::{Artifact, check};
-use crate::stage::Stage;
 
 /// Bytes of a document.
 const MAX_DOCUMENT: usize = 256 * 1024;
@@ -17,12 +15,12 @@ arguments! {
 }
 
 macro_rules! save {
-    ($name:literal, $about:literal, $artifact:ident, $stage:ident) => {
+    ($name:literal, $about:literal, $artifact:ident) => {
         &Plain {
             name: $name,
             description: $about,
-            access: Access::Write,
-            run: |context, args| save(context, &args, Artifact::$artifact, Stage::$stage),
+            effect: Effect::WritesDocument,
+            run: |context, args| save(context, &args, Artifact::$artifact),
         }
     };
 }
@@ -32,7 +30,7 @@ macro_rules! load {
         &Plain {
             name: $name,
             description: $about,
-            access: Access::Read,
+            effect: Effect::ReadsArtifacts,
             run: |context, _: Nothing| load(context, Artifact::$artifact),
         }
     };
@@ -40,16 +38,15 @@ macro_rules! load {
 
 /// The tools of this file.
 pub(super) static TOOLS: [&dyn Tool; 11] = [
-    save!("save_idea", "Save idea.md.", Idea, Idea),
-    save!("save_prd_doc", "Save prd.md.", Prd, Prd),
-    save!("save_design_doc", "Save design.md.", Design, Design),
-    save!("save_plan_doc", "Save plan.md.", Plan, Plan),
-    save!("save_check_report", "Save check_report.md.", CheckReport, Check),
+    save!("save_idea", "Save idea.md.", Idea),
+    save!("save_prd_doc", "Save prd.md.", Prd),
+    save!("save_design_doc", "Save design.md.", Design),
+    save!("save_plan_doc", "Save plan.md.", Plan),
+    save!("save_check_report", "Save check_report.md.", CheckReport),
     save!(
         "save_delivery_report",
         "Save delivery_report.md. Its first line is the pull request's title.",
-        DeliveryReport,
-        Delivery
+        DeliveryReport
     ),
     load!("load_idea", "Read idea.md.", Idea),
     load!("load_prd_doc", "Read prd.md.", Prd),
@@ -58,19 +55,7 @@ pub(super) static TOOLS: [&dyn Tool; 11] = [
     load!("load_feedback_history", "Read all feedback so far.", Feedback),
 ];
 
-fn save(
-    context: &mut Context<'_>,
-    args: &Document,
-    artifact: Artifact,
-    stage: Stage,
-) -> anyhow::Result<Answer> {
-    // A change request has no stage for the idea: its prd keeps that document true.
-    let of_change = artifact == Artifact::Idea
-        && context.stage == Stage::Prd
-        && context.store.change_request()?.is_some();
-    if !of_change {
-        only_in(context, stage)?;
-    }
+fn save(context: &mut Context<'_>, args: &Document, artifact: Artifact) -> anyhow::Result<Answer> {
     let text = clean(&args.content)?;
     if artifact == Artifact::DeliveryReport {
         anyhow::ensure!(
@@ -141,6 +126,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::stage::Stage;
     use crate::tool::testing::Bench;
 
     fn content(text: &str) -> String {

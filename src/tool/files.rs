@@ -4,7 +4,7 @@
 //! answers.
 
 use super::plain::{Number, Plain, arguments, some};
-use super::{Access, Answer, Tool};
+use super::{Answer, Effect, Tool};
 use crate::workspace::Edit;
 
 arguments! {
@@ -78,7 +78,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
         name: "list_files",
         description: "Lists the project's files, without hidden and ignored ones. Paths are \
                       relative to the top of the project.",
-        access: Access::Read,
+        effect: Effect::Looks,
         run: |context, args: ListFiles| {
             let path = some(args.path.as_ref()).unwrap_or(".");
             let flat = args.recursive == Some(false);
@@ -90,7 +90,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
         name: "read_file",
         description: "Reads a text file, or a part of a long one. The first line of the answer \
                       says which lines these are; it is not part of the file.",
-        access: Access::Read,
+        effect: Effect::Looks,
         run: |context, args: ReadFile| {
             let (offset, limit) = (args.offset.map(|line| line.0), args.limit.map(|lines| lines.0));
             Ok(Answer::ok(context.workspace.read(&args.path, offset, limit)?))
@@ -99,7 +99,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     &Plain {
         name: "search_files",
         description: "Finds the lines that match a regular expression, as path:line: text.",
-        access: Access::Read,
+        effect: Effect::Looks,
         run: |context, args: SearchFiles| {
             let path = some(args.path.as_ref()).unwrap_or(".");
             let glob = some(args.glob.as_ref());
@@ -110,7 +110,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
         name: "write_file",
         description: "Makes a file, or replaces all of it. Missing directories are made. Write the \
                       complete content; to change a part of a file, use edit_file.",
-        access: Access::Write,
+        effect: Effect::Acts,
         run: |context, args: WriteFile| {
             Ok(Answer::ok(context.workspace.write(&args.path, &args.content)?))
         },
@@ -119,7 +119,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
         name: "edit_file",
         description: "Replaces passages of a file. Copy old_text exactly, with enough lines that it \
                       occurs once. For several, give edits: all are applied or none.",
-        access: Access::Write,
+        effect: Effect::Acts,
         run: |context, args: EditFile| {
             let path = args.path.clone();
             Ok(Answer::ok(context.workspace.edit(&path, &edits(args)?)?))
@@ -128,7 +128,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     &Plain {
         name: "delete_file",
         description: "Deletes a file, never a directory.",
-        access: Access::Write,
+        effect: Effect::Acts,
         run: |context, args: DeleteFile| Ok(Answer::ok(context.workspace.delete(&args.path)?)),
     },
 ];

@@ -24,7 +24,7 @@ mod registry;
 mod testing;
 
 pub use arguments::{fit, parse};
-pub use registry::{all, call, find, plain_name, specs};
+pub use registry::{all, call, find, for_side, plain_name, specs};
 
 use crate::artifact::{Feedback, IdFloors, Plan, Store};
 use crate::config::Limits;
@@ -41,6 +41,36 @@ pub enum Access {
     Read,
     /// Changes artifacts, files, or runs commands.
     Write,
+}
+
+/// What a tool does beyond answering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Reads the session's documents and records.
+    ReadsArtifacts,
+    /// Reads something else, or says something.
+    Looks,
+    /// Writes a document, the Markdown people read.
+    WritesDocument,
+    /// Writes records, the JSON programs read.
+    WritesRecords,
+    /// Writes files, runs commands or asks a person.
+    Acts,
+}
+
+impl Effect {
+    /// Which roles may have it.
+    pub const fn access(self) -> Access {
+        match self {
+            Self::ReadsArtifacts | Self::Looks => Access::Read,
+            Self::WritesDocument | Self::WritesRecords | Self::Acts => Access::Write,
+        }
+    }
+
+    /// True for what changes artifacts of the session.
+    pub const fn writes_artifacts(self) -> bool {
+        matches!(self, Self::WritesDocument | Self::WritesRecords)
+    }
 }
 
 /// What a tool says back.
@@ -177,8 +207,12 @@ pub trait Tool: Sync {
     fn description(&self) -> &'static str;
     /// JSON schema of the arguments: an object with `additionalProperties: false`.
     fn parameters(&self) -> Value;
+    /// What it does beyond answering.
+    fn effect(&self) -> Effect;
     /// Whether it only looks.
-    fn access(&self) -> Access;
+    fn access(&self) -> Access {
+        self.effect().access()
+    }
     /// Does it. `arguments` is an object; wrong or missing fields are an [`Answer::refused`].
     fn call<'a>(&'a self, context: &'a mut Context<'_>, arguments: Value) -> BoxFuture<'a, Answer>;
 

@@ -5,12 +5,13 @@ use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Access, Answer, Context, Tool};
+use super::{Answer, Context, Effect, Tool};
 use crate::artifact::{
     Category, FeatureStatus, FeedbackType, Priority, Risk, Severity, TaskStatus,
 };
 use crate::model::BoxFuture;
 use crate::stage::Stage;
+use crate::stages::REWIND_NAMES;
 use crate::workspace::{Refusal, RefusalKind};
 
 /// What a field holds.
@@ -110,7 +111,7 @@ kinds! {
     Severity: Kind::Choice(&["critical", "major", "minor"]);
     FeedbackType: Kind::Choice(&["build_error", "quality_issue", "missing_requirement", "suggestion"]);
     // Those one can go back to.
-    Stage: Kind::Choice(&["triage", "idea", "prd", "design", "plan", "coding"]);
+    Stage: Kind::Choice(&REWIND_NAMES);
     Priority: Kind::Choice(&["high", "medium", "low"]);
     Category: Kind::Choice(&["functional", "non_functional"]);
     Risk: Kind::Choice(&["low", "medium", "high"]);
@@ -175,8 +176,8 @@ pub(super) struct Plain<T> {
     pub(super) name: &'static str,
     /// What it does, for the model.
     pub(super) description: &'static str,
-    /// Whether it only looks.
-    pub(super) access: Access,
+    /// What it does beyond answering.
+    pub(super) effect: Effect,
     /// Does it.
     pub(super) run: fn(&mut Context<'_>, T) -> anyhow::Result<Answer>,
 }
@@ -194,8 +195,8 @@ impl<T: Arguments> Tool for Plain<T> {
         object(T::FIELDS)
     }
 
-    fn access(&self) -> Access {
-        self.access
+    fn effect(&self) -> Effect {
+        self.effect
     }
 
     fn call<'a>(&'a self, context: &'a mut Context<'_>, arguments: Value) -> BoxFuture<'a, Answer> {
@@ -229,8 +230,8 @@ impl<T: Arguments> Tool for Waiting<T> {
         object(T::FIELDS)
     }
 
-    fn access(&self) -> Access {
-        Access::Write
+    fn effect(&self) -> Effect {
+        Effect::Acts
     }
 
     fn call<'a>(&'a self, context: &'a mut Context<'_>, arguments: Value) -> BoxFuture<'a, Answer> {

@@ -4,13 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::data::{
     Created, change, cleaned, create, exists, fields_of, keep_reason, keep_reason_of_update,
-    only_in, reference, resolve, tally, updated, word,
+    reference, resolve, tally, updated, word,
 };
 use super::plain::{Plain, arguments, some};
-use super::{Access, Answer, Context, Tool};
+use super::{Answer, Context, Effect, Tool};
 use crate::artifact::check::{MAX_LEVELS, derive_feature_status, task_order};
 use crate::artifact::{Artifact, IdKind, Plan, SessionKind, Task, TaskStatus};
-use crate::stage::Stage;
 
 arguments! {
     CreateTask {
@@ -63,31 +62,30 @@ pub(super) static TOOLS: [&dyn Tool; 4] = [
     &Plain {
         name: "create_task",
         description: "Create a task small enough for one commit; answers with its id.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: create_task,
     },
     &Plain {
         name: "update_task",
         description: "Change the given fields of a task.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: update_task,
     },
     &Plain {
         name: "delete_task",
         description: "Delete a task, its sub-tasks and references to them.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: delete_task,
     },
     &Plain {
         name: "update_task_status",
         description: "Say how far your task is. Completed needs its files_to_create.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: update_task_status,
     },
 ];
 
 fn create_task(context: &mut Context<'_>, args: CreateTask) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Plan)?;
     let mut fields = fields_of(&args, &["parent_id"])?;
     resolve_all(context, &mut fields)?;
     let mut plan = context.store.plan()?;
@@ -142,7 +140,6 @@ fn sub_task(
 }
 
 fn update_task(context: &mut Context<'_>, args: UpdateTask) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Plan)?;
     let id = reference(context, IdKind::Task, &args.task_id)?;
     let mut fields = fields_of(&args, &["task_id", "reason"])?;
     resolve_all(context, &mut fields)?;
@@ -181,7 +178,6 @@ fn hint(context: &Context<'_>, plan: &Plan, id: &str) -> String {
 }
 
 fn delete_task(context: &mut Context<'_>, args: DeleteTask) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Plan)?;
     let id = reference(context, IdKind::Task, &args.task_id)?;
     // A deleted number stays used.
     context.store.see_ids(context.ids)?;
@@ -205,7 +201,6 @@ fn delete_task(context: &mut Context<'_>, args: DeleteTask) -> anyhow::Result<An
 }
 
 fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Coding)?;
     let id = reference(context, IdKind::Task, &args.task_id)?;
     let status = args.new_status;
     if let Some(current) = context.task
@@ -288,6 +283,7 @@ fn standing(context: &Context<'_>, plan: &Plan) -> anyhow::Result<String> {
 mod tests {
     use super::*;
     use crate::artifact::FeatureStatus;
+    use crate::stage::Stage;
     use crate::tool::testing::Bench;
 
     const TASK: &str = r#"{"title":"t","description":"d","feature_id":"feat-1","component_id":

@@ -2,12 +2,11 @@
 
 use super::data::{
     Created, Delete, change, cleaned, create, exists, fields_of, keep_reason,
-    keep_reason_of_update, only_in, reference, resolve, tally, updated, word,
+    keep_reason_of_update, reference, resolve, tally, updated, word,
 };
 use super::plain::{Plain, arguments};
-use super::{Access, Answer, Context, Tool};
+use super::{Answer, Context, Effect, Tool};
 use crate::artifact::{Artifact, Category, FeatureStatus, IdKind, Priority, TaskStatus};
-use crate::stage::Stage;
 
 arguments! {
     CreateRequirement {
@@ -59,43 +58,43 @@ pub(super) static TOOLS: [&dyn Tool; 7] = [
     &Plain {
         name: "create_requirement",
         description: "Create a requirement; answers with its id.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: create_requirement,
     },
     &Plain {
         name: "update_requirement",
         description: "Change the given fields of a requirement.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: update_requirement,
     },
     &Plain {
         name: "delete_requirement",
         description: "Delete a requirement and references to it.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: delete_requirement,
     },
     &Plain {
         name: "add_feature",
         description: "Create a feature that serves existing requirements; answers with its id.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: add_feature,
     },
     &Plain {
         name: "update_feature",
         description: "Change the given fields of a feature.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: update_feature,
     },
     &Plain {
         name: "delete_feature",
         description: "Delete a feature.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: delete_feature,
     },
     &Plain {
         name: "update_feature_status",
         description: "Set a feature's status. It follows its tasks anyway.",
-        access: Access::Write,
+        effect: Effect::WritesRecords,
         run: update_feature_status,
     },
 ];
@@ -104,7 +103,6 @@ fn create_requirement(
     context: &mut Context<'_>,
     args: CreateRequirement,
 ) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Prd)?;
     let mut all = context.store.requirements()?;
     let requirement =
         match create(context, IdKind::Requirement, &all.requirements, fields_of(&args, &[])?)? {
@@ -123,7 +121,6 @@ fn update_requirement(
     context: &mut Context<'_>,
     args: UpdateRequirement,
 ) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Prd)?;
     let id = reference(context, IdKind::Requirement, &args.id)?;
     let mut all = context.store.requirements()?;
     let mut changed = Vec::new();
@@ -136,7 +133,6 @@ fn update_requirement(
 }
 
 fn delete_requirement(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Prd)?;
     let id = reference(context, IdKind::Requirement, &args.id)?;
     // A deleted number stays used.
     context.store.see_ids(context.ids)?;
@@ -162,7 +158,6 @@ fn delete_requirement(context: &mut Context<'_>, args: Delete) -> anyhow::Result
 }
 
 fn add_feature(context: &mut Context<'_>, args: AddFeature) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Prd)?;
     let mut fields = fields_of(&args, &[])?;
     resolve(context, IdKind::Requirement, &mut fields, "requirement_ids")?;
     let traced = fields.get("requirement_ids").and_then(|ids| ids.as_array());
@@ -184,7 +179,6 @@ fn add_feature(context: &mut Context<'_>, args: AddFeature) -> anyhow::Result<An
 }
 
 fn update_feature(context: &mut Context<'_>, args: UpdateFeature) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Prd)?;
     let id = reference(context, IdKind::Feature, &args.id)?;
     let mut fields = fields_of(&args, &["id", "reason"])?;
     resolve(context, IdKind::Requirement, &mut fields, "requirement_ids")?;
@@ -199,7 +193,6 @@ fn update_feature(context: &mut Context<'_>, args: UpdateFeature) -> anyhow::Res
 }
 
 fn delete_feature(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Prd)?;
     let id = reference(context, IdKind::Feature, &args.id)?;
     context.store.see_ids(context.ids)?;
     let mut all = context.store.features()?;
@@ -233,7 +226,6 @@ fn update_feature_status(
     context: &mut Context<'_>,
     args: UpdateFeatureStatus,
 ) -> anyhow::Result<Answer> {
-    only_in(context, Stage::Coding)?;
     let id = reference(context, IdKind::Feature, &args.feature_id)?;
     let status = args.new_status;
     let mut all = context.store.features()?;
@@ -265,7 +257,7 @@ fn update_feature_status(
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use crate::stage::Stage;
     use crate::tool::testing::Bench;
 
     const REQUIREMENT: &str = r#"{"title":"Add","description":"d","acceptance_criteria":["a"]}"#;

@@ -4,13 +4,14 @@
 use strsim::levenshtein;
 
 use super::{
-    Access, Answer, Context, Tool, arguments, change, checks, commands, control, data, design_data,
-    documents, files, plan_data, prd_data,
+    Access, Answer, Context, Effect, Tool, arguments, change, checks, commands, control, data,
+    design_data, documents, files, plan_data, prd_data,
 };
 use crate::excerpt;
 use crate::model::{ToolCall, ToolSpec};
 use crate::secret::WITHHELD;
 use crate::stage::Role;
+use crate::stages::{Side, StageSpec, TABLE, row_of};
 
 /// Bytes of an answer a model gets to read.
 const MAX_ANSWER: usize = 16 * 1024;
@@ -62,6 +63,38 @@ pub fn specs(names: &[&str], may_reach: &str) -> Vec<ToolSpec> {
     names.iter().filter_map(spec).collect()
 }
 
+/// The tools of a stage's actor that write this side, and those that only look at the session's
+/// artifacts: all that may be called while this side is brought in line with the other.
+pub fn for_side(spec: &StageSpec, side: Side) -> Vec<&'static str> {
+    let writes = match side {
+        Side::Document => Effect::WritesDocument,
+        Side::Records => Effect::WritesRecords,
+    };
+    let fits = |name: &&str| {
+        find(name).is_some_and(|tool| [writes, Effect::ReadsArtifacts].contains(&tool.effect()))
+    };
+    spec.actor.tools().into_iter().filter(fits).collect()
+}
+
+/// Refuses in another stage what writes artifacts: what an earlier stage left is read-only.
+fn only_in_its_stage(context: &Context<'_>, tool: &dyn Tool) -> anyhow::Result<()> {
+    let (name, now) = (tool.name(), context.stage);
+    let offers = |row: &&StageSpec| row.offers(name);
+    let Some(own) = TABLE.iter().find(offers).filter(|_| tool.effect().writes_artifacts()) else {
+        return Ok(());
+    };
+    let is_patch = || context.store.change_request().map(|change| change.is_some());
+    if own.stage == now || row_of(now, is_patch()?).offers(name) {
+        return Ok(());
+    }
+    let stage = own.stage;
+    anyhow::ensure!(now >= stage, "this belongs to {stage}, a later stage; now it is {now}");
+    anyhow::bail!(
+        "this belongs to {stage} and cannot be changed in {now}; \
+         if it must change, go back with goto_stage or request_replanning"
+    )
+}
+
 /// Calls a tool for a model that was offered `allowed`. Never fails: what cannot be done is an
 /// answer.
 pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) -> Answer {
@@ -90,6 +123,9 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
         Ok(fitted) => fitted,
         Err(error) => return Answer::refused(format!("{name}: {error}")),
     };
+    if let Err(error) = only_in_its_stage(context, tool) {
+        return Answer::refused(error.to_string());
+    }
     let mut answer = tool.call(context, fitted).await;
     for note in notes {
         answer.text.push_str(&format!("\n({note})"));
@@ -158,6 +194,48 @@ mod tests {
             [READ, WRITE, others].iter().flat_map(|names| names.split_whitespace()).collect();
         for name in names {
             assert!(known.contains(name), "{name} is not in the contract");
+        }
+    }
+
+    #[test]
+    fn critics_and_whoever_judges_only_look() {
+        for spec in TABLE {
+            for role in spec.critic.iter().chain(spec.judges.then_some(&spec.actor)) {
+                for name in role.tools() {
+                    let tool = find(name).unwrap_or_else(|| panic!("no tool {name}"));
+                    assert!(
+                        tool.access() == Access::Read || tool.effect() == Effect::WritesDocument,
+                        "{name} in {}",
+                        spec.stage
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_tool_of_a_row_exists_and_code_is_written_in_coding_only() {
+        for spec in TABLE {
+            for name in spec.actor.tools() {
+                assert!(find(name).is_some(), "no tool {name}");
+                let writes =
+                    ["write_file", "edit_file", "delete_file", "run_command"].contains(&name);
+                assert!(!writes || spec.stage == Stage::Coding, "{name} in {}", spec.stage);
+            }
+        }
+    }
+
+    #[test]
+    fn a_side_has_the_tools_that_write_it() {
+        for spec in TABLE.iter().filter(|spec| spec.has_both_sides()) {
+            let writes = |side| -> Vec<&str> {
+                let tools = for_side(spec, side).into_iter();
+                tools.filter(|n| find(n).unwrap().access() == Access::Write).collect()
+            };
+            assert_eq!(writes(Side::Document).len(), 1, "{}", spec.stage);
+            assert!(writes(Side::Document)[0].starts_with("save_"));
+            assert!(writes(Side::Records).len() >= 3, "{}", spec.stage);
+            assert!(!writes(Side::Records).iter().any(|name| name.starts_with("save_")));
         }
     }
 

@@ -1,11 +1,12 @@
 //! A bench for tests of tools: artifacts in memory, a person with a fixed answer.
 
 use super::{Answer, Context, Outcome, Person, ProjectCommands, Question};
-use crate::artifact::check::testing::{Memory, limits};
+use crate::artifact::check::testing::Memory;
 use crate::artifact::{IdFloors, Store};
 use crate::config::Limits;
 use crate::model::ToolCall;
 use crate::stage::{Role, Stage};
+use crate::stages;
 use crate::workspace::{Workspace, WorkspaceOptions};
 
 /// The time in every test.
@@ -54,7 +55,7 @@ impl Bench {
             stage,
             workspace: workspace.unwrap(),
             tree,
-            limits: limits(),
+            limits: Limits::default(),
             commands: ProjectCommands::default(),
         }
     }
@@ -70,17 +71,10 @@ impl Bench {
 
     /// An actor's context.
     pub(crate) fn context(&self) -> Run<'_> {
-        const NEW: [Stage; 7] = [
-            Stage::Idea,
-            Stage::Prd,
-            Stage::Design,
-            Stage::Plan,
-            Stage::Coding,
-            Stage::Check,
-            Stage::Delivery,
-        ];
-        static ORDER: [Stage; 7] = NEW;
-        let at = ORDER.iter().position(|stage| *stage == self.stage).unwrap_or_default();
+        let order: Vec<Stage> = stages::order(false, None).collect();
+        // One test's worth of memory, so that a context can own what it borrows.
+        let order: &[Stage] = Box::leak(order.into_boxed_slice());
+        let at = order.iter().position(|stage| *stage == self.stage).unwrap_or_default();
         Run(Context {
             stage: self.stage,
             role: Role::Actor,
@@ -90,12 +84,11 @@ impl Bench {
             workspace: &self.workspace,
             limits: &self.limits,
             commands: &self.commands,
-            // One test's worth of memory, so that a context can own what it borrows.
             ids: Box::leak(Box::new(IdFloors::default())),
             code: &|| Some("code".to_owned()),
             coded: &|plan| plan.tasks.iter().map(|task| task.id.clone()).collect(),
             person: self,
-            earlier: &ORDER[..at],
+            earlier: &order[..at],
             now: NOW,
             outcome: Outcome::default(),
         })

@@ -6,6 +6,7 @@ use crate::pipeline::table::{self, Approves};
 use crate::record::Bytes;
 use crate::session::{Entry, Kind, RefNames, Session, TakenIn, artifact_path, key, merged_changes};
 use crate::stage::Stage;
+use crate::stages::code_stage;
 
 pub(super) fn problems(
     git: &Git,
@@ -239,7 +240,7 @@ fn code(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<Vec<Strin
         .filter(|other| other.commit != entry.commit)
         .filter(|other| matches!(other.kind, Kind::Task(_) | Kind::Draft(_) | Kind::Review(..)))
         .collect();
-    if later.iter().any(|other| other.trailers.get(key::STAGE) == Some(Stage::Coding.name())) {
+    if later.iter().any(|other| other.trailers.get(key::STAGE) == Some(code_stage().name())) {
         // Coding is under way again: what comes out of it is approved anew.
         return Ok(Vec::new());
     }

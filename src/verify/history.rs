@@ -7,6 +7,7 @@ use super::{Problem, short};
 use crate::git::Git;
 use crate::session::{Entry, Kind, Session, Trailers, Verdict, key};
 use crate::stage::Stage;
+use crate::stages::row;
 
 pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
     let mut problems = unread(git, session)?;
@@ -72,7 +73,7 @@ fn malformed(session: &Session, entry: &Entry) -> Vec<String> {
     }
     if entry.is_start()
         && let Kind::Stage(stage) = entry.kind
-        && !(Stage::Idea..=Stage::Plan).contains(&stage)
+        && !(row(stage).is_in_new() && row(stage).is_before_code())
     {
         wrong.push(format!("a start that completes {stage}"));
     }
@@ -103,7 +104,9 @@ fn order(session: &Session, problems: &mut Vec<Problem>) {
         match &entry.kind {
             _ if at > 0 && entry.is_start() => find("the session starts twice".to_owned()),
             Kind::Stage(stage) => {
-                if let Some(last) = last.filter(|last| stage <= last && *stage < Stage::Coding) {
+                if let Some(last) =
+                    last.filter(|last| stage <= last && row(*stage).is_before_code())
+                {
                     find(format!("{stage} was recorded after {last}"));
                 }
                 last = Some(*stage);
@@ -113,7 +116,8 @@ fn order(session: &Session, problems: &mut Vec<Problem>) {
                 drafts.insert(*stage);
             }
             // Reviewers' comments on what was delivered answer no draft.
-            Kind::Review(Stage::Coding, Verdict::Feedback) if last == Some(Stage::Delivery) => {}
+            Kind::Review(stage, Verdict::Feedback)
+                if row(*stage).writes_code() && last.is_some_and(|last| row(last).is_last()) => {}
             Kind::Review(stage, verdict) if !drafts.contains(stage) => {
                 find(format!("a review ({}) of {stage}, where no draft waits", verdict.name()));
             }

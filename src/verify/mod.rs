@@ -27,12 +27,11 @@ use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
 use crate::config::Config;
 use crate::git::{Git, Oid};
-use crate::pipeline::checks::CheckInput;
-use crate::pipeline::table;
 use crate::session::{
     CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, merged_changes,
 };
 use crate::stage::Stage;
+use crate::stages::{CheckInput, TABLE, row};
 
 /// Something that does not hold, as `verify --json` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -174,14 +173,15 @@ impl Verify<'_> {
         let tellable = collisions::tellable(self.git, session, &changes)?;
         problems.extend(lost::problems(self.git, session, &changes)?);
         // A squash has left no trailer that would tell.
-        let all = [Stage::Prd, Stage::Design, Stage::Plan];
+        let both = TABLE.iter().filter(|row| row.has_both_sides());
+        let all: Vec<Stage> = both.map(|row| row.stage).collect();
         let done = session.done();
-        let stages = if session.history.is_empty() { &all[..] } else { &done };
+        let stages = if session.history.is_empty() { &all } else { &done };
         let files = ProjectFiles::at(self.git, session, &session.tip, &store.plan()?)?;
         for &stage in stages {
-            let report = table::row(stage).check.run(&CheckInput {
+            let report = (row(stage).check)(&CheckInput {
                 store,
-                limits: &self.config.limits,
+                sizes: self.config.limits.sizes(),
                 baseline: baseline.as_ref(),
                 files: &files,
                 evidence: None,

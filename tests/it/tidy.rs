@@ -23,22 +23,24 @@ const WORDS: &[&str] = &[
 ];
 
 /// What a room may know besides [`WORDS`] and itself. `cli`, `main.rs` and `lib.rs` know all.
-const KNOWS: [(&str, &[&str]); 17] = [
+const KNOWS: [(&str, &[&str]); 18] = [
     ("git", &[]),
     ("forge", &[]),
     ("codebase", &[]),
-    ("config", &[]),
-    // The mechanical checks take the limits.
-    ("artifact", &["config"]),
+    ("artifact", &[]),
+    // A row names its artifacts and their checks.
+    ("stages", &["artifact"]),
+    // The defaults of a stage are in its row.
+    ("config", &["stages", "artifact"]),
     ("model", &["config"]),
     // `codebase` to show very many files in few bytes.
     ("workspace", &["artifact", "codebase"]),
     // The types of `model` only: what a tool looks like to it.
-    ("tool", &["workspace", "artifact", "model", "config"]),
-    ("session", &["git", "artifact", "config"]),
+    ("tool", &["workspace", "artifact", "model", "config", "stages"]),
+    ("session", &["git", "artifact", "config", "stages"]),
     // `tool` for `Person`.
-    ("gate", &["tool", "artifact", "config"]),
-    ("record", &["git", "session", "artifact", "workspace", "config"]),
+    ("gate", &["tool", "artifact", "config", "stages"]),
+    ("record", &["git", "session", "artifact", "workspace", "config", "stages"]),
     ("agent", &["model", "tool", "workspace", "artifact", "config"]),
     ("ui", &["session", "artifact", "config"]),
     (
@@ -46,6 +48,7 @@ const KNOWS: [(&str, &[&str]); 17] = [
         &[
             "git",
             "session",
+            "stages",
             "artifact",
             "workspace",
             "codebase",
@@ -58,7 +61,10 @@ const KNOWS: [(&str, &[&str]); 17] = [
             "verify",
         ],
     ),
-    ("verify", &["git", "session", "artifact", "workspace", "config", "record", "pipeline"]),
+    (
+        "verify",
+        &["git", "session", "stages", "artifact", "workspace", "config", "record", "pipeline"],
+    ),
     ("stage", &[]),
     ("event", &[]),
 ];

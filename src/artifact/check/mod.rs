@@ -114,6 +114,19 @@ impl Finding {
 /// The findings of [`Report::count`].
 const LIMITS: [&str; 4] = ["requirement-count", "feature-count", "component-count", "task-count"];
 
+/// How many records there may be, fewest and most.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Requirements.
+    pub requirements: [u32; 2],
+    /// Features.
+    pub features: [u32; 2],
+    /// Components.
+    pub components: [u32; 2],
+    /// Top-level tasks.
+    pub tasks: [u32; 2],
+}
+
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {

@@ -1,19 +1,18 @@
 //! Requirements, features and components: complete, within limits, and traced to one another.
 
-use super::{Baseline, Finding, Report, ids};
+use super::{Baseline, Finding, Report, Sizes, ids};
 use crate::artifact::{Artifact, DesignSpec, FeatureList, IdKind, Requirements, Store};
-use crate::config::Limits;
 
 /// Checks `prd.md`, `requirements.json` and `feature_list.json`.
-pub fn prd(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Report {
+pub fn prd(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Report {
     let mut report = Report::default();
     let text = report.document(store, Artifact::Prd);
     let requirements = report.load(store.requirements());
     let features = report.load(store.features());
     let requirement_ids: Vec<_> = requirements.requirements.iter().map(|r| r.id.as_str()).collect();
     let feature_ids: Vec<_> = features.features.iter().map(|f| f.id.as_str()).collect();
-    report.count(IdKind::Requirement, &requirement_ids, limits.requirements, added);
-    report.count(IdKind::Feature, &feature_ids, limits.features, added);
+    report.count(IdKind::Requirement, &requirement_ids, sizes.requirements, added);
+    report.count(IdKind::Feature, &feature_ids, sizes.features, added);
     report.merge(requirements_of(&requirements));
     report.merge(features_of(&features, &requirements));
     ids::agree(&mut report, store, Artifact::Prd, &[IdKind::Requirement, IdKind::Feature], &[]);
@@ -24,13 +23,13 @@ pub fn prd(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Repo
 }
 
 /// Checks `design.md` and `design_spec.json`.
-pub fn design(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Report {
+pub fn design(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Report {
     let mut report = Report::default();
     let text = report.document(store, Artifact::Design);
     let design = report.load(store.design());
     let features = report.load(store.features());
     let component_ids: Vec<_> = design.components.iter().map(|c| c.id.as_str()).collect();
-    report.count(IdKind::Component, &component_ids, limits.components, added);
+    report.count(IdKind::Component, &component_ids, sizes.components, added);
     report.merge(components_of(&design, &features));
     report.rule("every feature covered", |report| {
         // Where changes have come to the design, a task may say which component carries a feature.
@@ -203,7 +202,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::artifact::check::testing::{Memory, limits};
+    use crate::artifact::check::testing::{Memory, sizes};
 
     fn codes(report: &Report) -> Vec<&'static str> {
         report.findings.iter().map(|f| f.code).collect()
@@ -213,10 +212,10 @@ mod tests {
     fn a_valid_project_passes() {
         let files = Memory::valid();
         let store = Store::new(&files);
-        let report = prd(&store, &limits(), None);
+        let report = prd(&store, &sizes(), None);
         assert!(report.is_ok(), "{report:?}");
         assert!(report.passed.contains(&"3 requirements (3–6)".to_owned()), "{report:?}");
-        let report = design(&store, &limits(), None);
+        let report = design(&store, &sizes(), None);
         assert!(report.is_ok(), "{report:?}");
         assert!(report.passed.contains(&"every feature covered".to_owned()));
     }
@@ -228,7 +227,7 @@ mod tests {
             v["requirements"].as_array_mut().unwrap().truncate(2);
             v["requirements"][1]["acceptance_criteria"] = json!([" "]);
         });
-        let report = prd(&Store::new(&files), &limits(), None);
+        let report = prd(&Store::new(&files), &sizes(), None);
         assert_eq!(
             codes(&report),
             [
@@ -259,12 +258,12 @@ mod tests {
             });
         }
         files.put(Artifact::Prd, &text);
-        assert_eq!(codes(&prd(&store, &limits(), None)), ["requirement-count"]);
-        let report = prd(&store, &limits(), Some(&baseline));
+        assert_eq!(codes(&prd(&store, &sizes(), None)), ["requirement-count"]);
+        let report = prd(&store, &sizes(), Some(&baseline));
         assert!(report.is_ok(), "{report:?}");
         assert!(report.passed.contains(&"4 requirements added (at most 6)".to_owned()));
         assert!(
-            prd(&store, &Limits { requirements: [3, 3], ..limits() }, Some(&baseline))
+            prd(&store, &Sizes { requirements: [3, 3], ..sizes() }, Some(&baseline))
                 .findings
                 .iter()
                 .any(|f| f.code == "requirement-count")
@@ -277,7 +276,7 @@ mod tests {
         files.edit(Artifact::DesignSpec, |v| {
             v["components"][0]["related_features"] = json!(["FEAT-002", "FEAT-009"]);
         });
-        let report = design(&Store::new(&files), &limits(), None);
+        let report = design(&Store::new(&files), &sizes(), None);
         assert_eq!(codes(&report), ["unknown-feature", "uncovered-feature"]);
         assert_eq!(report.findings[1].about.as_deref(), Some("FEAT-001"));
     }
@@ -286,8 +285,8 @@ mod tests {
     fn duplicates_and_broken_files_are_findings() {
         let files = Memory::valid();
         files.edit(Artifact::Features, |v| v["features"][1]["id"] = json!("FEAT-001"));
-        assert!(codes(&prd(&Store::new(&files), &limits(), None)).contains(&"duplicate-id"));
+        assert!(codes(&prd(&Store::new(&files), &sizes(), None)).contains(&"duplicate-id"));
         files.put(Artifact::Features, "{");
-        assert!(codes(&prd(&Store::new(&files), &limits(), None)).contains(&"unreadable-file"));
+        assert!(codes(&prd(&Store::new(&files), &sizes(), None)).contains(&"unreadable-file"));
     }
 }

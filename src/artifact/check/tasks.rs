@@ -4,17 +4,16 @@ use super::code::{CodeChanges, something_changed, tasks_changed_something};
 use super::order::{find_cycle, task_order};
 use super::planned_files::{missing_file, promised};
 use super::records::{blank, incomplete};
-use super::{Baseline, Finding, Report, ids};
+use super::{Baseline, Finding, Report, Sizes, ids};
 use crate::artifact::{
     Artifact, DesignSpec, FeatureList, FeatureStatus, IdKind, Plan, Store, Task, TaskStatus,
 };
-use crate::config::Limits;
 
 /// Levels of `TASK-001.1.1`.
 pub const MAX_LEVELS: usize = 3;
 
 /// Checks `plan.md` and `implementation_plan.json`.
-pub fn plan(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Report {
+pub fn plan(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Report {
     let mut report = Report::default();
     let text = report.document(store, Artifact::Plan);
     let plan = report.load(store.plan());
@@ -26,7 +25,7 @@ pub fn plan(store: &Store<'_>, limits: &Limits, added: Option<&Baseline>) -> Rep
         .filter(|task| task.is_top_level() && !task.is_from_review())
         .map(|task| task.id.as_str())
         .collect();
-    report.count(IdKind::Task, &top, limits.tasks, added);
+    report.count(IdKind::Task, &top, sizes.tasks, added);
     report.merge(tasks_of(&plan, &features, &design));
     let others = [IdKind::Requirement, IdKind::Feature, IdKind::Component];
     ids::agree(&mut report, store, Artifact::Plan, &[IdKind::Task], &others);
@@ -263,7 +262,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::artifact::check::testing::{Memory, limits};
+    use crate::artifact::check::testing::{Memory, sizes};
 
     fn codes(report: &Report) -> Vec<&'static str> {
         report.findings.iter().map(|f| f.code).collect()
@@ -272,7 +271,7 @@ mod tests {
     #[test]
     fn a_valid_plan_passes() {
         let files = Memory::valid();
-        let report = plan(&Store::new(&files), &limits(), None);
+        let report = plan(&Store::new(&files), &sizes(), None);
         assert!(report.is_ok(), "{report:?}");
         assert!(report.passed.contains(&"5 tasks (5–12)".to_owned()), "{report:?}");
     }
@@ -284,7 +283,7 @@ mod tests {
             v["tasks"][1]["dependencies"] = json!(["TASK-005"]);
             v["tasks"][4]["dependencies"] = json!(["TASK-002"]);
         });
-        let report = plan(&Store::new(&files), &limits(), None);
+        let report = plan(&Store::new(&files), &sizes(), None);
         assert_eq!(codes(&report), ["dependency-cycle"]);
         assert!(report.findings[0].details.ends_with("TASK-002 → TASK-005 → TASK-002"));
     }
@@ -300,7 +299,7 @@ mod tests {
                 v["tasks"].as_array_mut().unwrap().push(json!({"id": id, "title": "s"}));
             }
         });
-        let report = plan(&Store::new(&files), &limits(), None);
+        let report = plan(&Store::new(&files), &sizes(), None);
         assert_eq!(
             codes(&report),
             [

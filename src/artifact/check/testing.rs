@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::Sizes;
 use crate::artifact::{Artifact, Files};
-use crate::config::Limits;
 
 /// Artifacts in memory.
 #[derive(Default)]
@@ -82,6 +82,6 @@ impl Memory {
 }
 
 /// The contract's default limits.
-pub(crate) fn limits() -> Limits {
-    Limits::default()
+pub(crate) fn sizes() -> Sizes {
+    Sizes { requirements: [3, 6], features: [2, 4], components: [2, 4], tasks: [5, 12] }
 }

@@ -10,13 +10,14 @@ use crate::pipeline::brief::{open_feedback, repository, task_brief};
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::prompts::{CommandItem, Prompt, TaskItem, Variables};
+use crate::pipeline::prompts::{ALIGN, CommandItem, SYSTEM, TaskItem, Variables};
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::table::{Approves, StageSpec, Work};
 use crate::pipeline::test_changes::tests_rule;
 use crate::session::{ALIGNING, used_ids};
-use crate::stage::{Role, Stage};
+use crate::stage::Role;
+use crate::stages::Prompt;
 use crate::tool::Context;
 
 /// Bytes of what a person asked for.
@@ -114,11 +115,11 @@ async fn converse_once(
         role: part.role,
         iteration: part.iteration,
         task: part.task.map(|task| task.id.clone()),
-        system: run.env.prompts.render(Prompt::System, &part.variables)?,
+        system: run.env.prompts.render(SYSTEM, &part.variables)?,
         prompt,
         tools: part.tools.clone(),
         temperature: config.temperature(stage, part.role),
-        max_turns: if part.prompt == Prompt::Align {
+        max_turns: if part.prompt == ALIGN {
             config.limits.tool_turns.min(ALIGN_TURNS)
         } else {
             config.limits.tool_turns
@@ -156,17 +157,16 @@ async fn converse_once(
 
 /// What every role is told before it gets its own part.
 fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
-    let stage = part.spec.stage;
     let mut out = repository::repository_section(run)?;
     let asked = &run.session.file.idea;
     if run.session.is_patch() {
         section(&mut out, "The change, as it was asked for", asked, ASKED);
-    } else if stage == Stage::Idea {
+    } else if run.session.order().first() == Some(&part.spec.stage) {
         section(&mut out, "The idea, as it was given", asked, ASKED);
     }
     out += &artifacts(store, &run.session.name, part.spec.context)?;
-    if stage != Stage::Triage {
-        // There is one in a change request only.
+    // There is one in a change request only.
+    if !part.spec.artifacts.contains(&Artifact::ChangeRequest) {
         out += &artifacts(store, &run.session.name, &[Artifact::ChangeRequest])?;
     }
     out += &repository::code_so_far(run, part.task)?;
@@ -195,7 +195,7 @@ fn left_so_far(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Res
 
 fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcript {
     let task = part.task.map(|task| format!(".{}", task.id)).unwrap_or_default();
-    let aligns = part.prompt == Prompt::Align;
+    let aligns = part.prompt == ALIGN;
     let what = if aligns { format!(".{ALIGNING}") } else { task };
     let name = format!("{}.{}.{}{what}", part.spec.stage, part.iteration, part.role);
     // Only the first conversations of a run can have been cut by the end of the last one.
@@ -230,11 +230,9 @@ pub(crate) fn brief_variables(
         patch,
         task: TaskItem::default(),
         tests_rule: tests_rule(config.project.tests).to_owned(),
-        guidance: match spec.stage {
-            Stage::Design | Stage::Plan | Stage::Coding => {
-                repository::guidance_text(run, spec.stage)?
-            }
-            _ => String::new(),
+        guidance: match spec.guidance {
+            true => repository::guidance_text(run, spec)?,
+            false => String::new(),
         },
         commands: CommandItem { test: commands.test, build: commands.build, lint: commands.lint },
         evidence: progress.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),

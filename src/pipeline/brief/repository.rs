@@ -20,15 +20,15 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::{Store, Task};
+use crate::artifact::{Artifact, Store, Task};
 use crate::codebase::{self, Manifests, Map, Source, Tree};
 use crate::git::{Git, Oid, TreeFile};
 use crate::pipeline::brief::sections::section;
 use crate::pipeline::files::project_files;
-use crate::pipeline::prompts::{Prompt, Variables};
+use crate::pipeline::prompts::{GUIDANCE, Variables};
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::{CONVENTION, CONVENTIONS};
-use crate::stage::Stage;
+use crate::stages::StageSpec;
 
 /// Bytes of the tree.
 const TREE: usize = 2_500;
@@ -125,31 +125,31 @@ pub(crate) fn own_commands(run: &Run<'_>) -> String {
 /// How the project's language is written, for a stage: the template's, or else those of its files
 /// and of the files the plan is to create, or else those the design names. Only what earlier
 /// stages have left counts, so that author and critic read the same.
-pub(crate) fn guidance_text(run: &Run<'_>, stage: Stage) -> anyhow::Result<String> {
+pub(crate) fn guidance_text(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     let template = run.env.config.project.template.as_str();
-    let languages = if template.is_empty() { language_names(run, stage)? } else { vec![template] };
+    let languages = if template.is_empty() { language_names(run, spec)? } else { vec![template] };
     let mut guidance = Vec::new();
     for language in languages.into_iter().take(2) {
         let text = run.env.prompts.guidance(language)?;
         guidance.extend(Some(text.trim().to_owned()).filter(|text| !text.is_empty()));
     }
     if !guidance.is_empty() {
-        let yields = run.env.prompts.render(Prompt::Guidance, &Variables::default())?;
+        let yields = run.env.prompts.render(GUIDANCE, &Variables::default())?;
         guidance.insert(0, yields.trim().to_owned());
     }
     Ok(guidance.join("\n\n"))
 }
 
-fn language_names(run: &Run<'_>, stage: Stage) -> anyhow::Result<Vec<&'static str>> {
+fn language_names(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'static str>> {
     let files = run.files();
     let store = Store::new(&files);
     let mut paths: BTreeSet<String> = run.env.git.ls_files()?.into_iter().collect();
-    if stage > Stage::Plan {
+    if spec.context.contains(&Artifact::ImplementationPlan) {
         let plan = store.plan()?;
         paths.extend(plan.tasks.iter().flat_map(Task::files).map(str::to_owned));
     }
     let languages = codebase::languages(paths.iter().map(String::as_str));
-    if stage <= Stage::Design || !languages.is_empty() {
+    if !spec.context.contains(&Artifact::DesignSpec) || !languages.is_empty() {
         return Ok(languages);
     }
     let technologies = store.design()?.components.into_iter().map(|c| c.technology);

@@ -4,12 +4,14 @@ use crate::artifact::{Artifact, IdKind, Origin, Plan, Store, Task, TaskStatus};
 use crate::error::Error;
 use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::row;
 use crate::record::{Bytes, Recorded};
 use crate::session::{Verdict, artifact_path, subject_line, used_ids};
 use crate::stage::Stage;
+use crate::stages::code_stage;
 use crate::verify::require_readable;
 
+/// What the comments are written into, beside the feedback.
+const PLAN: [Artifact; 2] = [Artifact::Plan, Artifact::ImplementationPlan];
 /// The note in J while comments are being recorded: the tip they are recorded on.
 const REOPENING: &str = "reopening.json";
 /// Most of the comments that is kept in the plan, in characters: all of it is in the feedback.
@@ -40,12 +42,13 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
     }
     // A run that dies before the commit leaves files that the next one puts back.
     run.env.state.set_note(REOPENING, Some(&run.session.tip.to_string()))?;
-    let drafts = run.earlier_drafts(Stage::Coding);
-    run.give_feedback(vec![run.feedback(Stage::Coding, drafts, Origin::Human, comments)])?;
+    let coding = code_stage();
+    let drafts = run.earlier_drafts(coding);
+    run.give_feedback(vec![run.feedback(coding, drafts, Origin::Human, comments)])?;
     let planned = plan_for(run, comments)?;
     let tip = run.session.tip.clone();
     let (verdict, bytes) = (Verdict::Feedback, planned.as_ref());
-    match run.recorder().review(&tip, Stage::Coding, verdict, drafts, bytes, comments)? {
+    match run.recorder().review(&tip, coding, verdict, drafts, bytes, comments)? {
         Recorded::Done(commit) => {
             run.advance(&commit)?;
             put_back_comments(run)
@@ -61,7 +64,7 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
 
 /// The files that comments are written into.
 fn commented_paths(run: &Run<'_>) -> Vec<String> {
-    let artifacts = [&[Artifact::Feedback][..], row(Stage::Plan).artifacts].concat();
+    let artifacts = [&[Artifact::Feedback][..], &PLAN].concat();
     artifacts.into_iter().map(|file| artifact_path(&run.session.name, file)).collect()
 }
 
@@ -102,11 +105,10 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<Bytes>> {
     store.save_text(Artifact::Plan, &with_line(&text, &task))?;
     plan.tasks.push(task);
     store.save(Artifact::ImplementationPlan, &plan)?;
-    let artifacts = row(Stage::Plan).artifacts;
     let paths: Vec<String> =
-        artifacts.iter().map(|artifact| artifact_path(&run.session.name, *artifact)).collect();
+        PLAN.iter().map(|artifact| artifact_path(&run.session.name, *artifact)).collect();
     let blobs = run.env.git.hash_files(&paths, crate::git::Store::Write)?;
-    let names = artifacts.iter().map(|artifact| artifact.file_name().to_owned());
+    let names = PLAN.iter().map(|artifact| artifact.file_name().to_owned());
     Ok(Some(Bytes(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect())))
 }
 

@@ -67,22 +67,22 @@ pub(crate) fn tell_change_so_far(run: &Run<'_>) -> anyhow::Result<()> {
 /// triage, if whoever decides agrees.
 pub(crate) fn needs_wider_scope(
     run: &Run<'_>,
+    stage: Stage,
     report: &Report,
     iteration: u32,
 ) -> anyhow::Result<Option<Request>> {
     let Some(finding) = report.findings.iter().find(|f| f.code == UNPLANNED) else {
         return Ok(None);
     };
+    let Some(triage) = run.session.order().first().copied() else { return Ok(None) };
     let told = run.feedback_so_far()?.iter().any(|entry| {
-        entry.stage == Stage::Prd
-            && entry.from == Origin::Validator
-            && entry.details == finding.details
+        entry.stage == stage && entry.from == Origin::Validator && entry.details == finding.details
     });
     let wish = GoBack {
-        stage: Stage::Triage,
+        stage: triage,
         reason: format!("the scope of this change is too narrow: {}", finding.details),
     };
-    let (by, stage) = (Origin::Validator, Stage::Prd);
+    let by = Origin::Validator;
     Ok(told.then_some(Request::GoBack(Asked { by, stage, iteration, wish })))
 }
 

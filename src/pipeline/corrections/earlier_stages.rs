@@ -7,7 +7,6 @@ use crate::artifact::check::{Finding, Report};
 use crate::artifact::{Origin, Store};
 use crate::error::Error;
 use crate::gate::{LimitDecision, Mode};
-use crate::pipeline::checks::{CheckInput, by_stage};
 use crate::pipeline::evidence::Evidence;
 use crate::pipeline::files::project_files;
 use crate::pipeline::limits;
@@ -15,6 +14,7 @@ use crate::pipeline::outcome::{self, Asked, StageEnd, WayBack};
 use crate::pipeline::run::Run;
 use crate::pipeline::table::StageSpec;
 use crate::stage::Stage;
+use crate::stages::{CheckInput, lasting_checks, row};
 use crate::tool::GoBack;
 
 /// What no longer holds of these stages.
@@ -26,14 +26,14 @@ pub(crate) fn no_longer_holds(
     let files = run.files();
     let baseline = project_files::baseline_of_change(run)?;
     let project = project_files::project_files(run)?;
-    let reports = by_stage(
+    let reports = lasting_checks(
         stages,
         &CheckInput {
             store: Store::new(&files),
-            limits: &run.env.config.limits,
+            sizes: run.env.config.limits.sizes(),
             baseline: baseline.as_ref(),
             files: &project,
-            evidence,
+            evidence: evidence.map(Evidence::report),
             drafting: false,
         },
     );
@@ -47,8 +47,8 @@ pub(crate) fn no_longer_holds(
 /// says what becomes of it.
 pub(crate) fn tell_what_no_longer_holds(run: &Run<'_>, stage: Stage) -> anyhow::Result<()> {
     let mut done = run.session.done();
-    done.retain(|done| *done < stage.min(Stage::Coding));
-    if done.is_empty() || stage == Stage::Check {
+    done.retain(|done| *done < stage && row(*done).is_before_code());
+    if done.is_empty() || row(stage).rechecks {
         return Ok(());
     }
     tell_findings(run, &no_longer_holds(run, &done, None)?);

@@ -13,6 +13,7 @@ use crate::pipeline::run::{Run, now};
 use crate::pipeline::table::StageSpec;
 use crate::session::Kind;
 use crate::stage::Stage;
+use crate::stages::{code_stage, row};
 
 /// Before the check stage asks anybody: does everything that was checked still hold? If not, what
 /// is found in the code is feedback to coding, a bounded number of times, and then a person
@@ -23,7 +24,7 @@ pub(crate) async fn code_is_wrong(
     found: &mut Option<Evidence>,
 ) -> anyhow::Result<Option<StageEnd>> {
     let order = run.session.order();
-    let earlier: Vec<Stage> = order.into_iter().filter(|one| *one < Stage::Coding).collect();
+    let earlier: Vec<Stage> = order.into_iter().filter(|one| row(*one).is_before_code()).collect();
     let (limits, wrong): (Vec<_>, Vec<_>) = earlier_stages::no_longer_holds(run, &earlier, None)?
         .into_iter()
         .partition(|(_, f)| f.is_limit());
@@ -33,11 +34,11 @@ pub(crate) async fn code_is_wrong(
     }
     base::look_at_base_again(run).await?;
     *found = gather::gather_evidence(run, None, &[]).await?;
-    let findings = earlier_stages::no_longer_holds(run, &[Stage::Coding], found.as_ref())?;
+    let findings = earlier_stages::no_longer_holds(run, &[code_stage()], found.as_ref())?;
     if findings.is_empty() {
         return Ok(None);
     }
-    let drafts = run.earlier_drafts(Stage::Coding);
+    let drafts = run.earlier_drafts(code_stage());
     if corrections_made(run)? >= run.env.config.limits.max_replans {
         let details = findings.into_iter().map(|(_, finding)| finding.details).collect();
         return corrections_are_stuck(run, spec, drafts, details);
@@ -45,7 +46,7 @@ pub(crate) async fn code_is_wrong(
     let at = now();
     let entries = findings
         .iter()
-        .map(|(_, finding)| finding.to_feedback(&at, Stage::Coding, drafts))
+        .map(|(_, finding)| finding.to_feedback(&at, code_stage(), drafts))
         .collect();
     run.give_feedback(entries)?;
     Ok(Some(StageEnd::Rework))
@@ -56,11 +57,10 @@ pub(crate) async fn code_is_wrong(
 fn corrections_made(run: &Run<'_>) -> anyhow::Result<u32> {
     let feedback = run.feedback_so_far()?;
     let human = |entry: &&Feedback| {
-        entry.stage == Stage::Coding && entry.from == Origin::Human && !entry.is_of_dropped_draft()
+        entry.stage == code_stage() && entry.from == Origin::Human && !entry.is_of_dropped_draft()
     };
     let spoken = feedback.iter().filter(human).map(|entry| entry.iteration).max();
-    let coding =
-        run.session.history.iter().filter(|entry| entry.kind == Kind::Stage(Stage::Coding));
+    let coding = run.session.history.iter().filter(|entry| entry.kind == Kind::Stage(code_stage()));
     let mut drafts = 0_u32;
     let commits = coding.filter(|entry| {
         drafts = drafts.saturating_add(entry.iterations());
@@ -98,7 +98,7 @@ fn corrections_are_stuck(
             return Err(outcome::undecided(spec.stage).into());
         }
     };
-    let entry = run.feedback(Stage::Coding, drafts, Origin::Human, &words);
+    let entry = run.feedback(code_stage(), drafts, Origin::Human, &words);
     run.give_feedback(vec![entry])?;
     Ok(Some(StageEnd::Rework))
 }

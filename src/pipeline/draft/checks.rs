@@ -3,12 +3,14 @@
 use crate::artifact::Store;
 use crate::artifact::check::Report;
 use crate::pipeline::change::scope;
-use crate::pipeline::checks::{Check, CheckInput, secrets_found};
+use crate::pipeline::checks::secrets_found;
+use crate::pipeline::evidence::Evidence;
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::pipeline::table::StageSpec;
 use crate::pipeline::test_changes;
+use crate::stages::CheckInput;
 
 pub(crate) fn check_report(
     run: &Run<'_>,
@@ -18,15 +20,15 @@ pub(crate) fn check_report(
     let files = run.files();
     let baseline = project_files::baseline_of_change(run)?;
     let project = project_files::project_files(run)?;
-    let mut report = spec.check.run(&CheckInput {
+    let mut report = (spec.check)(&CheckInput {
         store: Store::new(&files),
-        limits: &run.env.config.limits,
+        sizes: run.env.config.limits.sizes(),
         baseline: baseline.as_ref(),
         files: &project,
-        evidence: progress.evidence.as_ref(),
+        evidence: progress.evidence.as_ref().map(Evidence::report),
         drafting: true,
     });
-    if spec.check == Check::Prd {
+    if spec.offers("save_idea") && run.session.is_patch() {
         report.merge(scope::report_on_idea(run)?);
     }
     test_changes::look_at_tests(run, spec, progress, &mut report)?;

@@ -1,22 +1,29 @@
 //! The subject and body of a stage's commit.
 
-use crate::artifact::Store;
+use crate::artifact::{Store, record_diff};
 use crate::pipeline::change::scope;
+use crate::pipeline::evidence::Evidence;
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
-use crate::pipeline::summary::{self, Facts};
+use crate::pipeline::summary;
 use crate::pipeline::table::{Approves, StageSpec};
+use crate::stages::{Changed, Facts};
 
 pub(crate) fn summary_line(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &Progress,
 ) -> anyhow::Result<String> {
-    facts(run, spec, progress, |facts| summary::subject(spec.stage, facts))
+    facts(run, spec, progress, spec.subject)
 }
 
-pub(crate) fn facts<T>(
+pub(crate) fn body(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
+    let approval = progress.judged.as_ref().map_or("", |(_, words)| words.as_str());
+    facts(run, spec, progress, |facts| summary::body(spec, facts, approval))
+}
+
+fn facts<T>(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &Progress,
@@ -32,14 +39,19 @@ pub(crate) fn facts<T>(
         Approves::Artifacts => 0,
     };
     let changes = scope::changes_of(run, spec.artifacts)?;
+    let changes = changes.map(|changes| Changed {
+        signs: record_diff::signs(&changes),
+        ids: changes.into_iter().map(|change| change.id).collect(),
+    });
+    let evidence = progress.evidence.as_ref();
     let own_tasks = scope::own_tasks(run)?;
     with(&Facts {
-        changes: changes.as_deref(),
+        changes,
         own_tasks: &own_tasks,
         store: Store::new(&files),
         title: &run.session.file.title,
         files: files_changed,
-        evidence: progress.evidence.as_ref(),
-        approval: progress.judged.as_ref().map_or("", |(_, words)| words.as_str()),
+        tests: evidence.map(Evidence::summary),
+        runs: evidence.map(Evidence::lines).unwrap_or_default(),
     })
 }

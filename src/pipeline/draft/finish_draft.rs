@@ -4,20 +4,20 @@
 use std::fmt::Write as _;
 
 use crate::artifact::check::{derive_feature_status, has_code};
-use crate::artifact::{Artifact, FeatureStatus, Store, Task};
+use crate::artifact::{Artifact, Store, Task};
 use crate::pipeline::change::scope;
-use crate::pipeline::checks::{CheckInput, whole_session};
+use crate::pipeline::checks::whole_session;
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::protected_files::{self, LEFT};
 use crate::pipeline::report::{self, cell, with_sections};
 use crate::pipeline::run::Run;
-use crate::pipeline::table::StageSpec;
+use crate::pipeline::table::{Side, StageSpec};
 use crate::pipeline::test_changes::{self, asked};
 use crate::pipeline::usage::{self, USAGE};
 use crate::session::artifact_path;
-use crate::stage::Stage;
+use crate::stages::{CheckInput, Known};
 
 /// Characters of a line that tells what was run or found.
 const LINE: usize = 1_000;
@@ -36,21 +36,11 @@ pub(crate) fn finish(
     put_back_others(run, spec)?;
     let files = run.files();
     let store = Store::new(&files);
-    if spec.stage == Stage::Check
-        && let Some(report) = store.text(Artifact::CheckReport)?
+    if let (Some(finish), Some(document)) = (spec.finish, spec.side(Side::Document).next())
+        && let Some(text) = store.text(document)?
     {
-        let found = mechanical_section(run, &store, progress.evidence.as_ref())?;
-        let report = with_section(&report, MECHANICAL, &found);
-        store.save_text(Artifact::CheckReport, &report)?;
-    }
-    if spec.stage == Stage::Delivery
-        && let Some(report) = store.text(Artifact::DeliveryReport)?
-        && !report.trim().is_empty()
-    {
-        let mut sections = report::delivery_story(run, &store)?.sections();
-        sections.push((USAGE, usage::usage_section(run, progress)));
-        sections.extend(protected_files::left_to_a_person(run).map(|section| (LEFT, section)));
-        store.save_text(Artifact::DeliveryReport, &with_sections(&report, &sections))?;
+        let known = KnownNow { run, store: &store, progress };
+        store.save_text(document, &finish(&text, &known)?)?;
     }
     finish_features(run, spec, progress, task)?;
     Ok(())
@@ -64,7 +54,7 @@ pub(crate) fn finish_features(
     progress: &Progress,
     task: Option<&Task>,
 ) -> anyhow::Result<bool> {
-    if spec.stage < Stage::Coding {
+    if spec.is_before_code() {
         return Ok(false);
     }
     let files = run.files();
@@ -77,13 +67,7 @@ pub(crate) fn finish_features(
     derive_feature_status(&mut features, &plan, &has_code);
     let verified = gather::verifies(run, progress.evidence.as_ref());
     for feature in &mut features.features {
-        feature.status = match (spec.stage, feature.status) {
-            (Stage::Check, FeatureStatus::Implemented) if verified => FeatureStatus::Verified,
-            (Stage::Delivery, FeatureStatus::Implemented | FeatureStatus::Verified) => {
-                FeatureStatus::Delivered
-            }
-            (_, status) => status,
-        };
+        feature.status = (spec.feature_status)(feature.status, verified);
     }
     // A file that says so already keeps its bytes, whoever laid it out.
     if features != before {
@@ -97,7 +81,7 @@ pub(crate) fn finish_features(
 fn put_back_others(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     let mut may_change = vec![Artifact::Feedback];
     may_change.extend(spec.artifacts);
-    if spec.stage >= Stage::Coding {
+    if !spec.is_before_code() {
         may_change.extend([Artifact::Features, Artifact::ImplementationPlan]);
     }
     let others = Artifact::ALL.into_iter().filter(|artifact| !may_change.contains(artifact));
@@ -137,10 +121,10 @@ pub(crate) fn mechanical_section(
         &order,
         &CheckInput {
             store: *store,
-            limits: &run.env.config.limits,
+            sizes: run.env.config.limits.sizes(),
             baseline: baseline.as_ref(),
             files: &project,
-            evidence,
+            evidence: evidence.map(Evidence::report),
             drafting: false,
         },
     );
@@ -192,6 +176,27 @@ fn test_items(run: &Run<'_>) -> anyhow::Result<String> {
         let _ = writeln!(out, "- {}", cell(&unasked.words(&unasked.files), LINE));
     }
     Ok(out)
+}
+
+/// What the row of a stage may add to its document.
+struct KnownNow<'a> {
+    run: &'a Run<'a>,
+    store: &'a Store<'a>,
+    progress: &'a Progress,
+}
+
+impl Known for KnownNow<'_> {
+    fn with_checked(&self, report: &str) -> anyhow::Result<String> {
+        let found = mechanical_section(self.run, self.store, self.progress.evidence.as_ref())?;
+        Ok(with_section(report, MECHANICAL, &found))
+    }
+
+    fn with_story(&self, report: &str) -> anyhow::Result<String> {
+        let mut sections = report::delivery_story(self.run, self.store)?.sections();
+        sections.push((USAGE, usage::usage_section(self.run, self.progress)));
+        sections.extend(protected_files::left_to_a_person(self.run).map(|section| (LEFT, section)));
+        Ok(with_sections(report, &sections))
+    }
 }
 
 /// `report` with our own section at its end; an earlier one under that heading goes.

@@ -16,12 +16,12 @@ use crate::pipeline::evidence::base;
 use crate::pipeline::files::{open_tasks, project_files};
 use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::prompts::Prompt;
 use crate::pipeline::run::Run;
 use crate::pipeline::table::{StageSpec, Work};
 use crate::pipeline::{protected_files, test_changes, usage};
 use crate::record::DraftEnding;
-use crate::stage::{Role, Stage};
+use crate::stage::Role;
+use crate::stages::Prompt;
 
 /// Makes the next draft and keeps it in its ref.
 pub(crate) async fn make_draft(
@@ -84,7 +84,7 @@ async fn whole(
 ) -> anyhow::Result<StepOutcome> {
     keep::announce(run, spec, progress, None)?;
     let mut variables = conversation::brief_variables(run, spec, progress)?;
-    if spec.stage == Stage::Check {
+    if spec.judges {
         variables.evidence += &test_changes::tests_for_readers(run, &run.session.tip)?;
     }
     let part = Part {

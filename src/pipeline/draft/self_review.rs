@@ -16,7 +16,7 @@ use crate::pipeline::draft::{finish_draft, keep};
 use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::self_review::{NEEDS_REVISION, PASSED, REVISED, SelfReview};
-use crate::pipeline::prompts::Prompt;
+use crate::pipeline::prompts::SELF_REVIEW;
 use crate::pipeline::run::Run;
 use crate::pipeline::table::StageSpec;
 use crate::pipeline::usage;
@@ -81,7 +81,7 @@ pub(crate) async fn self_review(
     let part = Part {
         spec,
         role: Role::SelfReview,
-        prompt: Prompt::SelfReview,
+        prompt: SELF_REVIEW,
         tools,
         iteration: progress.iteration,
         task: None,

@@ -15,13 +15,14 @@ use crate::pipeline::draft::{checks, keep};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::{Edit, names};
-use crate::pipeline::prompts::Prompt;
+use crate::pipeline::prompts::ALIGN;
 use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, Side, StageSpec};
 use crate::pipeline::usage;
 use crate::record::DraftEnding;
 use crate::session::{CommittedFiles, Entry};
 use crate::stage::Role;
+use crate::tool;
 
 /// Bytes of a person's edit that later drafts are told.
 const TOLD: usize = 4_000;
@@ -248,8 +249,8 @@ fn follow_up<'a>(
     Ok(Part {
         spec,
         role: Role::Actor,
-        prompt: Prompt::Align,
-        tools: spec.tools_of(side),
+        prompt: ALIGN,
+        tools: tool::for_side(spec, side),
         iteration: progress.iteration,
         task: None,
         opening: None,

@@ -15,7 +15,7 @@ use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, StageSpec};
 use crate::record::point;
 use crate::session::StateDir;
-use crate::stage::Stage;
+use crate::stages::code_stage;
 use crate::workspace::Dependencies;
 
 /// Name of the note in J about files that are as they were before it just now.
@@ -98,7 +98,7 @@ pub(crate) async fn look_before_coding(run: &Run<'_>, spec: &StageSpec) -> anyho
     if spec.approves != Approves::Tree || gather::commands_to_run(run).is_empty() {
         return Ok(());
     }
-    let begun = run.earlier_drafts(Stage::Coding) > 0 || !run.session.completed_tasks().is_empty();
+    let begun = run.earlier_drafts(code_stage()) > 0 || !run.session.completed_tasks().is_empty();
     // Code that is there uncommitted is a first draft that was begun.
     if begun || run.recorder().changes()?.iter().any(|path| !path.starts_with(".cowork/")) {
         return look_at_base_again(run).await;

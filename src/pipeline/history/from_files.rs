@@ -11,6 +11,7 @@ use crate::pipeline::table::{Approves, row_of};
 use crate::record::{Bytes, Recorded};
 use crate::session::{Verdict, artifact_path, shown};
 use crate::stage::Stage;
+use crate::stages::code_stage;
 
 /// Takes the stages before `next` as done, all where there is none: one commit says so, and takes
 /// the files of the others away. History keeps them.
@@ -89,7 +90,7 @@ fn forget_later(run: &Run<'_>, next: Option<Stage>) -> anyhow::Result<()> {
     if feedback.len() < before {
         store.save(Artifact::Feedback, &feedback)?;
     }
-    if run.session.is_patch() || next > Stage::Coding {
+    if run.session.is_patch() || next > code_stage() {
         return Ok(());
     }
     let (mut plan, mut features) = (store.plan()?, store.features()?);

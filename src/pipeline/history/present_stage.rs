@@ -4,19 +4,20 @@ use crate::pipeline::progress;
 use crate::pipeline::run::Run;
 use crate::session::{KeptDraft, kept_draft};
 use crate::stage::Stage;
+use crate::stages::{self, code_stage, row};
 
 /// True when corrections were begun and are not recorded: feedback on the code that was
 /// recorded last, or a draft of corrections.
 pub(crate) fn corrections_are_open(run: &Run<'_>) -> anyhow::Result<bool> {
-    let drafts = run.earlier_drafts(Stage::Coding);
-    let kept = kept_draft(run.env.git, &run.session, Stage::Coding)?;
+    let drafts = run.earlier_drafts(code_stage());
+    let kept = kept_draft(run.env.git, &run.session, code_stage())?;
     let begun = matches!(kept, Some(KeptDraft::Live(entry)) if entry.iterations() > drafts);
-    Ok(begun || progress::asked_for_more(run, Stage::Coding, drafts)?)
+    Ok(begun || progress::asked_for_more(run, code_stage(), drafts)?)
 }
 
 /// The next stage, or coding while its corrections are open.
 pub(crate) fn present_stage(run: &Run<'_>) -> anyhow::Result<Stage> {
-    let next = run.session.next_stage().unwrap_or(Stage::Delivery);
-    let corrected = next == Stage::Check && corrections_are_open(run)?;
-    Ok(if corrected { Stage::Coding } else { next })
+    let next = run.session.next_stage().unwrap_or(stages::last());
+    let corrected = row(next).rechecks && corrections_are_open(run)?;
+    Ok(if corrected { code_stage() } else { next })
 }

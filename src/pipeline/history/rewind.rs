@@ -8,6 +8,7 @@ use crate::pipeline::outcome::WayBack;
 use crate::pipeline::run::Run;
 use crate::session::{Entry, KeptDraft, Kind, Session, Verdict, kept_draft};
 use crate::stage::Stage;
+use crate::stages::{self, row};
 use crate::tool::GoBack;
 
 /// Goes back to before a stage, whose next draft gets the reason of the wish as feedback.
@@ -93,7 +94,7 @@ pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
     if let Some((last, start)) = session.inherited().filter(|(last, _)| stage <= *last) {
         return Err(began_with(session, stage, last, start).into());
     }
-    let round = if stage >= Stage::Coding { session.newest_round() } else { &session.history };
+    let round = if row(stage).is_before_code() { &session.history } else { session.newest_round() };
     let first = round.iter().position(|entry| match entry.kind {
         Kind::Stage(done) => done >= stage,
         _ => false,
@@ -122,8 +123,7 @@ fn began_with(session: &Session, stage: Stage, last: Stage, start: &Entry) -> Er
         error =
             error.hint(format!("do its own stages again: git cowork revert {name} --to {next}"));
     }
-    let before =
-        Stage::ALL.into_iter().rev().find(|other| *other < stage && *other != Stage::Triage);
+    let before = stages::order(false, None).take_while(|other| *other < stage).last();
     let other = from.split('@').next().unwrap_or_default();
     match before {
         Some(before) => error.hint(format!(

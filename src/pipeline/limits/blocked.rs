@@ -123,7 +123,7 @@ pub fn files_show(session: &Session, shown: &[Stage]) -> Stop {
             session.file.id
         ),
     };
-    let first = order.first().copied().unwrap_or(Stage::Idea);
+    let first = order.first().copied().unwrap_or(Stage::ALL[0]);
     let other = format!("or start over: git cowork resume {name} --goto-stage {first}");
     Stop { why, next, other: Some(other) }
 }

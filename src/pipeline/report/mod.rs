@@ -19,7 +19,7 @@ use crate::artifact::{
 };
 use crate::pipeline::run::Run;
 use crate::session::{Attempt, CommittedFiles, Kind, attempts, key};
-use crate::stage::Stage;
+use crate::stages;
 use change::ChangeStory;
 use markdown::{FILES, REASON, TITLE, label, paths, table};
 
@@ -66,8 +66,8 @@ pub(crate) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
         story.tasks.push(task.clone());
     }
     for entry in &run.session.history {
-        if let (Kind::Task(_) | Kind::Stage(Stage::Coding), Some(parent)) =
-            (&entry.kind, entry.parents.first())
+        if entry.brings_code()
+            && let Some(parent) = entry.parents.first()
         {
             let mut files = git.changed_paths(parent, &entry.commit)?;
             files.retain(|path| !path.starts_with(".cowork/"));
@@ -80,7 +80,7 @@ pub(crate) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
             story.checks.push((entry.subject.clone(), found.to_owned()));
         }
     }
-    if let Some(entry) = run.session.stage_entry(Stage::Check) {
+    if let Some(entry) = run.session.stage_entry(stages::verifying()) {
         let then = CommittedFiles::new(git, &run.session.name, &entry.commit);
         let features = Store::new(&then).features()?.features.into_iter();
         story.checked = features.map(|feature| (feature.id, feature.status)).collect();

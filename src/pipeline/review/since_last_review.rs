@@ -12,7 +12,6 @@ use crate::pipeline::progress::edit::tells_edit;
 use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, StageSpec};
 use crate::session::CommittedFiles;
-use crate::stage::Stage;
 
 /// Records named as the outcome of one remark.
 const NAMED: usize = 4;
@@ -66,7 +65,7 @@ pub(crate) fn since_last_review(
 /// Of a change request, what it makes of the documents that were there before it.
 fn first_look(run: &Run<'_>, spec: &StageSpec, tree: &Oid) -> anyhow::Result<SecondLook> {
     // What triage leaves was not there before.
-    let edits = spec.approves == Approves::Artifacts && spec.stage != Stage::Triage;
+    let edits = spec.approves == Approves::Artifacts && spec.is_in_new();
     let start = run.session.history.first().filter(|_| run.session.is_patch() && edits);
     let Some(start) = start else { return Ok(SecondLook::default()) };
     let diff = approved_content::shown_diff(run, spec, &start.commit, tree, DiffStyle::Patch)?;

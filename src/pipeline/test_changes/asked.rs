@@ -10,8 +10,6 @@ use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::git::Oid;
 use crate::pipeline::run::Run;
-use crate::session::Kind;
-use crate::stage::Stage;
 
 /// Bytes of each convention file.
 pub(crate) const CONVENTION: usize = 4_000;
@@ -144,8 +142,8 @@ fn request_of_conventions(run: &Run<'_>, added: &[String]) -> anyhow::Result<Req
     // What a model wrote there is not the repository's. A person's line counts at once.
     let mut ours: BTreeSet<String> = run.env.workspace.written_paths().into_iter().collect();
     for entry in &run.session.history {
-        if let (Kind::Task(_) | Kind::Stage(Stage::Coding), Some(parent)) =
-            (&entry.kind, entry.parents.first())
+        if entry.brings_code()
+            && let Some(parent) = entry.parents.first()
         {
             ours.extend(run.env.git.changed_paths(parent, &entry.commit)?);
         }

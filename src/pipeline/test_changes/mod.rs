@@ -17,8 +17,7 @@ use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::pipeline::table::{Approves, StageSpec};
-use crate::session::{Entry, Kind};
-use crate::stage::Stage;
+use crate::session::Entry;
 use compare::{Changed, LARGEST, TestChanges, compare};
 use languages::{is_test_path, knows};
 
@@ -33,8 +32,7 @@ pub(crate) fn changes_of_tests(run: &Run<'_>, to: &Oid) -> anyhow::Result<TestCh
     let Some((start, since)) = run.session.history.split_first() else {
         return Ok(TestChanges::default());
     };
-    let own = |entry: &&Entry| matches!(entry.kind, Kind::Task(_) | Kind::Stage(Stage::Coding));
-    let own: Vec<&Entry> = since.iter().filter(own).collect();
+    let own: Vec<&Entry> = since.iter().filter(|entry| entry.brings_code()).collect();
     // A file of the session's own that is gone again is no difference from its start.
     let reader = run.env.git.reader();
     let mut ours: BTreeSet<String> =

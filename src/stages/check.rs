@@ -1,0 +1,51 @@
+//! What holds and what does not, mostly found mechanically.
+
+use super::row::{Prompt, RoleSpec, StageSpec, USUAL};
+use super::summary::{count, runs};
+use super::tools::{READ_FILES, READ_SESSION};
+use crate::artifact::{Artifact, FeatureStatus, check};
+use crate::stage::Stage;
+
+pub(super) const CHECK: StageSpec = StageSpec {
+    stage: Stage::Check,
+    actor: RoleSpec {
+        prompt: Prompt { file_name: "check.md", built_in: include_str!("../../prompts/check.md") },
+        tools: &[
+            &["save_check_report"],
+            READ_FILES,
+            READ_SESSION,
+            &[
+                "check_data_format",
+                "check_feature_coverage",
+                "check_task_dependencies",
+                "request_replanning",
+                "goto_stage",
+                "request_human_review",
+            ],
+        ],
+    },
+    context: &[
+        Artifact::Requirements,
+        Artifact::Features,
+        Artifact::DesignSpec,
+        Artifact::ImplementationPlan,
+    ],
+    artifacts: &[Artifact::CheckReport],
+    judges: true,
+    rechecks: true,
+    runs_checks: true,
+    check: |input| check::check_report(&input.store),
+    subject: |facts| {
+        let features = facts.store.features()?.features;
+        let held = features.iter().filter(|f| f.status >= FeatureStatus::Implemented).count();
+        let tests = facts.tests.as_deref().unwrap_or("no tests to run");
+        Ok(format!("{} covered, {tests}", count(held, "feature")))
+    },
+    names: runs,
+    finish: Some(|report, known| known.with_checked(report)),
+    feature_status: |status, verified| match status {
+        FeatureStatus::Implemented if verified => FeatureStatus::Verified,
+        status => status,
+    },
+    ..USUAL
+};

@@ -1,0 +1,39 @@
+//! The report a reviewer reads first.
+
+use super::row::{Prompt, RoleSpec, StageSpec, USUAL};
+use super::summary::title_of;
+use super::tools::{READ_FILES, READ_SESSION};
+use crate::artifact::{Artifact, FeatureStatus, check};
+use crate::stage::Stage;
+
+pub(super) const DELIVERY: StageSpec = StageSpec {
+    stage: Stage::Delivery,
+    actor: RoleSpec {
+        prompt: Prompt {
+            file_name: "delivery.md",
+            built_in: include_str!("../../prompts/delivery.md"),
+        },
+        tools: &[&["save_delivery_report"], READ_FILES, READ_SESSION, &["load_change_request"]],
+    },
+    context: &[
+        Artifact::Idea,
+        Artifact::Requirements,
+        Artifact::Features,
+        Artifact::DesignSpec,
+        Artifact::ImplementationPlan,
+        Artifact::CheckReport,
+    ],
+    artifacts: &[Artifact::DeliveryReport],
+    needs_code: true,
+    check: |input| check::delivery(&input.store, input.files.code()),
+    subject: |facts| title_of(&facts.store, Artifact::DeliveryReport, facts.title),
+    finish: Some(|report, known| match report.trim() {
+        "" => Ok(report.to_owned()),
+        _ => known.with_story(report),
+    }),
+    feature_status: |status, _| match status {
+        FeatureStatus::Implemented | FeatureStatus::Verified => FeatureStatus::Delivered,
+        status => status,
+    },
+    ..USUAL
+};

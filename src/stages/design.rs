@@ -1,0 +1,62 @@
+//! Components and architecture.
+
+use super::row::{OTHER_ISSUES, Prompt, RoleSpec, Selected, StageSpec, USUAL};
+use super::summary::{count, list, signs};
+use super::tools::{READ_FILES, VERDICT};
+use crate::artifact::{Artifact, check};
+use crate::stage::Stage;
+
+pub(super) const DESIGN: StageSpec = StageSpec {
+    stage: Stage::Design,
+    selected: Selected::Scoped(|scope| scope.design),
+    actor: RoleSpec {
+        prompt: Prompt {
+            file_name: "design-actor.md",
+            built_in: include_str!("../../prompts/design-actor.md"),
+        },
+        tools: &[
+            &[
+                "save_design_doc",
+                "load_design_doc",
+                "create_design_component",
+                "update_design_component",
+                "delete_design_component",
+                "get_design",
+                "get_requirements",
+                "check_feature_coverage",
+                "check_data_format",
+            ],
+            READ_FILES,
+            &["ask_user", "goto_stage", "request_human_review", "review_with_feedback_content"],
+        ],
+    },
+    critic: Some(RoleSpec {
+        prompt: Prompt {
+            file_name: "design-critic.md",
+            built_in: include_str!("../../prompts/design-critic.md"),
+        },
+        tools: &[
+            &["load_design_doc", "get_design", "get_requirements", "check_feature_coverage"],
+            READ_FILES,
+            VERDICT,
+        ],
+    }),
+    context: &[Artifact::Idea, Artifact::Prd, Artifact::Requirements, Artifact::Features],
+    guidance: true,
+    artifacts: &[Artifact::Design, Artifact::DesignSpec],
+    check: |input| check::design(&input.store, &input.sizes, input.baseline),
+    check_lasts: true,
+    subject: |facts| {
+        let components = facts.store.design()?.components.len();
+        Ok(signs(facts).unwrap_or_else(|| count(components, "component")))
+    },
+    names: |facts| {
+        let components = facts.store.design()?.components;
+        Ok(list(facts, components.iter().map(|item| (item.id.as_str(), item.name.as_str()))))
+    },
+    gate: true,
+    critic_temperature: 0.2,
+    called: "design",
+    issues: &["design_flaw", "architecture_conflict", OTHER_ISSUES],
+    ..USUAL
+};

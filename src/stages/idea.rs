@@ -1,0 +1,36 @@
+//! The raw idea, written up.
+
+use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
+use super::summary::title_of;
+use super::tools::READ_FILES;
+use crate::artifact::{Artifact, check};
+use crate::stage::Stage;
+
+pub(super) const IDEA: StageSpec = StageSpec {
+    stage: Stage::Idea,
+    selected: Selected::NewOnly,
+    actor: RoleSpec {
+        prompt: Prompt { file_name: "idea.md", built_in: include_str!("../../prompts/idea.md") },
+        tools: &[&["save_idea", "load_idea"], READ_FILES, &["review_and_edit_content"]],
+    },
+    artifacts: &[Artifact::Idea],
+    check: |input| check::idea(&input.store, input.drafting),
+    subject: |facts| title_of(&facts.store, Artifact::Idea, facts.title),
+    gate: true,
+    actor_temperature: 0.8,
+    called: "idea",
+    ..USUAL
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_idea_is_told_the_sections_it_is_checked_for() {
+        let text = IDEA.actor.prompt.built_in;
+        let place = |name: &&str| text.find(&format!("- `## {name}`: ")).unwrap();
+        let places: Vec<usize> = check::IDEA_SECTIONS.iter().map(place).collect();
+        assert!(places.is_sorted(), "{places:?}");
+    }
+}

@@ -1,0 +1,87 @@
+//! Requirements and features.
+
+use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
+use super::summary::{count, list, signs};
+use super::tools::{READ_FILES, VERDICT};
+use crate::artifact::{Artifact, check};
+use crate::stage::Stage;
+
+const WRITE: &[&str] = &[
+    "save_prd_doc",
+    "load_prd_doc",
+    "create_requirement",
+    "update_requirement",
+    "delete_requirement",
+    "add_feature",
+    "update_feature",
+    "delete_feature",
+    "get_requirements",
+    "check_data_format",
+];
+
+/// How the actor asks for a person.
+const ASK: &[&str] = &["ask_user", "request_human_review", "review_with_feedback_content"];
+
+pub(super) const PRD: StageSpec = StageSpec {
+    in_change: Some(&PRD_OF_A_CHANGE),
+    ..prd(
+        &[WRITE, READ_FILES, ASK],
+        &[Artifact::Idea],
+        &[Artifact::Prd, Artifact::Requirements, Artifact::Features],
+    )
+};
+
+/// The row in a change request, which keeps idea.md true: the parent's idea is drafted on, too.
+const PRD_OF_A_CHANGE: StageSpec = prd(
+    &[WRITE, &["save_idea", "load_idea"], READ_FILES, ASK],
+    &[],
+    &[Artifact::Prd, Artifact::Requirements, Artifact::Features, Artifact::Idea],
+);
+
+const fn prd(
+    tools: &'static [&'static [&'static str]],
+    context: &'static [Artifact],
+    artifacts: &'static [Artifact],
+) -> StageSpec {
+    StageSpec {
+        stage: Stage::Prd,
+        selected: Selected::Scoped(|scope| scope.prd),
+        actor: RoleSpec {
+            prompt: Prompt {
+                file_name: "prd-actor.md",
+                built_in: include_str!("../../prompts/prd-actor.md"),
+            },
+            tools,
+        },
+        critic: Some(RoleSpec {
+            prompt: Prompt {
+                file_name: "prd-critic.md",
+                built_in: include_str!("../../prompts/prd-critic.md"),
+            },
+            tools: &[&["load_prd_doc", "get_requirements", "read_file", "search_files"], VERDICT],
+        }),
+        context,
+        artifacts,
+        check: |input| check::prd(&input.store, &input.sizes, input.baseline),
+        check_lasts: true,
+        subject: |facts| {
+            let (requirements, features) = (facts.store.requirements()?, facts.store.features()?);
+            Ok(signs(facts).unwrap_or_else(|| {
+                let requirements = count(requirements.requirements.len(), "requirement");
+                format!("{requirements}, {}", count(features.features.len(), "feature"))
+            }))
+        },
+        names: |facts| {
+            let (requirements, features) = (facts.store.requirements()?, facts.store.features()?);
+            let requirements = requirements.requirements.iter();
+            let requirements = requirements.map(|item| (item.id.as_str(), item.title.as_str()));
+            let features = features.features.iter();
+            let features = features.map(|item| (item.id.as_str(), item.name.as_str()));
+            Ok(list(facts, requirements.chain(features)))
+        },
+        gate: true,
+        called: "prd",
+        issues: &["requirement_mismatch"],
+        ..USUAL
+    }
+}

@@ -1,0 +1,41 @@
+//! What a change request touches and risks, and with that which stages it needs.
+
+use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
+use super::tools::READ_FILES;
+use crate::artifact::{Artifact, check};
+use crate::stage::Stage;
+
+pub(super) const TRIAGE: StageSpec = StageSpec {
+    stage: Stage::Triage,
+    selected: Selected::ChangesOnly,
+    actor: RoleSpec {
+        prompt: Prompt {
+            file_name: "triage.md",
+            built_in: include_str!("../../prompts/triage.md"),
+        },
+        tools: &[
+            &[
+                "save_change_request",
+                "load_change_request",
+                "get_requirements",
+                "get_design",
+                "get_plan",
+            ],
+            READ_FILES,
+            &["ask_user"],
+        ],
+    },
+    context: &[
+        Artifact::Requirements,
+        Artifact::Features,
+        Artifact::DesignSpec,
+        Artifact::ImplementationPlan,
+    ],
+    artifacts: &[Artifact::ChangeRequest],
+    check: |input| check::triage(&input.store),
+    subject: |facts| Ok(facts.store.change_request()?.unwrap_or_default().headline()),
+    names: |facts| Ok(facts.store.change_request()?.unwrap_or_default().describe()),
+    gate: true,
+    called: "change",
+    ..USUAL
+};
