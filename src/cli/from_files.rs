@@ -58,23 +58,20 @@ fn ask(
         return Err(error.into());
     }
     context.ui.clear();
-    let ways: Vec<(char, String)> = ('1'..='9')
-        .zip(order.iter().take(shown.len() + 1).copied().map(Some).chain([None]))
+    let stages = order.iter().take(shown.len() + 1).copied().map(Some);
+    let ways: Vec<String> = stages
+        .chain([None])
         .take(shown.len() + 1)
-        .map(|(key, stage)| {
-            let all = key as usize - '1' as usize == shown.len();
-            let what = match stage {
-                Some(stage) if Some(&stage) == order.first() => format!("{stage}: start over"),
-                Some(stage) if all => format!("{stage}: take all of these as done"),
-                Some(stage) => format!("{stage}: take those before it as done"),
-                None => "take all of these as done".to_owned(),
-            };
-            (key, what)
+        .enumerate()
+        .map(|(at, stage)| match stage {
+            Some(stage) if Some(&stage) == order.first() => format!("{stage}: start over"),
+            Some(stage) if at == shown.len() => format!("{stage}: take all of these as done"),
+            Some(stage) => format!("{stage}: take those before it as done"),
+            None => "take all of these as done".to_owned(),
         })
         .collect();
-    let mut choices: Vec<(char, &str)> =
-        ways.iter().map(|(key, way)| (*key, way.as_str())).collect();
-    choices.push(('q', "cancel: nothing is changed"));
+    let ways = ways.iter().enumerate().map(|(at, way)| (Some(at), way.as_str()));
+    let choices: Vec<_> = ways.chain([(None, "cancel: nothing is changed")]).collect();
     let prompt = format!(
         "{name}: {}. Go on with which stage? Files of that one and of later ones are taken out of the \
          tree by a commit; history keeps them.",
@@ -82,6 +79,5 @@ fn ask(
     );
     let cancelled = || Error::new(Kind::Interrupted, "cancelled; nothing was changed");
     let answer = choose(&Tty::new(context.color), &prompt, &choices, None)?;
-    let place = answer.and_then(|key| ways.iter().position(|(way, _)| *way == key));
-    Ok(order.get(place.ok_or_else(cancelled)?).copied())
+    Ok(order.get(answer.flatten().ok_or_else(cancelled)?).copied())
 }

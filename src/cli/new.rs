@@ -294,19 +294,16 @@ fn ask_about_dirty_tree(
         dirty.len(),
         if dirty.len() == 1 { "is" } else { "are" }
     );
+    // What to give for the option, or nothing.
     let answers = [
-        ('w', "work in a linked worktree, this one stays as it is"),
-        ('p', "go on here; these files are protected, never written or committed"),
-        ('c', "cancel"),
+        (Some(Some(None)), "work in a linked worktree, this one stays as it is"),
+        (Some(None), "go on here; these files are protected, never written or committed"),
+        (None, "cancel"),
     ];
-    match choose(&Tty::new(context.color), &prompt, &answers, Some('w'))? {
-        Some('w') => Ok(Some(None)),
-        Some('p') => Ok(None),
-        _ => {
-            Err(Error::new(crate::error::Kind::Interrupted, "cancelled; nothing was changed")
-                .into())
-        }
-    }
+    let answer = choose(&Tty::new(context.color), &prompt, &answers, Some(0))?.flatten();
+    answer.ok_or_else(|| {
+        Error::new(crate::error::Kind::Interrupted, "cancelled; nothing was changed").into()
+    })
 }
 
 pub(super) fn first_line(idea: &str) -> &str {

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::gate::clean::{clean, clean_line};
 use crate::gate::menu::say;
 use crate::gate::screen::Paint;
-use crate::gate::terminal::{self, Key, Terminal, Text};
+use crate::gate::terminal::{self, Terminal, Text, was_pasted};
 use crate::tool::{Person, Question};
 use crate::wrap::hanging;
 
@@ -67,44 +67,47 @@ pub fn ask(terminal: &dyn Terminal, question: &str, options: &[String]) -> Resul
     }))
 }
 
-/// Yes or no; everything but `y` is no, and so is what was typed before it was asked.
+/// Yes or no. Only `y` is yes; what was typed before it was asked, or pasted, is no answer.
 ///
 /// # Errors
 /// Interrupted on Ctrl-C.
 pub fn confirm(terminal: &dyn Terminal, text: &str) -> Result<bool> {
     terminal.discard_typed();
-    terminal.write(&format!("{} [y/N] ", clean(text)))?;
-    let yes = matches!(terminal::menu_key(terminal, &[])?, Key::Char('y' | 'Y'));
-    terminal.write(if yes { "yes\n" } else { "no\n" })?;
-    Ok(yes)
+    loop {
+        let yes = terminal.yes_or_no(&clean(text))?.unwrap_or_default();
+        if !was_pasted(terminal)? {
+            return Ok(yes);
+        }
+    }
 }
 
-/// One of several, by its key; one typed before it was asked is none. Enter takes the default, if there is one: not for approvals.
-/// `None` on Escape or end of input.
+/// One of several, from a list; what was typed before it was asked, or pasted, chooses nothing. The
+/// `default` is marked from the beginning, and Enter takes it: not for approvals. `None` on Escape or
+/// end of input.
 ///
 /// # Errors
 /// Interrupted on Ctrl-C.
-pub fn choose(
+pub fn choose<T: Clone>(
     terminal: &dyn Terminal,
     prompt: &str,
-    choices: &[(char, &str)],
-    default: Option<char>,
-) -> Result<Option<char>> {
+    choices: &[(T, &str)],
+    default: Option<usize>,
+) -> Result<Option<T>> {
     let paint = Paint::of(terminal);
-    let mut menu = format!("{} {}\n", paint.bold("?"), clean(prompt));
-    for (key, text) in choices {
-        let mark = if default == Some(*key) { " (Enter)" } else { "" };
-        menu.push_str(&format!("    {}  {}{mark}\n", paint.bold(&key.to_string()), clean(text)));
-    }
+    let mark = |at| if default == Some(at) { " (Enter)" } else { "" };
+    let items = choices.iter().enumerate();
+    let items: Vec<_> =
+        items.map(|(at, (_, text))| format!("{}{}", clean_line(text), mark(at))).collect();
     terminal.discard_typed();
     loop {
-        terminal.write(&menu)?;
-        match terminal::menu_key(terminal, &[])? {
-            Key::Enter if default.is_some() => return Ok(default),
-            Key::Char(c) if choices.iter().any(|(key, _)| *key == c) => return Ok(Some(c)),
-            Key::Escape | Key::End => return Ok(None),
-            Key::Enter | Key::Char(_) | Key::Other | Key::Interrupt => {}
+        terminal.write(&format!("{} {}\n", paint.bold("?"), clean(prompt)))?;
+        let chosen = terminal.one_of(&items, default)?;
+        if was_pasted(terminal)? {
+            continue;
         }
+        let Some(chosen) = chosen else { return Ok(None) };
+        say(terminal, &format!("  → {}", clean_line(choices[chosen].1)))?;
+        return Ok(Some(choices[chosen].0.clone()));
     }
 }
 
@@ -143,6 +146,8 @@ mod tests {
         {
             assert_eq!(confirm(&Scripted::new(keys), "Delete it?").unwrap(), yes, "{keys:?}");
         }
+        let pasted = Scripted::bursts(&["yes, and more", "n"]);
+        assert!(!confirm(&pasted, "Delete it?").unwrap(), "a paste is no answer");
         let terminal = Scripted::new("y");
         confirm(&terminal, "Delete it?").unwrap();
         assert_eq!(*terminal.discarded.borrow(), 1, "what was typed before");
@@ -156,11 +161,14 @@ mod tests {
         let pick = |keys: &str, default| {
             choose(&Scripted::new(keys), "Uncommitted changes", &choices, default).unwrap()
         };
-        assert_eq!(pick("\r", Some('w')), Some('w'));
-        assert_eq!(pick("xp", Some('w')), Some('p'));
-        assert_eq!(pick("\r\rc", None), Some('c'));
-        assert_eq!(pick("", Some('w')), None);
-        assert_eq!(pick("\x1b", Some('w')), None);
+        assert_eq!(pick("\r", Some(0)), Some('w'));
+        assert_eq!(pick("xj\r", Some(0)), Some('p'));
+        assert_eq!(pick("\r\rjjj\r", None), Some('c'));
+        assert_eq!(pick("", Some(0)), None);
+        assert_eq!(pick("\x1b", Some(0)), None);
+        let pasted = Scripted::bursts(&["j\r and more", "j\r"]);
+        assert_eq!(choose(&pasted, "?", &choices, Some(1)).unwrap(), Some('c'));
+        assert!(pasted.output().contains("nothing is decided"), "{}", pasted.output());
     }
 
     #[test]

@@ -57,6 +57,19 @@ pub trait Terminal {
     /// As [`Terminal::read_key`].
     fn read_line(&self) -> Result<Line>;
 
+    /// Asks for a yes or a no. `None` when it was left open: Escape, or a closed terminal.
+    ///
+    /// # Errors
+    /// Interrupted on Ctrl-C or another signal.
+    fn yes_or_no(&self, question: &str) -> Result<Option<bool>>;
+
+    /// Lets one of several be chosen, by its place; the `default` is the first one marked. `None` as
+    /// for [`Terminal::yes_or_no`].
+    ///
+    /// # Errors
+    /// Interrupted on Ctrl-C or another signal.
+    fn one_of(&self, items: &[String], default: Option<usize>) -> Result<Option<usize>>;
+
     /// Takes what came together with the key or line just read, a paste, with line feeds for
     /// Enter; empty when it came alone.
     fn take_pasted(&self) -> String {
@@ -98,11 +111,19 @@ pub(crate) fn menu_key(terminal: &dyn Terminal, texts: &[char]) -> Result<Key> {
         if matches!(key, Key::Char(c) if texts.contains(&c)) {
             return Ok(key);
         }
-        if terminal.take_pasted().chars().all(|c| c == '\n') {
+        if !was_pasted(terminal)? {
             return Ok(key);
         }
+    }
+}
+
+/// Whether the answer just read came with more behind it, which is said.
+pub(crate) fn was_pasted(terminal: &dyn Terminal) -> Result<bool> {
+    let pasted = !terminal.take_pasted().chars().all(|c| c == '\n');
+    if pasted {
         terminal.write("that was a paste, not a key: nothing is decided\n")?;
     }
+    Ok(pasted)
 }
 
 /// The next line after a prompt; never [`Line::Interrupt`].
@@ -148,7 +169,8 @@ pub(crate) fn text(terminal: &dyn Terminal, prompt: &str) -> Result<Text> {
     Ok(Text::Nothing)
 }
 
-fn interrupted(terminal: &dyn Terminal) -> anyhow::Error {
+/// The way out of a question, with the cursor shown.
+pub(crate) fn interrupted(terminal: &dyn Terminal) -> anyhow::Error {
     // The way out must not depend on the terminal still being there.
     let _ = terminal.write(&format!("{SHOW_CURSOR}\n"));
     Error::new(Kind::Interrupted, "interrupted").into()
@@ -225,6 +247,31 @@ pub(crate) mod scripted {
                     Key::Escape | Key::Other => return Ok(Line::Escape),
                     Key::Interrupt => return Ok(Line::Interrupt),
                     Key::End => return Ok(Line::End),
+                }
+            }
+        }
+
+        fn yes_or_no(&self, question: &str) -> Result<Option<bool>> {
+            self.write(&format!("{question} [y/N] "))?;
+            loop {
+                return Ok(match key(self)? {
+                    Key::Char('y' | 'Y') => Some(true),
+                    Key::Char('n' | 'N') | Key::Enter => Some(false),
+                    Key::Escape | Key::End => None,
+                    _ => continue,
+                });
+            }
+        }
+
+        fn one_of(&self, items: &[String], default: Option<usize>) -> Result<Option<usize>> {
+            self.write(&items.join("\n"))?;
+            let mut at = default;
+            loop {
+                match key(self)? {
+                    Key::Char('j') => at = Some(at.map_or(0, |at| (at + 1) % items.len())),
+                    Key::Enter if at.is_some() => return Ok(at),
+                    Key::Escape | Key::End | Key::Char('q') => return Ok(None),
+                    _ => {}
                 }
             }
         }

@@ -1,15 +1,18 @@
 //! The real terminal: writes to stderr, reads stdin.
 //!
-//! On Unix, keys and lines are read here, byte by byte in raw mode, not by a library:
-//! Ctrl-C must arrive as a key (a handler elsewhere may swallow the signal), a hung-up
-//! terminal must be an end and not a busy loop, and what was typed ahead must stay in the
-//! kernel's queue for the editor or the next question.
+//! Yes or no and lists to choose from are `dialoguer`'s. The keys and lines of the gate are read here
+//! on Unix, byte by byte in raw mode: Ctrl-C must arrive as a key (a handler elsewhere may swallow
+//! the signal), a hung-up terminal must be an end and not a busy loop, and what was typed ahead must
+//! stay in the kernel's queue for the editor or the next question.
 
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
+use dialoguer::theme::{ColorfulTheme, SimpleTheme, Theme};
+use dialoguer::{Confirm, Select};
 
-use crate::gate::terminal::{Key, Line, SHOW_CURSOR, Terminal};
+use crate::gate::terminal::{Key, Line, SHOW_CURSOR, Terminal, interrupted};
+use crate::interrupt;
 use crate::moment;
 
 /// The process's own terminal.
@@ -57,6 +60,26 @@ impl Terminal for Tty {
         line
     }
 
+    fn yes_or_no(&self, question: &str) -> Result<Option<bool>> {
+        // The library takes one line away when it is answered.
+        let (above, last) = question.rsplit_once('\n').unwrap_or(("", question));
+        self.write(&if above.is_empty() { String::new() } else { format!("{above}\n") })?;
+        let theme = self.theme();
+        let confirm = Confirm::with_theme(&*theme).with_prompt(last).default(false);
+        self.answer(|| confirm.interact_opt())
+    }
+
+    fn one_of(&self, items: &[String], default: Option<usize>) -> Result<Option<usize>> {
+        // Before each item stands its mark; a row that wraps would not be taken away whole.
+        let room = self.width().saturating_sub(4);
+        let rows = items.iter().map(|item| console::truncate_str(item, room, "…"));
+        let theme = self.theme();
+        let select = Select::with_theme(&*theme).items(rows);
+        let select = default.into_iter().fold(select, Select::default);
+        self.write("")?;
+        self.answer(|| select.interact_opt())
+    }
+
     fn take_pasted(&self) -> String {
         reading::pasted()
     }
@@ -71,6 +94,29 @@ impl Terminal for Tty {
 
     fn colors(&self) -> bool {
         self.color
+    }
+}
+
+impl Tty {
+    fn theme(&self) -> Box<dyn Theme> {
+        if self.color { Box::new(ColorfulTheme::default()) } else { Box::new(SimpleTheme) }
+    }
+
+    /// What came of a question of the library; nothing where the terminal is gone.
+    fn answer<T>(&self, ask: impl FnOnce() -> dialoguer::Result<Option<T>>) -> Result<Option<T>> {
+        if interrupt::is_requested() {
+            return Err(interrupted(self));
+        }
+        let modes = reading::remember();
+        let answer = ask();
+        drop(modes);
+        moment::end();
+        let Err(dialoguer::Error::IO(error)) = answer else { return Ok(answer.ok().flatten()) };
+        if error.kind() == std::io::ErrorKind::Interrupted || reading::closed() == Key::Interrupt {
+            return Err(interrupted(self));
+        }
+        self.write(SHOW_CURSOR)?;
+        Ok(None)
     }
 }
 
@@ -101,6 +147,21 @@ mod reading {
     pub(super) fn restore() {
         if let Some(modes) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() {
             let _ = tcsetattr(stdin(), OptionalActions::Drain, &modes);
+        }
+    }
+
+    /// Has [`restore`] go back to the present modes, whoever changes them meanwhile.
+    pub(super) fn remember() -> Option<Remembered> {
+        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(tcgetattr(stdin()).ok()?);
+        Some(Remembered)
+    }
+
+    /// Goes back to the modes when it is dropped.
+    pub(super) struct Remembered;
+
+    impl Drop for Remembered {
+        fn drop(&mut self) {
+            restore();
         }
     }
 
@@ -272,7 +333,7 @@ mod reading {
     }
 
     /// A terminal that is gone: the signal that says so may come a little later.
-    fn closed() -> Key {
+    pub(super) fn closed() -> Key {
         let since = std::time::Instant::now();
         while since.elapsed() < HEARD_WITHIN {
             if interrupt::is_requested() {
@@ -333,6 +394,12 @@ mod reading {
     use super::{Key, Line, Result, Terminal};
 
     pub(super) const fn restore() {}
+
+    pub(super) const fn remember() {}
+
+    pub(super) const fn closed() -> Key {
+        Key::End
+    }
 
     pub(super) const fn discard() {}
 

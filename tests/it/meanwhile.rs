@@ -177,7 +177,7 @@ fn kept_from_their_file(sandbox: &Sandbox) -> Terminal {
     let mut terminal =
         sandbox.terminal(&["new", "-n", "todo", "a todo list", "--stop-after", "coding"]);
     terminal.sees("go on here");
-    terminal.types("p");
+    terminal.types("j\r");
     terminal.sees("Allow it?");
     terminal
 }

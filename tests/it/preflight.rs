@@ -37,7 +37,7 @@ fn asks(sandbox: &Sandbox, args: &[&str], said: &[&str]) -> Terminal {
 #[track_caller]
 fn asks_and_obeys(sandbox: &Sandbox, args: &[&str], said: &[&str]) {
     let before = all_of(sandbox);
-    for no in ["c", "\r", "\u{1b}", "\u{3}"] {
+    for no in ["q", "\r", "\u{1b}", "\u{3}"] {
         let mut terminal = asks(sandbox, args, said);
         terminal.types(no);
         let (code, rest) = terminal.ends();
@@ -45,7 +45,8 @@ fn asks_and_obeys(sandbox: &Sandbox, args: &[&str], said: &[&str]) {
         assert_eq!(all_of(sandbox), before, "{no:?}: {rest}");
     }
     let mut terminal = asks(sandbox, args, said);
-    terminal.types("g");
+    // Behind the last one, cancel, comes the first.
+    terminal.types("j\r");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
     assert_ne!(all_of(sandbox).0, before.0);
@@ -96,12 +97,12 @@ fn d_shows_what_would_leave() {
     let sandbox = designed();
     sandbox.write("README.md", "# Mine\n");
     let mut terminal = asks(&sandbox, &REVERT, &["2 commits", "README.md"]);
-    terminal.types("d");
+    terminal.types("k\r");
     terminal.sees("COMP-001 Todo core");
     terminal.sees("Not committed:");
     terminal.sees("+# Mine");
     terminal.sees(KEYS);
-    terminal.types("c");
+    terminal.types("\r");
     assert_eq!(terminal.ends().0, 130);
 }
 

@@ -116,14 +116,14 @@ fn at_a_terminal_it_is_a_question() {
     let resume = ["resume", "--stop-after", "plan"];
     let mut terminal = sandbox.terminal(&resume);
     let shown = terminal.sees("cancel: nothing is changed");
-    assert!(shown.contains("1  idea: start over"), "{shown}");
-    assert!(shown.contains("5  coding: take all of these as done"), "{shown}");
+    assert!(shown.contains("idea: start over"), "{shown}");
+    assert!(shown.contains("coding: take all of these as done"), "{shown}");
     terminal.types("q");
     assert_eq!(terminal.ends().0, 130);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), before);
     let mut terminal = sandbox.terminal(&resume);
     terminal.sees("cancel: nothing is changed");
-    terminal.types("5");
+    terminal.types("jjjjj\r");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
     assert_eq!(done(&sandbox), json!(["idea", "prd", "design", "plan"]));

@@ -126,17 +126,26 @@ impl Leaving {
     /// # Errors
     /// Interrupted on Ctrl-C; git fails.
     pub fn ask(&self, git: &Git, terminal: &dyn Terminal) -> anyhow::Result<bool> {
+        #[derive(Clone, Copy)]
+        enum Answer {
+            GoOn,
+            Show,
+            Cancel,
+        }
         let goes_on = format!("go on; everything is kept as attempt {}", self.attempt);
-        let answers =
-            [('g', goes_on.as_str()), ('d', "see what would leave the branch"), ('c', "cancel")];
+        let answers = [
+            (Answer::GoOn, goes_on.as_str()),
+            (Answer::Show, "see what would leave the branch"),
+            (Answer::Cancel, "cancel"),
+        ];
         loop {
-            match choose(terminal, "Go on all the same?", &answers, Some('c'))? {
-                Some('g') => return Ok(true),
-                Some('d') => {
+            match choose(terminal, "Go on all the same?", &answers, Some(2))? {
+                Some(Answer::GoOn) => return Ok(true),
+                Some(Answer::Show) => {
                     let text = clean(&self.diff(git)?);
                     page(terminal, &git.diff_pager()?, git.top(), &text)?;
                 }
-                _ => return Ok(false),
+                Some(Answer::Cancel) | None => return Ok(false),
             }
         }
     }
