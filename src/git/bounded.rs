@@ -20,6 +20,8 @@ pub(super) fn bound_memory() {
                 .and_then(|()| git2::opts::set_mwindow_mapped_limit(MAPPED_MAX))
                 .and_then(|()| git2::opts::set_cache_max_size(REMEMBERED))
         };
+        // Git, too, reads without hashing what it has read.
+        git2::opts::strict_hash_verification(false);
         if let Err(error) = set {
             tracing::debug!("libgit2 takes the memory it likes: {error}");
         }

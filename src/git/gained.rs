@@ -3,20 +3,18 @@
 //! branch are read once for any number of sessions that may be merged there.
 
 use std::collections::{BinaryHeap, HashMap};
-use std::str::FromStr as _;
 
 use anyhow::{Context as _, Result, ensure};
+use git2::ObjectType;
 
 use super::libgit2::Libgit2;
+use super::object_text::CommitText;
 use super::output::lossy;
 use super::{Git, Oid};
 
 /// How many commits in a row may be too old before what lies behind them is not looked at. One that
 /// was made on a machine whose clock is wrong hides nothing.
 const OLD_IN_A_ROW: u8 = 16;
-
-/// Commits that one opened repository reads: it remembers them.
-const READS: usize = 8192;
 
 /// Which commits a walk has met, and from where.
 #[derive(Debug, Default)]
@@ -78,7 +76,7 @@ impl Git {
             self.in_process(|opened| {
                 told.clear();
                 let word = word.to_ascii_lowercase().into_bytes();
-                let mut source = InProcess { git: self, opened, own: None, reads: 0, word };
+                let mut source = InProcess { opened, word };
                 walk(tips, since, &mut source, &mut told)
             })
         };
@@ -140,47 +138,24 @@ fn walk(
 
 /// Reads the objects themselves.
 struct InProcess<'a> {
-    git: &'a Git,
     opened: &'a Libgit2,
-    /// In place of `opened`, so that the memory of that one does not grow.
-    own: Option<Libgit2>,
-    reads: usize,
     word: Vec<u8>,
 }
 
 impl Source for InProcess<'_> {
     fn read(&mut self, commit: &Key) -> Result<Option<Seen>> {
-        self.reads += 1;
-        if self.reads.is_multiple_of(READS) {
-            self.own = Some(Libgit2::open(self.git)?);
-        }
-        let opened = self.own.as_ref().unwrap_or(self.opened);
-        let word = &self.word;
-        opened.raw_commit(&commit[..20], |text| seen(text, word)).map(Some)
+        let commit = git2::Oid::from_bytes(&commit[..20])?;
+        self.opened.read(commit, ObjectType::Commit, |text| seen(text, &self.word)).map(Some)
     }
 }
 
 /// What a commit object says.
 fn seen(text: &[u8], word: &[u8]) -> Result<Seen> {
-    let mut seen = Seen::default();
-    let mut rest = text;
-    loop {
-        let end = memchr::memchr(b'\n', rest).context("a commit without end")?;
-        let (line, after) = (&rest[..end], &rest[end + 1..]);
-        if let Some(id) = line.strip_prefix(b"parent ") {
-            seen.parents.push(key(&Oid::from_str(str::from_utf8(id)?)?));
-        } else if let Some(who) = line.strip_prefix(b"committer ") {
-            let at = memchr::memrchr(b'>', who).context("a commit without a time")?;
-            let time = lossy(&who[at + 1..]);
-            seen.time = time.split_whitespace().next().and_then(|t| t.parse().ok()).unwrap_or(0);
-        } else if line.is_empty() {
-            if has(after, word) {
-                seen.message = Some(lossy(after).trim_matches('\n').to_owned());
-            }
-            return Ok(seen);
-        }
-        rest = after;
-    }
+    let commit = CommitText::of(text)?;
+    let parents: Result<_> = commit.parents().map(|id| Ok(key(&id?))).collect();
+    let told = has(commit.message, word).then(|| lossy(commit.message));
+    let message = told.map(|told| told.trim_matches('\n').to_owned());
+    Ok(Seen { time: commit.committed(), parents: parents?, message })
 }
 
 /// Whether a text has a word in it that is given in small letters.

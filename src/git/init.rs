@@ -26,6 +26,7 @@ impl Git {
             configuration: super::configuration::Kept::default(),
             new_enough: super::shared::Shared::default(),
             opened: super::fallback::Opened::default(),
+            packed: super::packed_refs::KeptPacked::default(),
             index: super::index::Known::default(),
             plain: super::plain::SystemFile::default(),
             looks: super::status::Looks::default(),

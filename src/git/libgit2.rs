@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use git2::{
-    BlameOptions, Delta, DiffOptions, ErrorCode, ObjectType, Repository, RepositoryOpenFlags,
-    Signature, Sort,
+    BlameOptions, Delta, DiffOptions, ErrorCode, ObjectType, Repository, RepositoryOpenFlags, Sort,
 };
 
 use super::bounded::bound_memory;
+use super::lookup::commit;
 use super::output::lossy;
 use super::packed_refs::KeptPacked;
 use super::reader::{
@@ -33,6 +33,8 @@ const REPLACING: [&str; 3] = ["GIT_REPLACE_REF_BASE", "GIT_GRAFT_FILE", "GIT_SHA
 pub(super) struct Libgit2 {
     pub(super) repository: Repository,
     packed: KeptPacked,
+    /// Some commits have parents that are not here, and that libgit2 leaves out.
+    is_shallow: bool,
 }
 
 impl Libgit2 {
@@ -44,7 +46,8 @@ impl Libgit2 {
         let nowhere: [&Path; 0] = [];
         let repository = Repository::open_ext(git.common_dir(), flags, nowhere)
             .with_context(|| format!("opening {}", git.common_dir().display()))?;
-        let opened = Self { repository, packed: KeptPacked::default() };
+        let is_shallow = git.common_dir().join("shallow").exists();
+        let opened = Self { repository, packed: git.packed.clone(), is_shallow };
         let variable = REPLACING.iter().find(|name| git.variable(name).is_some());
         ensure!(variable.is_none(), "{} is set", variable.unwrap_or(&""));
         ensure!(!git.common_dir().join("info/grafts").exists(), "there are grafts");
@@ -55,34 +58,6 @@ impl Libgit2 {
     pub(super) fn tree(&self, oid: &Oid) -> Result<git2::Tree<'_>> {
         let object = self.repository.find_object(raw(oid)?, None)?;
         Ok(object.peel_to_tree()?)
-    }
-
-    /// What `tree` has at a path. A tree that is missing is an error, not an absent path.
-    fn entry_at(
-        &self,
-        tree: &git2::Tree<'_>,
-        path: &str,
-    ) -> Result<Option<(EntryKind, git2::Oid)>> {
-        let mut tree = tree.clone();
-        let mut parts = path.split('/').peekable();
-        while let Some(part) = parts.next() {
-            let Some((mode, id)) = tree.get_name(part).map(|entry| (entry.filemode(), entry.id()))
-            else {
-                return Ok(None);
-            };
-            let kind = match mode & 0o170_000 {
-                0o040_000 => EntryKind::Tree,
-                0o120_000 => EntryKind::Link,
-                0o160_000 => EntryKind::Submodule,
-                _ => EntryKind::File,
-            };
-            match parts.peek() {
-                None => return Ok(Some((kind, id))),
-                Some(_) if kind == EntryKind::Tree => tree = self.repository.find_tree(id)?,
-                Some(_) => return Ok(None),
-            }
-        }
-        Ok(None)
     }
 
     /// Those of the paths that the index in this file has, merged or not.
@@ -146,21 +121,6 @@ impl Libgit2 {
     /// The working trees that have a branch checked out, by the full name of the branch.
     pub(super) fn checked_out(&self) -> Result<BTreeMap<String, PathBuf>> {
         self.files().checked_out()
-    }
-
-    /// What is read from a commit object as it lies, by the bytes of its id.
-    ///
-    /// # Errors
-    /// There is no such commit, or `read` fails.
-    pub(super) fn raw_commit<T>(
-        &self,
-        id: &[u8],
-        read: impl FnOnce(&[u8]) -> Result<T>,
-    ) -> Result<T> {
-        let odb = self.repository.odb()?;
-        let object = odb.read(git2::Oid::from_bytes(id)?)?;
-        ensure!(object.kind() == ObjectType::Commit, "{} is no commit", object.id());
-        read(object.data())
     }
 
     /// [`Git::object`].
@@ -253,19 +213,24 @@ impl Libgit2 {
 
 impl Reader for Libgit2 {
     fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>> {
+        let blob = |id| self.read(id, ObjectType::Blob, |bytes| Ok(Some(bytes.to_vec())));
         match object {
-            Object::Id(oid) => Ok(Some(self.repository.find_blob(raw(oid)?)?.content().to_vec())),
-            Object::At(commit, path) => match self.entry_at(&self.tree(commit)?, path)? {
-                Some((kind, id)) if kind.is_blob() => {
-                    Ok(Some(self.repository.find_blob(id)?.content().to_vec()))
-                }
+            Object::Id(oid) => blob(raw(oid)?),
+            Object::At(commit, path) => match self.entry_at(self.tree_id(commit)?, path)? {
+                Some((kind, id)) if kind.is_blob() => blob(id),
                 _ => Ok(None),
             },
         }
     }
 
     fn commit(&self, oid: &Oid) -> Result<Commit> {
-        commit(&self.repository.find_commit(raw(oid)?)?)
+        let id = raw(oid)?;
+        let mut commit = self.read(id, ObjectType::Commit, |text| commit(oid, text))?;
+        if self.is_shallow {
+            let known = self.repository.find_commit(id)?;
+            commit.parents = known.parent_ids().map(self::oid).collect::<Result<_>>()?;
+        }
+        Ok(commit)
     }
 
     fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
@@ -282,34 +247,31 @@ impl Reader for Libgit2 {
     }
 
     fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>> {
-        let tree = self.tree(commit)?;
+        let tree = self.tree_id(commit)?;
         let entry = |path: &&str| -> Result<Option<TreeEntry>> {
-            let found = self.entry_at(&tree, path)?;
+            let found = self.entry_at(tree, path)?;
             found.map(|(kind, id)| Ok(TreeEntry { kind, oid: oid(id)? })).transpose()
         };
         paths.iter().map(entry).collect()
     }
 
     fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
-        match self.entry_at(&self.tree(commit)?, folder)? {
-            Some((EntryKind::Tree, id)) => {
-                let tree = self.repository.find_tree(id)?;
-                Ok(tree.iter().map(|entry| lossy(entry.name_bytes())).collect())
-            }
-            _ => Ok(Vec::new()),
-        }
+        self.in_folder(commit, folder, |_, name, _| Ok(Some(lossy(name))))
     }
 
     fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>> {
-        let Some((EntryKind::Tree, id)) = self.entry_at(&self.tree(commit)?, folder)? else {
-            return Ok(Vec::new());
-        };
-        let tree = self.repository.find_tree(id)?;
-        let folders = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree));
-        folders.map(|entry| Ok((lossy(entry.name_bytes()), oid(entry.id())?))).collect()
+        self.in_folder(commit, folder, |kind, name, id| {
+            let folder = || Ok((lossy(name), oid(git2::Oid::from_bytes(id)?)?));
+            (kind == EntryKind::Tree).then(folder).transpose()
+        })
     }
 
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
+        if let ([tip], [] | [_]) = (tips, hide)
+            && let Ok(Some(line)) = self.line(tip, hide.first())
+        {
+            return Ok(line);
+        }
         let mut walk = self.repository.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
         for tip in tips {
@@ -318,7 +280,7 @@ impl Reader for Libgit2 {
         for hidden in hide {
             walk.hide(raw(hidden)?)?;
         }
-        walk.map(|id| commit(&self.repository.find_commit(id?)?)).collect()
+        walk.map(|id| self.commit(&oid(id?)?)).collect()
     }
 
     fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {
@@ -333,8 +295,11 @@ impl Reader for Libgit2 {
 
     fn reference(&self, name: &str) -> Result<Option<Oid>> {
         let Some(found) = self.files().one(name)? else { return Ok(None) };
-        let object = self.repository.find_object(raw(&found.object)?, None)?;
-        Ok(Some(oid(object.peel_to_commit()?.id())?))
+        let id = raw(&found.object)?;
+        if self.read(id, ObjectType::Commit, |_| Ok(())).is_ok() {
+            return Ok(Some(found.object));
+        }
+        Ok(Some(oid(self.repository.find_object(id, None)?.peel_to_commit()?.id())?))
     }
 
     fn blame(
@@ -387,23 +352,6 @@ pub(super) fn raw(oid: &Oid) -> Result<git2::Oid> {
 
 pub(super) fn oid(raw: git2::Oid) -> Result<Oid> {
     Ok(raw.to_string().parse()?)
-}
-
-fn commit(commit: &git2::Commit<'_>) -> Result<Commit> {
-    let author = commit.author();
-    Ok(Commit {
-        id: oid(commit.id())?,
-        tree: oid(commit.tree_id())?,
-        parents: commit.parent_ids().map(oid).collect::<Result<_>>()?,
-        author: identity(&author),
-        author_time: author.when().seconds(),
-        committer_time: commit.committer().when().seconds(),
-        message: lossy(commit.message_raw_bytes()).trim_matches('\n').to_owned(),
-    })
-}
-
-fn identity(signature: &Signature<'_>) -> String {
-    format!("{} <{}>", lossy(signature.name_bytes()), lossy(signature.email_bytes()))
 }
 
 fn tree_change(delta: &git2::DiffDelta<'_>) -> Result<TreeChange> {

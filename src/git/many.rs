@@ -1,6 +1,5 @@
 //! One question about each of many things: asked by several threads, each with a repository that
-//! libgit2 has opened for it. Such a repository remembers what it has read, so it is opened again now
-//! and then: what is held in memory does not grow with the number of things.
+//! libgit2 has opened for it. What such a repository remembers is bounded ([`super::bounded`]).
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -8,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Git, fallback};
 
-/// Things that one opened repository is asked about.
+/// Things that a thread is asked about at a time.
 const CHUNK: usize = 256;
 
 /// Threads at most: reading is bound by the processor, and others use the machine, too.
@@ -31,10 +30,10 @@ impl Git {
         }
         let (next, answers) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(chunks.len())));
         let work = || {
+            let git = self.opened_again();
             loop {
                 let place = next.fetch_add(1, Ordering::Relaxed);
                 let Some(chunk) = chunks.get(place) else { break };
-                let git = self.opened_again();
                 let told: Vec<A> = chunk.iter().map(|thing| question(&git, thing)).collect();
                 answers.lock().unwrap_or_else(PoisonError::into_inner).push((place, told));
             }
@@ -51,7 +50,7 @@ impl Git {
     }
 
     /// The same repository, which libgit2 has yet to open.
-    pub(super) fn opened_again(&self) -> Self {
+    fn opened_again(&self) -> Self {
         Self { opened: fallback::Opened::default(), ..self.clone() }
     }
 }

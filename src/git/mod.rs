@@ -35,6 +35,7 @@ mod init;
 mod libgit2;
 mod locate;
 mod locks;
+mod lookup;
 mod made;
 mod many;
 mod merge;
@@ -42,6 +43,7 @@ mod move_ref;
 mod name;
 mod next_index;
 mod notes;
+mod object_text;
 mod objects;
 mod output;
 mod packed_refs;
@@ -104,6 +106,7 @@ pub struct Git {
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
     opened: fallback::Opened,
+    packed: packed_refs::KeptPacked,
     index: index::Known,
     plain: plain::SystemFile,
     looks: status::Looks,
@@ -140,6 +143,7 @@ impl Git {
             env,
             children: None,
             opened: fallback::Opened::default(),
+            packed: packed_refs::KeptPacked::default(),
             index: index::Known::default(),
             plain: plain::SystemFile::default(),
             looks: status::Looks::default(),
@@ -176,6 +180,7 @@ impl Git {
             env,
             children,
             opened: self.opened.clone(),
+            packed: self.packed.clone(),
             index: index::Known::default(),
             plain: plain::SystemFile::default(),
             looks: status::Looks::default(),

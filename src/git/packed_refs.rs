@@ -1,20 +1,22 @@
 //! The file of packed references (<https://git-scm.com/docs/git-pack-refs>).
 
-use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, bail};
 
 use super::output::lossy;
 use super::ref_files::{DIGITS, Value, matches, oid, present};
+use super::shared::Shared;
 
 /// The packed references as they were read last: thousands of questions about one name each would
-/// read the file thousands of times. Git replaces it whole, as [`Stamp`] shows.
-#[derive(Default)]
-pub(super) struct KeptPacked(RefCell<Option<(Stamp, Arc<Packed>)>>);
+/// read the file thousands of times, each thread again. Git replaces it whole, as [`Stamp`] shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct KeptPacked(Shared<Mutex<Option<Known>>>);
+
+type Known = (Stamp, Arc<Packed>);
 
 /// What tells one file of packed references from the next; `None` where there is none.
 type Stamp = Option<(SystemTime, u64, u64)>;
@@ -23,7 +25,7 @@ impl KeptPacked {
     /// Those of this shared git directory as they are now.
     pub(super) fn read(&self, common_dir: &Path) -> Result<Arc<Packed>> {
         let path = common_dir.join("packed-refs");
-        let mut kept = self.0.borrow_mut();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = stamp(&path)?;
         if let Some((_, packed)) = kept.as_ref().filter(|(known, _)| *known == now) {
             return Ok(Arc::clone(packed));

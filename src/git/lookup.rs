@@ -1,0 +1,126 @@
+//! What is looked up in objects as they lie, without making them objects of libgit2 first.
+
+use anyhow::{Result, ensure};
+use git2::ObjectType;
+
+use super::Oid;
+use super::libgit2::{Libgit2, raw};
+use super::object_text::{CommitText, entries};
+use super::output::lossy;
+use super::reader::{Commit, EntryKind, Reader as _};
+
+/// Commits that are read one by one before libgit2 is asked which belong to a part of history.
+const LINE: usize = 1024;
+
+impl Libgit2 {
+    /// What is read from an object of this kind as it lies.
+    ///
+    /// # Errors
+    /// There is no such object, or `see` fails.
+    pub(super) fn read<T>(
+        &self,
+        id: git2::Oid,
+        kind: ObjectType,
+        see: impl FnOnce(&[u8]) -> Result<T>,
+    ) -> Result<T> {
+        let odb = self.repository.odb()?;
+        let object = odb.read(id)?;
+        ensure!(object.kind() == kind, "{id} is no {kind}");
+        see(object.data())
+    }
+
+    /// The id of the tree of a commit or tree.
+    pub(super) fn tree_id(&self, of: &Oid) -> Result<git2::Oid> {
+        let id = raw(of)?;
+        let tree = self.read(id, ObjectType::Commit, |text| raw(&CommitText::of(text)?.tree()?));
+        tree.or_else(|_| Ok(self.repository.find_object(id, None)?.peel_to_tree()?.id()))
+    }
+
+    /// What a tree has at a path. A tree that is missing is an error, not an absent path.
+    pub(super) fn entry_at(
+        &self,
+        mut tree: git2::Oid,
+        path: &str,
+    ) -> Result<Option<(EntryKind, git2::Oid)>> {
+        let mut parts = path.split('/').peekable();
+        while let Some(part) = parts.next() {
+            let found = self.read(tree, ObjectType::Tree, |text| {
+                for entry in entries(text) {
+                    let (mode, name, id) = entry?;
+                    if name == part.as_bytes() {
+                        return Ok(Some((kind_of(mode), git2::Oid::from_bytes(id)?)));
+                    }
+                }
+                Ok(None)
+            })?;
+            match found {
+                Some((EntryKind::Tree, id)) if parts.peek().is_some() => tree = id,
+                found => return Ok(found.filter(|_| parts.peek().is_none())),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is read from the entries of a folder; none where there is no such folder.
+    pub(super) fn in_folder<T>(
+        &self,
+        of: &Oid,
+        folder: &str,
+        see: impl Fn(EntryKind, &[u8], &[u8]) -> Result<Option<T>>,
+    ) -> Result<Vec<T>> {
+        let Some((EntryKind::Tree, id)) = self.entry_at(self.tree_id(of)?, folder)? else {
+            return Ok(Vec::new());
+        };
+        self.read(id, ObjectType::Tree, |text| {
+            let seen = entries(text).map(|entry| {
+                let (mode, name, id) = entry?;
+                see(kind_of(mode), name, id)
+            });
+            seen.filter_map(Result::transpose).collect()
+        })
+    }
+
+    /// The commits from `tip` to before `end` where that is one line of them. `None` where it is
+    /// not, or is long, or `end` seems to be elsewhere.
+    pub(super) fn line(&self, tip: &Oid, end: Option<&Oid>) -> Result<Option<Vec<Commit>>> {
+        let (mut line, mut next) = (Vec::new(), Some(tip.clone()));
+        let until = end.map(|end| Ok::<_, anyhow::Error>(self.commit(end)?.committer_time));
+        let until = until.transpose()?;
+        while let Some(id) = next.filter(|id| Some(id) != end) {
+            let commit = self.commit(&id)?;
+            let forks = commit.parents.len() > 1 || commit.parents.is_empty() && end.is_some();
+            let passed = until.is_some_and(|until| commit.committer_time < until);
+            if forks || passed || line.len() == LINE {
+                return Ok(None);
+            }
+            next = commit.parents.first().cloned();
+            line.push(commit);
+        }
+        Ok(Some(line))
+    }
+}
+
+/// The commit of this id whose object says this.
+pub(super) fn commit(id: &Oid, text: &[u8]) -> Result<Commit> {
+    let commit = CommitText::of(text)?;
+    let (author, author_time) = commit.author()?;
+    Ok(Commit {
+        id: id.clone(),
+        tree: commit.tree()?,
+        parents: commit.parents().collect::<Result<_>>()?,
+        author,
+        author_time,
+        committer_time: commit.committed(),
+        message: lossy(commit.message).trim_matches('\n').to_owned(),
+    })
+}
+
+/// What an entry of this mode is.
+fn kind_of(mode: u32) -> EntryKind {
+    match mode & 0o170_000 {
+        0o040_000 => EntryKind::Tree,
+        0o120_000 => EntryKind::Link,
+        0o160_000 => EntryKind::Submodule,
+        _ => EntryKind::File,
+    }
+}

@@ -1,0 +1,98 @@
+//! What commits and trees say, read from their bytes as git keeps them
+//! (<https://git-scm.com/docs/gitformat-signature>, <https://git-scm.com/book/en/v2/Git-Internals-Git-Objects>).
+
+use anyhow::{Context as _, Result};
+
+use super::Oid;
+use super::output::lossy;
+
+/// A commit object.
+#[derive(Default)]
+pub(super) struct CommitText<'a> {
+    tree: &'a [u8],
+    parents: Vec<&'a [u8]>,
+    author: &'a [u8],
+    committer: &'a [u8],
+    /// As it was written.
+    pub(super) message: &'a [u8],
+}
+
+impl<'a> CommitText<'a> {
+    pub(super) fn of(text: &'a [u8]) -> Result<Self> {
+        let mut commit = Self::default();
+        let mut rest = text;
+        loop {
+            let end = memchr::memchr(b'\n', rest).context("a commit without end")?;
+            let (line, after) = (&rest[..end], &rest[end + 1..]);
+            if line.is_empty() {
+                commit.message = after;
+                return Ok(commit);
+            }
+            if let Some(id) = line.strip_prefix(b"tree ") {
+                commit.tree = id;
+            } else if let Some(id) = line.strip_prefix(b"parent ") {
+                commit.parents.push(id);
+            } else if let Some(who) = line.strip_prefix(b"author ") {
+                commit.author = who;
+            } else if let Some(who) = line.strip_prefix(b"committer ") {
+                commit.committer = who;
+            }
+            rest = after;
+        }
+    }
+
+    pub(super) fn tree(&self) -> Result<Oid> {
+        oid(self.tree)
+    }
+
+    pub(super) fn parents(&self) -> impl Iterator<Item = Result<Oid>> {
+        self.parents.iter().map(|id| oid(id))
+    }
+
+    /// `Name <email>` of the author, and when they wrote it (Unix seconds).
+    pub(super) fn author(&self) -> Result<(String, i64)> {
+        let no_person = || format!("a commit by {:?}", lossy(self.author));
+        let begin = memchr::memchr(b'<', self.author).with_context(no_person)?;
+        let (name, rest) = (&self.author[..begin], &self.author[begin + 1..]);
+        let email = &rest[..memchr::memchr(b'>', rest).with_context(no_person)?];
+        let (name, email) = (lossy(name.trim_ascii()), lossy(email.trim_ascii()));
+        Ok((format!("{name} <{email}>"), time(self.author)))
+    }
+
+    /// When it was committed (Unix seconds).
+    pub(super) fn committed(&self) -> i64 {
+        time(self.committer)
+    }
+}
+
+/// The moment at the end of `Name <email> 1700000000 +0000`; 0 where there is none.
+fn time(who: &[u8]) -> i64 {
+    let after = memchr::memrchr(b'>', who).map_or(who, |at| &who[at + 1..]);
+    lossy(after).split_whitespace().next().and_then(|time| time.parse().ok()).unwrap_or(0)
+}
+
+fn oid(digits: &[u8]) -> Result<Oid> {
+    Ok(str::from_utf8(digits)?.parse()?)
+}
+
+/// An entry of a tree object: mode, name, and the bytes of the id.
+pub(super) type Entry<'a> = (u32, &'a [u8], &'a [u8]);
+
+/// The entries of a tree object, each of whose ids has 20 bytes.
+pub(super) fn entries(mut tree: &[u8]) -> impl Iterator<Item = Result<Entry<'_>>> {
+    std::iter::from_fn(move || {
+        (!tree.is_empty()).then(|| {
+            let (entry, rest) = first(tree).context("a broken tree")?;
+            tree = rest;
+            Ok(entry)
+        })
+    })
+}
+
+fn first(tree: &[u8]) -> Option<(Entry<'_>, &[u8])> {
+    let (mode, rest) = tree.split_at_checked(memchr::memchr(b' ', tree)?)?;
+    let (name, rest) = rest[1..].split_at_checked(memchr::memchr(0, &rest[1..])?)?;
+    let (id, rest) = rest[1..].split_at_checked(20)?;
+    let mode = u32::from_str_radix(str::from_utf8(mode).ok()?, 8).ok()?;
+    Some(((mode, name, id), rest))
+}
