@@ -4,8 +4,8 @@
 //! An error here means that git has to be asked.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
-use std::io::{self, ErrorKind};
+use std::fs;
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -59,7 +59,7 @@ impl<'a> RefFiles<'a> {
     pub(super) fn list<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
         let mut found = BTreeMap::new();
         for pattern in patterns {
-            self.loose(&check(pattern.as_ref())?, &mut |name, _| {
+            self.loose(&check(pattern.as_ref())?, &mut |name| {
                 if let Some(value) = self.loose_value(name)? {
                     found.insert(name.to_owned(), value);
                 }
@@ -90,8 +90,10 @@ impl<'a> RefFiles<'a> {
     pub(super) fn moved<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
         let mut found = BTreeMap::new();
         for pattern in patterns {
-            self.loose(&check(pattern.as_ref())?, &mut |name, meta| {
-                found.insert(name.to_owned(), seconds(meta.modified()?));
+            self.loose(&check(pattern.as_ref())?, &mut |name| {
+                if let Some(meta) = present(self.common_dir.join(name).metadata())? {
+                    found.insert(name.to_owned(), seconds(meta.modified()?));
+                }
                 Ok(())
             })?;
         }
@@ -142,7 +144,7 @@ impl<'a> RefFiles<'a> {
         if let Some(branch) = self.branch_of(self.common_dir, &packed)? {
             places.insert(branch, main.to_owned());
         }
-        for (_, dir) in entries(&self.common_dir.join("worktrees"))? {
+        for (_, dir, _) in entries(&self.common_dir.join("worktrees"))? {
             let Some(link) = present(fs::read(dir.join("gitdir")))? else { continue };
             let link = dir.join(path_buf(link.trim_ascii_end()));
             // From git 2.48 on it may be relative.
@@ -210,12 +212,20 @@ impl<'a> RefFiles<'a> {
     /// What the file of this name says; `None` where there is none.
     fn loose_value(&self, name: &str) -> Result<Option<Value>> {
         let path = self.common_dir.join(name);
-        let Some(meta) = present(path.symlink_metadata())? else { return Ok(None) };
-        ensure!(!meta.is_symlink(), "{name} is a link");
-        if meta.is_dir() {
-            return Ok(None);
+        let mut options = fs::File::options();
+        options.read(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            // A link is an error.
+            options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
         }
-        Ok(present(fs::read(path))?.map(|text| value(&text)))
+        #[cfg(not(unix))]
+        ensure!(!path.is_symlink(), "{name} is a link");
+        let Some(file) = present(options.open(path))? else { return Ok(None) };
+        let mut text = Vec::with_capacity(256);
+        let read = file.take(u64::from(u16::MAX)).read_to_end(&mut text);
+        Ok(present(read)?.map(|_| value(&text)))
     }
 
     /// Shows the files of the references that match.
@@ -235,7 +245,7 @@ impl<'a> RefFiles<'a> {
         if !segment.contains('*') {
             return self.descend(&joined(at, segment), rest, pattern, see);
         }
-        for (name, _) in entries(&self.common_dir.join(at))? {
+        for (name, ..) in entries(&self.common_dir.join(at))? {
             if fits(segment, &name) {
                 self.descend(&joined(at, &name), rest, pattern, see)?;
             }
@@ -245,23 +255,27 @@ impl<'a> RefFiles<'a> {
 
     /// Shows the file of this name, or all below it, as far as they match.
     fn below(&self, at: &str, pattern: &str, see: See<'_>) -> Result<()> {
-        let path = self.common_dir.join(at);
-        let Some(meta) = present(path.symlink_metadata())? else { return Ok(()) };
-        if meta.is_dir() {
-            if !pattern.contains('*') {
-                for (name, _) in entries(&path)? {
-                    self.below(&joined(at, &name), pattern, see)?;
-                }
+        match present(self.common_dir.join(at).symlink_metadata())? {
+            Some(meta) => self.shown(at, meta.is_dir(), pattern, see),
+            None => Ok(()),
+        }
+    }
+
+    fn shown(&self, at: &str, is_folder: bool, pattern: &str, see: See<'_>) -> Result<()> {
+        if !is_folder {
+            return if matches(pattern, at) { see(at) } else { Ok(()) };
+        }
+        if !pattern.contains('*') {
+            for (name, _, is_folder) in entries(&self.common_dir.join(at))? {
+                self.shown(&joined(at, &name), is_folder, pattern, see)?;
             }
-        } else if matches(pattern, at) {
-            see(at, &meta)?;
         }
         Ok(())
     }
 }
 
-/// Is shown the name of a reference and what its file is.
-type See<'a> = &'a mut dyn FnMut(&str, &Metadata) -> Result<()>;
+/// Is shown the name of a reference that has a file.
+type See<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
 fn seconds(time: SystemTime) -> i64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed())
@@ -334,16 +348,18 @@ fn joined(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-/// What is in a folder, but for what git passes over; nothing where there is no folder.
-fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+/// What is in a folder, each with whether it is one itself, but for what git passes over; nothing
+/// where there is no folder.
+fn entries(folder: &Path) -> Result<Vec<(String, PathBuf, bool)>> {
     let mut found = Vec::new();
     let Some(listed) = present(fs::read_dir(folder))? else { return Ok(found) };
     for entry in listed {
         let entry = entry?;
         let name = entry.file_name().into_string().ok().context("a name is no text")?;
         if !name.starts_with('.') && !name.ends_with(".lock") {
-            ensure!(!entry.file_type()?.is_symlink(), "{name} is a link");
-            found.push((name, entry.path()));
+            let kind = entry.file_type()?;
+            ensure!(!kind.is_symlink(), "{name} is a link");
+            found.push((name, entry.path(), kind.is_dir()));
         }
     }
     Ok(found)
