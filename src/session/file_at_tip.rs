@@ -1,6 +1,7 @@
 //! `session.json` at a session's tip: read, raised to our format, and what to do where it cannot be.
 
 use anyhow::Context as _;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{SessionName, artifact_path, from_top, last_good};
@@ -21,6 +22,10 @@ pub(super) fn session_file(
             .into());
     };
     let text = String::from_utf8(bytes).context("session.json is not UTF-8")?;
+    let written: Option<Written> = serde_json::from_str(&text).ok();
+    if written.is_some_and(|written| written.schema_version == SCHEMA_VERSION) {
+        return Ok((checked(name, read_json(Artifact::Session, &text)?)?, None));
+    }
     // A newer format need not have the fields of ours, so its number is looked at first.
     let mut raw: Map<String, Value> = read_json(Artifact::Session, &text)?;
     let other = |written: String| {
@@ -42,6 +47,12 @@ pub(super) fn session_file(
     };
     let file = read_json(Artifact::Session, &serde_json::to_string(&raw)?)?;
     Ok((checked(name, file)?, older))
+}
+
+/// The format that a `session.json` says it has.
+#[derive(Deserialize)]
+struct Written {
+    schema_version: String,
 }
 
 /// Says how to restore a `session.json` that an earlier commit has right. A newer program may have

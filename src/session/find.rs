@@ -109,6 +109,9 @@ fn open_among(
 
 /// Whether a commit says that it delivers this session.
 fn completes(commit: &Commit, name: &SessionName) -> bool {
+    if !commit.message.contains(Stage::Delivery.name()) {
+        return false;
+    }
     let trailers = Trailers::parse(&commit.message);
     let id = trailers.get(key::SESSION_ID).unwrap_or_default();
     let delivers = |entry: &Entry| entry.kind == Kind::Stage(stages::last());

@@ -300,6 +300,10 @@ fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
 /// The sessions whose delivery a commit carries, by their ids: as its trailers say, or because it quotes
 /// those of a delivery (`git merge --squash`).
 fn speaks_for(commit: &Oid, time: i64, message: &str) -> Vec<(String, Copy)> {
+    // Most commits of sessions say neither.
+    if !["merge", Stage::Delivery.name()].iter().any(|word| message.contains(word)) {
+        return Vec::new();
+    }
     let named = message.lines().filter_map(|line| line.split_once(':'));
     let mut ids: Vec<&str> = named
         .filter(|(name, _)| name.trim().eq_ignore_ascii_case(key::SESSION_ID))

@@ -136,12 +136,13 @@ impl Trailers {
     /// own (a ticket, a `Change-Id`, the co-authors of a squash).
     pub fn parse(message: &str) -> Self {
         let lines: Vec<&str> = message.trim_end().lines().collect();
-        // The first paragraph is the subject.
-        let paragraphs = lines.split(|line| line.trim().is_empty()).skip(1);
-        let mut all: Vec<Self> = paragraphs.map(Self::of_paragraph).collect();
-        let ours = all.iter().rposition(|trailers| trailers.get(key::SESSION_ID).is_some());
-        let which = ours.unwrap_or(all.len().saturating_sub(1));
-        if which < all.len() { all.swap_remove(which) } else { Self::default() }
+        let mut paragraphs = lines.split(|line| line.trim().is_empty());
+        let _subject = paragraphs.next();
+        let last = paragraphs.clone().next_back();
+        let named = paragraphs.rev().filter(|lines| lines.iter().any(|line| names_session(line)));
+        let mut named = named.map(Self::of_paragraph);
+        let ours = named.find(|trailers| trailers.get(key::SESSION_ID).is_some());
+        ours.or_else(|| last.map(Self::of_paragraph)).unwrap_or_default()
     }
 
     fn of_paragraph(lines: &[&str]) -> Self {
@@ -165,6 +166,11 @@ impl Trailers {
         }
         trailers
     }
+}
+
+fn names_session(line: &str) -> bool {
+    let name = line.get(..key::SESSION_ID.len());
+    name.is_some_and(|name| name.eq_ignore_ascii_case(key::SESSION_ID))
 }
 
 fn is_key(key: &str) -> bool {
