@@ -181,12 +181,12 @@ impl Status {
         let iteration = draft.as_ref().map_or(0, Entry::iterations);
         let drafted = draft.as_ref().map(Entry::spent).unwrap_or_default();
         let used = session.used(drafted, Spent::default());
-        // A kept draft knows which task was begun.
-        let newest = draft.as_ref().map_or(&session.tip, |draft| &draft.commit);
-        let files = super::CommittedFiles::new(git, &session.name, newest);
-        let plan = Store::new(&files).plan().unwrap_or_default();
         let (mut tasks, mut task) = ((0, 0), None);
         if stage.is_some_and(|stage| row(stage).writes_code()) {
+            // A kept draft knows which task was begun.
+            let newest = draft.as_ref().map_or(&session.tip, |draft| &draft.commit);
+            let files = super::CommittedFiles::new(git, &session.name, newest);
+            let plan = Store::new(&files).plan().unwrap_or_default();
             // A plan that somebody broke is no reason not to say the rest.
             let own = own_tasks(git, &session, plan.clone()).unwrap_or_default();
             let done = session.completed_tasks();
