@@ -2,6 +2,7 @@
 //! its feedback. Nothing here is stored; a clone tells what its refs tell.
 
 mod cost;
+mod entries;
 mod order;
 
 pub use cost::Cost;
@@ -104,12 +105,12 @@ pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
         transcripts: transcripts(git, session),
         told: HashSet::new(),
         read: HashSet::new(),
-        seen: session.history.iter().map(|entry| entry.commit.clone()).collect(),
+        seen: session.history.iter().map(|e| (e.commit.clone(), e.parents.clone())).collect(),
     };
     let mut rows = teller.attempts()?;
     rows.push(teller.row(&session.history, None)?);
     rows.extend(teller.drafts()?);
-    let below = order::below(git, session, &rows)?;
+    let below = order::below(git, session, &rows, &teller.seen)?;
     Ok(order::merged(rows, &below))
 }
 
@@ -121,7 +122,8 @@ struct Teller<'a> {
     told: HashSet<String>,
     /// The files of feedback that were read already: most commits leave it as it is.
     read: HashSet<Oid>,
-    seen: HashSet<Oid>,
+    /// Commits that a row has told of, or passed over, with their parents.
+    seen: HashMap<Oid, Vec<Oid>>,
 }
 
 impl Teller<'_> {
@@ -191,20 +193,6 @@ impl Teller<'_> {
             }
         }
         Ok(left)
-    }
-
-    /// The session's commits below a tip that no other row tells of, oldest first.
-    fn new_entries(&mut self, tip: &Oid) -> anyhow::Result<Vec<Entry>> {
-        let reader = self.git.reader();
-        let hide = std::slice::from_ref(&self.session.tip);
-        let commits = reader.walk(std::slice::from_ref(tip), hide)?;
-        let mut entries: Vec<Entry> = commits
-            .iter()
-            .filter(|commit| self.seen.insert(commit.id.clone()))
-            .filter_map(|commit| Entry::of(commit, &self.session.file.id))
-            .collect();
-        entries.reverse();
-        Ok(entries)
     }
 
     /// The steps of successive commits; what was said about a draft comes before the commit that

@@ -9,17 +9,24 @@ use crate::session::Session;
 /// A row of steps in the order one ref tells them.
 type Row = std::vec::IntoIter<Step>;
 
-/// The commits each step's commit stands on: the nearest ones that are steps themselves.
+/// The commits each step's commit stands on: the nearest ones that are steps themselves. The parents of
+/// most commits are `known`.
 pub(super) fn below(
     git: &Git,
     session: &Session,
     rows: &[Vec<Step>],
+    known: &HashMap<Oid, Vec<Oid>>,
 ) -> anyhow::Result<HashMap<Oid, Vec<Oid>>> {
     let commits = rows.iter().flatten().filter_map(|step| step.commit.as_deref()?.parse().ok());
     let told: HashSet<Oid> = commits.collect();
-    let tips: Vec<Oid> = told.iter().cloned().chain([session.tip.clone()]).collect();
     let start = session.history.first();
     let base: Vec<Oid> = start.into_iter().flat_map(|start| start.parents.clone()).collect();
+    let each =
+        told.iter().map(|commit| Some((commit.clone(), nearest(commit, &told, &base, known)?)));
+    if let Some(below) = each.collect() {
+        return Ok(below);
+    }
+    let tips: Vec<Oid> = told.iter().cloned().chain([session.tip.clone()]).collect();
     let reader = git.reader();
     let mut below: HashMap<Oid, Vec<Oid>> = HashMap::new();
     // Each before its parents, so from the end: what is below is known already.
@@ -35,6 +42,25 @@ pub(super) fn below(
         below.insert(commit.id.clone(), nearest);
     }
     Ok(below)
+}
+
+/// The nearest commits below one that are told of; `None` where a parent is not known.
+fn nearest(
+    commit: &Oid,
+    told: &HashSet<Oid>,
+    base: &[Oid],
+    known: &HashMap<Oid, Vec<Oid>>,
+) -> Option<Vec<Oid>> {
+    let (mut found, mut met) = (Vec::new(), HashSet::new());
+    let mut open: Vec<&Oid> = known.get(commit)?.iter().collect();
+    while let Some(at) = open.pop() {
+        if told.contains(at) {
+            found.push(at.clone());
+        } else if met.insert(at) && !base.contains(at) {
+            open.extend(known.get(at)?);
+        }
+    }
+    Some(found)
 }
 
 /// Merges rows by time; no row is reordered, and no commit comes before one it stands on (`below`),
