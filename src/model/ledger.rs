@@ -15,7 +15,7 @@ use crate::spent::Spent;
 use crate::stage::{Role, Stage};
 
 /// What a request was for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The commit the session stood on.
     pub on: String,
@@ -26,7 +26,7 @@ pub struct Place {
     /// Draft number.
     pub iteration: u32,
     /// Task id, in coding.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     /// Turn of the conversation.
     pub turn: u32,
@@ -71,7 +71,7 @@ pub struct Answered {
     pub spent: Spent,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Line {
     /// The sum so far: at least this, since history tells of work on other machines.
@@ -97,6 +97,59 @@ enum Line {
         model: String,
         next: Spent,
     },
+}
+
+/// A line as it is read: what any of them has. A [`Line`] by its tag would be taken apart twice,
+/// which takes several times as long.
+#[derive(Deserialize)]
+struct Written {
+    #[serde(rename = "type")]
+    kind: Kind,
+    at: String,
+    on: Option<String>,
+    stage: Option<Stage>,
+    role: Option<Role>,
+    iteration: Option<u32>,
+    task: Option<String>,
+    turn: Option<u32>,
+    attempt: Option<u32>,
+    model: Option<String>,
+    spent: Option<Spent>,
+    guess: Option<Spent>,
+    next: Option<Spent>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Total,
+    Sent,
+    Got,
+    Refused,
+}
+
+impl Written {
+    /// `None` where something is missing.
+    fn line(self) -> Option<Line> {
+        let Self { kind, at, .. } = self;
+        Some(match kind {
+            Kind::Total => Line::Total { at, spent: self.spent? },
+            Kind::Sent => {
+                let place = Place {
+                    on: self.on?,
+                    stage: self.stage?,
+                    role: self.role?,
+                    iteration: self.iteration?,
+                    task: self.task,
+                    turn: self.turn?,
+                    attempt: self.attempt?,
+                };
+                Line::Sent { at, place, model: self.model?, guess: self.guess? }
+            }
+            Kind::Got => Line::Got { at, model: self.model?, spent: self.spent? },
+            Kind::Refused => Line::Refused { at, model: self.model?, next: self.next? },
+        })
+    }
 }
 
 /// See the module. Without a path it is kept in memory only.
@@ -130,9 +183,8 @@ impl Ledger {
         }
         let mut ledger = Self { path: Some(path.to_owned()), ..Self::default() };
         // A half-written line is what a killed process leaves; nothing was sent after it.
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).for_each(|line| {
-            ledger.take_in(line);
-        });
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Written>(line).ok());
+        lines.filter_map(Written::line).for_each(|line| ledger.take_in(line));
         Ok(ledger)
     }
 
