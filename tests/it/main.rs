@@ -117,6 +117,7 @@ mod states;
 mod status;
 #[cfg(unix)]
 mod stop;
+mod structure;
 #[cfg(unix)]
 mod stuck;
 mod support;

@@ -61,31 +61,28 @@ const KNOWS: [(&str, &[&str]); 18] = [
             "verify",
         ],
     ),
-    (
-        "verify",
-        &["git", "session", "stages", "artifact", "workspace", "config", "record", "pipeline"],
-    ),
+    ("verify", &["git", "session", "stages", "artifact", "workspace", "config", "record"]),
     ("stage", &[]),
     ("event", &[]),
 ];
 
-struct Source {
+pub(super) struct Source {
     /// Relative to the package, with `/`.
-    path: String,
-    text: String,
+    pub(super) path: String,
+    pub(super) text: String,
     /// Without its unit tests.
-    code: String,
+    pub(super) code: String,
 }
 
 impl Source {
     /// The room: `git` for `src/git/name.rs`, `stage` for `src/stage.rs`.
-    fn room(&self) -> &str {
+    pub(super) fn room(&self) -> &str {
         let inner = self.path.strip_prefix("src/").unwrap();
         inner.split('/').next().unwrap().trim_end_matches(".rs")
     }
 
     /// Lines of code, numbered, without comments.
-    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = (1..).zip(self.code.lines());
         lines.filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
@@ -108,7 +105,7 @@ fn files_below(dir: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-fn rust_files(folder: &str) -> Vec<Source> {
+pub(super) fn rust_files(folder: &str) -> Vec<Source> {
     let mut paths = Vec::new();
     files_below(&root().join(folder), &mut paths);
     paths.retain(|path| path.extension().is_some_and(|e| e == "rs"));
@@ -208,7 +205,7 @@ fn known_rooms(code: &str) -> BTreeSet<String> {
 }
 
 #[track_caller]
-fn assert_none(what: &str, findings: &[String]) {
+pub(super) fn assert_none(what: &str, findings: &[String]) {
     assert!(findings.is_empty(), "{what}:\n{}", findings.join("\n"));
 }
 
