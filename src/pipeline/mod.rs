@@ -27,7 +27,6 @@ mod review;
 mod run;
 mod stage_loop;
 mod summary;
-pub mod table;
 mod test_changes;
 mod usage;
 
@@ -46,6 +45,7 @@ use crate::git::Oid;
 use crate::interrupt;
 use crate::session::{Attempt, Session};
 use crate::stage::Stage;
+use crate::stages;
 use crate::verify;
 use change::reviewer_feedback;
 use draft::stop;
@@ -189,7 +189,7 @@ impl<'a> Pipeline<'a> {
             let stage = present_stage::present_stage(run)?;
             run.stage.set(stage);
             formats::raise_format(run, stage)?;
-            let spec = table::row_of(stage, run.session.is_patch());
+            let spec = stages::row_of(stage, run.session.is_patch());
             match stage_loop::run_stage(run, spec).await? {
                 StageEnd::Completed(stage) if run.env.stop_after == Some(stage) => {
                     return Ok(Finish::Stopped(stage));

@@ -5,9 +5,9 @@ use crate::artifact::Origin;
 use crate::error::Error;
 use crate::git::Oid;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::table::StageSpec;
 use crate::session::{Back, Verdict};
 use crate::stage::Stage;
+use crate::stages::StageSpec;
 use crate::tool::GoBack;
 
 /// What stands between who asks and the stage.

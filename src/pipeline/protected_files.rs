@@ -7,8 +7,8 @@ use crate::gate::{self, Mode};
 use crate::pipeline::outcome::{BlockReason, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::StageSpec;
 use crate::session::Verdict;
+use crate::stages::StageSpec;
 use crate::workspace::Proposed;
 
 /// The section of the delivery report that names what was left to a person.

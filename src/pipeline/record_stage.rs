@@ -9,10 +9,10 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{HOOK_CHANGED, StageEnd, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{self, StageSpec};
 use crate::pipeline::usage;
 use crate::record::{Bytes, Credit, DraftEnding, DraftNotes, Recorded, StageRecord};
 use crate::session::{Session, key};
+use crate::stages::{self, StageSpec};
 
 /// How often a hook may change approved bytes before we say that it never ends.
 const MAX_HOOK_CHANGES: u32 = 3;
@@ -94,7 +94,7 @@ pub(crate) fn compare_last(run: &mut Run<'_>) -> anyhow::Result<()> {
         return run.recorder().compared();
     };
     let Some((stage, _)) = run.session.last_stage() else { return Ok(()) };
-    let spec = table::row_of(stage, run.session.is_patch());
+    let spec = stages::row_of(stage, run.session.is_patch());
     run.stage.set(stage);
     let approved = entry.trailers.get(key::APPROVED).unwrap_or_default();
     let unseen = match Bytes::parse(run.env.git, approved)? {

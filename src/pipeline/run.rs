@@ -16,11 +16,10 @@ use crate::git::{Git, Oid};
 use crate::model::Model;
 use crate::model::meter::Meter;
 use crate::pipeline::prompts::Prompts;
-use crate::pipeline::table::{self, Approves};
 use crate::record::{DraftEnding, DraftNotes, Recorder, Scope};
 use crate::session::{Entry, Kind, RefNames, Session, StateDir};
 use crate::stage::{Role, Stage};
-use crate::stages;
+use crate::stages::{self, Approves};
 use crate::tool::{Person, ProjectCommands};
 use crate::workspace::{SessionFiles, Workspace};
 
@@ -122,7 +121,7 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn recorder(&self) -> Recorder<'_> {
-        let scope = match table::row(self.stage.get()).approves {
+        let scope = match stages::row(self.stage.get()).approves {
             Approves::Tree => Scope::Code,
             Approves::Artifacts => Scope::Documents,
         };

@@ -25,10 +25,10 @@ use crate::pipeline::outcome::{BlockReason, StageEnd, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::review::{self, feedback};
 use crate::pipeline::run::{Run, now};
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::pipeline::{critic, edits, limits, record_stage};
 use crate::record::DraftEnding;
 use crate::session::Waiting;
+use crate::stages::{Approves, StageSpec};
 use crate::verify::require_readable;
 
 pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Result<StageEnd> {

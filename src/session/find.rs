@@ -109,7 +109,7 @@ fn open_among(
 
 /// Whether a commit says that it delivers this session.
 fn completes(commit: &Commit, name: &SessionName) -> bool {
-    if !commit.message.contains(Stage::Delivery.name()) {
+    if !commit.message.contains(stages::last().name()) {
         return false;
     }
     let trailers = Trailers::parse(&commit.message);

@@ -301,7 +301,7 @@ fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
 /// those of a delivery (`git merge --squash`).
 fn speaks_for(commit: &Oid, time: i64, message: &str) -> Vec<(String, Copy)> {
     // Most commits of sessions say neither.
-    if !["merge", Stage::Delivery.name()].iter().any(|word| message.contains(word)) {
+    if !["merge", stages::last().name()].iter().any(|word| message.contains(word)) {
         return Vec::new();
     }
     let named = message.lines().filter_map(|line| line.split_once(':'));

@@ -1,12 +1,12 @@
 //! Whether what a person passed is still what the session holds.
 
-use super::{Problem, short};
+use super::problem::{Problem, short};
 use crate::git::{Git, Oid, Reader};
-use crate::pipeline::table::{self, Approves};
 use crate::record::Bytes;
 use crate::session::{Entry, Kind, RefNames, Session, TakenIn, artifact_path, key, merged_changes};
 use crate::stage::Stage;
 use crate::stages::code_stage;
+use crate::stages::{self, Approves};
 
 pub(super) fn problems(
     git: &Git,
@@ -99,7 +99,7 @@ pub fn changed_since_approval(
 fn changed(git: &Git, session: &Session, changes: &[TakenIn]) -> anyhow::Result<Vec<Changed>> {
     let mut changed = Vec::new();
     for stage in session.order() {
-        let files: Vec<(String, Option<Oid>)> = match table::row(stage).approves {
+        let files: Vec<(String, Option<Oid>)> = match stages::row(stage).approves {
             // What a change request made of it was passed there.
             Approves::Tree if !changes.is_empty() => continue,
             Approves::Tree => match approval(session, stage) {
@@ -134,7 +134,7 @@ fn documents(
 ) -> anyhow::Result<Vec<(String, Option<Oid>)>> {
     let reader = git.reader();
     let mut changed = Vec::new();
-    for artifact in table::row_of(stage, session.is_patch()).artifacts {
+    for artifact in stages::row_of(stage, session.is_patch()).artifacts {
         let name = artifact.file_name();
         let path = artifact_path(&session.name, *artifact);
         let blob = |commit: &Oid| git.blob_id(commit, &path);

@@ -1,6 +1,6 @@
 //! Whether each kept draft still belongs to something.
 
-use super::Problem;
+use super::problem::Problem;
 use crate::git::{Git, Oid, RefInfo};
 use crate::session::{Entry, RefNames, Session, Trailers, Verdict, key};
 

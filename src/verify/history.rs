@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::str::FromStr as _;
 
-use super::{Problem, short};
+use super::problem::{Problem, short};
 use crate::git::Git;
 use crate::session::{Entry, Kind, Session, Trailers, Verdict, key};
 use crate::stage::Stage;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Problem, short};
+use super::problem::{Problem, short};
 use crate::artifact::{Artifact, Files as _, NamedRecord, named_records};
 use crate::git::Git;
 use crate::session::{CommittedFiles, Session, TakenIn, artifact_path, key};

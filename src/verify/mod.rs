@@ -7,6 +7,7 @@ mod collisions;
 mod drafts;
 mod history;
 mod lost;
+mod problem;
 mod readable;
 mod restore;
 mod tags;
@@ -15,97 +16,22 @@ mod working_tree;
 pub use approved::changed_since_approval;
 pub use collisions::renumber_collisions;
 pub use drafts::stray_drafts;
+pub use problem::{Problem, Severity};
 pub use readable::{Broken, UNREADABLE, Unreadable, require_readable, unreadable_artifacts};
 pub use restore::restore_unreadable;
 pub use tags::wrong_tags;
 pub use working_tree::{Beside, in_progress, own_refs, working_tree};
 
-use serde::Serialize;
-
 use self::working_tree::leads_to;
 use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
 use crate::config::Config;
-use crate::git::{Git, Oid};
+use crate::git::Git;
 use crate::session::{
     CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, merged_changes,
 };
 use crate::stage::Stage;
 use crate::stages::{CheckInput, TABLE, row};
-
-/// Something that does not hold, as `verify --json` prints it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
-    /// Session.
-    pub session: String,
-    /// Which rule: stable and kebab-case.
-    pub code: &'static str,
-    /// The commit, ref, file or id it is about.
-    pub about: String,
-    /// What does not hold.
-    pub details: String,
-    /// How to mend it.
-    pub suggested_fix: Option<String>,
-    /// `verify --fix` mends it.
-    pub fixable: bool,
-    /// Whether something is wrong at all.
-    pub severity: Severity,
-}
-
-/// How bad a [`Problem`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Something does not hold.
-    Error,
-    /// Nothing is wrong; it is good to know.
-    Note,
-}
-
-impl Problem {
-    fn new(
-        session: &Session,
-        code: &'static str,
-        about: impl Into<String>,
-        details: impl Into<String>,
-    ) -> Self {
-        Self {
-            session: session.name.to_string(),
-            code,
-            about: about.into(),
-            details: details.into(),
-            suggested_fix: None,
-            fixable: false,
-            severity: Severity::Error,
-        }
-    }
-
-    /// True where something does not hold.
-    pub fn is_error(&self) -> bool {
-        self.severity == Severity::Error
-    }
-
-    /// True where only a tag or a kept draft of this repository is not as it should be.
-    pub fn is_label(&self) -> bool {
-        ["tag-missing", "stale-draft"].contains(&self.code)
-    }
-
-    fn fix(mut self, fix: impl Into<String>) -> Self {
-        self.suggested_fix = Some(fix.into());
-        self
-    }
-
-    fn note(mut self) -> Self {
-        self.severity = Severity::Note;
-        self
-    }
-
-    fn fixable(mut self) -> Self {
-        self.fixable = true;
-        let fix = format!("git cowork verify {} --fix", self.session);
-        self.fix(fix)
-    }
-}
 
 /// What a session is held to.
 pub struct Verify<'a> {
@@ -127,7 +53,7 @@ impl Verify<'_> {
     pub fn session(&self, session: &Session) -> anyhow::Result<Vec<Problem>> {
         let mut problems = history::problems(self.git, session)?;
         if self.config.project.tags {
-            problems.extend(tags::problems(self, session)?);
+            problems.extend(tags::problems(self.git, self.refs, session)?);
         }
         problems.extend(self.documents(session)?);
         problems.extend(approved::problems(self.git, self.refs, session)?);
@@ -204,9 +130,4 @@ impl Verify<'_> {
         }
         Ok(problems)
     }
-}
-
-/// Seven digits, as people see commits.
-fn short(commit: &Oid) -> &str {
-    &commit.as_str()[..7]
 }

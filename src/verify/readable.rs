@@ -4,12 +4,12 @@
 use std::fs::{Metadata, symlink_metadata};
 use std::path::Path;
 
-use super::Problem;
+use super::problem::Problem;
 use crate::artifact::{Artifact, unreadable};
 use crate::error::Error;
 use crate::git::{Git, Object, Oid, Reader};
-use crate::pipeline::table;
 use crate::session::{KeptDraft, Session, artifact_path, from_top, kept_draft, last_good};
+use crate::stages;
 
 /// Where it is that an artifact cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,11 +186,11 @@ impl Finished {
     fn of(git: &Git, session: &Session, reader: &dyn Reader) -> anyhow::Result<Self> {
         let done = session.done();
         let mut artifacts = vec![Artifact::Session];
-        artifacts.extend(done.iter().flat_map(|stage| table::row(*stage).artifacts));
+        artifacts.extend(done.iter().flat_map(|stage| stages::row(*stage).artifacts));
         if let Some(start) = session.history.first().filter(|_| session.is_patch()) {
             // Its parent's, edited in place; those of the stage in progress are its draft.
             let drafted = match session.next_stage().filter(|stage| !done.contains(stage)) {
-                Some(stage) if drafting(git, session, stage)? => table::row(stage).artifacts,
+                Some(stage) if drafting(git, session, stage)? => stages::row(stage).artifacts,
                 _ => &[],
             };
             for artifact in Artifact::ALL {

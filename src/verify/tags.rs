@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::{Problem, Verify, short};
+use super::problem::{Problem, short};
 use crate::git::{Git, RefInfo};
-use crate::session::{Entry, Kind, Session};
+use crate::session::{Entry, Kind, RefNames, Session};
 
-pub(super) fn problems(verify: &Verify<'_>, session: &Session) -> anyhow::Result<Vec<Problem>> {
-    let tags = tags_of(verify.git, session)?;
+pub(super) fn problems(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<Vec<Problem>> {
+    let tags = tags_of(git, session)?;
     let mut problems = Vec::new();
-    for tag in wrong_tags(verify.git, session)? {
+    for tag in wrong_tags(git, session)? {
         let details = format!(
             "{} points to {}, which is no such stage of this session",
             tag.name.short(),
@@ -17,7 +21,7 @@ pub(super) fn problems(verify: &Verify<'_>, session: &Session) -> anyhow::Result
         );
         problems.push(Problem::new(session, "tag-elsewhere", tag.name.as_str(), details).fixable());
     }
-    let made_here = made_here(verify, session)?;
+    let made_here = made_here(git, refs, session)?;
     for entry in &session.history {
         let Kind::Stage(stage) = entry.kind else { continue };
         // What was made elsewhere, or has been rebased, gets its tags with the next `resume`.
@@ -34,9 +38,9 @@ pub(super) fn problems(verify: &Verify<'_>, session: &Session) -> anyhow::Result
 }
 
 /// The commits that were made on the session's branch in this repository, as its reflog tells.
-fn made_here(verify: &Verify<'_>, session: &Session) -> anyhow::Result<BTreeSet<String>> {
-    let branch = verify.refs.branch(&session.name);
-    let log = verify.git.read(["reflog", "show", "--format=%H %gs", branch.as_str(), "--"]);
+fn made_here(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<BTreeSet<String>> {
+    let branch = refs.branch(&session.name);
+    let log = git.read(["reflog", "show", "--format=%H %gs", branch.as_str(), "--"]);
     // There is none for a branch that is not here.
     let log = log.output()?.text();
     let made = log.lines().filter_map(|line| line.split_once(' '));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::Problem;
+use super::problem::Problem;
 use super::readable::{UNREADABLE, unreadable_artifacts};
 use crate::artifact::Artifact;
 use crate::git::{Git, Oid, Store};

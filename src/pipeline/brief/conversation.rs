@@ -13,11 +13,11 @@ use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::prompts::{ALIGN, CommandItem, SYSTEM, TaskItem, Variables};
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
-use crate::pipeline::table::{Approves, StageSpec, Work};
 use crate::pipeline::test_changes::tests_rule;
 use crate::session::{ALIGNING, used_ids};
 use crate::stage::Role;
 use crate::stages::Prompt;
+use crate::stages::{Approves, StageSpec, Work};
 use crate::tool::Context;
 
 /// Bytes of what a person asked for.

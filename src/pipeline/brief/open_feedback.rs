@@ -6,9 +6,9 @@ use crate::pipeline::progress::edit::tells_edit;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::prompts::FeedbackItem;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::StageSpec;
 use crate::session::{CommittedFiles, Kind};
 use crate::stage::Stage;
+use crate::stages::StageSpec;
 
 /// Entries of feedback a draft is shown, newest last.
 const SHOWN: usize = 20;

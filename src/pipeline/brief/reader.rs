@@ -5,7 +5,7 @@ use crate::git::DiffStyle;
 use crate::pipeline::brief::sections::{DIFF, artifacts, section};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
+use crate::stages::{Approves, StageSpec};
 
 /// The draft as a reader gets it: the documents, or what changed in the code.
 pub(crate) fn draft_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {

@@ -12,8 +12,8 @@ use crate::pipeline::files::project_files;
 use crate::pipeline::limits;
 use crate::pipeline::outcome::{self, Asked, StageEnd, WayBack};
 use crate::pipeline::run::Run;
-use crate::pipeline::table::StageSpec;
 use crate::stage::Stage;
+use crate::stages::StageSpec;
 use crate::stages::{CheckInput, lasting_checks, row};
 use crate::tool::GoBack;
 

@@ -10,9 +10,9 @@ use crate::pipeline::evidence::{Evidence, base, gather};
 use crate::pipeline::limits;
 use crate::pipeline::outcome::{self, StageEnd, WayBack};
 use crate::pipeline::run::{Run, now};
-use crate::pipeline::table::StageSpec;
 use crate::session::Kind;
 use crate::stage::Stage;
+use crate::stages::StageSpec;
 use crate::stages::{code_stage, row};
 
 /// Before the check stage asks anybody: does everything that was checked still hold? If not, what

@@ -17,11 +17,11 @@ use crate::pipeline::outcome::{Asked, BlockReason, NO_VERDICT, Request, StepOutc
 use crate::pipeline::progress::Progress;
 use crate::pipeline::review::feedback;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::pipeline::{edits, test_changes, usage};
 use crate::record::{Approval, Bytes, DraftEnding};
 use crate::session::Verdict;
 use crate::stage::Role;
+use crate::stages::{Approves, StageSpec};
 
 /// Asks the stage's critic, unless it has approved these very bytes.
 pub(crate) async fn ask_critic(

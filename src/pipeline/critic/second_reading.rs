@@ -11,8 +11,8 @@ use crate::pipeline::brief::sections::{DIFF, artifact_section, section};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, RoleSpec, StageSpec};
 use crate::session::artifact_path;
+use crate::stages::{Approves, RoleSpec, StageSpec};
 
 /// Bytes of the critic's own feedback.
 const SAID: usize = 12_000;

@@ -8,9 +8,9 @@ use crate::pipeline::evidence::Evidence;
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::StageSpec;
 use crate::pipeline::test_changes;
 use crate::stages::CheckInput;
+use crate::stages::StageSpec;
 
 pub(crate) fn check_report(
     run: &Run<'_>,

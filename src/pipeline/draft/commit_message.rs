@@ -7,7 +7,7 @@ use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::pipeline::summary;
-use crate::pipeline::table::{Approves, StageSpec};
+use crate::stages::{Approves, StageSpec};
 use crate::stages::{Changed, Facts};
 
 pub(crate) fn summary_line(

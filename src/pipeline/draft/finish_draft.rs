@@ -13,11 +13,11 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::protected_files::{self, LEFT};
 use crate::pipeline::report::{self, cell, with_sections};
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Side, StageSpec};
 use crate::pipeline::test_changes::{self, asked};
 use crate::pipeline::usage::{self, USAGE};
 use crate::session::artifact_path;
 use crate::stages::{CheckInput, Known};
+use crate::stages::{Side, StageSpec};
 
 /// Characters of a line that tells what was run or found.
 const LINE: usize = 1_000;

@@ -6,8 +6,8 @@ use crate::pipeline::checks;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::{CurrentDraft, Run, now};
-use crate::pipeline::table::StageSpec;
 use crate::record::{DraftEnding, Refused};
+use crate::stages::StageSpec;
 
 /// Keeps the draft in the working tree in its ref.
 pub(crate) fn keep(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {

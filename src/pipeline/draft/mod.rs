@@ -17,11 +17,11 @@ use crate::pipeline::files::{open_tasks, project_files};
 use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{StageSpec, Work};
 use crate::pipeline::{protected_files, test_changes, usage};
 use crate::record::DraftEnding;
 use crate::stage::Role;
 use crate::stages::Prompt;
+use crate::stages::{StageSpec, Work};
 
 /// Makes the next draft and keeps it in its ref.
 pub(crate) async fn make_draft(

@@ -18,9 +18,9 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::self_review::{NEEDS_REVISION, PASSED, REVISED, SelfReview};
 use crate::pipeline::prompts::SELF_REVIEW;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::StageSpec;
 use crate::pipeline::usage;
 use crate::stage::Role;
+use crate::stages::StageSpec;
 
 /// Characters of a self-review's prose that are kept as feedback.
 const MOST_SAID: usize = 4_000;

@@ -13,10 +13,10 @@ use crate::pipeline::files::task_files::{self, Left};
 use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::StageSpec;
 use crate::pipeline::{protected_files, summary, usage};
 use crate::record::{Credit, DraftEnding, Recorded, TaskRecord};
 use crate::stage::Role;
+use crate::stages::StageSpec;
 
 /// How a task's conversation ended.
 enum TaskEnd {

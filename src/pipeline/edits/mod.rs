@@ -17,11 +17,11 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::{Edit, names};
 use crate::pipeline::prompts::ALIGN;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, Side, StageSpec};
 use crate::pipeline::usage;
 use crate::record::DraftEnding;
 use crate::session::{CommittedFiles, Entry};
 use crate::stage::Role;
+use crate::stages::{Approves, Side, StageSpec};
 use crate::tool;
 
 /// Bytes of a person's edit that later drafts are told.

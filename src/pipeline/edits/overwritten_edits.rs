@@ -15,9 +15,9 @@ use crate::git::{Object, Oid, Store};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::record::DraftEnding;
 use crate::session::{CommittedFiles, RefNames, artifact_path};
+use crate::stages::{Approves, StageSpec};
 
 /// Fields of the entry: blob ids by file name.
 const SHOWN: &str = "shown";

@@ -12,10 +12,10 @@ use crate::event::{Event, Sink};
 use crate::git::{Git, Oid, Store};
 use crate::pipeline::evidence::{before, gather};
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::record::point;
 use crate::session::StateDir;
 use crate::stages::code_stage;
+use crate::stages::{Approves, StageSpec};
 use crate::workspace::Dependencies;
 
 /// Name of the note in J about files that are as they were before it just now.

@@ -4,8 +4,8 @@
 use crate::git::{DiffStyle, Oid, Store};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::record::Bytes;
+use crate::stages::{Approves, StageSpec};
 
 /// The commit a stage's work begins on.
 pub(crate) fn before_stage(run: &Run<'_>) -> Oid {

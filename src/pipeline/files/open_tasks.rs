@@ -3,8 +3,8 @@
 use crate::artifact::check::task_order;
 use crate::artifact::{Plan, Store, Task, TaskStatus};
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{StageSpec, Work};
 use crate::session::{CommittedFiles, tasks_taken_in};
+use crate::stages::{StageSpec, Work};
 
 /// Top-level tasks without a commit, in the order of their dependencies.
 pub(crate) fn pending_tasks(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<Task>> {

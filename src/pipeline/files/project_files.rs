@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::git::Oid;
 use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::StageSpec;
 use crate::session::{self, ProjectFiles};
+use crate::stages::StageSpec;
 
 /// What a change request began with; `None` for a session of its own.
 pub(crate) fn baseline_of_change(run: &Run<'_>) -> anyhow::Result<Option<Baseline>> {

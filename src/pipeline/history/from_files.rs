@@ -7,11 +7,11 @@ use crate::artifact::{Artifact, FeatureStatus, Store, TaskStatus};
 use crate::error::Error;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, row_of};
 use crate::record::{Bytes, Recorded};
 use crate::session::{Verdict, artifact_path, shown};
 use crate::stage::Stage;
 use crate::stages::code_stage;
+use crate::stages::{Approves, row_of};
 
 /// Takes the stages before `next` as done, all where there is none: one commit says so, and takes
 /// the files of the others away. History keeps them.

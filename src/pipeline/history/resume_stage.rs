@@ -10,11 +10,11 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::progress::self_review::SelfReview;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::pipeline::{edits, usage};
 use crate::record::{Approval, BroughtBack, Credit, DraftEnding, in_session};
 use crate::session::{Entry, KeptDraft, Kind, RefNames, Verdict, Waiting, kept_draft, key};
 use crate::stage::Stage;
+use crate::stages::{Approves, StageSpec};
 
 /// Where the stage stands; `None` when its draft waits and nobody has answered.
 pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<Progress>> {

@@ -17,10 +17,10 @@ use crate::pipeline::outcome::{self, BlockReason, Request, StageEnd, StepOutcome
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::review::{self, waiting};
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::record::DraftEnding;
 use crate::session::RefNames;
 use crate::stage::Stage;
+use crate::stages::{Approves, StageSpec};
 
 /// Whether there may be another draft; a person may grant more.
 pub(crate) fn may_draft(

@@ -12,8 +12,8 @@ use crate::git::Oid;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::session::{Entry, Verdict, key};
+use crate::stages::{Approves, StageSpec};
 
 /// Strikes at which a person is asked.
 pub(crate) const STRIKES: u32 = 3;

@@ -10,10 +10,10 @@ use crate::pipeline::evidence::Evidence;
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::self_review::SelfReview;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::StageSpec;
 use crate::record::{Approval, Bytes, Credit, DraftNotes};
 use crate::session::CommittedFiles;
 use crate::stage::Stage;
+use crate::stages::StageSpec;
 use crate::tool::Checked;
 
 /// What is known of a stage while it is worked on.

@@ -9,10 +9,10 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::history::{dropped, resume_stage};
 use crate::pipeline::review::{feedback, shown};
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{self, StageSpec};
 use crate::record::Recorded;
 use crate::session::{Verdict, Waiting};
 use crate::stage::Stage;
+use crate::stages::{self, StageSpec};
 use crate::verify::require_readable;
 
 /// What a person says to a waiting draft.
@@ -49,7 +49,7 @@ pub(crate) fn give_answer(
     };
     // An answer is recorded with the session's files as they are.
     require_readable(run.env.git, &run.session)?;
-    let spec = table::row_of(waiting.stage, run.session.is_patch());
+    let spec = stages::row_of(waiting.stage, run.session.is_patch());
     run.stage.set(spec.stage);
     let taken = approved_content::take_persons_code(run, spec, None)?;
     let result = record_answer(run, spec, &waiting, answer, editor);

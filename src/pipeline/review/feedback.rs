@@ -7,9 +7,9 @@ use crate::pipeline::draft::keep;
 use crate::pipeline::outcome::StepOutcome;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::pipeline::{edits, protected_files};
 use crate::session::CommittedFiles;
+use crate::stages::{Approves, StageSpec};
 
 /// A person's words are feedback, and the next draft begins.
 pub(crate) fn take_answer(

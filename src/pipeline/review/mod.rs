@@ -15,9 +15,9 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{self, Asked, StageEnd, StepOutcome, WayBack};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::StageSpec;
 use crate::record::Approval;
 use crate::session::Verdict;
+use crate::stages::StageSpec;
 
 /// Lets the draft pass the gate, unless these bytes have passed it already.
 pub(crate) fn pass_gate(

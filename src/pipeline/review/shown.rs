@@ -8,8 +8,8 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::review::since_last_review;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::pipeline::usage;
+use crate::stages::{Approves, StageSpec};
 
 pub(crate) fn ask_person(
     run: &Run<'_>,

@@ -10,8 +10,8 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::tells_edit;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::session::CommittedFiles;
+use crate::stages::{Approves, StageSpec};
 
 /// Records named as the outcome of one remark.
 const NAMED: usize = 4;

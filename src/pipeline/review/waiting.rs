@@ -10,9 +10,9 @@ use crate::pipeline::outcome::{StageEnd, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::StageSpec;
 use crate::record::Recorded;
 use crate::session::{Verdict, key};
+use crate::stages::StageSpec;
 
 /// Ends a draft that was aborted: an attempt keeps it, the next run begins afresh.
 pub(crate) fn drop_draft(

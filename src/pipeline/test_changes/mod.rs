@@ -16,8 +16,8 @@ use crate::git::{Object, Oid};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
-use crate::pipeline::table::{Approves, StageSpec};
 use crate::session::Entry;
+use crate::stages::{Approves, StageSpec};
 use compare::{Changed, LARGEST, TestChanges, compare};
 use languages::{is_test_path, knows};
 
