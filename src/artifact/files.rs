@@ -134,12 +134,12 @@ pub fn read_json<T: DeserializeOwned>(artifact: Artifact, text: &str) -> anyhow:
     if text.len() > LARGEST {
         let (name, limit) = (artifact.file_name(), LARGEST / 1024 / 1024);
         return Err(Error::repository(format!("{name} is larger than {limit} MiB: not read"))
-            .hint("no session writes that much; look at who committed it: git log -- <file>")
+            .hint("this file is unexpectedly large; check who committed it: git log -- <file>")
             .into());
     }
     serde_json::from_str(text).map_err(|error| {
         Error::repository(format!("{} cannot be read: {error}", artifact.file_name()))
-            .hint("mend the file by hand, or take the last committed one: git checkout -- <file>")
+            .hint("fix the file by hand, or restore the last committed one: git checkout -- <file>")
             .into()
     })
 }

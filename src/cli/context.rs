@@ -22,7 +22,7 @@ use crate::ui::{JsonLines, Look, Terminal, Verbosity, escaped_json, painted};
 /// `--color`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Color {
-    /// When a terminal is there and nothing speaks against it.
+    /// On a terminal, unless NO_COLOR is set.
     #[default]
     Auto,
     /// Always.
@@ -272,7 +272,7 @@ impl Context {
                 return error;
             }
             Error::repository(format!("the start of '{name}' was interrupted"))
-                .hint(format!("go on with it: git cowork resume {name}"))
+                .hint(format!("continue it: git cowork resume {name}"))
                 .into()
         })
     }

@@ -17,7 +17,7 @@ use crate::workspace::{Workspace, WorkspaceOptions};
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Where the repository is made [default: a new temporary folder]
+    /// Where to create the repository [default: a new temporary folder]
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
 }

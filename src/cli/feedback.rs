@@ -15,10 +15,10 @@ use crate::verify::require_readable;
 
 #[derive(Debug, Args)]
 pub(crate) struct FeedbackArgs {
-    /// What reviewers said [default: standard input, when something is piped into it]
+    /// The reviewers' comments [default: standard input, if piped]
     #[arg(value_name = "TEXT")]
     text: Vec<String>,
-    /// Read it from a file, or from standard input with -
+    /// Read the comments from a file, or from standard input with -
     #[arg(short = 'F', long, value_name = "FILE|-", conflicts_with = "text")]
     file: Option<PathBuf>,
 }
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
         let mut error = Error::repository(format!("'{name}' is not delivered yet"));
         error = match session.waiting() {
             Some(_) => error.hint("answer the draft that waits: git cowork review --feedback TEXT"),
-            None => error.hint(format!("go on with it: git cowork resume {name}")),
+            None => error.hint(format!("continue it: git cowork resume {name}")),
         };
         return Err(error.into());
     }

@@ -11,10 +11,10 @@ use crate::git::HookChange;
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// Install git hooks that keep sessions right (hooks/README.md), and nothing else
+    /// Install the git hooks that protect sessions (hooks/README.md), and nothing else
     #[arg(long)]
     hooks: bool,
-    /// Take these hooks out again
+    /// Remove these hooks
     #[arg(long, conflicts_with = "hooks")]
     no_hooks: bool,
 }

@@ -17,7 +17,7 @@ const WHY: usize = 100;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Also archived sessions
+    /// Include archived sessions
     #[arg(long)]
     all: bool,
 }

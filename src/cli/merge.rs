@@ -29,7 +29,7 @@ pub(crate) struct MergeArgs {
     /// Merge into this branch instead of the session's base
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
-    /// Only the code, as one commit: nothing of .cowork/sessions; the session is kept
+    /// Merge only the code, as one commit, without .cowork/sessions; the session is kept
     #[arg(long)]
     without_artifacts: bool,
 }
@@ -159,7 +159,7 @@ pub(super) fn completed(context: &Context, name: &SessionName) -> anyhow::Result
         _ => (stage, format!("git cowork resume {name}")),
     };
     Err(Error::repository(format!("'{name}' is not delivered yet: {stands}"))
-        .hint(format!("go on: {next}"))
+        .hint(format!("continue: {next}"))
         .into())
 }
 

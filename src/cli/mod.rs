@@ -11,6 +11,7 @@ mod dependencies;
 mod feedback;
 mod fetch;
 mod from_files;
+mod help;
 mod hook;
 mod idea;
 mod init;
@@ -66,8 +67,9 @@ struct Cli {
 
 /// Options every command takes.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Never prompt
+    /// Never ask a question
     #[arg(long, global = true)]
     pub no_interactive: bool,
     /// How drafts are reviewed: ask (on a terminal), wait (leave them as commits, exit 3), auto
@@ -76,34 +78,34 @@ pub(crate) struct Global {
     /// Write events or answers to standard output as JSON lines
     #[arg(long, global = true)]
     pub json: bool,
-    /// The model's name, for this run
+    /// Model to use in this run
     #[arg(long, global = true, value_name = "NAME")]
     pub model: Option<String>,
-    /// The model server's base URL, for this run
+    /// Base URL of the model server for this run
     #[arg(long, global = true, value_name = "URL")]
     pub base_url: Option<String>,
-    /// Play a recording instead of asking a model
+    /// Replay a recording instead of asking a model
     #[arg(long, global = true, value_name = "FILE")]
     pub replay: Option<PathBuf>,
-    /// Write what the model says to a file that --replay takes
+    /// Record the model's answers to a file for --replay
     #[arg(long, global = true, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Show the model's text as it comes
+    /// Show the model's text while it arrives
     #[arg(long, global = true, overrides_with = "no_stream")]
     pub stream: bool,
-    /// Do not show it
+    /// Do not show the model's text
     #[arg(long, global = true)]
     pub no_stream: bool,
-    /// The session that is meant
+    /// Session to operate on
     #[arg(long, global = true, value_name = "S")]
     pub session: Option<SessionName>,
-    /// Say more
+    /// Verbose output
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub verbose: bool,
-    /// Say only what went wrong or was completed
+    /// Print only errors and results
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// auto, always or never
+    /// When to use colors: auto, always, never
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: context::Color,
 }
@@ -112,48 +114,48 @@ pub(crate) struct Global {
 enum Command {
     /// Start a session from an idea and run it
     New(new::NewArgs),
-    /// Change a completed session, on a branch of the change's own
+    /// Start a change request for a delivered session, on its own branch
     Modify(modify::ModifyArgs),
-    /// Take reviewers' comments on a delivered session: back to coding, check and delivery
+    /// Address reviewers' comments on a delivered session
     Feedback(feedback::FeedbackArgs),
-    /// Go on from where history says a session stands
+    /// Continue a session
     Resume(resume::ResumeArgs),
-    /// Go back to before a stage; what is left behind is kept
+    /// Rewind to before a stage; the abandoned work is kept as an attempt
     Revert(revert::RevertArgs),
-    /// Bring back an attempt, or a session out of the archive
+    /// Restore an attempt or an archived session
     Restore(restore::RestoreArgs),
     /// Undo the last revert, goto, restore, abort or delete
     Undo,
-    /// Answer a draft that waits for review
+    /// Review a waiting draft
     Review(review::ReviewArgs),
-    /// Where a session stands and what comes next; -v: its requirements, features and tasks
+    /// Show the state of a session and the next step
     Status(SessionArg),
-    /// The sessions of this repository
+    /// List sessions
     List(list::ListArgs),
-    /// Whether history, labels, documents and approvals of sessions hold
+    /// Check that history, tags, documents and approvals are consistent
     Verify(verify::VerifyArgs),
     /// Merge a delivered session into its base branch, with its report as the message
     Merge(merge::MergeArgs),
     /// Push a delivered session's branch and open a pull request
     Pr(pr::PrArgs),
-    /// Put a session away
+    /// Archive a session: hide its branch, delete nothing
     Archive(SessionArg),
-    /// Remove a session; its tip stays as an attempt
+    /// Delete a session; its tip is kept as an attempt
     Delete(SessionArg),
     /// List and drop old attempts and drafts
     Prune(prune::PruneArgs),
-    /// What happened to a session: stages, verdicts, reverts, tokens and cost
+    /// Show what happened in a session: stages, verdicts, reverts, tokens and cost
     Log(SessionArg),
     /// Print an artifact of a session
     Show(show::ShowArgs),
     /// Write the project's configuration file
     Init(init::InitArgs),
-    /// Accept the project's configuration file exactly as it is now
+    /// Trust the project's configuration file as it is now
     Trust(trust::TrustArgs),
-    /// What the git hooks call
+    /// Called by the git hooks
     #[command(hide = true)]
     Hook(hook::HookArgs),
-    /// The whole pipeline in a throw-away repository: no key, no network
+    /// Run the whole pipeline in a temporary repository: no key, no network
     Demo(demo::DemoArgs),
     /// Print shell completions
     Completions(completions::CompletionsArgs),
@@ -167,7 +169,7 @@ pub(crate) struct SessionArg {
     pub name: Option<SessionName>,
 }
 
-/// What a command answers: an exit code, 0 unless something is to be said by it.
+/// The exit code of a command.
 pub(crate) type Answer = anyhow::Result<u8>;
 
 /// Runs the program.
@@ -179,7 +181,8 @@ pub fn main() -> ExitCode {
     clap_complete::CompleteEnv::with_factory(Cli::command).var(completions::VARIABLE).complete();
     let args: Vec<OsString> = std::env::args_os().collect();
     // Help says `git cowork`; the command itself keeps its name, which completions are made from.
-    let parsed = Cli::command().bin_name("git cowork").try_get_matches_from(&args);
+    let command = help::explained(Cli::command().bin_name("git cowork"));
+    let parsed = command.try_get_matches_from(&args);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {

@@ -18,7 +18,7 @@ use crate::stage::Stage;
 
 #[derive(Debug, Args)]
 pub(crate) struct ModifyArgs {
-    /// What is to change
+    /// What to change
     #[arg(value_name = "CHANGE")]
     change: Vec<String>,
     /// Read the change from a file, or from standard input with -
@@ -27,13 +27,13 @@ pub(crate) struct ModifyArgs {
     /// Name of the change [default: made from its text]; the session becomes SESSION--NAME
     #[arg(short, long, value_name = "NAME")]
     name: Option<SessionName>,
-    /// The session to change: the same as --session
+    /// Session to change (same as --session)
     #[arg(long, value_name = "NAME", conflicts_with = "session")]
     project: Option<SessionName>,
     /// Work in a linked worktree
     #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
     worktree: Option<Option<PathBuf>>,
-    /// Stop when this stage is done
+    /// Stop after this stage
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     stop_after: Option<Stage>,
 }

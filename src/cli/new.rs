@@ -24,7 +24,7 @@ use crate::workspace::is_manifest;
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
-    /// What you want built
+    /// What to build
     #[arg(value_name = "IDEA")]
     idea: Vec<String>,
     /// Read the idea from a file, or from standard input with -
@@ -36,8 +36,8 @@ pub(crate) struct NewArgs {
     /// Start from this revision instead of HEAD
     #[arg(short, long, value_name = "REV")]
     base: Option<String>,
-    /// Start from a completed stage of another session, up to its plan: copy its artifacts and go
-    /// on with the next stage
+    /// Start from a completed stage of another session, up to its plan: copy its artifacts and
+    /// continue with the next stage
     #[arg(long, value_name = "S@STAGE")]
     from: Option<StageOf>,
     /// Work in a linked worktree
@@ -46,7 +46,7 @@ pub(crate) struct NewArgs {
     /// How thorough; only recorded for now
     #[arg(long, value_enum, default_value = "standard")]
     depth: Depth,
-    /// Stop when this stage is done
+    /// Stop after this stage
     #[arg(long, value_name = "STAGE", value_parser = stage_of_new)]
     stop_after: Option<Stage>,
 }
@@ -187,7 +187,7 @@ fn artifacts(
 pub(super) fn preflight(git: &Git) -> anyhow::Result<()> {
     git.require_identity()?;
     if let Some(operation) = git.operation_in_progress()? {
-        return Err(Error::repository(format!("a {operation} is under way"))
+        return Err(Error::repository(format!("a {operation} is in progress"))
             .hint(format!("finish it, or: {}", ending(operation)))
             .into());
     }
@@ -216,8 +216,8 @@ fn free_name(
 /// Exit 5: somebody has the name.
 pub(super) fn require_free(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
     if taken(git, refs, name)? {
-        return Err(Error::repository(format!("there is or was a session '{name}'"))
-            .hint(format!("go on with it: git cowork resume {name}"))
+        return Err(Error::repository(format!("a session named '{name}' already exists"))
+            .hint(format!("continue it: git cowork resume {name}"))
             .hint("or take another name")
             .into());
     }
@@ -255,7 +255,7 @@ pub(super) fn room_for_branches(git: &Git, prefix: &str) -> anyhow::Result<()> {
 pub(super) fn require_not_sparse(git: &Git, name: &SessionName) -> anyhow::Result<()> {
     let dir = name.record_dir();
     if git.sparse_excludes(&format!("{dir}/session.json"))? {
-        return Err(Error::repository(".cowork lies outside this sparse checkout")
+        return Err(Error::repository(".cowork is outside this sparse checkout")
             .hint("take it in: git sparse-checkout add .cowork")
             .into());
     }

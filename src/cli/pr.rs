@@ -34,13 +34,13 @@ pub(crate) struct PrArgs {
     /// Open it as a draft
     #[arg(long)]
     draft: bool,
-    /// Push the session's stage tags, too
+    /// Also push the session's stage tags
     #[arg(long)]
     tags: bool,
-    /// Say what would be done, and do nothing
+    /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Push only the code, as branch cowork-pr/SESSION: nothing of .cowork/sessions
+    /// Push only the code, as branch cowork-pr/SESSION, without .cowork/sessions
     #[arg(long)]
     without_artifacts: bool,
 }

@@ -25,8 +25,8 @@ const DAY: i64 = 24 * 60 * 60;
 
 #[derive(Debug, Args)]
 pub(crate) struct PruneArgs {
-    /// Attempts and drafts to drop, such as refs/cowork/attempts/todo/1: also new ones, and ones
-    /// that hold uncommitted edits
+    /// Attempts and drafts to drop, such as refs/cowork/attempts/todo/1, including new ones and
+    /// ones that hold uncommitted edits
     #[arg(value_name = "REF", conflicts_with_all = ["older_than", "keep"])]
     refs: Vec<String>,
     /// Drop only what is older: 12h, 30d, 2w, 1y, or a date as git takes it

@@ -57,7 +57,7 @@ pub(super) fn refused(
         PushOutcome::Done(_) => return Ok(()),
         PushOutcome::HookRefused { output } => {
             Error::repository(format!("the pre-push hook here refused the push:\n{}", clean(&output)))
-                .hint("mend what it complains about").hint(again)
+                .hint("fix the reported problem").hint(again)
         }
         PushOutcome::Unreachable { said } => {
             Error::repository(format!("{remote} could not be pushed to: {}", clean(&said)))

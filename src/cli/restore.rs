@@ -14,7 +14,7 @@ use crate::session::{Attempt, RefNames, Session, SessionName, attempts, exists};
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// Session name and the attempt's number; without a number, out of the archive
+    /// Session name and number of the attempt; without a number, the archived session
     #[arg(value_name = "SESSION] [N", num_args = 0..=2)]
     words: Vec<String>,
 }
@@ -175,6 +175,6 @@ pub(super) fn recorder_of<T>(
 }
 
 fn say_next(context: &Context, name: &SessionName) {
-    let text = format!("go on with: git cowork resume {name}");
+    let text = format!("continue: git cowork resume {name}");
     context.ui.emit(Event::Note { text });
 }

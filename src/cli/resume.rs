@@ -21,10 +21,10 @@ pub(crate) struct ResumeArgs {
     /// Session name [default: the branch you are on, else the newest unfinished one]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
-    /// First go back to before this stage, as revert does
+    /// First rewind to before this stage, as revert does
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     goto_stage: Option<Stage>,
-    /// Stop when this stage is done
+    /// Stop after this stage
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     stop_after: Option<Stage>,
 }

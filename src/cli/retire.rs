@@ -95,7 +95,7 @@ fn is_clean(git: &Git, path: &Path) -> anyhow::Result<()> {
     let path = path.display();
     let message = format!("the session's working tree {path} holds what is in no commit");
     Err(Error::repository(format!("{message}: {}", paths.join(", ")))
-        .hint("commit or move away what you need, then the same command again")
+        .hint("commit or move away what you need, then run the command again")
         .hint(format!("if all of it may go: git worktree remove --force {path}"))
         .into())
 }

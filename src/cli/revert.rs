@@ -13,13 +13,13 @@ pub(crate) struct RevertArgs {
     /// Session name [default: the branch you are on, else the newest unfinished one]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
-    /// The stage that is to be done again
+    /// Stage to do again
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     to: Stage,
-    /// Why: the stage's next draft is told
+    /// Reason, which the next draft of the stage gets
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// Only go back
+    /// Rewind, and do not run the stage
     #[arg(long)]
     no_run: bool,
 }

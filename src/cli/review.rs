@@ -16,16 +16,16 @@ pub(crate) struct ReviewArgs {
     /// Session name [default: the branch you are on, else the newest unfinished one]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
-    /// The draft passes as it is
+    /// Pass the draft as it is
     #[arg(long)]
     pass: bool,
-    /// Open the draft in the editor; what is saved passes
+    /// Edit the draft in the editor and pass what is saved
     #[arg(long)]
     edit: bool,
-    /// The draft is to be done again, with this in mind
+    /// Ask for another draft, with this feedback
     #[arg(long, value_name = "TEXT")]
     feedback: Option<String>,
-    /// The next resume begins the stage afresh
+    /// Abort; the next resume starts the stage again
     #[arg(long)]
     abort: bool,
 }
@@ -59,7 +59,8 @@ pub(super) fn run(context: &Context, args: ReviewArgs) -> Answer {
     })?;
     match commit {
         Some(commit) => {
-            let text = format!("recorded as {}; go on: git cowork resume {name}", commit.short());
+            let text =
+                format!("recorded as {}; continue: git cowork resume {name}", commit.short());
             context.ui.emit(Event::Note { text });
             Ok(0)
         }

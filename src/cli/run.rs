@@ -367,7 +367,7 @@ pub(super) fn run_session(
         let troubles = pipeline.troubles();
         if !troubles.is_empty() {
             context.ui.clear();
-            let text = format!("not done in this run, and why: {}", troubles.join("; "));
+            let text = format!("skipped in this run: {}", troubles.join("; "));
             context.ui.emit(Event::Warning { text });
         }
         finish.map_err(|error| interrupted(error, pipeline.kept(), &name))
@@ -398,7 +398,7 @@ pub(super) fn run_session(
             say(format!(
                 "answer: git cowork review {name} --pass (or --edit, --feedback TEXT, --abort)"
             ));
-            say(format!("then go on: git cowork resume {name}"));
+            say(format!("then: git cowork resume {name}"));
             Ok(Kind::Waiting.exit_code())
         }
     }
@@ -416,7 +416,9 @@ fn interrupted(error: anyhow::Error, kept: Option<String>, name: &SessionName) -
     if kind_of(&error) != Kind::Interrupted {
         message = format!("{message} (on the way: {error:#})");
     }
-    Error::new(Kind::Interrupted, message).hint(format!("go on: git cowork resume {name}")).into()
+    Error::new(Kind::Interrupted, message)
+        .hint(format!("continue: git cowork resume {name}"))
+        .into()
 }
 
 fn base_of(base: &Base) -> &str {

@@ -115,7 +115,7 @@ mod unix {
                     first = Some(Instant::now());
                     interrupt::request();
                     editor::stop();
-                    say("stopping: what is under way is put away; once more stops at once");
+                    say("stopping: saving the draft (Ctrl-C again quits immediately)");
                 }
                 _ => stop_at_once(first.is_some()),
             }
@@ -127,7 +127,7 @@ mod unix {
         tty::restore();
         crate::workspace::abandon_commands();
         if held {
-            say("stopped at once: files lie where they were; go on: git cowork resume");
+            say("stopped immediately; files are unchanged; continue: git cowork resume");
         }
         std::process::exit(i32::from(Kind::Interrupted.exit_code()));
     }

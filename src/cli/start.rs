@@ -258,11 +258,11 @@ fn commit(
             held.state.set_note::<Starting>(NOTE, None)?;
             Session::load(git, name, &commit)
         }
-        Recorded::Refused(why) => Err(Error::repository(format!(
-            "the session is not begun: {why}"
-        ))
-        .hint("mend what it complains about, then the same command again; nothing was changed")
-        .into()),
+        Recorded::Refused(why) => {
+            Err(Error::repository(format!("the session is not begun: {why}"))
+                .hint("fix the reported problem, then run the command again; nothing was changed")
+                .into())
+        }
     }
 }
 

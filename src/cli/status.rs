@@ -350,8 +350,8 @@ fn under_way(status: &Status, stage: Stage, paint: &Paint) -> String {
         Some(None) => " · waits for review",
         Some(Some(answer)) => match answer.verdict() {
             Some(Verdict::Aborted) => &aborted,
-            Some(Verdict::Feedback) => " · feedback given, resume goes on",
-            _ => " · reviewed, resume goes on",
+            Some(Verdict::Feedback) => " · feedback given; resume continues",
+            _ => " · reviewed; resume continues",
         },
         None => "",
     };

@@ -14,7 +14,7 @@ use crate::gate::{Tty, confirm};
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
-    /// Forget whatever was accepted in this repository
+    /// Revoke all trust in this repository
     #[arg(long)]
     revoke: bool,
 }

@@ -40,7 +40,7 @@ pub(super) fn require_not_behind(
             .hint(format!("keep both: git switch {short} && git merge {remote}"))
             .hint(format!("or theirs only: git switch {short} && git reset --keep {remote}"))
         };
-        return Err(error.hint("then the same command again").into());
+        return Err(error.hint("then run the command again").into());
     }
     Ok(())
 }

@@ -24,11 +24,11 @@ pub(crate) struct VerifyArgs {
     /// Session names [default: the branch you are on, else the newest unfinished one]
     #[arg(value_name = "SESSION", conflicts_with = "all")]
     names: Vec<SessionName>,
-    /// Every session, archived ones too
+    /// Every session, including archived ones
     #[arg(long)]
     all: bool,
     /// Restore documents and records that cannot be read; renumber ids that collided in a merge;
-    /// rebuild labels: tags that are missing or point elsewhere, drafts nobody can take up
+    /// rebuild missing and wrong tags; drop drafts that no session can use
     #[arg(long)]
     fix: bool,
 }
@@ -82,7 +82,7 @@ pub(super) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
         return Ok(0);
     }
     Err(Error::failed("a session that is pushed does not hold together")
-        .hint("mend it, or let git-cowork rebuild labels: git cowork verify --fix")
+        .hint("fix it, or let git-cowork rebuild tags: git cowork verify --fix")
         .hint("push all the same: git push --no-verify")
         .into())
 }

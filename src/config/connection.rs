@@ -30,7 +30,7 @@ pub(super) fn named_model(
 ) -> Result<ModelConfig> {
     let key = |key: &'static str| ["models", name, key];
     if name == DEFAULT_MODEL {
-        return Err(Error::model("[models.default] stands for nothing")
+        return Err(Error::model("[models.default] has no meaning")
             .hint("the default model is described under [llm]")
             .into());
     }

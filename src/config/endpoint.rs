@@ -35,10 +35,10 @@ pub fn is_loopback(base_url: &str) -> bool {
 /// What is wrong with a base URL, if anything.
 pub(super) fn problem(base_url: &str) -> Option<&'static str> {
     let Some(host) = host(base_url) else {
-        return Some("must begin with http:// or https:// and name a host");
+        return Some("must start with http:// or https:// and name a host");
     };
     if host.is_empty() || base_url.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Some("must begin with http:// or https:// and name a host");
+        return Some("must start with http:// or https:// and name a host");
     }
     authority(base_url)
         .is_some_and(|authority| authority.contains('@'))

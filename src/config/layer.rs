@@ -50,7 +50,7 @@ pub(super) fn from_toml(text: &str, file: &str, expand: Expand<'_>) -> Result<Se
         let line = error.span().map_or(1, |span| line_of(&line_starts(text), &span));
         let problem = error.message().lines().collect::<Vec<_>>().join(", ");
         Error::model(format!("{file}:{line} is not valid TOML: {problem}"))
-            .hint("mend that line; half of a configuration is not used")
+            .hint("fix that line; a configuration with an error is not used at all")
     })?;
     let lines = line_starts(text);
     let mut file = File { lines, name: file, expand, settings: Settings::new() };

@@ -158,7 +158,7 @@ fn wrong_values_say_what_is_expected() {
         ("[llm]\napi = \"messages\"", "must be one of \"auto\", \"chat\", \"responses\""),
         ("[models.a]\napi = \"Chat\"", "`models.a.api` in "),
         ("[llm]\nrate_limit = 30", "a rate such as \"30/m\""),
-        ("[llm]\nbase_url = \"api.example.com\"", "must begin with http"),
+        ("[llm]\nbase_url = \"api.example.com\"", "must start with http"),
         ("[llm]\nmodel = \"-x\"", "is not a model name"),
         ("llm = 3", "`llm` in "),
         ("llm = 3", "keys of [llm]: provider"),

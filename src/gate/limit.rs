@@ -13,7 +13,7 @@ use crate::stage::Stage;
 pub struct Stuck<'a> {
     /// Which stage.
     pub stage: Stage,
-    /// Why, in a few words: `no drafts left (3/3)`.
+    /// Why, in a few words: `draft limit reached (3/3)`.
     pub title: &'a str,
     /// What was said about the last draft, a line or more each.
     pub reasons: &'a [String],
@@ -67,7 +67,7 @@ pub(super) fn run(terminal: &dyn Terminal, what: &Stuck<'_>) -> Result<LimitDeci
                 Back::End => Some(LimitDecision::Stop),
             },
             Key::Char(c) => {
-                say(terminal, &format!("'{c}' is no key here"))?;
+                say(terminal, &format!("unknown key '{c}'"))?;
                 None
             }
             Key::Escape | Key::Other | Key::Interrupt => None,
@@ -116,7 +116,7 @@ mod tests {
     use crate::gate::terminal::scripted::Scripted;
 
     fn what<'a>(reasons: &'a [String], earlier: &'a [Stage]) -> Stuck<'a> {
-        let title = "no drafts left (3/3)";
+        let title = "draft limit reached (3/3)";
         Stuck { stage: Stage::Prd, title, reasons, more: 3, has_draft: true, earlier }
     }
 
@@ -161,7 +161,7 @@ mod tests {
         run(&terminal, &what(&reasons, &[])).unwrap();
         assert_eq!(
             terminal.output(),
-            "\x07── prd · no drafts left (3/3) ─────────────────────────────── waiting for you ──
+            "\x07── prd · draft limit reached (3/3) ────────────────────────── waiting for you ──
 Still    critic: REQ-002 cannot be
          tested
          no FEAT

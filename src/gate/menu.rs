@@ -73,7 +73,7 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
             }
             Key::Char(_) | Key::Escape | Key::Other | Key::Enter | Key::Interrupt => {
                 if let Key::Char(c) = key {
-                    say(terminal, &format!("'{c}' is no key here"))?;
+                    say(terminal, &format!("unknown key '{c}'"))?;
                 }
                 terminal.write(&screen::menu(gate, draft))?;
                 continue;

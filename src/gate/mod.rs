@@ -218,7 +218,7 @@ impl Gate<'_> {
     /// # Errors
     /// As [`Gate::ask`].
     pub fn stuck(&self, what: &Stuck<'_>) -> anyhow::Result<LimitDecision> {
-        (self.call)(&format!("{} cannot go on and waits for you", what.stage));
+        (self.call)(&format!("{} cannot continue and waits for you", what.stage));
         limit::run(self.terminal, what)
     }
 }

@@ -94,7 +94,7 @@ impl Git {
         }
         let short = oid.short();
         Err(Error::repository(format!("HEAD is on {short}, which is on no branch"))
-            .hint(format!("keep it, then the same command again: git branch NAME {short}"))
+            .hint(format!("keep it, then run the command again: git branch NAME {short}"))
             .into())
     }
 

@@ -94,7 +94,7 @@ impl Replay {
     pub fn parse(source: &str, text: &str) -> anyhow::Result<Self> {
         let wrong = |line: usize, why: String| {
             Error::model(format!("recording {source}, line {}: {why}", line + 1))
-                .hint("record anew with --record FILE")
+                .hint("record again with --record FILE")
         };
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let (n, first) = lines.next().unwrap_or_default();

@@ -107,10 +107,10 @@ impl BlockReason {
     /// One line for the box, the menu's header and the error.
     pub(crate) fn title(&self, used: u32, limit: u32) -> String {
         match self {
-            Self::Drafts => format!("no drafts left ({used}/{limit})"),
-            Self::Repetition(_) => "going round in a circle".to_owned(),
+            Self::Drafts => format!("draft limit reached ({used}/{limit})"),
+            Self::Repetition(_) => "stuck in a loop".to_owned(),
             Self::Asked(_) => "a person is asked for".to_owned(),
-            Self::Astray(_) => "getting nowhere".to_owned(),
+            Self::Astray(_) => "not making progress".to_owned(),
             Self::Replans(_) => "going back again and again".to_owned(),
         }
     }

@@ -149,7 +149,7 @@ impl Prompts {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.render_str(text, minijinja::value::Serde(variables)).map_err(|error| {
             Error::model(format!("the prompt {} cannot be filled in: {error}", prompt.file_name))
-                .hint("mend the file in your configuration's prompts folder, or remove it")
+                .hint("fix the file in your configuration's prompts folder, or remove it")
                 .into()
         })
     }

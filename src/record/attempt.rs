@@ -116,7 +116,7 @@ impl Recorder<'_> {
         let message = format!("going back would overwrite your uncommitted work: {lost}");
         let error = Error::repository(message);
         let error = if unlisted.is_empty() { error } else { error.hint(listed_again(&unlisted)) };
-        Err(error.hint("commit, stash or move these files, then the same command again").into())
+        Err(error.hint("commit, stash or move these files, then run the command again").into())
     }
 
     /// Moves branch, index and working tree from `tip` back to `target`. The tip must have been

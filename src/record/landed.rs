@@ -32,7 +32,7 @@ impl Recorder<'_> {
         }
         if on_tip && self.git.resolve(branch.as_str())?.as_ref() == Some(commit) {
             return Err(Error::repository(format!("HEAD left {short} while it was committed to"))
-                .hint(format!("the commit is there; go on: {back}"))
+                .hint(format!("the commit exists; continue: {back}"))
                 .into());
         }
         let (Some(parent), true) = (parent, self.is_ours(commit)?) else {
@@ -44,14 +44,14 @@ impl Recorder<'_> {
                 let error = if *name == branch {
                     Error::repository(format!("{short} moved while it was committed to"))
                         .hint("your commits stay; ours was taken off again, its files lie there")
-                        .hint(format!("go on: git cowork resume {}", self.name))
+                        .hint(format!("continue: git cowork resume {}", self.name))
                 } else {
                     let elsewhere = name.short();
                     Error::repository(format!("HEAD went to {elsewhere} while we committed"))
                         .hint(format!(
                             "{elsewhere} is as it was; ours was taken off again, its files lie there"
                         ))
-                        .hint(format!("go on: {back}"))
+                        .hint(format!("continue: {back}"))
                 };
                 Err(error.into())
             }
@@ -85,7 +85,7 @@ impl Recorder<'_> {
         self.take_off(&self.refs.branch(self.name), tip, commit, paths)?;
         Err(Error::repository("a hook took the trailers out of the commit message")
             .hint("they are what history is read from; look at the commit-msg and prepare-commit-msg hooks")
-            .hint("nothing was lost; then the same command again")
+            .hint("nothing was lost; then run the command again")
             .into())
     }
 

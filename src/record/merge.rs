@@ -66,7 +66,7 @@ impl Obstacle {
                         "the message is the delivery report: git cowork show {name} report"
                     ))
                 } else {
-                    error.hint(format!("mend what it wants on {branch}"))
+                    error.hint(format!("fix what it reports on {branch}"))
                 };
                 error.hint(again)
             }

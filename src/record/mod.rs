@@ -151,7 +151,7 @@ impl Recorder<'_> {
     /// nothing is ever committed on top of something unexpected.
     pub fn expect_tip(&self, tip: &Oid) -> anyhow::Result<()> {
         if let Some(operation) = self.git.operation_in_progress()? {
-            return Err(Error::repository(format!("a {operation} is under way"))
+            return Err(Error::repository(format!("a {operation} is in progress"))
                 .hint(format!("finish it or: {}", ending(operation)))
                 .hint("then: git cowork resume")
                 .into());
@@ -223,7 +223,7 @@ impl Recorder<'_> {
                 error = error
                     .hint("give subjects the form it wants: git config cowork.project.subject 'chore({stage}): {summary}'")
                     .hint("if it wants a sign-off: git config cowork.project.signoff true")
-                    .hint("nothing was lost; then the same command again");
+                    .hint("nothing was lost; then run the command again");
                 Err(error.into())
             }
             CommitOutcome::HookRefused { hook, output } => {

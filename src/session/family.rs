@@ -347,7 +347,7 @@ fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<G
     let Some((branch, tip, file)) = holders.iter().find(based).or_else(|| holders.first()) else {
         return Err(Error::repository(format!("there is no session '{name}'"))
             .hint("git cowork list --all shows the sessions of this repository")
-            .hint("of another machine: git fetch brings its branch")
+            .hint("if it was created elsewhere: git fetch")
             .into());
     };
     let hide: Vec<Oid> = file.base.commit.parse().into_iter().collect();

@@ -167,7 +167,7 @@ pub(super) const USUAL: StageSpec = StageSpec {
     critic_temperature: 0.3,
     called: "",
     issues: &[],
-    after_abort: "begins the stage afresh",
+    after_abort: "starts the stage again",
 };
 
 /// One of the two forms a stage's result has.

@@ -87,7 +87,7 @@ fn told(report: &Report) -> Answer {
     }
     let lines: Vec<_> =
         report.findings.iter().map(|finding| format!("- {}", finding.details)).collect();
-    Answer::ok(format!("{} to mend:\n{}", lines.len(), lines.join("\n")))
+    Answer::ok(format!("{} to fix:\n{}", lines.len(), lines.join("\n")))
 }
 
 #[cfg(test)]
@@ -124,7 +124,7 @@ mod tests {
         assert!(answer.ok);
         assert_eq!(
             answer.text,
-            "2 to mend:\n- TASK-001 depends on TASK-044, which does not exist\n\
+            "2 to fix:\n- TASK-001 depends on TASK-044, which does not exist\n\
              - tasks wait for each other: TASK-001 → TASK-002 → TASK-001"
         );
         let answer = context.call("check_data_format", r#"{"data_type":"plan"}"#);

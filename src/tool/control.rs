@@ -139,7 +139,7 @@ fn reject(
         Role::SelfReview => Origin::SelfReview,
         // Such a stage has no critic: its one agent is read-only and judges.
         Role::Actor if row(context.stage).judges => Origin::Critic,
-        Role::Actor => anyhow::bail!("feedback is the critic's; mend the draft yourself"),
+        Role::Actor => anyhow::bail!("feedback is the critic's; fix the draft yourself"),
     };
     let withdrawn = context.outcome.approved.take().is_some();
     let feedback = Feedback {

@@ -214,7 +214,7 @@ fn delete_feature(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Ans
     let left = if left.is_empty() {
         String::new()
     } else {
-        format!(" Tasks that still name it, to be mended in plan: {}.", left.join(", "))
+        format!(" Tasks that still name it, to fix in plan: {}.", left.join(", "))
     };
     let limits = context.limits.features;
     let tally = tally(context, IdKind::Feature, all.features.len(), limits)?;

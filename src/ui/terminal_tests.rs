@@ -337,7 +337,7 @@ fn long_lines_break_at_words() {
 fn alerted(look: Look) -> String {
     let out = Captured::default();
     let terminal = terminal(&out, look);
-    let title = "prd: going round in a circle".to_owned();
+    let title = "prd: stuck in a loop".to_owned();
     let text = "three rejections in a row say\x1b[2J the same\n漢字".to_owned();
     terminal.emit(Event::Alert { title, text });
     drop(terminal);
@@ -349,7 +349,7 @@ fn an_alert_stands_in_a_box_also_when_quiet() {
     assert_eq!(
         alerted(Look { verbosity: Verbosity::Quiet, ..PLAIN }),
         "┌────────────────────────────────────────┐\n\
-         │ ⚠ prd: going round in a circle         │\n\
+         │ ⚠ prd: stuck in a loop                 │\n\
          │ three rejections in a row say the same │\n\
          │ 漢字                                   │\n\
          └────────────────────────────────────────┘\n"

@@ -42,7 +42,7 @@ pub(super) fn problems(
                 "or have it approved in a change: git cowork modify --session {name} \"what is to be different\""
             ),
             _ => format!(
-                "or have {stage} approved anew, which what follows is done again after: git cowork revert {name} --to {stage}"
+                "or approve {stage} again and redo the stages after it: git cowork revert {name} --to {stage}"
             ),
         });
         let problem = Problem::new(session, "changed-after-approval", file, details);

@@ -114,7 +114,7 @@ fn a_persons_word_ends_a_circle() {
     let mut terminal = sandbox.terminal(&RESUME);
     let shown = terminal.sees("What now");
     // In the box, and above the menu.
-    assert_eq!(shown.matches("going round in a circle").count(), 2, "{shown}");
+    assert_eq!(shown.matches("stuck in a loop").count(), 2, "{shown}");
     terminal.sees("resume asks again");
     terminal.types("2");
     terminal.sees("what should the actor do?");
@@ -128,7 +128,7 @@ fn json_readers_are_warned_on_stderr() {
     let sandbox = before_prd();
     refusals(&sandbox, &["no user is named", "the order is missing", "what of empty lists?"]);
     let outcome = sandbox.cowork(&[&RESUME[..], &["--json"]].concat()).exits(1);
-    let warning = "warning: prd: going round in a circle: three drafts in a row are the same";
+    let warning = "warning: prd: stuck in a loop: three drafts in a row are the same";
     assert!(outcome.stderr.contains(warning), "{}", outcome.stderr);
     let error = outcome.json_lines().into_iter().find(|line| line["event"] == "error").unwrap();
     assert_eq!(error["exit"], 1);
@@ -377,7 +377,7 @@ fn a_full_window_begins_afresh_from_the_documents() {
     let text = format!("{PRD}\nThe end.\n");
     let after = Reply::call("save_prd_doc", json!({"content": text}));
     talks_a_lot(&sandbox, at("prd", "actor"), first, after);
-    sandbox.cowork(&RESUME).exits(0).says("begins afresh");
+    sandbox.cowork(&RESUME).exits(0).says("starts again");
     let requests = sandbox.server.requests_of("prd", "actor");
     let afresh = requests.iter().find(|r| r.text().contains("You have begun this already"));
     let afresh = afresh.unwrap();
@@ -399,7 +399,7 @@ fn a_full_window_in_a_task_begins_afresh_from_its_files() {
     let done = json!({"task_id": "TASK-001", "new_status": "completed"});
     let after = Reply::call("update_task_status", done);
     talks_a_lot(&sandbox, at("coding", "actor").task("TASK-001"), first, after);
-    sandbox.cowork(&["resume", "--review", "auto"]).exits(0).says("begins afresh");
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0).says("starts again");
     let requests = sandbox.server.requests_of("coding", "actor");
     let afresh = requests.iter().find(|r| r.text().contains("You have begun this already"));
     assert!(afresh.unwrap().text().contains("lib/store.sh"));

@@ -233,7 +233,7 @@ fn the_gate_tells_that_nothing_was_changed() {
     sandbox.server.on(at("coding", "actor"), Reply::text("It was like that already."));
     sandbox.server.on(at("coding", "actor").turn(1), done("TASK-001"));
     let mut terminal = sandbox.terminal(&["new", "-n", "todo", "Kreditorsumme"]);
-    terminal.sees("no drafts left");
+    terminal.sees("draft limit reached");
     terminal.sees("changes no file outside");
     terminal.sees("read the draft");
     terminal.types("r");
@@ -241,7 +241,7 @@ fn the_gate_tells_that_nothing_was_changed() {
     assert!(gate.contains("changes no file outside"), "{gate}");
     // Nobody can pass it.
     terminal.types("p");
-    terminal.sees("no drafts left");
+    terminal.sees("draft limit reached");
     terminal.control('c');
     terminal.ends();
     assert!(sandbox.refs("refs/tags/cowork/todo/coding").is_empty());

@@ -163,7 +163,7 @@ fn a_base_that_is_busy_or_gone_is_said() {
     sandbox.git(&["switch", "-q", "-c", "topic", "trunk"]);
     sandbox.commit_file("README.md", "# Topic\n", "topic");
     assert!(sandbox.git_fails(&["merge", "release"]));
-    sandbox.cowork(&["merge", "todo", "--into", "trunk"]).exits(5).says("merge is under way");
+    sandbox.cowork(&["merge", "todo", "--into", "trunk"]).exits(5).says("merge is in progress");
     sandbox.git(&["merge", "--abort"]);
     sandbox.cowork(&["merge", "todo", "--into", "trunk"]).exits(0).says("merged into trunk");
     assert_eq!(here(&sandbox), "trunk");

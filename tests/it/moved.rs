@@ -68,7 +68,7 @@ fn noticed(script: &str, mend: impl Fn(&Sandbox, &str)) {
         // What happened is said once.
         let error = outcome.stderr.lines().find_map(|line| line.strip_prefix("error: ")).unwrap();
         assert_eq!(outcome.stderr.matches(error).count(), 1, "{}", outcome.stderr);
-        assert!(!outcome.stderr.contains("as they lie:"), "{}", outcome.stderr);
+        assert!(!outcome.stderr.contains("left unchanged:"), "{}", outcome.stderr);
         assert_eq!(sandbox.git(&["rev-parse", "main"]), main, "{}", outcome.stderr);
         mend(&sandbox, &outcome.stderr);
         goes_on(&sandbox);

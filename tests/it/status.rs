@@ -52,7 +52,7 @@ fn the_bare_command_takes_a_session_and_counts_tasks() {
     sandbox.cowork(&["--session", "nowhere"]).exits(5).says("nowhere");
     sandbox.cowork(&["review", "--session", "todo", "--abort"]).exits(0);
     let shown = sandbox.cowork(&["status", "todo"]).exits(0).stdout;
-    assert!(shown.contains("aborted, resume begins the stage afresh"), "{shown}");
+    assert!(shown.contains("aborted, resume starts the stage again"), "{shown}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn refused_twice() -> Sandbox {
 fn at_the_menu(sandbox: &Sandbox) -> Terminal {
     let mut terminal = sandbox.terminal(&RESUME);
     let shown = terminal.sees("What now");
-    assert!(shown.contains("no drafts left (2/2)"), "{shown}");
+    assert!(shown.contains("draft limit reached (2/2)"), "{shown}");
     assert!(shown.contains("ticking off is unclear"), "{shown}");
     terminal.sees("resume asks again");
     terminal
@@ -307,7 +307,10 @@ fn coding_without_its_gate_is_between_actor_and_critic() {
     sandbox.server.on(at("coding", "actor").iteration(2).turn(1), Reply::call("write_file", echo));
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "coding"]);
     let shown = terminal.sees("What now");
-    assert!(shown.contains("no drafts left (2/2)") && !shown.contains("Your decision"), "{shown}");
+    assert!(
+        shown.contains("draft limit reached (2/2)") && !shown.contains("Your decision"),
+        "{shown}"
+    );
     terminal.sees("resume asks again");
     terminal.types("1");
     let (code, rest) = terminal.ends();

@@ -87,7 +87,7 @@ fn the_second_push_is_refused_and_resume_says_the_ways_on() {
             "git log --oneline --graph cowork/todo origin/cowork/todo",
             "git merge origin/cowork/todo",
             "git reset --keep origin/cowork/todo",
-            "then the same command again",
+            "then run the command again",
         ] {
             assert!(told.contains(words), "{words}: {told}");
         }
@@ -141,7 +141,7 @@ fn merged_by_hand() {
     let sandbox = both_went_on(false);
     assert!(sandbox.git_fails(&["pull", "--no-rebase", "origin", "cowork/todo"]));
     // In the middle of it nothing is done.
-    sandbox.cowork(&["resume", "--review", "auto"]).exits(5).says("a merge is under way");
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(5).says("a merge is in progress");
     sandbox.git(&["checkout", "-q", "--theirs", "."]);
     sandbox.commit_all("take what Ana has");
     goes_on(sandbox, PRD);

@@ -238,7 +238,7 @@ impl Report {
                 self.find(
                     Finding::wrong(
                         "duplicate-id",
-                        format!("{id} stands twice in {}", artifact.file_name()),
+                        format!("{id} is defined twice in {}", artifact.file_name()),
                     )
                     .about(*id),
                 );

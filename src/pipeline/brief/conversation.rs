@@ -75,7 +75,7 @@ pub(crate) async fn converse(
         }
         run.env.sink.emit(Event::Note {
             text: format!(
-                "{stage}: the {role}'s window is full; it begins afresh from what it has left"
+                "{stage}: the {role}'s context window is full; it starts again from what it has written"
             ),
         });
         let next = converse_once(run, part, *refusals, afresh).await?;

@@ -37,7 +37,9 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
     put_back_comments(run)?;
     if let Some(entry) = run.env.git.status_of(&commented_paths(run))?.first() {
         return Err(Error::repository(format!("{} has your uncommitted changes", entry.path))
-            .hint("commit them (git commit) or put them away (git stash), then the same command again")
+            .hint(
+                "commit them (git commit) or put them away (git stash), then run the command again",
+            )
             .into());
     }
     // A run that dies before the commit leaves files that the next one puts back.
@@ -56,7 +58,7 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
         Recorded::Refused(why) => {
             put_back_comments(run)?;
             Err(Error::repository(why.to_string())
-                .hint("mend what it complains about, then the same command again")
+                .hint("fix the reported problem, then run the command again")
                 .into())
         }
     }

@@ -84,7 +84,7 @@ fn corrections_are_stuck(
         None => {
             return Err(Error::failed(format!("{words}:\n{}", details.join("\n")))
                 .hint("everything is kept; say what to do: git cowork resume on a terminal")
-                .hint("or mend it yourself and commit it, then: git cowork resume")
+                .hint("or fix it yourself, commit it, then: git cowork resume")
                 .into());
         }
         Some(LimitDecision::Retry) => format!("these must hold:\n{}", details.join("\n")),

@@ -19,8 +19,8 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
         let branch = run.env.refs.short_branch(&run.session.name);
         let about = reason.map(ToString::to_string).unwrap_or_default();
         run.warn(match about.contains("HEAD ") || about.contains(&branch) {
-            true => "files were left as they lie".to_owned(),
-            false => format!("files were left as they lie: {error}"),
+            true => "files left unchanged".to_owned(),
+            false => format!("files left unchanged: {error}"),
         });
         run.kept.replace(Some("the files lie where they were".to_owned()));
         return Ok(());

@@ -37,7 +37,7 @@ pub(crate) fn raise_format(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<()
         Some(Recorded::Refused(why)) => Err(Error::repository(format!(
             "{path} is not brought to format {SCHEMA_VERSION}: {why}"
         ))
-        .hint("mend what it complains about, then the same command again; nothing was changed")
+        .hint("fix the reported problem, then run the command again; nothing was changed")
         .into()),
         None => {
             run.warn(format!("{path} stays in format {from}: you have uncommitted changes there"));

@@ -35,7 +35,7 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
         Some(KeptDraft::Elsewhere(entry)) => {
             let draft = RefNames::draft(&run.session.name, spec.stage);
             run.warn(format!(
-                "draft {} of {} was made on another tip and is not taken up; it is kept: git show {draft}",
+                "draft {} of {} was made on another tip and is not used; it is kept: git show {draft}",
                 entry.iterations(),
                 spec.stage
             ));
@@ -148,7 +148,7 @@ fn resume_draft(
             run.continues_transcript.set((partial || reading) && skipped.is_empty());
             if !skipped.is_empty() {
                 run.warn(format!(
-                    "not brought back from the kept draft, because they changed since: {}",
+                    "not restored from the kept draft, because they changed since: {}",
                     skipped.join(", ")
                 ));
                 // What a person wrote there is kept before anybody works on it.
@@ -365,10 +365,10 @@ fn begin_afresh(run: &Run<'_>) -> anyhow::Result<()> {
     documents.retain(|path| in_session(path, &dirs));
     if run.recorder().differs_from(&run.session.tip)? {
         let stage = run.stage.get();
-        let reason = format!("before {stage} was begun afresh");
+        let reason = format!("before {stage} was started again");
         let number = run.recorder().keep_attempt(&run.session.tip, &reason, Verdict::Passed)?;
         run.note(format!(
-            "{stage} begins afresh; what you wrote since is in attempt {number}: git show {}",
+            "{stage} starts again; what you wrote since is in attempt {number}: git show {}",
             RefNames::attempt(&run.session.name, number)
         ));
     }

@@ -88,7 +88,7 @@ pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
             "'{}' has not reached {stage} yet, so there is nothing to go back to",
             session.name
         ))
-        .hint("git cowork status shows where it stands")
+        .hint("git cowork status shows its state")
         .into());
     }
     if let Some((last, start)) = session.inherited().filter(|(last, _)| stage <= *last) {

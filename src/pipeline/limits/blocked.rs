@@ -46,7 +46,7 @@ pub(crate) fn other_way(kind: &str, stage: Stage, config: &Config, name: &Sessio
         }
         Some((_, stage)) => format!("or go back yourself: git cowork revert {name} --to {stage}"),
         None if kind == "circle" => {
-            format!("or begin it afresh: git cowork revert {name} --to {stage}")
+            format!("or start it again: git cowork revert {name} --to {stage}")
         }
         None => {
             format!("or let the draft wait for an answer: git cowork resume {name} --review wait")

@@ -41,9 +41,9 @@ pub(crate) fn give_answer(
 ) -> anyhow::Result<Option<Oid>> {
     let Some(waiting) = run.session.waiting().filter(|waiting| waiting.answer.is_none()) else {
         let mut error =
-            Error::repository(format!("nothing waits for a review in '{}'", run.session.name));
+            Error::repository(format!("'{}' has no draft waiting for review", run.session.name));
         if !run.session.is_completed() {
-            error = error.hint("go on with: git cowork resume");
+            error = error.hint("continue: git cowork resume");
         }
         return Err(error.into());
     };
@@ -109,7 +109,7 @@ fn record_answer(
             Ok(Some(commit))
         }
         Recorded::Refused(why) => Err(Error::repository(why.to_string())
-            .hint("mend what it complains about and answer again; nothing was lost")
+            .hint("fix the reported problem and answer again; nothing was lost")
             .into()),
     }
 }

@@ -85,7 +85,7 @@ pub(crate) fn leave_waiting(
             "{} is stopped, but its draft cannot wait on the branch: {why}",
             spec.stage
         ))
-        .hint("the draft is kept all the same; go on: git cowork resume")
+        .hint("the draft is kept; continue: git cowork resume")
         .into()),
         Recorded::Refused(why) => {
             keep::refusal_feedback(run, spec, number, &why)?;

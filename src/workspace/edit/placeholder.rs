@@ -39,7 +39,7 @@ pub(crate) fn refuse(new: &str, present: &str) -> Result<(), Refusal> {
     match found {
         None => Ok(()),
         Some((index, line)) => Err(Refusal::failed(format!(
-            "line {} stands for code that is left out (\"{}\"): write all of it out, or use \
+            "line {} is a placeholder for code that is left out (\"{}\"): write all of it out, or use \
              edit_file on just the passage that changes",
             index + 1,
             line.trim()

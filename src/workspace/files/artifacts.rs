@@ -35,7 +35,7 @@ impl Files for SessionFiles<'_> {
         String::from_utf8(bytes).map(Some).map_err(|_| {
             Error::repository(format!("{path} is not UTF-8 text"))
                 .hint(
-                    "mend the file by hand, or take the last committed one: git checkout -- <file>",
+                    "fix the file by hand, or restore the last committed one: git checkout -- <file>",
                 )
                 .into()
         })

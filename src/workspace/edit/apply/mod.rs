@@ -182,7 +182,7 @@ fn none_applied(path: &str, all: usize, failed: &[(usize, String)]) -> String {
         let each = if fit.len() == 1 { "edit" } else { "edits" };
         text.push_str(&format!("\n{each} {} would fit", join(&fit)));
     }
-    text.push_str(&format!("\nmend these and send all {all} again"));
+    text.push_str(&format!("\nfix these and send all {all} again"));
     text
 }
 

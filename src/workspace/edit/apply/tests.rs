@@ -106,7 +106,13 @@ const REFUSED: [(&str, &str, &str, &str, &str); 16] = [
     ("blank lines only", "a\n\t\nb\n", "\n \n", "x", "not found"),
     ("nothing to change", "a\n", "a", "a", "nothing to change"),
     ("nothing to change but line ends", "a\r\n", "a\r\n", "a\n", "nothing to change"),
-    ("left-out code", "a\nb\nc\n", "a\nb", "x\n// ... rest of the code", "stands for code"),
+    (
+        "left-out code",
+        "a\nb\nc\n",
+        "a\nb",
+        "x\n// ... rest of the code",
+        "is a placeholder for code",
+    ),
 ];
 
 #[test]
@@ -181,7 +187,7 @@ fn of_several_edits_all_are_applied_or_none_and_the_answer_says_which_would() {
         edit 4: old_text occurs 2 times in f, at lines 4, 5; give more of the lines around the one \
         you mean, or set replace_all\n\
         edits 1, 3 would fit\n\
-        mend these and send all 4 again";
+        fix these and send all 4 again";
     assert_eq!(refusal, expected);
     assert!(applied("a\n", &[]).unwrap_err().contains("nothing to edit"));
     let there_and_back = [edit("a", "b"), edit("b", "a")];

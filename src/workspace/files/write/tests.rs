@@ -49,7 +49,7 @@ fn left_out_code_is_refused_unless_it_was_there() {
         "-- rest of the class stays",
     ] {
         let refusal = tree.workspace.write("a", &format!("x\n{line}\n")).unwrap_err();
-        assert!(refusal.message.contains("line 2 stands for code"), "{refusal}");
+        assert!(refusal.message.contains("line 2 is a placeholder for code"), "{refusal}");
         tree.put("b", "x\n");
         assert!(tree.edit("b", "x", line).is_err());
         tree.workspace.forget_seen();

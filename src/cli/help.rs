@@ -1,0 +1,129 @@
+//! What `--help` shows beside clap's own: the commands in groups, and examples of each.
+
+use std::fmt::Write as _;
+
+use clap::Command;
+
+/// Groups of commands, in the order in which a user meets them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Start a session", &["new", "modify", "feedback", "demo"]),
+    ("Work on a session", &["resume", "review", "revert", "undo", "restore"]),
+    ("Look at sessions", &["status", "list", "log", "show", "verify"]),
+    ("Deliver and clean up", &["merge", "pr", "archive", "delete", "prune"]),
+    ("Set up", &["init", "trust", "completions"]),
+];
+
+/// Examples of each command, one a line.
+const EXAMPLES: [(&str, &[&str]); 22] = [
+    ("new", &["git cowork new 'a todo list for the terminal'", "git cowork new --from todo@prd"]),
+    ("modify", &["git cowork modify 'add due dates'", "git cowork modify todo 'add due dates'"]),
+    ("feedback", &["gh pr view --comments | git cowork feedback -F -"]),
+    ("demo", &["git cowork demo", "git cowork demo /tmp/demo --review auto"]),
+    ("resume", &["git cowork resume", "git cowork resume todo --review auto"]),
+    ("review", &["git cowork review --pass", "git cowork review --feedback 'no charts'"]),
+    ("revert", &["git cowork revert --to design --reason 'one file is enough'"]),
+    ("undo", &["git cowork undo"]),
+    ("restore", &["git cowork restore todo", "git cowork restore todo 1"]),
+    ("status", &["git cowork status", "git cowork status -v todo"]),
+    ("list", &["git cowork list --all", "git cowork list --json"]),
+    ("log", &["git cowork log", "git cowork log --json todo"]),
+    ("show", &["git cowork show prd", "git cowork show report"]),
+    ("verify", &["git cowork verify", "git cowork verify --fix"]),
+    ("merge", &["git cowork merge", "git cowork merge --without-artifacts"]),
+    ("pr", &["git cowork pr --dry-run", "git cowork pr --draft"]),
+    ("archive", &["git cowork archive todo"]),
+    ("delete", &["git cowork delete todo"]),
+    ("prune", &["git cowork prune --dry-run", "git cowork prune --older-than 30d"]),
+    ("init", &["git cowork init", "git cowork init --hooks"]),
+    ("trust", &["git cowork trust", "git cowork trust --revoke"]),
+    ("completions", &["git cowork completions bash"]),
+];
+
+/// The command line with the commands in groups, and examples in each command's long help.
+pub(super) fn explained(command: Command) -> Command {
+    let style = *command.get_styles().get_header();
+    let heading = |text: &str| format!("{}{text}:{}", style.render(), style.render_reset());
+    let mut groups = String::new();
+    for (title, names) in GROUPS {
+        let _ = writeln!(groups, "{}", heading(title));
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(groups, "  {name:<11}  {about}");
+        }
+        groups.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{}\n{{options}}\n\n\
+         'git cowork help COMMAND' shows the options of a command, with examples.\n",
+        heading("Options")
+    );
+    EXAMPLES.into_iter().fold(command.help_template(template), |command, (name, lines)| {
+        let lines: String = lines.iter().map(|line| format!("\n  {line}")).collect();
+        let examples = format!("{}{lines}", heading("Examples"));
+        command.mut_subcommand(name, |command| command.after_long_help(examples))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::super::Cli;
+    use super::*;
+
+    /// The words of a line as a shell splits it; quotes are whole words here.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        for (at, part) in line.split('\'').enumerate() {
+            match at % 2 {
+                0 => {
+                    let mut pieces = part.split(' ');
+                    let first = pieces.next().unwrap_or_default();
+                    words.last_mut().unwrap().push_str(first);
+                    words.extend(pieces.map(str::to_owned));
+                }
+                _ => words.last_mut().unwrap().push_str(part),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn each_command_is_in_one_group_and_has_examples_that_can_be_typed() {
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let command = Cli::command();
+        let mut all: Vec<&str> =
+            command.get_subcommands().filter(|c| !c.is_hide_set()).map(Command::get_name).collect();
+        all.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, all);
+        let mut explained: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).collect();
+        explained.sort_unstable();
+        assert_eq!(explained, all);
+        for (name, line) in
+            EXAMPLES.iter().flat_map(|(name, all)| all.iter().map(move |l| (name, l)))
+        {
+            let typed = &line[line.find("git cowork").unwrap() + "git ".len()..];
+            let parsed = Cli::command().try_get_matches_from(words(typed));
+            let parsed = parsed.unwrap_or_else(|error| panic!("{line}: {error}"));
+            assert_eq!(parsed.subcommand_name(), Some(*name), "{line}");
+        }
+    }
+
+    #[test]
+    fn help_shows_groups_and_examples() {
+        let mut command = super::explained(Cli::command().bin_name("git cowork"));
+        let help = command.render_long_help().to_string();
+        assert!(help.contains("Look at sessions:\n  status       Show the state"), "{help}");
+        assert!(!help.contains("Commands:"), "{help}");
+        let revert = command.find_subcommand_mut("revert").unwrap().render_long_help().to_string();
+        assert!(
+            revert.ends_with(
+                "Examples:\n  git cowork revert --to design --reason 'one file is enough'\n"
+            ),
+            "{revert}"
+        );
+    }
+}
