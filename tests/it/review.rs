@@ -204,7 +204,10 @@ fn with_nothing_waiting_there_is_nothing_to_answer() {
     sandbox.auto(&["--stop-after", "idea"]).exits(0);
     let before = sandbox.all_refs();
     for answer in [&["--pass"][..], &["--abort"], &["--feedback", "x"], &["--edit"]] {
-        sandbox.cowork(&[&["review"], answer].concat()).exits(5).says("nothing");
+        sandbox
+            .cowork(&[&["review"], answer].concat())
+            .exits(5)
+            .says("no draft waiting for review");
     }
     assert_eq!(sandbox.all_refs(), before);
 }
