@@ -1,4 +1,4 @@
-//! The state of the repository now: HEAD, an operation under way, sparse checkout, identity.
+//! The state of the repository now: HEAD, an operation in progress, sparse checkout, identity.
 //! Nothing here changes anything.
 
 use std::path::Path;

@@ -22,10 +22,10 @@ use crate::tool::Context;
 
 /// Bytes of what a person asked for.
 const ASKED: usize = 24_000;
-/// How often a conversation may outgrow the model's window and begin afresh.
-const MAX_AFRESH: u32 = 3;
-/// What a conversation that begins afresh is told last.
-const AFRESH: &str = "## You have begun this already
+/// How often a conversation may outgrow the model's window and start again.
+const MAX_RESTARTS: u32 = 3;
+/// What a conversation that starts again is told last.
+const RESTARTED: &str = "## You have begun this already
 
 Your conversation grew too long for you to hold and begins again here. What you did so far is kept: \
 it is in the documents and files. Go on from there; read only what you need, in small parts, and do \
@@ -59,15 +59,15 @@ pub(crate) async fn converse(
     refusals: &mut u32,
 ) -> anyhow::Result<Conversation> {
     let mut whole = converse_once(run, part, *refusals, 0).await?;
-    let mut afresh = 0;
+    let mut restarts = 0;
     *refusals += whole.outcome.guard_refusals;
     while whole.outgrown {
-        afresh += 1;
+        restarts += 1;
         let (stage, role) = (part.spec.stage, part.role);
-        if afresh > MAX_AFRESH {
+        if restarts > MAX_RESTARTS {
             return Err(Error::model(format!(
                 "the conversation of the {role} in {stage} does not fit into the model's \
-                 window, also after beginning afresh {MAX_AFRESH} times"
+                 window, even after {MAX_RESTARTS} restarts"
             ))
             .hint("use a model with a larger window, or set [llm] context_window if it has one")
             .hint("or make the pieces smaller (shorter documents, smaller tasks); then: git cowork resume")
@@ -78,7 +78,7 @@ pub(crate) async fn converse(
                 "{stage}: the {role}'s context window is full; it starts again from what it has written"
             ),
         });
-        let next = converse_once(run, part, *refusals, afresh).await?;
+        let next = converse_once(run, part, *refusals, restarts).await?;
         *refusals += next.outcome.guard_refusals;
         whole = next;
     }
@@ -89,7 +89,7 @@ async fn converse_once(
     run: &Run<'_>,
     part: &Part<'_>,
     refusals: u32,
-    afresh: u32,
+    restarts: u32,
 ) -> anyhow::Result<Conversation> {
     let stage = part.spec.stage;
     let files = run.files();
@@ -98,14 +98,14 @@ async fn converse_once(
         Some(opening) => opening.clone(),
         None => background(run, part, &store)?,
     };
-    if afresh == 0 {
+    if restarts == 0 {
         prompt += &part.extra;
     } else {
         prompt += &left_so_far(run, part, &store)?;
     }
     prompt += &run.env.prompts.render(part.prompt, &part.variables)?;
-    if afresh > 0 {
-        prompt += AFRESH;
+    if restarts > 0 {
+        prompt += RESTARTED;
     }
     let (model, context_window) = run.model_for(stage, part.role)?;
     let config = run.env.config;
@@ -148,7 +148,7 @@ async fn converse_once(
         now: &at,
         outcome: crate::tool::Outcome::default(),
     };
-    let mut transcript = open_transcript(run, part, afresh == 0);
+    let mut transcript = open_transcript(run, part, restarts == 0);
     let _working = run.env.models.meter.work(run.session.tip.as_str());
     let conversation = agent::run(model, &brief, &mut context, &mut transcript, run.env.sink).await;
     protected_files::tell_of_set_aside(run);
