@@ -11,6 +11,7 @@ use super::restore::with_recorder;
 use super::{Answer, run, upstream, verify};
 use crate::event::{Event, Sink as _};
 use crate::git::{Git, Oid, RefName};
+use crate::record;
 use crate::session::{RefNames, Session, SessionName, key};
 
 /// Git's name of the moment.
@@ -59,7 +60,7 @@ fn rewritten(context: &Context) -> anyhow::Result<()> {
     let Some(session) = here(git, &context.refs()?)? else { return Ok(()) };
     let held = run::hold(context, &session.name, "git cowork hook")?;
     with_recorder(context, &held, &session.name, &session.tip, |recorder| {
-        recorder.labels(&session).map(|_| ())
+        record::tags::add_missing(recorder, &session).map(|_| ())
     })
 }
 

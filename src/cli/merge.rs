@@ -12,7 +12,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{Change, Git, Head, Oid, RefName, StatusKind, listed_again};
-use crate::record::Delivery;
+use crate::record::{self, Delivery};
 use crate::session::{
     Head as SessionHead, Merged, RefNames, Session, SessionName, State, Status, base_branch,
     default_session, heads, merged_heads, merged_in,
@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context, args: &MergeArgs) -> Answer {
     let git = &held.git;
     let session = completed(context, &name)?;
     with_recorder(context, &held, &name, &session.tip, |recorder| {
-        recorder.end_unfinished_merge()?;
+        record::merge::end_unfinished(recorder)?;
         Ok(())
     })?;
     new::preflight(git)?;
@@ -70,9 +70,9 @@ pub(super) fn run(context: &Context, args: &MergeArgs) -> Answer {
     let merged = with_recorder(context, &held, &name, &session.tip, |recorder| {
         let message = delivery.message();
         if args.without_artifacts {
-            recorder.merge_code(&session, &onto, earlier.as_ref(), &message)
+            record::merge::merge_code(recorder, &session, &onto, earlier.as_ref(), &message)
         } else {
-            recorder.merge(&session, &onto, &message)
+            record::merge::merge(recorder, &session, &onto, &message)
         }
     });
     let short = refs.short_branch(&name);

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::forge::{Address, Program, Request, without_credentials};
 use crate::git::{Git, Oid, Push, RefName};
-use crate::record::{Delivery, LOGS, Published, logs};
+use crate::record::{self, Delivery, LOGS, Published, logs};
 use crate::session::{RefNames, Session, SessionName, merged, review_base};
 
 /// The text of the request, in the session's folder of J, for a person to copy.
@@ -151,7 +151,13 @@ fn proposal(
             before.extend(git.resolve(place)?);
         }
         let commit = with_recorder(context, held, &name, &session.tip, |recorder| {
-            recorder.code_branch(&session, &base_commit, &delivery.message(), &before)
+            record::merge::code_branch(
+                recorder,
+                &session,
+                &base_commit,
+                &delivery.message(),
+                &before,
+            )
         })?;
         (branch, commit)
     } else {
@@ -210,7 +216,7 @@ fn push_all(
     refused(outcome, branch, remote, &proposal.url, &session.name)?;
     if args.without_artifacts {
         with_recorder(context, held, &session.name, &session.tip, |recorder| {
-            recorder.keep_code_branch(commit)
+            record::merge::keep_code_branch(recorder, commit)
         })?;
         return Ok(());
     }
@@ -226,7 +232,7 @@ fn publish_logs(
     remote: &str,
 ) -> anyhow::Result<()> {
     let published = with_recorder(context, held, &session.name, &session.tip, |recorder| {
-        recorder.publish_logs(session, remote, context.attended)
+        record::logs::publish(recorder, session, remote, context.attended)
     });
     let why = match published {
         Ok(Published::Done(0)) => return Ok(()),
@@ -354,7 +360,7 @@ fn say_what_would_be(
         let names: Vec<&str> = tags.iter().map(|tag| tag.name.short()).collect();
         let _ = writeln!(out, "Tags     {}", names.join(", "));
     }
-    let logs = logs(session).len();
+    let logs = logs::named(session).len();
     if logs > 0 && !args.without_artifacts {
         let _ = writeln!(out, "Logs     of {logs} checks to refs/notes/{LOGS}");
     }

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
 use crate::git::Oid;
-use crate::record::{Recorder, Scope};
+use crate::record::{self, Recorder, Scope};
 use crate::session::{Attempt, RefNames, Session, SessionName, attempts, exists};
 
 #[derive(Debug, Args)]
@@ -134,7 +134,9 @@ fn unarchive(context: &Context, name: &SessionName) -> Answer {
         .into());
     }
     let held = run::hold(context, name, "git cowork restore")?;
-    with_recorder(context, &held, name, &tip, |recorder| recorder.unarchive(&tip))?;
+    with_recorder(context, &held, name, &tip, |recorder| {
+        record::archive::unarchive(recorder, &tip)
+    })?;
     let text = format!("{name} is out of the archive");
     context.ui.emit(Event::Note { text });
     say_next(context, name);

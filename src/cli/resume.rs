@@ -12,6 +12,7 @@ use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
 use crate::git::{Git, Head, Oid};
 use crate::pipeline::{Leaving, before, leave_base};
+use crate::record;
 use crate::session::{RefNames, Session, SessionName, merged};
 use crate::stage::Stage;
 use crate::verify::require_readable;
@@ -101,7 +102,7 @@ fn bring_logs(context: &Context, held: &Held, session: &Session) -> anyhow::Resu
     let branch = context.refs()?.short_branch(&session.name);
     let remote = held.git.upstream_remote(&branch)?;
     let brought = with_recorder(context, held, &session.name, &session.tip, |recorder| {
-        recorder.bring_logs(session, remote.as_deref(), context.attended)
+        record::logs::fetch(recorder, session, remote.as_deref(), context.attended)
     });
     if let Err(error) = brought {
         let text = format!("the logs of earlier checks were not fetched: {error:#}");

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
 use crate::git::{Git, Oid};
+use crate::record;
 use crate::session::{
     KeptDraft, RefNames, Session, SessionName, Verdict, drafts_of_a_person, kept_draft,
 };
@@ -54,8 +55,8 @@ fn retire(context: &Context, args: &SessionArg, fate: Fate) -> Answer {
     let kept = keep(context, &held, &session, fate)?;
     leave_branch(context, &held, &refs, &session)?;
     with_recorder(context, &held, &name, &tip, |recorder| match fate {
-        Fate::Archived => recorder.archive(&tip),
-        Fate::Deleted => recorder.delete(&tip),
+        Fate::Archived => record::archive::archive(recorder, &tip),
+        Fate::Deleted => record::archive::delete(recorder, &tip),
     })?;
     say(context, &name, fate, kept);
     Ok(0)
@@ -82,7 +83,9 @@ fn may_leave(
     }
     let target = base_of(&held.git, session)?;
     let tip = &session.tip;
-    with_recorder(context, held, &session.name, tip, |recorder| recorder.may_rewind(tip, &target))
+    with_recorder(context, held, &session.name, tip, |recorder| {
+        record::attempt::check_rewind(recorder, tip, &target)
+    })
 }
 
 /// Makes sure that a linked working tree holds nothing that git would ask about.
@@ -122,7 +125,7 @@ fn keep(
     let here = standing_on(&held.git, &refs, name)?;
     with_recorder(context, held, name, tip, |recorder| {
         if fate == Fate::Deleted {
-            return recorder.keep_attempt(tip, "deleted", Verdict::Aborted).map(Some);
+            return record::attempt::keep(recorder, tip, "deleted", Verdict::Aborted).map(Some);
         }
         let stage = session.next_stage();
         let draft = stage.map(|stage| kept_draft(&held.git, session, stage)).transpose()?.flatten();
@@ -134,12 +137,18 @@ fn keep(
         let mut kept = if unfinished.is_some() || !edited.is_empty() {
             let words = if unfinished.is_some() { "a draft" } else { "your edits of drafts" };
             let reason = format!("archived with {words}");
-            Some(recorder.keep_drafts(tip, unfinished.as_ref(), &edited, &reason)?)
+            Some(record::archive::keep_drafts(
+                recorder,
+                tip,
+                unfinished.as_ref(),
+                &edited,
+                &reason,
+            )?)
         } else {
             None
         };
-        if here && recorder.would_lose(tip)? {
-            kept = Some(recorder.keep_attempt(tip, "archived", Verdict::Passed)?);
+        if here && record::attempt::would_lose(recorder, tip)? {
+            kept = Some(record::attempt::keep(recorder, tip, "archived", Verdict::Passed)?);
         }
         Ok(kept)
     })
@@ -160,7 +169,7 @@ fn leave_branch(
     let git = &held.git;
     if standing_on(git, refs, &session.name)? {
         with_recorder(context, held, &session.name, &session.tip, |recorder| {
-            recorder.put_back(&session.tip)
+            record::draft_refs::reset_files(recorder, &session.tip)
         })?;
         return go_to_base(git, session);
     }

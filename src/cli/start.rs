@@ -13,7 +13,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{Git, Head, Oid, RefTransaction, StatusEntry, Store};
-use crate::record::{Recorded, Recorder, Scope, point};
+use crate::record::{self, Recorded, Recorder, Scope, point};
 use crate::session::{Inheritance, Protected, RefNames, Session, SessionName, StateDir};
 
 /// What is known of a start before its branch exists; kept in J until the start commit does.
@@ -253,7 +253,7 @@ fn commit(
         id: &file.id,
         scope: Scope::Documents,
     };
-    match recorder.start(start, &file.title, &file.idea, &ours, from.as_ref())? {
+    match record::start::commit(&recorder, start, &file.title, &file.idea, &ours, from.as_ref())? {
         Recorded::Done(commit) => {
             held.state.set_note::<Starting>(NOTE, None)?;
             Session::load(git, name, &commit)

@@ -13,7 +13,7 @@ use crate::config::Budget;
 use crate::event::{Event, Sink as _};
 use crate::git::{Git, RefName};
 use crate::model::budget;
-use crate::record::{LOGS, logs_elsewhere};
+use crate::record::{LOGS, logs};
 use crate::session::{
     Details, Entry, Kept, Kind, Session, SessionName, State, StateDir, Status, StatusJson, Verdict,
     Waiting, key,
@@ -159,7 +159,7 @@ fn kept(status: &Status, details: &Details) -> String {
 
 /// How to get the logs of checks that the session's commits name and that another clone has.
 fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String> {
-    let missing = logs_elsewhere(git, &status.session)?;
+    let missing = logs::missing(git, &status.session)?;
     let mut elsewhere = 0;
     for log in &missing {
         elsewhere += usize::from(git.object(log)?.is_none());

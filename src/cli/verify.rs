@@ -12,6 +12,7 @@ use super::{Answer, list, run};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::git::{Git, Head};
+use crate::record;
 use crate::session::{RefNames, Session, SessionName, delivered_here};
 use crate::ui::sanitize;
 use crate::verify::{
@@ -188,8 +189,8 @@ fn fix(context: &Context, session: Session, problems: &[Problem]) -> anyhow::Res
         gone.extend(wrong_tags(&held.git, &session)?);
     }
     recorder_of(context, &held, &session, |recorder| {
-        say(recorder.set_aside(&gone)?);
-        recorder.labels(&session).map(drop)
+        say(record::repair::set_aside(recorder, &gone)?);
+        record::tags::add_missing(recorder, &session).map(drop)
     })?;
     Ok(session)
 }

@@ -43,6 +43,7 @@ use crate::event::Event;
 use crate::gate::Editor;
 use crate::git::Oid;
 use crate::interrupt;
+use crate::record;
 use crate::session::{Attempt, Session};
 use crate::stage::Stage;
 use crate::stages;
@@ -173,7 +174,7 @@ impl<'a> Pipeline<'a> {
         }
         reviewer_feedback::put_back_comments(run)?;
         record_stage::compare_last(run)?;
-        run.recorder().labels(&run.session)?;
+        record::tags::add_missing(&run.recorder(), &run.session)?;
         if let Some(stage) = run.env.stop_after.filter(|stage| run.session.done().contains(stage)) {
             return Ok(Finish::Stopped(stage));
         }

@@ -7,6 +7,7 @@ use crate::gate::{self, Mode};
 use crate::pipeline::outcome::{BlockReason, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
+use crate::record;
 use crate::session::Verdict;
 use crate::stages::StageSpec;
 use crate::workspace::Proposed;
@@ -143,7 +144,7 @@ fn make_ours(run: &Run<'_>, paths: &[String]) -> anyhow::Result<()> {
     let workspace = run.env.workspace;
     workspace.adopt(paths)?;
     let reason = format!("before tools may write {}", paths.join(", "));
-    let kept = run.recorder().keep_attempt(&run.session.tip, &reason, Verdict::Passed);
+    let kept = record::attempt::keep(&run.recorder(), &run.session.tip, &reason, Verdict::Passed);
     let attempt = match kept {
         Ok(attempt) => attempt,
         Err(error) => {

@@ -10,7 +10,9 @@ use crate::pipeline::outcome::{HOOK_CHANGED, StageEnd, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::pipeline::usage;
-use crate::record::{Bytes, Credit, DraftEnding, DraftNotes, Recorded, StageRecord};
+use crate::record::{
+    self, ApprovedContent, Credit, DraftEnding, DraftNotes, Recorded, StageRecord,
+};
 use crate::session::{Session, key};
 use crate::stages::{self, StageSpec};
 
@@ -34,7 +36,7 @@ pub(crate) fn record_stage(
         checks: spec.runs_checks.then(|| evidence::trailer(progress.evidence.as_ref())),
         evidence: progress.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
     };
-    match run.recorder().stage(&tip, &record)? {
+    match record::stage::commit(&run.recorder(), &tip, &record)? {
         Recorded::Refused(why) => {
             keep::refusal_feedback(run, spec, progress.iteration, &why)?;
             progress.needs_draft = true;
@@ -58,8 +60,9 @@ fn stage_completed(
         progress.seen = progress.draft.take();
         progress.approval = None;
         let (number, notes) = (progress.iteration, progress.notes());
-        let draft = run.recorder().take_back(commit, tip, spec.stage, number, &notes)?;
-        run.recorder().compared()?;
+        let draft =
+            record::stage::take_back(&run.recorder(), commit, tip, spec.stage, number, &notes)?;
+        record::stage::mark_compared(&run.recorder())?;
         progress.draft = Some(draft);
         progress.judged = None;
         keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
@@ -71,11 +74,11 @@ fn stage_completed(
         progress.note = Some(HOOK_CHANGED.to_owned());
         return Ok(StepOutcome::Again);
     }
-    run.recorder().compared()?;
+    record::stage::mark_compared(&run.recorder())?;
     let spent = usage::stage_so_far(run, progress);
     run.advance(commit)?;
     run.current_draft.replace(None);
-    let tag = run.recorder().labels(&run.session)?;
+    let tag = record::tags::add_missing(&run.recorder(), &run.session)?;
     let subject = run.session.history.last().map(|entry| entry.subject.clone()).unwrap_or_default();
     run.env.sink.emit(Event::StageCompleted {
         stage: spec.stage,
@@ -90,14 +93,14 @@ fn stage_completed(
 /// Finishes what a run that died between a stage's commit and the look at it left: bytes that
 /// nobody approved are taken back, and the stage's gate opens again.
 pub(crate) fn compare_last(run: &mut Run<'_>) -> anyhow::Result<()> {
-    let Some(entry) = run.recorder().uncompared(&run.session)?.cloned() else {
-        return run.recorder().compared();
+    let Some(entry) = record::stage::uncompared(&run.recorder(), &run.session)?.cloned() else {
+        return record::stage::mark_compared(&run.recorder());
     };
     let Some((stage, _)) = run.session.last_stage() else { return Ok(()) };
     let spec = stages::row_of(stage, run.session.is_patch());
     run.stage.set(stage);
     let approved = entry.trailers.get(key::APPROVED).unwrap_or_default();
-    let unseen = match Bytes::parse(run.env.git, approved)? {
+    let unseen = match ApprovedContent::parse(run.env.git, approved)? {
         Some(approved) if approved.0.is_empty() => false,
         Some(approved) => hook_changed(run, spec, &approved, &entry.commit)?,
         None => true,
@@ -107,18 +110,18 @@ pub(crate) fn compare_last(run: &mut Run<'_>) -> anyhow::Result<()> {
         let credit = Credit::of(&entry);
         let notes = DraftNotes { credit, self_review, ..DraftNotes::default() };
         let number = run.earlier_drafts(stage);
-        run.recorder().take_back(&entry.commit, tip, stage, number, &notes)?;
+        record::stage::take_back(&run.recorder(), &entry.commit, tip, stage, number, &notes)?;
         run.session = Session::load(run.env.git, &run.session.name, tip)?;
         run.warn(format!("{stage}: {HOOK_CHANGED}"));
     }
-    run.recorder().compared()
+    record::stage::mark_compared(&run.recorder())
 }
 
 /// True when what was committed is not what was approved, by more than white space.
 fn hook_changed(
     run: &Run<'_>,
     spec: &StageSpec,
-    approved: &Bytes,
+    approved: &ApprovedContent,
     commit: &Oid,
 ) -> anyhow::Result<bool> {
     Ok(!approved.same_words(run.env.git, &approved_content::content_at(run, spec, commit)?)?)

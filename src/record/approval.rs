@@ -13,9 +13,9 @@ const TREE: &str = "tree";
 
 /// The bytes of a draft, each under the name it has in `Cowork-Approved`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bytes(pub Vec<(String, Oid)>);
+pub struct ApprovedContent(pub Vec<(String, Oid)>);
 
-impl Bytes {
+impl ApprovedContent {
     /// The artifacts of a draft: (name, path) pairs looked up in a commit; missing ones are left out.
     pub fn of_files(git: &Git, commit: &Oid, files: &[(String, String)]) -> anyhow::Result<Self> {
         let paths: Vec<&str> = files.iter().map(|(_, path)| path.as_str()).collect();
@@ -36,7 +36,7 @@ impl Bytes {
         items.join(" ")
     }
 
-    /// What [`Bytes::render`] names, where all of it is still there.
+    /// What [`ApprovedContent::render`] names, where all of it is still there.
     pub fn parse(git: &Git, text: &str) -> anyhow::Result<Option<Self>> {
         let mut found = Vec::new();
         for item in text.split_whitespace() {
@@ -129,7 +129,7 @@ fn without_status(value: Value) -> Value {
 #[derive(Clone, Debug)]
 pub struct Approval {
     /// What was passed.
-    pub bytes: Bytes,
+    pub bytes: ApprovedContent,
     /// How.
     pub verdict: Verdict,
     /// `Name <email>` of the person, if it was one.

@@ -1,140 +1,134 @@
 //! Attempts: tips that are left behind, and the one way back to an earlier commit.
 
-use super::{DraftEnding, DraftNotes, Recorder, point};
+use super::{Recorder, draft_refs, point};
 use crate::error::Error;
 use crate::git::{Oid, RefTransaction, StatusKind, listed_again};
 use crate::session::{Back, Message, RefNames, Verdict, attempts, key};
-use crate::stage::Stage;
 
-impl Recorder<'_> {
-    /// Numbers of the session's kept attempts.
-    pub(super) fn attempt_numbers(&self) -> anyhow::Result<Vec<u32>> {
-        let root = format!("refs/cowork/attempts/{}/", self.name);
-        let refs = self.git.list_refs(&[&root])?;
-        let number = |name: &str| name.strip_prefix(&root).and_then(|n| n.parse().ok());
-        Ok(refs.iter().filter_map(|info| number(info.name.as_str())).collect())
-    }
+/// Numbers of the session's kept attempts.
+pub(super) fn numbers(recorder: &Recorder<'_>) -> anyhow::Result<Vec<u32>> {
+    let root = format!("refs/cowork/attempts/{}/", recorder.name);
+    let refs = recorder.git.list_refs(&[&root])?;
+    let number = |name: &str| name.strip_prefix(&root).and_then(|n| n.parse().ok());
+    Ok(refs.iter().filter_map(|info| number(info.name.as_str())).collect())
+}
 
-    /// How many times a model's wish has made the session go back.
-    pub fn replans(&self) -> anyhow::Result<u32> {
-        let all = attempts(self.git, Some(self.name))?;
-        let by_model = all.iter().filter(|attempt| attempt.verdict == Some(Verdict::Auto));
-        Ok(u32::try_from(by_model.count()).unwrap_or(u32::MAX))
-    }
+/// How many times a model's request has made the session go back.
+pub fn replans(recorder: &Recorder<'_>) -> anyhow::Result<u32> {
+    let all = attempts(recorder.git, Some(recorder.name))?;
+    let by_model = all.iter().filter(|attempt| attempt.verdict == Some(Verdict::Auto));
+    Ok(u32::try_from(by_model.count()).unwrap_or(u32::MAX))
+}
 
-    /// Keeps a tip that is about to be left behind, as a child of it that holds the edits of
-    /// tracked files and session paths which are not committed, and answers with its number. Where
-    /// something else is staged of the session's paths, that is its second parent. `verdict` is [`Verdict::Auto`] when no person wanted it.
-    pub fn keep_attempt(&self, tip: &Oid, reason: &str, verdict: Verdict) -> anyhow::Result<u32> {
-        self.keep_attempt_of(tip, reason, verdict, None)
-    }
+/// Keeps a tip that is about to be left behind, as a child of it that holds the edits of
+/// tracked files and session paths which are not committed, and answers with its number. Where
+/// something else is staged of the session's paths, that is its second parent. `verdict` is
+/// [`Verdict::Auto`] when no person wanted it.
+pub fn keep(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    reason: &str,
+    verdict: Verdict,
+) -> anyhow::Result<u32> {
+    keep_before_rewind(recorder, tip, reason, verdict, None)
+}
 
-    /// The same where the session goes back, and why.
-    pub fn keep_attempt_of(
-        &self,
-        tip: &Oid,
-        reason: &str,
-        verdict: Verdict,
-        back: Option<&Back>,
-    ) -> anyhow::Result<u32> {
-        // All that `put_back` takes away, and the user's edits of tracked files.
-        let mut paths = self.changes()?;
-        paths.extend(self.workspace.written_paths());
-        let status = self.git.status()?.into_iter();
-        let tracked = status.filter(|e| e.kind != StatusKind::Untracked && !e.submodule);
-        paths.extend(tracked.map(|entry| entry.path));
-        let tree = self.git.snapshot_tree(tip, &paths)?;
-        let mut behind = Vec::new();
-        if let Some(staged) = self.staged(tip)?.filter(|staged| *staged != tree) {
-            let words = format!("what was staged: {reason}\n");
-            behind.push(self.git.commit_tree(&staged, std::slice::from_ref(tip), &words)?);
-        }
-        self.attempt_of(tip, &tree, &behind, reason, verdict, back)
+/// The same where the session goes back, and why.
+pub fn keep_before_rewind(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    reason: &str,
+    verdict: Verdict,
+    back: Option<&Back>,
+) -> anyhow::Result<u32> {
+    // All that [`draft_refs::reset_files`] takes away, and the user's edits of tracked files.
+    let mut paths = recorder.changes()?;
+    paths.extend(recorder.workspace.written_paths());
+    let status = recorder.git.status()?.into_iter();
+    let tracked = status.filter(|e| e.kind != StatusKind::Untracked && !e.submodule);
+    paths.extend(tracked.map(|entry| entry.path));
+    let tree = recorder.git.snapshot_tree(tip, &paths)?;
+    let mut behind = Vec::new();
+    if let Some(staged) = staged(recorder, tip)?.filter(|staged| *staged != tree) {
+        let words = format!("what was staged: {reason}\n");
+        behind.push(recorder.git.commit_tree(&staged, std::slice::from_ref(tip), &words)?);
     }
+    create(recorder, tip, &tree, &behind, reason, verdict, back)
+}
 
-    /// True when putting the session's paths back to `tip` would take something away.
-    pub fn would_lose(&self, tip: &Oid) -> anyhow::Result<bool> {
-        Ok(self.differs_from(tip)? || self.staged(tip)?.is_some())
-    }
+/// True when putting the session's paths back to `tip` would take something away.
+pub fn would_lose(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
+    Ok(recorder.differs_from(tip)? || staged(recorder, tip)?.is_some())
+}
 
-    /// What is staged of all that `put_back` takes away.
-    fn staged(&self, tip: &Oid) -> anyhow::Result<Option<Oid>> {
-        self.git.staged_tree(tip, &self.changes()?)
-    }
+/// What is staged of all that [`draft_refs::reset_files`] takes away.
+fn staged(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<Option<Oid>> {
+    recorder.git.staged_tree(tip, &recorder.changes()?)
+}
 
-    /// An attempt with this tree on top of the tip, with more that is kept behind it; answers with
-    /// its number.
-    pub(super) fn attempt_of(
-        &self,
-        tip: &Oid,
-        tree: &Oid,
-        behind: &[Oid],
-        reason: &str,
-        verdict: Verdict,
-        back: Option<&Back>,
-    ) -> anyhow::Result<u32> {
-        let number = self.attempt_numbers()?.into_iter().max().unwrap_or(0).saturating_add(1);
-        let mut trailers = self.base_trailers();
-        trailers.push(key::EVENT, "attempt");
-        trailers.push(key::REVIEW, verdict.name());
-        if let Some(back) = back {
-            back.push(&mut trailers);
-        }
-        let subject = format!("attempt {number}: {reason}");
-        let message = Message { subject, body: String::new(), trailers };
-        let parents: Vec<Oid> = std::iter::once(tip).chain(behind).cloned().collect();
-        let message = self.without_secrets(&message).render();
-        let kept = self.git.commit_tree(tree, &parents, &message)?;
-        point("attempt.before-ref");
-        RefTransaction::new(format!("cowork: attempt {number}"))
-            .create(&RefNames::attempt(self.name, number), &kept)
-            .commit(self.git)?;
-        point("attempt.after-ref");
-        Ok(number)
+/// An attempt with this tree on top of the tip, with more that is kept behind it; answers with
+/// its number.
+pub(super) fn create(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    tree: &Oid,
+    behind: &[Oid],
+    reason: &str,
+    verdict: Verdict,
+    back: Option<&Back>,
+) -> anyhow::Result<u32> {
+    let number = numbers(recorder)?.into_iter().max().unwrap_or(0).saturating_add(1);
+    let mut trailers = recorder.base_trailers();
+    trailers.push(key::EVENT, "attempt");
+    trailers.push(key::REVIEW, verdict.name());
+    if let Some(back) = back {
+        back.push(&mut trailers);
     }
+    let subject = format!("attempt {number}: {reason}");
+    let message = Message { subject, body: String::new(), trailers };
+    let parents: Vec<Oid> = std::iter::once(tip).chain(behind).cloned().collect();
+    let message = recorder.without_secrets(&message).render();
+    let kept = recorder.git.commit_tree(tree, &parents, &message)?;
+    point("attempt.before-ref");
+    RefTransaction::new(format!("cowork: attempt {number}"))
+        .create(&RefNames::attempt(recorder.name, number), &kept)
+        .commit(recorder.git)?;
+    point("attempt.after-ref");
+    Ok(number)
+}
 
-    /// Makes sure that going back to `target` loses nothing of the user's.
-    ///
-    /// # Errors
-    /// Exit 5 naming the files; nothing has moved.
-    pub fn may_rewind(&self, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
-        self.expect_tip(tip)?;
-        let ours = self.changes()?;
-        let moves = self.git.changed_paths(tip, target)?;
-        let mut lost: Vec<String> = self.git.overwritten_by(target)?;
-        let edited = self.git.status()?.into_iter().filter(|entry| moves.contains(&entry.path));
-        let (unlisted, edited): (Vec<_>, Vec<_>) = edited.partition(|entry| entry.hidden.is_some());
-        let unlisted: Vec<String> = unlisted.into_iter().map(|entry| entry.path).collect();
-        lost.extend(edited.into_iter().map(|entry| entry.path).chain(unlisted.iter().cloned()));
-        lost.retain(|path| !ours.contains(path));
-        lost.sort();
-        lost.dedup();
-        if lost.is_empty() {
-            return Ok(());
-        }
-        let lost = lost.join(", ");
-        let message = format!("going back would overwrite your uncommitted work: {lost}");
-        let error = Error::repository(message);
-        let error = if unlisted.is_empty() { error } else { error.hint(listed_again(&unlisted)) };
-        Err(error.hint("commit, stash or move these files, then run the command again").into())
+/// Makes sure that going back to `target` loses nothing of the user's.
+///
+/// # Errors
+/// Exit 5 naming the files; nothing has moved.
+pub fn check_rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
+    recorder.expect_tip(tip)?;
+    let ours = recorder.changes()?;
+    let moves = recorder.git.changed_paths(tip, target)?;
+    let mut lost: Vec<String> = recorder.git.overwritten_by(target)?;
+    let edited = recorder.git.status()?.into_iter().filter(|entry| moves.contains(&entry.path));
+    let (unlisted, edited): (Vec<_>, Vec<_>) = edited.partition(|entry| entry.hidden.is_some());
+    let unlisted: Vec<String> = unlisted.into_iter().map(|entry| entry.path).collect();
+    lost.extend(edited.into_iter().map(|entry| entry.path).chain(unlisted.iter().cloned()));
+    lost.retain(|path| !ours.contains(path));
+    lost.sort();
+    lost.dedup();
+    if lost.is_empty() {
+        return Ok(());
     }
+    let lost = lost.join(", ");
+    let message = format!("going back would overwrite your uncommitted work: {lost}");
+    let error = Error::repository(message);
+    let error = if unlisted.is_empty() { error } else { error.hint(listed_again(&unlisted)) };
+    Err(error.hint("commit, stash or move these files, then run the command again").into())
+}
 
-    /// Moves branch, index and working tree from `tip` back to `target`. The tip must have been
-    /// kept as an attempt before; the session's uncommitted paths are put back on the way.
-    pub fn rewind(&self, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
-        self.put_back(tip)?;
-        point("rewind.before-reset");
-        self.git.move_branch(target)?;
-        point("rewind.after-reset");
-        Ok(())
-    }
-
-    /// Ends the kept draft of a stage, if there is one: it stays readable, but no run takes it up.
-    pub fn end_draft(&self, tip: &Oid, stage: Stage) -> anyhow::Result<()> {
-        if self.git.resolve(RefNames::draft(self.name, stage).as_str())?.is_some() {
-            let notes = DraftNotes::default();
-            self.draft(tip, stage, 0, DraftEnding::Dropped, &notes)?;
-        }
-        Ok(())
-    }
+/// Moves branch, index and working tree from `tip` back to `target`. The tip must have been
+/// kept as an attempt before; the session's uncommitted paths are put back on the way.
+pub fn rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
+    draft_refs::reset_files(recorder, tip)?;
+    point("rewind.before-reset");
+    recorder.git.move_branch(target)?;
+    point("rewind.after-reset");
+    Ok(())
 }

@@ -1,40 +1,38 @@
 //! The commit with which a person takes stages as done that only the files of a session show.
 
-use super::{Bytes, Recorded, Recorder};
+use super::{ApprovedContent, Recorded, Recorder, commit};
 use crate::git::Oid;
 use crate::session::{FROM_FILES, Message, Verdict, key};
 use crate::stage::Stage;
 
-impl Recorder<'_> {
-    /// Records that a person takes everything up to `stage` as done, with these bytes; without a
-    /// stage the session begins.
-    ///
-    /// # Errors
-    /// Git fails, or something has moved.
-    pub fn take_as_done(
-        &self,
-        tip: &Oid,
-        stage: Option<Stage>,
-        bytes: &Bytes,
-        by: &str,
-    ) -> anyhow::Result<Recorded> {
-        let mut trailers = self.base_trailers();
-        let subject = match stage {
-            Some(stage) => {
-                trailers.push(key::STAGE, stage.name());
-                trailers.push(key::FROM, format!("{FROM_FILES} {}", tip.abbreviated()));
-                trailers.push(key::ITERATIONS, "0");
-                trailers.push(key::REVIEW, Verdict::Passed.name());
-                trailers.push(key::APPROVED, bytes.render());
-                trailers.push(key::REVIEWED_BY, by);
-                self.subject(stage.name(), "taken as done from the files")
-            }
-            None => {
-                trailers.push(key::EVENT, "start");
-                self.subject("start", "begun again, whatever the files show")
-            }
-        };
-        let message = Message { subject, body: String::new(), trailers };
-        self.commit(tip, &self.changes()?, &message)
-    }
+/// Records that a person takes everything up to `stage` as done, with these bytes; without a
+/// stage the session begins.
+///
+/// # Errors
+/// Git fails, or something has moved.
+pub fn take_as_done(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    stage: Option<Stage>,
+    bytes: &ApprovedContent,
+    by: &str,
+) -> anyhow::Result<Recorded> {
+    let mut trailers = recorder.base_trailers();
+    let subject = match stage {
+        Some(stage) => {
+            trailers.push(key::STAGE, stage.name());
+            trailers.push(key::FROM, format!("{FROM_FILES} {}", tip.abbreviated()));
+            trailers.push(key::ITERATIONS, "0");
+            trailers.push(key::REVIEW, Verdict::Passed.name());
+            trailers.push(key::APPROVED, bytes.render());
+            trailers.push(key::REVIEWED_BY, by);
+            recorder.subject(stage.name(), "taken as done from the files")
+        }
+        None => {
+            trailers.push(key::EVENT, "start");
+            recorder.subject("start", "begun again, whatever the files show")
+        }
+    };
+    let message = Message { subject, body: String::new(), trailers };
+    commit::commit(recorder, tip, &recorder.changes()?, &message)
 }

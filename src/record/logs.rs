@@ -31,106 +31,104 @@ pub enum Published {
     Refused(String),
 }
 
-impl Recorder<'_> {
-    /// Gives each log its note before the commit that names it: what a commit names can be read
-    /// as long as the commit exists.
-    pub(super) fn keep_logs(&self, evidence: &[String]) -> anyhow::Result<()> {
-        if evidence.is_empty() {
-            return Ok(());
-        }
-        let logs: Vec<&str> = evidence.iter().filter_map(|run| log_of(run)).collect();
-        let _lock = lock(self.git, NOTES_LOCK)?;
-        let kept = self.git.note_blobs(LOGS, &logs);
-        kept.with_context(|| format!("keeping the logs {}", logs.join(", ")))
+/// Gives each log its note before the commit that names it: what a commit names can be read
+/// as long as the commit exists.
+pub(super) fn keep(recorder: &Recorder<'_>, evidence: &[String]) -> anyhow::Result<()> {
+    if evidence.is_empty() {
+        return Ok(());
     }
+    let logs: Vec<&str> = evidence.iter().filter_map(|run| log_of(run)).collect();
+    let _lock = lock(recorder.git, NOTES_LOCK)?;
+    let kept = recorder.git.note_blobs(LOGS, &logs);
+    kept.with_context(|| format!("keeping the logs {}", logs.join(", ")))
+}
 
-    /// Makes the logs that the session's commits name readable here: those of sessions older than
-    /// the notes get one, those of another clone are fetched from `remote`. Answers with how many
-    /// there are that no one has.
-    ///
-    /// # Errors
-    /// The remote does not answer, or the notes cannot be written.
-    pub fn bring_logs(
-        &self,
-        session: &Session,
-        remote: Option<&str>,
-        attended: bool,
-    ) -> anyhow::Result<usize> {
-        let mut missing = logs_elsewhere(self.git, session)?;
-        if missing.is_empty() {
-            return Ok(0);
+/// Makes the logs that the session's commits name readable here: those of sessions older than
+/// the notes get one, those of another clone are fetched from `remote`. Answers with how many
+/// there are that no one has.
+///
+/// # Errors
+/// The remote does not answer, or the notes cannot be written.
+pub fn fetch(
+    recorder: &Recorder<'_>,
+    session: &Session,
+    remote: Option<&str>,
+    attended: bool,
+) -> anyhow::Result<usize> {
+    let mut missing = self::missing(recorder.git, session)?;
+    if missing.is_empty() {
+        return Ok(0);
+    }
+    let (mut elsewhere, mut here) = (Vec::new(), Vec::new());
+    for log in missing {
+        match recorder.git.object(&log)? {
+            Some(blob) => here.push(blob),
+            None => elsewhere.push(log),
         }
-        let (mut elsewhere, mut here) = (Vec::new(), Vec::new());
-        for log in missing {
-            match self.git.object(&log)? {
-                Some(blob) => here.push(blob),
-                None => elsewhere.push(log),
-            }
-        }
-        let held = lock(self.git, NOTES_LOCK)?;
-        self.git.note_blobs(LOGS, &here.iter().map(Oid::as_str).collect::<Vec<_>>())?;
+    }
+    let held = lock(recorder.git, NOTES_LOCK)?;
+    recorder.git.note_blobs(LOGS, &here.iter().map(Oid::as_str).collect::<Vec<_>>())?;
+    drop(held);
+    missing = elsewhere;
+    let _fetching = lock(recorder.git, FETCH_LOCK)?;
+    if let Some(remote) = remote.filter(|_| !missing.is_empty())
+        && recorder.git.fetch_notes(remote, LOGS, FETCHED, attended)?
+    {
+        let held = lock(recorder.git, NOTES_LOCK)?;
+        recorder.git.merge_notes(LOGS, FETCHED)?;
         drop(held);
-        missing = elsewhere;
-        let _fetching = lock(self.git, FETCH_LOCK)?;
-        if let Some(remote) = remote.filter(|_| !missing.is_empty())
-            && self.git.fetch_notes(remote, LOGS, FETCHED, attended)?
-        {
-            let held = lock(self.git, NOTES_LOCK)?;
-            self.git.merge_notes(LOGS, FETCHED)?;
-            drop(held);
-            self.git.delete_notes(FETCHED)?;
-            missing = logs_elsewhere(self.git, session)?;
-        }
-        Ok(missing.len())
+        recorder.git.delete_notes(FETCHED)?;
+        missing = self::missing(recorder.git, session)?;
     }
+    Ok(missing.len())
+}
 
-    /// Pushes the notes of the logs that the session's commits name, on top of those the remote
-    /// has. Logs of other sessions stay here.
-    ///
-    /// # Errors
-    /// The remote does not answer, or the notes cannot be written here.
-    pub fn publish_logs(
-        &self,
-        session: &Session,
-        remote: &str,
-        attended: bool,
-    ) -> anyhow::Result<Published> {
-        let named = logs(session);
-        let here = self.git.noted(LOGS)?;
-        let ours: Vec<&Oid> = here.iter().filter(|blob| names(&named, blob)).collect();
-        let to = RefName::new(format!("refs/notes/{LOGS}"))?;
-        let _fetching = lock(self.git, FETCH_LOCK)?;
-        let mut tries = 0;
-        let published = loop {
-            self.git.fetch_notes(remote, LOGS, FETCHED, attended)?;
-            let theirs = self.git.noted(FETCHED)?;
-            let new = ours.iter().copied().filter(|blob| !theirs.contains(blob));
-            let new: Vec<&str> = new.map(Oid::as_str).collect();
-            if new.is_empty() {
-                break Published::Done(0);
-            }
-            self.git.note_blobs(FETCHED, &new)?;
-            let Some(from) = self.git.resolve(&format!("refs/notes/{FETCHED}"))? else {
-                break Published::Done(0);
-            };
-            let push = Push { from, to: to.clone(), lease: None };
-            tries += 1;
-            match self.git.push(remote, &[push], attended)? {
-                PushOutcome::Done(_) => break Published::Done(new.len()),
-                PushOutcome::Rejected { reason, .. }
-                    if tries < TRIES
-                        && matches!(reason.as_str(), "fetch first" | "non-fast-forward") => {}
-                PushOutcome::Rejected { reason, said, .. } => {
-                    break Published::Refused(if said.is_empty() { reason } else { said });
-                }
-                PushOutcome::HookRefused { output: said } | PushOutcome::Unreachable { said } => {
-                    break Published::Refused(said);
-                }
-            }
+/// Pushes the notes of the logs that the session's commits name, on top of those the remote
+/// has. Logs of other sessions stay here.
+///
+/// # Errors
+/// The remote does not answer, or the notes cannot be written here.
+pub fn publish(
+    recorder: &Recorder<'_>,
+    session: &Session,
+    remote: &str,
+    attended: bool,
+) -> anyhow::Result<Published> {
+    let named = self::named(session);
+    let here = recorder.git.noted(LOGS)?;
+    let ours: Vec<&Oid> = here.iter().filter(|blob| names(&named, blob)).collect();
+    let to = RefName::new(format!("refs/notes/{LOGS}"))?;
+    let _fetching = lock(recorder.git, FETCH_LOCK)?;
+    let mut tries = 0;
+    let published = loop {
+        recorder.git.fetch_notes(remote, LOGS, FETCHED, attended)?;
+        let theirs = recorder.git.noted(FETCHED)?;
+        let new = ours.iter().copied().filter(|blob| !theirs.contains(blob));
+        let new: Vec<&str> = new.map(Oid::as_str).collect();
+        if new.is_empty() {
+            break Published::Done(0);
+        }
+        recorder.git.note_blobs(FETCHED, &new)?;
+        let Some(from) = recorder.git.resolve(&format!("refs/notes/{FETCHED}"))? else {
+            break Published::Done(0);
         };
-        self.git.delete_notes(FETCHED)?;
-        Ok(published)
-    }
+        let push = Push { from, to: to.clone(), lease: None };
+        tries += 1;
+        match recorder.git.push(remote, &[push], attended)? {
+            PushOutcome::Done(_) => break Published::Done(new.len()),
+            PushOutcome::Rejected { reason, .. }
+                if tries < TRIES
+                    && matches!(reason.as_str(), "fetch first" | "non-fast-forward") => {}
+            PushOutcome::Rejected { reason, said, .. } => {
+                break Published::Refused(if said.is_empty() { reason } else { said });
+            }
+            PushOutcome::HookRefused { output: said } | PushOutcome::Unreachable { said } => {
+                break Published::Refused(said);
+            }
+        }
+    };
+    recorder.git.delete_notes(FETCHED)?;
+    Ok(published)
 }
 
 /// The logs that the session's commits name and that have no note here, as the commits abbreviate
@@ -138,8 +136,8 @@ impl Recorder<'_> {
 ///
 /// # Errors
 /// Git fails.
-pub fn logs_elsewhere(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
-    let named = logs(session);
+pub fn missing(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
+    let named = self::named(session);
     if named.is_empty() {
         return Ok(Vec::new());
     }
@@ -149,7 +147,7 @@ pub fn logs_elsewhere(git: &Git, session: &Session) -> anyhow::Result<Vec<String
 }
 
 /// The logs that the session's commits name, each once, as the commits abbreviate them.
-pub fn logs(session: &Session) -> Vec<&str> {
+pub fn named(session: &Session) -> Vec<&str> {
     let evidence = session.history.iter().flat_map(|entry| entry.trailers.all(key::EVIDENCE));
     let mut logs: Vec<&str> = evidence.filter_map(log_of).collect();
     logs.sort_unstable();

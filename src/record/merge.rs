@@ -1,19 +1,20 @@
 //! A delivered session becomes part of another branch: merged, or as one commit without its
 //! artifacts. HEAD is on that branch.
 //!
-//! What git is about to do is noted in J first, so that the next run can take back what one that
+//! What git is about to do is noted in the state directory first, so that the next run can take back what one that
 //! was killed left half done.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Recorder, is_message_hook, point};
+use super::commit::is_message_hook;
+use super::{Recorder, archive, point};
 use crate::error::Error;
 use crate::git::{
     CommitOutcome, Git, Head, MergeOutcome, MergedTree, Oid, RefName, RefTransaction,
 };
 use crate::session::{Merged, RefNames, SESSIONS, Session, SessionName, Trailers, key};
 
-/// Name of the note in J about a merge under way.
+/// Name of the note in the state directory about a merge in progress.
 const MERGING: &str = "merging.json";
 
 #[derive(Serialize, Deserialize)]
@@ -74,170 +75,169 @@ impl Obstacle {
     }
 }
 
-impl Recorder<'_> {
-    /// Takes back what a merge of this session that was killed left in index and working tree.
-    pub fn end_unfinished_merge(&self) -> anyhow::Result<()> {
-        let Some(note) = self.state.note::<Merging>(MERGING)? else { return Ok(()) };
-        let onto: Oid = note.onto.parse()?;
-        let head = self.git.head()?;
-        let there = head.branch().is_some_and(|branch| branch.as_str() == note.branch)
-            && head.oid() == Some(&onto);
-        if there {
-            let merging = self.git.resolve("MERGE_HEAD")?;
-            if merging.is_some_and(|theirs| theirs.as_str() == note.theirs) {
-                self.git.merge_abort()?;
-            } else if let Some(tree) = note.tree.as_ref().map(|tree| tree.parse::<Oid>()) {
-                let tree = tree?;
-                if self.git.index_tree().ok().as_ref() == Some(&tree) {
-                    self.git.move_tree(&tree, &onto)?;
-                }
+/// Takes back what a merge of this session that was killed left in index and working tree.
+pub fn end_unfinished(recorder: &Recorder<'_>) -> anyhow::Result<()> {
+    let Some(note) = recorder.state.note::<Merging>(MERGING)? else { return Ok(()) };
+    let onto: Oid = note.onto.parse()?;
+    let head = recorder.git.head()?;
+    let there = head.branch().is_some_and(|branch| branch.as_str() == note.branch)
+        && head.oid() == Some(&onto);
+    if there {
+        let merging = recorder.git.resolve("MERGE_HEAD")?;
+        if merging.is_some_and(|theirs| theirs.as_str() == note.theirs) {
+            recorder.git.merge_abort()?;
+        } else if let Some(tree) = note.tree.as_ref().map(|tree| tree.parse::<Oid>()) {
+            let tree = tree?;
+            if recorder.git.index_tree().ok().as_ref() == Some(&tree) {
+                recorder.git.move_tree(&tree, &onto)?;
             }
         }
-        self.state.set_note::<Merging>(MERGING, None)
     }
+    recorder.state.set_note::<Merging>(MERGING, None)
+}
 
-    /// Merges the session into the branch HEAD is on.
-    pub fn merge(
-        &self,
-        session: &Session,
-        onto: &Oid,
-        message: &str,
-    ) -> anyhow::Result<Result<Oid, Obstacle>> {
-        self.expect_base(onto)?;
-        self.note_merge(session, onto, None)?;
-        point("merge.before-merge");
-        let outcome = self.git.merge_no_ff(&session.tip, message, self.signs_off()?);
-        point("merge.after-merge");
-        // Also where git was interrupted in the middle of it.
-        self.end_unfinished_merge()?;
-        Ok(match outcome? {
-            MergeOutcome::Merged(commit) => Ok(commit),
-            MergeOutcome::Conflicts(paths) => Err(Obstacle::Conflicts(paths)),
-            MergeOutcome::HookRefused { hook, output } => Err(Obstacle::Hook { hook, output }),
-        })
+/// Merges the session into the branch HEAD is on.
+pub fn merge(
+    recorder: &Recorder<'_>,
+    session: &Session,
+    onto: &Oid,
+    message: &str,
+) -> anyhow::Result<Result<Oid, Obstacle>> {
+    expect_base(recorder, onto)?;
+    note_merge(recorder, session, onto, None)?;
+    point("merge.before-merge");
+    let outcome = recorder.git.merge_no_ff(&session.tip, message, recorder.signs_off()?);
+    point("merge.after-merge");
+    // Also where git was interrupted in the middle of it.
+    end_unfinished(recorder)?;
+    Ok(match outcome? {
+        MergeOutcome::Merged(commit) => Ok(commit),
+        MergeOutcome::Conflicts(paths) => Err(Obstacle::Conflicts(paths)),
+        MergeOutcome::HookRefused { hook, output } => Err(Obstacle::Hook { hook, output }),
+    })
+}
+
+/// Brings the session's code to the branch HEAD is on, as one commit that changes nothing in
+/// the folder of any session. The archive names the session first, so that its artifacts outlive its
+/// branch. `earlier` is the merge of this session the branch has already.
+pub fn merge_code(
+    recorder: &Recorder<'_>,
+    session: &Session,
+    onto: &Oid,
+    earlier: Option<&Merged>,
+    message: &str,
+) -> anyhow::Result<Result<Oid, Obstacle>> {
+    expect_base(recorder, onto)?;
+    let tree = match code_on(recorder.git, session, onto, earlier)? {
+        MergedTree::Clean(tree) => tree,
+        MergedTree::Conflicts(paths) => return Ok(Err(Obstacle::Conflicts(paths))),
+    };
+    let keep = RefTransaction::new(format!("cowork: {} is merged", recorder.name));
+    archive::keep_in_archive(recorder, keep, &session.tip)?.commit(recorder.git)?;
+    point("merge.after-keep");
+    note_merge(recorder, session, onto, Some(&tree))?;
+    recorder.git.move_tree(onto, &tree)?;
+    point("merge.before-commit");
+    let outcome = recorder.git.commit_staged(message, recorder.signs_off()?);
+    point("merge.after-commit");
+    // Takes what is staged back where nothing was committed.
+    end_unfinished(recorder)?;
+    match outcome? {
+        CommitOutcome::Committed(commit) if says_so(recorder, &commit)? => Ok(Ok(commit)),
+        CommitOutcome::Committed(commit) => {
+            take_merge_back(recorder, &commit, onto)?;
+            Err(Error::repository("a hook took the trailers out of the message")
+                .hint("they tell that the session is merged; look at the commit-msg and prepare-commit-msg hooks")
+                .hint(format!("nothing has changed; then again: git cowork merge {}", recorder.name))
+                .into())
+        }
+        CommitOutcome::HookRefused { hook, output } => Ok(Err(Obstacle::Hook { hook, output })),
     }
+}
 
-    /// Brings the session's code to the branch HEAD is on, as one commit that changes nothing in
-    /// the folder of any session. The archive names the session first, so that its artifacts outlive its
-    /// branch. `earlier` is the merge of this session the branch has already.
-    pub fn merge_code(
-        &self,
-        session: &Session,
-        onto: &Oid,
-        earlier: Option<&Merged>,
-        message: &str,
-    ) -> anyhow::Result<Result<Oid, Obstacle>> {
-        self.expect_base(onto)?;
-        let tree = match code_on(self.git, session, onto, earlier)? {
-            MergedTree::Clean(tree) => tree,
-            MergedTree::Conflicts(paths) => return Ok(Err(Obstacle::Conflicts(paths))),
-        };
-        let keep = RefTransaction::new(format!("cowork: {} is merged", self.name));
-        self.keep_in_archive(keep, &session.tip)?.commit(self.git)?;
-        point("merge.after-keep");
-        self.note_merge(session, onto, Some(&tree))?;
-        self.git.move_tree(onto, &tree)?;
-        point("merge.before-commit");
-        let outcome = self.git.commit_staged(message, self.signs_off()?);
-        point("merge.after-commit");
-        // Takes what is staged back where nothing was committed.
-        self.end_unfinished_merge()?;
-        match outcome? {
-            CommitOutcome::Committed(commit) if self.says_so(&commit)? => Ok(Ok(commit)),
-            CommitOutcome::Committed(commit) => {
-                self.take_merge_back(&commit, onto)?;
-                Err(Error::repository("a hook took the trailers out of the message")
-                    .hint("they tell that the session is merged; look at the commit-msg and prepare-commit-msg hooks")
-                    .hint(format!("nothing has changed; then again: git cowork merge {}", self.name))
-                    .into())
-            }
-            CommitOutcome::HookRefused { hook, output } => Ok(Err(Obstacle::Hook { hook, output })),
+/// The commit that `cowork-pr/S` is to be: the session's code on what it shares with `base`.
+/// What was made before is taken again where it still says the same.
+pub fn code_branch(
+    recorder: &Recorder<'_>,
+    session: &Session,
+    base: &Oid,
+    message: &str,
+    made_before: &[Oid],
+) -> anyhow::Result<Oid> {
+    let shared = recorder.git.merge_base(&session.tip, base)?.ok_or_else(|| {
+        Error::repository(format!("'{}' and its base have no history in common", session.name))
+    })?;
+    let tree = recorder.git.tree_with_dir_of(&session.tip, SESSIONS, &shared)?;
+    for old in made_before {
+        let same = recorder.git.tree_of(old.as_str())?.as_ref() == Some(&tree)
+            && recorder.git.resolve(&format!("{old}^1"))?.as_ref() == Some(&shared)
+            && says(recorder, old)?.get(key::TIP) == Some(session.tip.as_str());
+        if same {
+            return Ok(old.clone());
         }
     }
+    recorder.git.signed_commit(&tree, std::slice::from_ref(&shared), message)
+}
 
-    /// The commit that `cowork-pr/S` is to be: the session's code on what it shares with `base`.
-    /// What was made before is taken again where it still says the same.
-    pub fn code_branch(
-        &self,
-        session: &Session,
-        base: &Oid,
-        message: &str,
-        made_before: &[Oid],
-    ) -> anyhow::Result<Oid> {
-        let shared = self.git.merge_base(&session.tip, base)?.ok_or_else(|| {
-            Error::repository(format!("'{}' and its base have no history in common", session.name))
-        })?;
-        let tree = self.git.tree_with_dir_of(&session.tip, SESSIONS, &shared)?;
-        for old in made_before {
-            let same = self.git.tree_of(old.as_str())?.as_ref() == Some(&tree)
-                && self.git.resolve(&format!("{old}^1"))?.as_ref() == Some(&shared)
-                && self.says(old)?.get(key::TIP) == Some(session.tip.as_str());
-            if same {
-                return Ok(old.clone());
-            }
-        }
-        self.git.signed_commit(&tree, std::slice::from_ref(&shared), message)
+/// Lets `cowork-pr/S` be this commit, which was pushed.
+pub fn keep_code_branch(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<()> {
+    let name = RefNames::without_artifacts(recorder.name);
+    let transaction = RefTransaction::new(format!("cowork: pr of {}", recorder.name));
+    match recorder.git.resolve(name.as_str())? {
+        Some(old) if old == *commit => Ok(()),
+        Some(old) => transaction.update(&name, commit, &old).commit(recorder.git),
+        None => transaction.create(&name, commit).commit(recorder.git),
     }
+}
 
-    /// Lets `cowork-pr/S` be this commit, which was pushed.
-    pub fn keep_code_branch(&self, commit: &Oid) -> anyhow::Result<()> {
-        let name = RefNames::without_artifacts(self.name);
-        let transaction = RefTransaction::new(format!("cowork: pr of {}", self.name));
-        match self.git.resolve(name.as_str())? {
-            Some(old) if old == *commit => Ok(()),
-            Some(old) => transaction.update(&name, commit, &old).commit(self.git),
-            None => transaction.create(&name, commit).commit(self.git),
-        }
-    }
+fn note_merge(
+    recorder: &Recorder<'_>,
+    session: &Session,
+    onto: &Oid,
+    tree: Option<&Oid>,
+) -> anyhow::Result<()> {
+    let head = recorder.git.head()?;
+    let note = Merging {
+        branch: head.branch().map(RefName::to_string).unwrap_or_default(),
+        onto: onto.to_string(),
+        theirs: session.tip.to_string(),
+        tree: tree.map(Oid::to_string),
+    };
+    recorder.state.set_note(MERGING, Some(&note))
+}
 
-    fn note_merge(&self, session: &Session, onto: &Oid, tree: Option<&Oid>) -> anyhow::Result<()> {
-        let head = self.git.head()?;
-        let note = Merging {
-            branch: head.branch().map(RefName::to_string).unwrap_or_default(),
-            onto: onto.to_string(),
-            theirs: session.tip.to_string(),
-            tree: tree.map(Oid::to_string),
-        };
-        self.state.set_note(MERGING, Some(&note))
+/// Makes sure that HEAD is on a branch whose tip is `onto`.
+fn expect_base(recorder: &Recorder<'_>, onto: &Oid) -> anyhow::Result<()> {
+    match recorder.git.head()? {
+        Head::Branch { oid, .. } if oid == *onto => Ok(()),
+        _ => Err(Error::repository("HEAD moved while we worked")
+            .hint(format!("nothing was merged; then again: git cowork merge {}", recorder.name))
+            .into()),
     }
+}
 
-    /// Makes sure that HEAD is on a branch whose tip is `onto`.
-    fn expect_base(&self, onto: &Oid) -> anyhow::Result<()> {
-        match self.git.head()? {
-            Head::Branch { oid, .. } if oid == *onto => Ok(()),
-            _ => Err(Error::repository("HEAD moved while we worked")
-                .hint(format!("nothing was merged; then again: git cowork merge {}", self.name))
-                .into()),
-        }
-    }
+fn says(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<Trailers> {
+    let parent: Vec<Oid> = recorder.git.resolve(&format!("{commit}^1"))?.into_iter().collect();
+    let found = recorder.git.reader().walk(std::slice::from_ref(commit), &parent)?;
+    let found = found.iter().find(|found| found.id == *commit);
+    Ok(found.map(|found| Trailers::parse(&found.message)).unwrap_or_default())
+}
 
-    fn signs_off(&self) -> anyhow::Result<bool> {
-        Ok(self.project.signoff || self.git.signs_off()?)
-    }
+/// Whether a commit says that it is the merge of this session.
+fn says_so(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<bool> {
+    let trailers = says(recorder, commit)?;
+    let is = |key: &str, value: &str| trailers.get(key) == Some(value);
+    Ok(is(key::SESSION_ID, recorder.id) && is(key::EVENT, "merge"))
+}
 
-    fn says(&self, commit: &Oid) -> anyhow::Result<Trailers> {
-        let parent: Vec<Oid> = self.git.resolve(&format!("{commit}^1"))?.into_iter().collect();
-        let found = self.git.reader().walk(std::slice::from_ref(commit), &parent)?;
-        let found = found.iter().find(|found| found.id == *commit);
-        Ok(found.map(|found| Trailers::parse(&found.message)).unwrap_or_default())
+fn take_merge_back(recorder: &Recorder<'_>, commit: &Oid, onto: &Oid) -> anyhow::Result<()> {
+    if let Some(branch) = recorder.git.head()?.branch() {
+        RefTransaction::new("cowork: a hook took its trailers")
+            .update(branch, onto, commit)
+            .commit(recorder.git)?;
+        recorder.git.move_tree(commit, onto)?;
     }
-
-    /// Whether a commit says that it is the merge of this session.
-    fn says_so(&self, commit: &Oid) -> anyhow::Result<bool> {
-        let trailers = self.says(commit)?;
-        let is = |key: &str, value: &str| trailers.get(key) == Some(value);
-        Ok(is(key::SESSION_ID, self.id) && is(key::EVENT, "merge"))
-    }
-
-    fn take_merge_back(&self, commit: &Oid, onto: &Oid) -> anyhow::Result<()> {
-        if let Some(branch) = self.git.head()?.branch() {
-            RefTransaction::new("cowork: a hook took its trailers")
-                .update(branch, onto, commit)
-                .commit(self.git)?;
-            self.git.move_tree(commit, onto)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// The tree of `onto` with the session's code merged in, as `git merge` would do it, and with the

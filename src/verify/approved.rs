@@ -2,7 +2,7 @@
 
 use super::problem::{Problem, short};
 use crate::git::{Git, Oid, Reader};
-use crate::record::Bytes;
+use crate::record::ApprovedContent;
 use crate::session::{Entry, Kind, RefNames, Session, TakenIn, artifact_path, key, merged_changes};
 use crate::stage::Stage;
 use crate::stages::code_stage;
@@ -218,7 +218,7 @@ fn is_passed(
         None => git.object(id)?,
     };
     let (Some(passed), Some(now)) = (passed, now) else { return Ok(false) };
-    let bytes = |oid: &Oid| Bytes(vec![(name.to_owned(), oid.clone())]);
+    let bytes = |oid: &Oid| ApprovedContent(vec![(name.to_owned(), oid.clone())]);
     Ok(bytes(&passed).same(reader, &bytes(now))? || !git.differs_beyond_whitespace(&passed, now)?)
 }
 

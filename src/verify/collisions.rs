@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::artifact::{Artifact, Files, Store, collided, renumber, renumber_text};
 use crate::error::Error;
 use crate::git::{Git, Oid};
-use crate::record::{Recorded, Recorder};
+use crate::record::{self, Recorded, Recorder};
 use crate::session::{CommittedFiles, Session, SessionName, TakenIn, merged_changes, used_ids};
 use crate::workspace::SessionFiles;
 
@@ -66,7 +66,7 @@ pub fn renumber_collisions(
     let moved: Vec<[String; 3]> =
         done.into_iter().map(|one| [of_sides[one.side].0.to_string(), one.from, one.to]).collect();
     let told = |[name, from, to]: &[String; 3]| format!("{from} of {name} is {to} now");
-    match recorder.renumbered(&session.tip, &moved)? {
+    match record::repair::commit_renumbered(recorder, &session.tip, &moved)? {
         Recorded::Done(_) => Ok(moved.iter().map(told).collect()),
         Recorded::Refused(why) => Err(Error::repository(why.to_string())
         .hint("the files are changed; commit them yourself, or take them back: git checkout -- .cowork")

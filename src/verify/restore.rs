@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use super::readable::{Broken, Unreadable, unreadable_artifacts};
 use crate::error::Error;
 use crate::git::{Git, Store};
-use crate::record::{Recorded, Recorder, ending};
+use crate::record::{self, Recorded, Recorder, ending};
 use crate::session::{Session, Verdict, from_top};
 
 /// Restores what some commit has right; what is broken at the tip, in a commit of its own on the
@@ -48,7 +48,7 @@ pub fn restore_unreadable(
         found.iter().partition(|one| one.broken != Broken::TipOnly);
     if is_only_there(git, session, &restored)? {
         let reason = "before git cowork verify --fix restored files";
-        let number = recorder.keep_attempt(&session.tip, reason, Verdict::Aborted)?;
+        let number = record::attempt::keep(recorder, &session.tip, reason, Verdict::Aborted)?;
         let kept = format!("refs/cowork/attempts/{name}/{number}");
         told.push(format!("what was in the working tree is kept: git show {kept}"));
     }
@@ -70,7 +70,7 @@ pub fn restore_unreadable(
     }
     let lines: Vec<String> = at_tip.iter().map(|one| line(one)).collect();
     let paths: Vec<String> = at_tip.iter().map(|one| one.path.clone()).collect();
-    match recorder.restored(&session.tip, &paths, &lines)? {
+    match record::repair::commit_restored(recorder, &session.tip, &paths, &lines)? {
         Recorded::Done(commit) => told.push(format!("committed as {}", commit.short())),
         Recorded::Refused(why) => {
             let paths: Vec<String> = paths.iter().map(|path| from_top(path)).collect();

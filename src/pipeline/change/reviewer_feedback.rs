@@ -4,7 +4,7 @@ use crate::artifact::{Artifact, IdKind, Origin, Plan, Store, Task, TaskStatus};
 use crate::error::Error;
 use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
-use crate::record::{Bytes, Recorded};
+use crate::record::{self, ApprovedContent, Recorded};
 use crate::session::{Verdict, artifact_path, subject_line, used_ids};
 use crate::stage::Stage;
 use crate::stages::code_stage;
@@ -50,7 +50,15 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
     let planned = plan_for(run, comments)?;
     let tip = run.session.tip.clone();
     let (verdict, bytes) = (Verdict::Feedback, planned.as_ref());
-    match run.recorder().review(&tip, coding, verdict, drafts, bytes, comments)? {
+    match record::review::commit_answer(
+        &run.recorder(),
+        &tip,
+        coding,
+        verdict,
+        drafts,
+        bytes,
+        comments,
+    )? {
         Recorded::Done(commit) => {
             run.advance(&commit)?;
             put_back_comments(run)
@@ -85,7 +93,7 @@ pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
 
 /// Adds the task that answers the comments to the plan; the bytes of the plan it is in now,
 /// which the person who commented stands for. `None` when the session has no tasks at all.
-fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<Bytes>> {
+fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedContent>> {
     let files = run.files();
     let store = Store::new(&files);
     let mut plan = store.plan()?;
@@ -111,7 +119,9 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<Bytes>> {
         PLAN.iter().map(|artifact| artifact_path(&run.session.name, *artifact)).collect();
     let blobs = run.env.git.hash_files(&paths, crate::git::Store::Write)?;
     let names = PLAN.iter().map(|artifact| artifact.file_name().to_owned());
-    Ok(Some(Bytes(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect())))
+    Ok(Some(ApprovedContent(
+        names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect(),
+    )))
 }
 
 /// A task that answers comments is done when its actor has changed code and ended without saying

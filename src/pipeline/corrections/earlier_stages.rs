@@ -12,6 +12,7 @@ use crate::pipeline::files::project_files;
 use crate::pipeline::limits;
 use crate::pipeline::outcome::{self, Asked, StageEnd, WayBack};
 use crate::pipeline::run::Run;
+use crate::record;
 use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::stages::{CheckInput, lasting_checks, row};
@@ -86,7 +87,7 @@ pub(crate) fn findings_of_earlier(
     };
     let limit = run.env.config.limits.max_replans;
     let auto = run.env.mode == Mode::Auto;
-    if auto && run.recorder().replans()? < limit {
+    if auto && record::attempt::replans(&run.recorder())? < limit {
         return Ok(Some(StageEnd::GoBack(WayBack::followed(asked))));
     }
     let words = match auto {

@@ -18,7 +18,7 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::review::feedback;
 use crate::pipeline::run::Run;
 use crate::pipeline::{edits, test_changes, usage};
-use crate::record::{Approval, Bytes, DraftEnding};
+use crate::record::{Approval, ApprovedContent, DraftEnding};
 use crate::session::Verdict;
 use crate::stage::Role;
 use crate::stages::{Approves, StageSpec};
@@ -87,7 +87,7 @@ fn edited_while_read(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
-    bytes: &Bytes,
+    bytes: &ApprovedContent,
 ) -> anyhow::Result<bool> {
     let now = approved_content::content_now(run, spec)?;
     if bytes.same(run.env.git.reader().as_ref(), &now)? {
@@ -114,7 +114,7 @@ fn take_verdict(
     spec: &StageSpec,
     progress: &mut Progress,
     conversation: Conversation,
-    bytes: Bytes,
+    bytes: ApprovedContent,
 ) -> anyhow::Result<StepOutcome> {
     let outcome = conversation.outcome;
     if let Some(wish) = outcome.go_back {

@@ -9,6 +9,7 @@ use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes;
+use crate::record;
 use crate::stages::CheckInput;
 use crate::stages::StageSpec;
 
@@ -32,7 +33,7 @@ pub(crate) fn check_report(
         report.merge(scope::report_on_idea(run)?);
     }
     test_changes::look_at_tests(run, spec, progress, &mut report)?;
-    let leaks = run.recorder().leaks(&run.session.tip)?;
+    let leaks = record::leaks::find(&run.recorder(), &run.session.tip)?;
     if !leaks.is_empty() {
         report.findings.push(secrets_found(&leaks));
     }

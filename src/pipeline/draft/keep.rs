@@ -6,7 +6,7 @@ use crate::pipeline::checks;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::{CurrentDraft, Run, now};
-use crate::record::{DraftEnding, Refused};
+use crate::record::{self, DraftEnding, Refused};
 use crate::stages::StageSpec;
 
 /// Keeps the draft in the working tree in its ref.
@@ -16,7 +16,8 @@ pub(crate) fn keep(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> 
     mark(run, progress, number, DraftEnding::Whole);
     let notes = progress.notes();
     let whole = DraftEnding::Whole;
-    progress.draft = Some(run.recorder().draft(tip, spec.stage, number, whole, &notes)?);
+    progress.draft =
+        Some(record::draft_refs::keep(&run.recorder(), tip, spec.stage, number, whole, &notes)?);
     // Whoever wrote what lies there now: it is kept, and may be written over.
     run.env.workspace.adopt(&approved_content::documents_on_disk(run, spec))
 }

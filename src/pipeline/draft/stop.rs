@@ -2,6 +2,7 @@
 
 use crate::pipeline::run::{CurrentDraft, Run};
 use crate::pipeline::usage;
+use crate::record;
 use crate::session::RefNames;
 
 /// Keeps the draft in progress in its ref and puts the session's paths back to the tip. `reason` is
@@ -29,8 +30,8 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
     let name = RefNames::draft(&run.session.name, stage);
     if stuck.is_some() || recorder.differs_from(tip)? {
         notes.stuck = stuck;
-        recorder.draft(tip, stage, iteration, ending, &notes)?;
+        record::draft_refs::keep(&recorder, tip, stage, iteration, ending, &notes)?;
         run.kept.replace(Some(format!("draft {iteration} of {stage} is kept: git show {name}")));
     }
-    recorder.put_back(tip)
+    record::draft_refs::reset_files(&recorder, tip)
 }

@@ -14,7 +14,7 @@ use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::pipeline::{protected_files, summary, usage};
-use crate::record::{Credit, DraftEnding, Recorded, TaskRecord};
+use crate::record::{self, Credit, DraftEnding, Recorded, TaskRecord};
 use crate::stage::Role;
 use crate::stages::StageSpec;
 
@@ -125,7 +125,7 @@ async fn finish_task(
         record.checks = not_run_on_a_part(run, &left);
     }
     warn_of_bulk(run);
-    match run.recorder().task(&run.session.tip, &record)? {
+    match record::task::commit(&run.recorder(), &run.session.tip, &record)? {
         Recorded::Done(commit) => {
             let subject = format!("{} {}", task.id, task.title);
             run.advance_leaving(&commit, &record.left)?;

@@ -15,7 +15,7 @@ use crate::git::{Object, Oid, Store};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::run::Run;
-use crate::record::DraftEnding;
+use crate::record::{self, DraftEnding};
 use crate::session::{CommittedFiles, RefNames, artifact_path};
 use crate::stages::{Approves, StageSpec};
 
@@ -63,7 +63,14 @@ pub(crate) fn note_version(
             false => (progress.iteration, DraftEnding::Whole),
         };
         let (tip, notes) = (&run.session.tip, progress.notes());
-        progress.draft = Some(run.recorder().draft(tip, spec.stage, number, ending, &notes)?);
+        progress.draft = Some(record::draft_refs::keep(
+            &run.recorder(),
+            tip,
+            spec.stage,
+            number,
+            ending,
+            &notes,
+        )?);
     }
     let by_name = |ids: Vec<Option<Oid>>| -> Map<String, Value> {
         let named = edit.files.iter().zip(ids);

@@ -4,7 +4,7 @@
 use crate::git::{DiffStyle, Oid, Store};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
-use crate::record::Bytes;
+use crate::record::ApprovedContent;
 use crate::stages::{Approves, StageSpec};
 
 /// The commit a stage's work begins on.
@@ -86,22 +86,26 @@ pub(crate) fn take_persons_code(
 }
 
 /// The bytes of the draft in the working tree.
-pub(crate) fn content_now(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Bytes> {
+pub(crate) fn content_now(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<ApprovedContent> {
     if spec.approves == Approves::Tree {
-        return Ok(Bytes::of_tree(run.recorder().tree(&run.session.tip)?));
+        return Ok(ApprovedContent::of_tree(run.recorder().tree(&run.session.tip)?));
     }
     let paths = document_paths(run, spec);
     let blobs = run.env.git.hash_files(&paths, Store::Write)?;
     let names = spec.artifacts.iter().map(|artifact| artifact.file_name().to_owned());
-    Ok(Bytes(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect()))
+    Ok(ApprovedContent(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect()))
 }
 
 /// The bytes an approval of this stage names, in a commit or tree.
-pub(crate) fn content_at(run: &Run<'_>, spec: &StageSpec, commit: &Oid) -> anyhow::Result<Bytes> {
+pub(crate) fn content_at(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    commit: &Oid,
+) -> anyhow::Result<ApprovedContent> {
     match spec.approves {
         Approves::Tree => {
             let tree = run.env.git.tree_of(commit.as_str())?;
-            Ok(Bytes::of_tree(tree.unwrap_or_else(|| commit.clone())))
+            Ok(ApprovedContent::of_tree(tree.unwrap_or_else(|| commit.clone())))
         }
         Approves::Artifacts => {
             let files: Vec<(String, String)> = spec
@@ -112,7 +116,7 @@ pub(crate) fn content_at(run: &Run<'_>, spec: &StageSpec, commit: &Oid) -> anyho
                     (artifact.file_name().to_owned(), path)
                 })
                 .collect();
-            Bytes::of_files(run.env.git, commit, &files)
+            ApprovedContent::of_files(run.env.git, commit, &files)
         }
     }
 }

@@ -5,6 +5,7 @@
 use crate::artifact::{DROPPED, Origin};
 use crate::pipeline::history::rewind::before;
 use crate::pipeline::run::Run;
+use crate::record;
 use crate::session::{Attempt, Back, Kind, Verdict, attempts};
 use crate::stage::Stage;
 
@@ -51,7 +52,13 @@ pub(crate) fn keep_aborted(run: &Run<'_>, stage: Stage) -> anyhow::Result<u32> {
         Back { to: stage, target, from: stage, by: None, iteration: 0, reason: String::new() };
     let subject = format!("{stage} aborted");
     let tip = &run.session.tip;
-    run.recorder().keep_attempt_of(tip, &subject, Verdict::Aborted, Some(&back))
+    record::attempt::keep_before_rewind(
+        &run.recorder(),
+        tip,
+        &subject,
+        Verdict::Aborted,
+        Some(&back),
+    )
 }
 
 /// The newest attempts as far as going back made them, the newest first. Copies of what was not left

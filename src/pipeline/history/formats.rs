@@ -3,7 +3,7 @@
 use crate::artifact::{Artifact, SCHEMA_VERSION, render_json};
 use crate::error::Error;
 use crate::pipeline::run::Run;
-use crate::record::Recorded;
+use crate::record::{self, Recorded};
 use crate::session::{KeptDraft, artifact_path, kept_draft};
 use crate::stage::Stage;
 
@@ -19,13 +19,13 @@ pub(crate) fn raise_format(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<()
     let draft = kept_draft(run.env.git, &run.session, stage)?;
     if run.session.waiting().is_some()
         || matches!(draft, Some(KeptDraft::Live(_)))
-        || recorder.files_lie_there(&tip)?
+        || record::draft_refs::has_files(&recorder, &tip)?
     {
         return Ok(());
     }
     let path = artifact_path(&run.session.name, Artifact::Session);
     let text = render_json(&run.session.file)?;
-    let recorded = recorder.raise_format(&tip, &path, &text, (&from, SCHEMA_VERSION))?;
+    let recorded = record::format::raise(&recorder, &tip, &path, &text, (&from, SCHEMA_VERSION))?;
     match recorded {
         Some(Recorded::Done(commit)) => {
             run.note(format!(

@@ -7,7 +7,7 @@ use crate::artifact::{Artifact, FeatureStatus, Store, TaskStatus};
 use crate::error::Error;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::run::Run;
-use crate::record::{Bytes, Recorded};
+use crate::record::{self, ApprovedContent, Recorded};
 use crate::session::{Verdict, artifact_path, shown};
 use crate::stage::Stage;
 use crate::stages::code_stage;
@@ -39,7 +39,7 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
     recorder.expect_tip(&tip)?;
     if recorder.differs_from(&tip)? {
         let reason = "before its files were taken as done";
-        let number = recorder.keep_attempt(&tip, reason, Verdict::Aborted)?;
+        let number = record::attempt::keep(&recorder, &tip, reason, Verdict::Aborted)?;
         run.note(format!("what was not committed is in attempt {number} as well"));
     }
     let files = |stages: &[Stage]| -> BTreeSet<String> {
@@ -57,21 +57,27 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
     let gone: Vec<String> = gone.into_iter().collect();
     git.restore_paths(&git.empty_tree()?, &gone)?;
     forget_later(run, next)?;
-    let mut bytes = Bytes::default();
+    let mut bytes = ApprovedContent::default();
     for spec in done.iter().map(|stage| row_of(*stage, run.session.is_patch())) {
         if spec.approves == Approves::Artifacts {
             bytes.0.extend(approved_content::content_now(run, spec)?.0);
         }
     }
     let by = git.author()?;
-    match run.recorder().take_as_done(&tip, done.last().copied(), &bytes, &by)? {
+    match record::from_files::take_as_done(
+        &run.recorder(),
+        &tip,
+        done.last().copied(),
+        &bytes,
+        &by,
+    )? {
         Recorded::Done(commit) => run.advance(&commit)?,
         Recorded::Refused(why) => {
             git.restore_paths(&tip, &gone)?;
             return Err(Error::repository(why.to_string()).into());
         }
     }
-    run.recorder().labels(&run.session)?;
+    record::tags::add_missing(&run.recorder(), &run.session)?;
     run.note(match done.last() {
         Some(last) => format!("{name}: taken as done up to {last}, as its files show"),
         None => format!("{name} begins again; its files are in {}", tip.short()),

@@ -3,7 +3,7 @@
 use crate::git::{Oid, Store};
 use crate::pipeline::history::present_stage;
 use crate::pipeline::run::Run;
-use crate::record::in_session;
+use crate::record::{self, in_session};
 use crate::session::{Attempt, Entry, RefNames, Session, Verdict};
 use crate::stage::Stage;
 
@@ -15,20 +15,20 @@ pub(crate) fn restore_attempt(run: &mut Run<'_>, attempt: &Attempt) -> anyhow::R
     run.stage.set(present_stage::present_stage(run)?);
     let recorder = run.recorder();
     let tip = run.session.tip.clone();
-    recorder.may_rewind(&tip, &attempt.tip)?;
-    let kept = if attempt.tip != tip || recorder.would_lose(&tip)? {
+    record::attempt::check_rewind(&recorder, &tip, &attempt.tip)?;
+    let kept = if attempt.tip != tip || record::attempt::would_lose(&recorder, &tip)? {
         let reason = format!("before attempt {} was restored", attempt.number);
-        Some(recorder.keep_attempt(&tip, &reason, Verdict::Aborted)?)
+        Some(record::attempt::keep(&recorder, &tip, &reason, Verdict::Aborted)?)
     } else {
         None
     };
-    recorder.rewind(&tip, &attempt.tip)?;
+    record::attempt::rewind(&recorder, &tip, &attempt.tip)?;
     run.session = Session::load(run.env.git, &run.session.name, &attempt.tip)?;
     let stage = present_stage::present_stage(run)?;
     run.stage.set(stage);
     let draft = revive_draft(run, stage)?;
     let left = unpack(run, attempt, draft.as_ref())?;
-    run.recorder().labels(&run.session)?;
+    record::tags::add_missing(&run.recorder(), &run.session)?;
     say_restored(run, attempt, kept, &left);
     Ok(())
 }
@@ -47,7 +47,7 @@ fn revive_draft(run: &Run<'_>, stage: Stage) -> anyhow::Result<Option<Oid>> {
     };
     let Some(draft) = drafts.into_iter().find(live) else { return Ok(None) };
     if draft.commit != newest {
-        run.recorder().draft_again(&draft, stage)?;
+        record::draft_refs::keep_again(&run.recorder(), &draft, stage)?;
     }
     Ok(Some(draft.commit))
 }

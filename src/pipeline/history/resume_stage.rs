@@ -11,7 +11,7 @@ use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::progress::self_review::SelfReview;
 use crate::pipeline::run::Run;
 use crate::pipeline::{edits, usage};
-use crate::record::{Approval, BroughtBack, Credit, DraftEnding, in_session};
+use crate::record::{self, Approval, Credit, DraftEnding, RestoredDraft, in_session};
 use crate::session::{Entry, KeptDraft, Kind, RefNames, Verdict, Waiting, kept_draft, key};
 use crate::stage::Stage;
 use crate::stages::{Approves, StageSpec};
@@ -47,7 +47,7 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
         }
         Some(KeptDraft::LeftBehind(commit)) => {
             // As a revert does it: what is drafted from here on is not that commit's.
-            run.recorder().end_draft(&commit, spec.stage)?;
+            record::draft_refs::end(&run.recorder(), &commit, spec.stage)?;
             None
         }
         _ => None,
@@ -67,7 +67,8 @@ pub(crate) fn resume(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<P
             }
         }
         (None, _) => {
-            run.continues_transcript.set(run.recorder().files_lie_there(&run.session.tip)?);
+            run.continues_transcript
+                .set(record::draft_refs::has_files(&run.recorder(), &run.session.tip)?);
             if aborted {
                 correct_the_whole(run, spec, offset)?;
             }
@@ -142,9 +143,9 @@ fn resume_draft(
     let ending = if partial { DraftEnding::Partial } else { DraftEnding::Whole };
     keep::mark(run, progress, number, ending);
     let base = entry.parents.first().unwrap_or(&run.session.tip);
-    match run.recorder().bring_back(&entry.commit, base, &run.session.tip)? {
-        BroughtBack::FilesLieThere => run.continues_transcript.set(true),
-        BroughtBack::Restored { skipped } => {
+    match record::draft_refs::restore(&run.recorder(), &entry.commit, base, &run.session.tip)? {
+        RestoredDraft::FilesInPlace => run.continues_transcript.set(true),
+        RestoredDraft::Restored { skipped } => {
             run.continues_transcript.set((partial || reading) && skipped.is_empty());
             if !skipped.is_empty() {
                 run.warn(format!(
@@ -153,7 +154,14 @@ fn resume_draft(
                 ));
                 // What a person wrote there is kept before anybody works on it.
                 let (tip, stage) = (&run.session.tip, spec.stage);
-                run.recorder().draft(tip, stage, number, ending, &progress.notes())?;
+                record::draft_refs::keep(
+                    &run.recorder(),
+                    tip,
+                    stage,
+                    number,
+                    ending,
+                    &progress.notes(),
+                )?;
             }
         }
     }
@@ -257,7 +265,7 @@ fn task_awaits_commit(
     }
     run.continues_transcript.set(true);
     let (tip, partial) = (&run.session.tip, DraftEnding::Partial);
-    run.recorder().draft(tip, spec.stage, number, partial, &progress.notes())?;
+    record::draft_refs::keep(&run.recorder(), tip, spec.stage, number, partial, &progress.notes())?;
     keep::mark(run, progress, number, partial);
     Ok(true)
 }
@@ -289,7 +297,7 @@ fn resume_waiting(
     progress.credit = Credit::of(&waiting.draft);
     let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
     progress.self_review = SelfReview::parse(own);
-    run.continues_transcript.set(run.recorder().files_lie_there(&run.session.tip)?);
+    run.continues_transcript.set(record::draft_refs::has_files(&run.recorder(), &run.session.tip)?);
     let critic = waiting.draft.trailers.get(key::CRITIC);
     progress.edit = edit_noted(run, &waiting.draft);
     let changed = edits::note_edit_by_hand(run, spec, progress, &waiting.draft.commit)?;
@@ -366,7 +374,8 @@ fn begin_afresh(run: &Run<'_>) -> anyhow::Result<()> {
     if run.recorder().differs_from(&run.session.tip)? {
         let stage = run.stage.get();
         let reason = format!("before {stage} was started again");
-        let number = run.recorder().keep_attempt(&run.session.tip, &reason, Verdict::Passed)?;
+        let number =
+            record::attempt::keep(&run.recorder(), &run.session.tip, &reason, Verdict::Passed)?;
         run.note(format!(
             "{stage} starts again; what you wrote since is in attempt {number}: git show {}",
             RefNames::attempt(&run.session.name, number)

@@ -6,6 +6,7 @@ use crate::pipeline::history::discarded::Leaving;
 use crate::pipeline::history::present_stage;
 use crate::pipeline::outcome::WayBack;
 use crate::pipeline::run::Run;
+use crate::record;
 use crate::session::{Entry, KeptDraft, Kind, Session, Verdict, kept_draft};
 use crate::stage::Stage;
 use crate::stages::{self, row};
@@ -40,7 +41,7 @@ fn reset(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
     let target = before(&run.session, stage)?;
     let recorder = run.recorder();
     let tip = run.session.tip.clone();
-    recorder.may_rewind(&tip, &target)?;
+    record::attempt::check_rewind(&recorder, &tip, &target)?;
     let mut back = way.back(&target, run.stage.get());
     if !drops_a_draft(run, stage, &target).unwrap_or(true) {
         back.by = None;
@@ -49,12 +50,13 @@ fn reset(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
         "" => format!("back to {stage}"),
         reason => reason.to_owned(),
     };
-    let attempt = recorder.keep_attempt_of(&tip, &subject, way.verdict, Some(&back))?;
+    let attempt =
+        record::attempt::keep_before_rewind(&recorder, &tip, &subject, way.verdict, Some(&back))?;
     let order = run.session.order();
     for later in order.into_iter().filter(|other| *other >= stage) {
-        recorder.end_draft(&tip, later)?;
+        record::draft_refs::end(&recorder, &tip, later)?;
     }
-    recorder.rewind(&tip, &target)?;
+    record::attempt::rewind(&recorder, &tip, &target)?;
     run.current_draft.replace(None);
     run.continues_transcript.set(false);
     let name = &run.session.name;
@@ -74,7 +76,7 @@ fn drops_a_draft(run: &Run<'_>, stage: Stage, target: &Oid) -> anyhow::Result<bo
     let kept = kept_draft(run.env.git, &run.session, stage)?;
     Ok(tip != target
         || matches!(kept, Some(KeptDraft::Live(_)))
-        || run.recorder().would_lose(tip)?)
+        || record::attempt::would_lose(&run.recorder(), tip)?)
 }
 
 /// The commit `stage` began on: the newest one that completed an earlier stage, else the start.

@@ -17,7 +17,7 @@ use crate::pipeline::outcome::{self, BlockReason, Request, StageEnd, StepOutcome
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::review::{self, waiting};
 use crate::pipeline::run::Run;
-use crate::record::DraftEnding;
+use crate::record::{self, DraftEnding};
 use crate::session::RefNames;
 use crate::stage::Stage;
 use crate::stages::{Approves, StageSpec};
@@ -59,7 +59,7 @@ pub(crate) fn request(
     match wish {
         Request::Answer(question) => ask_about(run, spec, progress, question),
         Request::GoBack(asked) if run.env.mode == Mode::Auto => {
-            if run.recorder().replans()? >= run.env.config.limits.max_replans {
+            if record::attempt::replans(&run.recorder())? >= run.env.config.limits.max_replans {
                 return Ok(StepOutcome::Blocked(BlockReason::Replans(asked)));
             }
             Ok(StepOutcome::Ends(StageEnd::GoBack(WayBack::followed(asked))))

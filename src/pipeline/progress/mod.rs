@@ -10,7 +10,7 @@ use crate::pipeline::evidence::Evidence;
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::self_review::SelfReview;
 use crate::pipeline::run::Run;
-use crate::record::{Approval, Bytes, Credit, DraftNotes};
+use crate::record::{Approval, ApprovedContent, Credit, DraftNotes};
 use crate::session::CommittedFiles;
 use crate::stage::Stage;
 use crate::stages::StageSpec;
@@ -32,7 +32,7 @@ pub(crate) struct Progress {
     /// What was passed.
     pub approval: Option<Approval>,
     /// What the critic approved, and its words.
-    pub judged: Option<(Bytes, String)>,
+    pub judged: Option<(ApprovedContent, String)>,
     /// The draft the person saw last.
     pub seen: Option<Oid>,
     /// The draft the critic saw last.

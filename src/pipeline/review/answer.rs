@@ -9,7 +9,7 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::history::{dropped, resume_stage};
 use crate::pipeline::review::{feedback, shown};
 use crate::pipeline::run::Run;
-use crate::record::Recorded;
+use crate::record::{self, Recorded};
 use crate::session::{Verdict, Waiting};
 use crate::stage::Stage;
 use crate::stages::{self, StageSpec};
@@ -103,7 +103,15 @@ fn record_answer(
         // So that `undo` finds where it was.
         dropped::keep_aborted(run, spec.stage)?;
     }
-    match recorder.review(&tip, spec.stage, verdict, number, bytes.as_ref(), &words)? {
+    match record::review::commit_answer(
+        &recorder,
+        &tip,
+        spec.stage,
+        verdict,
+        number,
+        bytes.as_ref(),
+        &words,
+    )? {
         Recorded::Done(commit) => {
             run.advance(&commit)?;
             Ok(Some(commit))

@@ -10,7 +10,7 @@ use crate::pipeline::outcome::{StageEnd, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::run::Run;
-use crate::record::Recorded;
+use crate::record::{self, Recorded};
 use crate::session::{Verdict, key};
 use crate::stages::StageSpec;
 
@@ -26,14 +26,14 @@ pub(crate) fn drop_draft(
     // The person may have been elsewhere while the gate stood open.
     recorder.expect_tip(&tip)?;
     dropped::keep_aborted(run, stage)?;
-    recorder.end_draft(&tip, stage)?;
-    recorder.put_back(&tip)?;
+    record::draft_refs::end(&recorder, &tip, stage)?;
+    record::draft_refs::reset_files(&recorder, &tip)?;
     run.current_draft.replace(None);
     if run.session.waiting().is_some() {
         // The draft on the branch would be taken up again; this is its answer.
         let verdict = Verdict::Aborted;
         if let Recorded::Done(commit) =
-            run.recorder().review(&tip, stage, verdict, number, None, "")?
+            record::review::commit_answer(&run.recorder(), &tip, stage, verdict, number, None, "")?
         {
             run.advance(&commit)?;
         }
@@ -68,7 +68,9 @@ pub(crate) fn leave_waiting(
     let edited = progress.edit.as_ref().map(Edit::render).unwrap_or_default();
     let (recorder, own) = (run.recorder(), progress.self_review.outcome());
     let marks = [(key::CRITIC, critic), (key::EDITED, edited.as_str()), (key::SELF_REVIEW, own)];
-    match recorder.waiting(&tip, spec.stage, number, &summary, &body, &credit, &marks)? {
+    match record::review::commit_draft(
+        &recorder, &tip, spec.stage, number, &summary, &body, &credit, &marks,
+    )? {
         Recorded::Done(commit) => {
             run.advance(&commit)?;
             run.current_draft.replace(None);

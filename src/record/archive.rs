@@ -1,0 +1,85 @@
+//! Archiving and deleting a session, and restoring it. Each is one transaction of
+//! references, so that a session is never in two places or in none.
+
+use super::{Recorder, attempt, point};
+use crate::git::{Oid, RefTransaction};
+use crate::session::{RefNames, Verdict};
+
+/// Moves the session from its branch into the archive; its drafts end. The branch must not be
+/// checked out anywhere.
+pub fn archive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
+    let transaction = RefTransaction::new(format!("cowork: archive {}", recorder.name))
+        .delete(&recorder.refs.branch(recorder.name), tip);
+    let transaction = keep_in_archive(recorder, transaction, tip)?;
+    let root = format!("refs/cowork/drafts/{}/", recorder.name);
+    let transaction = delete_below(recorder, transaction, &root)?;
+    point("archive.before-refs");
+    transaction.commit(recorder.git)?;
+    point("archive.after-refs");
+    Ok(())
+}
+
+/// Lets the archive name the tip, whatever it named before: a merge without artifacts keeps its
+/// session there, too.
+pub(super) fn keep_in_archive(
+    recorder: &Recorder<'_>,
+    transaction: RefTransaction,
+    tip: &Oid,
+) -> anyhow::Result<RefTransaction> {
+    let archive = RefNames::archive(recorder.name);
+    Ok(match recorder.git.resolve(archive.as_str())? {
+        Some(old) if old == *tip => transaction,
+        Some(old) => transaction.update(&archive, tip, &old),
+        None => transaction.create(&archive, tip),
+    })
+}
+
+/// Moves the session from the archive back to its branch.
+pub fn unarchive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
+    RefTransaction::new(format!("cowork: restore {}", recorder.name))
+        .create(&recorder.refs.branch(recorder.name), tip)
+        .delete(&RefNames::archive(recorder.name), tip)
+        .commit(recorder.git)
+}
+
+/// Removes branch and tags, and what the archive has of it; an attempt must hold the tip. The
+/// branch must not be checked out anywhere.
+pub fn delete(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
+    let mut transaction = RefTransaction::new(format!("cowork: delete {}", recorder.name))
+        .delete(&recorder.refs.branch(recorder.name), tip);
+    let archive = RefNames::archive(recorder.name);
+    if recorder.git.resolve(archive.as_str())?.as_ref() == Some(tip) {
+        transaction = transaction.delete(&archive, tip);
+    }
+    let root = format!("refs/tags/cowork/{}/", recorder.name);
+    let transaction = delete_below(recorder, transaction, &root)?;
+    point("delete.before-refs");
+    transaction.commit(recorder.git)?;
+    point("delete.after-refs");
+    Ok(())
+}
+
+fn delete_below(
+    recorder: &Recorder<'_>,
+    transaction: RefTransaction,
+    root: &str,
+) -> anyhow::Result<RefTransaction> {
+    let refs = recorder.git.list_refs(&[root])?;
+    Ok(refs.iter().fold(transaction, |all, info| all.delete(&info.name, &info.object)))
+}
+
+/// Keeps drafts as an attempt before their refs go: an unfinished one as what was not committed,
+/// older ones behind it and `others` as further parents. Answers with its number.
+pub fn keep_drafts(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    unfinished: Option<&Oid>,
+    others: &[Oid],
+    reason: &str,
+) -> anyhow::Result<u32> {
+    let held = unfinished.unwrap_or(tip);
+    let tree = recorder.git.tree_of(held.as_str())?.unwrap_or_else(|| held.clone());
+    let others = others.iter().filter(|other| Some(*other) != unfinished);
+    let behind: Vec<Oid> = unfinished.into_iter().chain(others).cloned().collect();
+    attempt::create(recorder, tip, &tree, &behind, reason, Verdict::Passed, None)
+}

@@ -1,0 +1,108 @@
+//! One commit on the session's branch: what is checked before it and after it.
+
+use std::fmt;
+
+use super::leaks::{self, Leak};
+use super::{Recorder, commit_location};
+use crate::error::Error;
+use crate::git::{CommitOptions, CommitOutcome, Oid};
+use crate::interrupt;
+use crate::session::Message;
+
+/// What came of an attempt to commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// The commit exists.
+    Done(Oid),
+    /// It may not be made; why is feedback for the actor.
+    Refused(Refused),
+}
+
+/// Why a commit was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// A hook of the repository refused.
+    Hook {
+        /// Hook name.
+        hook: String,
+        /// What it printed.
+        output: String,
+    },
+    /// It would hold secrets.
+    Secrets(Vec<Leak>),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hook { hook, output } => {
+                write!(f, "the repository's {hook} hook refused the commit:\n{}", output.trim())
+            }
+            Self::Secrets(leaks) => {
+                f.write_str("the commit was refused, for secrets must not be recorded:")?;
+                leaks.iter().try_for_each(|leak| write!(f, "\n{leak}"))
+            }
+        }
+    }
+}
+
+/// Commits these paths with this message on the tip of the session's branch.
+pub(super) fn commit(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    paths: &[String],
+    message: &Message,
+) -> anyhow::Result<Recorded> {
+    recorder.expect_tip(tip)?;
+    let leaks = leaks::find_in(recorder, tip, paths)?;
+    if !leaks.is_empty() {
+        return Ok(Recorded::Refused(Refused::Secrets(leaks)));
+    }
+    let message = &recorder.without_secrets(message);
+    let text = message.render();
+    let options = CommitOptions { signoff: recorder.signs_off()?, ..CommitOptions::default() };
+    let outcome = match recorder.git.commit_only(paths, &text, options) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            if let Some(commit) = commit_location::made_before_it_failed(recorder, tip, message)? {
+                return Ok(Recorded::Done(commit));
+            }
+            // What git stumbled over is best said by what changed since we looked.
+            recorder.expect_tip(tip)?;
+            return Err(error);
+        }
+    };
+    if matches!(outcome, CommitOutcome::HookRefused { .. }) {
+        // A Ctrl-C ends a hook, too: that is no refusal.
+        interrupt::check()?;
+    }
+    match outcome {
+        CommitOutcome::Committed(oid) => {
+            commit_location::expect_on_tip(recorder, tip, &oid, paths)?;
+            commit_location::expect_readable(recorder, tip, &oid, paths, message)?;
+            Ok(Recorded::Done(oid))
+        }
+        CommitOutcome::HookRefused { hook, output } if is_message_hook(&hook) => {
+            let subject = text.lines().next().unwrap_or_default();
+            let mut error = Error::repository(format!(
+                "the {hook} hook refused the message '{subject}':\n{}",
+                output.trim()
+            ));
+            error = error
+                .hint("give subjects the form it wants: git config cowork.project.subject 'chore({stage}): {summary}'")
+                .hint("if it wants a sign-off: git config cowork.project.signoff true")
+                .hint("nothing was lost; then run the command again");
+            Err(error.into())
+        }
+        CommitOutcome::HookRefused { hook, output } => {
+            // A hook may print its whole environment.
+            let output = recorder.workspace.secrets().withheld(&output).into_owned();
+            Ok(Recorded::Refused(Refused::Hook { hook, output }))
+        }
+    }
+}
+
+/// Whether a hook refuses messages, not contents.
+pub(super) fn is_message_hook(hook: &str) -> bool {
+    matches!(hook, "commit-msg" | "prepare-commit-msg")
+}

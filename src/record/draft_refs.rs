@@ -1,0 +1,216 @@
+//! Kept drafts: side refs that hold work in progress, saving it and restoring it.
+
+use std::collections::BTreeSet;
+
+use super::{Approval, ApprovedContent, Credit, Recorder, point};
+use crate::artifact::Artifact;
+use crate::git::{Oid, RefTransaction, Store};
+use crate::session::{Entry, Message, RefNames, Trailers, Verdict, key};
+use crate::stage::Stage;
+
+/// What came of restoring a draft.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RestoredDraft {
+    /// The working tree already holds work of the session.
+    FilesInPlace,
+    /// The draft's files are there, but for these, which somebody committed since.
+    Restored {
+        /// Paths left as they are.
+        skipped: Vec<String>,
+    },
+}
+
+/// What is written down with a kept draft.
+#[derive(Clone, Debug, Default)]
+pub struct DraftNotes {
+    /// What the stage has used so far.
+    pub credit: Credit,
+    /// The person's pass, so that nobody is asked twice.
+    pub approval: Option<Approval>,
+    /// What a person edited in it, in the pipeline's own form; empty for nothing.
+    pub edited: String,
+    /// The commit a person looked at last.
+    pub seen: Option<Oid>,
+    /// The commit the critic read last.
+    pub read: Option<Oid>,
+    /// What the critic approved and its words, so that it is not asked twice either.
+    pub judged: Option<(ApprovedContent, String)>,
+    /// Who wants a person and what for, in the pipeline's own form.
+    pub asks: Option<String>,
+    /// How far the actor's self-review is, in the pipeline's own form.
+    pub self_review: String,
+    /// How many calls a guard has refused in the stage.
+    pub refusals: u32,
+    /// Why it cannot go on without a person, in the pipeline's own form.
+    pub stuck: Option<String>,
+}
+
+/// How a kept draft ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DraftEnding {
+    /// The actor finished it.
+    Whole,
+    /// The run stopped in the middle of it.
+    Partial,
+    /// A person wants a fresh one.
+    Dropped,
+}
+
+/// Keeps the present draft in its side ref. Nothing a person sees moves.
+pub fn keep(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    stage: Stage,
+    iteration: u32,
+    ending: DraftEnding,
+    notes: &DraftNotes,
+) -> anyhow::Result<Oid> {
+    let tree = recorder.tree(tip)?;
+    keep_tree(recorder, tip, &tree, stage, iteration, ending, notes)
+}
+
+/// Makes an earlier draft of this tip the newest one again.
+pub fn keep_again(recorder: &Recorder<'_>, draft: &Entry, stage: Stage) -> anyhow::Result<Oid> {
+    let tip = draft.parents.first().unwrap_or(&draft.commit);
+    let tree = recorder.git.tree_of(draft.commit.as_str())?.unwrap_or_else(|| draft.commit.clone());
+    write(recorder, tip, &tree, stage, draft.iterations(), draft.trailers.clone())
+}
+
+/// The same with a tree that is known.
+pub(super) fn keep_tree(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    tree: &Oid,
+    stage: Stage,
+    iteration: u32,
+    ending: DraftEnding,
+    notes: &DraftNotes,
+) -> anyhow::Result<Oid> {
+    let mut trailers = recorder.base_trailers();
+    trailers.push(key::EVENT, "draft");
+    trailers.push(key::STAGE, stage.name());
+    trailers.push(key::ITERATIONS, iteration.to_string());
+    match ending {
+        DraftEnding::Whole => {}
+        DraftEnding::Partial => trailers.push(key::PARTIAL, "yes"),
+        DraftEnding::Dropped => trailers.push(key::REVIEW, Verdict::Aborted.name()),
+    }
+    notes.credit.push(&mut trailers, recorder.project.attribution);
+    if let Some(approval) = &notes.approval {
+        trailers.push(key::REVIEW, approval.verdict.name());
+        trailers.push(key::APPROVED, approval.bytes.render());
+        trailers.push(key::REVIEWED_BY, approval.by.as_deref().unwrap_or_default());
+    }
+    trailers.push(key::EDITED, &notes.edited);
+    for (key, commit) in [(key::SEEN, &notes.seen), (key::READ, &notes.read)] {
+        trailers.push(key, commit.as_ref().map_or("", Oid::as_str));
+    }
+    if let Some(words) = &notes.asks {
+        trailers.push(key::CRITIC, words);
+    } else if let Some((bytes, words)) = &notes.judged {
+        trailers.push(key::CRITIC, format!("approved {}", bytes.render()));
+        trailers.push(key::CRITIC_SAID, words);
+    }
+    trailers.push(key::SELF_REVIEW, &notes.self_review);
+    if notes.refusals > 0 {
+        trailers.push(key::REFUSALS, notes.refusals.to_string());
+    }
+    trailers.push(key::STUCK, notes.stuck.as_deref().unwrap_or_default());
+    write(recorder, tip, tree, stage, iteration, trailers)
+}
+
+fn write(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    tree: &Oid,
+    stage: Stage,
+    iteration: u32,
+    trailers: Trailers,
+) -> anyhow::Result<Oid> {
+    let name = RefNames::draft(recorder.name, stage);
+    let before = recorder.git.resolve(name.as_str())?;
+    let message =
+        Message { subject: format!("{stage}: draft {iteration}"), body: String::new(), trailers };
+    let parents: Vec<Oid> = std::iter::once(tip.clone()).chain(before.clone()).collect();
+    let message = recorder.without_secrets(&message).render();
+    let commit = recorder.git.commit_tree(tree, &parents, &message)?;
+    point("draft.before-ref");
+    let transaction = RefTransaction::new(format!("cowork: draft {iteration} of {stage}"));
+    match before {
+        Some(before) => transaction.update(&name, &commit, &before),
+        None => transaction.create(&name, &commit),
+    }
+    .commit(recorder.git)?;
+    point("draft.after-ref");
+    Ok(commit)
+}
+
+/// Ends the kept draft of a stage, if there is one: it stays readable, but no run takes it up.
+pub fn end(recorder: &Recorder<'_>, tip: &Oid, stage: Stage) -> anyhow::Result<()> {
+    if recorder.git.resolve(RefNames::draft(recorder.name, stage).as_str())?.is_some() {
+        let notes = DraftNotes::default();
+        keep(recorder, tip, stage, 0, DraftEnding::Dropped, &notes)?;
+    }
+    Ok(())
+}
+
+/// Puts what a commit would hold back to the tip: a stop leaves a clean tree. It must have
+/// been kept before.
+pub fn reset_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
+    recorder.git.restore_paths(tip, &recorder.changes()?)?;
+    point("put-back.after-files");
+    recorder.workspace.clear_journal()
+}
+
+/// True when a run was killed and what its tools wrote is still in the working tree. What was
+/// put back to the tip is not, though a run that died then had no time to forget it.
+pub fn has_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
+    let feedback = Artifact::Feedback.file_name();
+    let mut written = recorder.workspace.written_paths();
+    // Feedback is written between drafts, too.
+    written.retain(|path| {
+        // In a stage that records documents only, code of ours is what commands left behind.
+        recorder.scope.reaches(path)
+            && !path.ends_with(feedback)
+            && recorder.workspace.is_as_written(path)
+    });
+    if written.is_empty() {
+        return Ok(false);
+    }
+    Ok(recorder.git.hash_files(&written, Store::No)? != recorder.git.blob_ids(tip, &written)?)
+}
+
+/// Restores the files of a kept draft in the working tree, where nobody has changed
+/// them since: neither in a commit nor on disk. Answers with the paths that were left alone.
+/// After a crash the files are where they were, and nothing is restored.
+pub fn restore(
+    recorder: &Recorder<'_>,
+    draft: &Oid,
+    base: &Oid,
+    tip: &Oid,
+) -> anyhow::Result<RestoredDraft> {
+    let paths = recorder.git.changed_paths(base, draft)?;
+    if has_files(recorder, tip)? {
+        return Ok(RestoredDraft::FilesInPlace);
+    }
+    let mut touched: BTreeSet<String> =
+        recorder.git.changed_paths(base, tip)?.into_iter().collect();
+    touched.extend(recorder.git.status()?.into_iter().map(|entry| entry.path));
+    let (mut skipped, mut paths): (Vec<String>, Vec<String>) =
+        paths.into_iter().partition(|path| touched.contains(path));
+    if let Err(error) = recorder.git.restore_worktree(draft, &paths) {
+        // Half of a draft would count as a person's edits; the whole of it is still in its ref.
+        recorder.git.restore_paths(tip, &paths)?;
+        return Err(error);
+    }
+    // Already there, from a run that was killed in the middle of this.
+    let there = recorder.git.hash_files(&skipped, Store::No)?;
+    let drafted = recorder.git.blob_ids(draft, &skipped)?;
+    let same = skipped.iter().zip(there.iter().zip(&drafted)).filter(|(_, (a, b))| a == b);
+    let same: Vec<String> = same.map(|(path, _)| path.clone()).collect();
+    skipped.retain(|path| !same.contains(path));
+    paths.extend(same);
+    point("bring-back.after-files");
+    recorder.workspace.adopt(&paths)?;
+    Ok(RestoredDraft::Restored { skipped })
+}

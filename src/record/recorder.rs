@@ -1,0 +1,116 @@
+//! What every commit of a session needs.
+
+use super::{Scope, collect};
+use crate::config::Project;
+use crate::error::Error;
+use crate::git::{Git, Head, Oid};
+use crate::session::{Message, RefNames, SessionName, StateDir, Trailers, key};
+use crate::workspace::Workspace;
+
+/// Writes a session's commits and refs.
+pub struct Recorder<'a> {
+    /// The repository, in the session's working tree.
+    pub git: &'a Git,
+    /// Ref names.
+    pub refs: &'a RefNames,
+    /// Subject template, attribution, tags.
+    pub project: &'a Project,
+    /// The state directory.
+    pub state: &'a StateDir,
+    /// What tools wrote.
+    pub workspace: &'a Workspace,
+    /// Session.
+    pub name: &'a SessionName,
+    /// Session UUID.
+    pub id: &'a str,
+    /// How far commits reach now.
+    pub scope: Scope,
+}
+
+impl Recorder<'_> {
+    /// The paths a commit may hold now.
+    pub fn changes(&self) -> anyhow::Result<Vec<String>> {
+        collect(self.git, self.workspace, self.name, self.scope)
+    }
+
+    pub(super) fn base_trailers(&self) -> Trailers {
+        let mut trailers = Trailers::default();
+        trailers.push(key::SESSION, self.name.as_str());
+        trailers.push(key::SESSION_ID, self.id);
+        trailers
+    }
+
+    pub(super) fn subject(&self, stage: &str, summary: &str) -> String {
+        self.project.subject.replace("{stage}", stage).replace("{summary}", summary)
+    }
+
+    /// Makes sure that HEAD is on the session's branch and the branch where we left it, so that
+    /// nothing is ever committed on top of something unexpected.
+    pub fn expect_tip(&self, tip: &Oid) -> anyhow::Result<()> {
+        if let Some(operation) = self.git.operation_in_progress()? {
+            return Err(Error::repository(format!("a {operation} is in progress"))
+                .hint(format!("finish it or: {}", ending(operation)))
+                .hint("then: git cowork resume")
+                .into());
+        }
+        let branch = self.refs.branch(self.name);
+        match self.git.head()? {
+            Head::Branch { name, oid } if name == branch && oid == *tip => Ok(()),
+            Head::Branch { name, .. } if name == branch => Err(Error::repository(format!(
+                "{} moved while we worked",
+                self.refs.short_branch(self.name)
+            ))
+            .hint("nothing was committed; look at git log, then: git cowork resume")
+            .into()),
+            _ if self.git.resolve(branch.as_str())?.is_none() => {
+                Err(Error::repository(format!("{} is gone", self.refs.short_branch(self.name)))
+                    .hint(format!(
+                        "bring it back: git branch {} {tip} && git cowork resume {}",
+                        self.refs.short_branch(self.name),
+                        self.name
+                    ))
+                    .into())
+            }
+            _ => Err(Error::repository(format!(
+                "HEAD is no longer on {}",
+                self.refs.short_branch(self.name)
+            ))
+            .hint(format!("git switch {} && git cowork resume", self.refs.short_branch(self.name)))
+            .into()),
+        }
+    }
+
+    /// The tree a commit would have now.
+    pub fn tree(&self, tip: &Oid) -> anyhow::Result<Oid> {
+        self.git.snapshot_tree(tip, &self.changes()?)
+    }
+
+    /// True when there is something to commit on top of `tip`.
+    pub fn differs_from(&self, tip: &Oid) -> anyhow::Result<bool> {
+        Ok(self.git.tree_of(tip.as_str())?.as_ref() != Some(&self.tree(tip)?))
+    }
+
+    /// A message without secrets, whoever's words it holds.
+    pub(super) fn without_secrets(&self, message: &Message) -> Message {
+        let secrets = self.workspace.secrets();
+        Message {
+            subject: secrets.blanked(&message.subject).into_owned(),
+            body: secrets.blanked(&message.body).into_owned(),
+            trailers: message.trailers.map_values(|value| secrets.blanked(value).into_owned()),
+        }
+    }
+
+    /// Whether commits get a `Signed-off-by`.
+    pub(super) fn signs_off(&self) -> anyhow::Result<bool> {
+        Ok(self.project.signoff || self.git.signs_off()?)
+    }
+}
+
+/// The command that gives an operation up.
+pub fn ending(operation: &str) -> String {
+    if operation == "bisect" {
+        "git bisect reset".to_owned()
+    } else {
+        format!("git {operation} --abort")
+    }
+}

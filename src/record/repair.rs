@@ -1,0 +1,93 @@
+//! What `verify --fix` records: ids that collided in a merge get new numbers and files that could not be
+//! read are restored, each in a commit of its own; tags that point elsewhere and drafts nobody can take
+//! up are removed. What they pointed to is kept as an attempt first, in the same transaction.
+
+use super::{Recorded, Recorder, Refused, attempt, point};
+use crate::git::{CommitOptions, CommitOutcome, Oid, RefInfo, RefTransaction};
+use crate::session::{Message, RefNames, key};
+
+/// Takes these refs of the session away; answers with the attempt that keeps each.
+pub fn set_aside(recorder: &Recorder<'_>, refs: &[RefInfo]) -> anyhow::Result<Vec<String>> {
+    let mut number = attempt::numbers(recorder)?.into_iter().max().unwrap_or(0);
+    let mut transaction = RefTransaction::new("cowork: verify --fix");
+    let mut kept = Vec::new();
+    for info in refs {
+        number = number.saturating_add(1);
+        let attempt = RefNames::attempt(recorder.name, number);
+        transaction = transaction.create(&attempt, &info.oid);
+        transaction = transaction.delete(&info.name, &info.object);
+        kept.push(format!("{} is now {attempt}", info.name));
+    }
+    point("set-aside.before-refs");
+    transaction.commit(recorder.git)?;
+    point("set-aside.after-refs");
+    Ok(kept)
+}
+
+/// Commits what `verify --fix` renumbered, on the branch that is checked out: it need not be the
+/// session's own, for collisions come with merges. `moved`: a change, an id it gave, and the id
+/// that its record has now.
+pub fn commit_renumbered(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    moved: &[[String; 3]],
+) -> anyhow::Result<Recorded> {
+    let told: Vec<String> =
+        moved.iter().map(|[name, from, to]| format!("{from} of {name} is {to} now")).collect();
+    let subject = match &told[..] {
+        [one] => format!("Renumber: {one}"),
+        all => format!("Renumber {} ids that collided in a merge", all.len()),
+    };
+    let body: Vec<String> = told.iter().map(|line| format!("- {line}")).collect();
+    let mut trailers = recorder.base_trailers();
+    for one in moved {
+        trailers.push(key::RENUMBERED, one.join(" "));
+    }
+    let message = Message { subject, body: body.join("\n"), trailers };
+    let folder = recorder.name.artifact_dir();
+    let dirty = recorder.git.status_of(&[&folder])?;
+    let paths: Vec<String> = dirty.into_iter().map(|entry| entry.path).collect();
+    let recorded = commit_here(recorder, tip, &paths, &message)?;
+    recorder.workspace.clear_journal()?;
+    Ok(recorded)
+}
+
+/// Commits files that `verify --fix` restored, on the branch that is checked out; `lines` say
+/// which, and from where.
+pub fn commit_restored(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    paths: &[String],
+    lines: &[String],
+) -> anyhow::Result<Recorded> {
+    let subject = match lines {
+        [one] => format!("Restore {}", one.split(':').next().unwrap_or(one)),
+        all => format!("Restore {} files that could not be read", all.len()),
+    };
+    let body: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    // It completes nothing, and is no event of the session either.
+    let message = Message { subject, body: body.join("\n"), trailers: recorder.base_trailers() };
+    point("restored.before-commit");
+    let recorded = commit_here(recorder, tip, paths, &message);
+    point("restored.after-commit");
+    recorded
+}
+
+/// A commit on the branch that is checked out, whichever it is.
+fn commit_here(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    paths: &[String],
+    message: &Message,
+) -> anyhow::Result<Recorded> {
+    if recorder.git.head()?.oid() != Some(tip) {
+        return Err(crate::error::Error::repository("HEAD moved while we worked").into());
+    }
+    let options = CommitOptions { signoff: recorder.signs_off()?, ..CommitOptions::default() };
+    Ok(match recorder.git.commit_only(paths, &message.render(), options)? {
+        CommitOutcome::Committed(commit) => Recorded::Done(commit),
+        CommitOutcome::HookRefused { hook, output } => {
+            Recorded::Refused(Refused::Hook { hook, output })
+        }
+    })
+}

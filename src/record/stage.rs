@@ -1,0 +1,109 @@
+//! The commit of a completed stage, and taking it back where a hook changed what was approved.
+
+use super::{
+    Approval, Credit, DraftEnding, DraftNotes, Recorded, Recorder, commit, draft_refs, logs, point,
+};
+use crate::git::{Oid, RefTransaction};
+use crate::session::{Entry, Message, Session, Verdict, key};
+use crate::stage::Stage;
+
+/// Name of the note in the state directory about a stage commit that has to be compared with what was approved: the
+/// commit it is made on.
+const UNCOMPARED: &str = "uncompared.json";
+
+/// What a stage commit says.
+#[derive(Clone, Debug)]
+pub struct StageRecord {
+    /// Stage.
+    pub stage: Stage,
+    /// What came out of it.
+    pub summary: String,
+    /// A few lines.
+    pub body: String,
+    /// Actor drafts used.
+    pub iterations: u32,
+    /// The approval of a gated stage.
+    pub approval: Option<Approval>,
+    /// What the actor's self-review came to; empty where there was none.
+    pub self_review: &'static str,
+    /// Who generated it.
+    pub credit: Credit,
+    /// What the program ran on that tree.
+    pub checks: Option<String>,
+    /// Each of its commands with how it ended, its log and its tree.
+    pub evidence: Vec<String>,
+}
+
+/// Records a completed stage.
+pub fn commit(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    record: &StageRecord,
+) -> anyhow::Result<Recorded> {
+    let mut trailers = recorder.base_trailers();
+    trailers.push(key::STAGE, record.stage.name());
+    trailers.push(key::ITERATIONS, record.iterations.to_string());
+    let verdict = record.approval.as_ref().map_or(Verdict::Auto, |approval| approval.verdict);
+    trailers.push(key::REVIEW, verdict.name());
+    if let Some(approval) = &record.approval {
+        trailers.push(key::APPROVED, approval.bytes.render());
+    }
+    trailers.push(key::SELF_REVIEW, record.self_review);
+    record.credit.push(&mut trailers, recorder.project.attribution);
+    if let Some(checks) = &record.checks {
+        trailers.push(key::CHECKS, checks);
+    }
+    record.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
+    if let Some(by) = record.approval.as_ref().and_then(|approval| approval.by.as_ref()) {
+        trailers.push(key::REVIEWED_BY, by);
+    }
+    let subject = recorder.subject(record.stage.name(), &record.summary);
+    let message = Message { subject, body: record.body.clone(), trailers };
+    logs::keep(recorder, &record.evidence)?;
+    // Until somebody has compared what is committed with what was approved.
+    recorder.state.set_note(UNCOMPARED, Some(&tip.to_string()))?;
+    point("stage.before-commit");
+    let recorded = commit::commit(recorder, tip, &recorder.changes()?, &message)?;
+    point("stage.after-commit");
+    Ok(recorded)
+}
+
+/// The stage commit at the tip that nobody has compared with what was approved, because the run
+/// that made it died.
+pub fn uncompared<'s>(
+    recorder: &Recorder<'_>,
+    session: &'s Session,
+) -> anyhow::Result<Option<&'s Entry>> {
+    let Some(tip) = recorder.state.note::<String>(UNCOMPARED)? else { return Ok(None) };
+    let on = |entry: &&Entry| entry.parents.first().is_some_and(|on| on.as_str() == tip);
+    let newest = session.last_stage().map(|(_, entry)| entry);
+    Ok(newest.filter(|entry| entry.commit == session.tip).filter(on))
+}
+
+/// Notes that the newest stage commit was compared.
+pub fn mark_compared(recorder: &Recorder<'_>) -> anyhow::Result<()> {
+    recorder.state.set_note::<String>(UNCOMPARED, None)
+}
+
+/// Takes back a commit of ours that a hook changed beyond what was approved. The draft ref
+/// keeps its tree first, as a draft nobody has passed; files stay as the hook left them.
+pub fn take_back(
+    recorder: &Recorder<'_>,
+    commit: &Oid,
+    tip: &Oid,
+    stage: Stage,
+    iteration: u32,
+    notes: &DraftNotes,
+) -> anyhow::Result<Oid> {
+    let tree = recorder.git.tree_of(commit.as_str())?.unwrap_or_else(|| commit.clone());
+    let draft =
+        draft_refs::keep_tree(recorder, tip, &tree, stage, iteration, DraftEnding::Whole, notes)?;
+    // They are the draft now, also to a run that finds them here after a crash.
+    recorder.workspace.adopt(&recorder.git.changed_paths(tip, commit)?)?;
+    point("take-back.before-ref");
+    RefTransaction::new("cowork: a hook changed approved bytes")
+        .update(&recorder.refs.branch(recorder.name), tip, commit)
+        .commit(recorder.git)?;
+    point("take-back.after-ref");
+    Ok(draft)
+}

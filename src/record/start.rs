@@ -1,0 +1,31 @@
+//! The commit a session begins with.
+
+use super::{Credit, Recorded, Recorder, commit, point};
+use crate::git::Oid;
+use crate::session::{Inheritance, Message, key};
+
+/// The start commit: `session.json` and `.cowork/.gitattributes` are already written, and the
+/// artifacts it takes over from another session.
+pub fn commit(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    title: &str,
+    idea: &str,
+    paths: &[String],
+    from: Option<&Inheritance>,
+) -> anyhow::Result<Recorded> {
+    let mut trailers = recorder.base_trailers();
+    trailers.push(key::EVENT, "start");
+    if let Some(from) = from {
+        from.trailers.iter().for_each(|(key, value)| trailers.push(key, value));
+        let credit = Credit { models: from.models.clone(), ..Credit::default() };
+        credit.push(&mut trailers, recorder.project.attribution);
+    }
+    let body = if idea.trim() == title { "" } else { idea };
+    let message =
+        Message { subject: recorder.subject("start", title), body: body.to_owned(), trailers };
+    point("start.before-commit");
+    let recorded = commit::commit(recorder, tip, paths, &message)?;
+    point("start.after-commit");
+    Ok(recorded)
+}

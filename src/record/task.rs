@@ -1,0 +1,47 @@
+//! The commit of a completed task.
+
+use super::{Credit, Recorded, Recorder, commit, logs, point};
+use crate::git::Oid;
+use crate::session::{Message, key};
+use crate::stages;
+
+/// What a task commit says.
+#[derive(Clone, Debug)]
+pub struct TaskRecord {
+    /// Task id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// A few lines.
+    pub body: String,
+    /// Ids of the features it and its sub-tasks work on, its own first.
+    pub features: Vec<String>,
+    /// Who generated it.
+    pub credit: Credit,
+    /// What the program ran on that tree.
+    pub checks: String,
+    /// Each of its commands with how it ended, its log and its tree.
+    pub evidence: Vec<String>,
+    /// Paths that are left to the commits of other tasks.
+    pub left: Vec<String>,
+}
+
+/// Records a completed top-level task.
+pub fn commit(recorder: &Recorder<'_>, tip: &Oid, task: &TaskRecord) -> anyhow::Result<Recorded> {
+    let mut trailers = recorder.base_trailers();
+    trailers.push(key::TASK, &task.id);
+    task.features.iter().for_each(|feature| trailers.push(key::FEATURE, feature));
+    task.credit.push(&mut trailers, recorder.project.attribution);
+    trailers.push(key::CHECKS, &task.checks);
+    task.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
+    let subject =
+        recorder.subject(stages::code_stage().name(), &format!("{} {}", task.id, task.title));
+    let message = Message { subject, body: task.body.clone(), trailers };
+    logs::keep(recorder, &task.evidence)?;
+    let mut paths = recorder.changes()?;
+    paths.retain(|path| !task.left.contains(path));
+    point("task.before-commit");
+    let recorded = commit::commit(recorder, tip, &paths, &message)?;
+    point("task.after-commit");
+    Ok(recorded)
+}
