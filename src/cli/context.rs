@@ -8,76 +8,16 @@ use std::rc::Rc;
 
 use anyhow::Context as _;
 
-use super::fetch::Said;
-use super::{Global, next, start};
+use crate::cli::args::{Color, Global};
+use crate::cli::terminal::said::Said;
+use crate::cli::terminal::ui::Ui;
 use crate::config::{self, Config, Flags, Loaded, PROJECT_FILE, Sources, Trust, TrustRecords};
-use crate::error::Error;
 use crate::event::{Event, Sink};
 use crate::gate;
 use crate::git::Git;
 use crate::secret::Secrets;
-use crate::session::{RefNames, Session, SessionName, Status, default_session, session_state};
+use crate::session::{RefNames, SessionName};
 use crate::ui::{JsonLines, Look, Terminal, Verbosity, escaped_json, painted};
-
-/// `--color`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-/// The two renderers; one of them listens.
-pub(crate) enum Ui {
-    /// For people, on stderr.
-    Terminal(Terminal),
-    /// For programs, on stdout.
-    Json(JsonLines),
-}
-
-impl Ui {
-    /// Shows an error.
-    pub(crate) fn error(&self, error: &anyhow::Error) {
-        match self {
-            Self::Terminal(terminal) => terminal.error(error),
-            Self::Json(json) => json.error(error),
-        }
-    }
-
-    /// Redraws a live status line.
-    pub(crate) fn tick(&self) {
-        if let Self::Terminal(terminal) = self {
-            terminal.tick();
-        }
-    }
-
-    /// Takes a live status line away before something else is shown.
-    pub(crate) fn clear(&self) {
-        if let Self::Terminal(terminal) = self {
-            terminal.clear();
-        }
-    }
-
-    /// Tells the JSON renderer which session it speaks of.
-    pub(crate) fn set_session(&self, name: &SessionName) {
-        if let Self::Json(json) = self {
-            json.set_session(name.as_str());
-        }
-    }
-}
-
-impl Sink for Ui {
-    fn emit(&self, event: Event) {
-        match self {
-            Self::Terminal(terminal) => terminal.emit(event),
-            Self::Json(json) => json.emit(event),
-        }
-    }
-}
 
 /// See the module.
 pub(crate) struct Context {
@@ -253,58 +193,6 @@ impl Context {
     /// Ref names under the configured prefix.
     pub(crate) fn refs(&self) -> anyhow::Result<RefNames> {
         Ok(RefNames::new(&self.config()?.project.branch_prefix))
-    }
-
-    /// The session a command means: by name, by `--session`, by the branch, or the newest
-    /// unfinished one, which is said.
-    pub(crate) fn session(&self, named: Option<&SessionName>) -> anyhow::Result<Session> {
-        let git = self.git()?;
-        let refs = self.refs()?;
-        let name = self.session_name(named)?;
-        if git.resolve(refs.branch(&name).as_str())?.is_none()
-            && let Some(remote) = git.remote_branches(&refs.short_branch(&name))?.first()
-            && let Some(tip) = git.resolve(remote.as_str())?
-        {
-            return Session::load(git, &name, &tip);
-        }
-        Session::find(git, &refs, &name).map_err(|error| {
-            if !start::is_unfinished(git, &refs, &name).unwrap_or(false) {
-                return error;
-            }
-            Error::repository(format!("the start of '{name}' was interrupted"))
-                .hint(format!("continue it: git cowork resume {name}"))
-                .into()
-        })
-    }
-
-    /// The name of that session.
-    pub(crate) fn session_name(&self, named: Option<&SessionName>) -> anyhow::Result<SessionName> {
-        let name = match named.or(self.global.session.as_ref()) {
-            Some(name) => name.clone(),
-            None => {
-                let (git, refs) = (self.git()?, self.refs()?);
-                let found = default_session(git, &refs);
-                let guessed = !matches!(found, Ok((_, false)));
-                let newest = found.as_ref().ok().map(|(name, _)| name);
-                let killed =
-                    if guessed { start::newest_unfinished(git, &refs, newest)? } else { None };
-                let name = killed.map_or_else(|| found.map(|(name, _)| name), Ok)?;
-                if guessed {
-                    let text = format!("session {name}, the newest unfinished one");
-                    self.ui.emit(Event::Note { text });
-                }
-                name
-            }
-        };
-        self.ui.set_session(&name);
-        Ok(name)
-    }
-
-    /// Where a session stands.
-    pub(crate) fn status(&self, session: Session) -> anyhow::Result<Status> {
-        let (git, refs) = (self.git()?, self.refs()?);
-        let state = session_state(git, &refs, &session)?;
-        next::status(git, &refs, self.config()?, session, state)
     }
 
     /// How drafts are reviewed in this run.

@@ -40,7 +40,7 @@ const EXAMPLES: [(&str, &[&str]); 22] = [
 ];
 
 /// The command line with the commands in groups, and examples in each command's long help.
-pub(super) fn explained(command: Command) -> Command {
+pub(crate) fn explained(command: Command) -> Command {
     let style = *command.get_styles().get_header();
     let heading = |text: &str| format!("{}{text}:{}", style.render(), style.render_reset());
     let mut groups = String::new();

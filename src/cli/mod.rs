@@ -1,58 +1,32 @@
-//! The command line: clap types here, one short file per command.
+//! The command line: the commands and where each of them is run; `commands/X.rs` is `git cowork X`.
 //!
 //! Everything that reads the environment or knows about terminals happens in this room; below it
 //! only resolved values go down.
 
-mod bare;
-mod completions;
+mod args;
+mod commands;
 mod context;
-mod demo;
-mod dependencies;
-mod feedback;
-mod fetch;
-mod from_files;
 mod help;
-mod hook;
-mod idea;
-mod init;
-mod list;
-mod log;
-mod merge;
-mod modify;
-mod new;
-mod next;
-mod paint;
-mod pr;
-mod prune;
-mod push;
-mod records;
-mod restore;
-mod resume;
-mod retire;
-mod revert;
-mod review;
-mod run;
-mod sandbox;
-mod show;
-mod signals;
-mod start;
-mod status;
-mod trace;
-mod trust;
-mod upstream;
-mod verify;
+mod overview;
+mod remote;
+mod sandbox_helper;
+mod session_cmd;
+mod terminal;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::{Error, Kind, kind_of};
 use crate::record;
-use crate::session::SessionName;
-use crate::stage::Stage;
 use crate::ui::JsonLines;
+use args::{Answer, Global, SessionArg};
+use commands::{
+    archive, completions, delete, demo, feedback, hook, init, list, log, merge, modify, new, pr,
+    prune, restore, resume, revert, review, show, status, trust, undo, verify,
+};
 use context::Context;
 
 /// Let language models build software inside git, under review.
@@ -63,51 +37,6 @@ struct Cli {
     global: Global,
     #[command(subcommand)]
     command: Option<Command>,
-}
-
-/// Options every command takes.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Global options")]
-pub(crate) struct Global {
-    /// Never ask a question
-    #[arg(long, global = true)]
-    pub no_interactive: bool,
-    /// How drafts are reviewed: ask (on a terminal), wait (leave them as commits, exit 3), auto
-    #[arg(long, global = true, value_name = "MODE")]
-    pub review: Option<crate::gate::Mode>,
-    /// Write events or answers to standard output as JSON lines
-    #[arg(long, global = true)]
-    pub json: bool,
-    /// Model to use in this run
-    #[arg(long, global = true, value_name = "NAME")]
-    pub model: Option<String>,
-    /// Base URL of the model server for this run
-    #[arg(long, global = true, value_name = "URL")]
-    pub base_url: Option<String>,
-    /// Replay a recording instead of asking a model
-    #[arg(long, global = true, value_name = "FILE")]
-    pub replay: Option<PathBuf>,
-    /// Record the model's answers to a file for --replay
-    #[arg(long, global = true, value_name = "FILE")]
-    pub record: Option<PathBuf>,
-    /// Show the model's text while it arrives
-    #[arg(long, global = true, overrides_with = "no_stream")]
-    pub stream: bool,
-    /// Do not show the model's text
-    #[arg(long, global = true)]
-    pub no_stream: bool,
-    /// Session to operate on
-    #[arg(long, global = true, value_name = "S")]
-    pub session: Option<SessionName>,
-    /// Verbose output
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
-    pub verbose: bool,
-    /// Print only errors and results
-    #[arg(short, long, global = true)]
-    pub quiet: bool,
-    /// When to use colors: auto, always, never
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub color: context::Color,
 }
 
 #[derive(Debug, Subcommand)]
@@ -161,20 +90,9 @@ enum Command {
     Completions(completions::CompletionsArgs),
 }
 
-/// A session by position; `--session` means the same.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct SessionArg {
-    /// Session name [default: the branch you are on]
-    #[arg(value_name = "SESSION")]
-    pub name: Option<SessionName>,
-}
-
-/// The exit code of a command.
-pub(crate) type Answer = anyhow::Result<u8>;
-
 /// Runs the program.
 pub fn main() -> ExitCode {
-    if let Some(code) = sandbox::helper() {
+    if let Some(code) = sandbox_helper::run() {
         return code;
     }
     // A shell that completes calls us back, and gets its answer here.
@@ -193,7 +111,7 @@ pub fn main() -> ExitCode {
         std::env::var("COWORK_TEST_ABORT_AT").ok().filter(|spec| !spec.is_empty()).as_deref(),
         std::env::var_os("COWORK_TEST_POINTS").filter(|path| !path.is_empty()).map(PathBuf::from),
     );
-    signals::watch();
+    terminal::signals::watch();
     let context = Context::new(&cli.global);
     let answer = dispatch(cli, &context);
     match answer {
@@ -208,18 +126,18 @@ pub fn main() -> ExitCode {
 
 fn dispatch(cli: Cli, context: &Context) -> Answer {
     match cli.command {
-        None => bare::run(context),
+        None => overview::run(context),
         Some(Command::New(args)) => new::run(context, args),
         Some(Command::Modify(args)) => modify::run(context, args),
         Some(Command::Feedback(args)) => feedback::run(context, &args),
         Some(Command::Resume(args)) => resume::run(context, args),
         Some(Command::Revert(args)) => revert::run(context, args),
         Some(Command::Restore(args)) => restore::run(context, &args),
-        Some(Command::Undo) => restore::undo(context),
+        Some(Command::Undo) => undo::run(context),
         Some(Command::Merge(args)) => merge::run(context, &args),
         Some(Command::Pr(args)) => pr::run(context, &args),
-        Some(Command::Archive(args)) => retire::archive(context, &args),
-        Some(Command::Delete(args)) => retire::delete(context, &args),
+        Some(Command::Archive(args)) => archive::run(context, &args),
+        Some(Command::Delete(args)) => delete::run(context, &args),
         Some(Command::Prune(args)) => prune::run(context, &args),
         Some(Command::Review(args)) => review::run(context, args),
         Some(Command::Status(args)) => status::run(context, args),
@@ -260,9 +178,4 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
             .downcast_ref::<std::io::Error>()
             .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
     })
-}
-
-/// Parses a stage for clap.
-pub(crate) fn parse_stage(text: &str) -> Result<Stage, String> {
-    text.parse()
 }

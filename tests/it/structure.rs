@@ -10,11 +10,11 @@ use super::tidy::{assert_none, rust_files};
 use graph::{Code, Node};
 
 /// How many files of a room may stand in circles: none, when the room is in order.
-const FILES_IN_CIRCLES: [(&str, usize); 4] =
-    [("pipeline", 0), ("verify", 0), ("workspace", 28), ("record", 0)];
+const FILES_IN_CIRCLES: [(&str, usize); 5] =
+    [("pipeline", 0), ("verify", 0), ("workspace", 28), ("record", 0), ("cli", 0)];
 
 /// How many files and folders directly in a room may: folders have an order, as rooms have.
-const CHILDREN_IN_CIRCLES: [(&str, usize); 3] = [("pipeline", 0), ("workspace", 5), ("cli", 9)];
+const CHILDREN_IN_CIRCLES: [(&str, usize); 3] = [("pipeline", 0), ("workspace", 5), ("cli", 0)];
 
 /// Methods of one type, associated functions included, in all files together.
 const METHODS: usize = 30;

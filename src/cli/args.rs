@@ -1,0 +1,81 @@
+//! Arguments that several commands take, and what a command answers with.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::session::SessionName;
+use crate::stage::Stage;
+
+/// `--color`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Options every command takes.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Never ask a question
+    #[arg(long, global = true)]
+    pub no_interactive: bool,
+    /// How drafts are reviewed: ask (on a terminal), wait (leave them as commits, exit 3), auto
+    #[arg(long, global = true, value_name = "MODE")]
+    pub review: Option<crate::gate::Mode>,
+    /// Write events or answers to standard output as JSON lines
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Model to use in this run
+    #[arg(long, global = true, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Base URL of the model server for this run
+    #[arg(long, global = true, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// Replay a recording instead of asking a model
+    #[arg(long, global = true, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+    /// Record the model's answers to a file for --replay
+    #[arg(long, global = true, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Show the model's text while it arrives
+    #[arg(long, global = true, overrides_with = "no_stream")]
+    pub stream: bool,
+    /// Do not show the model's text
+    #[arg(long, global = true)]
+    pub no_stream: bool,
+    /// Session to operate on
+    #[arg(long, global = true, value_name = "S")]
+    pub session: Option<SessionName>,
+    /// Verbose output
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Print only errors and results
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// When to use colors: auto, always, never
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+/// A session by position; `--session` means the same.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SessionArg {
+    /// Session name [default: the branch you are on]
+    #[arg(value_name = "SESSION")]
+    pub name: Option<SessionName>,
+}
+
+/// The exit code of a command.
+pub(crate) type Answer = anyhow::Result<u8>;
+
+/// Parses a stage for clap.
+pub(crate) fn parse_stage(text: &str) -> Result<Stage, String> {
+    text.parse()
+}

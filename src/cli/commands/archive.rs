@@ -1,0 +1,9 @@
+//! `git cowork archive`: a session out of sight, and nothing lost.
+
+use crate::cli::args::{Answer, SessionArg};
+use crate::cli::context::Context;
+use crate::cli::session_cmd::remove::{self, Removal};
+
+pub(crate) fn run(context: &Context, args: &SessionArg) -> Answer {
+    remove::remove(context, args, Removal::Archive)
+}

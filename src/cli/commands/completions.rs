@@ -1,0 +1,47 @@
+//! `git cowork completions SHELL`: a script that asks the program itself what fits, and for bash
+//! plugs into git's own completion, which calls a function named after the command.
+
+use clap::Args;
+use clap_complete::env::Shells;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::error::Error;
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// bash, elvish, fish, powershell or zsh
+    shell: String,
+}
+
+/// The variable under which the script calls the program back.
+pub(crate) const VARIABLE: &str = "COMPLETE";
+
+/// Git's completion has the words in `words`, the cursor in `cword` and the place of the command
+/// in `__git_cmd_idx` when it calls `_git_cowork`.
+const GIT_ADAPTER: &str = r#"
+_git_cowork() {
+    local -a COMP_WORDS=(git-cowork "${words[@]:__git_cmd_idx+1}")
+    local COMP_CWORD=$((cword - __git_cmd_idx))
+    _clap_complete_git_cowork git-cowork "$cur" "$prev"
+}
+"#;
+
+pub(crate) fn run(context: &Context, args: CompletionsArgs) -> Answer {
+    let shells = Shells::builtins();
+    let Some(shell) = shells.completer(&args.shell) else {
+        let names: Vec<&str> = shells.names().collect();
+        return Err(Error::usage(format!("there are no completions for '{}'", args.shell))
+            .hint(format!("one of: {}", names.join(", ")))
+            .into());
+    };
+    let mut script = Vec::new();
+    let name = "git-cowork";
+    shell.write_registration(VARIABLE, name, name, name, &mut script)?;
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if args.shell == "bash" {
+        script += GIT_ADAPTER;
+    }
+    context.print(&script)?;
+    Ok(0)
+}

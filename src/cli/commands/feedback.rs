@@ -1,0 +1,62 @@
+//! `git cowork feedback`: reviewers' comments on a delivered session bring it back to coding.
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::run::{self, Extent};
+use crate::cli::session_cmd::{delivered, dependencies, find, models, open, preflight, text_input};
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::session::merged_into;
+use crate::verify::require_readable;
+
+#[derive(Debug, Args)]
+pub(crate) struct FeedbackArgs {
+    /// The reviewers' comments [default: standard input, if piped]
+    #[arg(value_name = "TEXT")]
+    text: Vec<String>,
+    /// Read the comments from a file, or from standard input with -
+    #[arg(short = 'F', long, value_name = "FILE|-", conflicts_with = "text")]
+    file: Option<PathBuf>,
+}
+
+pub(crate) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    preflight::check(git)?;
+    context.mode()?;
+    // `gh pr view --comments | git cowork feedback`
+    let piped = args.file.is_none() && args.text.is_empty() && !std::io::stdin().is_terminal();
+    let file = if piped { Some(Path::new("-")) } else { args.file.as_deref() };
+    let comments = text_input::text(context, &args.text, file, "feedback")?;
+    // Nothing is switched or locked for a session that takes no comments.
+    let name = delivered::name(context, None)?;
+    let session = find::session(context, Some(&name))?;
+    let name = &session.name;
+    if !session.is_completed() {
+        let mut error = Error::repository(format!("'{name}' is not delivered yet"));
+        error = match session.waiting() {
+            Some(_) => error.hint("answer the draft that waits: git cowork review --feedback TEXT"),
+            None => error.hint(format!("continue it: git cowork resume {name}")),
+        };
+        return Err(error.into());
+    }
+    if let Some((branch, _)) = merged_into(git, &refs, &session)? {
+        return Err(Error::repository(format!("'{name}' is merged into {branch} already"))
+            .hint("what comes after a merge is a change request: git cowork modify \"…\"")
+            .into());
+    }
+    let (held, session) = open::take(context, Some(name), "git cowork feedback")?;
+    require_readable(&held.git, &session)?;
+    dependencies::require(context, &held, name, "then give the same command again")?;
+    let models = models::open(context)?;
+    context
+        .ui
+        .emit(Event::SessionStarted { branch: refs.short_branch(&session.name), resumed: true });
+    let extent = Extent { comments: Some(comments), ..Extent::default() };
+    run::run_session(context, &held, &models, session, extent)
+}

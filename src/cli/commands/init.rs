@@ -1,0 +1,77 @@
+//! `git cowork init`: the project's configuration file, every key commented out.
+
+use clap::Args;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::config;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::git::HookChange;
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Install the git hooks that protect sessions (hooks/README.md), and nothing else
+    #[arg(long)]
+    hooks: bool,
+    /// Remove these hooks
+    #[arg(long, conflicts_with = "hooks")]
+    no_hooks: bool,
+}
+
+pub(crate) fn run(context: &Context, args: &InitArgs) -> Answer {
+    let git = context.git()?;
+    if args.no_hooks {
+        say_hooks(context, &git.remove_hooks()?);
+        return Ok(0);
+    }
+    if args.hooks {
+        say_hooks(context, &git.install_hooks()?);
+        return Ok(0);
+    }
+    git.require_identity()?;
+    let path = git.top().join(".cowork/config.toml");
+    let say = |text: String| context.ui.emit(Event::Note { text });
+    if path.exists() {
+        say(format!("{} is there already; nothing was changed", path.display()));
+        return Ok(0);
+    }
+    let failed = |error: std::io::Error| {
+        Error::repository(format!("{} cannot be written: {error}", path.display()))
+    };
+    std::fs::create_dir_all(git.top().join(".cowork")).map_err(failed)?;
+    std::fs::write(&path, config::template_file()).map_err(failed)?;
+    let ignored = git.ignored(&[".cowork/config.toml"])?;
+    if !ignored.is_empty() {
+        context.ui.emit(Event::Warning {
+            text: ".cowork is ignored here: session files are committed all the same, this file is not"
+                .to_owned(),
+        });
+    }
+    let force = if ignored.is_empty() { "" } else { "-f " };
+    say(format!(
+        "wrote .cowork/config.toml; commit it to share it: git add {force}.cowork/config.toml"
+    ));
+    Ok(0)
+}
+
+fn say_hooks(context: &Context, changes: &[(&str, HookChange)]) {
+    for (event, change) in changes {
+        let text = match change {
+            HookChange::Configured => {
+                format!("{event}: configured (git config hook.cowork-{event})")
+            }
+            HookChange::Written(path) => format!("{event}: wrote {}", path.display()),
+            HookChange::Added(path) => {
+                format!("{event}: added a block to {}; what was there still runs", path.display())
+            }
+            HookChange::Unchanged => format!("{event}: nothing to do"),
+            HookChange::Removed => format!("{event}: removed"),
+            HookChange::ByHand { path, lines } => format!(
+                "{event}: {} is not ours to change; put this at its beginning:\n{lines}",
+                path.display()
+            ),
+        };
+        context.ui.emit(Event::Note { text });
+    }
+}

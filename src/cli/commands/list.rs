@@ -1,0 +1,96 @@
+//! `git cowork list`
+
+use clap::Args;
+
+use crate::cli::args::Answer;
+use crate::cli::commands::status::TITLE;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::{find, next_step};
+use crate::event::{Event, Sink as _};
+use crate::git::{Git, RefName};
+use crate::session::{Head, RefNames, State, Stop, states};
+use crate::ui::one_line;
+
+/// Longest reason shown why a session is stopped.
+const WHY: usize = 100;
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Include archived sessions
+    #[arg(long)]
+    all: bool,
+}
+
+pub(crate) fn run(context: &Context, args: ListArgs) -> Answer {
+    let git = context.git()?;
+    let (heads, unreadable) = find::every(context, args.all)?;
+    for text in unreadable {
+        context.ui.emit(Event::Warning { text: format!("not a session: {text}") });
+    }
+    let out = if context.global.json {
+        json(context, &heads, args.all)?
+    } else {
+        lines(context, &heads, args.all, git.head()?.branch())?
+    };
+    if out.is_empty() && !context.global.json {
+        let text = "no sessions here; start one: git cowork new \"what you want built\"";
+        context.ui.emit(Event::Note { text: text.to_owned() });
+    }
+    context.print(&out)?;
+    Ok(0)
+}
+
+/// A JSON object a line for each of these sessions, with the archived ones if wanted.
+pub(crate) fn json(context: &Context, heads: &[Head], archived: bool) -> anyhow::Result<String> {
+    let (refs, config) = (context.refs()?, context.config()?);
+    each(context.git()?, &refs, heads, archived, |git, head, state| {
+        let status = next_step::status(git, &refs, config, head.session(git)?, state)?;
+        Ok(format!("{}\n", serde_json::to_string(&status.json())?))
+    })
+}
+
+fn lines(
+    context: &Context,
+    heads: &[Head],
+    archived: bool,
+    current: Option<&RefName>,
+) -> anyhow::Result<String> {
+    let (refs, config) = (context.refs()?, context.config()?);
+    each(context.git()?, &refs, heads, archived, |git, head, state| {
+        let here = current == Some(&refs.branch(head.name()));
+        if next_step::is_told_by(git, config, head, state) {
+            return Ok(line(head, state, None, here));
+        }
+        let status = next_step::status(git, &refs, config, head.session(git)?, state)?;
+        Ok(line(head, status.state, status.stop.as_ref(), here))
+    })
+}
+
+/// What is told of each session and its state, one after the other.
+fn each(
+    git: &Git,
+    refs: &RefNames,
+    heads: &[Head],
+    archived: bool,
+    tell: impl Fn(&Git, &Head, State) -> anyhow::Result<String> + Sync,
+) -> anyhow::Result<String> {
+    let states = states(git, refs, heads)?;
+    let mut shown: Vec<(&Head, State)> = heads.iter().zip(states).collect();
+    shown.retain(|(_, state)| archived || *state != State::Archived);
+    let told = git.ask_each(&shown, |git, (head, state)| tell(git, head, *state));
+    told.into_iter().collect()
+}
+
+fn line(head: &Head, state: State, stop: Option<&Stop>, here: bool) -> String {
+    let stage = head.stage().map_or_else(|| "done".to_owned(), |stage| stage.to_string());
+    let why = stop.map(|stop| format!(" ({})", one_line(&stop.why, WHY)));
+    format!(
+        "{} {:<24} {:<11} {:<9} {}{}\n",
+        if here { '*' } else { ' ' },
+        head.name(),
+        state.name().replace('_', " "),
+        stage,
+        one_line(&head.file().title, TITLE),
+        why.unwrap_or_default()
+    )
+}

@@ -1,0 +1,208 @@
+//! `git cowork merge`: a delivered session becomes part of its base branch.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::lock::{self, LockedSession};
+use crate::cli::session_cmd::recorder::with_recorder;
+use crate::cli::session_cmd::{delivered, preflight};
+use crate::clock;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::git::{Change, Git, Head, Oid, RefName, StatusKind, listed_again};
+use crate::record::{self, Delivery};
+use crate::session::{Session, SessionName, base_branch, merged_in};
+
+/// Paths an error names.
+const NAMED_PATHS: usize = 10;
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Session name [default: the branch you are on, else the newest one that is delivered]
+    #[arg(value_name = "SESSION")]
+    name: Option<SessionName>,
+    /// Merge into this branch instead of the session's base
+    #[arg(long, value_name = "BRANCH")]
+    into: Option<String>,
+    /// Merge only the code, as one commit, without .cowork/sessions; the session is kept
+    #[arg(long)]
+    without_artifacts: bool,
+}
+
+pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
+    let refs = context.refs()?;
+    let name = delivered::name(context, args.name.as_ref())?;
+    let held = lock::hold(context, &name, "git cowork merge")?;
+    let git = &held.git;
+    let session = delivered::completed(context, &name)?;
+    with_recorder(context, &held, &name, &session.tip, |recorder| {
+        record::merge::end_unfinished(recorder)?;
+        Ok(())
+    })?;
+    preflight::check(git)?;
+    let into = match &args.into {
+        Some(into) => into.clone(),
+        None => base_branch(git, &refs, &session)?.ok_or_else(|| {
+            Error::repository(format!("'{name}' was started on no branch"))
+                .hint(format!("say where it belongs: git cowork merge {name} --into BRANCH"))
+        })?,
+    };
+    let (branch, onto) = target(git, &into, &name)?;
+    let earlier = merged_in(git, &session, &onto)?;
+    if let Some(merged) = earlier.as_ref().filter(|merged| merged.whole) {
+        let by = delivered::said_by(merged, &session);
+        let text = format!("{name} is merged into {into} already{by}");
+        context.ui.emit(Event::Note { text });
+        return Ok(0);
+    }
+    require_room(git, &branch, &onto, &session, &name)?;
+    let attribution = context.config()?.project.attribution;
+    let delivery = Delivery::of(git, &session, attribution, &context.secrets()?)?;
+    let from = git.head()?;
+    if from.branch() != Some(&branch) {
+        git.switch(branch.short())?;
+    }
+    let merged = with_recorder(context, &held, &name, &session.tip, |recorder| {
+        let message = delivery.message();
+        if args.without_artifacts {
+            record::merge::merge_code(recorder, &session, &onto, earlier.as_ref(), &message)
+        } else {
+            record::merge::merge(recorder, &session, &onto, &message)
+        }
+    });
+    let short = refs.short_branch(&name);
+    let merged = merged.and_then(|merged| {
+        merged.map_err(|obstacle| obstacle.error(&short, branch.short(), &name).into())
+    });
+    match merged {
+        Ok(commit) => say(context, &held, &session, &branch, &commit, args.without_artifacts),
+        Err(error) => {
+            if let Err(stuck) = go_back(git, &from) {
+                let text = format!("you are on {} now: {stuck:#}", branch.short());
+                context.ui.emit(Event::Warning { text });
+            }
+            Err(error)
+        }
+    }
+}
+
+/// The branch merged into, which must be there and free.
+fn target(git: &Git, into: &str, name: &SessionName) -> anyhow::Result<(RefName, Oid)> {
+    let branch = RefName::branch(into)?;
+    let found = git.list_refs(&[branch.as_str()])?.into_iter().find(|info| info.name == branch);
+    let Some(info) = found else {
+        let mut error = Error::repository(format!("there is no branch {into} to merge into"));
+        error = match git.remote_branches(into)?.first() {
+            Some(remote) => {
+                error.hint(format!("take it from its remote: git branch {into} {}", remote.short()))
+            }
+            None => error.hint(format!("another one: git cowork merge {name} --into BRANCH")),
+        };
+        return Err(error.into());
+    };
+    let same = |path: &std::path::Path| path.canonicalize().ok() == git.top().canonicalize().ok();
+    if let Some(path) = info.worktree.filter(|path| !same(path)) {
+        let path = path.display();
+        return Err(Error::repository(format!("{into} is checked out in {path}"))
+            .hint(format!("merge there: cd {path} && git cowork merge {name}"))
+            .into());
+    }
+    Ok((branch, info.oid))
+}
+
+/// Makes sure that nothing of the user's lies where the merge has to write.
+fn require_room(
+    git: &Git,
+    branch: &RefName,
+    onto: &Oid,
+    session: &Session,
+    name: &SessionName,
+) -> anyhow::Result<()> {
+    let status = git.status()?;
+    let mut way: Vec<String> = git.overwritten_by(onto)?;
+    way.extend(git.overwritten_by(&session.tip)?);
+    let mut written = git.changed_paths(onto, &session.tip)?;
+    if let Some(head) = git.head()?.oid() {
+        written.extend(git.changed_paths(head, onto)?);
+    }
+    let mut hidden = Vec::new();
+    for entry in status.into_iter().filter(|entry| entry.kind != StatusKind::Untracked) {
+        if entry.hidden.is_some() && written.contains(&entry.path) {
+            hidden.push(entry.path.clone());
+        }
+        // git merges on top of a clean index only.
+        if is_staged(entry.kind) || written.contains(&entry.path) {
+            way.push(entry.path);
+        }
+    }
+    way.sort();
+    way.dedup();
+    if way.is_empty() {
+        return Ok(());
+    }
+    let more = way.len().saturating_sub(NAMED_PATHS);
+    way.truncate(NAMED_PATHS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let error = Error::repository(format!(
+        "your uncommitted work is in the way of merging into {}: {}{more}",
+        branch.short(),
+        way.join(", ")
+    ));
+    let error = if hidden.is_empty() { error } else { error.hint(listed_again(&hidden)) };
+    Err(error
+        .hint("commit it, or put it aside: git stash -u -- PATHS (back: git stash pop)")
+        .hint(format!("then again: git cowork merge {name}"))
+        .into())
+}
+
+fn is_staged(kind: StatusKind) -> bool {
+    match kind {
+        StatusKind::Untracked => false,
+        StatusKind::Unmerged => true,
+        StatusKind::Tracked { staged, .. } => staged != Change::None,
+    }
+}
+
+/// Back to where the user was.
+fn go_back(git: &Git, from: &Head) -> anyhow::Result<()> {
+    if git.head()? == *from {
+        return Ok(());
+    }
+    match from {
+        Head::Branch { name, .. } => git.switch(name.short()),
+        Head::Detached { oid } => git.detach(oid),
+        Head::Unborn { .. } => Ok(()),
+    }
+}
+
+fn say(
+    context: &Context,
+    held: &LockedSession,
+    session: &Session,
+    branch: &RefName,
+    commit: &Oid,
+    without_artifacts: bool,
+) -> Answer {
+    let name = &session.name;
+    if context.global.json {
+        let line = json!({
+            "event": "merged", "at": clock::rfc3339(clock::now()), "session": name.as_str(), "branch": branch.short(),
+            "commit": commit.as_str(), "artifacts": !without_artifacts,
+        });
+        context.print(&format!("{line}\n"))?;
+        return Ok(0);
+    }
+    let note = |text: String| context.ui.emit(Event::Note { text });
+    let subject = held.git.read(["log", "-1", "--format=%s", commit.as_str()]).capture()?;
+    note(format!("{name} is merged into {}: {} {subject}", branch.short(), commit.short()));
+    if without_artifacts {
+        note(format!(
+            "its artifacts stay in {} and the archive",
+            context.refs()?.short_branch(name)
+        ));
+    }
+    note(format!("nothing was pushed; take it back: git reset --keep {commit}^"));
+    Ok(0)
+}

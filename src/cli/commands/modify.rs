@@ -1,0 +1,138 @@
+//! `git cowork modify`: a change request on a completed session, on a branch of its own.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::artifact::{SCHEMA_VERSION, SessionFile, SessionKind};
+use crate::cli::args::{Answer, parse_stage};
+use crate::cli::context::Context;
+use crate::cli::remote::upstream;
+use crate::cli::session_cmd::new_session::{self, NewSession};
+use crate::cli::session_cmd::run::{self, Extent};
+use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input};
+use crate::clock;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::git::{Git, Head};
+use crate::session::{Ground, RefNames, SessionName, changeable, ground, subject_line};
+use crate::stage::Stage;
+
+#[derive(Debug, Args)]
+pub(crate) struct ModifyArgs {
+    /// What to change
+    #[arg(value_name = "CHANGE")]
+    change: Vec<String>,
+    /// Read the change from a file, or from standard input with -
+    #[arg(short = 'F', long, value_name = "FILE|-", conflicts_with = "change")]
+    file: Option<PathBuf>,
+    /// Name of the change [default: made from its text]; the session becomes SESSION--NAME
+    #[arg(short, long, value_name = "NAME")]
+    name: Option<SessionName>,
+    /// Session to change (same as --session)
+    #[arg(long, value_name = "NAME", conflicts_with = "session")]
+    project: Option<SessionName>,
+    /// Work in a linked worktree
+    #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
+    worktree: Option<Option<PathBuf>>,
+    /// Stop after this stage
+    #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
+    stop_after: Option<Stage>,
+}
+
+pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
+    let git = context.git()?;
+    preflight::check(git)?;
+    let refs = context.refs()?;
+    let change = text_input::text(context, &args.change, args.file.as_deref(), "change")?;
+    context.mode()?;
+    let parent = parent(context, git, &refs, args.project.as_ref())?;
+    upstream::require_not_behind(git, &refs, &parent)?;
+    let Ground { parent: found, base, start, artifacts } = ground(git, &refs, &parent)?;
+    let name = free_name(git, &refs, &parent, args.name.as_ref(), &change)?;
+    preflight::room_for_branches(git, &context.config()?.project.branch_prefix)?;
+    preflight::require_not_sparse(git, &name)?;
+    let worktree = preflight::worktree(context, args.worktree.as_ref())?;
+    context.ui.set_session(&name);
+    let held = lock::hold(context, &name, "git cowork modify")?;
+    let here = worktree.is_none() && dependencies::begins_here(git, &start)?;
+    if here {
+        dependencies::require(context, &held, &name, dependencies::AGAIN)?;
+    }
+    let models = models::open(context)?;
+    let from = if base.branch.is_empty() { start.short() } else { base.branch.as_str() };
+    let text = format!("a change to {parent}, from {from}");
+    context.ui.emit(Event::Note { text });
+    if let Some((from, _)) = &artifacts {
+        let text = format!("its documents are those {from} left: none were merged");
+        context.ui.emit(Event::Note { text });
+    }
+    let artifacts = artifacts.map(|(_, commit)| commit);
+    let file = SessionFile {
+        schema_version: SCHEMA_VERSION.to_owned(),
+        id: uuid::Uuid::now_v7().to_string(),
+        name: name.to_string(),
+        kind: SessionKind::Patch,
+        title: subject_line(preflight::first_line(&change)),
+        idea: change,
+        base,
+        parent: Some(found),
+        created_at: clock::rfc3339(clock::now()),
+        ..SessionFile::default()
+    };
+    let beginning = NewSession { file, start, artifacts, from: None, worktree };
+    let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
+    context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
+    if !here {
+        let then = dependencies::resume_in(context, &held, &name)?;
+        dependencies::require(context, &held, &name, &then)?;
+    }
+    let extent = Extent { stop_after: args.stop_after, ..Extent::default() };
+    run::run_session(context, &held, &models, session, extent)
+}
+
+/// The session to be changed: the one named, the one whose branch we are on, else the newest that
+/// is completed, which is said.
+fn parent(
+    context: &Context,
+    git: &Git,
+    refs: &RefNames,
+    named: Option<&SessionName>,
+) -> anyhow::Result<SessionName> {
+    if let Some(named) = named.or(context.global.session.as_ref()) {
+        return Ok(named.clone());
+    }
+    if let Head::Branch { name, .. } = git.head()?
+        && let Some(session) = refs.session_of(name.as_str())
+    {
+        return Ok(session);
+    }
+    let Some(name) = changeable(git, refs)?.into_iter().next() else {
+        return Err(Error::repository("there is no completed session here that could be changed")
+            .hint("start one: git cowork new \"what you want built\"")
+            .hint("or name it: git cowork modify --session S \"what is to change\"")
+            .into());
+    };
+    context.ui.emit(Event::Note { text: format!("session {name}, the newest completed one") });
+    Ok(name)
+}
+
+fn free_name(
+    git: &Git,
+    refs: &RefNames,
+    parent: &SessionName,
+    named: Option<&SessionName>,
+    change: &str,
+) -> anyhow::Result<SessionName> {
+    match named {
+        Some(named) => {
+            let name = parent.change(named)?;
+            preflight::require_free(git, refs, &name)?;
+            Ok(name)
+        }
+        None => {
+            let first = parent.change_named_after(preflight::first_line(change))?;
+            preflight::first_free(git, refs, &first)
+        }
+    }
+}

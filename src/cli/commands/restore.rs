@@ -1,0 +1,94 @@
+//! `git cowork restore`: an attempt or an archived session comes back.
+
+use clap::Args;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::recorder::with_recorder;
+use crate::cli::session_cmd::{attempts, find, lock, preflight};
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::record;
+use crate::session::{RefNames, SessionName, attempts, exists};
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// Session name and number of the attempt; without a number, the archived session
+    #[arg(value_name = "SESSION] [N", num_args = 0..=2)]
+    words: Vec<String>,
+}
+
+pub(crate) fn run(context: &Context, args: &RestoreArgs) -> Answer {
+    let (name, number) = parse(&args.words)?;
+    let git = context.git()?;
+    let refs = context.refs()?;
+    preflight::check(git)?;
+    let Some(number) = number else {
+        let Some(name) = name.or_else(|| context.global.session.clone()) else {
+            return Err(Error::usage("which session is to come out of the archive?")
+                .hint("git cowork list --all shows them; or name an attempt: git cowork restore SESSION N")
+                .into());
+        };
+        return unarchive(context, &name);
+    };
+    let name = match name {
+        Some(name) => name,
+        None => find::session_name(context, None)?,
+    };
+    let all = attempts(git, Some(&name))?;
+    match all.into_iter().find(|attempt| attempt.number == number) {
+        Some(attempt) => attempts::restore(context, &refs, &attempt),
+        None => Err(Error::repository(format!("'{name}' has no attempt {number}"))
+            .hint(format!("git cowork log {name} lists them"))
+            .into()),
+    }
+}
+
+/// `todo 2`, `todo`, `2`: a session name may not look like a number and stand alone.
+fn parse(words: &[String]) -> anyhow::Result<(Option<SessionName>, Option<u32>)> {
+    let number = |word: &str| {
+        let wrong = || Error::usage(format!("'{word}' is no attempt's number"));
+        word.parse::<u32>().ok().filter(|number| *number > 0).ok_or_else(wrong)
+    };
+    Ok(match words {
+        [] => (None, None),
+        [word] => match number(word) {
+            Ok(number) => (None, Some(number)),
+            Err(_) => (Some(word.parse()?), None),
+        },
+        [name, word, ..] => (Some(name.parse()?), Some(number(word)?)),
+    })
+}
+
+fn unarchive(context: &Context, name: &SessionName) -> Answer {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    context.ui.set_session(name);
+    let Some(tip) = git.resolve(RefNames::archive(name).as_str())? else {
+        let mut error = Error::repository(format!("'{name}' is not in the archive"));
+        if let Some(newest) = attempts(git, Some(name))?.last() {
+            error = error.hint(format!(
+                "it left {} behind: git cowork restore {name} {}",
+                newest.ref_name(),
+                newest.number
+            ));
+        }
+        return Err(error.hint("git cowork list --all shows what there is").into());
+    };
+    if exists(git, &refs, name)? {
+        return Err(Error::repository(format!(
+            "there is a branch {} already",
+            refs.short_branch(name)
+        ))
+        .hint("delete or rename one of the two")
+        .into());
+    }
+    let held = lock::hold(context, name, "git cowork restore")?;
+    with_recorder(context, &held, name, &tip, |recorder| {
+        record::archive::unarchive(recorder, &tip)
+    })?;
+    let text = format!("{name} is out of the archive");
+    context.ui.emit(Event::Note { text });
+    attempts::say_next(context, name);
+    Ok(0)
+}

@@ -1,0 +1,29 @@
+//! `git cowork resume`: on from where history says a session stands.
+
+use clap::Args;
+
+use crate::cli::args::{Answer, parse_stage};
+use crate::cli::context::Context;
+use crate::cli::session_cmd::resume;
+use crate::cli::session_cmd::run::Extent;
+use crate::session::SessionName;
+use crate::stage::Stage;
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// Session name [default: the branch you are on, else the newest unfinished one]
+    #[arg(value_name = "SESSION")]
+    name: Option<SessionName>,
+    /// First rewind to before this stage, as revert does
+    #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
+    goto_stage: Option<Stage>,
+    /// Stop after this stage
+    #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
+    stop_after: Option<Stage>,
+}
+
+pub(crate) fn run(context: &Context, args: ResumeArgs) -> Answer {
+    let extent =
+        Extent { stop_after: args.stop_after, go_back_to: args.goto_stage, ..Extent::default() };
+    resume::go_on(context, args.name.as_ref(), extent, "git cowork resume")
+}

@@ -1,0 +1,70 @@
+//! `git cowork review`: an answer to a waiting draft, as one commit. Nothing is run.
+
+use clap::Args;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::{models, open, preflight, run, text_input};
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::gate::Mode;
+use crate::pipeline::Answer as Review;
+use crate::session::SessionName;
+
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("answer").args(["pass", "edit", "feedback", "abort"])))]
+pub(crate) struct ReviewArgs {
+    /// Session name [default: the branch you are on, else the newest unfinished one]
+    #[arg(value_name = "SESSION")]
+    name: Option<SessionName>,
+    /// Pass the draft as it is
+    #[arg(long)]
+    pass: bool,
+    /// Edit the draft in the editor and pass what is saved
+    #[arg(long)]
+    edit: bool,
+    /// Ask for another draft, with this feedback
+    #[arg(long, value_name = "TEXT")]
+    feedback: Option<String>,
+    /// Abort; the next resume starts the stage again
+    #[arg(long)]
+    abort: bool,
+}
+
+pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
+    let answer = match (args.pass, args.edit, args.feedback, args.abort) {
+        (true, ..) => Review::Pass,
+        (_, true, ..) => Review::Edit,
+        (.., Some(text), _) if text.trim().is_empty() => {
+            return Err(Error::usage("the feedback is empty")
+                .hint("say what to change: git cowork review --feedback TEXT")
+                .into());
+        }
+        (.., Some(text), _) => Review::Feedback(text),
+        (.., true) => Review::Abort,
+        _ if context.attended => Review::Ask,
+        _ => {
+            return Err(Error::usage("there is no terminal to ask on")
+                .hint("say what you decide: --pass, --edit, --feedback TEXT or --abort")
+                .into());
+        }
+    };
+    preflight::check(context.git()?)?;
+    let (held, session) = open::take(context, args.name.as_ref(), "git cowork review")?;
+    let editor = text_input::editor(context)?;
+    let name = session.name.clone();
+    let models = models::none();
+    let mode = if matches!(answer, Review::Ask) { Mode::Ask } else { Mode::Wait };
+    let commit = run::with_pipeline(context, &held, &models, mode, session, |pipeline| {
+        pipeline.answer(answer, &editor)
+    })?;
+    match commit {
+        Some(commit) => {
+            let text =
+                format!("recorded as {}; continue: git cowork resume {name}", commit.short());
+            context.ui.emit(Event::Note { text });
+            Ok(0)
+        }
+        None => Err(Error::waiting("nothing was decided; the draft still waits").into()),
+    }
+}

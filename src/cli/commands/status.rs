@@ -1,0 +1,368 @@
+//! `git cowork status`
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::cli::args::{Answer, SessionArg};
+use crate::cli::context::Context;
+use crate::cli::session_cmd::{find, next_step};
+use crate::cli::terminal::paint::Paint;
+use crate::cli::terminal::records;
+use crate::config::Budget;
+use crate::event::{Event, Sink as _};
+use crate::git::{Git, RefName};
+use crate::model::budget;
+use crate::record::{LOGS, logs};
+use crate::session::{
+    Details, Entry, Kept, Kind, Session, SessionName, State, StateDir, Status, StatusJson, Verdict,
+    Waiting, key,
+};
+use crate::stage::Stage;
+use crate::stages::row;
+use crate::ui::{one_line, sanitize};
+use crate::verify::{Beside, changed_since_approval};
+
+/// Longest title shown.
+pub(crate) const TITLE: usize = 200;
+
+pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
+    let git = context.git()?;
+    let session = find::session(context, args.name.as_ref())?;
+    let name = session.name.clone();
+    let status = find::status(context, session)?;
+    let beside = Beside::of(git, &context.refs()?, &status.session)?;
+    if context.global.json {
+        context.print(&json(&status, &beside)?)?;
+        return Ok(0);
+    }
+    let place = place(git, &context.refs()?.branch(&name))?;
+    let paint = Paint { on: context.color_stdout() };
+    let details = status.details(git)?;
+    let mut text = full(&status, &details, &context.refs()?.short_branch(&name), &place, &paint);
+    if context.global.verbose {
+        match records::records(git, &status.session, &paint) {
+            Ok(records) => text += &records,
+            // Broken records are no reason not to say the rest.
+            Err(error) => context.ui.emit(Event::Warning { text: format!("{error:#}") }),
+        }
+    }
+    for (stage, file) in changed_since_approval(git, &context.refs()?, &status.session)? {
+        let _ = writeln!(text, "Changed  {file} is not what was approved with {stage}");
+    }
+    text += &sanitize(&beside.lines());
+    text += &asked(&status);
+    if let Some(used) = used(&status, &context.config()?.budget) {
+        let _ = writeln!(text, "Used     {used}");
+    }
+    text += &yours(git, &name)?;
+    text += &kept(&status, &details);
+    text += &logs(context, git, &status)?;
+    let there = match &place {
+        Place::Elsewhere(path) if matches!(status.state, State::InProgress | State::Stopped) => {
+            format!("cd {path} && ")
+        }
+        _ => String::new(),
+    };
+    text += &next(&status, &beside, &there);
+    context.print(&text)?;
+    Ok(0)
+}
+
+/// The object of `--json`: what history tells, and what is beside it.
+pub(crate) fn json(status: &Status, beside: &Beside) -> anyhow::Result<String> {
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        #[serde(flatten)]
+        status: StatusJson<'a>,
+        #[serde(flatten)]
+        beside: &'a Beside,
+    }
+    Ok(format!("{}\n", serde_json::to_string(&Whole { status: status.json(), beside })?))
+}
+
+/// What comes next; files that cannot be read come before anything else.
+fn next(status: &Status, beside: &Beside, there: &str) -> String {
+    match beside.next_command() {
+        Some(restore) => format!("Next     {restore}\n"),
+        None => next_step::lines(status, there),
+    }
+}
+
+/// Where a session's branch is checked out.
+enum Place {
+    Here,
+    Nowhere,
+    /// In another working tree.
+    Elsewhere(String),
+}
+
+fn place(git: &Git, branch: &RefName) -> anyhow::Result<Place> {
+    if git.head()?.branch() == Some(branch) {
+        return Ok(Place::Here);
+    }
+    let found = git.list_refs(&[branch.as_str()])?.into_iter().find(|info| info.name == *branch);
+    let path = found.and_then(|info| info.worktree);
+    Ok(path.map_or(Place::Nowhere, |path| Place::Elsewhere(path.display().to_string())))
+}
+
+/// What models used, beside the budgets that are set; nothing where no model was asked.
+pub(crate) fn used(status: &Status, budget: &Budget) -> Option<String> {
+    let spent = &status.used.total;
+    if spent.requests == 0 && spent.tokens() == 0 {
+        return None;
+    }
+    let mut used = status.used.words();
+    if let Some(money) = budget::money(budget, spent) {
+        let _ = write!(used, ", {money}");
+    }
+    for limit in budget::limits(budget, spent) {
+        let _ = write!(used, " · {limit}");
+    }
+    Some(used)
+}
+
+/// The user's own files that were dirty before the session began and still are.
+fn yours(git: &Git, name: &SessionName) -> anyhow::Result<String> {
+    let protected = StateDir::at(&git.state_dir(), name).protected()?;
+    if protected.is_empty() {
+        return Ok(String::new());
+    }
+    let dirty: Vec<String> = git.status()?.into_iter().map(|entry| entry.path).collect();
+    let mut names: Vec<&str> = protected.iter().map(|entry| entry.path.as_str()).collect();
+    names.retain(|name| dirty.iter().any(|path| path == name));
+    if names.is_empty() {
+        return Ok(String::new());
+    }
+    let has = if names.len() == 1 { "has" } else { "have" };
+    let more = names.len().saturating_sub(3);
+    names.truncate(3);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let names = names.join(", ");
+    Ok(format!("Yours    {names}{more} {has} your uncommitted edits; protected, not committed\n"))
+}
+
+/// What is kept beside the branch.
+fn kept(status: &Status, details: &Details) -> String {
+    let mut kept = Vec::new();
+    if details.attempts > 0 {
+        let attempts = plural(details.attempts, "attempt");
+        let newest = details.newest_attempt.as_deref().unwrap_or_default();
+        let number = newest.rsplit('/').next().unwrap_or_default();
+        let which = if details.attempts == 1 { "restore" } else { "restore the newest" };
+        let name = &status.session.name;
+        kept.push(format!("{attempts} ({which}: git cowork restore {name} {number})"));
+    }
+    kept.extend(details.kept.as_ref().and_then(|draft| kept_draft(status, draft)));
+    if kept.is_empty() { String::new() } else { format!("Kept     {}\n", kept.join("; ")) }
+}
+
+/// How to get the logs of checks that the session's commits name and that another clone has.
+fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String> {
+    let missing = logs::missing(git, &status.session)?;
+    let mut elsewhere = 0;
+    for log in &missing {
+        elsewhere += usize::from(git.object(log)?.is_none());
+    }
+    let branch = context.refs()?.short_branch(&status.session.name);
+    let Some(remote) = git.upstream_remote(&branch)?.filter(|_| elsewhere > 0) else {
+        return Ok(String::new());
+    };
+    let notes = format!("refs/notes/{LOGS}");
+    // A fetch into the ref itself would be refused where this clone has logs of its own.
+    let fetch = match git.resolve(&notes)? {
+        None => format!("git fetch {remote} {notes}:{notes}"),
+        Some(_) => format!(
+            "git fetch {remote} {notes}:{notes}-{remote} && git notes --ref {LOGS} merge {LOGS}-{remote}"
+        ),
+    };
+    Ok(format!("Logs     {} of checks not in this clone: {fetch}\n", plural(elsewhere, "log")))
+}
+
+/// `draft 2 of prd, not finished (git show …)`
+fn kept_draft(status: &Status, kept: &Kept) -> Option<String> {
+    let state = if kept.partial { ", not finished" } else { "" };
+    let (stage, number) = (status.stage?, status.iteration);
+    Some(format!("draft {number} of {stage}{state} (git show {})", kept.name))
+}
+
+/// Three lines, and what is kept and asked.
+pub(crate) fn brief(status: &Status, kept: Option<&Kept>, beside: &Beside) -> String {
+    let session = &status.session;
+    let title = one_line(&session.file.title, TITLE);
+    let mut out = format!("Session  {} · {title}\n", session.name);
+    let done: Vec<&str> = session.done().iter().map(|stage| stage.name()).collect();
+    let done = if done.is_empty() {
+        "no stage is done yet".to_owned()
+    } else {
+        format!("done: {}", done.join(", "))
+    };
+    let _ = writeln!(out, "Stands   {} · {done}", standing(status));
+    out += &asked(status);
+    if let Some(draft) = kept.and_then(|kept| kept_draft(status, kept)) {
+        let _ = writeln!(out, "Kept     {draft}");
+    }
+    out += &sanitize(&beside.lines());
+    out += &next(status, beside, "");
+    out
+}
+
+/// What a model asked when it stopped for a person.
+fn asked(status: &Status) -> String {
+    let waiting = status.session.waiting().filter(|_| status.state == State::Waiting);
+    let reason = waiting.as_ref().and_then(Waiting::reason);
+    reason.map(|reason| format!("Asked    {}\n", sanitize(&reason))).unwrap_or_default()
+}
+
+fn standing(status: &Status) -> String {
+    let Some(stage) = status.stage else { return status.state.name().to_owned() };
+    match status.state {
+        State::Waiting => format!("{stage} draft {} waits for review", status.iteration),
+        _ if row(stage).writes_code() && status.tasks.1 > 0 => {
+            format!("{stage}, {}", tasks(status))
+        }
+        _ => format!("{stage} comes next"),
+    }
+}
+
+fn tasks(status: &Status) -> String {
+    format!("{} of {}", status.tasks.0, plural(status.tasks.1, "task"))
+}
+
+fn full(status: &Status, details: &Details, branch: &str, place: &Place, paint: &Paint) -> String {
+    let session = &status.session;
+    let base = &session.file.base.branch;
+    let base = if base.is_empty() { "a detached HEAD" } else { base };
+    let ahead = match details.base_ahead {
+        Some(n) if n > 0 => format!(" ({base} is {n} ahead)"),
+        _ => String::new(),
+    };
+    let stands = match place {
+        Place::Here => format!("on branch {branch}"),
+        Place::Nowhere => format!("not on branch {branch}"),
+        Place::Elsewhere(path) => format!("branch {branch} is checked out in {path}"),
+    };
+    let mut out = format!("Session  {} · {stands}, based on {base}{ahead}\n", session.name);
+    let _ = writeln!(out, "Idea     {}", one_line(&session.file.title, TITLE));
+    out += &stages(status, details, paint);
+    out
+}
+
+/// A line for each stage that is done or under way, and one for all that come later.
+fn stages(status: &Status, details: &Details, paint: &Paint) -> String {
+    let session = &status.session;
+    let hows: Vec<_> =
+        session.order().into_iter().map(|stage| (stage, how(session, stage))).collect();
+    let wide = hows.iter().map(|(_, how)| how.chars().count()).max().unwrap_or(0);
+    let label = |stage: Stage| {
+        let label = details.labels.get(&stage).map_or(stage.name(), String::as_str);
+        label.to_owned()
+    };
+    let name = session.order().into_iter().map(|s| label(s).len()).max().unwrap_or(0).max(9);
+    let mut out = String::new();
+    let mut later = Vec::new();
+    for (stage, how) in hows {
+        if !session.done().contains(&stage) {
+            if status.stage == Some(stage) {
+                let line = under_way(status, stage, paint);
+                let _ = writeln!(out, "  {} {stage:<name$} {line}", paint.yellow("●"));
+            } else {
+                later.push(stage);
+            }
+            continue;
+        }
+        let _ = match session.stage_entry(stage) {
+            Some(entry) => {
+                let took = match entry.from() {
+                    Some(from) => format!("from {from}"),
+                    None => drafts(entry, details, stage),
+                };
+                let checks = entry.trailers.get(key::CHECKS).filter(|checks| *checks != "none");
+                let line = format!(
+                    "{:<name$} {}  {how:<wide$}  {took}{}",
+                    label(stage),
+                    entry.commit.short(),
+                    checks.map(|checks| format!("  {checks}")).unwrap_or_default()
+                );
+                writeln!(out, "  {} {line}", paint.green("✓"))
+            }
+            None => {
+                let inherited = session.inherited().filter(|(last, _)| stage < *last);
+                let place = match inherited.and_then(|(_, start)| start.from()) {
+                    Some(from) => format!("from {from}"),
+                    None => "in a later commit".to_owned(),
+                };
+                writeln!(out, "  {} {stage:<name$} ({place})", paint.green("✓"))
+            }
+        };
+    }
+    if let Some((last, all)) = later.split_last() {
+        // As wide as the names of the stages above, so that the dots stand in columns.
+        let all: String = all.iter().map(|stage| format!("· {stage:<7} ")).collect();
+        let _ = writeln!(out, "  {all}· {last}");
+    }
+    out
+}
+
+/// How many drafts a finished stage took, and how many of them its critic refused.
+fn drafts(entry: &Entry, details: &Details, stage: Stage) -> String {
+    let mut drafts = plural(entry.iterations() as usize, "draft");
+    if let Some(rejections) = details.rejections.get(&stage) {
+        drafts += &format!(" (critic: {})", plural(*rejections, "rejection"));
+    }
+    if details.attempts > 0 && details.reverted.contains(&stage) {
+        drafts += ", after a revert";
+    }
+    drafts
+}
+
+/// How a finished stage came about; empty for any other.
+fn how(session: &Session, stage: Stage) -> String {
+    match session.stage_entry(stage).map(Entry::verdict) {
+        None => String::new(),
+        Some(Some(Verdict::Passed)) => format!("passed by {}", reviewer(session, stage)),
+        Some(Some(Verdict::Edited)) => format!("edited by {}", reviewer(session, stage)),
+        Some(_) => "auto".to_owned(),
+    }
+}
+
+fn under_way(status: &Status, stage: Stage, paint: &Paint) -> String {
+    let session = &status.session;
+    let mut line = if row(stage).writes_code() && status.tasks.1 > 0 {
+        tasks(status)
+    } else if status.iteration > 0 {
+        format!("draft {}", status.iteration)
+    } else {
+        "not begun".to_owned()
+    };
+    if let (Some((task, how)), true) = (&status.task, status.tasks.1 > 0) {
+        line += &format!(", {task} {}", how.words());
+    }
+    let last = session.history.iter().rev().find(|e| matches!(e.kind, Kind::Task(_)));
+    if let Some(checks) = last.and_then(|entry| entry.trailers.get(key::CHECKS))
+        && row(stage).writes_code()
+        && checks != "none"
+    {
+        let _ = write!(line, " · last test run: {}", paint.checks(checks));
+    }
+    let aborted = format!(" · aborted, resume {}", row(stage).after_abort);
+    line += match session.waiting().map(|waiting| waiting.answer) {
+        Some(None) => " · waits for review",
+        Some(Some(answer)) => match answer.verdict() {
+            Some(Verdict::Aborted) => &aborted,
+            Some(Verdict::Feedback) => " · feedback given; resume continues",
+            _ => " · reviewed; resume continues",
+        },
+        None => "",
+    };
+    line
+}
+
+fn reviewer(session: &Session, stage: Stage) -> String {
+    let by = session.stage_entry(stage).and_then(|entry| entry.trailers.get(key::REVIEWED_BY));
+    one_line(by.map_or("a person", |who| who.split(" <").next().unwrap_or(who)), 60)
+}
+
+fn plural(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}

@@ -1,0 +1,226 @@
+//! `git cowork verify`: what does not hold in the sessions git has, and in the working tree where one
+//! is checked out. Changes nothing without `--fix`, and never switches branches.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::find;
+use crate::cli::session_cmd::lock::{self, LockedSession};
+use crate::cli::session_cmd::recorder::recorder_of;
+use crate::error::{Error, Kind};
+use crate::event::{Event, Sink as _};
+use crate::git::{Git, Head};
+use crate::record;
+use crate::session::{RefNames, Session, SessionName, delivered_here};
+use crate::ui::sanitize;
+use crate::verify::{
+    Problem, UNREADABLE, Verify, in_progress, renumber_collisions, restore_unreadable,
+    stray_drafts, working_tree, wrong_tags,
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Session names [default: the branch you are on, else the newest unfinished one]
+    #[arg(value_name = "SESSION", conflicts_with = "all")]
+    names: Vec<SessionName>,
+    /// Every session, including archived ones
+    #[arg(long)]
+    all: bool,
+    /// Restore documents and records that cannot be read; renumber ids that collided in a merge;
+    /// rebuild missing and wrong tags; drop drafts that no session can use
+    #[arg(long)]
+    fix: bool,
+}
+
+pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
+    let mut unreadable = Vec::new();
+    let merged = if args.all { Vec::new() } else { merged(context, &args.names)? };
+    let sessions = if !merged.is_empty() {
+        merged
+    } else if args.all {
+        let (sessions, broken) = find::every(context, true)?;
+        unreadable = broken;
+        sessions.iter().map(|head| head.session(context.git()?)).collect::<Result<_, _>>()?
+    } else if args.names.is_empty() {
+        vec![session(context, None)?]
+    } else {
+        args.names.iter().map(|name| session(context, Some(name))).collect::<Result<_, _>>()?
+    };
+    let mut found = !unreadable.is_empty();
+    for text in unreadable {
+        context.ui.emit(Event::Warning { text: format!("not a session: {text}") });
+    }
+    for mut session in sessions {
+        let mut problems = examine(context, &session)?;
+        // Labels that are missing are not always told of; who wants them rebuilt gets them.
+        let fixable = problems.iter().any(|problem| problem.fixable);
+        if args.fix && (fixable || is_a_branch_here(context, &session)?) {
+            session = fix(context, session, &problems)?;
+            problems = examine(context, &session)?;
+        }
+        found |= problems.iter().any(Problem::is_error);
+        print(context, &session, &problems)?;
+    }
+    Ok(if found { Kind::Failed.exit_code() } else { 0 })
+}
+
+/// For `pre-push`: says what does not hold in these sessions, and nothing of those where all does.
+pub(crate) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
+    let mut found = false;
+    for name in names {
+        let session = find::session(context, Some(name))?;
+        let mut problems = committed(context, &session, None)?;
+        // Labels are of this repository only: what is pushed is the same without them.
+        problems.retain(|problem| !problem.is_label());
+        if !problems.is_empty() {
+            found = true;
+            print(context, &session, &problems)?;
+        }
+    }
+    if !found {
+        return Ok(0);
+    }
+    Err(Error::failed("a session that is pushed does not hold together")
+        .hint("fix it, or let git-cowork rebuild tags: git cowork verify --fix")
+        .hint("push all the same: git push --no-verify")
+        .into())
+}
+
+/// The session that is meant, also where its `session.json` cannot be read at the tip.
+fn session(context: &Context, name: Option<&SessionName>) -> anyhow::Result<Session> {
+    find::session(context, name).or_else(|error| {
+        let (git, refs) = (context.git()?, context.refs()?);
+        let name = find::session_name(context, name)?;
+        let Some(tip) = git.resolve(refs.branch(&name).as_str())? else { return Err(error) };
+        Session::load_broken(git, &name, &tip)?.ok_or(error)
+    })
+}
+
+/// All there is to say of a session: what does not hold, and what is going on in it.
+fn examine(context: &Context, session: &Session) -> anyhow::Result<Vec<Problem>> {
+    let (git, refs) = (context.git()?, context.refs()?);
+    let there = working_tree(git, &refs, session)?;
+    let mut problems = committed(context, session, there.as_ref())?;
+    problems.extend(in_progress(git, &refs, session, there.as_ref())?.1);
+    Ok(problems)
+}
+
+/// What does not hold in its commits, and in the working tree `there`.
+fn committed(
+    context: &Context,
+    session: &Session,
+    there: Option<&Git>,
+) -> anyhow::Result<Vec<Problem>> {
+    let refs = context.refs()?;
+    let verify = Verify { git: context.git()?, refs: &refs, config: context.config()?, there };
+    let elsewhere = is_elsewhere(context, session)?;
+    if elsewhere { verify.merged(session) } else { verify.session(session) }
+}
+
+fn is_a_branch_here(context: &Context, session: &Session) -> anyhow::Result<bool> {
+    let branch = context.refs()?.branch(&session.name);
+    Ok(context.git()?.resolve(branch.as_str())?.as_ref() == Some(&session.tip))
+}
+
+/// True for a session that was read from what it was merged into.
+fn is_elsewhere(context: &Context, session: &Session) -> anyhow::Result<bool> {
+    let (git, refs) = (context.git()?, context.refs()?);
+    let branches = git.remote_branches(&refs.short_branch(&session.name))?;
+    let places = [refs.branch(&session.name), RefNames::archive(&session.name)];
+    for place in places.iter().chain(&branches) {
+        if git.resolve(place.as_str())?.as_ref() == Some(&session.tip) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The sessions in HEAD's tree that are meant: on a branch that is no session's, all of them; by
+/// name, those that have no branch any more.
+fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Session>> {
+    let (git, refs) = (context.git()?, context.refs()?);
+    if names.is_empty() && context.global.session.is_none() {
+        let on_session = match git.head()? {
+            Head::Branch { name, .. } => refs.session_of(name.as_str()).is_some(),
+            _ => false,
+        };
+        return if on_session { Ok(Vec::new()) } else { delivered_here(git) };
+    }
+    let mut gone = delivered_here(git)?;
+    gone.retain(|session| names.contains(&session.name));
+    for session in std::mem::take(&mut gone) {
+        let branch = refs.short_branch(&session.name);
+        if !git.branch_exists(&branch)? && git.remote_branches(&branch)?.is_empty() {
+            gone.push(session);
+        }
+    }
+    // Named sessions with a branch are looked at there, all of them.
+    Ok(if gone.len() == names.len() { gone } else { Vec::new() })
+}
+
+/// Restores what cannot be read, renumbers ids that collided in a merge, takes wrong labels away and
+/// makes the missing ones. The session as it is then.
+fn fix(context: &Context, session: Session, problems: &[Problem]) -> anyhow::Result<Session> {
+    let name = session.name.clone();
+    let held = lock::hold(context, &name, "git cowork verify --fix")?;
+    let say = |told: Vec<String>| {
+        told.into_iter().for_each(|text| context.ui.emit(Event::Note { text }));
+    };
+    let fixable = |code| problems.iter().any(|problem| problem.code == code && problem.fixable);
+    let mut session = session;
+    if UNREADABLE.into_iter().any(fixable) {
+        recorder_of(context, &held, &session, |recorder| {
+            say(restore_unreadable(&held.git, &session, recorder)?);
+            Ok(())
+        })?;
+        session = at_head(&held, &session)?;
+    }
+    if fixable("duplicate-id") {
+        recorder_of(context, &held, &session, |recorder| {
+            say(renumber_collisions(&held.git, &session, recorder)?);
+            Ok(())
+        })?;
+        session = at_head(&held, &session)?;
+    }
+    let mut gone = stray_drafts(&held.git, &session)?;
+    if context.config()?.project.tags {
+        gone.extend(wrong_tags(&held.git, &session)?);
+    }
+    recorder_of(context, &held, &session, |recorder| {
+        say(record::repair::set_aside(recorder, &gone)?);
+        record::tags::add_missing(recorder, &session).map(drop)
+    })?;
+    Ok(session)
+}
+
+/// The session after a commit on the branch that is checked out.
+fn at_head(held: &LockedSession, session: &Session) -> anyhow::Result<Session> {
+    let tip = held.git.head()?.oid().cloned().unwrap_or_else(|| session.tip.clone());
+    Session::load(&held.git, &session.name, &tip)
+}
+
+fn print(context: &Context, session: &Session, problems: &[Problem]) -> anyhow::Result<()> {
+    let mut out = String::new();
+    if context.global.json {
+        for problem in problems {
+            let _ = writeln!(out, "{}", serde_json::to_string(problem)?);
+        }
+        return context.print(&out);
+    }
+    let name = &session.name;
+    if !problems.iter().any(Problem::is_error) {
+        let (commits, tip) = (session.history.len(), session.tip.short());
+        let _ = writeln!(out, "{name}: all is well ({commits} commits, tip {tip})");
+    }
+    for problem in problems {
+        let details = sanitize(&problem.details).replace('\n', "\n    ");
+        let _ = writeln!(out, "{name}: {details} ({})", problem.code);
+        if let Some(fix) = &problem.suggested_fix {
+            let _ = writeln!(out, "    {}", sanitize(fix).replace('\n', "\n    "));
+        }
+    }
+    context.print(&out)
+}

@@ -1,0 +1,62 @@
+//! `git cowork` alone: where you stand and the one command that comes next.
+
+use crate::cli::args::Answer;
+use crate::cli::commands::{list, status};
+use crate::cli::context::Context;
+use crate::cli::session_cmd::{find, next_step, pending_start};
+use crate::git::{Git, Head as At};
+use crate::session::{Head, RefNames, Session, SessionName, heads, newest_open};
+use crate::verify::Beside;
+
+pub(crate) fn run(context: &Context) -> Answer {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    let here = match (&context.global.session, git.head()?) {
+        (Some(_), _) => Some(find::session(context, None)?),
+        (None, At::Branch { name, .. }) => {
+            let name = refs.session_of(name.as_str());
+            match name.map(|name| (Session::find(git, &refs, &name), name)) {
+                Some((Err(error), name)) if is_broken(git, &refs, &name)? => return Err(error),
+                found => found.and_then(|(session, _)| session.ok()),
+            }
+        }
+        (None, _) => None,
+    };
+    if let Some(session) = here {
+        let status = find::status(context, session)?;
+        let beside = Beside::of(git, &refs, &status.session)?;
+        context.print(&if context.global.json {
+            status::json(&status, &beside)?
+        } else {
+            let kept = status.kept(git)?;
+            status::brief(&status, kept.as_ref(), &beside)
+        })?;
+        return Ok(0);
+    }
+    if context.global.json {
+        context.print(&list::json(context, &heads(git, &refs)?.0, true)?)?;
+        return Ok(0);
+    }
+    let (sessions, unfinished) = newest_open(git, &refs)?;
+    let text = match sessions {
+        0 => "No session in this repository yet.".to_owned(),
+        1 => "Not on a session's branch; there is 1 session (git cowork list).".to_owned(),
+        n => format!("Not on a session's branch; there are {n} sessions (git cowork list)."),
+    };
+    let name = unfinished.as_ref().map(Head::name);
+    let next = match (pending_start::newest_unfinished(git, &refs, name)?, unfinished) {
+        (Some(name), _) => {
+            format!("The start of {name} was interrupted.\nNext     git cowork resume {name}\n")
+        }
+        (None, Some(head)) => next_step::lines(&find::status(context, head.session(git)?)?, ""),
+        (None, None) => "Next     git cowork new \"what you want built\"\n".to_owned(),
+    };
+    context.print(&format!("{text}\n{next}"))?;
+    Ok(0)
+}
+
+/// True for a session whose `session.json` cannot be read, where an earlier commit has it right.
+fn is_broken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
+    let Some(tip) = git.resolve(refs.branch(name).as_str())? else { return Ok(false) };
+    Ok(Session::load_broken(git, name, &tip)?.is_some())
+}

@@ -1,0 +1,33 @@
+//! This program as the helper that confines a command.
+
+use std::process::ExitCode;
+
+use crate::workspace::HELPER_WORD;
+
+/// Runs as the helper, when that is what this process is. To be called before anything else, while
+/// there is one thread.
+pub(crate) fn run() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    args.next().filter(|word| word == HELPER_WORD)?;
+    Some(help(&args.collect::<Vec<_>>()))
+}
+
+/// As a shell says that a command could not be run.
+const NOT_RUN: u8 = 126;
+
+#[cfg(target_os = "linux")]
+#[expect(clippy::print_stderr, reason = "a helper has nothing else to say it with")]
+fn help(args: &[std::ffi::OsString]) -> ExitCode {
+    match crate::workspace::run_helper(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(NOT_RUN)
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn help(_args: &[std::ffi::OsString]) -> ExitCode {
+    ExitCode::from(NOT_RUN)
+}

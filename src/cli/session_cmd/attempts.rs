@@ -1,0 +1,45 @@
+//! Going back to an attempt.
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::{lock, models, open, run};
+use crate::event::{Event, Sink as _};
+use crate::gate::Mode;
+use crate::session::{Attempt, RefNames, SessionName, exists};
+
+/// Restores an attempt, also of a deleted session.
+pub(crate) fn restore(context: &Context, refs: &RefNames, attempt: &Attempt) -> Answer {
+    let name = &attempt.session;
+    context.ui.set_session(name);
+    let deleted = !exists(context.git()?, refs, name)?;
+    if deleted {
+        bring_branch_back(context, refs, attempt)?;
+    }
+    let command = "git cowork restore";
+    let (held, session) = open::take_after(context, Some(name), command, |git, session| {
+        if deleted {
+            return Ok(());
+        }
+        let what = format!("bringing attempt {} back", attempt.number);
+        open::may_leave(context, git, session, &attempt.tip, &what)
+    })?;
+    let models = models::none();
+    run::with_pipeline(context, &held, &models, Mode::Wait, session, |pipeline| {
+        pipeline.restore(attempt)
+    })?;
+    say_next(context, name);
+    Ok(0)
+}
+
+/// The branch of a deleted session, where the attempt left it.
+fn bring_branch_back(context: &Context, refs: &RefNames, attempt: &Attempt) -> anyhow::Result<()> {
+    let git = context.git()?;
+    let _held = lock::hold(context, &attempt.session, "git cowork restore")?;
+    git.switch_new(&refs.short_branch(&attempt.session), &attempt.tip)
+}
+
+/// Says which command continues the session.
+pub(crate) fn say_next(context: &Context, name: &SessionName) {
+    let text = format!("continue: git cowork resume {name}");
+    context.ui.emit(Event::Note { text });
+}

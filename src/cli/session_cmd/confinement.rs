@@ -1,0 +1,148 @@
+//! How the sandbox confines commands, and who answers where the system cannot confine them.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use ring::digest::{SHA256, digest};
+
+use crate::cli::context::Context;
+use crate::cli::session_cmd::fetch_consent::{self, Agreement};
+use crate::cli::terminal::said::Said;
+use crate::cli::terminal::ui::Ui;
+use crate::event::{Event, Sink as _};
+use crate::gate::Tty;
+use crate::git::Git;
+use crate::workspace::{Cache, Confinement, Consent, Level, Weaker};
+
+/// How this run's commands are confined.
+pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
+    let set = &context.config()?.sandbox;
+    let home = context.env.get("HOME").map(PathBuf::from);
+    let writable = set.writable.iter().map(|path| match (path.strip_prefix("~/"), &home) {
+        (Some(path), Some(home)) => home.join(path),
+        // Relative to the tree, where all is writable anyway.
+        _ => git.top().join(path),
+    });
+    let most = context.env.get("COWORK_TEST_SANDBOX").and_then(|word| Level::of_word(word));
+    let terminal = || {
+        let ui = Rc::clone(&context.ui);
+        context.attended.then(|| Tty::new(context.color).before(move || ui.clear()))
+    };
+    let (ui, said) = (Rc::clone(&context.ui), Rc::clone(&context.said));
+    let agreement = Agreement::new(ui, said, terminal(), set.fetch, &git.state_dir());
+    Ok(Confinement {
+        helper: Some(this_program()),
+        sealed: sealed(git),
+        writable: writable.collect(),
+        network: set.network,
+        cache: cache(context, git),
+        most: most.unwrap_or_default(),
+        consent: Some(Rc::new(Asking {
+            ui: Rc::clone(&context.ui),
+            terminal: terminal(),
+            unconfined: set.unconfined,
+            said: Rc::clone(&context.said),
+        })),
+        fetching: Some(Rc::new(agreement)),
+    })
+}
+
+/// What commands never write: git's directories; and session documents and the project's
+/// configuration, which typed tools and people write.
+fn sealed(git: &Git) -> Vec<PathBuf> {
+    let own = [git.top().join(".git"), git.git_dir().to_owned(), git.common_dir().to_owned()];
+    // Behind a link it is outside the tree, where nothing is written anyway.
+    let documents = Some(git.top().join(".cowork")).filter(|path| !path.is_symlink());
+    own.into_iter().chain(documents).collect()
+}
+
+/// This very file, also when an update has replaced it meanwhile.
+fn this_program() -> PathBuf {
+    let own = Path::new("/proc/self/exe");
+    match own.exists() {
+        true => own.to_owned(),
+        false => std::env::current_exe().unwrap_or_default(),
+    }
+}
+
+/// Where the commands of one repository keep what they fetched and compiled, in all its working
+/// trees.
+fn cache(context: &Context, git: &Git) -> Option<Cache> {
+    let set = |name| context.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+    let of = git.common_dir();
+    let repository = if of.ends_with(".git") { of.parent().unwrap_or(of) } else { of };
+    let name = repository.file_name().unwrap_or_default().to_string_lossy();
+    let dir = cache.join("git-cowork").join(format!("{name}-{}", key_of(of)));
+    Some(Cache { dir, of: of.to_owned() })
+}
+
+/// What tells a repository from others of its name: the same with every release and toolchain, so that
+/// what was fetched is found again.
+fn key_of(dir: &Path) -> String {
+    let digest = digest(&SHA256, dir.as_os_str().as_encoded_bytes());
+    digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Asks at the terminal, unless the configuration has the answer.
+struct Asking {
+    ui: Rc<Ui>,
+    terminal: Option<Tty>,
+    unconfined: bool,
+    said: Rc<Said>,
+}
+
+impl Consent for Asking {
+    fn weaker(&self, weaker: &Weaker) {
+        let Weaker { level, cause, remedy, unix_sockets } = weaker;
+        if (self.unconfined && *level == Level::None) || !self.said.is_new("weaker") {
+            return;
+        }
+        let remedy = match remedy.is_empty() {
+            true => String::new(),
+            false => format!(". {remedy}"),
+        };
+        let text = match level {
+            Level::Namespaces | Level::Seatbelt => return,
+            Level::Landlock => {
+                let unix = if *unix_sockets { "" } else { "UNIX sockets, " };
+                format!(
+                    "commands are confined by Landlock only: {cause}. They cannot use local \
+                     servers, {unix}shared memory or terminals of their own, nor make new files at \
+                     the top of the working tree, and they can send UDP{remedy}"
+                )
+            }
+            Level::None if self.terminal.is_some() => format!(
+                "commands cannot be confined here: {cause}. You are asked about each; a program \
+                 that confines them can be set as sandbox.command_prefix{remedy}"
+            ),
+            Level::None => format!(
+                "commands cannot be confined here: {cause}. None is run; set \
+                 sandbox.command_prefix to a program that confines them, or sandbox.unconfined in \
+                 your own configuration{remedy}"
+            ),
+        };
+        self.ui.emit(Event::Warning { text });
+    }
+
+    fn may_run_unconfined(&self, command: &str) -> anyhow::Result<Option<bool>> {
+        if self.unconfined {
+            return Ok(Some(true));
+        }
+        let Some(terminal) = &self.terminal else {
+            return Ok(None);
+        };
+        let question = format!("run this without confinement?\n{command}");
+        fetch_consent::confirm(terminal, &question).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_keeps_its_cache_whatever_built_the_program() {
+        assert_eq!(key_of(Path::new("/repo/.git")), "6b4ca2db35cfaf43");
+    }
+}

@@ -1,0 +1,79 @@
+//! Delivered sessions, which are merged or published.
+
+use crate::cli::context::Context;
+use crate::cli::session_cmd::find;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::session::{
+    Head as SessionHead, Merged, RefNames, Session, SessionName, State, Status, default_session,
+    heads, merged_heads,
+};
+
+/// The session a command about delivered ones means: named, the branch we are on, or the newest
+/// that is delivered and not merged, which is said.
+pub(crate) fn name(context: &Context, named: Option<&SessionName>) -> anyhow::Result<SessionName> {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    let on_a_session = || -> anyhow::Result<bool> {
+        Ok(git.head()?.branch().is_some_and(|branch| refs.session_of(branch.as_str()).is_some()))
+    };
+    if named.is_some() || context.global.session.is_some() || on_a_session()? {
+        return find::session_name(context, named);
+    }
+    let (heads, _) = heads(git, &refs)?;
+    let delivered: Vec<&SessionHead> = heads.iter().filter(|head| head.is_completed()).collect();
+    let merged = merged_heads(git, &refs, &delivered)?;
+    if let Some((head, _)) = delivered.iter().zip(merged).find(|(_, merged)| !merged) {
+        let name = head.name().clone();
+        context.ui.set_session(&name);
+        let text = format!("session {name}, the newest delivered one");
+        context.ui.emit(Event::Note { text });
+        return Ok(name);
+    }
+    match default_session(git, &refs) {
+        Ok(_) => find::session_name(context, None),
+        Err(_) => Err(Error::repository("there is no delivered session that is not merged")
+            .hint("git cowork list --all shows the sessions of this repository")
+            .into()),
+    }
+}
+
+/// The commit that brought a session in, where it is not just its own: `: 1a2b3c4`.
+pub(crate) fn said_by(merged: &Merged, session: &Session) -> String {
+    if merged.commit == session.tip {
+        return String::new();
+    }
+    format!(": {}", merged.commit.short())
+}
+
+/// The session, which must be delivered.
+pub(crate) fn completed(context: &Context, name: &SessionName) -> anyhow::Result<Session> {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    if git.resolve(refs.branch(name).as_str())?.is_none()
+        && !git.remote_branches(&refs.short_branch(name))?.is_empty()
+    {
+        git.track_remote(&refs.short_branch(name))?;
+    }
+    if git.resolve(refs.branch(name).as_str())?.is_none()
+        && git.resolve(RefNames::archive(name).as_str())?.is_some()
+    {
+        return Err(Error::repository(format!("'{name}' is in the archive"))
+            .hint(format!("bring it back first: git cowork restore {name}"))
+            .into());
+    }
+    let session = Session::find(git, &refs, name)?;
+    if session.is_completed() && session.waiting().is_none() {
+        return Ok(session);
+    }
+    let status = Status::of(git, &refs, session)?;
+    let stage =
+        status.stage.map_or_else(|| "it is not done".to_owned(), |s| format!("{s} is next"));
+    let (stands, next) = match status.state {
+        State::Waiting => ("a draft waits for review".to_owned(), status.next_command()),
+        _ => (stage, format!("git cowork resume {name}")),
+    };
+    Err(Error::repository(format!("'{name}' is not delivered yet: {stands}"))
+        .hint(format!("continue: {next}"))
+        .into())
+}

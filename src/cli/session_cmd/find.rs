@@ -1,0 +1,89 @@
+//! Which session a command is about.
+
+use std::collections::HashSet;
+
+use crate::cli::context::Context;
+use crate::cli::session_cmd::{next_step, pending_start};
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::git::Ref;
+use crate::session::{Head, Session, SessionName, Status, default_session, heads, session_state};
+
+/// The session a command means: by name, by `--session`, by the branch, or the newest
+/// unfinished one, which is said.
+pub(crate) fn session(context: &Context, named: Option<&SessionName>) -> anyhow::Result<Session> {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    let name = session_name(context, named)?;
+    if git.resolve(refs.branch(&name).as_str())?.is_none()
+        && let Some(remote) = git.remote_branches(&refs.short_branch(&name))?.first()
+        && let Some(tip) = git.resolve(remote.as_str())?
+    {
+        return Session::load(git, &name, &tip);
+    }
+    Session::find(git, &refs, &name).map_err(|error| {
+        if !pending_start::is_unfinished(git, &refs, &name).unwrap_or(false) {
+            return error;
+        }
+        Error::repository(format!("the start of '{name}' was interrupted"))
+            .hint(format!("continue it: git cowork resume {name}"))
+            .into()
+    })
+}
+
+/// The name of that session.
+pub(crate) fn session_name(
+    context: &Context,
+    named: Option<&SessionName>,
+) -> anyhow::Result<SessionName> {
+    let name = match named.or(context.global.session.as_ref()) {
+        Some(name) => name.clone(),
+        None => {
+            let (git, refs) = (context.git()?, context.refs()?);
+            let found = default_session(git, &refs);
+            let guessed = !matches!(found, Ok((_, false)));
+            let newest = found.as_ref().ok().map(|(name, _)| name);
+            let killed =
+                if guessed { pending_start::newest_unfinished(git, &refs, newest)? } else { None };
+            let name = killed.map_or_else(|| found.map(|(name, _)| name), Ok)?;
+            if guessed {
+                let text = format!("session {name}, the newest unfinished one");
+                context.ui.emit(Event::Note { text });
+            }
+            name
+        }
+    };
+    context.ui.set_session(&name);
+    Ok(name)
+}
+
+/// Where a session stands.
+pub(crate) fn status(context: &Context, session: Session) -> anyhow::Result<Status> {
+    let (git, refs) = (context.git()?, context.refs()?);
+    let state = session_state(git, &refs, &session)?;
+    next_step::status(git, &refs, context.config()?, session, state)
+}
+
+/// The sessions of this repository, with the archived ones if wanted, and what cannot be read.
+pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<Head>, Vec<String>)> {
+    let git = context.git()?;
+    let (mut sessions, mut unreadable) = heads(git, &context.refs()?)?;
+    if archived {
+        let archive = "refs/cowork/archive/";
+        let known: HashSet<SessionName> = sessions.iter().map(|head| head.name().clone()).collect();
+        let mut tips = Vec::new();
+        for info in git.refs(&[archive])? {
+            let name = info.name.as_str().strip_prefix(archive).and_then(|n| n.parse().ok());
+            tips.extend(name.filter(|name| !known.contains(name)).map(|name| (name, info)));
+        }
+        for head in git.ask_each(&tips, |git, (name, info): &(SessionName, Ref)| {
+            Head::load(git, name, &info.object).map_err(|error| format!("{}: {error:#}", info.name))
+        }) {
+            match head {
+                Ok(head) => sessions.push(head),
+                Err(error) => unreadable.push(error),
+            }
+        }
+    }
+    Ok((sessions, unreadable))
+}

@@ -1,0 +1,84 @@
+//! A session whose commits say nothing of stages that its files show: nothing runs before a person
+//! has said what is taken as done.
+
+use crate::cli::context::Context;
+use crate::cli::session_cmd::lock::LockedSession;
+use crate::cli::session_cmd::{models, run};
+use crate::error::{Error, Kind};
+use crate::gate::{Mode, Tty, choose};
+use crate::pipeline::files_show;
+use crate::session::{Session, untold};
+use crate::stage::Stage;
+
+/// True where `resume --goto-stage STAGE` does not go back in history: that tells nothing of it.
+pub(crate) fn is_from_files(
+    git: &crate::git::Git,
+    session: &Session,
+    goto: Option<Stage>,
+) -> anyhow::Result<bool> {
+    let taken = session.from_files();
+    let before = goto.is_some_and(|goto| taken.is_some_and(|(last, _)| goto <= last));
+    Ok(before || !untold(git, session)?.is_empty())
+}
+
+/// Asks what is taken as done, or does what `goto` says, and answers with the session as it is then.
+///
+/// # Errors
+/// Exit 5 where nobody can be asked; interrupted when they would rather not. Nothing has changed.
+pub(crate) fn settle(
+    context: &Context,
+    held: &LockedSession,
+    session: Session,
+    goto: Option<Stage>,
+) -> anyhow::Result<Session> {
+    let (mode, name) = (context.mode()?, session.name.clone());
+    let next = match goto {
+        Some(stage) => Some(stage),
+        None => ask(context, held, &session, mode)?,
+    };
+    run::with_pipeline(context, held, &models::none(), mode, session, |pipeline| {
+        pipeline.take_as_done(next)
+    })?;
+    Session::find(&held.git, &context.refs()?, &name)
+}
+
+/// The stage to go on with; none where all is done.
+fn ask(
+    context: &Context,
+    held: &LockedSession,
+    session: &Session,
+    mode: Mode,
+) -> anyhow::Result<Option<Stage>> {
+    let (name, order) = (&session.name, session.order());
+    let shown = untold(&held.git, session)?;
+    let stop = files_show(session, &shown);
+    if mode != Mode::Ask {
+        let mut error = Error::repository(format!("'{name}': {}; nothing was changed", stop.why));
+        error = error.hint(format!("take these as done: {}", stop.next));
+        error = stop.other.into_iter().fold(error, Error::hint);
+        return Err(error.into());
+    }
+    context.ui.clear();
+    let stages = order.iter().take(shown.len() + 1).copied().map(Some);
+    let ways: Vec<String> = stages
+        .chain([None])
+        .take(shown.len() + 1)
+        .enumerate()
+        .map(|(at, stage)| match stage {
+            Some(stage) if Some(&stage) == order.first() => format!("{stage}: start over"),
+            Some(stage) if at == shown.len() => format!("{stage}: take all of these as done"),
+            Some(stage) => format!("{stage}: take those before it as done"),
+            None => "take all of these as done".to_owned(),
+        })
+        .collect();
+    let ways = ways.iter().enumerate().map(|(at, way)| (Some(at), way.as_str()));
+    let choices: Vec<_> = ways.chain([(None, "cancel: nothing is changed")]).collect();
+    let prompt = format!(
+        "{name}: {}. Go on with which stage? Files of that one and of later ones are taken out of the \
+         tree by a commit; history keeps them.",
+        stop.why
+    );
+    let cancelled = || Error::new(Kind::Interrupted, "cancelled; nothing was changed");
+    let answer = choose(&Tty::new(context.color), &prompt, &choices, None)?;
+    Ok(order.get(answer.flatten().ok_or_else(cancelled)?).copied())
+}

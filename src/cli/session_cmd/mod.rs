@@ -1,0 +1,23 @@
+//! What several commands share: finding, locking and opening a session, running it, the next step.
+
+pub(crate) mod attempts;
+pub(crate) mod confinement;
+pub(crate) mod delivered;
+pub(crate) mod dependencies;
+pub(crate) mod event_log;
+pub(crate) mod fetch_consent;
+pub(crate) mod find;
+pub(crate) mod from_files;
+pub(crate) mod lock;
+pub(crate) mod models;
+pub(crate) mod new_session;
+pub(crate) mod next_step;
+pub(crate) mod open;
+pub(crate) mod pending_start;
+pub(crate) mod preflight;
+pub(crate) mod recorder;
+pub(crate) mod remove;
+pub(crate) mod resume;
+pub(crate) mod run;
+pub(crate) mod text_input;
+pub(crate) mod workspace;

@@ -1,0 +1,248 @@
+//! The start of a session: what is the user's is written down, then the branch is made, then the
+//! start commit. A start that was killed in the middle is rolled forward by the next command.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::artifact::{Artifact, SessionFile, render_json};
+use crate::cli::context::Context;
+use crate::cli::session_cmd::lock::LockedSession;
+use crate::cli::session_cmd::pending_start::{self, PendingStart};
+use crate::cli::session_cmd::workspace;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::git::{Git, Head, Oid, RefTransaction, StatusEntry, Store};
+use crate::record::{self, Recorded, Recorder, Scope, point};
+use crate::session::{Inheritance, Protected, RefNames, Session, SessionName};
+
+/// What a session begins on.
+#[derive(Clone, Debug)]
+pub(crate) struct NewSession {
+    /// `session.json`
+    pub file: SessionFile,
+    /// The commit the branch starts from.
+    pub start: Oid,
+    /// A commit or tree with the artifacts it begins with, where those of `start` are not it.
+    pub artifacts: Option<Oid>,
+    /// The stage of another session that it begins with.
+    pub from: Option<Inheritance>,
+    /// Work in a linked worktree, at this path or the default one.
+    pub worktree: Option<Option<PathBuf>>,
+}
+
+/// Marks our JSON as generated, for forges that fold such files in reviews.
+const ATTRIBUTES: &str = ".cowork/.gitattributes";
+
+/// Larger files of the user's are not copied into the repository, in bytes.
+const MOST_KEPT: u64 = 10 * 1024 * 1024;
+
+/// Makes the branch, here or in a linked worktree, and the start commit.
+pub(crate) fn begin(
+    context: &Context,
+    mut held: LockedSession,
+    refs: &RefNames,
+    name: &SessionName,
+    beginning: NewSession,
+) -> anyhow::Result<(LockedSession, Session)> {
+    let NewSession { file, start, artifacts, from, worktree } = beginning;
+    let start = &start;
+    held.git.require_unlocked()?;
+    let before = held.git.head()?;
+    let main = held.git.clone();
+    // A linked worktree begins clean; the user's files stay in the other one.
+    let dirty = if worktree.is_some() { Vec::new() } else { held.git.status()? };
+    protect(context, &held, &dirty)?;
+    let starting = PendingStart { file, start: start.clone(), artifacts, from };
+    held.state.set_note(pending_start::NOTE, Some(&starting))?;
+    point("start.before-branch");
+    let branch = refs.short_branch(name);
+    let added = worktree.is_some();
+    match worktree {
+        Some(path) => {
+            let path = path.unwrap_or_else(|| default_worktree(&held.git, name));
+            held.git = held.git.worktree_add(&path, &branch, start)?;
+            let text = format!("working in {}", held.git.top().display());
+            context.ui.emit(Event::Note { text });
+        }
+        None => held.git.switch_new(&branch, start)?,
+    }
+    point("start.after-branch");
+    let ours = paths(&held, name, &starting)?;
+    match commit(context, &held, refs, name, &starting) {
+        Ok(session) => Ok((held, session)),
+        Err(error) => {
+            held.git.restore_paths(start, &ours)?;
+            if added {
+                let linked = held.git.top().to_owned();
+                held.git = main;
+                held.git.worktree_remove(&linked)?;
+            } else {
+                stand_again(&held.git, &before)?;
+            }
+            abandon(&held, refs, name, start)?;
+            Err(error)
+        }
+    }
+}
+
+/// Finishes a start that was killed after its branch was made. `None` when there is nothing to
+/// finish.
+pub(crate) fn finish(
+    context: &Context,
+    held: &LockedSession,
+    refs: &RefNames,
+    name: &SessionName,
+) -> anyhow::Result<Option<Session>> {
+    match held.state.note::<PendingStart>(pending_start::NOTE)? {
+        Some(starting) => commit(context, held, refs, name, &starting).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Beside the repository: `../REPOSITORY.cowork/NAME`.
+fn default_worktree(git: &Git, name: &SessionName) -> PathBuf {
+    let top = git.top();
+    let folder = top.file_name().map_or_else(|| "repository".into(), |n| n.to_string_lossy());
+    let beside = top.parent().unwrap_or(top);
+    beside.join(format!("{folder}.cowork")).join(name.as_str())
+}
+
+/// Writes down what is the user's, before the first commit of ours, and keeps its bytes.
+fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> anyhow::Result<()> {
+    let paths: Vec<String> = dirty
+        .iter()
+        .map(|entry| entry.path.clone())
+        .filter(|path| !path.starts_with(".cowork/sessions/"))
+        .collect();
+    let small = |path: &String| {
+        let meta = held.git.top().join(path).symlink_metadata();
+        meta.is_ok_and(|meta| meta.len() <= MOST_KEPT)
+    };
+    let (paths, large): (Vec<String>, Vec<String>) = paths.into_iter().partition(small);
+    // Tools are kept away, commands of a model are not: what they break is in no commit.
+    let mut blobs = held.git.hash_files(&paths, Store::Write)?;
+    blobs.extend(held.git.hash_files(&large, Store::No)?);
+    let paths = paths.into_iter().chain(large);
+    let blob = |blob: Option<Oid>| blob.map(|b| b.to_string()).unwrap_or_default();
+    let list: Vec<Protected> =
+        paths.zip(blobs).map(|(path, b)| Protected { path, blob: blob(b) }).collect();
+    held.state.set_protected(&list)?;
+    if !list.is_empty() {
+        let files =
+            if list.len() == 1 { "1 file".to_owned() } else { format!("{} files", list.len()) };
+        let text =
+            format!("{files} with your uncommitted changes: protected, never written or committed");
+        context.ui.emit(Event::Note { text });
+    }
+    Ok(())
+}
+
+/// What the start commit holds; `.cowork/.gitattributes` only where there is none yet, or the one
+/// of a start that was killed.
+fn paths(
+    held: &LockedSession,
+    name: &SessionName,
+    starting: &PendingStart,
+) -> anyhow::Result<Vec<String>> {
+    let mut paths = vec![format!("{}/{}", name.record_dir(), Artifact::Session.file_name())];
+    paths.extend(brought(held, name, starting)?);
+    let theirs = held.state.protected()?.iter().any(|entry| entry.path == ATTRIBUTES)
+        // Not what is staged: a start that was killed has staged its own.
+        || held.git.blob_id(&starting.start, ATTRIBUTES)?.is_some();
+    if !theirs {
+        paths.push(ATTRIBUTES.to_owned());
+    }
+    Ok(paths)
+}
+
+/// The files of its parent, or of the session it starts from, that a session brings along.
+fn brought(
+    held: &LockedSession,
+    name: &SessionName,
+    starting: &PendingStart,
+) -> anyhow::Result<Vec<String>> {
+    let Some(from) = &starting.artifacts else { return Ok(Vec::new()) };
+    let mut paths = held.git.changed_paths(&starting.start, from)?;
+    let folder = format!("{}/", name.artifact_dir());
+    paths.retain(|path| path.starts_with(&folder));
+    Ok(paths)
+}
+
+/// The start commit, on the session's branch.
+fn commit(
+    context: &Context,
+    held: &LockedSession,
+    refs: &RefNames,
+    name: &SessionName,
+    starting: &PendingStart,
+) -> anyhow::Result<Session> {
+    let PendingStart { file, start, artifacts, from } = starting;
+    let git = &held.git;
+    let ours = paths(held, name, starting)?;
+    let brought = brought(held, name, starting)?;
+    if let Some(from) = artifacts {
+        git.restore_worktree(from, &brought)?;
+    }
+    for path in ours.iter().filter(|path| !brought.contains(path)) {
+        let text = if path == ATTRIBUTES {
+            "*.json linguist-generated\n".to_owned()
+        } else {
+            render_json(file)?
+        };
+        write(git.top(), path, &text)?;
+    }
+    let workspace = workspace::open(context, held, name)?;
+    let recorder = Recorder {
+        git,
+        refs,
+        project: &context.config()?.project,
+        state: &held.state,
+        workspace: &workspace,
+        name,
+        id: &file.id,
+        scope: Scope::Documents,
+    };
+    match record::start::commit(&recorder, start, &file.title, &file.idea, &ours, from.as_ref())? {
+        Recorded::Done(commit) => {
+            held.state.set_note::<PendingStart>(pending_start::NOTE, None)?;
+            Session::load(git, name, &commit)
+        }
+        Recorded::Refused(why) => {
+            Err(Error::repository(format!("the session is not begun: {why}"))
+                .hint("fix the reported problem, then run the command again; nothing was changed")
+                .into())
+        }
+    }
+}
+
+/// Puts HEAD back to where it was.
+fn stand_again(git: &Git, before: &Head) -> anyhow::Result<()> {
+    match before {
+        Head::Branch { name: branch, .. } | Head::Unborn { branch } => git.switch(branch.short()),
+        Head::Detached { oid } => git.detach(oid),
+    }
+}
+
+/// Takes back a start whose commit was refused: the branch and our notes.
+fn abandon(
+    held: &LockedSession,
+    refs: &RefNames,
+    name: &SessionName,
+    start: &Oid,
+) -> anyhow::Result<()> {
+    RefTransaction::new("cowork: the start was refused")
+        .delete(&refs.branch(name), start)
+        .commit(&held.git)?;
+    held.state.set_note::<PendingStart>(pending_start::NOTE, None)?;
+    held.state.set_protected(&[])
+}
+
+fn write(top: &Path, path: &str, text: &str) -> anyhow::Result<()> {
+    let full = top.join(path);
+    if let Some(parent) = full.parent() {
+        std::fs::create_dir_all(parent)
+            .with_context(|| format!("creating {}", parent.display()))?;
+    }
+    std::fs::write(&full, text).with_context(|| format!("writing {path}"))
+}

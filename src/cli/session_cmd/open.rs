@@ -1,0 +1,99 @@
+//! Opening a session: its lock, its branch, its history.
+
+use crate::cli::context::Context;
+use crate::cli::remote::upstream;
+use crate::cli::session_cmd::lock::{self, LockedSession};
+use crate::cli::session_cmd::{find, new_session, pending_start};
+use crate::error::{Error, Kind};
+use crate::gate::{Mode, Tty};
+use crate::git::{Git, Head, Oid};
+use crate::pipeline::{Leaving, leave_base};
+use crate::session::{RefNames, Session, SessionName};
+
+/// Says what the session leaves behind on its way to `target`. On a terminal a person whom that
+/// may surprise is asked.
+///
+/// # Errors
+/// Interrupted, when they would rather not.
+pub(crate) fn may_leave(
+    context: &Context,
+    git: &Git,
+    session: &Session,
+    target: &Oid,
+    what: &str,
+) -> anyhow::Result<()> {
+    let leaving = Leaving::of(git, &context.refs()?, session, target)?;
+    leaving.say(context.ui.as_ref(), what);
+    if context.mode()? != Mode::Ask || !leaving.may_surprise() {
+        return Ok(());
+    }
+    context.ui.clear();
+    if leaving.ask(git, &Tty::new(context.color))? {
+        return Ok(());
+    }
+    Err(Error::new(Kind::Interrupted, "cancelled; nothing has moved").into())
+}
+
+/// Takes the session a command means: its lock, its branch, its history. A start that was killed
+/// is finished first.
+pub(crate) fn take(
+    context: &Context,
+    name: Option<&SessionName>,
+    command: &str,
+) -> anyhow::Result<(LockedSession, Session)> {
+    take_after(context, name, command, |_, _| Ok(()))
+}
+
+/// As [`take`], but HEAD goes to the session's branch only after `allowed`.
+pub(crate) fn take_after(
+    context: &Context,
+    name: Option<&SessionName>,
+    command: &str,
+    allowed: impl FnOnce(&Git, &Session) -> anyhow::Result<()>,
+) -> anyhow::Result<(LockedSession, Session)> {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    let name = find::session_name(context, name)?;
+    let short = refs.short_branch(&name);
+    if !git.branch_exists(&short)? && !git.remote_branches(&short)?.is_empty() {
+        git.track_remote(&short)?;
+    }
+    upstream::require_not_behind(git, &refs, &name)?;
+    let unfinished = pending_start::is_unfinished(git, &refs, &name)?;
+    if !unfinished {
+        // An unknown session is said before anything is locked for it.
+        Session::find(git, &refs, &name)?;
+    }
+    let held = lock::hold(context, &name, command)?;
+    held.git.require_unlocked()?;
+    if !unfinished {
+        allowed(&held.git, &Session::find(&held.git, &refs, &name)?)?;
+    }
+    stand_on(&held.git, &refs, &name)?;
+    leave_base(&held.git, &held.state)?;
+    release_protected(&held)?;
+    if unfinished && let Some(session) = new_session::finish(context, &held, &refs, &name)? {
+        return Ok((held, session));
+    }
+    let session = Session::find(git, &refs, &name)?;
+    Ok((held, session))
+}
+
+/// What the user has committed since is no longer protected.
+fn release_protected(held: &LockedSession) -> anyhow::Result<()> {
+    let mut protected = held.state.protected()?;
+    if protected.is_empty() {
+        return Ok(());
+    }
+    let dirty: Vec<String> = held.git.status()?.into_iter().map(|entry| entry.path).collect();
+    protected.retain(|entry| dirty.contains(&entry.path));
+    held.state.set_protected(&protected)
+}
+
+/// Makes sure that HEAD is on the session's branch.
+fn stand_on(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
+    match git.head()? {
+        Head::Branch { name: branch, .. } if branch == refs.branch(name) => Ok(()),
+        _ => git.switch(&refs.short_branch(name)),
+    }
+}

@@ -1,0 +1,119 @@
+//! What has to be so before a session is started or opened.
+
+use std::path::PathBuf;
+
+use crate::cli::context::Context;
+use crate::error::Error;
+use crate::gate::{Tty, choose};
+use crate::git::{Git, StatusEntry};
+use crate::record::ending;
+use crate::session::{RefNames, SessionName, taken};
+
+/// What must be so before anything is looked at.
+pub(crate) fn check(git: &Git) -> anyhow::Result<()> {
+    git.require_identity()?;
+    if let Some(operation) = git.operation_in_progress()? {
+        return Err(Error::repository(format!("a {operation} is in progress"))
+            .hint(format!("finish it, or: {}", ending(operation)))
+            .into());
+    }
+    Ok(())
+}
+
+/// # Errors
+/// Exit 5: somebody has the name.
+pub(crate) fn require_free(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
+    if taken(git, refs, name)? {
+        return Err(Error::repository(format!("a session named '{name}' already exists"))
+            .hint(format!("continue it: git cowork resume {name}"))
+            .hint("or take another name")
+            .into());
+    }
+    Ok(())
+}
+
+/// The name, or with the first number nobody has.
+pub(crate) fn first_free(
+    git: &Git,
+    refs: &RefNames,
+    first: &SessionName,
+) -> anyhow::Result<SessionName> {
+    for number in 1.. {
+        let name = first.numbered(number);
+        if !taken(git, refs, &name)? {
+            return Ok(name);
+        }
+    }
+    Ok(first.clone())
+}
+
+/// A branch called `cowork` leaves no room for `cowork/NAME`.
+pub(crate) fn room_for_branches(git: &Git, prefix: &str) -> anyhow::Result<()> {
+    if git.branch_exists(prefix)? {
+        return Err(Error::repository(format!(
+            "a branch named '{prefix}' leaves no room for branches named '{prefix}/…'"
+        ))
+        .hint("use another prefix here ([project] branch_prefix): git config cowork.project.branchprefix sessions")
+        .hint(format!("or rename the branch: git branch -m {prefix} old-{prefix}"))
+        .into());
+    }
+    Ok(())
+}
+
+pub(crate) fn require_not_sparse(git: &Git, name: &SessionName) -> anyhow::Result<()> {
+    let dir = name.record_dir();
+    if git.sparse_excludes(&format!("{dir}/session.json"))? {
+        return Err(Error::repository(".cowork is outside this sparse checkout")
+            .hint("take it in: git sparse-checkout add .cowork")
+            .into());
+    }
+    Ok(())
+}
+
+/// Where to work: as the options say, else as a person answers who has changes of their own here.
+#[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
+pub(crate) fn worktree(
+    context: &Context,
+    asked: Option<&Option<PathBuf>>,
+) -> anyhow::Result<Option<Option<PathBuf>>> {
+    let dirty = match asked {
+        Some(path) => return Ok(Some(path.clone())),
+        None => context.git()?.status()?,
+    };
+    // Who hides changes from git wants no question about them; they are protected all the same.
+    if dirty.iter().all(|entry| entry.hidden.is_some()) {
+        return Ok(None);
+    }
+    ask_about_dirty_tree(context, &dirty)
+}
+
+/// On a terminal: what to do with the user's own changes. The answer is a worktree or none.
+#[expect(clippy::option_option, reason = "as clap gives it: no worktree, the default one, a path")]
+fn ask_about_dirty_tree(
+    context: &Context,
+    dirty: &[StatusEntry],
+) -> anyhow::Result<Option<Option<PathBuf>>> {
+    if !context.attended {
+        return Ok(None);
+    }
+    context.ui.clear();
+    let prompt = format!(
+        "{} of your files {} not committed",
+        dirty.len(),
+        if dirty.len() == 1 { "is" } else { "are" }
+    );
+    // What to give for the option, or nothing.
+    let answers = [
+        (Some(Some(None)), "work in a linked worktree, this one stays as it is"),
+        (Some(None), "go on here; these files are protected, never written or committed"),
+        (None, "cancel"),
+    ];
+    let answer = choose(&Tty::new(context.color), &prompt, &answers, Some(0))?.flatten();
+    answer.ok_or_else(|| {
+        Error::new(crate::error::Kind::Interrupted, "cancelled; nothing was changed").into()
+    })
+}
+
+pub(crate) fn first_line(idea: &str) -> &str {
+    idea.lines().find(|line| !line.trim().is_empty()).unwrap_or(idea)
+}

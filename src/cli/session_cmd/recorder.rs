@@ -1,0 +1,41 @@
+//! A recorder for commands that run no pipeline.
+
+use crate::cli::context::Context;
+use crate::cli::session_cmd::lock::LockedSession;
+use crate::cli::session_cmd::workspace;
+use crate::git::Oid;
+use crate::record::{Recorder, Scope};
+use crate::session::{Session, SessionName};
+
+/// Calls `with` with a recorder for a session that no run is to touch.
+pub(crate) fn with_recorder<T>(
+    context: &Context,
+    held: &LockedSession,
+    name: &SessionName,
+    tip: &Oid,
+    with: impl FnOnce(&Recorder<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    recorder_of(context, held, &Session::load(&held.git, name, tip)?, with)
+}
+
+/// The same for a session that was read already.
+pub(crate) fn recorder_of<T>(
+    context: &Context,
+    held: &LockedSession,
+    session: &Session,
+    with: impl FnOnce(&Recorder<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let name = &session.name;
+    let refs = context.refs()?;
+    let workspace = workspace::open(context, held, name)?;
+    with(&Recorder {
+        git: &held.git,
+        refs: &refs,
+        project: &context.config()?.project,
+        state: &held.state,
+        workspace: &workspace,
+        name,
+        id: &session.file.id,
+        scope: Scope::Code,
+    })
+}

@@ -1,0 +1,239 @@
+//! What `archive` and `delete` share: the branch of a session goes, and nothing is lost.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::{Answer, SessionArg};
+use crate::cli::context::Context;
+use crate::cli::session_cmd::lock::{self, LockedSession};
+use crate::cli::session_cmd::recorder::with_recorder;
+use crate::cli::session_cmd::{find, preflight};
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::gate::{Tty, confirm};
+use crate::git::{Git, Oid};
+use crate::record;
+use crate::session::{
+    KeptDraft, RefNames, Session, SessionName, Verdict, drafts_of_a_person, kept_draft,
+};
+
+/// How many files a sentence names.
+const NAMED: usize = 10;
+
+/// What is done with the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Removal {
+    /// Its tip stays in the archive.
+    Archive,
+    /// Its tip stays as an attempt.
+    Delete,
+}
+
+/// Removes the branch of the session that the arguments name.
+pub(crate) fn remove(context: &Context, args: &SessionArg, removal: Removal) -> Answer {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    preflight::check(git)?;
+    let name = find::session_name(context, args.name.as_ref())?;
+    let session = Session::find(git, &refs, &name)?;
+    if removal == Removal::Delete && context.attended {
+        let question = format!("delete {name}? Its tip stays as an attempt.");
+        if !confirm(&Tty::new(context.color), &question)? {
+            return Err(Error::failed("nothing was deleted").into());
+        }
+    }
+    let command =
+        if removal == Removal::Archive { "git cowork archive" } else { "git cowork delete" };
+    let held = lock::hold(context, &name, command)?;
+    let tip = session.tip.clone();
+    may_leave(context, &held, &refs, &session)?;
+    // First what would be left behind, then the branch.
+    let kept = keep(context, &held, &session, removal)?;
+    leave_branch(context, &held, &refs, &session)?;
+    with_recorder(context, &held, &name, &tip, |recorder| match removal {
+        Removal::Archive => record::archive::archive(recorder, &tip),
+        Removal::Delete => record::archive::delete(recorder, &tip),
+    })?;
+    say(context, &name, removal, kept);
+    Ok(0)
+}
+
+/// Makes sure that going back to the base loses nothing, before anything is put away.
+fn may_leave(
+    context: &Context,
+    held: &LockedSession,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<()> {
+    if !standing_on(&held.git, refs, &session.name)? {
+        return match linked_tree(&held.git, refs, &session.name)? {
+            Some(path) => is_clean(&held.git, &path),
+            None => Ok(()),
+        };
+    }
+    if let Some(elsewhere) = checked_out(&held.git, &session.file.base.branch)? {
+        let (here, there) = (held.git.top().display(), elsewhere.display());
+        return Err(Error::repository(format!("{here} cannot leave {}", refs.short_branch(&session.name)))
+            .hint(format!("{} is checked out in {there}: from there this working tree is removed with its session: cd {there}", session.file.base.branch))
+            .into());
+    }
+    let target = base_of(&held.git, session)?;
+    let tip = &session.tip;
+    with_recorder(context, held, &session.name, tip, |recorder| {
+        record::attempt::check_rewind(recorder, tip, &target)
+    })
+}
+
+/// Makes sure that a linked working tree holds nothing that git would ask about.
+fn is_clean(git: &Git, path: &Path) -> anyhow::Result<()> {
+    let dirty = git.at(path)?.status()?;
+    if dirty.is_empty() {
+        return Ok(());
+    }
+    let paths: Vec<String> = dirty.into_iter().map(|entry| entry.path).collect();
+    let path = path.display();
+    let message = format!("the session's working tree {path} holds what is in no commit");
+    Err(Error::repository(format!("{message}: {}", paths.join(", ")))
+        .hint("commit or move away what you need, then run the command again")
+        .hint(format!("if all of it may go: git worktree remove --force {path}"))
+        .into())
+}
+
+/// Where HEAD goes: the tip of the base branch, else the commit the session began on.
+fn base_of(git: &Git, session: &Session) -> anyhow::Result<Oid> {
+    let base = &session.file.base;
+    let branch = format!("refs/heads/{}", base.branch);
+    match git.resolve(&branch)?.filter(|_| !base.branch.is_empty()) {
+        Some(tip) => Ok(tip),
+        None => Ok(base.commit.parse()?),
+    }
+}
+
+/// Keeps as an attempt what no ref would name afterwards.
+fn keep(
+    context: &Context,
+    held: &LockedSession,
+    session: &Session,
+    removal: Removal,
+) -> anyhow::Result<Option<u32>> {
+    let (name, tip) = (&session.name, &session.tip);
+    let refs = context.refs()?;
+    let here = standing_on(&held.git, &refs, name)?;
+    with_recorder(context, held, name, tip, |recorder| {
+        if removal == Removal::Delete {
+            return record::attempt::keep(recorder, tip, "deleted", Verdict::Aborted).map(Some);
+        }
+        let stage = session.next_stage();
+        let draft = stage.map(|stage| kept_draft(&held.git, session, stage)).transpose()?.flatten();
+        let unfinished = match draft {
+            Some(KeptDraft::Live(draft) | KeptDraft::Elsewhere(draft)) => Some(draft.commit),
+            Some(KeptDraft::Aborted | KeptDraft::LeftBehind(_)) | None => None,
+        };
+        let edited = drafts_of_a_person(&held.git, session)?;
+        let mut kept = if unfinished.is_some() || !edited.is_empty() {
+            let words = if unfinished.is_some() { "a draft" } else { "your edits of drafts" };
+            let reason = format!("archived with {words}");
+            Some(record::archive::keep_drafts(
+                recorder,
+                tip,
+                unfinished.as_ref(),
+                &edited,
+                &reason,
+            )?)
+        } else {
+            None
+        };
+        if here && record::attempt::would_lose(recorder, tip)? {
+            kept = Some(record::attempt::keep(recorder, tip, "archived", Verdict::Passed)?);
+        }
+        Ok(kept)
+    })
+}
+
+fn standing_on(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
+    Ok(git.head()?.branch() == Some(&refs.branch(name)))
+}
+
+/// Makes sure that the branch is checked out nowhere: here by going back to its base, in a linked
+/// working tree by removing that, or by leaving it on no branch where something would go with it.
+fn leave_branch(
+    context: &Context,
+    held: &LockedSession,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<()> {
+    let git = &held.git;
+    if standing_on(git, refs, &session.name)? {
+        with_recorder(context, held, &session.name, &session.tip, |recorder| {
+            record::draft_refs::reset_files(recorder, &session.tip)
+        })?;
+        return go_to_base(git, session);
+    }
+    match linked_tree(git, refs, &session.name)? {
+        Some(path) => leave_worktree(context, git, &path, &session.tip),
+        None => Ok(()),
+    }
+}
+
+/// The working tree that has the session's branch.
+fn linked_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Option<PathBuf>> {
+    checked_out(git, &refs.short_branch(name))
+}
+
+/// The working tree a branch is checked out in.
+fn checked_out(git: &Git, branch: &str) -> anyhow::Result<Option<PathBuf>> {
+    let found = git.list_refs(&[format!("refs/heads/{branch}")])?;
+    let found = found.into_iter().find(|info| info.name.short() == branch);
+    Ok(found.and_then(|info| info.worktree))
+}
+
+fn go_to_base(git: &Git, session: &Session) -> anyhow::Result<()> {
+    let base = &session.file.base;
+    if !base.branch.is_empty() && git.branch_exists(&base.branch)? {
+        return git.switch(&base.branch);
+    }
+    git.detach(&base_of(git, session)?)
+}
+
+/// Git itself would remove ignored files without a word: build output, and what a person keeps out
+/// of commits. Nobody can tell the two apart, so the person removes such a tree.
+fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyhow::Result<()> {
+    let linked = git.at(path)?;
+    let ignored = linked.unknown_files()?;
+    let why = if ignored.is_empty() {
+        match git.worktree_remove(path) {
+            Ok(()) => {
+                let text = format!("removed the working tree {}", path.display());
+                context.ui.emit(Event::Note { text });
+                return Ok(());
+            }
+            // It is locked, or holds submodules.
+            Err(error) => format!("git does not remove it: {error:#}"),
+        }
+    } else {
+        let named = ignored.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = ignored.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("it holds files that git ignores: {named}{more}")
+    };
+    linked.detach(tip)?;
+    let path = path.display();
+    let text = format!(
+        "the working tree {path} stays, on no branch: {why}\n\
+         when you need nothing of it: git worktree remove {path}"
+    );
+    context.ui.emit(Event::Note { text });
+    Ok(())
+}
+
+fn say(context: &Context, name: &SessionName, removal: Removal, kept: Option<u32>) {
+    let note = |text: String| context.ui.emit(Event::Note { text });
+    match removal {
+        Removal::Archive => note(format!("{name} is archived; back: git cowork restore {name}")),
+        Removal::Delete => {
+            note(format!("{name} is deleted; back: git cowork undo --session {name}"))
+        }
+    }
+    if let (Removal::Archive, Some(kept)) = (removal, kept) {
+        note(format!("its unfinished work is attempt {kept}: git cowork restore {name} {kept}"));
+    }
+}

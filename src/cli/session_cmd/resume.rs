@@ -1,0 +1,90 @@
+//! Going on with a session.
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::lock::LockedSession;
+use crate::cli::session_cmd::recorder::with_recorder;
+use crate::cli::session_cmd::run::{self, Extent};
+use crate::cli::session_cmd::{dependencies, find, from_files, models, open, preflight};
+use crate::event::{Event, Sink as _};
+use crate::gate::Mode;
+use crate::pipeline::before;
+use crate::record;
+use crate::session::{Session, SessionName, merged};
+use crate::verify::require_readable;
+
+/// Switches to the session and runs it.
+pub(crate) fn go_on(
+    context: &Context,
+    name: Option<&SessionName>,
+    extent: Extent,
+    command: &str,
+) -> Answer {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    preflight::check(git)?;
+    let mode = context.mode()?;
+    let name = find::session_name(context, name)?;
+    if extent.go_back_to.is_none()
+        && let Ok(session) = Session::find(git, &refs, &name)
+        && session.is_completed()
+        && merged(git, &refs, &session)?.is_some()
+    {
+        let text = format!("{name} is merged; there is nothing to do");
+        context.ui.emit(Event::Note { text });
+        return Ok(0);
+    }
+    let (held, session) = open::take_after(context, Some(&name), command, |git, session| {
+        let Some(stage) = extent.go_back_to else { return Ok(()) };
+        if from_files::is_from_files(git, session, Some(stage))? {
+            return Ok(());
+        }
+        let target = before(session, stage)?;
+        open::may_leave(context, git, session, &target, &format!("going back to before {stage}"))
+    })?;
+    preflight::require_not_sparse(git, &session.name)?;
+    let (session, extent) = match from_files::is_from_files(&held.git, &session, extent.go_back_to)?
+    {
+        true => {
+            let session = from_files::settle(context, &held, session, extent.go_back_to)?;
+            if extent.no_run {
+                return Ok(0);
+            }
+            (session, Extent { go_back_to: None, ..extent })
+        }
+        false => (session, extent),
+    };
+    bring_logs(context, &held, &session)?;
+    context
+        .ui
+        .emit(Event::SessionStarted { branch: refs.short_branch(&session.name), resumed: true });
+    let asks_nobody = session.is_completed() && extent.go_back_to.is_none();
+    let waits = session.waiting().is_some_and(|waiting| waiting.answer.is_none());
+    let goes_back = extent.go_back_to.is_some();
+    let models = if extent.no_run || asks_nobody || (waits && mode == Mode::Wait && !goes_back) {
+        models::none()
+    } else {
+        if !goes_back {
+            require_readable(&held.git, &session)?;
+        }
+        let then = format!("then: git cowork resume {}", session.name);
+        dependencies::require(context, &held, &session.name, &then)?;
+        models::open(context)?
+    };
+    run::run_session(context, &held, &models, session, extent)
+}
+
+/// Makes the logs that the session's commits name readable here: in a clone they are fetched from
+/// where its branch came from. Nobody needs them to go on.
+fn bring_logs(context: &Context, held: &LockedSession, session: &Session) -> anyhow::Result<()> {
+    let branch = context.refs()?.short_branch(&session.name);
+    let remote = held.git.upstream_remote(&branch)?;
+    let brought = with_recorder(context, held, &session.name, &session.tip, |recorder| {
+        record::logs::fetch(recorder, session, remote.as_deref(), context.attended)
+    });
+    if let Err(error) = brought {
+        let text = format!("the logs of earlier checks were not fetched: {error:#}");
+        context.ui.emit(Event::Warning { text });
+    }
+    Ok(())
+}

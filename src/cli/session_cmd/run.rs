@@ -1,0 +1,236 @@
+//! Running a session: everything `new`, `resume` and `revert` share.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::artifact::Base;
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::event_log::{self, EventLog, start_log};
+use crate::cli::session_cmd::lock::LockedSession;
+use crate::cli::session_cmd::{text_input, workspace};
+use crate::cli::terminal::runtime;
+use crate::config::Config;
+use crate::error::{Error, Kind, hints_of, kind_of};
+use crate::event::{Event, Sink as _};
+use crate::gate::{Gate, Mode, NobodyThere, Pagers, TerminalPerson, Tty};
+use crate::git::Git;
+use crate::interrupt;
+use crate::moment;
+use crate::pipeline::prompts::Prompts;
+use crate::pipeline::{Env, Finish, Models, Pipeline};
+use crate::session::{RefNames, RunNotes, Session, SessionName};
+use crate::stage::Stage;
+use crate::stages::row;
+use crate::tool::{Person, ProjectCommands};
+use crate::workspace::detect_commands;
+
+/// How far a run goes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extent {
+    /// Stop after this stage.
+    pub stop_after: Option<Stage>,
+    /// First go back to before this stage.
+    pub go_back_to: Option<Stage>,
+    /// Why, for whoever does that stage again.
+    pub reason: Option<String>,
+    /// Only go back.
+    pub no_run: bool,
+    /// First take reviewers' comments on what was delivered.
+    pub comments: Option<String>,
+}
+
+/// The project's commands: what is configured, else what is detected.
+fn commands(config: &Config, git: &Git) -> ProjectCommands {
+    let found = detect_commands(git.top(), &config.project.template);
+    let pick = |configured: &str, detected: String| {
+        if configured.is_empty() { detected } else { configured.to_owned() }
+    };
+    ProjectCommands {
+        test: pick(&config.project.test, found.test),
+        build: pick(&config.project.build, found.build),
+        lint: pick(&config.project.lint, found.lint),
+    }
+}
+
+/// Calls `with` with a pipeline for the session, wired to this terminal.
+pub(crate) fn with_pipeline<T>(
+    context: &Context,
+    held: &LockedSession,
+    models: &Models,
+    mode: Mode,
+    session: Session,
+    with: impl FnOnce(&mut Pipeline<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let config = context.config()?;
+    let refs = RefNames::new(&config.project.branch_prefix);
+    let workspace = workspace::open(context, held, &session.name)?;
+    let prompts = Prompts { folder: context.prompt_folder() };
+    let commands = || {
+        if context.without_commands {
+            ProjectCommands::default()
+        } else {
+            commands(config, &held.git)
+        }
+    };
+    let ui = Rc::clone(&context.ui);
+    let tty = Tty::new(context.color).before(move || ui.clear());
+    let notify = &config.review.notify;
+    let notes = RunNotes::new(&held.state, &held.lock, session.next_stage());
+    let call = |message: &str| {
+        notes.waits();
+        event_log::call(&context.ui, notify, held.git.top(), message);
+    };
+    let person: Box<dyn Person + '_> = if context.attended {
+        Box::new(TerminalPerson { terminal: &tty, call: &call })
+    } else {
+        Box::new(NobodyThere)
+    };
+    start_log(&held.state, &context.secrets()?, context.global.verbose)?;
+    models.meter.open(&held.state.ledger(&session.file.id), session.spent(&held.git)?)?;
+    let sink = EventLog::new(context, held, &session.name, (mode, &notes), &call)?;
+    let scratch = held.state.path().to_owned();
+    let tools = if mode == Mode::Ask || context.attended {
+        let mut editor = text_input::editor(context)?;
+        held.git.top().clone_into(&mut editor.cwd);
+        Some((editor, Pagers { text: held.git.pager()?, diff: held.git.diff_pager()? }))
+    } else {
+        None
+    };
+    let gate = tools.as_ref().map(|(editor, pagers)| Gate {
+        terminal: &tty,
+        editor,
+        pagers,
+        comment_prefix: &config.review.comment_prefix,
+        scratch: &scratch,
+        call: &call,
+    });
+    let env = Env {
+        git: &held.git,
+        refs: &refs,
+        config,
+        models,
+        workspace: &workspace,
+        state: &held.state,
+        prompts: &prompts,
+        commands: &commands,
+        sink: &sink,
+        person: person.as_ref(),
+        gate,
+        mode,
+        stop_after: None,
+    };
+    // Whoever reads the log later did not see the terminal.
+    with(&mut Pipeline::new(env, session)).inspect_err(|error| {
+        tracing::error!("{error:#}");
+        hints_of(error).iter().for_each(|hint| tracing::error!("hint: {hint}"));
+    })
+}
+
+/// Runs a session to the end of its extent and answers with the exit code.
+pub(crate) fn run_session(
+    context: &Context,
+    held: &LockedSession,
+    models: &Models,
+    session: Session,
+    extent: Extent,
+) -> Answer {
+    let mode = context.mode()?;
+    let name = session.name.clone();
+    let base = session.file.base.clone();
+    let is_patch = session.is_patch();
+    let finish = with_pipeline(context, held, models, mode, session, |pipeline| {
+        pipeline.stop_after(extent.stop_after);
+        if let Some(stage) = extent.go_back_to {
+            pipeline.rewind(stage, extent.reason.as_deref().unwrap_or_default())?;
+            if extent.no_run {
+                return Ok(Finish::Stopped(stage));
+            }
+        }
+        if let Some(comments) = &extent.comments {
+            pipeline.reopen(comments)?;
+        }
+        let outcome = runtime::current_thread()?.block_on(async {
+            tokio::select! {
+                biased;
+                () = interrupt::requested() => None,
+                finish = moment::watched(pipeline.run()) => Some(finish),
+                () = tick(context) => None,
+            }
+        });
+        let finish = outcome.unwrap_or_else(|| {
+            context.ui.clear();
+            if let Err(error) = pipeline.stop_cleanly() {
+                let text = format!("the draft could not be kept: {error:#}");
+                context.ui.emit(Event::Warning { text });
+            }
+            interrupt::check().map(|()| Finish::Completed)
+        });
+        let troubles = pipeline.troubles();
+        if !troubles.is_empty() {
+            context.ui.clear();
+            let text = format!("skipped in this run: {}", troubles.join("; "));
+            context.ui.emit(Event::Warning { text });
+        }
+        finish.map_err(|error| interrupted(error, pipeline.kept(), &name))
+    })?;
+    context.ui.clear();
+    match finish {
+        Finish::Completed => {
+            let text = format!("{name} is delivered; look at it: git cowork show {name} report");
+            context.ui.emit(Event::Note { text });
+            Ok(0)
+        }
+        Finish::Stopped(_) => Ok(0),
+        Finish::Waiting { stage, why } => {
+            let say = |text: String| context.ui.emit(Event::Note { text });
+            if let Some(why) = why {
+                say(format!("{stage} waits for a person: {why}"));
+            }
+            let read = match stage {
+                stage if row(stage).writes_code() => {
+                    format!("git diff {}...HEAD -- . ':!.cowork'", base_of(&base))
+                }
+                stage if is_patch && row(stage).has_both_sides() => {
+                    format!("git diff {}...HEAD -- .cowork", base_of(&base))
+                }
+                _ => format!("git cowork show {name} {stage}"),
+            };
+            say(format!("read it: {read}"));
+            say(format!(
+                "answer: git cowork review {name} --pass (or --edit, --feedback TEXT, --abort)"
+            ));
+            say(format!("then: git cowork resume {name}"));
+            Ok(Kind::Waiting.exit_code())
+        }
+    }
+}
+
+/// Whatever else went wrong while we were asked to stop: it was an interruption, and this is what
+/// is kept.
+fn interrupted(error: anyhow::Error, kept: Option<String>, name: &SessionName) -> anyhow::Error {
+    let asked = interrupt::is_requested();
+    if !asked && kind_of(&error) != Kind::Interrupted {
+        return error;
+    }
+    let kept = kept.unwrap_or_else(|| "what was finished is recorded".to_owned());
+    let mut message = format!("interrupted; {kept}");
+    if kind_of(&error) != Kind::Interrupted {
+        message = format!("{message} (on the way: {error:#})");
+    }
+    Error::new(Kind::Interrupted, message)
+        .hint(format!("continue: git cowork resume {name}"))
+        .into()
+}
+
+fn base_of(base: &Base) -> &str {
+    if base.branch.is_empty() { &base.commit } else { &base.branch }
+}
+
+/// Keeps the clock of the live status line going; never ends.
+async fn tick(context: &Context) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        context.ui.tick();
+    }
+}

@@ -1,0 +1,84 @@
+//! Words from wherever a person gives them: arguments, a file, standard input, an editor.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use crate::cli::context::Context;
+use crate::error::Error;
+use crate::gate::Editor;
+
+/// The editor this run uses.
+pub(crate) fn editor(context: &Context) -> anyhow::Result<Editor> {
+    let git = context.git()?;
+    let configured = &context.config()?.review.editor;
+    let command =
+        if configured.is_empty() { git.editor()?.unwrap_or_default() } else { configured.clone() };
+    Ok(Editor { command, cwd: git.top().to_owned() })
+}
+
+/// Text from words, `-F FILE`, `-F -`, or an editor on a terminal.
+///
+/// # Errors
+/// Exit 2 when there is none and nobody can be asked.
+pub(crate) fn text(
+    context: &Context,
+    words: &[String],
+    file: Option<&Path>,
+    what: &str,
+) -> anyhow::Result<String> {
+    let text = match file {
+        Some(path) if path == Path::new("-") => {
+            let mut text = String::new();
+            let read = std::io::stdin().read_to_string(&mut text);
+            read.map_err(|error| Error::usage(format!("standard input cannot be read: {error}")))?;
+            text
+        }
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|error| Error::usage(format!("{} cannot be read: {error}", path.display())))?,
+        None if words.is_empty() && context.attended => {
+            let git = context.git()?;
+            let folder = git.state_dir();
+            std::fs::create_dir_all(&folder).context("creating a scratch folder")?;
+            context.ui.clear();
+            let hint = hint(what);
+            let text = editor(context)?.edit_text(&folder, &format!("\n{hint}"), ".md")?;
+            without_hint(&text.unwrap_or_default(), &hint)
+        }
+        None => words.join(" "),
+    };
+    if text.trim().is_empty() {
+        return Err(Error::usage(format!("there is no {what}"))
+            .hint("say it in quotes, or -F FILE, or -F - for standard input")
+            .into());
+    }
+    Ok(text.trim_end().to_owned())
+}
+
+/// What an editor that opens on an empty text should say. The lines look like git's.
+fn hint(what: &str) -> String {
+    format!(
+        "# Write the {what} above, in your own words, as long as you like.\n\
+         # These two lines are not part of it; an empty text cancels.\n"
+    )
+}
+
+/// The text without our own lines: others that begin with # are headings of Markdown.
+fn without_hint(text: &str, hint: &str) -> String {
+    let ours = |line: &&str| hint.lines().any(|own| own == line.trim_end());
+    text.lines().filter(|line| !ours(line)).collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_lines_are_taken_out() {
+        let hint = hint("idea");
+        let text = format!("# A heading\n\nTodos.\n{hint}");
+        assert_eq!(without_hint(&text, &hint), "# A heading\n\nTodos.");
+        assert_eq!(without_hint(&format!("\n{hint}"), &hint), "");
+    }
+}

@@ -1,0 +1,33 @@
+//! The working tree of a session.
+
+use std::rc::Rc;
+
+use crate::cli::context::Context;
+use crate::cli::session_cmd::confinement;
+use crate::cli::session_cmd::lock::LockedSession;
+use crate::record::Tracked;
+use crate::session::SessionName;
+use crate::workspace::{Workspace, WorkspaceOptions};
+
+/// The working tree as tools of this session may use it.
+pub(crate) fn open(
+    context: &Context,
+    held: &LockedSession,
+    name: &SessionName,
+) -> anyhow::Result<Workspace> {
+    let config = context.config()?;
+    let workspace = Workspace::open(WorkspaceOptions {
+        root: held.git.top().to_owned(),
+        state_dir: held.state.path().to_owned(),
+        artifact_dirs: vec![name.artifact_dir(), name.record_dir()],
+        timeout_s: config.limits.command_timeout_s,
+        timeout_max_s: config.limits.command_timeout_max_s,
+        command_prefix: config.sandbox.command_prefix.clone(),
+        confinement: confinement::new(context, &held.git)?,
+        secrets: context.secrets()?,
+        tracking: Some(Rc::new(Tracked(held.git.clone()))),
+        env: context.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
+    })?;
+    workspace.protect(held.state.protected()?.into_iter().map(|entry| entry.path));
+    Ok(workspace)
+}

@@ -1,0 +1,8 @@
+//! The terminal: who shows what happens, colours, signals.
+
+pub(crate) mod paint;
+pub(crate) mod records;
+pub(crate) mod runtime;
+pub(crate) mod said;
+pub(crate) mod signals;
+pub(crate) mod ui;

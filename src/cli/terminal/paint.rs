@@ -1,0 +1,53 @@
+//! Colours of what goes to standard output, or none.
+
+/// Paints when it is on.
+pub(crate) struct Paint {
+    /// Whether it does.
+    pub on: bool,
+}
+
+impl Paint {
+    pub(crate) fn green(&self, text: &str) -> String {
+        self.with("32", text)
+    }
+
+    pub(crate) fn yellow(&self, text: &str) -> String {
+        self.with("33", text)
+    }
+
+    fn red(&self, text: &str) -> String {
+        self.with("31", text)
+    }
+
+    /// The value of `Cowork-Checks`, red where something fails that did not before the session.
+    pub(crate) fn checks(&self, checks: &str) -> String {
+        let mut failed = checks.split("failed (").skip(1);
+        if failed.any(|rest| !rest.contains(", as before)")) {
+            self.red(checks)
+        } else {
+            checks.to_owned()
+        }
+    }
+
+    fn with(&self, code: &str, text: &str) -> String {
+        if self.on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_fails_newly_is_red() {
+        let paint = Paint { on: true };
+        for (checks, red) in [
+            ("passed (make)", false),
+            ("failed (make test, exit 1, as before); passed (make)", false),
+            ("failed (make test, exit 1); passed (make)", true),
+            ("failed (make test, exit 1, as before); failed (make lint, exit 1)", true),
+        ] {
+            assert_eq!(paint.checks(checks).starts_with("\u{1b}[31m"), red, "{checks}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What `git cowork status -v` shows of requirements, features and tasks.
+
+use std::fmt::Write as _;
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::artifact::check::derive_feature_status;
+use crate::artifact::{Feature, FeatureStatus, Plan, Requirement, Store, Task, TaskStatus};
+use crate::cli::terminal::paint::Paint;
+use crate::clock;
+use crate::git::Git;
+use crate::session::{CommittedFiles, Session, code_changes};
+use crate::ui::one_line;
+
+/// Longest name shown.
+const NAME: usize = 60;
+
+/// Each requirement with its state, then each feature with its tasks; empty before the prd. The
+/// records are those of the newest draft; what a task's commit completed is completed.
+pub(crate) fn records(git: &Git, session: &Session, paint: &Paint) -> anyhow::Result<String> {
+    let files = CommittedFiles::new(git, &session.name, &session.newest_records(git)?);
+    let store = Store::new(&files);
+    let requirements = store.requirements()?.requirements;
+    let mut features = store.features()?;
+    let mut plan = store.plan()?;
+    let recorded = session.completed_tasks();
+    // The commit of a task is that of its sub-tasks.
+    for task in plan.tasks.iter_mut().filter(|task| recorded.contains(&top_level(&task.id))) {
+        task.status = TaskStatus::Completed;
+    }
+    let code = code_changes(git, session, &session.tip)?;
+    let has_code = |task: &Task| code.stands_behind(&plan, task);
+    derive_feature_status(&mut features, &plan, &has_code);
+    let times = times(git, session);
+    let mut out = String::new();
+    if !requirements.is_empty() {
+        out += "Requirements\n";
+        for requirement in &requirements {
+            let _ = writeln!(out, "{}", line_of_requirement(requirement, &features.features));
+        }
+    }
+    if !features.features.is_empty() {
+        out += "Features\n";
+        for feature in &features.features {
+            let when = times.iter().find(|(id, ..)| *id == feature.id);
+            let when = when.map(|(_, made, changed)| dates(*made, *changed)).unwrap_or_default();
+            let name = one_line(&feature.name, NAME);
+            let state = feature_state(feature.status);
+            let _ = writeln!(out, "  {} {state:<11} {name}{when}", feature.id);
+            out += &tasks_of(feature, &plan, paint);
+        }
+    }
+    Ok(out)
+}
+
+/// A requirement is as far as the feature that is least far of those that serve it.
+fn line_of_requirement(requirement: &Requirement, features: &[Feature]) -> String {
+    let serve = |feature: &&Feature| feature.requirement_ids.contains(&requirement.id);
+    let serving: Vec<&Feature> = features.iter().filter(serve).collect();
+    let title = one_line(&requirement.title, NAME);
+    let Some(least) = serving.iter().map(|feature| feature.status).min() else {
+        return format!("  {} {:<11} {title} (no feature)", requirement.id, "planned");
+    };
+    // One of several that is done is a beginning.
+    let begun = serving.iter().any(|feature| feature.status > FeatureStatus::Planned);
+    let state = if begun { least.max(FeatureStatus::InProgress) } else { least };
+    let ids: Vec<&str> = serving.iter().map(|feature| feature.id.as_str()).collect();
+    format!("  {} {:<11} {title} ({})", requirement.id, feature_state(state), ids.join(", "))
+}
+
+fn tasks_of(feature: &Feature, plan: &Plan, paint: &Paint) -> String {
+    let tops: Vec<&str> = plan.tasks_of(&feature.id).map(|task| task.id.as_str()).collect();
+    let own = |task: &&Task| tops.contains(&top_level(&task.id));
+    let mut out = String::new();
+    for task in plan.tasks.iter().filter(own) {
+        let (sign, more) = match task.status {
+            TaskStatus::Completed => (paint.green("✓"), ""),
+            TaskStatus::InProgress => (paint.yellow("●"), " (in progress)"),
+            TaskStatus::Blocked => (paint.yellow("●"), " (blocked)"),
+            TaskStatus::Pending => ("·".to_owned(), ""),
+        };
+        let depth = task.id.matches('.').count();
+        let title = one_line(&task.title, NAME);
+        let _ =
+            writeln!(out, "    {:indent$}{sign} {} {title}{more}", "", task.id, indent = 2 * depth);
+    }
+    out
+}
+
+/// `TASK-001` for `TASK-001.2`.
+fn top_level(id: &str) -> &str {
+    id.split('.').next().unwrap_or(id)
+}
+
+const fn feature_state(status: FeatureStatus) -> &'static str {
+    match status {
+        FeatureStatus::Planned => "planned",
+        FeatureStatus::InProgress => "in progress",
+        FeatureStatus::Implemented => "implemented",
+        FeatureStatus::Verified => "verified",
+        FeatureStatus::Delivered => "delivered",
+    }
+}
+
+/// When history has each feature first, and when it was changed last (Unix seconds).
+fn times(git: &Git, session: &Session) -> Vec<(String, i64, i64)> {
+    let mut times: Vec<(String, i64, i64)> = Vec::new();
+    let mut last: Vec<Feature> = Vec::new();
+    for entry in &session.history {
+        let files = CommittedFiles::new(git, &session.name, &entry.commit);
+        // A version somebody broke by hand tells nothing.
+        let Ok(list) = Store::new(&files).features() else { continue };
+        for feature in list.features.iter().filter(|feature| !last.contains(feature)) {
+            match times.iter_mut().find(|(id, ..)| *id == feature.id) {
+                Some((_, _, changed)) => *changed = entry.time,
+                None => times.push((feature.id.clone(), entry.time, entry.time)),
+            }
+        }
+        last = list.features;
+    }
+    times
+}
+
+/// ` · 2026-11-21, changed 2026-11-22`
+fn dates(made: i64, changed: i64) -> String {
+    let day = |time: i64| {
+        let since = Duration::from_secs(u64::try_from(time).unwrap_or_default());
+        clock::rfc3339(UNIX_EPOCH + since).chars().take(10).collect::<String>()
+    };
+    let (made, changed) = (day(made), day(changed));
+    if made == changed { format!(" · {made}") } else { format!(" · {made}, changed {changed}") }
+}

@@ -1,0 +1,53 @@
+//! Who shows what happens: to people or to programs.
+
+use crate::event::{Event, Sink};
+use crate::session::SessionName;
+use crate::ui::{JsonLines, Terminal};
+
+/// The two renderers; one of them listens.
+pub(crate) enum Ui {
+    /// For people, on stderr.
+    Terminal(Terminal),
+    /// For programs, on stdout.
+    Json(JsonLines),
+}
+
+impl Ui {
+    /// Shows an error.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        match self {
+            Self::Terminal(terminal) => terminal.error(error),
+            Self::Json(json) => json.error(error),
+        }
+    }
+
+    /// Redraws a live status line.
+    pub(crate) fn tick(&self) {
+        if let Self::Terminal(terminal) = self {
+            terminal.tick();
+        }
+    }
+
+    /// Takes a live status line away before something else is shown.
+    pub(crate) fn clear(&self) {
+        if let Self::Terminal(terminal) = self {
+            terminal.clear();
+        }
+    }
+
+    /// Tells the JSON renderer which session it speaks of.
+    pub(crate) fn set_session(&self, name: &SessionName) {
+        if let Self::Json(json) = self {
+            json.set_session(name.as_str());
+        }
+    }
+}
+
+impl Sink for Ui {
+    fn emit(&self, event: Event) {
+        match self {
+            Self::Terminal(terminal) => terminal.emit(event),
+            Self::Json(json) => json.emit(event),
+        }
+    }
+}
