@@ -5,7 +5,7 @@ use clap::Args;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::recorder::with_recorder;
-use crate::cli::session_cmd::{attempts, find, lock, preflight};
+use crate::cli::session_cmd::{find, lock, preflight, restore};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::record;
@@ -37,7 +37,7 @@ pub(crate) fn run(context: &Context, args: &RestoreArgs) -> Answer {
     };
     let all = attempts(git, Some(&name))?;
     match all.into_iter().find(|attempt| attempt.number == number) {
-        Some(attempt) => attempts::restore(context, &refs, &attempt),
+        Some(attempt) => restore::attempt(context, &refs, &attempt),
         None => Err(Error::repository(format!("'{name}' has no attempt {number}"))
             .hint(format!("git cowork log {name} lists them"))
             .into()),
@@ -89,6 +89,6 @@ fn unarchive(context: &Context, name: &SessionName) -> Answer {
     })?;
     let text = format!("{name} is out of the archive");
     context.ui.emit(Event::Note { text });
-    attempts::say_next(context, name);
+    restore::say_next(context, name);
     Ok(0)
 }

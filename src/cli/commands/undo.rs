@@ -2,11 +2,10 @@
 
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
-use crate::cli::session_cmd::{attempts, preflight};
+use crate::cli::session_cmd::{preflight, restore};
 use crate::error::Error;
 use crate::session::attempts;
 
-/// `git cowork undo`
 pub(crate) fn run(context: &Context) -> Answer {
     let git = context.git()?;
     let refs = context.refs()?;
@@ -15,7 +14,7 @@ pub(crate) fn run(context: &Context) -> Answer {
     let name = context.global.session.clone().or(here);
     let all = attempts(git, name.as_ref())?;
     match all.iter().rfind(|attempt| attempt.can_be_undone()) {
-        Some(attempt) => attempts::restore(context, &refs, attempt),
+        Some(attempt) => restore::attempt(context, &refs, attempt),
         None => {
             let whose = name.map_or_else(|| "here".to_owned(), |name| format!("in '{name}'"));
             Err(Error::repository(format!("there is nothing to undo {whose}"))

@@ -1,6 +1,5 @@
 //! What several commands share: finding, locking and opening a session, running it, the next step.
 
-pub(crate) mod attempts;
 pub(crate) mod confinement;
 pub(crate) mod delivered;
 pub(crate) mod dependencies;
@@ -17,6 +16,7 @@ pub(crate) mod pending_start;
 pub(crate) mod preflight;
 pub(crate) mod recorder;
 pub(crate) mod remove;
+pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod text_input;

@@ -1,4 +1,4 @@
-//! Going back to an attempt.
+//! Restoring an attempt, for `restore` and `undo`.
 
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
@@ -8,12 +8,12 @@ use crate::gate::Mode;
 use crate::session::{Attempt, RefNames, SessionName, exists};
 
 /// Restores an attempt, also of a deleted session.
-pub(crate) fn restore(context: &Context, refs: &RefNames, attempt: &Attempt) -> Answer {
+pub(crate) fn attempt(context: &Context, refs: &RefNames, attempt: &Attempt) -> Answer {
     let name = &attempt.session;
     context.ui.set_session(name);
     let deleted = !exists(context.git()?, refs, name)?;
     if deleted {
-        bring_branch_back(context, refs, attempt)?;
+        restore_branch(context, refs, attempt)?;
     }
     let command = "git cowork restore";
     let (held, session) = open::take_after(context, Some(name), command, |git, session| {
@@ -32,7 +32,7 @@ pub(crate) fn restore(context: &Context, refs: &RefNames, attempt: &Attempt) -> 
 }
 
 /// The branch of a deleted session, where the attempt left it.
-fn bring_branch_back(context: &Context, refs: &RefNames, attempt: &Attempt) -> anyhow::Result<()> {
+fn restore_branch(context: &Context, refs: &RefNames, attempt: &Attempt) -> anyhow::Result<()> {
     let git = context.git()?;
     let _held = lock::hold(context, &attempt.session, "git cowork restore")?;
     git.switch_new(&refs.short_branch(&attempt.session), &attempt.tip)
