@@ -144,7 +144,7 @@ pub async fn run(
     Ok(run)
 }
 
-/// A conversation under way.
+/// A conversation in progress.
 struct Talk {
     messages: Vec<Message>,
     /// Messages it was opened with.
@@ -264,7 +264,7 @@ impl Talk {
         let may_begin_afresh = self.messages.len() > self.opening;
         if !window::fit(&mut self.messages, self.room)
             && may_begin_afresh
-            && window::afresh_helps(&self.messages[..self.opening], self.room)
+            && window::restart_helps(&self.messages[..self.opening], self.room)
         {
             return Ok(None);
         }
@@ -325,7 +325,7 @@ impl Talk {
         }
     }
 
-    /// Some servers number calls anew in every turn; answers must find their call.
+    /// Some servers number calls again in every turn; answers must find their call.
     fn unique_ids(&self, reply: &mut Reply) {
         for (at, call) in reply.tool_calls.iter_mut().enumerate() {
             let used = self.messages.iter().any(|message| match message {

@@ -77,7 +77,7 @@ pub struct Transcript {
 impl Transcript {
     /// The transcript called `name` in `dir`, for a run on top of the commit `tip`. A `resumable`
     /// one goes on with the last run on that tip: for a run that was cut and whose files lie
-    /// there. A critic must always see the draft afresh.
+    /// there. A critic must always see the draft as if for the first time.
     pub fn new(dir: &Path, name: &str, tip: &str, resumable: bool) -> Self {
         let path = dir.join(format!("{name}.jsonl"));
         Self { path, tip: tip.to_owned(), resumable, file: None }

@@ -1,6 +1,6 @@
 //! Keeping a conversation inside the model's window: old tool output is masked before anything
 //! else is touched, in one big step, so that the cached prefix stays warm in between. When that is
-//! not enough the run begins afresh, from the artifacts.
+//! not enough the run begins from scratch, from the artifacts.
 
 use crate::excerpt;
 use crate::model::{Message, ToolSpec};
@@ -31,9 +31,9 @@ pub(super) fn fit(messages: &mut [Message], room: usize) -> bool {
     total(messages) <= room
 }
 
-/// Whether beginning afresh with this opening would win room: one that fills it alone does not get
+/// Whether beginning from scratch with this opening would win room: one that fills it alone does not get
 /// shorter, and a server may hold more than it was said to.
-pub(super) fn afresh_helps(opening: &[Message], room: usize) -> bool {
+pub(super) fn restart_helps(opening: &[Message], room: usize) -> bool {
     total(opening) <= room / 4 * 3
 }
 
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn an_opening_that_fills_the_room_is_sent_again_and_again() {
         let opening = [Message::User { content: "x".repeat(100) }];
-        assert!(afresh_helps(&opening, 200) && !afresh_helps(&opening, 120));
+        assert!(restart_helps(&opening, 200) && !restart_helps(&opening, 120));
     }
 
     #[test]

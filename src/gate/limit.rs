@@ -28,9 +28,9 @@ pub struct Stuck<'a> {
 /// What a person decided about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LimitDecision {
-    /// The count starts anew.
+    /// The count restarts.
     Retry,
-    /// The count starts anew, and the text is critical feedback for the actor.
+    /// The count restarts, and the text is critical feedback for the actor.
     Guide(String),
     /// Open the gate of the draft as it is.
     Review,

@@ -49,7 +49,7 @@ impl Place {
     }
 
     /// True when the first try at `self` makes an earlier one at `other` worthless: a process that
-    /// was killed asked the same, or the draft was begun anew.
+    /// was killed asked the same, or the draft was begun again.
     fn replaces(&self, other: &Self) -> bool {
         let anew = self.role == Role::Actor && self.turn == 1;
         let same = self.iteration == other.iteration
@@ -197,7 +197,7 @@ impl Ledger {
         total
     }
 
-    /// The requests that came to an end, but for those that were asked anew.
+    /// The requests that came to an end, but for those that were asked again.
     pub fn answered(&self) -> &[Answered] {
         &self.answered
     }
@@ -232,7 +232,7 @@ impl Ledger {
         self.refused.as_ref()
     }
 
-    /// The same without the request under way.
+    /// The same without the request in progress.
     pub(super) fn settled(&self) -> Spent {
         self.total
     }
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_anew_counts_once_for_its_commit() {
+    fn what_was_asked_again_counts_once_for_its_commit() {
         let mut ledger = Ledger::default();
         let mut ask = |place: Place| {
             ledger.sent(place, "m", of(1)).unwrap();
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(ask(place(Role::Critic, 1, 1, 1)), 4);
         assert_eq!(ask(place(Role::Critic, 1, 1, 1)), 4);
         assert_eq!(ask(place(Role::Actor, 2, 1, 1)), 5);
-        // The stage began anew.
+        // The stage began again.
         assert_eq!(ask(place(Role::Actor, 1, 1, 1)), 1);
         assert_eq!(ledger.total(), of(7));
     }

@@ -110,7 +110,7 @@ impl Meter {
         std::mem::take(&mut self.state.borrow_mut().fresh)
     }
 
-    /// What the requests took whose place `wanted` accepts, by model; those that were asked anew
+    /// What the requests took whose place `wanted` accepts, by model; those that were asked again
     /// after a kill count once.
     pub fn of(&self, wanted: impl Fn(&Place) -> bool) -> Vec<(String, Spent)> {
         let state = self.state.borrow();

@@ -253,7 +253,7 @@ pub trait Model {
     fn name(&self) -> &str;
 
     /// Asks for one turn. `on_text` gets the answer's text as it streams in; on a retry the text
-    /// starts anew. Dropping the future hangs up.
+    /// starts again. Dropping the future hangs up.
     fn turn<'a>(
         &'a self,
         request: &'a Request,

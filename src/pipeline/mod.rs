@@ -32,9 +32,9 @@ mod usage;
 
 pub use brief::repository::describe;
 pub use evidence::leave_base;
-pub use history::discarded::Leaving;
+pub use history::discarded::Discarded;
 pub use history::rewind::before;
-pub use limits::blocked::{files_show, has_failed, standstill};
+pub use limits::blocked::{files_show, has_failed, why_blocked};
 pub use review::answer::Answer;
 pub use run::{Env, Models};
 

@@ -41,7 +41,7 @@ pub struct FeedbackItem {
     pub severity: String,
     /// What.
     pub details: String,
-    /// How it might be mended.
+    /// How it might be fixed.
     pub suggested_fix: Option<String>,
 }
 

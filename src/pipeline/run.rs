@@ -85,7 +85,7 @@ pub(crate) struct CurrentDraft {
 pub(crate) struct Run<'a> {
     /// What it works with.
     pub(crate) env: Env<'a>,
-    /// The session, read anew after each commit of ours.
+    /// The session, read again after each commit of ours.
     pub(crate) session: Session,
     /// The stage being worked on, which says how far commits reach.
     pub(crate) stage: Cell<Stage>,
@@ -145,7 +145,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Reads the session anew after a commit of ours.
+    /// Reads the session again after a commit of ours.
     pub(crate) fn advance(&mut self, tip: &Oid) -> anyhow::Result<()> {
         self.session = Session::load(self.env.git, &self.session.name, tip)?;
         self.env.workspace.clear_journal()

@@ -12,16 +12,16 @@ use crate::git::Git;
 pub(crate) fn baseline(git: &Git, session: &Session) -> anyhow::Result<Option<Baseline>> {
     let Some(before) = parents_files(git, session) else {
         // Changes it has taken in were held to the limits by themselves.
-        return with_taken_in(git, session, None);
+        return with_merged(git, session, None);
     };
     let mut baseline = Baseline::of(&Store::new(&before))?;
     baseline.plans = session.scope.is_none_or(|scope| scope.plan);
     // What it has taken in since is not its own either.
-    with_taken_in(git, session, Some(baseline))
+    with_merged(git, session, Some(baseline))
 }
 
-/// The ids that other sessions of the family have brought in beside these.
-fn with_taken_in(
+/// The ids that the session it changes and its other change requests have brought in beside these.
+fn with_merged(
     git: &Git,
     session: &Session,
     mut baseline: Option<Baseline>,

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::family::place_of;
+use super::change_requests::place_of;
 use super::file_at_tip::restorable;
 use super::merged::merged;
 use super::{RefNames, Session, SessionName, session_file};

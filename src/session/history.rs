@@ -26,7 +26,7 @@ pub enum Verdict {
     Auto,
     /// To be done again, with feedback.
     Feedback,
-    /// To be begun afresh.
+    /// To be begun from scratch.
     Aborted,
 }
 

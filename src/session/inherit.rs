@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::family::known;
+use super::change_requests::known;
 use super::{Entry, RefNames, Session, SessionName, key, used_ids};
 use crate::artifact::Base;
 use crate::error::Error;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::family::known;
+use super::change_requests::known;
 use super::{
     KeptDraft, RefNames, Session, SessionName, attempts, drafts_of_a_person, exists, kept_draft,
 };

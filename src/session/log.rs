@@ -348,7 +348,7 @@ impl Teller<'_> {
             Kind::Other => match entry.trailers.get(key::EVENT) {
                 Some("attempt") => {
                     (step.event, step.decision) = match entry.verdict() {
-                        // Of what a tool was allowed to write over, or a document begun afresh.
+                        // Of what a tool was allowed to write over, or a document begun from scratch.
                         Some(Verdict::Passed) => ("copy_kept", None),
                         Some(Verdict::Auto) => ("went_back", Some("auto")),
                         _ => ("went_back", Some("aborted")),

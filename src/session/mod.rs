@@ -4,8 +4,8 @@
 mod attempts;
 mod baseline;
 mod bases;
+mod change_requests;
 mod drafts;
-mod family;
 mod file_at_tip;
 mod find;
 mod head;
@@ -17,23 +17,23 @@ mod live;
 mod lock;
 mod log;
 mod merged;
+mod merged_changes;
 mod message;
 mod name;
 mod project_files;
 mod state_dir;
 mod status;
-mod taken_in;
-mod untold;
+mod unrecorded;
 mod used;
 
 pub use attempts::{Attempt, Back, attempts};
 pub(crate) use baseline::{baseline, parents_files};
 pub use bases::{base_branch, review_base};
-pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
-pub use family::{
-    Ground, changeable, changes_within, delivered_here, ground, merged_into, own_tasks,
-    tasks_taken_in,
+pub use change_requests::{
+    ChangeBase, change_base, changeable, changes_within, delivered_here, merged_into, merged_tasks,
+    own_tasks,
 };
+pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 use file_at_tip::{restorable, session_file};
 pub use find::{default_session, exists, heads, newest_open, taken};
 pub use head::{Head, merged_heads, states};
@@ -45,6 +45,7 @@ pub use live::{Doing, LiveRun, Position, RunNotes, live_run};
 pub use lock::{Holder, SessionLock};
 pub use log::{ALIGNING, Step, log};
 pub use merged::{Merged, merged, merged_in};
+pub use merged_changes::{MergedChange, merged_changes};
 pub use message::{Message, Trailers, key, subject_line};
 pub use name::{RefNames, SESSIONS, SessionName, slug};
 pub use project_files::{ProjectFiles, code_changes};
@@ -52,8 +53,7 @@ pub(crate) use project_files::{code, code_since_start};
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
 pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop, session_state};
-pub use taken_in::{TakenIn, merged_changes};
-pub use untold::{FROM_FILES, shown, untold};
+pub use unrecorded::{FROM_FILES, shown, unrecorded};
 pub use used::Used;
 
 use crate::artifact::{Artifact, ChangeRequest, Files, Scope, SessionFile, SessionKind, Store};
@@ -231,7 +231,7 @@ impl Session {
     }
 
     /// The stage that is worked on or comes next, `None` when the delivery commit exists. A draft
-    /// that waits, or was answered, counts first: coding may be under way again after its commit.
+    /// that waits, or was answered, counts first: coding may be in progress again after its commit.
     pub fn next_stage(&self) -> Option<Stage> {
         if let Some(waiting) = self.waiting() {
             return Some(waiting.stage);
@@ -373,7 +373,7 @@ pub fn used_ids(git: &Git, session: &Session) -> anyhow::Result<crate::artifact:
     }
     let own = session.history.iter().map(|entry| entry.commit.clone());
     let mut commits = Vec::new();
-    for (_, commit) in family::commits_of_family(git, &session.name, &session.tip, &[])? {
+    for (_, commit) in change_requests::related_commits(git, &session.name, &session.tip, &[])? {
         floors.see_all(Trailers::parse(&commit.message).get(key::IDS).unwrap_or_default());
         commits.push(commit.id);
     }

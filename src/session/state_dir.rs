@@ -114,7 +114,7 @@ impl StateDir {
     }
 
     /// Makes room on a full disk: empties the log and removes transcripts, but those of the stage
-    /// under way, from which it goes on. Answers with the bytes given back.
+    /// in progress, from which it goes on. Answers with the bytes given back.
     pub fn prune(&self, stage: Stage) -> u64 {
         let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
         let log = self.root.join("log");

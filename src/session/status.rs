@@ -115,7 +115,7 @@ pub struct Details {
     pub attempts: usize,
     /// Full name of the newest one's ref.
     pub newest_attempt: Option<String>,
-    /// The draft under way, when one is kept and none waits on the branch.
+    /// The draft in progress, when one is kept and none waits on the branch.
     pub kept: Option<Kept>,
     /// Names of the tags on the stages that count.
     pub labels: BTreeMap<Stage, String>,
@@ -125,7 +125,7 @@ pub struct Details {
     pub rejections: BTreeMap<Stage, usize>,
 }
 
-/// A draft under way that is kept beside the branch.
+/// A draft in progress that is kept beside the branch.
 #[derive(Clone, Debug)]
 pub struct Kept {
     /// Its ref.
@@ -226,7 +226,7 @@ impl Status {
         })
     }
 
-    /// The draft under way, when one is kept and none waits on the branch.
+    /// The draft in progress, when one is kept and none waits on the branch.
     pub fn kept(&self, git: &Git) -> anyhow::Result<Option<Kept>> {
         let session = &self.session;
         let Some(stage) = self.stage.filter(|_| session.waiting().is_none()) else {
@@ -381,7 +381,7 @@ fn task_at_hand(
     Some((task.id.clone(), how))
 }
 
-/// The draft that waits, else the one that was kept of the stage under way.
+/// The draft that waits, else the one that was kept of the stage in progress.
 pub(super) fn present_draft(git: &Git, session: &Session) -> anyhow::Result<Option<Entry>> {
     if let Some(waiting) = session.waiting() {
         return Ok(Some(waiting.draft));

@@ -280,7 +280,7 @@ impl Screen {
         }
     }
 
-    /// Ends whatever is under way.
+    /// Ends whatever is in progress.
     fn clear(&mut self) {
         self.clear_status();
         let held = self.markers.end();

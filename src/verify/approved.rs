@@ -3,7 +3,9 @@
 use super::problem::{Problem, short};
 use crate::git::{Git, Oid, Reader};
 use crate::record::ApprovedContent;
-use crate::session::{Entry, Kind, RefNames, Session, TakenIn, artifact_path, key, merged_changes};
+use crate::session::{
+    Entry, Kind, MergedChange, RefNames, Session, artifact_path, key, merged_changes,
+};
 use crate::stage::Stage;
 use crate::stages::code_stage;
 use crate::stages::{self, Approves};
@@ -96,7 +98,7 @@ pub fn changed_since_approval(
     Ok(changed.map(|one| (one.stage, one.file)).collect())
 }
 
-fn changed(git: &Git, session: &Session, changes: &[TakenIn]) -> anyhow::Result<Vec<Changed>> {
+fn changed(git: &Git, session: &Session, changes: &[MergedChange]) -> anyhow::Result<Vec<Changed>> {
     let mut changed = Vec::new();
     for stage in session.order() {
         let files: Vec<(String, Option<Oid>)> = match stages::row(stage).approves {
@@ -129,7 +131,7 @@ fn approval(session: &Session, stage: Stage) -> Option<Entry> {
 fn documents(
     git: &Git,
     session: &Session,
-    changes: &[TakenIn],
+    changes: &[MergedChange],
     stage: Stage,
 ) -> anyhow::Result<Vec<(String, Option<Oid>)>> {
     let reader = git.reader();
@@ -172,12 +174,12 @@ fn documents(
 type Left = (Oid, Option<Oid>);
 
 /// What the one change that has passed a file since the session itself did left of it: that counts
-/// instead. `None` where several have, or the session has, too, while the change was under way.
+/// instead. `None` where several have, or the session has, too, while the change was in progress.
 fn passed_by_change(
     git: &Git,
     path: &str,
     own: &Entry,
-    changes: &[TakenIn],
+    changes: &[MergedChange],
 ) -> anyhow::Result<Option<Option<Left>>> {
     let of_session = git.blob_id(&own.commit, path)?;
     let mut met: Option<Left> = None;
@@ -241,7 +243,7 @@ fn code(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<Vec<Strin
         .filter(|other| matches!(other.kind, Kind::Task(_) | Kind::Draft(_) | Kind::Review(..)))
         .collect();
     if later.iter().any(|other| other.trailers.get(key::STAGE) == Some(code_stage().name())) {
-        // Coding is under way again: what comes out of it is approved anew.
+        // Coding is in progress again: what comes out of it is approved again.
         return Ok(Vec::new());
     }
     let mut paths = git.changed_paths(&entry.commit, &session.tip)?;

@@ -6,7 +6,9 @@ use crate::artifact::{Artifact, Files, Store, collided, renumber, renumber_text}
 use crate::error::Error;
 use crate::git::{Git, Oid};
 use crate::record::{self, Recorded, Recorder};
-use crate::session::{CommittedFiles, Session, SessionName, TakenIn, merged_changes, used_ids};
+use crate::session::{
+    CommittedFiles, MergedChange, Session, SessionName, merged_changes, used_ids,
+};
 use crate::workspace::SessionFiles;
 
 /// The records of a change that name ids.
@@ -81,7 +83,7 @@ pub fn renumber_collisions(
 pub(super) fn tellable(
     git: &Git,
     session: &Session,
-    changes: &[TakenIn],
+    changes: &[MergedChange],
 ) -> anyhow::Result<BTreeSet<String>> {
     let sides = committed(git, session, &sides(git, session, changes)?);
     let views: Vec<&dyn Files> = sides.iter().map(|side| side as &dyn Files).collect();
@@ -93,7 +95,7 @@ pub(super) fn tellable(
 fn sides(
     git: &Git,
     session: &Session,
-    changes: &[TakenIn],
+    changes: &[MergedChange],
 ) -> anyhow::Result<Vec<(SessionName, Oid)>> {
     let mut sides: Vec<(SessionName, Oid)> =
         changes.iter().map(|change| (change.name.clone(), change.tip.clone())).collect();

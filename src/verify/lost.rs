@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::problem::{Problem, short};
 use crate::artifact::{Artifact, Files as _, NamedRecord, named_records};
 use crate::git::Git;
-use crate::session::{CommittedFiles, Session, TakenIn, artifact_path, key};
+use crate::session::{CommittedFiles, MergedChange, Session, artifact_path, key};
 
 /// Documents in prose: a record with a conflict in it cannot be read, and is said to be so.
 const PROSE: [Artifact; 4] = [Artifact::Idea, Artifact::Prd, Artifact::Design, Artifact::Plan];
@@ -14,7 +14,7 @@ const PROSE: [Artifact; 4] = [Artifact::Idea, Artifact::Prd, Artifact::Design, A
 pub(super) fn problems(
     git: &Git,
     session: &Session,
-    changes: &[TakenIn],
+    changes: &[MergedChange],
 ) -> anyhow::Result<Vec<Problem>> {
     let mut problems = conflicts(git, session)?;
     let here = records_at(git, session, &session.tip)?;
@@ -74,7 +74,7 @@ fn conflicts(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
 
 /// True when what we know as the change's tip is what was merged: a squash says nothing of what
 /// came after it.
-fn is_whole(git: &Git, session: &Session, change: &TakenIn) -> anyhow::Result<bool> {
+fn is_whole(git: &Git, session: &Session, change: &MergedChange) -> anyhow::Result<bool> {
     if git.is_ancestor(&change.tip, &session.tip)? {
         return Ok(true);
     }
@@ -95,7 +95,7 @@ fn records_at(
 fn records_added(
     git: &Git,
     session: &Session,
-    change: &TakenIn,
+    change: &MergedChange,
 ) -> anyhow::Result<Vec<NamedRecord>> {
     let Some(start) = &change.start else { return Ok(Vec::new()) };
     let (Ok(before), Ok(after)) =
@@ -109,7 +109,7 @@ fn records_added(
 }
 
 /// The id that a change's record has after our own renumbering.
-fn id_now(session: &Session, change: &TakenIn, id: &str) -> String {
+fn id_now(session: &Session, change: &MergedChange, id: &str) -> String {
     let (task, part) = id.split_at(id.find('.').unwrap_or(id.len()));
     let mut now = task.to_owned();
     for entry in &session.history {
@@ -128,7 +128,7 @@ fn id_now(session: &Session, change: &TakenIn, id: &str) -> String {
 fn was_taken_out(
     git: &Git,
     session: &Session,
-    change: &TakenIn,
+    change: &MergedChange,
     record: &NamedRecord,
 ) -> anyhow::Result<bool> {
     let path = artifact_path(&session.name, record.artifact);

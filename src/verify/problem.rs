@@ -16,9 +16,9 @@ pub struct Problem {
     pub about: String,
     /// What does not hold.
     pub details: String,
-    /// How to mend it.
+    /// How to fix it.
     pub suggested_fix: Option<String>,
-    /// `verify --fix` mends it.
+    /// `verify --fix` fixes it.
     pub fixable: bool,
     /// Whether something is wrong at all.
     pub severity: Severity,

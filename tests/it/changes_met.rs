@@ -31,14 +31,14 @@ fn two_additions() -> Sandbox {
     original.fork()
 }
 
-/// Merges a change as a person does who keeps both sides; `mend` is theirs to do before the commit.
-fn merge(sandbox: &Sandbox, how: &str, change: &str, mend: impl FnOnce()) {
+/// Merges a change as a person does who keeps both sides; `fix` is theirs to do before the commit.
+fn merge(sandbox: &Sandbox, how: &str, change: &str, fix: impl FnOnce()) {
     let branch = format!("cowork/todo--{change}");
     let merge = ["merge", "-q", how, &branch];
     let options: &[&str] = if how == "--squash" { &[] } else { &["-m", "Merge"] };
     sandbox.git_outcome(&[&merge[..], options].concat());
     sandbox.keep_both();
-    mend();
+    fix();
     sandbox.git(&["add", "-A", ".cowork", "lib"]);
     let is_under_way = !sandbox.git_fails(&["rev-parse", "-q", "--verify", "MERGE_HEAD"]);
     if is_under_way || !sandbox.git(&["diff", "--cached", "--name-only"]).is_empty() {

@@ -180,7 +180,7 @@ fn guards_that_refuse_three_times_in_a_stage_need_a_person() {
     let asked = sandbox.server.requests().len();
     sandbox.cowork(&["resume", "--review", "auto"]).exits(1).says("refused by a guard");
     assert_eq!(sandbox.server.requests().len(), asked);
-    // A person's word begins the count anew.
+    // A person's word restarts the count.
     let mut terminal = sandbox.terminal(&["resume", "--review", "auto"]);
     terminal.sees("resume asks again");
     terminal.types("1");
@@ -354,7 +354,7 @@ fn old_output_is_masked_before_anything_else() {
     assert!(!requests.iter().any(|r| r.text().contains("You have begun this already")));
 }
 
-/// Writes long answers, which nothing masks, until it begins afresh.
+/// Writes long answers, which nothing masks, until it begins from scratch.
 fn talks_a_lot(sandbox: &Sandbox, place: At, first: Reply, after: Reply) {
     sandbox.server.on_with(place, move |received| {
         if received.text().contains("You have begun this already") {
@@ -370,7 +370,7 @@ fn talks_a_lot(sandbox: &Sandbox, place: At, first: Reply, after: Reply) {
 }
 
 #[test]
-fn a_full_window_begins_afresh_from_the_documents() {
+fn a_full_window_restarts_from_the_documents() {
     let sandbox = before_prd();
     window(&sandbox, 14_000);
     let first = crate::support::todo::prd_draft();
@@ -392,7 +392,7 @@ fn a_full_window_begins_afresh_from_the_documents() {
 }
 
 #[test]
-fn a_full_window_in_a_task_begins_afresh_from_its_files() {
+fn a_full_window_in_a_task_restarts_from_its_files() {
     let sandbox = Sandbox::stopped_after("plan");
     window(&sandbox, 16_000);
     let first = Reply::call("write_file", json!({"path": "lib/store.sh", "content": "# store\n"}));

@@ -69,7 +69,7 @@ fn a_full_disk_stops_the_run_with_everything_kept() {
     sandbox.assert_sound();
     let design = ".cowork/sessions/todo/design.md";
     assert_eq!(sandbox.blob("refs/cowork/drafts/todo/design", design), todo::DESIGN);
-    // Old transcripts made room, those of the stage under way did not.
+    // Old transcripts made room, those of the stage in progress did not.
     let left = std::fs::read_dir(&transcripts).unwrap().map(|entry| entry.unwrap().file_name());
     let left: Vec<_> = left.map(|name| name.into_string().unwrap()).collect();
     assert!(left.iter().all(|name| name.starts_with("design.")), "{left:?}");

@@ -212,7 +212,7 @@ fn comments_reach_the_actor_with_their_place_and_leave_the_document() {
 }
 
 #[test]
-fn the_rest_of_a_commented_save_is_kept_and_told_as_law() {
+fn the_rest_of_a_commented_save_is_kept_and_told_as_an_edit() {
     let edit = "sed -i 's/Product requirements/What it must do/; \
                 s/^- REQ-003.*/&\\n>>> say how/' \"$f\"";
     let (sandbox, mut terminal) = at_prd(edit);
@@ -414,7 +414,7 @@ fn comments_in_a_plain_commit_or_the_working_tree_are_comments() {
 }
 
 #[test]
-fn a_kept_draft_edited_by_hand_is_law_to_the_next_one() {
+fn edits_of_a_kept_draft_stay_in_the_next_one() {
     let sandbox = Sandbox::stopped_after("idea");
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
     terminal.sees(ASKED);

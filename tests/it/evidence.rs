@@ -65,7 +65,7 @@ esac\n",
     sandbox.user_config(
         "[project]\nbuild = \"sh run.sh build\"\ntest = \"sh run.sh test\"\nlint = \"sh run.sh lint\"\n",
     );
-    // The build breaks with the last task; what mends it is what the linter does not like.
+    // The build breaks with the last task; what fixes it is what the linter does not like.
     let both = write("fix.txt", "fixed\n")
         .and("write_file", json!({"path": "lib/more.sh", "content": "# FIXME\n"}));
     second_draft(&sandbox, both);

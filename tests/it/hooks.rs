@@ -1,4 +1,4 @@
-//! Hooks of the repository that change what is committed, or refuse until somebody mends them.
+//! Hooks of the repository that change what is committed, or refuse until somebody fixes them.
 
 use crate::support::Sandbox;
 use crate::support::server::Received;
@@ -51,7 +51,7 @@ fn a_hook_that_never_ends_changing_is_named() {
 }
 
 #[test]
-fn a_task_refused_until_drafts_ran_out_is_committed_once_the_hook_is_mended() {
+fn a_task_refused_until_drafts_ran_out_is_committed_once_the_hook_is_fixed() {
     let sandbox = Sandbox::new();
     sandbox.hook(
         "pre-commit",

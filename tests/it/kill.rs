@@ -50,7 +50,7 @@ fn report_without_usage(sandbox: &Sandbox) -> String {
 
 /// After a kill: resume, then compare with the undisturbed run.
 #[track_caller]
-fn mends(sandbox: &Sandbox, stage: &str, undisturbed: &Sandbox, when: &str) {
+fn recovers(sandbox: &Sandbox, stage: &str, undisturbed: &Sandbox, when: &str) {
     sandbox.git(&["fsck", "--strict", "--no-dangling"]);
     let done = sandbox.subjects("main..cowork/todo");
     sandbox.server.forget();
@@ -96,7 +96,7 @@ fn killed_at_every_request_of(stage: &str, before: &str) {
     for n in 1..=requests {
         let sandbox = base.fork();
         kill_at_request(&sandbox, &stop_after(stage), n).was_killed();
-        mends(&sandbox, stage, &undisturbed, &format!("request {n} of {stage}"));
+        recovers(&sandbox, stage, &undisturbed, &format!("request {n} of {stage}"));
     }
 }
 
@@ -111,7 +111,7 @@ fn killed_at_every_point_of(stage: &str, before: &str) {
     for point in points {
         let mut sandbox = base.fork();
         abort_at(&mut sandbox, &stop_after(stage), &point).was_killed();
-        mends(&sandbox, stage, &undisturbed, &format!("point {point} of {stage}"));
+        recovers(&sandbox, stage, &undisturbed, &format!("point {point} of {stage}"));
     }
 }
 

@@ -237,7 +237,7 @@ fn a_person_may_keep_it_to_themselves() {
 }
 
 #[test]
-fn code_a_person_mends_beside_the_gate_is_their_edit() {
+fn code_a_person_fixes_beside_the_gate_is_their_edit() {
     let sandbox = Sandbox::new();
     sandbox.user_config("[review]\ngates = [\"coding\"]\n");
     let mut terminal =

@@ -94,7 +94,7 @@ fn after_the_drafts_are_used_up_a_person_is_asked_for() {
 }
 
 #[test]
-fn a_persons_word_ends_the_standstill() {
+fn a_persons_word_unblocks_the_session() {
     let sandbox = refused();
     let mut terminal = sandbox.terminal(&RESUME);
     terminal.sees("What now");

@@ -190,28 +190,28 @@ fn a_cone_without_the_artifacts_is_refused_and_the_rest_is_never_lost() {
 }
 
 #[test]
-fn a_rebase_under_way_is_refused() {
+fn a_rebase_in_progress_is_refused() {
     let sandbox = conflicting();
     assert!(sandbox.git_fails(&["rebase", "other"]));
     refused(&sandbox, "rebase");
 }
 
 #[test]
-fn a_merge_under_way_is_refused() {
+fn a_merge_in_progress_is_refused() {
     let sandbox = conflicting();
     assert!(sandbox.git_fails(&["merge", "other"]));
     refused(&sandbox, "merge");
 }
 
 #[test]
-fn a_cherry_pick_under_way_is_refused() {
+fn a_cherry_pick_in_progress_is_refused() {
     let sandbox = conflicting();
     assert!(sandbox.git_fails(&["cherry-pick", "other"]));
     refused(&sandbox, "cherry-pick");
 }
 
 #[test]
-fn a_bisect_under_way_is_refused() {
+fn a_bisect_in_progress_is_refused() {
     let sandbox = conflicting();
     sandbox.git(&["bisect", "start"]);
     refused(&sandbox, "bisect");

@@ -46,7 +46,7 @@ fn human_words(sandbox: &Sandbox) -> Vec<(String, String)> {
 }
 
 #[test]
-fn retry_begins_the_count_anew() {
+fn retry_restarts_the_count() {
     let sandbox = refused_twice();
     let mut terminal = at_the_menu(&sandbox);
     terminal.types("1");
@@ -97,7 +97,7 @@ fn a_person_may_go_back_from_the_menu() {
 }
 
 #[test]
-fn abort_keeps_everything_and_the_next_run_begins_afresh() {
+fn abort_keeps_everything_and_the_next_run_starts_from_scratch() {
     let sandbox = refused_twice();
     let mut terminal = at_the_menu(&sandbox);
     terminal.types("3");

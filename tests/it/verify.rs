@@ -1,5 +1,5 @@
 //! `git cowork verify`: nothing to say about a good session, a line for each thing that does not
-//! hold, and labels mended on request. It reads what git has and leaves everything as it is.
+//! hold, and labels fixed on request. It reads what git has and leaves everything as it is.
 
 use serde_json::Value;
 

@@ -94,7 +94,7 @@ fn a_kept_draft_does_not_undo_what_was_committed_since() {
 }
 
 #[test]
-fn beginning_a_stage_afresh_touches_its_documents_only() {
+fn restarting_a_stage_touches_its_documents_only() {
     let sandbox = Sandbox::new();
     sandbox.wait(&[]).exits(3);
     sandbox.write(".cowork/config.toml", "[limits]\ntasks = [5, 12]\n");
@@ -210,7 +210,7 @@ fn an_answer_about_code_takes_no_other_work_along() {
     sandbox.git(&["add", "other.txt"]);
     sandbox.write("lib/add.sh", "# mended by hand\n");
     sandbox.cowork(&["review", "--pass"]).exits(0);
-    // A person's mending of the session's own file is part of the answer; nothing else is.
+    // A person's edit of the session's own file is part of the answer; nothing else is.
     assert_eq!(code_in(&sandbox, "HEAD^..HEAD"), ["lib/add.sh"]);
     assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["edited"]);
     assert_eq!(sandbox.git(&["diff", "--cached", "--name-only"]), "other.txt");

@@ -15,7 +15,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{Git, Head};
-use crate::session::{Ground, RefNames, SessionName, changeable, ground, subject_line};
+use crate::session::{ChangeBase, RefNames, SessionName, change_base, changeable, subject_line};
 use crate::stage::Stage;
 
 #[derive(Debug, Args)]
@@ -48,7 +48,7 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     context.mode()?;
     let parent = parent(context, git, &refs, args.project.as_ref())?;
     upstream::require_not_behind(git, &refs, &parent)?;
-    let Ground { parent: found, base, start, artifacts } = ground(git, &refs, &parent)?;
+    let ChangeBase { parent: found, base, start, artifacts } = change_base(git, &refs, &parent)?;
     let name = free_name(git, &refs, &parent, args.name.as_ref(), &change)?;
     preflight::room_for_branches(git, &context.config()?.project.branch_prefix)?;
     preflight::require_not_sparse(git, &name)?;

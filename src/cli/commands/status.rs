@@ -248,7 +248,7 @@ fn full(status: &Status, details: &Details, branch: &str, place: &Place, paint: 
     out
 }
 
-/// A line for each stage that is done or under way, and one for all that come later.
+/// A line for each stage that is done or in progress, and one for all that come later.
 fn stages(status: &Status, details: &Details, paint: &Paint) -> String {
     let session = &status.session;
     let hows: Vec<_> =
@@ -264,7 +264,7 @@ fn stages(status: &Status, details: &Details, paint: &Paint) -> String {
     for (stage, how) in hows {
         if !session.done().contains(&stage) {
             if status.stage == Some(stage) {
-                let line = under_way(status, stage, paint);
+                let line = in_progress(status, stage, paint);
                 let _ = writeln!(out, "  {} {stage:<name$} {line}", paint.yellow("●"));
             } else {
                 later.push(stage);
@@ -326,7 +326,7 @@ fn how(session: &Session, stage: Stage) -> String {
     }
 }
 
-fn under_way(status: &Status, stage: Stage, paint: &Paint) -> String {
+fn in_progress(status: &Status, stage: Stage, paint: &Paint) -> String {
     let session = &status.session;
     let mut line = if row(stage).writes_code() && status.tasks.1 > 0 {
         tasks(status)

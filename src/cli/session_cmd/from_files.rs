@@ -7,7 +7,7 @@ use crate::cli::session_cmd::{models, run};
 use crate::error::{Error, Kind};
 use crate::gate::{Mode, Tty, choose};
 use crate::pipeline::files_show;
-use crate::session::{Session, untold};
+use crate::session::{Session, unrecorded};
 use crate::stage::Stage;
 
 /// True where `resume --goto-stage STAGE` does not go back in history: that tells nothing of it.
@@ -18,7 +18,7 @@ pub(crate) fn is_from_files(
 ) -> anyhow::Result<bool> {
     let taken = session.from_files();
     let before = goto.is_some_and(|goto| taken.is_some_and(|(last, _)| goto <= last));
-    Ok(before || !untold(git, session)?.is_empty())
+    Ok(before || !unrecorded(git, session)?.is_empty())
 }
 
 /// Asks what is taken as done, or does what `goto` says, and answers with the session as it is then.
@@ -50,7 +50,7 @@ fn ask(
     mode: Mode,
 ) -> anyhow::Result<Option<Stage>> {
     let (name, order) = (&session.name, session.order());
-    let shown = untold(&held.git, session)?;
+    let shown = unrecorded(&held.git, session)?;
     let stop = files_show(session, &shown);
     if mode != Mode::Ask {
         let mut error = Error::repository(format!("'{name}': {}; nothing was changed", stop.why));

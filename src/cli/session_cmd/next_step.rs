@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::git::Git;
 use crate::model::budget;
 use crate::model::ledger::Ledger;
-use crate::pipeline::{has_failed, standstill};
+use crate::pipeline::{has_failed, why_blocked};
 use crate::session::{Head, RefNames, Session, State, StateDir, Status, Stop, live_run};
 use crate::spent::Spent;
 use crate::ui::sanitize;
@@ -77,7 +77,7 @@ fn stand(
         let next = format!("{raise} && {}", status.next_command());
         Some(Stop { why, next, other: None })
     };
-    status.stop = standstill(git, config, session, state)?.or_else(reached);
+    status.stop = why_blocked(git, config, session, state)?.or_else(reached);
     if status.stop.is_some() {
         status.state = State::Stopped;
     }

@@ -7,7 +7,7 @@ use crate::cli::session_cmd::{find, new_session, pending_start};
 use crate::error::{Error, Kind};
 use crate::gate::{Mode, Tty};
 use crate::git::{Git, Head, Oid};
-use crate::pipeline::{Leaving, leave_base};
+use crate::pipeline::{Discarded, leave_base};
 use crate::session::{RefNames, Session, SessionName};
 
 /// Says what the session leaves behind on its way to `target`. On a terminal a person whom that
@@ -22,7 +22,7 @@ pub(crate) fn may_leave(
     target: &Oid,
     what: &str,
 ) -> anyhow::Result<()> {
-    let leaving = Leaving::of(git, &context.refs()?, session, target)?;
+    let leaving = Discarded::of(git, &context.refs()?, session, target)?;
     leaving.say(context.ui.as_ref(), what);
     if context.mode()? != Mode::Ask || !leaving.may_surprise() {
         return Ok(());

@@ -181,7 +181,7 @@ impl Evidence {
         out.trim_end().to_owned()
     }
 
-    /// What passed, what has to be mended, what failed before already, and what was not run.
+    /// What passed, what has to be fixed, what failed before already, and what was not run.
     pub fn report(&self) -> Report {
         let mut report = Report::default();
         for run in &self.runs {

@@ -3,7 +3,7 @@
 use crate::artifact::check::task_order;
 use crate::artifact::{Plan, Store, Task, TaskStatus};
 use crate::pipeline::run::Run;
-use crate::session::{CommittedFiles, tasks_taken_in};
+use crate::session::{CommittedFiles, merged_tasks};
 use crate::stages::{StageSpec, Work};
 
 /// Top-level tasks without a commit, in the order of their dependencies.
@@ -24,7 +24,7 @@ pub(crate) fn open_tasks(run: &Run<'_>, plan: &Plan) -> anyhow::Result<Vec<Strin
         plan.tasks.iter().filter(|task| task.is_top_level()).map(|t| t.id.clone()).collect()
     });
     let mut elsewhere = completed_by_parent(run)?;
-    elsewhere.extend(tasks_taken_in(run.env.git, &run.session)?);
+    elsewhere.extend(merged_tasks(run.env.git, &run.session)?);
     order.retain(|id| !done.contains(&id.as_str()) && !elsewhere.contains(id));
     Ok(order)
 }

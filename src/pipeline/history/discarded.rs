@@ -13,7 +13,7 @@ const NAMED: usize = 5;
 
 /// What a session's branch leaves behind when it goes somewhere else.
 #[derive(Clone, Debug)]
-pub struct Leaving {
+pub struct Discarded {
     tip: Oid,
     target: Oid,
     branch: String,
@@ -31,7 +31,7 @@ pub struct Leaving {
     elsewhere: Option<String>,
 }
 
-impl Leaving {
+impl Discarded {
     /// What is left behind when the session's branch goes from its tip to `target`. Reads only.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::session::{KeptDraft, artifact_path, kept_draft};
 use crate::stage::Stage;
 
 /// Records `session.json` in the format of this program, where it has an older one. While a
-/// draft is under way it waits: drafts and reviews are about the tip they were made on.
+/// draft is in progress it waits: drafts and reviews are about the tip they were made on.
 ///
 /// # Errors
 /// HEAD is elsewhere, a hook refuses, git fails.

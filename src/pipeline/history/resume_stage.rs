@@ -250,7 +250,7 @@ fn resume_verdicts(
 }
 
 /// True when the draft ended because the commit of a completed task was refused: it goes on
-/// with that commit, for the hook may have been mended since.
+/// with that commit, for the hook may have been fixed since.
 fn task_awaits_commit(
     run: &Run<'_>,
     spec: &StageSpec,
@@ -347,14 +347,14 @@ fn resume_waiting(
             if spec.approves == Approves::Tree {
                 correct_the_whole(run, spec, progress.offset)?;
             } else if !run.continues_transcript.get() {
-                begin_afresh(run)?;
+                restart_stage(run)?;
             }
         }
     }
     Ok(true)
 }
 
-/// After an abort in coding: the tasks have their commits, so afresh means corrections of the
+/// After an abort in coding: the tasks have their commits, so starting again means corrections of the
 /// whole.
 fn correct_the_whole(run: &Run<'_>, spec: &StageSpec, offset: u32) -> anyhow::Result<()> {
     if spec.approves != Approves::Tree {
@@ -366,7 +366,7 @@ fn correct_the_whole(run: &Run<'_>, spec: &StageSpec, offset: u32) -> anyhow::Re
 
 /// Puts the session's documents back to where the newest completed stage left them. What they
 /// were is in history: a draft that waited.
-fn begin_afresh(run: &Run<'_>) -> anyhow::Result<()> {
+fn restart_stage(run: &Run<'_>) -> anyhow::Result<()> {
     let base = approved_content::before_stage(run);
     let dirs = [run.session.name.artifact_dir(), run.session.name.record_dir()];
     let mut documents = run.env.git.changed_paths(&base, &run.session.tip)?;
@@ -397,7 +397,7 @@ fn is_refused(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> 
 }
 
 /// True when a critic or a person refused this draft. What checks or hooks refused is worth
-/// another look after a restart: limits and hooks may have been mended.
+/// another look after a restart: limits and hooks may have been fixed.
 fn refused_by_somebody(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
     let said = run.feedback_so_far()?;
     Ok(said.iter().any(|entry| {

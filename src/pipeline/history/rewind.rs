@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::git::Oid;
-use crate::pipeline::history::discarded::Leaving;
+use crate::pipeline::history::discarded::Discarded;
 use crate::pipeline::history::present_stage;
 use crate::pipeline::outcome::WayBack;
 use crate::pipeline::run::Run;
@@ -18,7 +18,7 @@ use crate::tool::GoBack;
 /// Exit 5 when the reset would lose something of the user's.
 pub(crate) fn go_back(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
     let target = before(&run.session, way.to.stage)?;
-    Leaving::of(run.env.git, run.env.refs, &run.session, &target)?
+    Discarded::of(run.env.git, run.env.refs, &run.session, &target)?
         .say(run.env.sink, &format!("going back to before {}", way.to.stage));
     reset(run, way)
 }

@@ -9,7 +9,7 @@ use crate::git::Git;
 use crate::pipeline::outcome::BlockReason;
 use crate::pipeline::run::{Env, Run};
 use crate::session::{
-    KeptDraft, Session, SessionName, StateDir, Stop, Verdict, kept_draft, key, untold,
+    KeptDraft, Session, SessionName, StateDir, Stop, Verdict, kept_draft, key, unrecorded,
 };
 use crate::stage::Stage;
 
@@ -58,13 +58,13 @@ pub(crate) fn other_way(kind: &str, stage: Stage, config: &Config, name: &Sessio
 ///
 /// # Errors
 /// The kept draft cannot be read.
-pub fn standstill(
+pub fn why_blocked(
     git: &Git,
     config: &Config,
     session: &Session,
     state: &StateDir,
 ) -> anyhow::Result<Option<Stop>> {
-    let shown = untold(git, session)?;
+    let shown = unrecorded(git, session)?;
     if !shown.is_empty() {
         return Ok(Some(files_show(session, &shown)));
     }
@@ -131,7 +131,7 @@ pub fn files_show(session: &Session, shown: &[Stage]) -> Stop {
 /// Notes why a run failed, where nothing else tells it.
 pub(crate) fn note_failure(run: &Run<'_>, reason: &anyhow::Error) -> anyhow::Result<()> {
     let Env { git, config, state, .. } = &run.env;
-    if kind_of(reason) != Kind::Failed || standstill(git, config, &run.session, state)?.is_some() {
+    if kind_of(reason) != Kind::Failed || why_blocked(git, config, &run.session, state)?.is_some() {
         return Ok(());
     }
     let text = reason.to_string();

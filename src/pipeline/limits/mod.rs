@@ -136,7 +136,7 @@ pub(crate) fn stuck(
         }
         (LimitDecision::Stop, _) => return Err(outcome::undecided(spec.stage).into()),
     };
-    // A person's word starts the count anew.
+    // A person's word restarts the count.
     let entry = run.feedback(spec.stage, progress.iteration, Origin::Human, &words);
     run.give_feedback(vec![entry])?;
     progress.asks = None;

@@ -135,7 +135,7 @@ pub(crate) fn allowed(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> a
     Ok(since.saturating_add(limit))
 }
 
-/// The draft after which the count begins: a person's feedback starts it anew.
+/// The draft after which the count begins: a person's feedback restarts it.
 pub(crate) fn answered_at(
     run: &Run<'_>,
     spec: &StageSpec,

@@ -24,7 +24,7 @@ pub enum Answer {
     Edit,
     /// Do it again, with this in mind.
     Feedback(String),
-    /// Begin this stage afresh.
+    /// Begin this stage from scratch.
     Abort,
     /// Show the gate and let the person choose.
     Ask,

@@ -14,7 +14,7 @@ use crate::record::{self, Recorded};
 use crate::session::{Verdict, key};
 use crate::stages::StageSpec;
 
-/// Ends a draft that was aborted: an attempt keeps it, the next run begins afresh.
+/// Ends a draft that was aborted: an attempt keeps it, the next run begins from scratch.
 pub(crate) fn drop_draft(
     run: &mut Run<'_>,
     spec: &StageSpec,

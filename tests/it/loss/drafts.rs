@@ -166,7 +166,7 @@ fn after_a_plain_reset_an_edit_of_the_new_draft_survives_an_interruption() {
     assert_eq!(sandbox.artifact("design.md"), mine);
 }
 
-/// Reset over two stages: the drafts of both begin anew, each once.
+/// Reset over two stages: the drafts of both begin again, each once.
 #[test]
 fn after_a_plain_reset_over_two_stages_each_draft_is_made_once() {
     let sandbox = designed();

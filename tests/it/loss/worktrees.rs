@@ -91,7 +91,7 @@ fn clean_it_goes_and_the_session_comes_back_without_it() {
 
 /// A working tree that is not there may be on a disk that is not: only the person knows.
 #[test]
-fn one_that_is_not_there_is_named_with_the_mend() {
+fn one_that_is_not_there_is_named_with_the_fix() {
     let sandbox = linked();
     std::fs::remove_dir_all(sandbox.path("../tree")).unwrap();
     let resume = ["resume", "todo", "--review", "auto", "--stop-after", "prd"];

@@ -15,7 +15,7 @@ pub const FROM_FILES: &str = "files";
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn untold(git: &Git, session: &Session) -> anyhow::Result<Vec<Stage>> {
+pub fn unrecorded(git: &Git, session: &Session) -> anyhow::Result<Vec<Stage>> {
     if session.last_stage().is_some() || session.waiting().is_some() {
         return Ok(Vec::new());
     }

@@ -16,7 +16,7 @@ use crate::git::{Commit, Git, Head, Object, Oid};
 
 /// What a change request starts from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ground {
+pub struct ChangeBase {
     /// The session it changes, and that session's newest commit.
     pub parent: Parent,
     /// The branch it starts from, and the commit.
@@ -29,7 +29,7 @@ pub struct Ground {
 }
 
 /// A branch a session is part of.
-struct Home {
+struct MergedBranch {
     branch: String,
     tip: Oid,
     with_artifacts: bool,
@@ -39,7 +39,7 @@ struct Home {
 ///
 /// # Errors
 /// Exit 5: there is no such session anywhere, or it is not completed.
-pub fn ground(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Ground> {
+pub fn change_base(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<ChangeBase> {
     let Some((session, on_branch)) = known(git, refs, name)? else {
         return in_a_tree(git, refs, name);
     };
@@ -52,17 +52,17 @@ pub fn ground(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<
         .into());
     }
     let parent = Parent { session: name.to_string(), commit: session.tip.to_string() };
-    if let Some(home) = home(git, refs, &session)? {
-        let artifacts = match home.with_artifacts {
+    if let Some(merged) = merged_branch(git, refs, &session)? {
+        let artifacts = match merged.with_artifacts {
             true => None,
-            false => Some(newest_merged(git, refs, &session, &home.tip)?),
+            false => Some(newest_merged(git, refs, &session, &merged.tip)?),
         };
-        let base = Base { branch: home.branch, commit: home.tip.to_string() };
-        return Ok(Ground { parent, base, start: home.tip, artifacts });
+        let base = Base { branch: merged.branch, commit: merged.tip.to_string() };
+        return Ok(ChangeBase { parent, base, start: merged.tip, artifacts });
     }
     let branch = if on_branch { refs.short_branch(name) } else { session.file.base.branch.clone() };
     let base = Base { branch, commit: session.tip.to_string() };
-    Ok(Ground { parent, base, start: session.tip, artifacts: None })
+    Ok(ChangeBase { parent, base, start: session.tip, artifacts: None })
 }
 
 /// The sessions a change may be meant for, newest first: completed ones with a branch, and those in
@@ -117,18 +117,17 @@ pub fn merged_into(
     refs: &RefNames,
     session: &Session,
 ) -> anyhow::Result<Option<(String, Oid)>> {
-    Ok(home(git, refs, session)?.map(|home| (home.branch, home.tip)))
+    Ok(merged_branch(git, refs, session)?.map(|merged| (merged.branch, merged.tip)))
 }
 
-/// The other sessions of its family that a session has taken in since it started, each with its
-/// newest commit: change requests that were merged into it, and for a change request also its
-/// parent, where that went on.
+/// The sessions that were merged into a session since it started, each with its newest commit: its
+/// change requests, and for a change request also its parent, where that went on.
 ///
 /// # Errors
 /// Git cannot be read.
 pub fn changes_within(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, Entry)>> {
     let mut found: Vec<(SessionName, Entry)> = Vec::new();
-    for (name, entry) in taken_in(git, session)? {
+    for (name, entry) in merged_entries(git, session)? {
         if !found.iter().any(|(other, _)| *other == name) {
             found.push((name, entry));
         }
@@ -136,29 +135,29 @@ pub fn changes_within(git: &Git, session: &Session) -> anyhow::Result<Vec<(Sessi
     Ok(found)
 }
 
-/// The tasks that other sessions of the family have committed since this one started, and that its
-/// tip has taken in.
+/// The tasks of sessions that were merged into this one since it started.
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn tasks_taken_in(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
-    let tasks = taken_in(git, session)?.into_iter().filter_map(|(_, entry)| match entry.kind {
-        Kind::Task(task) => Some(task),
-        _ => None,
-    });
+pub fn merged_tasks(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
+    let tasks =
+        merged_entries(git, session)?.into_iter().filter_map(|(_, entry)| match entry.kind {
+            Kind::Task(task) => Some(task),
+            _ => None,
+        });
     Ok(tasks.collect())
 }
 
 /// The top-level tasks of a plan that are the session's own: all of them, but in a change request,
-/// where those it started with and those it has taken in since are others'.
+/// where those it started with and those that were merged since are others'.
 ///
 /// # Errors
 /// Git cannot be read, or the plan a change request started with is broken.
 pub fn own_tasks(git: &Git, session: &Session, plan: Plan) -> anyhow::Result<Vec<Task>> {
     let mut others: BTreeSet<String> = BTreeSet::new();
     if let Some(start) = session.history.first().filter(|_| session.is_patch()) {
-        let taken_in = changes_within(git, session)?.into_iter().map(|(_, entry)| entry.commit);
-        for commit in std::iter::once(start.commit.clone()).chain(taken_in) {
+        let merged = changes_within(git, session)?.into_iter().map(|(_, entry)| entry.commit);
+        for commit in std::iter::once(start.commit.clone()).chain(merged) {
             let files = CommittedFiles::new(git, &session.name, &commit);
             others.extend(Store::new(&files).plan()?.tasks.into_iter().map(|task| task.id));
         }
@@ -167,10 +166,10 @@ pub fn own_tasks(git: &Git, session: &Session, plan: Plan) -> anyhow::Result<Vec
     Ok(plan.tasks.into_iter().filter(own).collect())
 }
 
-/// The family's commits that are not the session's own and came after its start, the newest first.
-fn taken_in(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, Entry)>> {
+/// The commits of sessions that were merged into this one since it started, the newest first.
+fn merged_entries(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, Entry)>> {
     let start: Vec<Oid> = session.history.first().map(|e| e.commit.clone()).into_iter().collect();
-    let commits = commits_of_family(git, &session.name, &session.tip, &start)?;
+    let commits = related_commits(git, &session.name, &session.tip, &start)?;
     let others = commits.into_iter().filter(|(name, _)| *name != session.name);
     let entry = |(name, commit): (SessionName, Commit)| {
         let id = Trailers::parse(&commit.message).get(key::SESSION_ID).map(str::to_owned)?;
@@ -181,7 +180,7 @@ fn taken_in(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, En
 
 /// The commits of a session and of the change requests on it that a commit stands on and `but` does
 /// not, the newest first.
-pub(super) fn commits_of_family(
+pub(super) fn related_commits(
     git: &Git,
     name: &SessionName,
     tip: &Oid,
@@ -237,7 +236,11 @@ pub(super) fn place_of(
 }
 
 /// Where a session was merged: the outermost branch of those its base stands in for.
-fn home(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<Home>> {
+fn merged_branch(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<Option<MergedBranch>> {
     let mut found = None;
     for branch in bases(git, refs, session)? {
         let local = git.resolve(&format!("refs/heads/{branch}"))?;
@@ -246,7 +249,7 @@ fn home(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<
         for tip in local.into_iter().map(Ok).chain(remotes) {
             let tip = tip?;
             if let Some(with_artifacts) = holds(git, session, &tip)? {
-                found = Some(Home { branch: branch.clone(), tip, with_artifacts });
+                found = Some(MergedBranch { branch: branch.clone(), tip, with_artifacts });
                 break;
             }
         }
@@ -254,13 +257,13 @@ fn home(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<
     Ok(found)
 }
 
-/// The one of a session and its family, the session it changes and the changes to that, which was
+/// The one of a session, the session it changes and the changes to that, which was
 /// merged last into a branch: what it left is what the next change begins with.
 fn newest_merged(
     git: &Git,
     refs: &RefNames,
     session: &Session,
-    home: &Oid,
+    onto: &Oid,
 ) -> anyhow::Result<(SessionName, Oid)> {
     let owner: SessionName = match session.name.patch_parts() {
         Some((owner, _)) => owner.parse()?,
@@ -278,11 +281,11 @@ fn newest_merged(
         names.extend(name.parse::<SessionName>());
     }
     let mut newest = (session.name.clone(), session.tip.clone());
-    let mut at = merged_in(git, session, home)?.map(|merged| merged.commit);
+    let mut at = merged_in(git, session, onto)?.map(|merged| merged.commit);
     for name in names.into_iter().filter(|name| *name != session.name) {
         // A branch of such a name that is no session is nobody's change.
         let Some((other, _)) = known(git, refs, &name).ok().flatten() else { continue };
-        let Some(merged) = merged_in(git, &other, home)?.filter(|merged| merged.whole) else {
+        let Some(merged) = merged_in(git, &other, onto)?.filter(|merged| merged.whole) else {
             continue;
         };
         let later = match &at {
@@ -322,7 +325,7 @@ pub(super) fn delivered_in(
 }
 
 /// A session whose branch is gone: it lives in the tree of what it was merged into.
-fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Ground> {
+fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<ChangeBase> {
     let head = git.head()?;
     let current = match &head {
         Head::Branch { name: branch, oid } => Some((branch.short().to_owned(), oid.clone())),
@@ -337,7 +340,7 @@ fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<G
     });
     let mut holders = Vec::new();
     for (branch, tip) in current.into_iter().chain(listed) {
-        // A change request's branch holds its parent's artifacts, and is no home of them.
+        // A change request's branch holds its parent's artifacts, and they were not merged there.
         let is_session = refs.session_of(&format!("refs/heads/{branch}")).is_some();
         if !is_session && let Some(file) = delivered_in(git, name, &tip)? {
             holders.push((branch, tip, file));
@@ -354,7 +357,7 @@ fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<G
     let commits = git.reader().walk(std::slice::from_ref(tip), &hide).unwrap_or_default();
     let newest = commits.iter().find(|commit| Entry::of(commit, &file.id).is_some());
     let commit = newest.map_or(tip, |commit| &commit.id).to_string();
-    Ok(Ground {
+    Ok(ChangeBase {
         parent: Parent { session: name.to_string(), commit },
         base: Base { branch: branch.clone(), commit: tip.to_string() },
         start: tip.clone(),

@@ -1,13 +1,13 @@
 //! The change requests that a session's tip has taken in, however they were merged.
 
-use super::family::{commits_of_family, known};
+use super::change_requests::{known, related_commits};
 use super::{Entry, RefNames, Session, SessionName, Trailers, artifact_path, key};
 use crate::artifact::{Artifact, SessionFile};
 use crate::git::{Git, Object, Oid};
 
 /// A change request that was merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TakenIn {
+pub struct MergedChange {
     /// Its name.
     pub name: SessionName,
     /// Its newest commit, as it was merged.
@@ -18,7 +18,7 @@ pub struct TakenIn {
 
 /// The change requests on a session that its tip has taken in, the newest first: those whose
 /// commits it stands on, and those of a squash, as far as their own commits are still here. For a
-/// change request also what its parent did while it was under way.
+/// change request also what its parent did while it was in progress.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -26,11 +26,11 @@ pub fn merged_changes(
     git: &Git,
     refs: &RefNames,
     session: &Session,
-) -> anyhow::Result<Vec<TakenIn>> {
+) -> anyhow::Result<Vec<MergedChange>> {
     let own_start: Vec<Oid> =
         session.history.first().map(|entry| entry.commit.clone()).into_iter().collect();
-    let mut found: Vec<TakenIn> = Vec::new();
-    for (name, commit) in commits_of_family(git, &session.name, &session.tip, &own_start)? {
+    let mut found: Vec<MergedChange> = Vec::new();
+    for (name, commit) in related_commits(git, &session.name, &session.tip, &own_start)? {
         let trailers = Trailers::parse(&commit.message);
         // A merge stands for the tip it names; what it holds besides is not the change's.
         if trailers.get(key::EVENT) == Some("merge") {
@@ -41,7 +41,7 @@ pub fn merged_changes(
         let start = entry.is_start().then(|| entry.commit.clone());
         match found.iter_mut().find(|change| change.name == name) {
             Some(change) => change.start = change.start.take().or(start),
-            None => found.push(TakenIn { name, tip: entry.commit, start }),
+            None => found.push(MergedChange { name, tip: entry.commit, start }),
         }
     }
     if session.is_patch() {
@@ -61,7 +61,7 @@ pub fn merged_changes(
 
 /// Changes whose records the tip has, and whose branch, here or on a remote, or archive still says
 /// what they were.
-fn squashed(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec<TakenIn>> {
+fn squashed(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec<MergedChange>> {
     let reader = git.reader();
     let mut found = Vec::new();
     let folder = format!("{}/changes", session.name.artifact_dir());
@@ -78,7 +78,7 @@ fn squashed(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec
         {
             let start = there.history.first().filter(|entry| entry.is_start());
             let start = start.map(|entry| entry.commit.clone());
-            found.push(TakenIn { name, tip: there.tip, start });
+            found.push(MergedChange { name, tip: there.tip, start });
         }
     }
     Ok(found)
