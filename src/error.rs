@@ -37,11 +37,23 @@ impl Kind {
     }
 }
 
+/// What a failure is about, where somebody else has to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum About {
+    /// Anything else.
+    #[default]
+    Other,
+    /// HEAD, or the session's branch, is not where the run left it.
+    Moved,
+}
+
 /// A failure with a kind and the ways on.
 #[derive(Debug)]
 pub struct Error {
     /// Decides the exit code.
     pub kind: Kind,
+    /// What it is about.
+    pub about: About,
     /// What failed and why.
     pub message: String,
     /// What to do next, a line each.
@@ -51,7 +63,7 @@ pub struct Error {
 impl Error {
     /// An error of this kind.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hints: Vec::new() }
+        Self { kind, about: About::Other, message: message.into(), hints: Vec::new() }
     }
 
     /// The session failed (exit 1).
@@ -79,6 +91,11 @@ impl Error {
         Self::new(Kind::Repository, message)
     }
 
+    /// HEAD, or the session's branch, is not where the run left it (exit 5).
+    pub fn moved(message: impl Into<String>) -> Self {
+        Self { about: About::Moved, ..Self::repository(message) }
+    }
+
     /// Adds a line that says what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -99,6 +116,11 @@ impl std::error::Error for Error {}
 /// environment's fault (an I/O error, a full disk), so exit 5.
 pub fn kind_of(error: &anyhow::Error) -> Kind {
     error.downcast_ref::<Error>().map_or(Kind::Repository, |e| e.kind)
+}
+
+/// What an error is about, as [`kind_of`] finds its kind.
+pub fn about(error: &anyhow::Error) -> About {
+    error.downcast_ref::<Error>().map_or(About::Other, |e| e.about)
 }
 
 /// The hints of an error, if it has any.

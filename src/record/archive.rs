@@ -11,7 +11,7 @@ pub fn archive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     let transaction = RefTransaction::new(format!("cowork: archive {}", recorder.name))
         .delete(&recorder.refs.branch(recorder.name), tip);
     let transaction = keep_in_archive(recorder, transaction, tip)?;
-    let root = format!("refs/cowork/drafts/{}/", recorder.name);
+    let root = RefNames::drafts(recorder.name);
     let transaction = delete_below(recorder, transaction, &root)?;
     point("archive.before-refs");
     transaction.commit(recorder.git)?;
@@ -51,7 +51,7 @@ pub fn delete(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
     if recorder.git.resolve(archive.as_str())?.as_ref() == Some(tip) {
         transaction = transaction.delete(&archive, tip);
     }
-    let root = format!("refs/tags/cowork/{}/", recorder.name);
+    let root = RefNames::tags(recorder.name);
     let transaction = delete_below(recorder, transaction, &root)?;
     point("delete.before-refs");
     transaction.commit(recorder.git)?;

@@ -7,7 +7,7 @@ use crate::session::{Back, Message, RefNames, Verdict, attempts, key};
 
 /// Numbers of the session's kept attempts.
 pub(super) fn numbers(recorder: &Recorder<'_>) -> anyhow::Result<Vec<u32>> {
-    let root = format!("refs/cowork/attempts/{}/", recorder.name);
+    let root = RefNames::attempts(recorder.name);
     let refs = recorder.git.list_refs(&[&root])?;
     let number = |name: &str| name.strip_prefix(&root).and_then(|n| n.parse().ok());
     Ok(refs.iter().filter_map(|info| number(info.name.as_str())).collect())

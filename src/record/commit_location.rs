@@ -30,7 +30,7 @@ pub(super) fn expect_on_tip(
         return Ok(());
     }
     if on_tip && recorder.git.resolve(branch.as_str())?.as_ref() == Some(commit) {
-        return Err(Error::repository(format!("HEAD left {short} while it was committed to"))
+        return Err(Error::moved(format!("HEAD left {short} while it was committed to"))
             .hint(format!("the commit exists; continue: {back}"))
             .into());
     }
@@ -41,12 +41,12 @@ pub(super) fn expect_on_tip(
         Head::Branch { name, oid } if oid == commit => {
             take_off(recorder, name, &parent, commit, paths)?;
             let error = if *name == branch {
-                Error::repository(format!("{short} moved while it was committed to"))
+                Error::moved(format!("{short} moved while it was committed to"))
                     .hint("your commits stay; ours was taken off again, its files lie there")
                     .hint(format!("continue: git cowork resume {}", recorder.name))
             } else {
                 let elsewhere = name.short();
-                Error::repository(format!("HEAD went to {elsewhere} while we committed"))
+                Error::moved(format!("HEAD went to {elsewhere} while we committed"))
                     .hint(format!(
                         "{elsewhere} is as it was; ours was taken off again, its files lie there"
                     ))
@@ -54,7 +54,7 @@ pub(super) fn expect_on_tip(
             };
             Err(error.into())
         }
-        _ => Err(Error::repository(format!(
+        _ => Err(Error::moved(format!(
             "HEAD left {short} while we committed; the commit is {commit}"
         ))
         .hint(format!("look at git log, then: {back}"))
@@ -136,6 +136,6 @@ fn trailers(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<Option<Trai
 }
 
 fn moved(short: &str) -> Error {
-    Error::repository(format!("{short} moved while we worked"))
+    Error::moved(format!("{short} moved while we worked"))
         .hint("nothing was lost; look at git log, then: git cowork resume")
 }

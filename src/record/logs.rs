@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use super::Recorder;
 use crate::git::{Git, Oid, Push, PushOutcome, RefName};
-use crate::session::{Session, key};
+use crate::session::{RefNames, Session, key};
 
 /// The notes of all sessions of a repository, here and on a remote: `refs/notes/cowork`.
 pub const LOGS: &str = "cowork";
@@ -97,7 +97,7 @@ pub fn publish(
     let named = self::named(session);
     let here = recorder.git.noted(LOGS)?;
     let ours: Vec<&Oid> = here.iter().filter(|blob| names(&named, blob)).collect();
-    let to = RefName::new(format!("refs/notes/{LOGS}"))?;
+    let to = RefName::new(RefNames::notes(LOGS))?;
     let _fetching = lock(recorder.git, FETCH_LOCK)?;
     let mut tries = 0;
     let published = loop {
@@ -109,7 +109,7 @@ pub fn publish(
             break Published::Done(0);
         }
         recorder.git.note_blobs(FETCHED, &new)?;
-        let Some(from) = recorder.git.resolve(&format!("refs/notes/{FETCHED}"))? else {
+        let Some(from) = recorder.git.resolve(&RefNames::notes(FETCHED))? else {
             break Published::Done(0);
         };
         let push = Push { from, to: to.clone(), lease: None };

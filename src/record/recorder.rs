@@ -56,14 +56,14 @@ impl Recorder<'_> {
         let branch = self.refs.branch(self.name);
         match self.git.head()? {
             Head::Branch { name, oid } if name == branch && oid == *tip => Ok(()),
-            Head::Branch { name, .. } if name == branch => Err(Error::repository(format!(
+            Head::Branch { name, .. } if name == branch => Err(Error::moved(format!(
                 "{} moved while we worked",
                 self.refs.short_branch(self.name)
             ))
             .hint("nothing was committed; look at git log, then: git cowork resume")
             .into()),
             _ if self.git.resolve(branch.as_str())?.is_none() => {
-                Err(Error::repository(format!("{} is gone", self.refs.short_branch(self.name)))
+                Err(Error::moved(format!("{} is gone", self.refs.short_branch(self.name)))
                     .hint(format!(
                         "bring it back: git branch {} {tip} && git cowork resume {}",
                         self.refs.short_branch(self.name),
@@ -71,7 +71,7 @@ impl Recorder<'_> {
                     ))
                     .into())
             }
-            _ => Err(Error::repository(format!(
+            _ => Err(Error::moved(format!(
                 "HEAD is no longer on {}",
                 self.refs.short_branch(self.name)
             ))

@@ -12,7 +12,7 @@ pub fn add_missing(recorder: &Recorder<'_>, session: &Session) -> anyhow::Result
     if !recorder.project.tags {
         return Ok(None);
     }
-    let root = format!("refs/tags/cowork/{}/", recorder.name);
+    let root = RefNames::tags(recorder.name);
     let tags = recorder.git.list_refs(&[&root])?;
     let mut used: BTreeSet<String> = tags.iter().map(|tag| tag.name.as_str().to_owned()).collect();
     let mut transaction = RefTransaction::new("cowork: stage tags".to_owned());
@@ -36,7 +36,7 @@ pub fn add_missing(recorder: &Recorder<'_>, session: &Session) -> anyhow::Result
             used.insert(tag.as_str().to_owned());
             transaction = transaction.create(&tag, &entry.commit);
         }
-        newest = tag.as_str().strip_prefix("refs/tags/").map(str::to_owned);
+        newest = tag.as_str().strip_prefix(RefNames::TAGS).map(str::to_owned);
     }
     if missing {
         point("labels.before-refs");

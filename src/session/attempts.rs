@@ -3,13 +3,10 @@
 use std::str::FromStr as _;
 
 use super::message::{Trailers, key};
-use super::{SessionName, Verdict};
+use super::{RefNames, SessionName, Verdict};
 use crate::artifact::Origin;
 use crate::git::{Git, Oid, RefInfo};
 use crate::stage::Stage;
-
-/// What all attempts of all sessions begin with.
-const ROOT: &str = "refs/cowork/attempts/";
 
 /// How a draft was dropped: a stage is done again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +73,7 @@ pub struct Attempt {
 impl Attempt {
     /// Full name of its ref.
     pub fn ref_name(&self) -> String {
-        format!("{ROOT}{}/{}", self.session, self.number)
+        RefNames::attempt(&self.session, self.number).to_string()
     }
 
     /// True when something was left behind that `undo` can bring back.
@@ -87,7 +84,7 @@ impl Attempt {
 
 /// The attempts of one session, or of all, the newest last.
 pub fn attempts(git: &Git, session: Option<&SessionName>) -> anyhow::Result<Vec<Attempt>> {
-    let root = session.map_or_else(|| ROOT.to_owned(), |name| format!("{ROOT}{name}/"));
+    let root = session.map_or_else(|| RefNames::ATTEMPTS.to_owned(), RefNames::attempts);
     let mut found = Vec::new();
     for info in git.list_refs(&[&root])? {
         found.extend(attempt(git, info)?);
@@ -97,7 +94,8 @@ pub fn attempts(git: &Git, session: Option<&SessionName>) -> anyhow::Result<Vec<
 }
 
 fn attempt(git: &Git, info: RefInfo) -> anyhow::Result<Option<Attempt>> {
-    let parts = info.name.as_str().strip_prefix(ROOT).and_then(|rest| rest.rsplit_once('/'));
+    let parts =
+        info.name.as_str().strip_prefix(RefNames::ATTEMPTS).and_then(|rest| rest.rsplit_once('/'));
     let Some((Ok(session), Ok(number))) = parts.map(|(s, n)| (s.parse(), n.parse())) else {
         return Ok(None);
     };

@@ -26,7 +26,7 @@ pub fn base_branch(
     session: &Session,
 ) -> anyhow::Result<Option<String>> {
     for base in bases(git, refs, session)? {
-        match refs.session_of(&format!("refs/heads/{base}")) {
+        match refs.session_of(&RefNames::local(&base)) {
             Some(name) if name == session.name => {}
             Some(name) if is_open(git, refs, &name)? => return Ok(Some(base)),
             Some(_) => {}
@@ -93,7 +93,7 @@ impl<'a> Lookup<'a> {
             // A change request carries its parent's records, wherever the parent's branch has gone.
             let carried =
                 parent.and_then(|parent| session_file(reader.as_ref(), &parent, &session.tip).ok());
-            let of_branch = self.refs.session_of(&format!("refs/heads/{base}"));
+            let of_branch = self.refs.session_of(&RefNames::local(&base));
             if !base.is_empty() && !found.contains(&base) {
                 found.push(base);
             }

@@ -243,7 +243,7 @@ fn merged_branch(
 ) -> anyhow::Result<Option<MergedBranch>> {
     let mut found = None;
     for branch in bases(git, refs, session)? {
-        let local = git.resolve(&format!("refs/heads/{branch}"))?;
+        let local = git.resolve(&RefNames::local(&branch))?;
         let remotes = git.remote_branches(&branch)?;
         let remotes = remotes.iter().filter_map(|remote| git.resolve(remote.as_str()).transpose());
         for tip in local.into_iter().map(Ok).chain(remotes) {
@@ -272,8 +272,8 @@ fn newest_merged(
     let branch = refs.short_branch(&owner);
     let mut names = BTreeSet::from([owner.clone()]);
     let patterns = [
-        format!("refs/heads/{branch}--*"),
-        format!("refs/remotes/*/{branch}--*"),
+        RefNames::local(&format!("{branch}--*")),
+        RefNames::remote("*", &format!("{branch}--*")),
         format!("{}--*", RefNames::archive(&owner).as_str()),
     ];
     for info in git.list_refs(&patterns)? {
@@ -332,16 +332,16 @@ fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<C
         Head::Detached { oid } => Some((String::new(), oid.clone())),
         Head::Unborn { .. } => None,
     };
-    let listed = git.list_refs(&["refs/heads/", "refs/remotes/"])?;
+    let listed = git.list_refs(&[RefNames::BRANCHES, RefNames::REMOTES])?;
     let listed = listed.into_iter().map(|info| {
         let full = info.name.as_str();
-        let remote = full.strip_prefix("refs/remotes/").and_then(|rest| rest.split_once('/'));
+        let remote = full.strip_prefix(RefNames::REMOTES).and_then(|rest| rest.split_once('/'));
         (remote.map_or(info.name.short(), |(_, branch)| branch).to_owned(), info.oid)
     });
     let mut holders = Vec::new();
     for (branch, tip) in current.into_iter().chain(listed) {
         // A change request's branch holds its parent's artifacts, and they were not merged there.
-        let is_session = refs.session_of(&format!("refs/heads/{branch}")).is_some();
+        let is_session = refs.session_of(&RefNames::local(&branch)).is_some();
         if !is_session && let Some(file) = delivered_in(git, name, &tip)? {
             holders.push((branch, tip, file));
         }

@@ -82,7 +82,7 @@ fn left_behind(
     draft: &Entry,
 ) -> anyhow::Result<Option<Oid>> {
     let on = draft.parents.first();
-    for tag in git.list_refs(&[&format!("refs/tags/cowork/{}/", session.name)])? {
+    for tag in git.list_refs(&[RefNames::tags(&session.name)])? {
         let label = tag.name.as_str().rsplit('/').next().unwrap_or_default();
         let of_stage = label == stage.name() || label.starts_with(&format!("{stage}-"));
         if of_stage && git.resolve(&format!("{}^1", tag.oid))?.as_ref() == on {

@@ -131,9 +131,9 @@ pub fn taken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<b
     let patterns = [
         refs.branch(name).as_str().to_owned(),
         RefNames::archive(name).as_str().to_owned(),
-        format!("refs/cowork/attempts/{name}/"),
-        format!("refs/cowork/drafts/{name}/"),
-        format!("refs/tags/cowork/{name}/"),
+        RefNames::attempts(name),
+        RefNames::drafts(name),
+        RefNames::tags(name),
     ];
     let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
     Ok(!git.refs(&patterns)?.is_empty() || !git.remote_branches(&short)?.is_empty())

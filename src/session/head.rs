@@ -117,7 +117,7 @@ impl Head {
 /// Git cannot be read.
 pub fn states(git: &Git, refs: &RefNames, heads: &[Head]) -> anyhow::Result<Vec<State>> {
     let archived: HashMap<RefName, Oid> = git
-        .refs(&["refs/cowork/archive/"])?
+        .refs(&[RefNames::ARCHIVE])?
         .into_iter()
         .map(|archived| (archived.name, archived.object))
         .collect();

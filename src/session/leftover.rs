@@ -9,9 +9,6 @@ use super::{
 use crate::git::{Git, Oid, RefName};
 use crate::stage::Stage;
 
-/// What all drafts of all sessions begin with.
-const DRAFTS: &str = "refs/cowork/drafts/";
-
 /// How many attempts and how many drafts of a session stay, the newest, unless they are named.
 pub const NEWEST: usize = 5;
 
@@ -134,11 +131,12 @@ fn holds_edits(git: &Git, attempt: &Oid, tip: &Oid) -> anyhow::Result<bool> {
 }
 
 fn drafts(git: &Git, refs: &RefNames, only: Option<&SessionName>) -> anyhow::Result<Vec<Leftover>> {
-    let root = only.map_or_else(|| DRAFTS.to_owned(), |name| format!("{DRAFTS}{name}/"));
+    let root = only.map_or_else(|| RefNames::DRAFTS.to_owned(), RefNames::drafts);
     let mut guards: BTreeMap<SessionName, Guards> = BTreeMap::new();
     let mut found = Vec::new();
     for info in git.list_refs(&[&root])? {
-        let parts = info.name.as_str().strip_prefix(DRAFTS).and_then(|rest| rest.split_once('/'));
+        let parts =
+            info.name.as_str().strip_prefix(RefNames::DRAFTS).and_then(|rest| rest.split_once('/'));
         let Some((Ok(session), Ok(stage))) =
             parts.map(|(session, stage)| (session.parse::<SessionName>(), stage.parse::<Stage>()))
         else {

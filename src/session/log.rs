@@ -129,7 +129,7 @@ struct Teller<'a> {
 impl Teller<'_> {
     /// What was left behind, attempt by attempt.
     fn attempts(&mut self) -> anyhow::Result<Vec<Vec<Step>>> {
-        let root = format!("refs/cowork/attempts/{}/", self.session.name);
+        let root = RefNames::attempts(&self.session.name);
         let refs = self.git.list_refs(&[&root])?;
         let number = |name: &str| name.strip_prefix(&root).and_then(|n| n.parse::<u32>().ok());
         let mut attempts: Vec<(u32, Oid)> = refs

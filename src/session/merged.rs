@@ -58,7 +58,7 @@ pub(super) fn merged_each(
         let mut tips = Vec::new();
         for base in lookup.bases(session)? {
             if base != refs.short_branch(&session.name) {
-                let is_session = refs.session_of(&format!("refs/heads/{base}")).is_some();
+                let is_session = refs.session_of(&RefNames::local(&base)).is_some();
                 tips.extend(lookup.tips(&base)?.into_iter().map(|tip| (tip, is_session)));
             }
         }
@@ -279,17 +279,17 @@ fn delivered(
 /// The tips of all branches that are no session's, here and on remotes.
 fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
     let root = refs.branch_root();
-    let prefix = root.trim_start_matches("refs/heads/");
+    let prefix = root.trim_start_matches(RefNames::BRANCHES);
     let is_session = |name: &str| {
         let folders = [prefix, "cowork-pr/"];
-        match name.strip_prefix("refs/remotes/") {
+        match name.strip_prefix(RefNames::REMOTES) {
             Some(name) => folders.iter().any(|folder| name.contains(&format!("/{folder}"))),
             None => folders.iter().any(|folder| {
-                name.strip_prefix("refs/heads/").is_some_and(|n| n.starts_with(folder))
+                name.strip_prefix(RefNames::BRANCHES).is_some_and(|n| n.starts_with(folder))
             }),
         }
     };
-    let all = git.refs(&["refs/heads/", "refs/remotes/"])?.into_iter();
+    let all = git.refs(&[RefNames::BRANCHES, RefNames::REMOTES])?.into_iter();
     let others = all.filter(|one| !is_session(one.name.as_str()));
     let mut tips: Vec<Oid> = others.map(|one| one.object).collect();
     tips.sort();

@@ -4,8 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
-use crate::git::RefName;
-use crate::stage::Stage;
 
 /// Where the folders of all sessions lie, relative to the top of the working tree.
 pub const SESSIONS: &str = ".cowork/sessions";
@@ -182,78 +180,6 @@ fn fold(c: char) -> Option<&'static str> {
         'ź' | 'ż' | 'ž' | 'Ź' | 'Ż' | 'Ž' => "z",
         _ => return None,
     })
-}
-
-/// The ref names of sessions, for one `[project] branch_prefix`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefNames {
-    prefix: String,
-}
-
-impl RefNames {
-    /// Names under this branch prefix (`cowork` unless configured).
-    pub fn new(prefix: &str) -> Self {
-        Self { prefix: prefix.to_owned() }
-    }
-
-    /// `cowork/S`, as `git switch` takes it.
-    pub fn short_branch(&self, name: &SessionName) -> String {
-        format!("{}/{name}", self.prefix)
-    }
-
-    /// `refs/heads/cowork/S`
-    pub fn branch(&self, name: &SessionName) -> RefName {
-        RefName::trusted(format!("refs/heads/{}/{name}", self.prefix))
-    }
-
-    /// `refs/heads/cowork-pr/S`: what is pushed of a session without its artifacts.
-    pub fn without_artifacts(name: &SessionName) -> RefName {
-        RefName::trusted(format!("refs/heads/cowork-pr/{name}"))
-    }
-
-    /// `refs/heads/cowork/`: what all session branches begin with.
-    pub fn branch_root(&self) -> String {
-        format!("refs/heads/{}/", self.prefix)
-    }
-
-    /// What `for-each-ref` lists remote session branches by.
-    pub fn remote_pattern(&self) -> String {
-        format!("refs/remotes/*/{}/*", self.prefix)
-    }
-
-    /// As [`Self::session_of`], also for a remote's branch.
-    pub fn session_of_any(&self, branch: &str) -> Option<SessionName> {
-        let remote = || {
-            let (_, short) = branch.strip_prefix("refs/remotes/")?.split_once('/')?;
-            self.session_of(&format!("refs/heads/{short}"))
-        };
-        self.session_of(branch).or_else(remote)
-    }
-
-    /// The session a full branch name belongs to.
-    pub fn session_of(&self, branch: &str) -> Option<SessionName> {
-        branch.strip_prefix(&self.branch_root())?.parse().ok()
-    }
-
-    /// `refs/tags/cowork/S/LABEL`, where the label is `prd` or `prd-2`.
-    pub fn tag(name: &SessionName, label: &str) -> RefName {
-        RefName::trusted(format!("refs/tags/cowork/{name}/{label}"))
-    }
-
-    /// `refs/cowork/drafts/S/STAGE`
-    pub fn draft(name: &SessionName, stage: Stage) -> RefName {
-        RefName::trusted(format!("refs/cowork/drafts/{name}/{stage}"))
-    }
-
-    /// `refs/cowork/attempts/S/N`
-    pub fn attempt(name: &SessionName, number: u32) -> RefName {
-        RefName::trusted(format!("refs/cowork/attempts/{name}/{number}"))
-    }
-
-    /// `refs/cowork/archive/S`
-    pub fn archive(name: &SessionName) -> RefName {
-        RefName::trusted(format!("refs/cowork/archive/{name}"))
-    }
 }
 
 #[cfg(test)]

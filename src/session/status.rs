@@ -209,7 +209,7 @@ impl Status {
 
     /// The rest of what `status` shows.
     pub fn details(&self, git: &Git) -> anyhow::Result<Details> {
-        let root = format!("refs/cowork/attempts/{}/", self.session.name);
+        let root = RefNames::attempts(&self.session.name);
         let attempts = git.list_refs(&[&root])?;
         let number = |name: &str| name.rsplit('/').next().and_then(|n| n.parse::<u32>().ok());
         let names = attempts.iter().map(|info| info.name.as_str().to_owned());
@@ -317,7 +317,7 @@ fn labels(
     git: &Git,
     session: &Session,
 ) -> anyhow::Result<(BTreeMap<Stage, String>, BTreeSet<Stage>)> {
-    let root = format!("refs/tags/cowork/{}/", session.name);
+    let root = RefNames::tags(&session.name);
     let (mut labels, mut reverted) = (BTreeMap::new(), BTreeSet::new());
     for tag in git.list_refs(&[&root])? {
         let label = tag.name.as_str().strip_prefix(&root).unwrap_or_default();
@@ -395,7 +395,7 @@ pub(super) fn present_draft(git: &Git, session: &Session) -> anyhow::Result<Opti
 
 fn base_ahead(git: &Git, session: &Session) -> anyhow::Result<Option<usize>> {
     let base = &session.file.base.branch;
-    let Some(tip) = git.resolve(&format!("refs/heads/{base}"))? else { return Ok(None) };
+    let Some(tip) = git.resolve(&RefNames::local(base))? else { return Ok(None) };
     let (_, ahead) = git.ahead_behind(&session.tip, &tip)?;
     Ok(Some(ahead))
 }

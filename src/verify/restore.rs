@@ -9,7 +9,7 @@ use super::readable::{Broken, Unreadable, unreadable_artifacts};
 use crate::error::Error;
 use crate::git::{Git, Store};
 use crate::record::{self, Recorded, Recorder, ending};
-use crate::session::{Session, Verdict, from_top};
+use crate::session::{RefNames, Session, Verdict, from_top};
 
 /// Restores what some commit has right; what is broken at the tip, in a commit of its own on the
 /// branch that is checked out. Says what was done, a line each. Can be done again after a kill.
@@ -49,7 +49,7 @@ pub fn restore_unreadable(
     if is_only_there(git, session, &restored)? {
         let reason = "before git cowork verify --fix restored files";
         let number = record::attempt::keep(recorder, &session.tip, reason, Verdict::Aborted)?;
-        let kept = format!("refs/cowork/attempts/{name}/{number}");
+        let kept = RefNames::attempt(name, number);
         told.push(format!("what was in the working tree is kept: git show {kept}"));
     }
     for one in &restored {

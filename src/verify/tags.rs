@@ -70,7 +70,7 @@ pub fn wrong_tags(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> 
 }
 
 fn tags_of(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
-    git.list_refs(&[format!("refs/tags/cowork/{}/", session.name)])
+    git.list_refs(&[RefNames::tags(&session.name)])
 }
 
 /// `prd`, or `prd-2`.

@@ -86,7 +86,7 @@ impl Beside {
             let _ = writeln!(out, "Running  {run}");
         }
         // A draft in its side ref is told of with what is kept.
-        let is_kept = |problem: &&Problem| problem.about.starts_with("refs/cowork/drafts/");
+        let is_kept = |problem: &&Problem| problem.about.starts_with(RefNames::DRAFTS);
         for problem in self.problems.iter().filter(|problem| !is_kept(problem)) {
             let label = match problem.code {
                 "unfinished-draft" => "Left",
@@ -111,14 +111,15 @@ impl Beside {
 
 /// The references of a session that commands of ours move.
 pub fn own_refs(refs: &RefNames, session: &SessionName) -> Vec<String> {
+    let folder = |root: String| root.trim_end_matches('/').to_owned();
     vec![
         refs.branch(session).to_string(),
-        format!("refs/tags/cowork/{session}"),
-        format!("refs/cowork/drafts/{session}"),
-        format!("refs/cowork/attempts/{session}"),
-        format!("refs/cowork/archive/{session}"),
+        folder(RefNames::tags(session)),
+        folder(RefNames::drafts(session)),
+        folder(RefNames::attempts(session)),
+        RefNames::archive(session).to_string(),
         RefNames::without_artifacts(session).to_string(),
-        "refs/notes".to_owned(),
+        folder(RefNames::NOTES.to_owned()),
     ]
 }
 

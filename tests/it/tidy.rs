@@ -261,6 +261,15 @@ fn only_the_git_room_speaks_to_git() {
 }
 
 #[test]
+fn refs_are_named_in_one_place() {
+    let needles =
+        ["heads", "tags", "remotes", "notes", "cowork"].map(|kind| format!("\"refs/{kind}"));
+    let needles: Vec<&str> = needles.iter().map(String::as_str).collect();
+    let found = places(&needles, &["src/git/", "src/session/ref_names.rs"]);
+    assert_none("a ref is built outside RefNames", &found);
+}
+
+#[test]
 fn few_may_spawn() {
     let needles = ["process::Command", "tokio::process", "Command::new("];
     // `forge` starts the user's own `gh` and `glab`, and nothing else.

@@ -217,7 +217,7 @@ fn base(
             // On a session's branch a new session starts where that one did.
             Some(other) if other != *name => {
                 let file = Session::find(git, refs, &other)?.file;
-                let tip = git.resolve(&format!("refs/heads/{}", file.base.branch))?;
+                let tip = git.resolve(&RefNames::local(&file.base.branch))?;
                 let commit = match tip {
                     Some(tip) => tip,
                     None => file.base.commit.parse()?,

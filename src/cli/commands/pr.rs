@@ -98,7 +98,7 @@ pub(crate) fn run(context: &Context, args: &PrArgs) -> Answer {
     if args.dry_run {
         return say_what_would_be(context, args, &proposal, place.as_ref(), program.as_ref());
     }
-    if refs.session_of(&format!("refs/heads/{}", proposal.base)).is_some() {
+    if refs.session_of(&RefNames::local(&proposal.base)).is_some() {
         require_base(git, &proposal)?;
     }
     push_all(context, args, &held, &proposal)?;
@@ -145,7 +145,7 @@ fn proposal(
     let delivery = Delivery::of(git, &session, attribution, &context.secrets()?)?;
     let (branch, commit) = if args.without_artifacts {
         let branch = RefNames::without_artifacts(&name);
-        let pushed = format!("refs/remotes/{remote}/{}", branch.short());
+        let pushed = RefNames::remote(&remote, branch.short());
         let mut before = Vec::new();
         for place in [branch.as_str(), &pushed] {
             before.extend(git.resolve(place)?);
@@ -169,7 +169,7 @@ fn proposal(
 /// The base as its remote has it, as far as we know, else as it is here, else where the session
 /// began.
 fn base_commit(git: &Git, remote: &str, base: &str, session: &Session) -> anyhow::Result<Oid> {
-    for place in [format!("refs/remotes/{remote}/{base}"), format!("refs/heads/{base}")] {
+    for place in [RefNames::remote(remote, base), RefNames::local(base)] {
         if let Some(commit) = git.resolve(&place)? {
             return Ok(commit);
         }
@@ -201,12 +201,12 @@ fn push_all(
     if args.without_artifacts {
         // What we pushed last, not what a fetch has brought since: that is somebody's.
         let last = git.resolve(branch.as_str())?;
-        let theirs = git.resolve(&format!("refs/remotes/{remote}/{}", branch.short()))?;
+        let theirs = git.resolve(&RefNames::remote(remote, branch.short()))?;
         lease = Some(if theirs.as_ref() == Some(commit) { theirs } else { last });
     }
     let mut refs = vec![Push { from: commit.clone(), to: branch.clone(), lease }];
     if args.tags {
-        for tag in git.list_refs(&[&format!("refs/tags/cowork/{}/", session.name)])? {
+        for tag in git.list_refs(&[RefNames::tags(&session.name)])? {
             refs.push(Push { from: tag.object, to: tag.name, lease: None });
         }
     }
@@ -355,7 +355,7 @@ fn say_what_would_be(
     let (head, clean) = (branch.short(), without_credentials(url));
     let mut out = format!("Push     {head} to {remote} ({clean})\n");
     if args.tags {
-        let root = format!("refs/tags/cowork/{}/", session.name);
+        let root = RefNames::tags(&session.name);
         let tags = context.git()?.list_refs(&[&root])?;
         let names: Vec<&str> = tags.iter().map(|tag| tag.name.short()).collect();
         let _ = writeln!(out, "Tags     {}", names.join(", "));

@@ -15,7 +15,9 @@ use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
 use crate::git::{Git, RefName};
 use crate::record;
-use crate::session::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
+use crate::session::{
+    Guard, Leftover, NEWEST, RefNames, Retention, Selection, leftovers, retentions,
+};
 use crate::ui::one_line;
 
 /// Longest reason of an attempt that is shown.
@@ -174,7 +176,7 @@ fn hold(context: &Context, going: &[&Leftover]) -> anyhow::Result<Vec<LockedSess
 fn named(git: &Git, word: &str) -> anyhow::Result<RefName> {
     let short = word.strip_prefix("refs/").unwrap_or(word);
     let short = short.strip_prefix("cowork/").unwrap_or(short);
-    let name = RefName::new(format!("refs/cowork/{short}"));
+    let name = RefName::new(format!("{}{short}", RefNames::OWN));
     let kind = short.split('/').next().unwrap_or_default();
     match name {
         Ok(name) if ["attempts", "drafts"].contains(&kind) => match git.resolve(name.as_str())? {

@@ -15,8 +15,8 @@ use crate::git::{Git, RefName};
 use crate::model::budget;
 use crate::record::{LOGS, logs};
 use crate::session::{
-    Details, Entry, Kept, Kind, Session, SessionName, State, StateDir, Status, StatusJson, Verdict,
-    Waiting, key,
+    Details, Entry, Kept, Kind, RefNames, Session, SessionName, State, StateDir, Status,
+    StatusJson, Verdict, Waiting, key,
 };
 use crate::stage::Stage;
 use crate::stages::row;
@@ -168,7 +168,7 @@ fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String>
     let Some(remote) = git.upstream_remote(&branch)?.filter(|_| elsewhere > 0) else {
         return Ok(String::new());
     };
-    let notes = format!("refs/notes/{LOGS}");
+    let notes = RefNames::notes(LOGS);
     // A fetch into the ref itself would be refused where this clone has logs of its own.
     let fetch = match git.resolve(&notes)? {
         None => format!("git fetch {remote} {notes}:{notes}"),

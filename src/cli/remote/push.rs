@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::forge::without_credentials;
 use crate::git::{Git, PushOutcome, RefName};
-use crate::session::SessionName;
+use crate::session::{RefNames, SessionName};
 
 /// The remote that is pushed to.
 ///
@@ -34,8 +34,8 @@ pub(crate) fn remote(git: &Git, asked: Option<&str>, branch: &str) -> anyhow::Re
 
 /// Short name of the branch a remote has by default, as far as we know.
 pub(crate) fn remote_head(git: &Git, remote: &str) -> anyhow::Result<Option<String>> {
-    let head = git.read(["symbolic-ref", "-q", &format!("refs/remotes/{remote}/HEAD")]).output()?;
-    let root = format!("refs/remotes/{remote}/");
+    let head = git.read(["symbolic-ref", "-q", &RefNames::remote(remote, "HEAD")]).output()?;
+    let root = RefNames::remote(remote, "");
     Ok(head.text().trim().strip_prefix(&root).map(str::to_owned))
 }
 
@@ -64,8 +64,8 @@ pub(crate) fn refused(
                 .hint(format!("see whether it answers and lets you in: git ls-remote {remote}"))
                 .hint("without the right to push there: fork it, and git cowork pr --remote FORK")
         }
-        PushOutcome::Rejected { reference, reason, said } if reference.starts_with("refs/tags/") => {
-            let tag = reference.trim_start_matches("refs/tags/");
+        PushOutcome::Rejected { reference, reason, said } if reference.starts_with(RefNames::TAGS) => {
+            let tag = reference.trim_start_matches(RefNames::TAGS);
             let words = words(&reason, &clean(&said));
             Error::repository(format!("{remote} refused the tag {tag}: {words}"))
                 .hint("tags are never moved: another clone has pushed a tag of that name")

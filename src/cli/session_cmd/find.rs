@@ -7,7 +7,9 @@ use crate::cli::session_cmd::{next_step, pending_start};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::Ref;
-use crate::session::{Head, Session, SessionName, Status, default_session, heads, session_state};
+use crate::session::{
+    Head, RefNames, Session, SessionName, Status, default_session, heads, session_state,
+};
 
 /// The session a command means: by name, by `--session`, by the branch, or the newest
 /// unfinished one, which is said.
@@ -69,7 +71,7 @@ pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<He
     let git = context.git()?;
     let (mut sessions, mut unreadable) = heads(git, &context.refs()?)?;
     if archived {
-        let archive = "refs/cowork/archive/";
+        let archive = RefNames::ARCHIVE;
         let known: HashSet<SessionName> = sessions.iter().map(|head| head.name().clone()).collect();
         let mut tips = Vec::new();
         for info in git.refs(&[archive])? {

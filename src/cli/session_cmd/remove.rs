@@ -101,7 +101,7 @@ fn is_clean(git: &Git, path: &Path) -> anyhow::Result<()> {
 /// Where HEAD goes: the tip of the base branch, else the commit the session began on.
 fn base_of(git: &Git, session: &Session) -> anyhow::Result<Oid> {
     let base = &session.file.base;
-    let branch = format!("refs/heads/{}", base.branch);
+    let branch = RefNames::local(&base.branch);
     match git.resolve(&branch)?.filter(|_| !base.branch.is_empty()) {
         Some(tip) => Ok(tip),
         None => Ok(base.commit.parse()?),
@@ -181,7 +181,7 @@ fn linked_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result
 
 /// The working tree a branch is checked out in.
 fn checked_out(git: &Git, branch: &str) -> anyhow::Result<Option<PathBuf>> {
-    let found = git.list_refs(&[format!("refs/heads/{branch}")])?;
+    let found = git.list_refs(&[RefNames::local(branch)])?;
     let found = found.into_iter().find(|info| info.name.short() == branch);
     Ok(found.and_then(|info| info.worktree))
 }

@@ -1,5 +1,6 @@
 //! A run that stops keeps the draft in progress and puts the session's paths back to the tip.
 
+use crate::error::{self, About};
 use crate::pipeline::run::{CurrentDraft, Run};
 use crate::pipeline::usage;
 use crate::record;
@@ -17,11 +18,9 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
     let tip = &run.session.tip;
     if let Err(error) = recorder.expect_tip(tip) {
         // HEAD or the branch moved: where that ended the run, it is what the error is about.
-        let branch = run.env.refs.short_branch(&run.session.name);
-        let about = reason.map(ToString::to_string).unwrap_or_default();
-        run.warn(match about.contains("HEAD ") || about.contains(&branch) {
-            true => "files left unchanged".to_owned(),
-            false => format!("files left unchanged: {error}"),
+        run.warn(match reason.map(error::about) {
+            Some(About::Moved) => "files left unchanged".to_owned(),
+            Some(About::Other) | None => format!("files left unchanged: {error}"),
         });
         run.kept.replace(Some("the files lie where they were".to_owned()));
         return Ok(());

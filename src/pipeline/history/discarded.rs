@@ -40,7 +40,7 @@ impl Discarded {
         let (name, tip) = (&session.name, &session.tip);
         let branch = refs.short_branch(name);
         let reader = git.reader();
-        let base = git.resolve(&format!("refs/heads/{}", session.file.base.branch))?;
+        let base = git.resolve(&RefNames::local(&session.file.base.branch))?;
         let hidden: Vec<Oid> = std::iter::once(target.clone()).chain(base).collect();
         let leave = reader.walk(std::slice::from_ref(tip), &hidden)?;
         let own = leave
