@@ -11,23 +11,17 @@ use std::{env, fs, slice};
 
 use tree_sitter_language::LanguageFn;
 
+#[path = "src/languages/grammars.rs"]
+mod grammars;
+
+macro_rules! table {
+    ($($name:literal: $package:ident::$language:ident, $sources:literal;)*) => {
+        [$(($name, stringify!($package), $sources, $package::$language)),*]
+    };
+}
+
 /// Its name in C, its crate, where in the crate its sources are.
-const GRAMMARS: [(&str, &str, &str, LanguageFn); 9] = [
-    ("c", "tree-sitter-c", "src", tree_sitter_c::LANGUAGE),
-    ("cpp", "tree-sitter-cpp", "src", tree_sitter_cpp::LANGUAGE),
-    ("go", "tree-sitter-go", "src", tree_sitter_go::LANGUAGE),
-    ("java", "tree-sitter-java", "src", tree_sitter_java::LANGUAGE),
-    ("javascript", "tree-sitter-javascript", "src", tree_sitter_javascript::LANGUAGE),
-    ("python", "tree-sitter-python", "src", tree_sitter_python::LANGUAGE),
-    ("rust", "tree-sitter-rust", "src", tree_sitter_rust::LANGUAGE),
-    ("tsx", "tree-sitter-typescript", "tsx/src", tree_sitter_typescript::LANGUAGE_TSX),
-    (
-        "typescript",
-        "tree-sitter-typescript",
-        "typescript/src",
-        tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
-    ),
-];
+type Grammar = (&'static str, &'static str, &'static str, LanguageFn);
 
 /// How a `TSLanguage` begins, in the versions of its layout that [`tables`] accepts.
 #[repr(C)]
@@ -52,8 +46,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=Cargo.lock");
     let lock = fs::read_to_string("Cargo.lock")?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    for (name, package, inner, language) in GRAMMARS {
-        let sources = sources(package, &lock)?.join(inner);
+    let all: &[Grammar] = &grammars::grammars!(table);
+    for &(name, package, inner, language) in all {
+        let sources = sources(&package.replace('_', "-"), &lock)?.join(inner);
         let fail = |error| format!("cannot pack the grammar {name}: {error}");
         let (head, large, small) = tables(language).map_err(fail)?;
 

@@ -26,6 +26,7 @@ pub mod forge;
 pub mod gate;
 pub mod git;
 pub mod interrupt;
+pub mod languages;
 pub mod model;
 pub mod moment;
 pub mod pipeline;

@@ -16,14 +16,12 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use super::parse::Symbols;
+use crate::languages::syntaxes;
 
 /// Raised when [`Symbols`] or how they are found changes.
 const FORMAT: u32 = 1;
 /// Bytes of the largest file that is read, and written.
 const SIZE_MAX: u64 = 32 * 1024 * 1024;
-/// Every language, by the name it is noted under.
-pub(super) const LANGUAGES: [&str; 9] =
-    ["rust", "python", "javascript", "typescript", "tsx", "go", "java", "c", "cpp"];
 /// Bytes of the longest line: the most symbols of a file, and some more.
 const LINE_MAX: u64 = 1024 * 1024;
 
@@ -206,8 +204,8 @@ fn names_of(line: &[u8]) -> Option<(&str, &'static str)> {
     let (blob, rest) = (std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]);
     let rest = rest.strip_prefix(b",\"language\":\"")?;
     let language = rest.split(|byte| *byte == b'"').next()?;
-    let known = LANGUAGES.iter().find(|name| name.as_bytes() == language)?;
-    Some((blob, known))
+    let known = syntaxes().find(|syntax| syntax.name.as_bytes() == language)?;
+    Some((blob, known.name))
 }
 
 #[cfg(test)]

@@ -6,29 +6,28 @@
 
 use std::collections::BTreeSet;
 
+use crate::languages::{self, Imports};
+
 /// Lines of a file that are looked at.
 const LINES: usize = 400;
 /// Ends taken from one file at most.
 const ENDS: usize = 200;
 /// Longer lines import nothing a person wrote.
 const LINE_MAX: usize = 300;
-/// What lines that import begin with.
-const SIGNS: [&str; 8] =
-    ["#include", "import ", "from ", "use ", "pub use ", "mod ", "pub mod ", "export "];
-/// Names of files that stand for the folder they are in.
-const FOLDERS: [&str; 5] = ["mod", "lib", "index", "__init__", "main"];
-/// Words of the languages, and what says where to begin.
-const WORDS: [&str; 13] = [
-    "include", "import", "from", "use", "pub", "mod", "as", "export", "static", "crate", "self",
-    "super", "require",
-];
+
+/// Whether some language's imports have this property.
+fn any(has: impl Fn(&Imports) -> bool) -> bool {
+    languages::ALL.iter().any(|language| has(&language.imports))
+}
 
 /// The ends of paths, without their extension and in lower case, that a text imports.
 pub(super) fn ends(text: &str) -> BTreeSet<String> {
     let mut ends = BTreeSet::new();
     for line in text.lines().take(LINES).filter(|line| line.len() <= LINE_MAX) {
         let line = line.trim_start();
-        if !SIGNS.iter().any(|sign| line.starts_with(sign)) && !line.contains("require(") {
+        if !any(|imports| imports.begins.iter().any(|sign| line.starts_with(sign)))
+            && !line.contains("require(")
+        {
             continue;
         }
         // `a::b`, `a.b`, `a/b` and `./a` alike; what is in braces or after a space is another name.
@@ -37,7 +36,9 @@ pub(super) fn ends(text: &str) -> BTreeSet<String> {
             let parts: Vec<String> = name
                 .split(['/', ':', '.'])
                 .map(str::to_lowercase)
-                .filter(|part| !part.is_empty() && !WORDS.contains(&part.as_str()))
+                .filter(|part| {
+                    !part.is_empty() && !any(|imports| imports.words.contains(&part.as_str()))
+                })
                 .collect();
             // The last part may be an extension, or what is in the file.
             for count in [parts.len(), parts.len().saturating_sub(1)] {
@@ -65,9 +66,12 @@ pub(super) fn names(ends: &BTreeSet<String>, path: &str) -> bool {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let whole = path.strip_suffix(extension).unwrap_or(&path).trim_end_matches('.');
     // A package of Go is a folder; the standard library's have one word.
-    let package = |end: &str| extension == "go" && end.contains('/');
+    let of = languages::of_file(&path);
+    let by_folder = of.is_some_and(|language| language.imports.package_is_folder);
+    let package = |end: &str| by_folder && end.contains('/');
+    let for_folder = any(|imports| imports.folder_files.contains(&stem));
     tails(whole).any(|end| ends.contains(end))
-        || tails(folder).any(|end| (FOLDERS.contains(&stem) || package(end)) && ends.contains(end))
+        || tails(folder).any(|end| (for_folder || package(end)) && ends.contains(end))
 }
 
 /// A path, and what is left of it below each of its folders.

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use super::worth::is_own;
 use super::{Source, is_odd, plain};
+use crate::languages::{self, Language};
 
 /// Manifests shown at most.
 const SHOWN: usize = 4;
@@ -17,24 +18,8 @@ const SIZE_MAX: u64 = 64 * 1024;
 /// Targets of a makefile shown at most.
 const TARGETS: usize = 40;
 
-/// Names of manifests; the first ones say the most.
-const NAMES: [&str; 15] = [
-    "Cargo.toml",
-    "pyproject.toml",
-    "package.json",
-    "go.mod",
-    "pom.xml",
-    "build.gradle.kts",
-    "build.gradle",
-    "CMakeLists.txt",
-    "meson.build",
-    "Gemfile",
-    "composer.json",
-    "setup.cfg",
-    "setup.py",
-    "requirements.txt",
-    "Makefile",
-];
+/// What any project may have, after the manifests of languages.
+const MAKEFILE: &str = "Makefile";
 
 /// What of the files told so far may be a manifest or the README: little, however many there are.
 #[derive(Default)]
@@ -50,7 +35,7 @@ impl Manifests {
     pub fn add(&mut self, path: &str, content: &str) {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         let depth = path.matches('/').count();
-        if let Some(rank) = NAMES.iter().position(|known| *known == name)
+        if let Some(rank) = rank(name)
             && depth <= DEPTH_MAX
             && is_own(path)
         {
@@ -82,11 +67,12 @@ impl Manifests {
         source.each_content(&contents, SIZE_MAX, &mut |at, bytes| {
             let Some(bytes) = bytes else { return Ok(ControlFlow::Continue(())) };
             taken += 1;
-            let (_, rank, path) = keys[at];
+            let (.., path) = keys[at];
+            let name = path.rsplit('/').next().unwrap_or(path);
             let text = String::from_utf8(bytes).unwrap_or_default();
-            let text = match NAMES[*rank] {
-                "Makefile" => targets(&text),
-                name if name.ends_with(".json") => dense(&text),
+            let text = match name {
+                MAKEFILE => targets(&text),
+                _ if name.ends_with(".json") => dense(&text),
                 _ => text,
             };
             if !text.trim().is_empty() {
@@ -114,6 +100,16 @@ impl Manifests {
         let text = String::from_utf8(bytes).ok();
         Ok(text.map(|text| (plain(path), visible(&text))))
     }
+}
+
+/// Which of several manifests says more, the least first; none for another file. A language's first
+/// manifest comes before any other's second.
+fn rank(name: &str) -> Option<usize> {
+    let of = |language: &&Language| language.manifests.iter().position(|known| *known == name);
+    let found = languages::ALL.iter().enumerate();
+    let mut found =
+        found.filter_map(|(at, language)| Some(of(&language)? * languages::ALL.len() + at));
+    found.next().or_else(|| (name == MAKEFILE).then_some(usize::MAX))
 }
 
 /// Text without what moves a cursor or hides other text.

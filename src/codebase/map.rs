@@ -56,7 +56,7 @@ pub fn symbols(map: &Map<'_>, budget: usize) -> anyhow::Result<String> {
         symbols: HashMap::new(),
         read: &|file| {
             let file = by_path.get(file.path.as_str());
-            file.map(|file| cache.get(&file.content, file.language.name())).unwrap_or_default()
+            file.map(|file| cache.get(&file.content, file.syntax.name)).unwrap_or_default()
         },
     };
     let chosen = shown.choose(&places, budget.saturating_sub(LAST_LINE));
@@ -98,14 +98,14 @@ fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
     // One content may have several names.
     let mut of: HashMap<(&str, &'static str), Vec<usize>> = HashMap::new();
     for (at, file) in wanted.iter().enumerate() {
-        of.entry((file.content.as_str(), file.language.name())).or_default().push(at);
+        of.entry((file.content.as_str(), file.syntax.name)).or_default().push(at);
     }
     let mut files: Vec<(usize, Ranked)> = Vec::new();
     let (mut names, mut gone) = (0, 0);
-    let mut know = |content: &str, language: &'static str, symbols: &Symbols| {
-        for at in of.get(&(content, language)).into_iter().flatten() {
-            let (path, family) = (wanted[*at].path(), wanted[*at].language.family());
-            let ranked = Ranked::new(path, family, is_trial(path), symbols, &mentions);
+    let mut know = |content: &str, syntax: &'static str, symbols: &Symbols| {
+        for at in of.get(&(content, syntax)).into_iter().flatten() {
+            let (path, language) = (wanted[*at].path(), wanted[*at].language);
+            let ranked = Ranked::new(path, language, is_trial(path), symbols, &mentions);
             names += ranked.names();
             if names <= NAMES {
                 files.push((*at, ranked));
@@ -115,13 +115,13 @@ fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
     };
     let keys: HashSet<(&str, &'static str)> = of.keys().copied().collect();
     let mut known: HashSet<(String, &'static str)> = HashSet::new();
-    let mut cache = Cache::open(map.cache, &keys, |content, language, symbols| {
-        know(content, language, &symbols);
-        known.insert((content.to_owned(), language));
+    let mut cache = Cache::open(map.cache, &keys, |content, syntax, symbols| {
+        know(content, syntax, &symbols);
+        known.insert((content.to_owned(), syntax));
     });
     let mut missing: Vec<&Wanted> = Vec::new();
     for file in wanted {
-        if known.insert((file.content.clone(), file.language.name())) {
+        if known.insert((file.content.clone(), file.syntax.name)) {
             missing.push(file);
         }
     }
@@ -130,21 +130,21 @@ fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
     let mut taken = 0;
     map.source.each_content(&contents, FILE_MAX, &mut |at, bytes| {
         crate::interrupt::check()?;
-        let (content, language) = (contents[at], missing[at].language);
+        let (content, syntax) = (contents[at], missing[at].syntax);
         let Some(bytes) = bytes else {
-            gone += of.get(&(content, language.name())).map_or(0, Vec::len);
+            gone += of.get(&(content, syntax.name)).map_or(0, Vec::len);
             return Ok(ControlFlow::Continue(()));
         };
         taken += bytes.len();
         let text = String::from_utf8(bytes).ok().filter(|text| is_written(text));
         let symbols = match text {
-            Some(text) => parsers.parse(language, &text),
+            Some(text) => parsers.parse(syntax, &text),
             None => Some(Symbols::default()),
         };
         let mut room = taken < BYTES;
         if let Some(symbols) = symbols {
-            room &= know(content, language.name(), &symbols);
-            cache.add(content, language.name(), symbols);
+            room &= know(content, syntax.name, &symbols);
+            cache.add(content, syntax.name, symbols);
         }
         Ok(if room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;

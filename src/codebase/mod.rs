@@ -1,7 +1,7 @@
 //! What a code base holds, in the few thousand bytes a model can be shown of it: its tree in
 //! short, its manifests, and a map of its symbols, the most used first.
 //!
-//! Knows nobody: it is told which files there are, one after the other, and how their bytes are read.
+//! Knows the languages only: it is told which files there are, one after the other, and how their bytes are read.
 //! What it answers depends on nothing else, so that the same commit is described in the same bytes,
 //! on every machine. Two things could differ: what is read with a time limit ([`parse`]), which then
 //! counts as without symbols; and of a repository too large for one look, how much earlier looks
@@ -13,7 +13,7 @@
 mod cache;
 mod grammar;
 mod imports;
-mod language;
+mod main_languages;
 mod manifest;
 mod map;
 mod parse;
@@ -24,7 +24,7 @@ mod worth;
 
 use std::ops::ControlFlow;
 
-pub use language::{languages, languages_named};
+pub use main_languages::main_languages;
 pub use manifest::Manifests;
 pub use map::{Map, symbols};
 pub use tree::{Tree, tree};

@@ -13,7 +13,7 @@ use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
 
 use super::grammar::grammar;
 use super::is_odd;
-use super::language::{Language, Shape};
+use crate::languages::{Shape, Syntax};
 
 /// How long one file may take to be parsed. A large one takes some 50 ms.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -51,9 +51,9 @@ pub(super) struct Symbols {
     pub(super) uses: BTreeSet<String>,
 }
 
-/// The parsers of a run, one a language.
+/// The parsers of a run, one a grammar.
 pub(super) struct Parsers {
-    of: HashMap<Language, (Parser, Vec<Class>)>,
+    of: HashMap<&'static str, (Parser, Vec<Class>)>,
     patience: Duration,
     given_up: u32,
 }
@@ -66,20 +66,20 @@ impl Default for Parsers {
 
 impl Parsers {
     /// Takes a file apart; `None` when it was not tried, because others took too long.
-    pub(super) fn parse(&mut self, language: Language, text: &str) -> Option<Symbols> {
+    pub(super) fn parse(&mut self, syntax: &'static Syntax, text: &str) -> Option<Symbols> {
         if self.given_up >= GIVEN_UP {
             return None;
         }
-        let (parser, classes) = self.of.entry(language).or_insert_with(|| {
+        let (parser, classes) = self.of.entry(syntax.name).or_insert_with(|| {
             let mut parser = Parser::new();
-            let Some(grammar) = grammar(language) else {
-                tracing::warn!("the grammar of {} cannot be unpacked", language.name());
+            let Some(grammar) = grammar(syntax.name) else {
+                tracing::warn!("the grammar of {} cannot be unpacked", syntax.name);
                 return (parser, Vec::new());
             };
             if let Err(error) = parser.set_language(&grammar) {
-                tracing::warn!("the grammar of {} cannot be used: {error}", language.name());
+                tracing::warn!("the grammar of {} cannot be used: {error}", syntax.name);
             }
-            (parser, classes(language, &grammar))
+            (parser, classes(syntax, &grammar))
         });
         let begin = Instant::now();
         let mut in_time = |_: &tree_sitter::ParseState| match begin.elapsed() < self.patience {
@@ -94,7 +94,7 @@ impl Parsers {
             return Some(Symbols::default());
         };
         let mut walk = Walk {
-            language,
+            syntax,
             classes,
             text,
             symbols: Symbols::default(),
@@ -115,25 +115,19 @@ enum Class {
     Other,
     /// A name; of a type, as far as the grammar knows.
     Name { of_type: bool },
-    /// It may define something.
-    Defines(Shape),
-    /// A function without a name, which hides what it defines as well.
-    Hides,
-    /// It names what is defined elsewhere.
-    Imports,
+    /// It is one of the language's shapes.
+    Of(Shape),
 }
 
-fn classes(language: Language, grammar: &tree_sitter::Language) -> Vec<Class> {
+fn classes(syntax: &Syntax, grammar: &tree_sitter::Language) -> Vec<Class> {
     let class = |id: u16| {
         let name = grammar.node_kind_for_id(id).unwrap_or_default();
-        let shape = language.shapes().iter().find(|(kind, _)| *kind == name);
+        let shape = syntax.shapes.iter().find(|(kind, _)| *kind == name);
         match name {
             _ if !grammar.node_kind_is_named(id) => Class::Other,
             _ if name.ends_with("identifier") => Class::Name { of_type: name == "type_identifier" },
-            "arrow_function" | "function_expression" | "func_literal" => Class::Hides,
-            "use_declaration" => Class::Imports,
-            _ if name.starts_with("import") => Class::Imports,
-            _ => shape.map_or(Class::Other, |(_, shape)| Class::Defines(*shape)),
+            _ if name.starts_with("import") => Class::Of(Shape::Import),
+            _ => shape.map_or(Class::Other, |(_, shape)| Class::Of(*shape)),
         }
     };
     (0..u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX)).map(class).collect()
@@ -152,7 +146,7 @@ struct Scope {
 }
 
 struct Walk<'a, 'tree> {
-    language: Language,
+    syntax: &'static Syntax,
     classes: &'a [Class],
     text: &'a str,
     symbols: Symbols,
@@ -171,7 +165,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
             match self.classes.get(class).copied().unwrap_or(Class::Other) {
                 Class::Other => {}
                 Class::Name { of_type } => self.uses(node, of_type),
-                class => self.enter(node, class),
+                Class::Of(shape) => self.enter(node, shape),
             }
             if cursor.goto_first_child() {
                 self.above.push(node);
@@ -190,18 +184,18 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         }
     }
 
-    fn enter(&mut self, node: Node<'tree>, class: Class) {
+    fn enter(&mut self, node: Node<'tree>, shape: Shape) {
         let (owner, local) = match self.scopes.last() {
             Some(scope) => (scope.owner.clone(), scope.local),
             None => (String::new(), false),
         };
         let depth = self.above.len();
-        let mut scope = Scope { depth, owner, local, imports: class == Class::Imports };
-        let Class::Defines(shape) = class else {
-            scope.local |= class == Class::Hides;
+        let mut scope = Scope { depth, owner, local, imports: shape == Shape::Import };
+        if matches!(shape, Shape::Anonymous | Shape::Import) {
+            scope.local |= shape == Shape::Anonymous;
             self.scopes.push(scope);
             return;
-        };
+        }
         if shape == Shape::Implementation {
             let of = node.child_by_field_name("type").map(|of| self.of(of)).unwrap_or_default();
             let of = of.split('<').next().unwrap_or_default();
@@ -275,7 +269,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
             .child_by_field_name("body")
             .or_else(|| value.and_then(|value| value.child_by_field_name("body")));
         let mut end = body.map_or(node.end_byte(), |body| body.start_byte());
-        if self.language == Language::Go && body.is_none() {
+        if self.syntax.bodies_by_brace && body.is_none() {
             // The fields of a type are its body, under another name.
             end = self
                 .text

@@ -1,9 +1,10 @@
 //! Tests of [`super`]: what each language defines, and what hostile files do.
 
 use super::*;
+use crate::languages::syntax_of;
 
 fn symbols(path: &str, text: &str) -> Symbols {
-    Parsers::default().parse(Language::of(path).unwrap(), text).unwrap()
+    Parsers::default().parse(syntax_of(path).unwrap().1, text).unwrap()
 }
 
 /// `owner: signature` of every definition.
@@ -170,13 +171,11 @@ fn hostile_files_are_bounded_and_harmless() {
 fn after_some_files_that_take_too_long_none_is_taken_apart() {
     let mut parsers = Parsers { patience: Duration::ZERO, ..Parsers::default() };
     let text = "fn a() {}\n".repeat(1_000);
+    let (_, rust) = syntax_of("a.rs").unwrap();
     for _ in 0..GIVEN_UP {
-        assert_eq!(parsers.parse(Language::Rust, &text), Some(Symbols::default()));
+        assert_eq!(parsers.parse(rust, &text), Some(Symbols::default()));
     }
-    assert_eq!(parsers.parse(Language::Rust, "fn a() {}"), None);
+    assert_eq!(parsers.parse(rust, "fn a() {}"), None);
     let mut parsers = Parsers::default();
-    assert_eq!(
-        parsers.parse(Language::Rust, "fn a() {}").map(|found| found.defines.len()),
-        Some(1)
-    );
+    assert_eq!(parsers.parse(rust, "fn a() {}").map(|found| found.defines.len()), Some(1));
 }

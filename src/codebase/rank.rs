@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
 use super::parse::{Definition, Symbols};
+use crate::languages::Language;
 
 /// A name that more files define is nobody's.
 const DEFINERS_MAX: usize = 5;
@@ -59,8 +60,8 @@ impl Name {
 /// A file to be ranked: what ranking needs of it, without the words.
 pub(super) struct Ranked {
     pub(super) path: String,
-    /// Files use names of their own family only.
-    family: &'static str,
+    /// Files use names of their own language only.
+    language: &'static str,
     /// Tests and examples, of which nothing is shown before code.
     trial: bool,
     /// The work in hand names it.
@@ -74,22 +75,18 @@ impl Ranked {
     /// `mentions` are the words of what is to be done.
     pub(super) fn new(
         path: &str,
-        family: &'static str,
+        language: &'static Language,
         trial: bool,
         symbols: &Symbols,
         mentions: &BTreeSet<String>,
     ) -> Self {
         let is_mentioned = |name: &str| mentions.contains(&name.to_lowercase());
-        let traits: BTreeSet<&str> = match family {
-            "rust" => {
-                let traits = symbols.defines.iter().filter(|d| d.signature.contains("trait "));
-                traits.map(|defined| defined.name.as_str()).collect()
-            }
-            _ => BTreeSet::new(),
-        };
+        let is_trait = |d: &&Definition| d.signature.split_whitespace().any(|word| word == "trait");
+        let traits: BTreeSet<&str> =
+            symbols.defines.iter().filter(is_trait).map(|d| d.name.as_str()).collect();
         let define = |defined: &Definition| {
             let mut known = if is_mentioned(&defined.name) { Name::MENTIONED } else { 0 };
-            known |= if is_private(defined, family, &traits) { Name::PRIVATE } else { 0 };
+            known |= if is_private(defined, language, &traits) { Name::PRIVATE } else { 0 };
             Name::new(&defined.name, known)
         };
         let used = |used: &String| {
@@ -101,7 +98,7 @@ impl Ranked {
         };
         Self {
             path: path.to_owned(),
-            family,
+            language: language.name,
             trial,
             mentioned: is_mentioned_path(path, mentions),
             defines: symbols.defines.iter().map(define).collect(),
@@ -181,10 +178,10 @@ fn links(files: &[Ranked]) -> Vec<Vec<Link>> {
     let of = |at: usize, file: &Ranked| {
         let mut own = Vec::new();
         for used in &file.uses {
-            let key = (file.family, used.letters());
-            let begin = definers.partition_point(|(family, name, _)| (*family, *name) < key);
+            let key = (file.language, used.letters());
+            let begin = definers.partition_point(|(language, name, _)| (*language, *name) < key);
             let theirs = definers[begin..].iter().take(DEFINERS_MAX + 1);
-            let theirs = theirs.take_while(|(family, name, _)| (*family, *name) == key);
+            let theirs = theirs.take_while(|(language, name, _)| (*language, *name) == key);
             let count = theirs.clone().count();
             if count > DEFINERS_MAX {
                 continue;
@@ -206,7 +203,7 @@ fn definers(files: &[Ranked]) -> Vec<(&'static str, u64, u32)> {
     let mut definers = Vec::new();
     for (at, file) in (0..).zip(files) {
         let open = file.defines.iter().filter(|name| !name.is(Name::PRIVATE));
-        definers.extend(open.map(|name| (file.family, name.letters(), at)));
+        definers.extend(open.map(|name| (file.language, name.letters(), at)));
     }
     definers.sort_unstable();
     definers.dedup();
@@ -236,20 +233,9 @@ fn settle(links: &[Vec<Link>], own: Vec<f64>) -> Vec<f64> {
 }
 
 /// True for what its language keeps for the file: others that use the name mean something else.
-fn is_private(defined: &Definition, family: &str, traits: &BTreeSet<&str>) -> bool {
-    let head = defined.signature.as_str();
-    let has = |word: &str| head.split_whitespace().any(|part| part == word);
-    match family {
-        "rust" => {
-            !head.starts_with("pub")
-                && !head.starts_with("macro_rules!")
-                && !traits.contains(defined.owner.as_str())
-        }
-        "python" => defined.name.starts_with('_'),
-        "java" => has("private"),
-        "c" => has("static") && defined.owner.is_empty(),
-        _ => false,
-    }
+fn is_private(defined: &Definition, language: &Language, traits: &BTreeSet<&str>) -> bool {
+    let Definition { name, owner, signature, .. } = defined;
+    (language.is_private)(name, owner, signature) && !traits.contains(owner.as_str())
 }
 
 fn is_minor(name: &str) -> bool {
@@ -280,20 +266,20 @@ pub(super) fn words_from(text: &str, least: usize) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::language::Language;
     use super::super::parse::Parsers;
     use super::*;
+    use crate::languages::syntax_of;
 
     /// The names of what these files define, in their order.
     fn ranked(files: &[(&str, &str)], about: &str) -> Vec<String> {
         let parse = |(path, text): &(&str, &str)| {
-            Parsers::default().parse(Language::of(path).unwrap(), text).unwrap()
+            Parsers::default().parse(syntax_of(path).unwrap().1, text).unwrap()
         };
         let symbols: Vec<Symbols> = files.iter().map(parse).collect();
         let of = |((path, _), symbols): ((&str, &str), &Symbols)| {
-            let family = Language::of(path).unwrap().family();
+            let (language, _) = syntax_of(path).unwrap();
             let trial = super::super::worth::is_trial(path);
-            Ranked::new(path, family, trial, symbols, &words(about))
+            Ranked::new(path, language, trial, symbols, &words(about))
         };
         let list: Vec<Ranked> = files.iter().copied().zip(&symbols).map(of).collect();
         let name = |place: Place| {

@@ -6,9 +6,9 @@ use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::ControlFlow;
 
 use super::imports::{self, tails};
-use super::language::Language;
 use super::worth::{FILE_MAX, is_own, is_trial};
 use super::{Source, is_odd};
+use crate::languages::{Language, Syntax, syntax_of};
 
 /// A word that more files go by tells nothing about any of them.
 const COMMON: usize = 400;
@@ -46,7 +46,8 @@ struct Order {
 pub(super) struct Wanted {
     order: Order,
     pub(super) content: String,
-    pub(super) language: Language,
+    pub(super) language: &'static Language,
+    pub(super) syntax: &'static Syntax,
 }
 
 impl Wanted {
@@ -115,7 +116,7 @@ pub(super) fn wanted(
 fn nearest(source: &dyn Source, aim: &Aim<'_>, most: usize) -> anyhow::Result<Vec<Wanted>> {
     // The last of them on top.
     let mut heap: BinaryHeap<Wanted> = BinaryHeap::new();
-    each(source, |path, content, language| {
+    each(source, |path, content, (language, syntax)| {
         let (near, common) = aim.at(path);
         let (trial, depth) = (is_trial(path), path.matches('/').count());
         // Of most files nothing need be held.
@@ -127,7 +128,7 @@ fn nearest(source: &dyn Source, aim: &Aim<'_>, most: usize) -> anyhow::Result<Ve
             return;
         }
         let order = Order { near, common, trial, depth, path: path.to_owned() };
-        heap.push(Wanted { order, content: content.to_owned(), language });
+        heap.push(Wanted { order, content: content.to_owned(), language, syntax });
         if heap.len() > most {
             heap.pop();
         }
@@ -136,13 +137,16 @@ fn nearest(source: &dyn Source, aim: &Aim<'_>, most: usize) -> anyhow::Result<Ve
 }
 
 /// The files that can be taken apart, as far as their names tell.
-fn each(source: &dyn Source, mut visit: impl FnMut(&str, &str, Language)) -> anyhow::Result<()> {
+fn each(
+    source: &dyn Source,
+    mut visit: impl FnMut(&str, &str, (&'static Language, &'static Syntax)),
+) -> anyhow::Result<()> {
     source.each_file(&mut |path, content| {
-        if let Some(language) = Language::of(path)
+        if let Some(known) = syntax_of(path)
             && is_own(path)
             && !path.chars().any(is_odd)
         {
-            visit(path, content, language);
+            visit(path, content, known);
         }
         ControlFlow::Continue(())
     })
@@ -267,7 +271,7 @@ mod tests {
     fn order(files: &[(&str, &str)], about: &str, most: usize) -> Vec<String> {
         let source = Files::new(files);
         let (wanted, all) = wanted(&source, &words(about), most).unwrap();
-        let known = files.iter().filter(|(path, _)| Language::of(path).is_some());
+        let known = files.iter().filter(|(path, _)| syntax_of(path).is_some());
         assert_eq!(all, known.count());
         wanted.iter().map(|file| file.path().to_owned()).collect()
     }

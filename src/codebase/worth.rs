@@ -1,6 +1,8 @@
 //! Which files are a project's own source: what was vendored, generated or packed is no help to
 //! who reads a code base, and much to read.
 
+use crate::languages::{self, Language};
+
 /// Bytes of the largest file that is looked into.
 pub(super) const FILE_MAX: u64 = 256 * 1024;
 /// Mean length of a line above which text was packed by a program.
@@ -8,23 +10,17 @@ const MEAN_LINE_MAX: usize = 200;
 /// Bytes at a file's beginning that may say a program wrote it.
 const HEAD: usize = 1_000;
 
-/// Directories that hold other people's code or a program's output.
-const DIRECTORIES: [&str; 16] = [
+/// Directories that hold other people's code or a program's output, besides those of languages.
+const DIRECTORIES: [&str; 10] = [
     "vendor",
     "vendored",
-    "node_modules",
-    "bower_components",
     "third_party",
     "third-party",
     "thirdparty",
-    "site-packages",
-    "venv",
-    ".venv",
     "dist",
     "generated",
     "__generated__",
     "testdata",
-    "__snapshots__",
     ".cowork",
 ];
 /// Parts of names of files that programs write.
@@ -49,8 +45,11 @@ const TRIALS: [&str; 9] =
 /// True for a path that is neither vendored nor generated, as far as names tell.
 pub(super) fn is_own(path: &str) -> bool {
     let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
-    !directories.split('/').any(|part| DIRECTORIES.contains(&part))
-        && !NAMES.iter().any(|part| name.contains(part))
+    let foreign = |part: &str| {
+        let of = |language: &&Language| language.foreign_folders.contains(&part);
+        DIRECTORIES.contains(&part) || languages::ALL.iter().any(of)
+    };
+    !directories.split('/').any(foreign) && !NAMES.iter().any(|part| name.contains(part))
 }
 
 /// True for tests, examples and benchmarks.

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::artifact::check::Unasked;
 use crate::error::Error;
+use crate::languages;
 use crate::stages::Prompt;
 
 macro_rules! prompt {
@@ -27,10 +28,6 @@ pub const ALIGN: Prompt = prompt!("align.md");
 pub const CHALLENGER: Prompt = prompt!("challenger.md");
 /// What guidance on a language yields to; goes before it.
 pub const GUIDANCE: Prompt = prompt!("guidance.md");
-const GUIDANCE_RUST: Prompt = prompt!("guidance-rust.md");
-const GUIDANCE_PYTHON: Prompt = prompt!("guidance-python.md");
-const GUIDANCE_NODE: Prompt = prompt!("guidance-node.md");
-const GUIDANCE_GO: Prompt = prompt!("guidance-go.md");
 
 /// A piece of feedback as prompts see it.
 #[derive(Clone, Debug, Serialize)]
@@ -143,12 +140,16 @@ impl Prompts {
     /// # Errors
     /// Exit 4 when a replaced prompt cannot be read or uses a variable there is none of.
     pub fn render(&self, prompt: Prompt, variables: &Variables) -> anyhow::Result<String> {
-        let replaced = self.replaced(prompt)?;
-        let text = replaced.as_deref().unwrap_or(prompt.built_in);
+        self.fill(prompt.file_name, prompt.built_in, variables)
+    }
+
+    fn fill(&self, file: &str, built_in: &str, variables: &Variables) -> anyhow::Result<String> {
+        let replaced = self.own(file)?;
+        let text = replaced.as_deref().unwrap_or(built_in);
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.render_str(text, minijinja::value::Serde(variables)).map_err(|error| {
-            Error::model(format!("the prompt {} cannot be filled in: {error}", prompt.file_name))
+            Error::model(format!("the prompt {file} cannot be filled in: {error}"))
                 .hint("fix the file in your configuration's prompts folder, or remove it")
                 .into()
         })
@@ -160,18 +161,16 @@ impl Prompts {
     /// # Errors
     /// Exit 4 when a user's file cannot be read or filled in.
     pub fn guidance(&self, language: &str) -> anyhow::Result<String> {
-        let prompt = match language.to_lowercase().as_str() {
-            "rust" => GUIDANCE_RUST,
-            "python" => GUIDANCE_PYTHON,
-            "node" | "javascript" | "typescript" => GUIDANCE_NODE,
-            "go" | "golang" => GUIDANCE_GO,
-            other => return Ok(self.own(&format!("guidance-{other}.md"))?.unwrap_or_default()),
-        };
-        self.render(prompt, &Variables::default())
-    }
-
-    fn replaced(&self, prompt: Prompt) -> anyhow::Result<Option<String>> {
-        self.own(prompt.file_name)
+        match languages::called(language).filter(|known| !known.guidance.is_empty()) {
+            Some(known) => {
+                let file = format!("guidance-{}.md", known.name);
+                self.fill(&file, known.guidance, &Variables::default())
+            }
+            None => {
+                let file = format!("guidance-{}.md", language.to_lowercase());
+                Ok(self.own(&file)?.unwrap_or_default())
+            }
+        }
     }
 
     fn own(&self, file: &str) -> anyhow::Result<Option<String>> {
@@ -195,7 +194,12 @@ mod tests {
     /// Every prompt: those of the rows, and those that all share.
     fn all() -> Vec<Prompt> {
         let mut all = vec![SYSTEM, SELF_REVIEW, ALIGN, CHALLENGER, GUIDANCE];
-        all.extend([GUIDANCE_RUST, GUIDANCE_PYTHON, GUIDANCE_NODE, GUIDANCE_GO]);
+        all.extend(
+            languages::ALL
+                .iter()
+                .filter(|language| !language.guidance.is_empty())
+                .map(|language| Prompt { file_name: language.name, built_in: language.guidance }),
+        );
         for row in TABLE {
             all.extend([&row.actor].into_iter().chain(&row.critic).map(|role| role.prompt));
             if let Work::Tasks { correction, change } = row.work {

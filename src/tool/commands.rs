@@ -2,6 +2,7 @@
 
 use super::plain::{Number, Waiting, arguments, some};
 use super::{Answer, Checked, Context, ProjectCommands, Tool};
+use crate::languages;
 use crate::workspace::{CommandResult, Dependencies};
 
 arguments! {
@@ -124,25 +125,15 @@ fn is_simple(command: &str) -> bool {
 /// The command for a part of the project; none where a path would mean something else (to `cargo
 /// test` it is a filter of test names).
 fn narrowed(command: &str, path: &str) -> Option<String> {
-    const TAKE_PATHS: [&str; 6] =
-        ["python3 -m pytest", "pytest", "ruff", "eslint", "npx eslint", "mypy"];
-    let takes = TAKE_PATHS.iter().any(|start| command.starts_with(start)) && is_simple(command);
+    let mut known = languages::ALL.iter().flat_map(|language| language.programs.take_paths);
+    let takes = known.any(|start| command.starts_with(start)) && is_simple(command);
     takes.then(|| format!("{command} -- '{}'", path.replace('\'', r"'\''")))
 }
 
 /// The command that mends what it finds, by the name of the linter.
 fn fixing(command: &str) -> Option<String> {
-    /// How a linter begins, and what makes it fix what it finds.
-    const FIX: [(&str, &str); 7] = [
-        ("cargo clippy", "--fix --allow-dirty --allow-staged"),
-        ("ruff check", "--fix"),
-        ("python3 -m ruff check", "--fix"),
-        ("eslint", "--fix"),
-        ("npx eslint", "--fix"),
-        ("golangci-lint run", "--fix"),
-        ("rubocop", "--autocorrect"),
-    ];
-    let (start, flags) = FIX.iter().find(|(start, _)| command.starts_with(start))?;
+    let mut known = languages::ALL.iter().flat_map(|language| language.programs.fix);
+    let (start, flags) = known.find(|(start, _)| command.starts_with(start))?;
     is_simple(command).then(|| format!("{start} {flags}{}", &command[start.len()..]))
 }
 

@@ -32,7 +32,7 @@ use crate::model::{BoxFuture, ToolSpec};
 use crate::stage::{Role, Stage};
 use crate::workspace::{CommandResult, Workspace};
 
-pub use crate::workspace::ProjectCommands;
+pub use crate::languages::ProjectCommands;
 
 /// Whether a tool only looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,6 @@
 mod atomic_file;
 mod command;
 mod dependencies;
-mod detect;
 mod edit;
 mod effects;
 mod files;
@@ -31,7 +30,6 @@ pub use command::process::CommandResult;
 pub use command::process_tree::abandon as abandon_commands;
 pub use dependencies::is_manifest;
 pub use dependencies::missing::{Dependencies, Fetching, MayFetch, Missing, Wanted, undecided};
-pub use detect::{ProjectCommands, detect_commands};
 pub use edit::apply::Edit;
 pub use effects::{Bulk, Tracking};
 pub use files::artifacts::SessionFiles;

@@ -23,10 +23,12 @@ const WORDS: &[&str] = &[
 ];
 
 /// What a room may know besides [`WORDS`] and itself. `cli`, `main.rs` and `lib.rs` know all.
-const KNOWS: [(&str, &[&str]); 18] = [
+const KNOWS: [(&str, &[&str]); 19] = [
     ("git", &[]),
     ("forge", &[]),
-    ("codebase", &[]),
+    // What is known of each language; it knows no room.
+    ("languages", &[]),
+    ("codebase", &["languages"]),
     ("artifact", &[]),
     // A row names its artifacts and their checks.
     ("stages", &["artifact"]),
@@ -34,9 +36,9 @@ const KNOWS: [(&str, &[&str]); 18] = [
     ("config", &["stages", "artifact"]),
     ("model", &["config"]),
     // `codebase` to show very many files in few bytes.
-    ("workspace", &["artifact", "codebase"]),
+    ("workspace", &["artifact", "codebase", "languages"]),
     // The types of `model` only: what a tool looks like to it.
-    ("tool", &["workspace", "artifact", "model", "config", "stages"]),
+    ("tool", &["workspace", "artifact", "model", "config", "stages", "languages"]),
     ("session", &["git", "artifact", "config", "stages"]),
     // `tool` for `Person`.
     ("gate", &["tool", "artifact", "config", "stages"]),
@@ -52,6 +54,7 @@ const KNOWS: [(&str, &[&str]); 18] = [
             "artifact",
             "workspace",
             "codebase",
+            "languages",
             "config",
             "model",
             "tool",

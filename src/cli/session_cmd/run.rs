@@ -23,7 +23,7 @@ use crate::session::{RefNames, RunNotes, Session, SessionName};
 use crate::stage::Stage;
 use crate::stages::row;
 use crate::tool::{Person, ProjectCommands};
-use crate::workspace::detect_commands;
+use crate::languages::detect_commands;
 
 /// How far a run goes.
 #[derive(Clone, Debug, Default)]

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::artifact::{Artifact, Store, Task};
 use crate::codebase::{self, Manifests, Map, Source, Tree};
 use crate::git::{Git, Oid, TreeFile};
+use crate::languages;
 use crate::pipeline::brief::sections::section;
 use crate::pipeline::files::project_files;
 use crate::pipeline::prompts::{GUIDANCE, Variables};
@@ -148,12 +149,12 @@ fn language_names(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'stati
         let plan = store.plan()?;
         paths.extend(plan.tasks.iter().flat_map(Task::files).map(str::to_owned));
     }
-    let languages = codebase::languages(paths.iter().map(String::as_str));
+    let languages = codebase::main_languages(paths.iter().map(String::as_str));
     if !spec.context.contains(&Artifact::DesignSpec) || !languages.is_empty() {
         return Ok(languages);
     }
     let technologies = store.design()?.components.into_iter().map(|c| c.technology);
-    Ok(codebase::languages_named(&technologies.collect::<Vec<_>>().join("\n")))
+    Ok(languages::named_in(&technologies.collect::<Vec<_>>().join("\n")))
 }
 
 /// The repository at a commit, as a session's first request tells it. `about` is what is to be done,

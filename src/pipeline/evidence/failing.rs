@@ -9,45 +9,18 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Lines that name a failing test, each with a group `name`.
-const FORMS: [&str; 15] = [
-    // cargo test
-    r"^test (?<name>\S.*?)(?: - should panic)? \.\.\. FAILED$",
-    // cargo nextest
-    r"^\s+(?:FAIL|TIMEOUT|ABORT|SIG[A-Z]+) \[[^\]]*\](?: \([^)]*\))? +(?<name>\S.*)$",
-    // pytest
-    r"^(?:FAILED|ERROR) (?<name>\S+::.*?|\S+\.py)(?: - .*)?$",
-    // unittest
-    r"^(?:FAIL|ERROR): (?<name>\S+ \([\w.]+\).*)$",
-    // go test, a package; its tests are read by `go_tests`
-    r"^FAIL\t(?<name>\S+(?: \[[^\]]+\])?)",
-    // jest and vitest, a file or a test in it
-    r"^\s*FAIL\s+(?:\|[^|]*\| )?(?<name>\S+\.[cm]?[jt]sx?(?: > .*)?)(?: \([^)]*\))?$",
-    // jest
-    r"^\s+● (?<name>\S.*)$",
-    // jest, mocha, vitest and node, one test
-    r"^\s*[✕×✖✗] (?<name>\S.*)$",
-    // mocha
-    r"^\s+\d+\) (?<name>\S.*)$",
-    // TAP: node, bats, prove
-    r"^\s*not ok \d+(?: -)? (?<name>[^#]*?)\s*(?:# (?:time|duration).*)?$",
-    // gradle
-    r"^(?<name>\S+ > .+) FAILED$",
-    // maven
-    r"^\[ERROR\]\s+(?<name>[\w$]+(?:\.[\w$]+)+):\d+",
-    // dotnet
-    r"^\s+Failed (?<name>\S+) \[",
-    // rspec
-    r"^rspec \S+ # (?<name>.+)$",
-    // phpunit
-    r"^\d+\) (?<name>[\w\\]+::\w+)",
-];
+use crate::languages::{self, RunnerOutput};
 
 /// Characters of a name; what is longer is still told apart by its beginning.
 const LONGEST: usize = 200;
 
-static KNOWN: LazyLock<Vec<Regex>> =
-    LazyLock::new(|| FORMS.iter().filter_map(|form| Regex::new(form).ok()).collect());
+static KNOWN: LazyLock<Vec<Regex>> = LazyLock::new(|| ready(|runners| runners.failed));
+
+/// The patterns of all languages, in their order.
+pub(super) fn ready(of: fn(&RunnerOutput) -> &'static [&'static str]) -> Vec<Regex> {
+    let forms = languages::ALL.iter().flat_map(|language| of(&language.runners));
+    forms.filter_map(|form| Regex::new(form).ok()).collect()
+}
 
 /// A time something took, a time of day, a line of a doc test: none of them is part of a name.
 static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -70,34 +43,22 @@ pub(crate) fn without_times(output: &str) -> String {
 
 /// The names of the tests that failed.
 pub(crate) fn names(output: &str) -> BTreeSet<String> {
-    let mut names = go_tests(output);
+    let failed_in = languages::ALL.iter().map(|language| (language.runners.failed_in)(output));
+    let mut names: BTreeSet<String> = failed_in.flatten().collect();
     for line in output.lines().map(str::trim_end) {
         let found = KNOWN.iter().find_map(|form| form.captures(line));
         let Some(name) = found.as_ref().and_then(|found| found.name("name")) else { continue };
         let name: String = without_times(name.as_str()).chars().take(LONGEST).collect();
-        // What a test printed, as jest shows it.
-        if !name.is_empty() && name != "Console" {
+        if !name.is_empty() && !is_none(&name) {
             names.insert(name);
         }
     }
     names
 }
 
-/// go names a package after its tests, and tests of several packages may share a name.
-fn go_tests(output: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let mut open: Vec<&str> = Vec::new();
-    for line in output.lines() {
-        if let Some(rest) = line.trim_start().strip_prefix("--- FAIL: ") {
-            open.extend(rest.split_whitespace().next());
-        } else if let Some(rest) = line.strip_prefix("FAIL\t").or_else(|| line.strip_prefix("ok "))
-        {
-            let package = rest.split_whitespace().next().unwrap_or_default();
-            names.extend(open.drain(..).map(|test| format!("{package} {test}")));
-        }
-    }
-    names.extend(open.into_iter().map(str::to_owned));
-    names
+/// Whether such a name is that of no test.
+fn is_none(name: &str) -> bool {
+    languages::ALL.iter().any(|language| language.runners.not_tests.contains(&name))
 }
 
 #[cfg(test)]
@@ -105,8 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_is_understood() {
-        assert_eq!(KNOWN.len(), FORMS.len());
+    fn times_are_understood() {
         assert!(TIMES.is_some());
     }
 

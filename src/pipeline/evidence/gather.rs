@@ -8,6 +8,7 @@ use super::results::Evidence;
 use crate::event::Event;
 use crate::git::Oid;
 use crate::interrupt;
+use crate::languages;
 use crate::pipeline::evidence::before;
 use crate::pipeline::run::Run;
 use crate::tool::Checked;
@@ -15,9 +16,6 @@ use crate::workspace::{CommandResult, Dependencies, Refusal, undecided};
 
 /// What a shell answers for a program that is not there (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
-/// What programs say whose parts are installed by themselves: cargo, rustup, python.
-const NO_SUCH_PART: [&str; 3] =
-    ["error: no such command: `", "is not installed for the toolchain", ": No module named "];
 
 /// Runs the project's build, tests and lint on the tree as it is, unless `known` or one of the
 /// runs a tool has `seen` is about the same code. A build that fails ends it: what comes after
@@ -169,7 +167,10 @@ pub(crate) fn same_code(run: &Run<'_>, a: &Oid, b: &Oid) -> anyhow::Result<bool>
 }
 
 fn is_missing(result: &CommandResult) -> bool {
-    let says = |line: &str| NO_SUCH_PART.iter().any(|words| line.contains(words));
+    let says = |line: &str| {
+        let mut words = languages::ALL.iter().flat_map(|l| l.programs.not_installed);
+        words.any(|words| line.contains(words))
+    };
     let short = |text: &str| text.lines().count() <= 4 && text.lines().any(says);
     result.exit == Some(NO_SUCH_COMMAND)
         || !result.succeeded() && result.stdout.trim().is_empty() && short(&result.stderr)

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use super::failing::without_times;
+use super::failing::{ready, without_times};
 use crate::workspace::Level;
 
 /// What was refused, as far as the output tells.
@@ -111,29 +111,10 @@ fn is_inside(name: &str, outer: &str) -> bool {
     name.strip_prefix(outer).is_some_and(|rest| rest.starts_with([' ', '/', ':']))
 }
 
-/// Where runners begin the report of one test that failed, each with a group `name`.
-const HEADS: [&str; 6] = [
-    // cargo test
-    r"^---- (?<name>\S.*?) stdout ----$",
-    // pytest
-    r"^_{3,} (?:ERROR at (?:setup|teardown) of )?(?<name>\S.*?) _{3,}$",
-    // unittest
-    r"^(?:FAIL|ERROR): (?<name>\S+ \([\w.]+\).*)$",
-    // go test
-    r"^\s*--- FAIL: (?<name>\S+)",
-    // TAP
-    r"^\s*not ok \d+(?: -)? (?<name>[^#]*?)\s*$",
-    // node
-    r"^\s*✖ (?<name>\S.*)$",
-];
-static BEGINS: LazyLock<Vec<Regex>> =
-    LazyLock::new(|| HEADS.iter().filter_map(|form| Regex::new(form).ok()).collect());
+/// Where runners begin the report of one test that failed.
+static BEGINS: LazyLock<Vec<Regex>> = LazyLock::new(|| ready(|runners| runners.reports));
 /// Where such a report ends, besides at the next one.
-static ENDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    const FORM: &str = r"(?x)^(?: failures:$ | test\ result: | ={5,} | Ran\ \d+\ tests? | FAIL\b | ok\b
-        | PASS$ | \s*ok\ \d+ | \s+\.\.\.$ | ✔\ | ℹ\ | Captured )";
-    Regex::new(FORM).ok()
-});
+static ENDS: LazyLock<Vec<Regex>> = LazyLock::new(|| ready(|runners| runners.ends));
 
 /// The reports of the tests that failed, by the names their heads have.
 fn reports(output: &str) -> BTreeMap<String, String> {
@@ -143,7 +124,7 @@ fn reports(output: &str) -> BTreeMap<String, String> {
         let head = BEGINS.iter().find_map(|form| form.captures(line));
         if let Some(name) = head.and_then(|head| Some(head.name("name")?.as_str().to_owned())) {
             open = Some(without_times(&name));
-        } else if says(&ENDS, line) {
+        } else if ENDS.iter().any(|form| form.is_match(line)) {
             open = None;
         } else if let Some(name) = &open {
             let report = reports.entry(name.clone()).or_default();
@@ -194,7 +175,6 @@ mod tests {
 
     #[test]
     fn a_refused_call_is_found_in_the_report_of_its_test() {
-        assert_eq!((BEGINS.len(), ENDS.is_some()), (HEADS.len(), true));
         assert_eq!(shown(CARGO, Level::Landlock), ["serves"]);
         let pytest = ["t/test_a.py::TestA::test_x", "t/test_a.py::test_y"];
         assert_eq!(shown(PYTEST, Level::Landlock), pytest);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::compare::{LARGEST, TestChanges};
-use super::languages::{is_test_path, knows, tests_in};
 use super::request::Request;
+use super::test_finder::{is_test_path, knows, tests_in};
 use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::git::Oid;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::languages::{Test, is_test_path, tests_in};
+use super::test_finder::{Test, is_test_path, tests_in};
+use crate::languages::test_script;
 
 /// Larger files are not looked into, in bytes.
 pub(crate) const LARGEST: usize = 1024 * 1024;
@@ -191,36 +192,11 @@ fn is_script(path: &str) -> bool {
 
 /// Whoever changes what runs the tests can leave all of them out.
 fn command_changed(file: &Changed) -> Option<Weakened> {
-    let name = file.path.rsplit('/').next()?;
-    let command: fn(&str) -> Option<String> = match name {
-        "package.json" => |text| {
-            let package: serde_json::Value = serde_json::from_str(text).ok()?;
-            package["scripts"]["test"].as_str().map(str::to_owned)
-        },
-        "Makefile" | "makefile" | "GNUmakefile" => recipe,
-        _ => return None,
-    };
+    let command = test_script(&file.path)?;
     let before = command(file.before.as_ref()?)?;
-    // What `npm init` writes is there to fail.
-    if before.contains("no test specified") {
-        return None;
-    }
     let after = file.after.as_deref().and_then(command).unwrap_or_else(|| "none".to_owned());
     let how = How::Command(before.clone(), after.clone());
     (before != after).then(|| Weakened { path: file.path.clone(), test: String::new(), how })
-}
-
-/// The recipe of the target `test`, on one line.
-fn recipe(text: &str) -> Option<String> {
-    let mut lines = text.lines().skip_while(|line| {
-        !line.strip_prefix("test").is_some_and(|rest| rest.trim_start().starts_with(':'))
-    });
-    let head = lines.next()?;
-    let inline = head.split_once(';').map(|(_, command)| command.trim().to_owned());
-    let below = lines.take_while(|line| line.starts_with('\t') || line.trim().is_empty());
-    let below = below.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
-    let all: Vec<String> = inline.into_iter().chain(below).collect();
-    (!all.is_empty()).then(|| all.join("; "))
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 
 pub(crate) mod asked;
 mod compare;
-mod languages;
 mod request;
+mod test_finder;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::pipeline::run::Run;
 use crate::session::Entry;
 use crate::stages::{Approves, StageSpec};
 use compare::{Changed, LARGEST, TestChanges, compare};
-use languages::{is_test_path, knows};
+use test_finder::{is_test_path, knows};
 
 pub(crate) use asked::{CONVENTION, CONVENTIONS, tests_rule};
 

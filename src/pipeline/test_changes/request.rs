@@ -1,7 +1,8 @@
 //! Whether a text asks for tests. Words decide little: a text may be in any language, and "test" may be
 //! what a program is about. So the answer has four values, and only a clear one silences a warning.
 
-use super::languages::{is_test_path, knows};
+use super::test_finder::{is_test_path, knows};
+use crate::languages;
 
 /// The words that decide, in lower case.
 struct Words {
@@ -9,9 +10,9 @@ struct Words {
     mentions: &'static str,
     /// Make it clear which tests are meant: `unit tests`.
     kinds: &'static str,
-    /// Ask for tests by themselves: names of tools and of ways to work.
+    /// Ask for tests by themselves: ways to work, besides the test frameworks of the languages.
     tools: &'static str,
-    /// Right before a mention: somebody wants tests.
+    /// Right before a mention: somebody wants tests; so do the programs that run them.
     asking: &'static str,
     /// Somebody does not want them.
     refusing: &'static str,
@@ -28,9 +29,9 @@ struct Words {
 const WORDS: Words = Words {
     mentions: "test tests testing tested",
     kinds: "unit integration regression e2e end-to-end automated automatic",
-    tools: "tdd test-driven testsuite pytest unittest jest vitest rspec",
+    tools: "tdd test-driven testsuite",
     asking: "with have has having add adds adding write writes writing include includes including \
-             need needs want wants wanted plus covered cargo npm go make mit avec con com met med",
+             need needs want wants wanted plus covered make mit avec con com met med",
     refusing: "no not without never none nor neither skip omit avoid dont don't doesn't needn't \
                shouldn't aren't kein keine keinen nicht ohne pas sans aucun sin senza nessun sem \
                geen zonder utan inga ikke uden bez без",
@@ -82,6 +83,15 @@ fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|other| other == word)
 }
 
+fn is_framework(word: &str) -> bool {
+    languages::ALL.iter().any(|language| language.programs.test_frameworks.contains(&word))
+}
+
+/// `cargo test`, `npm test`.
+fn runs_tests(word: &str) -> bool {
+    languages::ALL.iter().any(|language| language.programs.run_tests.contains(&word))
+}
+
 fn sentence(text: &str) -> Request {
     let lower = text.to_lowercase().replace('’', "'");
     let words: Vec<&str> = lower
@@ -99,7 +109,7 @@ fn sentence(text: &str) -> Request {
     let mut said = Request::Nothing;
     for (at, word) in words.iter().enumerate() {
         let path = word.contains(['/', '.']) && is_test_path(word) && knows(word);
-        let tool = has(WORDS.tools, word) || path;
+        let tool = has(WORDS.tools, word) || is_framework(word) || path;
         if !tool && !has(WORDS.mentions, word) {
             continue;
         }
@@ -108,7 +118,8 @@ fn sentence(text: &str) -> Request {
         while is(WORDS.kinds, before) || is(WORDS.articles, before) {
             before = before.and_then(|at| at.checked_sub(1));
         }
-        let asking = is(WORDS.asking, before);
+        let asking = is(WORDS.asking, before)
+            || before.and_then(|at| words.get(at)).is_some_and(|word| runs_tests(word));
         let reach = &words[at.saturating_sub(REACH + usize::from(kind))..at];
         let refused = reach.iter().rposition(|word| has(WORDS.refusing, word));
         // `no server and with tests`: what comes last holds.

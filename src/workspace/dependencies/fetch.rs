@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::lock_files::LockFiles;
-use super::managers::{MANAGERS, Manager};
 use super::missing::{Dependencies, MayFetch, Missing, Wanted};
 use super::needed::{Needed, needed};
 use super::refused::login_wanted;
-use super::{Need, Seen, javascript, look, needs, python};
+use super::{Need, Seen, look, needs};
+use crate::languages::{self, Manager};
 use crate::workspace::Workspace;
 use crate::workspace::command::process::{CommandResult, ONE_AT_A_TIME};
 use crate::workspace::command::shell;
@@ -36,17 +36,6 @@ enum Found {
 
 /// What a shell answers for a program that is not there (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
-
-/// What managers say of files they cannot read. Nothing is missing then: whoever wrote them hears it
-/// from the build.
-const UNREADABLE: [&str; 6] = [
-    "failed to parse manifest",
-    "failed to parse lock file",
-    "failed to load manifest",
-    "EJSONPARSE",
-    "errors parsing go.mod",
-    "Invalid requirement",
-];
 
 /// Commands that only look need nothing from outside.
 const LOOKS: [&str; 32] = [
@@ -109,7 +98,7 @@ impl Workspace {
             known.seen.replace(seen);
         }
         let all = known.needs.borrow().clone();
-        for manager in &MANAGERS {
+        for manager in languages::managers() {
             // What is missing and was decided about stays so in this run.
             let open = |(hash, need): &&(String, Need)| {
                 need.manager.name == manager.name
@@ -251,11 +240,10 @@ impl Workspace {
             use_what_was_fetched(sandbox, need, &target);
             return Ok(Some(Found::Fetched));
         }
-        if manager.name == "pip" {
-            let asked = python::requirements(&need.place, &need.files);
-            std::fs::write(target.with_extension("txt"), asked)?;
+        if let Some(list) = manager.list {
+            std::fs::write(target.with_extension("txt"), list(&need.place, &need.files))?;
         }
-        if manager.name == "npm" && javascript::is_installed(&self.root, &need.place, &need.files) {
+        if (manager.is_installed)(&self.root, &need.place, &need.files) {
             return Ok(Some(Found::Installed));
         }
         // What was fetched for other contents may be enough, too.
@@ -268,7 +256,7 @@ impl Workspace {
             sandbox.use_fetched(manager.name, *place == Found::Fetched);
             let line = need.line(manager.complete, &self.root, &target);
             let complete = self.run_confined(&line, LockFiles::of(self, need)?).await?;
-            let unreadable = UNREADABLE.iter().any(|words| complete.stderr.contains(words));
+            let unreadable = manager.unreadable.iter().any(|words| complete.stderr.contains(words));
             // Everything is there, or the manager is not, or it is not about packages.
             if unreadable || matches!(complete.exit, Some(0 | NO_SUCH_COMMAND)) {
                 there = Some(*place);
@@ -394,7 +382,7 @@ fn here() -> Option<PathBuf> {
 }
 
 fn use_what_was_fetched(sandbox: &Sandbox, need: &Need, packages: &Path) {
-    if need.manager.name == "pip" {
+    if need.manager.list.is_some() {
         sandbox.use_python(packages.to_owned());
     }
 }

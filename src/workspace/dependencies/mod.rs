@@ -2,12 +2,9 @@
 //! step with the network, to which a person agreed (`fetch`).
 
 pub(super) mod fetch;
-mod javascript;
 mod lock_files;
-mod managers;
 pub(super) mod missing;
 mod needed;
-mod python;
 mod refused;
 
 use std::collections::BTreeMap;
@@ -17,10 +14,9 @@ use std::time::SystemTime;
 
 use ring::digest::{Context, SHA256};
 
+use crate::languages::{self, Language, Manager};
 use crate::shell_quote::quoted;
 pub(crate) use lock_files::LockFiles;
-
-use managers::{MANAGERS, Manager};
 
 /// Folders inside one another that are looked into.
 const DEPTH_MAX: usize = 2;
@@ -30,18 +26,8 @@ const FOLDERS_MAX: usize = 256;
 const FILE_MAX: u64 = 32 * 1024 * 1024;
 /// Files that a sentence names.
 const NAMED: usize = 6;
-/// Folders that hold others' manifests.
-const PASSED_OVER: [&str; 9] = [
-    "node_modules",
-    "target",
-    "vendor",
-    "venv",
-    "dist",
-    "build",
-    "testdata",
-    "fixtures",
-    "__pycache__",
-];
+/// Folders that hold others' manifests, besides those that a language has for it.
+const PASSED_OVER: [&str; 6] = ["target", "vendor", "dist", "build", "testdata", "fixtures"];
 
 /// A manifest or lock file: its path relative to the root, and how it looked from outside.
 type Seen = (PathBuf, Option<SystemTime>, u64);
@@ -93,19 +79,7 @@ impl Need {
     /// What a person types to have the same done with their own logins. It can be pasted where they
     /// are: `here` is their directory.
     fn by_hand(&self, root: &Path, here: Option<&Path>) -> String {
-        let mut command = self.manager.by_hand.to_owned();
-        match self.manager.name {
-            "pip" => {
-                let own = self.files.keys().filter(|path| path.parent() == Some(&*self.place));
-                for file in own.filter(|path| python::is_requirements(name_of(path))) {
-                    let _ = write!(command, " -r {}", quoted(name_of(file)));
-                }
-            }
-            "npm" if !javascript::lock_is_current(&self.place, &self.files) => {
-                command = "npm install".to_owned();
-            }
-            _ => {}
-        }
+        let command = (self.manager.by_hand)(&self.place, &self.files);
         let at = self.at(root);
         match here.map(|here| at.strip_prefix(here)) {
             Some(Ok(below)) if below.as_os_str().is_empty() => command,
@@ -137,12 +111,16 @@ impl Need {
 
 /// Whether a file of this name says what some package manager has to fetch.
 pub fn is_manifest(path: &str) -> bool {
-    MANAGERS.iter().any(|manager| manager.reads(name_of(Path::new(path))))
+    languages::managers().any(|manager| manager.reads(name_of(Path::new(path))))
 }
 
 /// Every manifest and lock file near the top of the tree.
 fn look(root: &Path) -> Vec<Seen> {
-    let known = |name: &str| MANAGERS.iter().any(|manager| manager.reads(name));
+    let known = |name: &str| languages::managers().any(|manager| manager.reads(name));
+    let foreign = |name: &str| {
+        let of = |language: &&Language| language.foreign_folders.contains(&name);
+        PASSED_OVER.contains(&name) || languages::ALL.iter().any(of)
+    };
     let mut seen = Vec::new();
     let mut folders = vec![(PathBuf::new(), 0)];
     let mut at = 0;
@@ -154,7 +132,7 @@ fn look(root: &Path) -> Vec<Seen> {
             };
             let path = folder.join(&name);
             if kind.is_dir() {
-                let others = name.starts_with('.') || PASSED_OVER.contains(&name.as_str());
+                let others = name.starts_with('.') || foreign(&name);
                 folders.extend((!others && depth < DEPTH_MAX).then_some((path, depth + 1)));
             } else if kind.is_file()
                 && known(&name)
@@ -187,7 +165,7 @@ fn needs(root: &Path, seen: &[Seen]) -> Vec<Need> {
         };
         places.iter().filter_map(need).collect::<Vec<Need>>()
     };
-    MANAGERS.iter().flat_map(of_manager).collect()
+    languages::managers().flat_map(of_manager).collect()
 }
 
 /// Where a manager is called: beside its lock files, and where a manifest has no lock and is no
@@ -204,19 +182,13 @@ fn places(manager: &Manager, files: &BTreeMap<PathBuf, String>) -> Vec<PathBuf> 
         let alone = manager.without_lock
             && has(folder, manager.manifests)
             && !has(folder, manager.not_beside)
-            && (is_apart(files.get(&folder.join("Cargo.toml"))) || !member());
+            && ((manager.is_apart)(folder, files) || !member());
         if (locked || alone) && !places.iter().any(|place| place == folder) {
             places.push(folder.to_owned());
         }
     }
     places.sort();
     places
-}
-
-/// Whether a manifest of cargo's begins a workspace of its own, whatever is around it.
-fn is_apart(manifest: Option<&String>) -> bool {
-    let begins = |line: &str| line.trim_start().starts_with("[workspace");
-    manifest.is_some_and(|text| text.lines().any(begins))
 }
 
 fn name_of(path: &Path) -> &str {

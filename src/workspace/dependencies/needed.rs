@@ -4,7 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::fetch::looks;
-use super::managers::MANAGERS;
+use crate::languages::{self, Language};
 use crate::workspace::command::shell;
 
 /// What a command needs of one project.
@@ -18,14 +18,13 @@ pub(super) enum Needed {
     Surely,
 }
 
-/// Programs that need none of a project's dependencies, besides those that only look.
-const ALONE: [&str; 5] = ["ruff", "gofmt", "rustfmt", "shellcheck", "typos"];
+/// A program that needs none of a project's dependencies, besides those of languages and those that
+/// only look.
+const ALONE: &str = "typos";
 /// Words that stand before the program that counts.
 const BEFORE: [&str; 5] = ["env", "time", "nice", "exec", "command"];
 /// Options that name the directory a program works in, or a manifest there.
 const DIRECTORY: [&str; 5] = ["-C", "--prefix", "--directory", "--manifest-path", "--project"];
-/// Managers whose commands stay in the project they are run in and its members.
-const WITHIN: [&str; 2] = ["cargo", "go"];
 
 /// What `command`, run at the `root` of the tree, needs of the project of `manager` at `place`, where
 /// managers have these `projects`.
@@ -47,7 +46,8 @@ pub(super) fn needed(
             continue;
         }
         let program = program.rsplit('/').next().unwrap_or(program);
-        if looks(program) || ALONE.contains(&program) {
+        let alone = |language: &&Language| language.programs.need_no_packages.contains(&program);
+        if looks(program) || program == ALONE || languages::ALL.iter().any(alone) {
             continue;
         }
         let named = words.windows(2).find(|pair| DIRECTORY.contains(&pair[0].as_str()));
@@ -63,16 +63,18 @@ fn of_program(
     (manager, place): (&str, &Path),
     projects: &[(&str, &Path)],
 ) -> Needed {
-    let mut known = MANAGERS.iter().filter(|known| known.programs.contains(&program)).peekable();
+    let mut known =
+        languages::managers().filter(|known| known.programs.contains(&program)).peekable();
     let anything = known.peek().is_none();
     if !anything && !known.any(|known| known.name == manager) {
         return Needed::Not;
     }
+    let within = languages::managers().any(|known| known.name == manager && known.stays_within);
     let around = projects.iter().filter(|(name, own)| *name == manager && at.starts_with(own));
     let nearest = around.map(|(_, own)| *own).max_by_key(|own| own.components().count());
     if nearest == Some(place) {
         Needed::Surely
-    } else if place.starts_with(at) && (anything || !WITHIN.contains(&manager)) {
+    } else if place.starts_with(at) && (anything || !within) {
         Needed::Perhaps
     } else {
         Needed::Not

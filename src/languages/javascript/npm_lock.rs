@@ -1,16 +1,17 @@
 //! What an npm lock file tells without npm: whether it is as new as the manifest, and whether what it
 //! names is installed.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
+
+use crate::languages::manager::Files;
 
 /// npm's own list of what it has installed in `node_modules`, in the form of the lock file (npm 7 and
 /// newer).
 const INSTALLED: &str = "node_modules/.package-lock.json";
 
-fn lock(place: &Path, files: &BTreeMap<PathBuf, String>) -> Option<Value> {
+fn lock(place: &Path, files: &Files) -> Option<Value> {
     let text = ["npm-shrinkwrap.json", "package-lock.json"]
         .iter()
         .find_map(|name| files.get(&place.join(name)))?;
@@ -19,7 +20,7 @@ fn lock(place: &Path, files: &BTreeMap<PathBuf, String>) -> Option<Value> {
 
 /// Whether there is a lock file for the dependencies that the manifest names now: `npm ci` refuses any
 /// other.
-pub(super) fn lock_is_current(place: &Path, files: &BTreeMap<PathBuf, String>) -> bool {
+pub(super) fn is_current(place: &Path, files: &Files) -> bool {
     let manifest = files.get(&place.join("package.json"));
     let manifest: Option<Value> = manifest.and_then(|text| serde_json::from_str(text).ok());
     let (Some(lock), Some(manifest)) = (lock(place, files), manifest) else { return false };
@@ -34,8 +35,8 @@ pub(super) fn lock_is_current(place: &Path, files: &BTreeMap<PathBuf, String>) -
 /// Whether all that a current lock file names is installed. What `npm ls` complains of beside that
 /// (peers nobody installed, packages nobody asked for) no fetching would change. False where it
 /// cannot be told.
-pub(super) fn is_installed(root: &Path, place: &Path, files: &BTreeMap<PathBuf, String>) -> bool {
-    if !lock_is_current(place, files) {
+pub(super) fn is_installed(root: &Path, place: &Path, files: &Files) -> bool {
+    if !is_current(place, files) {
         return false;
     }
     let installed = std::fs::read_to_string(root.join(place).join(INSTALLED)).ok();
@@ -55,8 +56,9 @@ pub(super) fn is_installed(root: &Path, place: &Path, files: &BTreeMap<PathBuf, 
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
-    use crate::workspace::testing::Tree;
 
     #[test]
     fn what_a_lock_file_names_is_installed_or_not() {
@@ -65,23 +67,28 @@ mod tests {
             "node_modules/web":{"link":true},"node_modules/a":{"version":"1.0.0"},
             "node_modules/mac":{"version":"1.0.0","optional":true}}}"#;
         let files = |manifest: &str| {
-            BTreeMap::from([
+            Files::from([
                 (PathBuf::from("package.json"), manifest.to_owned()),
                 (PathBuf::from("package-lock.json"), lock.to_owned()),
             ])
         };
-        let tree = Tree::new();
-        let is = |manifest: &str| is_installed(tree.root(), Path::new(""), &files(manifest));
+        let tree = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = tree.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let is = |manifest: &str| is_installed(tree.path(), Path::new(""), &files(manifest));
         assert!(!is(manifest));
         let of = |version: &str| {
             format!(r#"{{"packages":{{"node_modules/a":{{"version":"{version}"}}}}}}"#)
         };
-        tree.put(INSTALLED, &of("1.0.0"));
+        put(INSTALLED, &of("1.0.0"));
         assert!(!is(manifest), "the folder is not there");
-        tree.put("node_modules/a/package.json", "{}");
+        put("node_modules/a/package.json", "{}");
         assert!(is(manifest));
         assert!(!is(r#"{"dependencies":{"a":"1","b":"1"}}"#), "the lock file is older");
-        tree.put(INSTALLED, &of("0.9.0"));
+        put(INSTALLED, &of("0.9.0"));
         assert!(!is(manifest));
     }
 }

@@ -1,21 +1,25 @@
 //! Requirement files, as far as they can be fetched without running anybody's code.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::name_of;
+use crate::languages::manager::Files;
 
 /// `requirements.txt`, `requirements-dev.txt`, `dev-requirements.txt`.
-pub(super) fn is_requirements(name: &str) -> bool {
+pub(super) fn is_file(name: &str) -> bool {
     name.ends_with(".txt") && name.contains("requirements")
+}
+
+/// The requirement files of a place, by their names.
+pub(super) fn files<'a>(place: &Path, files: &'a Files) -> impl Iterator<Item = &'a str> {
+    let own = files.keys().filter(move |path| path.parent() == Some(place));
+    own.filter_map(|path| path.file_name()?.to_str()).filter(|name| is_file(name))
 }
 
 /// The lines of a place's requirement files that name a package of an index, and how it is found.
 /// Left out are local folders and repositories, whose build would be code that runs with the
 /// network, and other files, which are read anyway.
-pub(super) fn requirements(place: &Path, files: &BTreeMap<PathBuf, String>) -> String {
-    let own = |path: &&PathBuf| path.parent() == Some(place) && is_requirements(name_of(path));
-    let texts = files.iter().filter(|(path, _)| own(path)).map(|(_, text)| text);
+pub(super) fn packages(place: &Path, files: &Files) -> String {
+    let texts = self::files(place, files).filter_map(|name| files.get(&place.join(name)));
     let mut packages = false;
     let mut kept = String::new();
     for line in texts.flat_map(|text| text.lines()) {
@@ -41,6 +45,8 @@ fn is_elsewhere(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
@@ -48,7 +54,7 @@ mod tests {
         let text = "# all\nflask>=2,<3\n\nrequests==2.0 \\\n    --hash=sha256:00\n-e .\n./lib\n\
                     -r requirements-dev.txt\ngit+https://example.org/x\nx @ https://example.org/x.zip\n\
                     --index-url https://example.org/simple\nsub/dir\ncolorama; sys_platform == 'win32'\n";
-        let files = BTreeMap::from([
+        let files = Files::from([
             (PathBuf::from("requirements.txt"), text.to_owned()),
             (
                 PathBuf::from("requirements-dev.txt"),
@@ -57,11 +63,11 @@ mod tests {
             (PathBuf::from("other/requirements.txt"), "nothing\n".to_owned()),
         ]);
         assert_eq!(
-            requirements(Path::new(""), &files),
+            packages(Path::new(""), &files),
             "pytest # see https://example.org\nflask>=2,<3\nrequests==2.0 \\\n    --hash=sha256:00\n\
              --index-url https://example.org/simple\ncolorama; sys_platform == 'win32'\n"
         );
-        let local = BTreeMap::from([(PathBuf::from("requirements.txt"), "-e .\n".to_owned())]);
-        assert_eq!(requirements(Path::new(""), &local), "");
+        let local = Files::from([(PathBuf::from("requirements.txt"), "-e .\n".to_owned())]);
+        assert_eq!(packages(Path::new(""), &local), "");
     }
 }

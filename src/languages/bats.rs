@@ -1,0 +1,26 @@
+//! Bats, the tests of shell scripts, and the Test Anything Protocol, in which also node and prove
+//! report.
+
+use super::language::{Language, PLAIN, RunnerOutput, TestCode};
+
+pub(super) static BATS: Language = Language {
+    name: "bats",
+    extensions: &["bats"],
+    tests: Some(TestCode {
+        head: r#"^\s*@test\s+(?:'(?<name>[^']*)'|"(?<double>[^"]*)")"#,
+        mark: "",
+        decoration: "",
+        group: "",
+        skip: r"^\s*skip\b",
+        skip_all: "",
+        assertion: r"\[\[? |\bassert\w*\b|\brefute\w*\b|\bgrep -\w*q|(?:^|\s)(?:diff|cmp|test) ",
+        comment: "#",
+    }),
+    runners: RunnerOutput {
+        failed: &[r"^\s*not ok \d+(?: -)? (?<name>[^#]*?)\s*(?:# (?:time|duration).*)?$"],
+        reports: &[r"^\s*not ok \d+(?: -)? (?<name>[^#]*?)\s*$"],
+        ends: &[r"^\s*ok \d+", r"^\s+\.\.\.$"],
+        ..PLAIN.runners
+    },
+    ..PLAIN
+};

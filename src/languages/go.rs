@@ -1,0 +1,111 @@
+//! Go.
+
+use std::collections::BTreeSet;
+
+use super::commands::ProjectCommands;
+use super::language::Shape::{Anonymous, Code, Type};
+use super::language::{Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode};
+use super::manager::{Manager, USUAL};
+
+pub(super) static GO: Language = Language {
+    name: "go",
+    also: &["golang"],
+    syntaxes: &[Syntax {
+        name: "go",
+        extensions: &["go"],
+        shapes: &[
+            ("function_declaration", Code),
+            ("method_declaration", Code),
+            ("type_spec", Type),
+            ("type_alias", Type),
+            ("func_literal", Anonymous),
+        ],
+        bodies_by_brace: true,
+    }],
+    manifests: &["go.mod"],
+    imports: Imports {
+        begins: &["import "],
+        words: &["import"],
+        package_is_folder: true,
+        ..PLAIN.imports
+    },
+    tests: Some(TestCode {
+        head: r"^func\s+(?<name>(?:Test|Fuzz|Example)\w*)\s*\(",
+        mark: "",
+        decoration: "",
+        group: "",
+        skip: r"\b\w+\.Skip(?:f|Now)?\(",
+        skip_all: r"^//go:build\s+(?:ignore|never)\b",
+        assertion: r"\b\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require)\.\w+\(",
+        comment: "//",
+    }),
+    runners: RunnerOutput {
+        // A package; its tests are read by `failed_tests`.
+        failed: &[r"^FAIL\t(?<name>\S+(?: \[[^\]]+\])?)"],
+        failed_in: failed_tests,
+        reports: &[r"^\s*--- FAIL: (?<name>\S+)"],
+        ends: &[r"^FAIL\b", r"^ok\b", "^PASS$"],
+        ..PLAIN.runners
+    },
+    commands: |root| {
+        let there = root.join("go.mod").is_file();
+        there.then(|| ProjectCommands::new("go test ./...", "go build ./...", "go vet ./..."))
+    },
+    programs: Programs {
+        run_tests: &["go"],
+        need_no_packages: &["gofmt"],
+        fix: &[("golangci-lint run", "--fix")],
+        ..PLAIN.programs
+    },
+    managers: &[Manager {
+        name: "go",
+        locks: &["go.sum"],
+        manifests: &["go.mod"],
+        without_lock: true,
+        asks: |place, files| {
+            let required = |text: &String| text.lines().any(|line| line.starts_with("require"));
+            files.get(&place.join("go.mod")).is_some_and(required)
+        },
+        complete: "test -e vendor/modules.txt || GOPROXY=off go mod download",
+        unreadable: &["errors parsing go.mod"],
+        fetch: "go mod download",
+        shared: true,
+        by_hand: |_, _| "go mod download".to_owned(),
+        programs: &["go"],
+        stays_within: true,
+        ..USUAL
+    }],
+    guidance: GUIDANCE,
+    ..PLAIN
+};
+
+/// For new code in it.
+const GUIDANCE: &str = "\
+    Go:\n\n\
+    - Layout: `go.mod` at the top; a small program is `main.go` and a few files of the same \
+      package, a larger one `cmd/NAME/` and `internal/`. No `pkg/`, `utils` or `models`.\n\
+    - Tests, where they are asked for: beside the code in `*_test.go`, tables of cases with \
+      `t.Run`.\n\
+    - Errors: return them, wrapped as `fmt.Errorf(\"reading %s: %w\", path, err)`; none is \
+      dropped. Only `main` prints and calls `os.Exit`; no `panic` for what a user can cause.\n\
+    - Dependencies: the standard library first (flag, encoding/json, net/http). A module is \
+      named in the design; `go.mod` and `go.sum` are committed.\n\
+    - Interfaces where they are used and only with two implementations; structs returned; no \
+      goroutine without a known end; formatted with `gofmt`, clean under `go vet`.\n";
+
+/// go names a package after its tests, and tests of several packages may share a name.
+fn failed_tests(output: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut open: Vec<&str> = Vec::new();
+    for line in output.lines() {
+        if let Some(rest) = line.trim_start().strip_prefix("--- FAIL: ") {
+            open.extend(rest.split_whitespace().next());
+        } else if let Some(rest) = line.strip_prefix("FAIL\t").or_else(|| line.strip_prefix("ok "))
+        {
+            let package = rest.split_whitespace().next().unwrap_or_default();
+            names.extend(open.drain(..).map(|test| format!("{package} {test}")));
+        }
+    }
+    names.extend(open.into_iter().map(str::to_owned));
+    names
+}

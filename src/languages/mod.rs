@@ -1,0 +1,130 @@
+//! The languages: one file each, with a row that holds all the program knows of it. What is not
+//! about one language asks [`ALL`].
+//!
+//! Adding a language is adding its file here with a line in [`ALL`]. One whose symbols are read has
+//! its grammar's crate in `Cargo.toml` and a line in [`grammars`], too.
+
+mod bats;
+mod c;
+mod commands;
+mod csharp;
+mod go;
+pub(crate) mod grammars;
+mod java;
+mod javascript;
+mod language;
+mod makefile;
+mod manager;
+mod php;
+mod python;
+mod ruby;
+mod rust;
+mod shell;
+
+use std::path::Path;
+
+pub use commands::ProjectCommands;
+pub use language::{Imports, Language, RunnerOutput, Shape, Syntax, TestCode};
+pub use manager::Manager;
+
+/// The languages. Where files of several are at the top of a project, the first says how it is built.
+pub static ALL: [&Language; 11] = [
+    &rust::RUST,
+    &javascript::JAVASCRIPT,
+    &go::GO,
+    &python::PYTHON,
+    &java::JAVA,
+    &c::C,
+    &csharp::CSHARP,
+    &ruby::RUBY,
+    &php::PHP,
+    &bats::BATS,
+    &shell::SHELL,
+];
+
+/// All grammars.
+pub fn syntaxes() -> impl Iterator<Item = &'static Syntax> {
+    ALL.iter().flat_map(|language| language.syntaxes)
+}
+
+/// All package managers.
+pub fn managers() -> impl Iterator<Item = &'static Manager> {
+    ALL.iter().flat_map(|language| language.managers)
+}
+
+/// The language a file is written in, as its extension tells.
+pub fn of_file(path: &str) -> Option<&'static Language> {
+    let extension = extension(path)?;
+    let has = |language: &&&Language| {
+        language.extensions.contains(&extension)
+            || language.syntaxes.iter().any(|syntax| syntax.extensions.contains(&extension))
+    };
+    ALL.iter().find(has).copied()
+}
+
+/// The grammar for a file, with its language.
+pub fn syntax_of(path: &str) -> Option<(&'static Language, &'static Syntax)> {
+    let (language, extension) = (of_file(path)?, extension(path)?);
+    let syntax = language.syntaxes.iter().find(|syntax| syntax.extensions.contains(&extension))?;
+    Some((language, syntax))
+}
+
+/// The language that a file shows a project to be in, by its extension or because it is one of that
+/// language's own files; none where nothing could be said of that language.
+pub fn shown_by(path: &str) -> Option<&'static Language> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let by_name = || {
+        let own = |language: &&&Language| {
+            language.manifests.contains(&name) || language.other_files.contains(&name)
+        };
+        ALL.iter().find(own).copied().filter(|language| language.is_described())
+    };
+    let by_extension =
+        of_file(path).filter(|language| syntax_of(path).is_some() || !language.guidance.is_empty());
+    by_extension.or_else(by_name)
+}
+
+/// The language of this name.
+pub fn called(word: &str) -> Option<&'static Language> {
+    ALL.iter().find(|language| language.is_called(word)).copied()
+}
+
+/// The languages that words about technology name ("Python 3, sqlite3"), in their order, as far as
+/// anything can be said of them.
+pub fn named_in(words: &str) -> Vec<&'static str> {
+    let mut named = Vec::new();
+    let words = words.split(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#'));
+    let words = words.map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()));
+    for language in words.filter_map(called).filter(|language| language.is_described()) {
+        if !named.contains(&language.name) {
+            named.push(language.name);
+        }
+    }
+    named
+}
+
+/// The commands of the project at `root`. `template`, the name of a language, decides where files of
+/// several are found; what is not found is empty.
+pub fn detect_commands(root: &Path, template: &str) -> ProjectCommands {
+    let mut languages = ALL;
+    // The template's first, by a stable sort.
+    languages.sort_by_key(|language| !language.is_called(template));
+    let found = languages.iter().find_map(|language| (language.commands)(root));
+    makefile::complete(found.unwrap_or_default(), root)
+}
+
+/// What reads the command that runs the tests out of a file of this name.
+pub fn test_script(path: &str) -> Option<fn(&str) -> Option<String>> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let mut scripts = ALL.iter().filter_map(|language| language.test_script);
+    let found = scripts.find(|(file, _)| *file == name).map(|(_, read)| read);
+    found.or(makefile::is_makefile(name).then_some(makefile::test_recipe))
+}
+
+fn extension(path: &str) -> Option<&str> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map(|(_, extension)| extension)
+}
+
+#[cfg(test)]
+mod tests;

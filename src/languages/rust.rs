@@ -1,0 +1,139 @@
+//! Rust: cargo, nextest, clippy.
+
+use std::path::Path;
+
+use super::commands::ProjectCommands;
+use super::language::Shape::{Code, Implementation, Import, Type};
+use super::language::{Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode};
+use super::manager::{Files, Manager, USUAL};
+
+pub(super) static RUST: Language = Language {
+    name: "rust",
+    also: &["cargo"],
+    syntaxes: &[Syntax {
+        name: "rust",
+        extensions: &["rs"],
+        shapes: &[
+            ("function_item", Code),
+            ("function_signature_item", Code),
+            ("macro_definition", Code),
+            ("const_item", Code),
+            ("static_item", Code),
+            ("struct_item", Type),
+            ("enum_item", Type),
+            ("union_item", Type),
+            ("trait_item", Type),
+            ("type_item", Type),
+            ("impl_item", Implementation),
+            ("use_declaration", Import),
+        ],
+        bodies_by_brace: false,
+    }],
+    manifests: &["Cargo.toml"],
+    imports: Imports {
+        begins: &["use ", "pub use ", "mod ", "pub mod "],
+        words: &["use", "pub", "mod", "as", "crate", "self", "super"],
+        folder_files: &["mod", "lib", "main"],
+        package_is_folder: false,
+    },
+    is_private: |_, _, head| !head.starts_with("pub") && !head.starts_with("macro_rules!"),
+    tests: Some(TestCode {
+        head: r#"^\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?(?:(?:async|const|unsafe|extern\s+"C")\s+)*fn\s+(?<name>\w+)"#,
+        mark: r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|wasm_bindgen_test)\b",
+        decoration: "#[",
+        group: r"^\s*(?:pub\s+)?mod\s+(?<name>\w+)\s*\{",
+        skip: r"#\[\s*(?:cfg_attr\(.*\b)?ignore\b|#\[cfg\((?:any\(\)|FALSE|false)\)\]",
+        skip_all: r"^#!\[cfg\((?:any\(\)|FALSE|false)\)\]",
+        assertion: r"\b\w*assert\w*!?\s*[({\[]|\.(?:expect_err|unwrap_err)\(|#\[should_panic",
+        comment: "//",
+    }),
+    runners: RunnerOutput {
+        failed: &[
+            // cargo test
+            r"^test (?<name>\S.*?)(?: - should panic)? \.\.\. FAILED$",
+            // cargo nextest
+            r"^\s+(?:FAIL|TIMEOUT|ABORT|SIG[A-Z]+) \[[^\]]*\](?: \([^)]*\))? +(?<name>\S.*)$",
+        ],
+        reports: &[r"^---- (?<name>\S.*?) stdout ----$"],
+        ends: &[r"^failures:$", r"^test result: "],
+        ..PLAIN.runners
+    },
+    commands: |root| {
+        let there = root.join("Cargo.toml").is_file();
+        there.then(|| ProjectCommands::new("cargo test", "cargo build", "cargo clippy"))
+    },
+    programs: Programs {
+        run_tests: &["cargo"],
+        need_no_packages: &["rustfmt"],
+        fix: &[("cargo clippy", "--fix --allow-dirty --allow-staged")],
+        not_installed: &["error: no such command: `", "is not installed for the toolchain"],
+        ..PLAIN.programs
+    },
+    managers: &[Manager {
+        name: "cargo",
+        locks: &["Cargo.lock"],
+        manifests: &["Cargo.toml"],
+        without_lock: true,
+        is_apart,
+        asks: |_, files| files.iter().any(|(path, text)| cargo_asks(path, text)),
+        complete: "cargo fetch -q --offline --target \"$(rustc -vV | sed -n 's/^host: //p')\"",
+        unreadable: &[
+            "failed to parse manifest",
+            "failed to parse lock file",
+            "failed to load manifest",
+        ],
+        fetch: "(cd \"$TMPDIR\" && cargo fetch --manifest-path PLACE/Cargo.toml)",
+        shared: true,
+        by_hand: |_, _| "cargo fetch".to_owned(),
+        programs: &["cargo"],
+        stays_within: true,
+        ..USUAL
+    }],
+    guidance: GUIDANCE,
+    ..PLAIN
+};
+
+/// For new code in it.
+const GUIDANCE: &str = "\
+    Rust:\n\n\
+    - Layout: `src/main.rs` stays thin and calls `src/lib.rs`; one module a file. A library has \
+      no `main.rs`. `.gitignore` has `/target`; `Cargo.lock` is committed.\n\
+    - Tests, where they are asked for: units at the end of their file in `#[cfg(test)] mod \
+      tests`, the whole in `tests/`.\n\
+    - Errors: `Result` and `?`, with one error type or what the project uses; no `unwrap`, \
+      `expect` or `panic!` outside tests. `main` prints the error and exits with a code that is \
+      not 0.\n\
+    - Dependencies: the standard library first. A crate is named in the design, and its version \
+      in `Cargo.toml`; nothing is vendored.\n\
+    - Borrow before you clone; `&str` and slices as parameters; enums rather than flags and \
+      strings; no lifetimes, generics or macros where plain types do. It builds without \
+      warnings.\n";
+
+/// Whether a manifest begins a workspace.
+fn is_apart(place: &Path, files: &Files) -> bool {
+    let begins = |line: &str| line.trim_start().starts_with("[workspace");
+    files.get(&place.join("Cargo.toml")).is_some_and(|text| text.lines().any(begins))
+}
+
+/// Whether a manifest or lock file of cargo's names anything from outside. A manifest that a model
+/// is in the middle of asks for nothing.
+fn cargo_asks(path: &Path, text: &str) -> bool {
+    if path.ends_with("Cargo.lock") {
+        return text.contains("\nsource = \"");
+    }
+    let Ok(manifest) = text.parse::<toml::Table>() else { return false };
+    fn outside(table: &toml::Table) -> bool {
+        table.iter().any(|(key, value)| {
+            let Some(inner) = value.as_table() else { return false };
+            if !key.ends_with("dependencies") {
+                // `[target.….dependencies]`, `[workspace.dependencies]`.
+                return outside(inner);
+            }
+            inner.values().any(|dependency| {
+                let of = |key: &str| dependency.get(key).is_some();
+                !of("path") && !of("workspace")
+            })
+        })
+    }
+    outside(&manifest)
+}
