@@ -249,8 +249,8 @@ keys! {
         signoff: bool = false => Trust;
         /// Tag finished stages.
         tags: bool = true => Trust;
-        /// "rust", "python", "node", "go": how the language is written is said from the design on, and
-        /// its commands come first; found from the files when empty. For others:
+        /// "rust", "python", "node", "go", "ruby": how the language is written is said from the
+        /// design on, and its commands come first; found from the files when empty. For others:
         /// prompts/guidance-NAME.md.
         template: String = String::new() => Free;
         /// Test command the program runs itself; detected when empty.

@@ -30,13 +30,13 @@ pub use manager::Manager;
 /// The languages. Where files of several are at the top of a project, the first says how it is built.
 pub static ALL: [&Language; 11] = [
     &rust::RUST,
+    &ruby::RUBY,
     &javascript::JAVASCRIPT,
     &go::GO,
     &python::PYTHON,
     &java::JAVA,
     &c::C,
     &csharp::CSHARP,
-    &ruby::RUBY,
     &php::PHP,
     &bats::BATS,
     &shell::SHELL,

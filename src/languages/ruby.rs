@@ -1,26 +1,176 @@
-//! Ruby.
+//! Ruby: minitest, test-unit and rspec; rake, bundler, Rails; rubocop.
+//!
+//! No package manager fetches for it: a `Gemfile` is a program, which bundler would run with the
+//! network, and so are the gems it builds. What is missing is told as not installed.
 
+use std::path::Path;
+
+use super::commands::{ProjectCommands, files_in, text};
 use super::language::{Language, PLAIN, Programs, RunnerOutput, TestCode};
 
 pub(super) static RUBY: Language = Language {
     name: "ruby",
-    extensions: &["rb"],
+    also: &["rails"],
+    extensions: &["rb", "rake", "gemspec"],
     manifests: &["Gemfile"],
+    other_files: &["Rakefile"],
     tests: Some(TestCode {
         head: r#"^\s*(?:[xf]?(?:it|specify|example|scenario|test)\s*\(?\s*(?:'(?<name>[^']*)'|"(?<double>[^"]*)")|def\s+(?<function>test_\w+))"#,
         mark: "",
         decoration: "",
         group: r#"^\s*(?:RSpec\.)?(?:x?describe|x?context|feature|class|module)\s+['"]?(?<name>[^'"\s]+)"#,
-        skip: r"^\s*x(?:it|specify|example|describe|context)\b|^\s*(?:skip|pending)\b|,\s*:?(?:skip|pending)\b",
+        skip: r"^\s*x(?:it|specify|example|describe|context)\b|^\s*(?:skip|pending|omit)\b|,\s*:?(?:skip|pending)\b",
         skip_all: r",\s*:?focus\b|^\s*f(?:it|describe|context)\b",
         assertion: r"\bexpect\b|\b(?:assert|refute)\w*|\.(?:should|must_|wont_)",
         comment: "#",
     }),
-    runners: RunnerOutput { failed: &[r"^rspec \S+ # (?<name>.+)$"], ..PLAIN.runners },
+    runners: RunnerOutput {
+        failed: &[
+            // rspec
+            r"^rspec \S+ # (?<name>.+)$",
+            MINITEST,
+            // test-unit
+            r"^(?:Failure|Error): (?<name>test[^(]*\([\w:]+\))",
+        ],
+        // minitest says so before the name of each test, in a list with numbers.
+        not_tests: &["Failure:", "Error:", "Skipped:"],
+        reports: &[MINITEST],
+        ends: &[r"^\s+\d+\) (?:Failure|Error|Skipped):$", r"^\d+ runs, "],
+        ..PLAIN.runners
+    },
+    commands,
     programs: Programs {
-        test_frameworks: &["rspec"],
-        fix: &[("rubocop", "--autocorrect")],
+        run_tests: &["rake", "rails"],
+        test_frameworks: &["rspec", "minitest"],
+        take_paths: &["rspec", "bundle exec rspec", "rubocop", "bundle exec rubocop"],
+        fix: &[("rubocop", "--autocorrect"), ("bundle exec rubocop", "--autocorrect")],
+        not_installed: &["Run `bundle install` to install missing gems", "can't find gem "],
         ..PLAIN.programs
     },
+    guidance: GUIDANCE,
     ..PLAIN
 };
+
+/// The head of a test that failed: `SumTest#test_carries [test/sum_test.rb:7]:`.
+const MINITEST: &str = r"^(?<name>[A-Z][\w:]*(?:[ \w:]*)#test_.*?)(?: \[[^\]]*\])?:$";
+
+/// For new code in it.
+const GUIDANCE: &str = "\
+    Ruby:\n\n\
+    - Layout: code in `lib/NAME.rb` and `lib/NAME/`; a command is `exe/NAME`, which only calls it. \
+      A `Gemfile`, with its lock file, only where a gem is needed. Each file begins with \
+      `# frozen_string_literal: true`.\n\
+    - Tests, where they are asked for: with the framework the project has; a new one uses minitest \
+      in `test/test_*.rb`, which needs nothing.\n\
+    - Errors: raise precise classes below `StandardError`; no `rescue Exception`, no empty \
+      `rescue`. A user's mistake ends in `warn` and an exit code that is not 0, not in a \
+      backtrace.\n\
+    - Dependencies: the standard library first (optparse, json, fileutils). A gem is named in the \
+      design and in the `Gemfile`.\n\
+    - Short methods, keyword arguments, `Struct` or `Data` for values; modules for functions \
+      without state; no changes to other people's classes, no `method_missing`, no `eval`.\n";
+
+/// Only where there is something to test: a `Gemfile` alone may be for tools of another language.
+fn commands(root: &Path) -> Option<ProjectCommands> {
+    let gemspecs = files_in(root, "").filter(|name| name.ends_with(".gemspec"));
+    let named: Vec<String> = ["Gemfile", "Gemfile.lock"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain(gemspecs)
+        .filter_map(|file| text(root, &file))
+        .collect();
+    let bundled = |gem: &str| {
+        let bundle = root.join("Gemfile").is_file();
+        let named = bundle && named.iter().any(|text| text.contains(gem));
+        if named { format!("bundle exec {gem}") } else { gem.to_owned() }
+    };
+    let has = |file: &str| root.join(file).is_file();
+    let test = if has(".rspec") || has("spec/spec_helper.rb") {
+        bundled("rspec")
+    } else if has("bin/rails") && root.join("test").is_dir() {
+        "bin/rails test".to_owned()
+    } else if text(root, "Rakefile").is_some_and(|text| tests(&text)) {
+        format!("{} test", bundled("rake"))
+    } else {
+        let folder = ["test", ""].into_iter().find(|folder| files_in(root, folder).any(is_test))?;
+        let all = if folder.is_empty() { "./" } else { "./test/**/" };
+        format!(
+            "ruby -Ilib -Itest -e 'Dir[\"{all}{{test_*,*_test}}.rb\"].sort.each {{ |file| require file }}'"
+        )
+    };
+    let lint = if has(".rubocop.yml") { bundled("rubocop") } else { String::new() };
+    Some(ProjectCommands { test, lint, ..ProjectCommands::default() })
+}
+
+/// Whether a `Rakefile` has a task `test`.
+fn tests(rakefile: &str) -> bool {
+    let task = |line: &str| {
+        let name =
+            line.trim_start().strip_prefix("task ")?.trim_start_matches([' ', ':', '"', '\'']);
+        let rest = name.strip_prefix("test")?;
+        Some(!rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    };
+    rakefile.contains("TestTask") || rakefile.lines().any(|line| task(line) == Some(true))
+}
+
+fn is_test(name: String) -> bool {
+    name.strip_suffix(".rb")
+        .is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_are_those_of_its_tools() {
+        let plain = |all: &str| {
+            format!(
+                "ruby -Ilib -Itest -e 'Dir[\"{all}{{test_*,*_test}}.rb\"].sort.each {{ |file| require file }}'"
+            )
+        };
+        let (in_folder, at_top) = (plain("./test/**/"), plain("./"));
+        for (files, test, lint) in [
+            (&[(".rspec", ""), (".rubocop.yml", "")][..], "rspec", "rubocop"),
+            (
+                &[
+                    ("spec/spec_helper.rb", ""),
+                    ("Gemfile", "gem 'rspec'\ngem \"rubocop\""),
+                    (".rubocop.yml", ""),
+                ],
+                "bundle exec rspec",
+                "bundle exec rubocop",
+            ),
+            (
+                &[("bin/rails", ""), ("test/x.rb", ""), ("Gemfile", "gem 'rails'")],
+                "bin/rails test",
+                "",
+            ),
+            (&[("Rakefile", "Minitest::TestTask.create\n")], "rake test", ""),
+            (
+                &[
+                    ("Rakefile", "task :test do\nend\n"),
+                    ("Gemfile", "gemspec"),
+                    ("a.gemspec", "'rake'"),
+                ],
+                "bundle exec rake test",
+                "",
+            ),
+            (&[("Rakefile", "task :testing\n"), ("test/sum_test.rb", "")], &in_folder, ""),
+            (&[("test_sum.rb", "")], &at_top, ""),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            for (path, text) in files {
+                let path = dir.path().join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+            let found = commands(dir.path()).unwrap();
+            assert_eq!((found.test.as_str(), found.lint.as_str()), (test, lint), "{files:?}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("Gemfile"), "gem 'cocoapods'").unwrap();
+        std::fs::write(dir.path().join("contest.rb"), "").unwrap();
+        assert_eq!(commands(dir.path()), None);
+    }
+}

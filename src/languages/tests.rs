@@ -47,6 +47,9 @@ fn each_kind_of_project_is_found() {
 
 #[test]
 fn the_template_decides_between_several() {
+    let rails = [("package.json", r#"{"scripts":{"test":"jest"}}"#), (".rspec", "")];
+    assert_eq!(detected(&rails, "")[0], "rspec");
+    assert_eq!(detected(&rails, "typescript")[0], "npm test");
     let files = [("Cargo.toml", ""), ("go.mod", "")];
     assert_eq!(detected(&files, "")[0], "cargo test");
     assert_eq!(detected(&files, "go")[0], "go test ./...");
@@ -59,6 +62,7 @@ fn technology_names_languages() {
         ("python3.11 / SQLite", &["python"]),
         ("TypeScript on Node.js", &["node"]),
         ("Go 1.22", &["go"]),
+        ("Ruby 3.3, Rails", &["ruby"]),
         ("C++20, a Rust core", &["c", "rust"]),
         ("POSIX sh, category theory, Golf", &[]),
         ("C#", &[]),

@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_language_has_guidance_here_or_in_the_users_folder() {
         let prompts = Prompts::default();
-        for language in ["rust", "Python", "node", "typescript", "go"] {
+        for language in ["rust", "Python", "node", "typescript", "go", "ruby"] {
             let text = prompts.guidance(language).unwrap();
             assert!((300..1_200).contains(&text.len()), "{language}: {} bytes", text.len());
         }

@@ -174,6 +174,36 @@ fn deleted_and_weakened_tests_are_named_to_everybody() {
 }
 
 #[test]
+fn a_ruby_project_is_tested_by_its_own_command_and_its_tests_are_compared() {
+    let sandbox = Sandbox::new();
+    let fails = "[ ! -e lib/add.sh ] || [ -e fix.txt ] || { printf '  1) Failure:\\n'; \
+                 echo 'SumTest#test_adds [test/sum_test.rb:3]:'; exit 1; }";
+    sandbox.executable(&sandbox.path("bin/rails"), fails);
+    let test = |name: &str| format!("  def test_{name}\n    assert_equal 2, 1 + 1\n  end\n");
+    let class = |tests: &str| format!("class SumTest < Minitest::Test\n{tests}end\n");
+    let both = class(&format!("{}\n{}", test("adds"), test("carries")));
+    let one = class(&test("adds").replace("    assert", "    skip\n    assert"));
+    sandbox.write("test/sum_test.rb", &both);
+    sandbox.write("Gemfile", "gem 'rails'\n");
+    sandbox.commit_all("a Ruby project");
+    let replies =
+        vec![write("test/sum_test.rb", &one), task_work("TASK-001"), Reply::text("Done.")];
+    sandbox.server.sequence(at("coding", "actor").task("TASK-001"), replies);
+    second_draft(&sandbox, write("fix.txt", "fixed\n"));
+    let told = sandbox.auto(&["--stop-after", "check"]).exits(0).stderr;
+    let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let new = "failed (bin/rails test, exit 1); newly failing: SumTest#test_adds; it printed:";
+    assert!(flat.contains(new), "{told}");
+    let actor = sandbox.server.requests_of("coding", "actor")[0].text();
+    assert!(actor.contains("\nRuby:\n\n- Layout: "), "{actor}");
+    let report = sandbox.artifact("check_report.md");
+    for line in ["SumTest › test_adds: skipped", "SumTest › test_carries: deleted"] {
+        assert!(report.contains(&format!("  - test/sum_test.rb: {line}\n")), "{report}");
+    }
+    sandbox.assert_sound();
+}
+
+#[test]
 fn tests_of_its_own_that_a_correction_weakens_are_named_too() {
     let sandbox = Sandbox::new();
     sandbox.user_config("[project]\ntest = \"no-such-program-here\"\n");

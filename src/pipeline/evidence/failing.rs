@@ -129,6 +129,16 @@ mod tests {
             ("maven", "[ERROR]   SumTest.carries:12 expected\n", &["SumTest.carries"]),
             ("dotnet", "  Failed Sum.Carries [3 ms]\n", &["Sum.Carries"]),
             ("rspec", "rspec ./spec/sum_spec.rb:3 # Sum carries\n", &["Sum carries"]),
+            (
+                "minitest",
+                "Run options: --seed 1\n\n  1) Failure:\nSumTest#test_carries [test/sum_test.rb:7]:\nExpected: 1\n  Actual: 2\n\n  2) Error:\nSum::adding#test_0001_adds two:\nRuntimeError: no\n\n2 runs, 1 assertions, 1 failures, 1 errors, 0 skips\n",
+                &["Sum::adding#test_0001_adds two", "SumTest#test_carries"],
+            ),
+            (
+                "test-unit",
+                "Failure: test_carries(SumTest): <1> expected but was <2>.\n",
+                &["test_carries(SumTest)"],
+            ),
             ("phpunit", "1) SumTest::testCarries\nFailed asserting\n", &["SumTest::testCarries"]),
             ("a build", "error[E0425]: cannot find value `x`\n --> src/lib.rs:1:5\n", &[]),
             ("all well", "test a ... ok\n3 passed in 0.1s\n", &[]),

@@ -187,6 +187,12 @@ mod tests {
             (101, "", "error: no such command: `clippy`\n\n\tView all: `cargo --list`", true),
             (1, "", "error: 'cargo-clippy' is not installed for the toolchain 'stable'", true),
             (1, "", "/usr/bin/python3: No module named pytest", true),
+            (
+                7,
+                "",
+                "Could not find rake-13.1.0 in locally installed gems\nRun `bundle install` to install missing gems.",
+                true,
+            ),
             (1, "E  ModuleNotFoundError: No module named 'todo'", "", false),
             (1, "1 failed", "x: No module named y", false),
             (1, "", "no", false),

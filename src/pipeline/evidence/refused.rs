@@ -168,6 +168,10 @@ mod tests {
         Traceback (most recent call last):\n  File \"t.py\", line 3\n    s.bind(('', 0))\n\
         PermissionError: [Errno 13] Permission denied\n\n--------------------\nRan 1 test in 0.1s\n";
 
+    const MINITEST: &str = "  1) Error:\nServerTest#test_serves:\nErrno::EACCES: Permission denied - bind(2) for \
+        127.0.0.1:80\n    server.rb:3:in `initialize'\n\n  2) Failure:\nServerTest#test_adds [t.rb:9]:\nExpected: 1\n\n\
+        2 runs, 1 assertions\n";
+
     fn shown(output: &str, level: Level) -> Vec<String> {
         let refused = refused(output, &names(output), Some(level));
         refused.map(|refused| refused.tests.into_iter().collect()).unwrap_or_default()
@@ -180,6 +184,7 @@ mod tests {
         assert_eq!(shown(PYTEST, Level::Landlock), pytest);
         assert_eq!(shown(GO, Level::Landlock), ["example.com/a", "example.com/a TestDial"]);
         assert_eq!(shown(TAP, Level::Landlock), ["serves"]);
+        assert_eq!(shown(MINITEST, Level::Landlock), ["ServerTest#test_serves"]);
         assert_eq!(shown(UNITTEST, Level::Landlock), ["test_x (t.A.test_x)"]);
     }
 
