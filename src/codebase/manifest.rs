@@ -105,10 +105,10 @@ impl Manifests {
 /// Which of several manifests says more, the least first; none for another file. A language's first
 /// manifest comes before any other's second.
 fn rank(name: &str) -> Option<usize> {
-    let of = |language: &&Language| language.manifests.iter().position(|known| *known == name);
+    let of = |language: &Language| language.manifests.iter().position(|known| *known == name);
     let found = languages::ALL.iter().enumerate();
     let mut found =
-        found.filter_map(|(at, language)| Some(of(&language)? * languages::ALL.len() + at));
+        found.filter_map(|(at, language)| Some(of(language)? * languages::ALL.len() + at));
     found.next().or_else(|| (name == MAKEFILE).then_some(usize::MAX))
 }
 

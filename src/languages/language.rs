@@ -7,6 +7,9 @@ use std::path::Path;
 use super::commands::ProjectCommands;
 use super::manager::Manager;
 
+/// Reads something out of the text of a file.
+pub type Reader = fn(text: &str) -> Option<String>;
+
 /// A language, or languages that share their tools and use each other's names.
 #[derive(Debug)]
 pub struct Language {
@@ -32,7 +35,7 @@ pub struct Language {
     /// What its test runners print.
     pub runners: RunnerOutput,
     /// The command in a file of this name, one of the manifests, that runs the tests.
-    pub test_script: Option<(&'static str, fn(&str) -> Option<String>)>,
+    pub test_script: Option<(&'static str, Reader)>,
     /// The commands of a project at this place; none where it is not a project in this language.
     pub commands: fn(&Path) -> Option<ProjectCommands>,
     /// Its programs.

@@ -24,11 +24,11 @@ mod shell;
 use std::path::Path;
 
 pub use commands::ProjectCommands;
-pub use language::{Imports, Language, RunnerOutput, Shape, Syntax, TestCode};
+pub use language::{Imports, Language, Reader, RunnerOutput, Shape, Syntax, TestCode};
 pub use manager::Manager;
 
 /// The languages. Where files of several are at the top of a project, the first says how it is built.
-pub static ALL: [&Language; 11] = [
+pub static ALL: &[&Language] = &[
     &rust::RUST,
     &ruby::RUBY,
     &javascript::JAVASCRIPT,
@@ -106,7 +106,7 @@ pub fn named_in(words: &str) -> Vec<&'static str> {
 /// The commands of the project at `root`. `template`, the name of a language, decides where files of
 /// several are found; what is not found is empty.
 pub fn detect_commands(root: &Path, template: &str) -> ProjectCommands {
-    let mut languages = ALL;
+    let mut languages = ALL.to_vec();
     // The template's first, by a stable sort.
     languages.sort_by_key(|language| !language.is_called(template));
     let found = languages.iter().find_map(|language| (language.commands)(root));
@@ -114,11 +114,11 @@ pub fn detect_commands(root: &Path, template: &str) -> ProjectCommands {
 }
 
 /// What reads the command that runs the tests out of a file of this name.
-pub fn test_script(path: &str) -> Option<fn(&str) -> Option<String>> {
+pub fn test_script(path: &str) -> Option<Reader> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut scripts = ALL.iter().filter_map(|language| language.test_script);
     let found = scripts.find(|(file, _)| *file == name).map(|(_, read)| read);
-    found.or(makefile::is_makefile(name).then_some(makefile::test_recipe))
+    found.or(makefile::is_makefile(name).then_some(makefile::test_recipe as Reader))
 }
 
 fn extension(path: &str) -> Option<&str> {
