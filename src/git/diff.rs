@@ -18,6 +18,8 @@ pub enum DiffStyle {
     Patch,
     /// A letter and a path for each file.
     NameStatus,
+    /// Lines added and removed in each file; a dash each where it is binary.
+    Counts,
 }
 
 impl DiffStyle {
@@ -26,6 +28,7 @@ impl DiffStyle {
             Self::Stat => "--stat",
             Self::Patch => "--patch",
             Self::NameStatus => "--name-status",
+            Self::Counts => "--numstat",
         }
     }
 }

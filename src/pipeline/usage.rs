@@ -1,17 +1,10 @@
-//! What a stage's work took: from the meter while it is done, for its commit and for the delivery
-//! report.
-
-use std::fmt::Write as _;
+//! What a stage's work took: from the meter while it is done, for its commit.
 
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::record::Credit;
-use crate::spent::{Spent, tokens};
+use crate::spent::Spent;
 use crate::stage::Stage;
-use crate::stages::row;
-
-/// The heading of the part of `delivery_report.md` the program writes itself.
-pub(crate) const USAGE: &str = "## Usage";
 
 /// What was used since the last look.
 pub(crate) fn take_credit(run: &Run<'_>) -> Credit {
@@ -52,30 +45,4 @@ pub(crate) fn stage_so_far(run: &Run<'_>, progress: &Progress) -> Spent {
     let mut spent = run.session.tasks_spent();
     spent += progress.credit.spent;
     spent
-}
-
-/// What the whole session took, stage by stage, as a section of the delivery report.
-pub(crate) fn usage_section(run: &Run<'_>, progress: &Progress) -> String {
-    let used = run.session.used(progress.credit.spent, run.env.models.meter.used());
-    if used.total.tokens() == 0 {
-        return "No server reported how many tokens models used.\n".to_owned();
-    }
-    let cost = |spent: &Spent| spent.cost().map(|cost| format!(", {cost}")).unwrap_or_default();
-    let mut out = format!("Models used {}{}.\n", used.total.words(), cost(&used.total));
-    let elsewhere = used.elsewhere();
-    let stages = run.session.order().into_iter().map(|stage| {
-        let told = used.stages.iter().find(|(known, _)| *known == stage);
-        let mut spent = told.map(|(_, spent)| *spent).unwrap_or_default();
-        if row(stage).is_last() {
-            spent += used.draft;
-        }
-        (stage.name(), spent)
-    });
-    for (what, spent) in stages.chain([("in work that no commit holds", elsewhere)]) {
-        if spent.tokens() > 0 {
-            let _ = write!(out, "\n- {what}: {} tokens{}", tokens(spent.tokens()), cost(&spent));
-        }
-    }
-    out.push('\n');
-    out
 }

@@ -1,5 +1,5 @@
-//! What a session used: one sum, for everybody who tells of it (`status`, `list`, `log`, the delivery
-//! report, the last line of a run, the budget).
+//! What a session used: one sum, for everybody who tells of it (`status`, `list`, `log`, the last
+//! line of a run, the budget).
 
 use super::{Kind, Session, present_draft};
 use crate::git::Git;

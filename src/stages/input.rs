@@ -66,6 +66,6 @@ impl Facts<'_> {
 pub trait Known {
     /// The report with what the program has checked.
     fn with_checked(&self, report: &str) -> anyhow::Result<String>;
-    /// The report with the session's story and what it has used.
+    /// The report around what its actor wrote.
     fn with_story(&self, report: &str) -> anyhow::Result<String>;
 }

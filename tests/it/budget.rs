@@ -168,20 +168,21 @@ fn money_without_a_price_is_not_spent_blindly() {
 }
 
 #[test]
-fn the_program_writes_the_usage_into_the_report() {
+fn the_log_tells_the_usage_of_each_stage_and_the_report_none() {
     let sandbox = Sandbox::new();
-    // What a model says about it does not stay.
+    // What a model says about it does not stay, either.
     let report = crate::support::todo::DELIVERY.to_owned() + "\n## Usage\n\nNearly nothing.\n";
     let save = Reply::call("save_delivery_report", serde_json::json!({"content": report}));
     sandbox.server.on(at("delivery", "actor").turn(1), save);
     sandbox.auto(&[]).exits(0);
     let report = sandbox.artifact("delivery_report.md");
     let asked = sandbox.server.requests().len() as u64;
-    let total = format!("Models used {}", words(asked * 100, asked * 20));
-    assert_eq!(report.matches("## Usage").count(), 1);
-    assert!(report.contains(&total) && !report.contains("Nearly nothing"), "{total} in\n{report}");
-    assert!(report.contains("\n- idea: 240 tokens\n"), "{report}");
+    assert!(!report.contains("## Usage") && !report.contains("Nearly nothing"), "{report}");
     assert!(report.starts_with("Add a todo list for the terminal\n"));
+    let log = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
+    let total = format!("Used     {}", words(asked * 100, asked * 20));
+    assert!(log.contains(&total), "{total} in\n{log}");
+    assert!(log.contains("\n         idea: 240 tokens, 2 requests\n"), "{log}");
     assert!(sandbox.cowork(&["status"]).exits(0).stdout.contains(&words(asked * 100, asked * 20)));
 }
 

@@ -113,8 +113,8 @@ fn a_session_that_only_edits_is_delivered_and_merged() {
     let report = sandbox.artifact("delivery_report.md");
     for part in [
         "**REQ-001 Kreditorsumme**: FEAT-001 verified by the check: TASK-001\n",
-        "| REQ-001 | FEAT-001 Kreditorsumme | TASK-001 Summe | `due.sh` |",
-        "no test command is known, so nothing was run",
+        "\n1 file: 1 line added, 1 removed.\n\n- TASK-001 Summe: `due.sh`\n",
+        "\nNo test command is known, so nothing was run.\n",
     ] {
         assert!(report.contains(part), "{part}: {report}");
     }
@@ -378,7 +378,7 @@ fn a_task_left_with_nothing_names_the_commit_that_holds_its_files() {
     let line = format!("Its files are in other commits:\n- `due.sh`: {short} coding: TASK-001 One");
     assert!(body.contains(&line), "{body}");
     let report = sandbox.artifact("delivery_report.md");
-    assert!(report.contains("TASK-002 Two | (with others) |"), "{report}");
+    assert!(report.contains("\n- TASK-002 Two: (with others)\n"), "{report}");
     assert!(report.contains("verified by the check"), "{report}");
     sandbox.cowork(&["verify"]).exits(0);
 }

@@ -103,6 +103,7 @@ mod prune;
 #[cfg(unix)]
 mod readings;
 mod replay;
+mod report;
 mod repos;
 mod responses;
 mod review;

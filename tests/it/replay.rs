@@ -129,8 +129,7 @@ fn no_usage_is_claimed(sandbox: &Sandbox, commit: &str, said: &str) {
     assert!(trailers["Cowork-Cost"][0].starts_with("requests="), "{trailers:?}");
     assert!(!said.contains(" tokens"), "{said}");
     let report = sandbox.blob("HEAD", ".cowork/sessions/todo/delivery_report.md");
-    let usage = report.split("## Usage\n").nth(1).unwrap();
-    assert!(usage.contains("No server reported how many tokens"), "{usage}");
+    assert!(!report.contains("token"), "{report}");
     for command in ["status", "log"] {
         let shown = sandbox.cowork(&[command]).exits(0).stdout;
         let tokens: Vec<&str> = shown.lines().filter(|line| line.contains("token")).collect();

@@ -8,7 +8,8 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
 use crate::cli::terminal::paint::Paint;
 use crate::git::Git;
-use crate::session::{Attempt, RefNames, Session, StateDir, Step, attempts, log};
+use crate::session::{Attempt, RefNames, Session, StateDir, Step, Used, attempts, log};
+use crate::spent::tokens;
 use crate::stage::Stage;
 use crate::ui::one_line;
 
@@ -40,12 +41,30 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     let status = find::status(context, session)?;
     if let Some(used) = status::used(&status, &context.config()?.budget) {
         let _ = writeln!(out, "Used     {used}");
+        if verbose {
+            out += &by_stage(&status.used);
+        }
     }
     if transcripts.is_dir() {
         let _ = writeln!(out, "Transcripts {}", transcripts.display());
     }
     context.print(&out)?;
     Ok(0)
+}
+
+/// What each stage took, and what no commit tells of.
+fn by_stage(used: &Used) -> String {
+    let stages = used.stages.iter().map(|(stage, spent)| (stage.name(), *spent));
+    let others =
+        [("draft in progress", used.draft), ("work that no commit holds", used.elsewhere())];
+    let mut out = String::new();
+    for (what, spent) in stages.chain(others).filter(|(_, spent)| spent.requests > 0) {
+        let count = if spent.requests == 1 { "request" } else { "requests" };
+        let cost = spent.cost().map(|cost| format!(", {cost}")).unwrap_or_default();
+        let all = tokens(spent.tokens());
+        let _ = writeln!(out, "         {what}: {all} tokens, {} {count}{cost}", spent.requests);
+    }
+    out
 }
 
 /// Every step, with nothing left out.

@@ -10,11 +10,9 @@ use crate::pipeline::checks::whole_session;
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::protected_files::{self, LEFT};
-use crate::pipeline::report::{self, cell, with_sections};
+use crate::pipeline::report::{self, cell};
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::{self, asked};
-use crate::pipeline::usage::{self, USAGE};
 use crate::session::artifact_path;
 use crate::stages::{CheckInput, Known};
 use crate::stages::{Side, StageSpec};
@@ -192,10 +190,7 @@ impl Known for KnownNow<'_> {
     }
 
     fn with_story(&self, report: &str) -> anyhow::Result<String> {
-        let mut sections = report::delivery_story(self.run, self.store)?.sections();
-        sections.push((USAGE, usage::usage_section(self.run, self.progress)));
-        sections.extend(protected_files::left_to_a_person(self.run).map(|section| (LEFT, section)));
-        Ok(with_sections(report, &sections))
+        report::delivery_report(self.run, self.store, report)
     }
 }
 

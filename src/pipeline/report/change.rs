@@ -1,17 +1,18 @@
 //! What the delivery report of a change request tells of it: its scope, what it has touched beside
 //! that, and the records before and after.
 
-use std::fmt::Write as _;
-
-use super::markdown::{REASON, TITLE, cell, paths, table};
+use super::fit::Section;
+use super::markdown::{REASON, TITLE, cell, paths};
 use crate::artifact::record_diff::Change;
 use crate::artifact::{ChangeRequest, Store};
 use crate::pipeline::change::scope::{self, RECORDS};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 
-/// Rows of a table or list.
+/// Items of a list.
 const ROWS: usize = 40;
+/// Characters of a field before or after.
+const FIELD: usize = 80;
 
 /// What a change request was to touch, and what it has touched.
 #[derive(Default)]
@@ -35,79 +36,69 @@ pub(crate) fn change_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<C
 }
 
 impl ChangeStory {
-    pub(crate) fn scope(&self) -> String {
+    /// What it was to touch, and what it has touched beside that.
+    pub(crate) fn scope(&self, all: &str) -> Section {
         let asked = &self.asked;
-        let mut out = format!("- {}\n", asked.headline());
+        let mut items = vec![format!("- {}", asked.headline())];
         let lists = [
             ("Components", &asked.affected_components),
             ("Files", &asked.affected_files),
             ("Stays as it is", &asked.constraints),
         ];
-        for (title, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
-            let items: Vec<String> = items.iter().map(|item| cell(item, REASON)).collect();
-            let _ = writeln!(out, "- {title}: {}", items.join("; "));
+        for (title, named) in lists.into_iter().filter(|(_, named)| !named.is_empty()) {
+            items.push(format!("- {title}: {}", cell(&named.join("; "), 2 * REASON)));
         }
+        let outside = "- Files changed outside this scope";
         if asked.affected_files.is_empty() {
-            out += "- Files changed outside this scope: triage named no files to compare with\n";
+            items.push(format!("{outside}: triage named no files to compare with"));
         } else if self.outside.is_empty() {
-            out += "- Files changed outside this scope: none\n";
+            items.push(format!("{outside}: none"));
         } else {
-            out += "- Files changed outside this scope (named by neither triage nor a task):\n";
-            for path in self.outside.iter().take(ROWS) {
-                let _ = writeln!(out, "  - {}", paths(std::slice::from_ref(path)));
-            }
-            out += &more(self.outside.len(), "  - ", "");
+            items.push(format!("{outside} (named by neither triage nor a task):"));
+            let shown = self.outside.iter().take(ROWS);
+            items.extend(shown.map(|path| format!("  - {}", paths(std::slice::from_ref(path), 0))));
         }
-        out
+        let more = self.outside.len().saturating_sub(ROWS);
+        Section::new("## Scope of the change", "").list(&items, all).without(more)
     }
 
-    /// A row for each field of a record that changed, and for each record that came or went.
-    pub(crate) fn before_and_after(&self) -> String {
-        if self.records.is_empty() {
-            return "No requirement, feature, component or task changed.\n".to_owned();
-        }
-        let mut rows = Vec::new();
+    /// A line for each field of a record that changed, and for each record that came or went.
+    pub(crate) fn before_and_after(&self) -> Section {
+        let mut items = Vec::new();
         for record in &self.records {
             let name = cell(&format!("{} {}", record.id, record.title), TITLE);
-            let became = record.became.name();
             if record.fields.is_empty() {
-                rows.push([name, became.to_owned(), String::new(), String::new()]);
-                continue;
+                items.push(format!("- {name}: {}", record.became.name()));
             }
             for field in &record.fields {
                 let same = alike(&field.before, &field.after);
                 let part = |words: &str| match same {
-                    0 => cell(words, REASON),
-                    _ => cell(&format!("… {}", &words[same..]), REASON),
+                    _ if words.is_empty() => "(nothing)".to_owned(),
+                    0 => cell(words, FIELD),
+                    _ => cell(&format!("… {}", &words[same..]), FIELD),
                 };
                 let (before, after) = (part(&field.before), part(&field.after));
-                rows.push([name.clone(), cell(&field.name, TITLE), before, after]);
+                let field = cell(&field.name, TITLE);
+                items.push(format!("- {name}, {field}: {before} → {after}"));
             }
         }
-        let all = rows.len();
-        rows.truncate(ROWS);
-        let table = table(["Record", "Field", "Before", "After"], &rows);
-        table + &more(all, "\n", ": `git diff` of the JSON files has them all")
+        let more = items.len().saturating_sub(ROWS);
+        items.truncate(ROWS);
+        Section::new("## Records before and after", "")
+            .list(&items, "`git diff` of the JSON files has them all")
+            .without(more)
     }
 }
 
-/// Bytes at the beginning of both texts that are the same words, where a cell has no room for them.
+/// Bytes at the beginning of both texts that are the same words, where a line has no room for them.
 fn alike(before: &str, after: &str) -> usize {
-    if before.chars().count().max(after.chars().count()) <= REASON {
+    if before.chars().count().max(after.chars().count()) <= FIELD {
         return 0;
     }
     let pairs = before.char_indices().zip(after.chars());
     let same = pairs.take_while(|((_, a), b)| a == b).last();
     let same = same.map_or(0, |((at, c), _)| at + c.len_utf8());
     before[..same].rfind(' ').map_or(0, |space| space + 1)
-}
-
-/// What is said of those that are not among the first [`ROWS`].
-fn more(all: usize, before: &str, after: &str) -> String {
-    match all.saturating_sub(ROWS) {
-        0 => String::new(),
-        more => format!("{before}and {more} more{after}\n"),
-    }
 }
 
 #[cfg(test)]

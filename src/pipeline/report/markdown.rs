@@ -1,24 +1,14 @@
-//! Words of models and people as Markdown that holds nothing but words, and our sections in a report.
+//! Words of models and people as Markdown that holds nothing but words, and what of a report is the
+//! actor's own.
 
-use std::fmt::Write as _;
+use console::measure_text_width as width;
+
+use super::lines::{COLUMNS, is_fence};
 
 /// Characters of a refusal.
 pub(crate) const REASON: usize = 200;
 /// Characters of a title in a table or graph.
 pub(crate) const TITLE: usize = 60;
-
-/// Files of a task that are named.
-pub(crate) const FILES: usize = 8;
-
-/// A Markdown table. Cells are made by [`cell`] or [`paths`].
-pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let head: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
-    let rule: Vec<String> = head.iter().map(|_| "---".to_owned()).collect();
-    let mut out = line(&head) + &line(&rule);
-    rows.iter().for_each(|row| out += &line(row));
-    out
-}
 
 /// Words on one line.
 fn one_line(words: &str) -> String {
@@ -65,64 +55,47 @@ pub(crate) fn cell(words: &str, most: usize) -> String {
     text(&shortened(&one_line(words), most))
 }
 
-/// Paths as a cell.
-pub(crate) fn paths(files: &[String]) -> String {
-    let name =
-        |path: &String| format!("`{}`", one_line(path).replace('`', "'").replace('|', "\\|"));
-    let mut names: Vec<String> = files.iter().take(FILES).map(name).collect();
-    if files.len() > FILES {
-        names.push(format!("and {} more", files.len() - FILES));
-    }
-    names.join(", ")
+/// An item with as many of the words as one line has room for.
+pub(crate) fn one_line_item(before: &str, words: &str) -> String {
+    let fits = |most: &usize| width(before) + width(&cell(words, *most)) <= COLUMNS;
+    let most = (1..=COLUMNS).rev().find(fits).unwrap_or(1);
+    format!("{before}{}", cell(words, most))
 }
 
-/// Words as a label of a Mermaid node, between double quotes: its own escapes for all that could
-/// end the label, begin a directive, or be markup.
-pub(crate) fn label(words: &str) -> String {
+/// Paths on the rest of two lines, of which so many columns are taken.
+pub(crate) fn paths(files: &[String], taken: usize) -> String {
+    let name = |path: &String| {
+        let path = one_line(path).replace('`', "'").replace('|', "\\|");
+        format!("`{path}`")
+    };
+    let room = (2 * COLUMNS).saturating_sub(taken + " and 1000 more".len() + 10);
     let mut out = String::new();
-    for c in shortened(&one_line(words), TITLE).chars() {
-        match c {
-            '"' | '#' | '<' | '>' | '&' | '`' | '%' | ';' | '\\' | '{' | '}' => {
-                let _ = write!(out, "#{};", u32::from(c));
-            }
-            c => out.push(c),
+    for (at, path) in files.iter().map(name).enumerate() {
+        if at > 0 && width(&out) + width(&path) > room {
+            return format!("{out} and {} more", files.len() - at);
         }
+        out += if at > 0 { ", " } else { "" };
+        out += &path;
     }
     out
 }
 
-/// The report with our sections at its end, whatever stood under these headings before.
-pub(crate) fn with_sections(report: &str, sections: &[(&str, String)]) -> String {
-    let mut ours = false;
+/// A report without what stands under these headings.
+pub(crate) fn own_words(report: &str, ours: &[&str]) -> String {
+    let mut skipped = false;
     let mut fenced = false;
     let mut kept = String::new();
     for line in report.lines() {
-        let heading = !fenced && (line.starts_with("# ") || line.starts_with("## "));
-        if heading {
-            ours = sections.iter().any(|(head, _)| line.trim_end().eq_ignore_ascii_case(head));
+        if !fenced && (line.starts_with("# ") || line.starts_with("## ")) {
+            skipped = ours.iter().any(|head| line.trim_end().eq_ignore_ascii_case(head));
         }
-        if !ours {
-            fenced ^= is_fence(line);
+        fenced ^= is_fence(line);
+        if !skipped {
             kept += line;
             kept.push('\n');
-        } else if is_fence(line) {
-            fenced = !fenced;
         }
     }
-    let mut out = kept.trim_end().to_owned();
-    if kept.lines().filter(|line| is_fence(line)).count() % 2 == 1 {
-        // A code block nobody closed would take our sections in.
-        out += "\n```";
-    }
-    for (heading, section) in sections {
-        let _ = write!(out, "\n\n{heading}\n\n{}", section.trim());
-    }
-    out + "\n"
-}
-
-fn is_fence(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("```") || line.starts_with("~~~")
+    kept.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -143,15 +116,22 @@ mod tests {
     }
 
     #[test]
-    fn sections_are_written_once_and_after_the_models_words() {
-        let ours = |item: &str| vec![("## A", item.to_owned()), ("## B", "b".to_owned())];
-        let once = with_sections(
-            "T\n\n## Own\n\n```\n## A\n```\n\n## a\n\nmodel's\n\n### part\n",
-            &ours("1"),
-        );
-        assert_eq!(once, "T\n\n## Own\n\n```\n## A\n```\n\n## A\n\n1\n\n## B\n\nb\n");
-        assert_eq!(with_sections(&once, &ours("2")), once.replace("\n1\n", "\n2\n"));
-        let open = with_sections("T\n\n```sh\nnever closed", &ours("1"));
-        assert!(open.contains("never closed\n```\n\n## A"), "{open}");
+    fn only_what_the_actor_wrote_is_kept() {
+        let report =
+            "T\n\n## Own\n\n```\n## A\n```\n\n## a\n\nmodel's\n\n### part\n\n## Last\n\nx\n";
+        let own = "T\n\n## Own\n\n```\n## A\n```\n\n## Last\n\nx";
+        assert_eq!(own_words(report, &["## A", "## B"]), own);
+    }
+
+    #[test]
+    fn an_item_is_one_line_and_paths_are_two() {
+        let item = one_line_item("- prd, by the critic: ", &"a < b @c ".repeat(40));
+        assert!(width(&item) <= COLUMNS && width(&item) > 80, "{item}");
+        assert!(item.ends_with('…'), "{item}");
+        let files: Vec<String> = (0..40).map(|n| format!("src/module/file{n}.rs")).collect();
+        let named = paths(&files, 20);
+        assert!(width(&named) <= 180 && named.ends_with(" more"), "{named}");
+        assert_eq!(paths(&files[..2], 20), "`src/module/file0.rs`, `src/module/file1.rs`");
+        assert_eq!(paths(&["a|b`".to_owned()], 0), "`a\\|b'`");
     }
 }

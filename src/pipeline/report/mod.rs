@@ -1,112 +1,58 @@
-//! What the program adds to the delivery report because it knows it for certain: criteria and what
-//! meets them, the way from requirement to file, what was run, what was refused. Written from
-//! records and commits, so that no reader has to take a model's word for it.
+//! The delivery report: the actor's title, summary and how to try it, and around them what the program
+//! knows for certain: what changed, criteria and what meets them, what was run, what was refused.
+//! Written from records and commits, so that no reader has to take a model's word for it, and no
+//! longer than a reviewer reads (`fit.rs`). What models used and every draft are in `git cowork log -v`.
 //!
 //! No commit is named by its id: a rebase or a squash would make a lie of it. Tasks are what commits
 //! are found by.
 //!
-//! All words in here come from models or people: in a table cell or a graph they are text and
-//! nothing else.
+//! All words in here come from models or people: on a line of ours they are text and nothing else.
 
 mod change;
+mod fit;
+mod lines;
 mod markdown;
+mod story;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-
-use crate::artifact::{
-    BY_HAND, Feature, FeatureStatus, Feedback, Plan, Requirement, Store, Task, TaskStatus,
-};
+use crate::artifact::{Feature, FeatureStatus, Requirement, Store, Task, TaskStatus};
+use crate::pipeline::protected_files::LEFT;
 use crate::pipeline::run::Run;
-use crate::session::{Attempt, CommittedFiles, Kind, attempts, key};
-use crate::stages;
 use change::ChangeStory;
-use markdown::{FILES, REASON, TITLE, label, paths, table};
+use fit::{Section, fitted, room};
+use markdown::{REASON, TITLE, one_line_item, own_words, paths};
+use story::{Story, delivery_story};
 
-pub(crate) use markdown::{cell, with_sections};
+pub(crate) use markdown::cell;
 
-/// Refusals that are told one by one.
-const REFUSALS: usize = 20;
+/// Refusals that are told.
+const REFUSALS: usize = 3;
 
-/// What the sections are written from: of a change request only what it touched.
-#[derive(Default)]
-pub(crate) struct Story {
-    requirements: Vec<Requirement>,
-    features: Vec<Feature>,
-    /// How far features were when the check had looked, by id.
-    checked: BTreeMap<String, FeatureStatus>,
-    tasks: Vec<Task>,
-    /// The features each of them works on, itself or in a sub-task.
-    works_on: BTreeMap<String, Vec<String>>,
-    /// What the commits of tasks changed, outside `.cowork`.
-    done: BTreeMap<String, Vec<String>>,
-    /// What coding changed beside tasks.
-    beside: Vec<String>,
-    /// Of a change request.
-    change: Option<ChangeStory>,
-    refused: Vec<Feedback>,
-    left: Vec<String>,
-    /// Subjects of commits, and what was run on each.
-    checks: Vec<(String, String)>,
-}
+/// Headings of the program: what an actor writes below them is replaced.
+const OURS: [&str; 11] = [
+    "## Scope of the change",
+    "## Changes",
+    "## Acceptance criteria",
+    "## Checks",
+    "## Weakened tests",
+    LEFT,
+    "## Rejected on the way",
+    "## Records before and after",
+    // Of older reports.
+    "## Traceability",
+    "## Checks run by the program",
+    "## Usage",
+];
 
-/// Reads it from records and history.
-pub(crate) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Story> {
-    let git = run.env.git;
-    let mut story = Story {
-        requirements: store.requirements()?.requirements,
-        features: store.features()?.features,
-        tasks: store.plan()?.tasks,
-        ..Story::default()
-    };
-    let plan = Plan { tasks: std::mem::take(&mut story.tasks), ..Plan::default() };
-    for task in plan.tasks.iter().filter(|task| task.is_top_level()) {
-        let features = plan.features_of(&task.id).into_iter().map(str::to_owned).collect();
-        story.works_on.insert(task.id.clone(), features);
-        story.tasks.push(task.clone());
-    }
-    for entry in &run.session.history {
-        if entry.brings_code()
-            && let Some(parent) = entry.parents.first()
-        {
-            let mut files = git.changed_paths(parent, &entry.commit)?;
-            files.retain(|path| !path.starts_with(".cowork/"));
-            match &entry.kind {
-                Kind::Task(id) => story.done.entry(id.clone()).or_default().append(&mut files),
-                _ => story.beside.append(&mut files),
-            }
-        }
-        if let Some(found) = entry.trailers.get(key::CHECKS) {
-            story.checks.push((entry.subject.clone(), found.to_owned()));
-        }
-    }
-    if let Some(entry) = run.session.stage_entry(stages::verifying()) {
-        let then = CommittedFiles::new(git, &run.session.name, &entry.commit);
-        let features = Store::new(&then).features()?.features.into_iter();
-        story.checked = features.map(|feature| (feature.id, feature.status)).collect();
-    }
-    if run.session.is_patch() {
-        story.change = Some(change::change_story(run, store)?);
-        story.keep_what_is_done();
-    }
-    let refused = |said: &Feedback| !said.extra.contains_key(BY_HAND) && !said.is_reason();
-    story.refused = store.feedback()?.into_iter().filter(refused).collect();
-    let all = attempts(git, Some(&run.session.name))?.into_iter();
-    story.left = all.filter(Attempt::can_be_undone).map(|attempt| attempt.reason).collect();
-    Ok(story)
+/// The report around what its actor wrote.
+pub(crate) fn delivery_report(
+    run: &Run<'_>,
+    store: &Store<'_>,
+    own: &str,
+) -> anyhow::Result<String> {
+    Ok(delivery_story(run, store)?.around(own))
 }
 
 impl Story {
-    fn keep_what_is_done(&mut self) {
-        self.tasks.retain(|task| self.done.contains_key(&task.id));
-        let on = |task| self.works_on(task).iter().cloned();
-        let used: BTreeSet<String> = self.tasks.iter().flat_map(on).collect();
-        self.features.retain(|feature| used.contains(&feature.id));
-        let met: BTreeSet<&String> =
-            self.features.iter().flat_map(|feature| &feature.requirement_ids).collect();
-        self.requirements.retain(|requirement| met.contains(&requirement.id));
-    }
-
     fn features_of<'a>(&'a self, requirement: &'a str) -> impl Iterator<Item = &'a Feature> {
         self.features.iter().filter(move |f| f.requirement_ids.iter().any(|id| id == requirement))
     }
@@ -119,45 +65,71 @@ impl Story {
         self.tasks.iter().filter(move |task| self.works_on(task).iter().any(|id| id == feature))
     }
 
-    /// The sections, each under its heading, in their order.
-    pub(crate) fn sections(&self) -> Vec<(&'static str, String)> {
-        let change = self.change.iter().flat_map(|change| {
-            [
-                ("## Scope of the change", change.scope()),
-                ("## Records before and after", change.before_and_after()),
-            ]
-        });
-        let all = [
-            ("## Acceptance criteria", self.criteria()),
-            ("## Traceability", self.traceability()),
-            ("## Checks run by the program", self.checks()),
-            ("## Rejected on the way", self.rejected()),
-        ];
-        change.chain(all).collect()
+    fn around(&self, own: &str) -> String {
+        let changed = self.size.added.saturating_add(self.size.removed);
+        fitted(&own_words(own, &OURS), self.sections(), room(changed))
     }
 
-    fn criteria(&self) -> String {
-        let run = self.checks.last().map(|(_, found)| found.as_str()).filter(|run| *run != "none");
-        let run = cell(run.unwrap_or("no test command is known, so nothing was run"), REASON);
-        let mut out = String::new();
-        let mut block = |what: &str, evidence: &str, criteria: &[String]| {
-            let _ = writeln!(out, "- **{what}**: {evidence}");
-            for criterion in criteria {
-                let _ = writeln!(out, "  - {}", cell(criterion, REASON));
-            }
+    /// The command that shows a document.
+    fn show(&self, document: &str) -> String {
+        format!("`git cowork show {} {document}`", self.session)
+    }
+
+    /// The sections in their order; those that say nothing are empty.
+    fn sections(&self) -> Vec<Section> {
+        let change = self.change.as_ref();
+        let tests: Vec<String> =
+            self.weakened.iter().map(|test| one_line_item("- ", test)).collect();
+        let all = [
+            change.map(|change| change.scope(&self.show("change"))),
+            Some(self.changes()),
+            Some(self.criteria()),
+            Some(Section::new("## Checks", &self.checks())),
+            Some(Section::new("## Weakened tests", "").list(&tests, &self.show("check"))),
+            Some(Section::new(LEFT, &self.left)),
+            Some(self.rejected()),
+            change.map(ChangeStory::before_and_after),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    /// What each task has changed.
+    fn changes(&self) -> Section {
+        let mut items = Vec::new();
+        for task in &self.tasks {
+            let name = format!("- {}: ", cell(&format!("{} {}", task.id, task.title), TITLE));
+            let files = match self.done.get(&task.id) {
+                Some(files) if !files.is_empty() => paths(files, name.len()),
+                _ if task.status == TaskStatus::Completed => "(with others)".to_owned(),
+                _ => "(not done)".to_owned(),
+            };
+            items.push(name + &files);
+        }
+        if !self.beside.is_empty() {
+            let name = if self.tasks.is_empty() { "- " } else { "- beside tasks: " };
+            items.push(format!("{name}{}", paths(&self.beside, name.len())));
+        }
+        Section::new("## Changes", &self.size.words()).list(&items, &self.show("plan"))
+    }
+
+    fn criteria(&self) -> Section {
+        let mut items = Vec::new();
+        let mut block = |what: String, criteria: &[String]| {
+            items.push(what);
+            items.extend(criteria.iter().map(|text| format!("  - {}", cell(text, REASON))));
         };
-        if let Some(change) = &self.change {
-            block("The change", &run, &change.asked.acceptance_criteria);
+        if let Some(change) = &self.change
+            && !change.asked.acceptance_criteria.is_empty()
+        {
+            block("- **The change**".to_owned(), &change.asked.acceptance_criteria);
         }
         for requirement in &self.requirements {
             let what = cell(&format!("{} {}", requirement.id, requirement.title), TITLE);
-            block(&what, &self.evidence(requirement), &requirement.acceptance_criteria);
+            let what = format!("- **{what}**: {}", self.evidence(requirement));
+            block(what, &requirement.acceptance_criteria);
         }
-        if out.is_empty() {
-            return "No requirement is touched.\n".to_owned();
-        }
-        let _ = writeln!(out, "\nThe project's own tests, at the last look: {run}.");
-        out
+        let lead = self.judged.as_deref().filter(|_| !items.is_empty()).unwrap_or_default();
+        Section::new("## Acceptance criteria", lead).list(&items, &self.show("prd"))
     }
 
     /// What stands for a requirement: how far its features are, and the tasks that brought them.
@@ -179,134 +151,48 @@ impl Story {
         if parts.is_empty() { "no feature meets it".to_owned() } else { parts.join("; ") }
     }
 
-    fn traceability(&self) -> String {
-        let beside = match self.beside.as_slice() {
-            [] => String::new(),
-            files => format!("\nChanged beside tasks: {}.\n", paths(files)),
-        };
-        if self.tasks.is_empty() {
-            return format!("No requirement is touched, and no task was planned.\n{beside}");
-        }
-        let mut rows = Vec::new();
-        for task in &self.tasks {
-            let features = self.features.iter().filter(|f| self.works_on(task).contains(&f.id));
-            let features: Vec<&Feature> = features.collect();
-            let requirements: BTreeSet<&str> = features
-                .iter()
-                .flat_map(|feature| feature.requirement_ids.iter().map(String::as_str))
-                .collect();
-            let requirements = requirements.into_iter().collect::<Vec<_>>().join(", ");
-            let names: Vec<String> =
-                features.iter().map(|f| cell(&format!("{} {}", f.id, f.name), TITLE)).collect();
-            let files = match self.done.get(&task.id) {
-                Some(files) if !files.is_empty() => paths(files),
-                _ if task.status == TaskStatus::Completed => "(with others)".to_owned(),
-                _ => "(not done)".to_owned(),
-            };
-            rows.push([
-                cell(&requirements, REASON),
-                names.join(", "),
-                cell(&format!("{} {}", task.id, task.title), TITLE),
-                files,
-            ]);
-        }
-        let table = table(["Requirement", "Feature", "Task", "Files"], &rows);
-        format!(
-            "Each task is a commit of the session: `git log --grep 'Cowork-Task: TASK-001'` finds it there.\n\n{table}{beside}\n```mermaid\n{}```\n",
-            self.graph()
-        )
-    }
-
-    /// Requirement to feature to task to file. Nodes have names of ours; what others wrote is only
-    /// ever a label.
-    fn graph(&self) -> String {
-        let mut out = "graph LR\n".to_owned();
-        let mut edges = String::new();
-        let mut files: Vec<&str> = Vec::new();
-        for (r, requirement) in self.requirements.iter().enumerate() {
-            let title = label(&format!("{} {}", requirement.id, requirement.title));
-            let _ = writeln!(out, "  R{r}[\"{title}\"]");
-        }
-        for (f, feature) in self.features.iter().enumerate() {
-            let _ =
-                writeln!(out, "  F{f}[\"{}\"]", label(&format!("{} {}", feature.id, feature.name)));
-            for (r, requirement) in self.requirements.iter().enumerate() {
-                if feature.requirement_ids.contains(&requirement.id) {
-                    let _ = writeln!(edges, "  R{r} --> F{f}");
-                }
-            }
-        }
-        for (t, task) in self.tasks.iter().enumerate() {
-            let _ = writeln!(out, "  T{t}[\"{}\"]", label(&format!("{} {}", task.id, task.title)));
-            for (f, feature) in self.features.iter().enumerate() {
-                if self.works_on(task).contains(&feature.id) {
-                    let _ = writeln!(edges, "  F{f} --> T{t}");
-                }
-            }
-            let Some(done) = self.done.get(&task.id) else { continue };
-            for file in done.iter().take(FILES) {
-                let p = files.iter().position(|known| known == file).unwrap_or(files.len());
-                if p == files.len() {
-                    files.push(file);
-                    let _ = writeln!(out, "  P{p}[\"{}\"]", label(file));
-                }
-                let _ = writeln!(edges, "  T{t} --> P{p}");
-            }
-        }
-        out + &edges
-    }
-
+    /// What was run on the last commit, on one line.
     fn checks(&self) -> String {
-        if self.checks.is_empty() {
-            return "Nothing was run: no test command is known for this project.\n".to_owned();
-        }
-        let row = |(subject, found): &(String, String)| [cell(subject, TITLE), cell(found, REASON)];
-        let rows: Vec<[String; 2]> = self.checks.iter().map(row).collect();
-        format!(
-            "git-cowork ran these itself, on the files as they were committed.\n\n{}",
-            table(["Commit", "Result"], &rows)
-        )
+        let Some((last, before)) = self.checks.split_last().filter(|(last, _)| *last != "none")
+        else {
+            return "No test command is known, so nothing was run.".to_owned();
+        };
+        let others = before.iter().filter(|found| *found != last).count();
+        let others = match others {
+            0 => String::new(),
+            count => format!("; on {count} of {} earlier commits otherwise", before.len()),
+        };
+        let found = cell(last, REASON);
+        format!("{found}, run by git-cowork on the files as committed{others}.")
     }
 
-    fn rejected(&self) -> String {
-        let mut out = String::new();
-        for said in self.refused.iter().take(REFUSALS) {
+    /// What was refused and changed what is delivered, each on one line.
+    fn rejected(&self) -> Section {
+        let refused = self.refused.iter().map(|said| {
             let by = match said.from.name() {
                 "human" => "a person",
-                "validator" => "a mechanical check",
-                "hook" => "a git hook",
                 "critic" => "the critic",
-                "self-review" => "the actor's self-review, which could not fix it",
-                "actor" => "the actor, who asked to go back",
+                "challenger" => "the second opinion",
                 other => other,
             };
             let why = said.details.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
-            let _ = writeln!(
-                out,
-                "- {}, draft {}, by {by} ({}): {}",
-                said.stage,
-                said.iteration,
-                said.severity.name(),
-                cell(why, REASON)
-            );
-        }
-        if let Some(more) = self.refused.len().checked_sub(REFUSALS).filter(|more| *more > 0) {
-            let _ = writeln!(out, "- and {more} more: `feedback_history.json` has them all");
-        }
-        for reason in &self.left {
-            let _ = writeln!(out, "- a whole attempt was left: {}", cell(reason, REASON));
-        }
-        if out.is_empty() {
-            "Nothing: the first draft of each stage stood.\n".to_owned()
-        } else {
-            out
-        }
+            one_line_item(&format!("- {}, by {by}: ", said.stage), why)
+        });
+        let attempts = self.attempts.iter();
+        let attempts = attempts.map(|why| one_line_item("- a whole attempt was left: ", why));
+        let mut items: Vec<String> = refused.chain(attempts).collect();
+        let more = items.len().saturating_sub(REFUSALS);
+        items.truncate(REFUSALS);
+        let all = format!("`git cowork log {}`", self.session);
+        Section::new("## Rejected on the way", "").list(&items, &all).without(more)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::story::{Size, changed_the_outcome};
     use super::*;
+    use crate::artifact::Feedback;
 
     const HOSTILE: &str = "x\"] --> Y\n```\n%%{init: {}}%% | a `b` <img src=x> @ana [l](u) \\";
 
@@ -338,66 +224,108 @@ mod tests {
             features: vec![feature],
             tasks: vec![task("TASK-001"), task("TASK-002")],
             done: [("TASK-001".to_owned(), files)].into(),
-            checks: vec![(title.into(), "passed (cargo test)".into())],
+            checks: vec!["passed (cargo test)".into()],
+            session: "todo".into(),
+            size: Size { files: 2, added: 90, removed: 10 },
             ..Story::default()
         }
     }
 
     #[test]
-    fn the_way_from_requirement_to_file_is_a_table_and_a_graph() {
-        let text = story("Add a todo").traceability();
+    fn what_the_actor_wrote_stands_first_and_the_rest_is_ours() {
+        let own = "Add a todo\n\n## Summary\n\nIt adds.\n\n## Changes\n\nInvented.\n\n## How to try it\n\n`todo add x`\n\n## Usage\n\nNothing.";
+        let mut story = story("Add a todo");
+        story.judged = Some("Judged by review: by Ana.".into());
+        let text = story.around(own);
+        let expected = "Add a todo\n\n## Summary\n\nIt adds.\n\n## How to try it\n\n`todo add x`\n\n\
+            ## Changes\n\n2 files: 90 lines added, 10 removed.\n\n\
+            - TASK-001 Add a todo: `Add a todo`, `b.rs`\n- TASK-002 Add a todo: (not done)\n\n\
+            ## Acceptance criteria\n\nJudged by review: by Ana.\n\n\
+            - **REQ-001 Add a todo**: FEAT-001 verified by the check: TASK-001\n  - Add a todo\n\n\
+            ## Checks\n\npassed (cargo test), run by git-cowork on the files as committed.\n";
+        assert_eq!(text, expected);
+        assert_eq!(story.around(&text), text, "written again it is the same");
+    }
+
+    #[test]
+    fn checks_that_ended_otherwise_are_told() {
+        let mut story = Story::default();
+        assert_eq!(story.checks(), "No test command is known, so nothing was run.");
+        story.checks =
+            ["failed (cargo test, exit 1)", "passed (cargo test)", "passed (cargo test)"]
+                .map(str::to_owned)
+                .into();
+        assert_eq!(
+            story.checks(),
+            "passed (cargo test), run by git-cowork on the files as committed; \
+             on 1 of 2 earlier commits otherwise."
+        );
+    }
+
+    #[test]
+    fn a_report_on_a_large_change_has_an_end() {
+        let long = "a long criterion ".repeat(20);
+        let mut story = story(&long);
+        story.size = Size { files: 400, added: 9_000, removed: 0 };
+        let one = story.requirements[0].clone();
+        story.requirements =
+            vec![Requirement { acceptance_criteria: vec![long.clone(); 30], ..one }; 20];
+        let task = story.tasks[0].clone();
+        story.tasks = vec![task; 100];
+        let files: Vec<String> = (0..400).map(|n| format!("src/some/module{n}.rs")).collect();
+        story.done = [("TASK-001".to_owned(), files)].into();
+        story.weakened = vec![long.clone(); 50];
+        let own = format!("T\n\n## Summary\n\n{}\n\n{}", long.repeat(9), "- point\n".repeat(90));
+        let text = story.around(&own);
+        assert_eq!(text.lines().count(), room(9_000), "{text}");
+        let wide = text.lines().find(|line| console::measure_text_width(line) > 100);
+        assert_eq!(wide, None, "{text}");
+        for part in ["more: `git cowork show todo prd`", "more: `git cowork show todo plan`"] {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn no_words_leave_their_line() {
+        let mut story = story(HOSTILE);
+        story.weakened = vec![HOSTILE.to_owned()];
+        story.judged = Some(format!("by {}", cell(HOSTILE, TITLE)));
+        let text = story.around("T");
         assert!(
-            text.contains(
-                "| REQ-001 | FEAT-001 Add a todo | TASK-001 Add a todo | `Add a todo`, `b.rs` |"
-            ),
+            !text.lines().any(|line| line.starts_with("```") || line.starts_with('|')),
             "{text}"
         );
-        assert!(text.contains("| TASK-002 Add a todo | (not done) |"), "{text}");
-        let graph = "graph LR\n  R0[\"REQ-001 Add a todo\"]\n  F0[\"FEAT-001 Add a todo\"]\n  T0[\"TASK-001 Add a todo\"]\n  P0[\"Add a todo\"]\n  P1[\"b.rs\"]\n  T1[\"TASK-002 Add a todo\"]\n  R0 --> F0\n  F0 --> T0\n  T0 --> P0\n  T0 --> P1\n  F0 --> T1\n";
-        assert!(text.contains(&format!("```mermaid\n{graph}```")), "{text}");
-        let criteria = story("Add a todo").criteria();
-        let item =
-            "- **REQ-001 Add a todo**: FEAT-001 verified by the check: TASK-001\n  - Add a todo\n";
-        assert!(criteria.contains(item), "{criteria}");
+        let text = text.replace("\\`", "").replace('\n', " ");
+        let outside: Vec<&str> = text.split('`').step_by(2).collect();
+        let outside = outside.join("");
+        assert!(!outside.contains("<img") && !outside.contains("@ana"), "{text}");
     }
 
     #[test]
-    fn no_words_leave_their_cell_or_label() {
-        let story = story(HOSTILE);
-        let graph = story.graph();
-        for line in graph.lines().skip(1) {
-            let node = line.ends_with("\"]") && line.matches('"').count() == 2;
-            assert!(node || line.contains(" --> ") && !line.contains('"'), "{line}");
-            assert!(!line.contains('`') && !line.contains("%%") && !line.contains('<'), "{line}");
-        }
-        for (_, section) in story.sections() {
-            let text = section.split("```mermaid").next().unwrap();
-            for line in text.lines() {
-                let bars = line.replace("\\\\", "").replace("\\|", "").matches('|').count();
-                assert!(!line.starts_with('|') || [3, 5].contains(&bars), "{line}");
-                let line = line.replace("\\`", "");
-                let outside: Vec<&str> = line.split('`').step_by(2).collect();
-                let outside = outside.join("");
-                assert!(!outside.contains("<img") && !outside.contains("@ana"), "{line}");
-            }
-        }
-    }
-
-    #[test]
-    fn refusals_are_told_with_who_and_why() {
+    fn what_was_refused_is_told_where_it_changed_what_is_delivered() {
+        let said = |from: &str, severity: &str, details: &str| -> Feedback {
+            let value = serde_json::json!({
+                "at": "", "stage": "prd", "iteration": 1, "from": from,
+                "severity": severity, "details": details,
+            });
+            serde_json::from_value(value).unwrap()
+        };
         let mut story = story("x");
-        assert!(story.rejected().starts_with("Nothing"));
-        story.refused = vec![
-            serde_json::from_value(serde_json::json!({
-                "at": "", "stage": "prd", "iteration": 1, "from": "critic",
-                "severity": "major", "details": "\nREQ-002 is vague <b>\nand long",
-            }))
-            .unwrap(),
+        assert!(!story.around("T").contains("## Rejected"));
+        let all = [
+            said("critic", "major", "\nREQ-002 is vague <b>\nand long"),
+            said("critic", "minor", "a taste"),
+            said("validator", "critical", "no REQ-003"),
+            said("human", "major", "no colours"),
         ];
-        story.left = vec!["back to design".into()];
+        story.refused = all.into_iter().filter(changed_the_outcome).collect();
+        story.attempts = vec!["back to design".into(), "back to prd".into()];
+        let text = story.around("T");
+        let section = text.split("## Rejected on the way\n\n").nth(1).unwrap();
         assert_eq!(
-            story.rejected(),
-            "- prd, draft 1, by the critic (major): REQ-002 is vague &lt;b>\n- a whole attempt was left: back to design\n"
+            section,
+            "- prd, by the critic: REQ-002 is vague &lt;b>\n- prd, by a person: no colours\n\
+             - a whole attempt was left: back to design\n- … and 1 more: `git cowork log todo`\n"
         );
     }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
-use super::{NEW, RESUME, begun, report_without_usage};
+use super::{NEW, RESUME, begun};
 use crate::support::kill::{abort_at, points, signal_at_request};
 use crate::support::sandbox::Outcome;
 use crate::support::strike::{Spot, VICTIMS, Victim, spare, strike};
@@ -157,14 +157,13 @@ fn trailers(sandbox: &Sandbox) -> Vec<String> {
 
 /// What must not depend on kills: subjects, files with their blobs, tags. `session.json` holds a
 /// new id and the time of its beginning, so only its being there is compared; of feedback all but
-/// its time, of the report all but what was used.
+/// its time.
 fn story(sandbox: &Sandbox) -> (Vec<String>, BTreeMap<String, String>, Vec<String>) {
     let tree = sandbox.tree("cowork/todo");
     let files = tree.lines().map(|line| {
         let (blob, path) = line.split_once('\t').unwrap();
         let content = match path.rsplit('/').next().unwrap() {
             "session.json" => String::new(),
-            "delivery_report.md" => report_without_usage(sandbox),
             "feedback_history.json" => without_times(&sandbox.blob("cowork/todo", path)),
             _ => blob.to_owned(),
         };

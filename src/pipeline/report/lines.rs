@@ -1,0 +1,154 @@
+//! Lines of a report: at most [`COLUMNS`] wide, broken only where Markdown reads the same afterwards.
+
+use console::measure_text_width as width;
+
+/// Columns of a line.
+pub(crate) const COLUMNS: usize = 100;
+/// Columns of a piece of inline code that is kept on one line.
+const CODE: usize = 60;
+
+/// Markdown as lines, long ones broken at spaces. Code blocks, tables and headings stay as they are,
+/// and so does a word that is wider than a line.
+pub(crate) fn wrapped(markdown: &str) -> Vec<String> {
+    let lines: Vec<&str> = markdown.lines().collect();
+    let tables = of_tables(&lines);
+    let mut out = Vec::new();
+    let mut fenced = false;
+    for (line, table) in lines.into_iter().zip(tables) {
+        let fence = is_fence(line);
+        if fenced || fence || table || line.starts_with(['#', '<']) || width(line) <= COLUMNS {
+            out.push(line.trim_end().to_owned());
+        } else {
+            out.extend(broken(line));
+        }
+        fenced ^= fence;
+    }
+    out
+}
+
+/// Whether a line begins or ends a code block.
+pub(crate) fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+/// For each line whether it is of a table.
+fn of_tables(lines: &[&str]) -> Vec<bool> {
+    let rule = |line: &str| {
+        line.contains('|') && line.contains("--") && line.chars().all(|c| "|-: ".contains(c))
+    };
+    let mut found = vec![false; lines.len()];
+    for at in (0..lines.len()).filter(|at| rule(lines[*at])) {
+        let rows = lines[at..].iter().take_while(|line| !line.trim().is_empty()).count();
+        found[at.saturating_sub(1)..at + rows].fill(true);
+    }
+    found
+}
+
+fn broken(line: &str) -> Vec<String> {
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    let marker = marker(&line[indent..]);
+    if indent >= 4 && marker == 0 {
+        // An indented code block.
+        return vec![line.trim_end().to_owned()];
+    }
+    let (margin, words) = line.split_at(indent + marker);
+    let quote = margin.ends_with("> ");
+    let below = if quote { margin.to_owned() } else { " ".repeat(margin.len()) };
+    let mut out = Vec::new();
+    let mut part = margin.to_owned();
+    let mut begun = false;
+    for piece in pieces(words) {
+        if begun && width(&part) + 1 + width(&piece) > COLUMNS {
+            out.push(std::mem::replace(&mut part, below.clone()));
+            begun = false;
+        }
+        if begun {
+            part.push(' ');
+        }
+        part += &piece;
+        begun = true;
+    }
+    out.push(part);
+    out
+}
+
+/// Bytes of a list's or a quotation's mark, with the space behind it.
+fn marker(text: &str) -> usize {
+    if ["- ", "* ", "+ ", "> "].iter().any(|mark| text.starts_with(mark)) {
+        return 2;
+    }
+    let digits = text.chars().take_while(char::is_ascii_digit).count();
+    let numbered = text[digits..].starts_with(". ") || text[digits..].starts_with(") ");
+    if (1..=9).contains(&digits) && numbered { digits + 2 } else { 0 }
+}
+
+/// What stays on one line: words, each with those behind it that would be something else at the
+/// beginning of a line, and short inline code.
+fn pieces(words: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for word in words.split_whitespace() {
+        let together = |last: &String| {
+            let in_code = last.matches('`').count() % 2 == 1;
+            !may_begin(word) || in_code && width(last) + width(word) < CODE
+        };
+        match out.last_mut().filter(|last| together(last)) {
+            Some(last) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            None => out.push(word.to_owned()),
+        }
+    }
+    out
+}
+
+/// Whether a word is still only a word at the beginning of a line, to Markdown and to git.
+fn may_begin(word: &str) -> bool {
+    let mark = ["#", ">", "<", "|", "=", "--", "***", "___", "```", "~~~"];
+    !mark.iter().any(|mark| word.starts_with(mark))
+        && !["-", "+", "*"].contains(&word)
+        && marker(&format!("{word} ")) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_where_markdown_stays_the_same() {
+        let long = "word ".repeat(30);
+        let text = format!("{long}\n\n- {long}\n  1. {long}\n> {long}");
+        let lines = wrapped(&text);
+        assert!(lines.iter().all(|line| width(line) <= COLUMNS), "{lines:?}");
+        let starts: Vec<&str> = lines.iter().map(|line| &line[..line.len().min(6)]).collect();
+        let five =
+            ["word w", "word w", "", "- word", "  word", "  1. w", "     w", "> word", "> word"];
+        assert_eq!(starts, five);
+        let again = wrapped(&lines.join("\n"));
+        assert_eq!(again, lines);
+    }
+
+    #[test]
+    fn nothing_becomes_a_heading_a_list_or_a_rule() {
+        for mark in ["-", "#", "1.", "---", "===", ">", "|", "<div>", "+"] {
+            let text = format!("{} {mark} end", "x".repeat(COLUMNS - 1));
+            let lines = wrapped(&text);
+            assert!(lines.iter().all(|line| !line.starts_with(mark)), "{lines:?}");
+        }
+        let code = format!("{} `cargo run -- add` end", "x ".repeat(46));
+        assert!(wrapped(&code)[1].starts_with("`cargo run -- add`"), "{code}");
+    }
+
+    #[test]
+    fn tables_code_and_addresses_stay_whole() {
+        let long = "word ".repeat(30);
+        let row = format!("{} | b", long.trim());
+        let text = format!("a | b\n--- | ---\n{row}\n\n```\n{long}\n```\n\n    {long}\n");
+        let lines = wrapped(&text);
+        assert!(lines.contains(&row), "{lines:?}");
+        assert_eq!(lines.iter().filter(|line| line.trim() == long.trim()).count(), 2, "{lines:?}");
+        let address = format!("https://example.org/{}", "a".repeat(120));
+        assert_eq!(wrapped(&format!("see {address} there")), ["see", &address, "there"]);
+    }
+}

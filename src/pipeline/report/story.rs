@@ -1,0 +1,181 @@
+//! What a delivery report is written from: records, and what the session's commits tell.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::change::{self, ChangeStory};
+use super::markdown::{TITLE, cell};
+use crate::artifact::{
+    BY_HAND, Feature, FeatureStatus, Feedback, Origin, Plan, Requirement, Severity, Store, Task,
+};
+use crate::git::DiffStyle;
+use crate::pipeline::files::project_files;
+use crate::pipeline::protected_files;
+use crate::pipeline::run::Run;
+use crate::pipeline::test_changes;
+use crate::session::{Attempt, CommittedFiles, Kind, Verdict, attempts, key};
+use crate::stages;
+
+/// What the sections are written from: of a change request only what it touched.
+#[derive(Default)]
+pub(super) struct Story {
+    pub(super) session: String,
+    pub(super) size: Size,
+    pub(super) requirements: Vec<Requirement>,
+    pub(super) features: Vec<Feature>,
+    /// How far features were when the check had looked, by id.
+    pub(super) checked: BTreeMap<String, FeatureStatus>,
+    pub(super) tasks: Vec<Task>,
+    /// The features each of them works on, itself or in a sub-task.
+    pub(super) works_on: BTreeMap<String, Vec<String>>,
+    /// What the commits of tasks changed, outside `.cowork`.
+    pub(super) done: BTreeMap<String, Vec<String>>,
+    /// What coding changed beside tasks.
+    pub(super) beside: Vec<String>,
+    /// Of a change request.
+    pub(super) change: Option<ChangeStory>,
+    pub(super) refused: Vec<Feedback>,
+    /// Why whole attempts were left behind.
+    pub(super) attempts: Vec<String>,
+    /// What was run on each commit.
+    pub(super) checks: Vec<String>,
+    /// Who has judged the code.
+    pub(super) judged: Option<String>,
+    pub(super) weakened: Vec<String>,
+    /// Changes no person has decided about.
+    pub(super) left: String,
+}
+
+/// How much of the project a session has changed.
+#[derive(Default)]
+pub(super) struct Size {
+    pub(super) files: usize,
+    pub(super) added: u64,
+    pub(super) removed: u64,
+}
+
+impl Size {
+    fn of(run: &Run<'_>) -> anyhow::Result<Self> {
+        let tip = &run.session.tip;
+        let files = project_files::code_since_start(run, tip)?;
+        let mut size = Self { files: files.len(), ..Self::default() };
+        if let Some(start) = run.session.history.first().filter(|_| !files.is_empty()) {
+            let git = run.env.git;
+            let counts = git.diff_text(&start.commit, tip, &files, DiffStyle::Counts, false)?;
+            for line in counts.lines() {
+                let mut counts = line.split('\t').map(|count| count.parse().unwrap_or(0));
+                size.added += counts.next().unwrap_or(0);
+                size.removed += counts.next().unwrap_or(0);
+            }
+        }
+        Ok(size)
+    }
+
+    pub(super) fn words(&self) -> String {
+        let s = |count: u64| if count == 1 { "" } else { "s" };
+        let Self { files, added, removed } = self;
+        let file = if *files == 1 { "file" } else { "files" };
+        format!("{files} {file}: {added} line{} added, {removed} removed.", s(*added))
+    }
+}
+
+/// Reads it from records and history.
+pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Story> {
+    let git = run.env.git;
+    let mut story = Story {
+        requirements: store.requirements()?.requirements,
+        features: store.features()?.features,
+        tasks: store.plan()?.tasks,
+        session: run.session.name.to_string(),
+        size: Size::of(run)?,
+        judged: judged(run),
+        left: protected_files::left_to_a_person(run).unwrap_or_default(),
+        ..Story::default()
+    };
+    let plan = Plan { tasks: std::mem::take(&mut story.tasks), ..Plan::default() };
+    for task in plan.tasks.iter().filter(|task| task.is_top_level()) {
+        let features = plan.features_of(&task.id).into_iter().map(str::to_owned).collect();
+        story.works_on.insert(task.id.clone(), features);
+        story.tasks.push(task.clone());
+    }
+    story.read_commits(run)?;
+    if let Some(entry) = run.session.stage_entry(stages::verifying()) {
+        let then = CommittedFiles::new(git, &run.session.name, &entry.commit);
+        let features = Store::new(&then).features()?.features.into_iter();
+        story.checked = features.map(|feature| (feature.id, feature.status)).collect();
+    }
+    if run.session.is_patch() {
+        story.change = Some(change::change_story(run, store)?);
+        story.keep_what_is_done();
+    }
+    let tests = test_changes::changes_of_tests(run, &run.session.tip)?;
+    story.weakened = tests.weakened.iter().map(ToString::to_string).collect();
+    story.refused = store.feedback()?.into_iter().filter(changed_the_outcome).collect();
+    // A person's wishes first, then what was worse.
+    story
+        .refused
+        .sort_by_key(|said| (said.from != Origin::Human, std::cmp::Reverse(said.severity)));
+    let all = attempts(git, Some(&run.session.name))?.into_iter();
+    story.attempts = all.filter(Attempt::can_be_undone).map(|attempt| attempt.reason).collect();
+    Ok(story)
+}
+
+/// Whether a refusal was about what is delivered, and not about the form of a draft.
+pub(super) fn changed_the_outcome(said: &Feedback) -> bool {
+    let about_it = matches!(said.from, Origin::Human | Origin::Critic | Origin::Challenger)
+        || said.goto_stage().is_some();
+    about_it
+        && said.severity >= Severity::Major
+        && !said.extra.contains_key(BY_HAND)
+        && !said.is_reason()
+}
+
+/// Who has passed the code, as its commit tells.
+fn judged(run: &Run<'_>) -> Option<String> {
+    let entry = run.session.stage_entry(stages::code_stage())?;
+    let critic = entry.body.contains("The critic approved: ");
+    let passed = matches!(entry.verdict(), Some(Verdict::Passed | Verdict::Edited));
+    let person = entry.trailers.get(key::REVIEWED_BY).filter(|_| passed);
+    let person = person.map(|name| cell(name.split(" <").next().unwrap_or(name), TITLE));
+    Some(match (person, critic) {
+        (Some(person), true) => format!("Judged by review: by the critic, and by {person}."),
+        (Some(person), false) => format!("Judged by review: by {person}."),
+        (None, true) => "Judged by review: by the critic; no person passed the code.".to_owned(),
+        (None, false) => return None,
+    })
+}
+
+impl Story {
+    /// Which files the commits changed, and what was run on each.
+    fn read_commits(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
+        for entry in &run.session.history {
+            if entry.brings_code()
+                && let Some(parent) = entry.parents.first()
+            {
+                let mut files = run.env.git.changed_paths(parent, &entry.commit)?;
+                files.retain(|path| !path.starts_with(".cowork/"));
+                match &entry.kind {
+                    Kind::Task(id) => self.done.entry(id.clone()).or_default().append(&mut files),
+                    _ => self.beside.append(&mut files),
+                }
+            }
+            if let Some(found) = entry.trailers.get(key::CHECKS) {
+                self.checks.push(found.to_owned());
+            }
+        }
+        for files in self.done.values_mut().chain([&mut self.beside]) {
+            files.sort();
+            files.dedup();
+        }
+        Ok(())
+    }
+
+    fn keep_what_is_done(&mut self) {
+        self.tasks.retain(|task| self.done.contains_key(&task.id));
+        let on = |task| self.works_on(task).iter().cloned();
+        let used: BTreeSet<String> = self.tasks.iter().flat_map(on).collect();
+        self.features.retain(|feature| used.contains(&feature.id));
+        let met: BTreeSet<&String> =
+            self.features.iter().flat_map(|feature| &feature.requirement_ids).collect();
+        self.requirements.retain(|requirement| met.contains(&requirement.id));
+    }
+}
