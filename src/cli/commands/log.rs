@@ -61,8 +61,11 @@ fn by_stage(used: &Used) -> String {
     for (what, spent) in stages.chain(others).filter(|(_, spent)| spent.requests > 0) {
         let count = if spent.requests == 1 { "request" } else { "requests" };
         let cost = spent.cost().map(|cost| format!(", {cost}")).unwrap_or_default();
-        let all = tokens(spent.tokens());
-        let _ = writeln!(out, "         {what}: {all} tokens, {} {count}{cost}", spent.requests);
+        let all = match spent.tokens() {
+            0 => String::new(),
+            all => format!("{} tokens, ", tokens(all)),
+        };
+        let _ = writeln!(out, "         {what}: {all}{} {count}{cost}", spent.requests);
     }
     out
 }

@@ -57,10 +57,6 @@ impl Story {
         self.features.iter().filter(move |f| f.requirement_ids.iter().any(|id| id == requirement))
     }
 
-    fn works_on(&self, task: &Task) -> &[String] {
-        self.works_on.get(&task.id).map_or(&[], Vec::as_slice)
-    }
-
     fn tasks_of<'a>(&'a self, feature: &'a str) -> impl Iterator<Item = &'a Task> {
         self.tasks.iter().filter(move |task| self.works_on(task).iter().any(|id| id == feature))
     }

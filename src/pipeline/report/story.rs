@@ -178,4 +178,9 @@ impl Story {
             self.features.iter().flat_map(|feature| &feature.requirement_ids).collect();
         self.requirements.retain(|requirement| met.contains(&requirement.id));
     }
+
+    /// The features a task works on, itself or in a sub-task.
+    pub(super) fn works_on(&self, task: &Task) -> &[String] {
+        self.works_on.get(&task.id).map_or(&[], Vec::as_slice)
+    }
 }
