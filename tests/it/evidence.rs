@@ -169,6 +169,10 @@ fn deleted_and_weakened_tests_are_named_to_everybody() {
         assert!(mechanical.contains(&format!("  - {line}\n")), "{report}");
         assert!(critic.contains(&format!("- test: {line}\n")), "{critic}");
         assert!(check.contains(&format!("- test: {line}\n")), "{check}");
+        let delivered = sandbox.artifact("delivery_report.md");
+        let weakened = delivered.split("## Weakened tests\n").nth(1).unwrap();
+        assert!(weakened.contains(&format!("\n- {line}\n")), "{delivered}");
+        assert!(delivered.contains("\nJudged by review: by the critic, and by "), "{delivered}");
     }
     sandbox.assert_sound();
 }
