@@ -173,7 +173,7 @@ impl Talk {
             Message::User { content: secrets.withheld(&brief.prompt).into_owned() },
         ];
         let earlier = transcript.begin(&messages)?;
-        let tools = tool::specs(&brief.tools, &context.workspace.told_of_commands());
+        let tools = tool::specs(&brief.tools, &context.workspace.commands().told());
         let mut talk = Self {
             opening: messages.len(),
             messages,
@@ -184,9 +184,9 @@ impl Talk {
             watch: Watch::new(brief.refusals),
             refused_before: 0,
         };
-        context.workspace.forget_seen();
+        context.workspace.read_tracker().forget();
         for earlier in earlier {
-            earlier.seen.into_iter().for_each(|seen| context.workspace.recall(seen));
+            earlier.seen.into_iter().for_each(|seen| context.workspace.read_tracker().recall(seen));
             talk.remember(earlier.message, earlier.how);
         }
         Ok(talk)
@@ -365,10 +365,10 @@ impl Talk {
                 ok: answer.ok,
                 answer: answer.text.lines().next().unwrap_or_default().to_owned(),
             });
-            for text in context.workspace.new_troubles() {
+            for text in context.workspace.io_errors().new_ones() {
                 sink.emit(Event::Warning { text });
             }
-            context.workspace.require_room()?;
+            context.workspace.io_errors().require_room()?;
             let told = self.watch.note(self.turn, call, how, &answer.text);
             let mut content = window::cut(answer.text, self.room, used);
             if let Some(told) = told {
@@ -376,7 +376,7 @@ impl Talk {
             }
             used += content.len();
             let message = Message::Tool { tool_call_id: call.id.clone(), content };
-            transcript.answer(&message, how, context.workspace.take_newly_seen())?;
+            transcript.answer(&message, how, context.workspace.read_tracker().take_new())?;
             self.messages.push(message);
         }
         context.outcome.astray = self.watch.astray();

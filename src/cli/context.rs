@@ -14,7 +14,7 @@ use crate::cli::terminal::ui::Ui;
 use crate::config::{self, Config, Flags, Loaded, PROJECT_FILE, Sources, Trust, TrustRecords};
 use crate::event::{Event, Sink};
 use crate::gate;
-use crate::git::Git;
+use crate::git::{self, Git};
 use crate::secret::Secrets;
 use crate::session::{RefNames, SessionName};
 use crate::ui::{JsonLines, Look, Terminal, Verbosity, escaped_json, painted};
@@ -156,7 +156,7 @@ impl Context {
         trust: Trust,
     ) -> anyhow::Result<Loaded> {
         let git_values = match git {
-            Some(git) => git.config_values()?,
+            Some(git) => git::settings::all(git)?,
             None => Vec::new(),
         };
         config::load(&Sources {
@@ -214,7 +214,7 @@ impl Context {
             Color::Auto => {
                 self.env.get("NO_COLOR").is_none_or(String::is_empty)
                     && self.git().is_ok_and(|git| {
-                        git.color(std::io::stdout().is_terminal()).unwrap_or(false)
+                        git::settings::color(git, std::io::stdout().is_terminal()).unwrap_or(false)
                     })
             }
         }

@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use super::Git;
 use super::output::nul_texts;
+use crate::git::{hooks, settings};
 
 /// The hooks there are (githooks(5)), for a folder of hooks that holds everything.
 const HOOKS: [&str; 28] = [
@@ -50,67 +51,65 @@ pub struct AlsoRead {
     pub folders: BTreeSet<String>,
 }
 
-impl Git {
-    /// What git reads of the working tree: every tracked file of attributes, the list of submodules,
-    /// the folder of hooks and files of configuration, where they lie in the tree.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn also_read(&self) -> Result<AlsoRead> {
-        let list = self.read(["--no-literal-pathspecs", "ls-files", "-z", "--cached", "--"]);
-        let list = list.args([":(top,glob,icase)**/.gitattributes", ":(top,icase).gitmodules"]);
-        let mut files: BTreeSet<String> = nul_texts(&list.checked()?.stdout).collect();
-        let mut folders = BTreeSet::new();
-        let hooks = self.hooks_folder()?;
-        match self.in_tree(&hooks) {
-            Some(top) if top.is_empty() => files.extend(HOOKS.map(str::to_owned)),
-            Some(folder) => {
-                folders.insert(folder);
-            }
-            None => {}
+/// What git reads of the working tree: every tracked file of attributes, the list of submodules,
+/// the folder of hooks and files of configuration, where they lie in the tree.
+///
+/// # Errors
+/// Git fails.
+pub fn list(git: &Git) -> Result<AlsoRead> {
+    let list = git.read(["--no-literal-pathspecs", "ls-files", "-z", "--cached", "--"]);
+    let list = list.args([":(top,glob,icase)**/.gitattributes", ":(top,icase).gitmodules"]);
+    let mut files: BTreeSet<String> = nul_texts(&list.checked()?.stdout).collect();
+    let mut folders = BTreeSet::new();
+    let hooks = hooks::folder(git)?;
+    match in_tree(git, &hooks) {
+        Some(top) if top.is_empty() => files.extend(HOOKS.map(str::to_owned)),
+        Some(folder) => {
+            folders.insert(folder);
         }
-        // The name it goes by may be a link, and as such a file.
-        if let Some(name) = self.config_get("core.hooksPath")? {
-            let named = self.named_in_tree(&self.top().join(name));
-            files.extend(named.filter(|path| !folders.contains(path)));
-        }
-        let origins: BTreeSet<PathBuf> = self.configuration()?.origins().collect();
-        for origin in origins {
-            let path = self.top().join(origin);
-            files.extend(self.in_tree(&path).filter(|path| !path.is_empty()));
-            files.extend(self.named_in_tree(&path));
-        }
-        Ok(AlsoRead { files, folders })
+        None => {}
     }
+    // The name it goes by may be a link, and as such a file.
+    if let Some(name) = settings::get(git, "core.hooksPath")? {
+        let named = named_in_tree(git, &git.top().join(name));
+        files.extend(named.filter(|path| !folders.contains(path)));
+    }
+    let origins: BTreeSet<PathBuf> = git.configuration()?.origins().collect();
+    for origin in origins {
+        let path = git.top().join(origin);
+        files.extend(in_tree(git, &path).filter(|path| !path.is_empty()));
+        files.extend(named_in_tree(git, &path));
+    }
+    Ok(AlsoRead { files, folders })
+}
 
-    /// A path that really lies in the working tree and not in the repository, from the top.
-    fn in_tree(&self, path: &Path) -> Option<String> {
-        let top = self.top().canonicalize().ok()?;
-        // What is not there yet may come.
-        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let inside = real.strip_prefix(&top).or_else(|_| real.strip_prefix(self.top())).ok()?;
-        self.outside_git(inside)
-    }
+/// A path that really lies in the working tree and not in the repository, from the top.
+fn in_tree(git: &Git, path: &Path) -> Option<String> {
+    let top = git.top().canonicalize().ok()?;
+    // What is not there yet may come.
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let inside = real.strip_prefix(&top).or_else(|_| real.strip_prefix(git.top())).ok()?;
+    outside_git(inside)
+}
 
-    /// The name by which a path lies in the working tree, if it does.
-    fn named_in_tree(&self, path: &Path) -> impl Iterator<Item = String> + use<> {
-        let inside = path.strip_prefix(self.top()).ok();
-        let named = inside.and_then(|inside| self.outside_git(inside));
-        named.filter(|named| !named.is_empty()).into_iter()
-    }
+/// The name by which a path lies in the working tree, if it does.
+fn named_in_tree(git: &Git, path: &Path) -> impl Iterator<Item = String> + use<> {
+    let inside = path.strip_prefix(git.top()).ok();
+    let named = inside.and_then(outside_git);
+    named.filter(|named| !named.is_empty()).into_iter()
+}
 
-    fn outside_git(&self, inside: &Path) -> Option<String> {
-        use std::path::Component::{CurDir, Normal};
-        let mut names = Vec::new();
-        for component in inside.components() {
-            match component {
-                CurDir => {}
-                Normal(name) => names.push(name.to_str()?),
-                _ => return None,
-            }
+fn outside_git(inside: &Path) -> Option<String> {
+    use std::path::Component::{CurDir, Normal};
+    let mut names = Vec::new();
+    for component in inside.components() {
+        match component {
+            CurDir => {}
+            Normal(name) => names.push(name.to_str()?),
+            _ => return None,
         }
-        (names.first() != Some(&".git")).then(|| names.join("/"))
     }
+    (names.first() != Some(&".git")).then(|| names.join("/"))
 }
 
 #[cfg(test)]
@@ -125,7 +124,7 @@ mod tests {
     #[test]
     fn hooks_attributes_and_included_configuration_of_the_tree() {
         let repo = Repo::with_commit();
-        assert_eq!(repo.git().also_read().unwrap(), AlsoRead::default());
+        assert_eq!(list(&repo.git()).unwrap(), AlsoRead::default());
         for path in [".gitattributes", "a/b/.gitattributes", ".gitmodules", "a/.gitmodules"] {
             repo.file(path, "");
         }
@@ -133,7 +132,7 @@ mod tests {
         repo.file("etc/gitconfig", "[a]\n\tb = c\n");
         repo.run(&["config", "include.path", "../etc/gitconfig"]);
         repo.run(&["config", "core.hooksPath", ".githooks"]);
-        let read = repo.git().also_read().unwrap();
+        let read = list(&repo.git()).unwrap();
         let files = [".gitattributes", ".gitmodules", "a/b/.gitattributes", "etc/gitconfig"];
         assert_eq!(texts(&read.files), files);
         assert_eq!(texts(&read.folders), [".githooks"]);
@@ -146,13 +145,13 @@ mod tests {
         repo.file("scripts/hooks/pre-commit", "");
         std::os::unix::fs::symlink("scripts/hooks", repo.path(".githooks")).unwrap();
         repo.run(&["config", "core.hooksPath", ".githooks"]);
-        let read = repo.git().also_read().unwrap();
+        let read = list(&repo.git()).unwrap();
         assert_eq!(texts(&read.files), [".githooks"]);
         assert_eq!(texts(&read.folders), ["scripts/hooks"]);
         repo.run(&["config", "core.hooksPath", "."]);
-        let read = repo.git().also_read().unwrap();
+        let read = list(&repo.git()).unwrap();
         assert!(read.folders.is_empty() && read.files.contains("pre-commit"));
         repo.run(&["config", "core.hooksPath", "/nowhere/hooks"]);
-        assert_eq!(repo.git().also_read().unwrap(), AlsoRead::default());
+        assert_eq!(list(&repo.git()).unwrap(), AlsoRead::default());
     }
 }

@@ -13,6 +13,7 @@ use super::reader::{
 use super::spawn::chunks;
 use super::{Cmd, Git, Oid};
 use crate::error::Error;
+use crate::git::{in_the_way, refs};
 
 pub(super) struct Binary {
     git: Git,
@@ -57,11 +58,14 @@ impl Reader for Binary {
     }
 
     fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
-        self.git.verified(&match part {
-            Part::Commit => format!("{oid}^{{commit}}"),
-            Part::Parent(number) => format!("{oid}^{number}"),
-            Part::Tree => format!("{oid}^{{tree}}"),
-        })
+        refs::verified(
+            &self.git,
+            &match part {
+                Part::Commit => format!("{oid}^{{commit}}"),
+                Part::Parent(number) => format!("{oid}^{number}"),
+                Part::Tree => format!("{oid}^{{tree}}"),
+            },
+        )
     }
 
     fn entries(&self, commit: &Oid, paths: &[&str]) -> Result<Vec<Option<TreeEntry>>> {
@@ -118,7 +122,7 @@ impl Reader for Binary {
     fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {
         let from = match from {
             Some(oid) => oid.clone(),
-            None => self.git.empty_tree()?,
+            None => in_the_way::empty_tree(&self.git)?,
         };
         let diff = self.git.read(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"]);
         let output = diff.args([from.as_str(), to.as_str()]).checked()?;
@@ -127,7 +131,7 @@ impl Reader for Binary {
     }
 
     fn reference(&self, name: &str) -> Result<Option<Oid>> {
-        self.git.verified(&format!("{name}^{{commit}}"))
+        refs::verified(&self.git, &format!("{name}^{{commit}}"))
     }
 
     fn blame(

@@ -9,6 +9,7 @@ use git2::ObjectType;
 
 use super::plain::Sources;
 use super::{Git, Oid};
+use crate::git::{made, plain, state};
 
 /// Larger files go through the binary, which does not hold them in memory.
 const LARGE: u64 = 8 * 1024 * 1024;
@@ -22,87 +23,84 @@ pub enum Store {
     Write,
 }
 
-impl Git {
-    /// The blob ids these working tree files would have if they were added now, clean filters
-    /// applied; `None` for what is not a file or link. With `store`, the blobs are written.
-    ///
-    /// # Errors
-    /// Git fails, or a file cannot be read.
-    pub fn hash_files<S: AsRef<str>>(&self, paths: &[S], store: Store) -> Result<Vec<Option<Oid>>> {
-        let flag: &[&str] = if store == Store::Write { &["-w"] } else { &[] };
-        let mut ids: Vec<Option<Oid>> = vec![None; paths.len()];
-        let (mut files, mut input) = (Vec::new(), String::new());
-        let mut sources = None;
-        for (index, path) in paths.iter().enumerate() {
-            let path = path.as_ref();
-            let full = self.top.join(path);
-            let Ok(meta) = full.symlink_metadata() else { continue };
-            if meta.is_file() {
-                let sources = sources.get_or_insert_with(|| self.plain_sources());
-                let here = sources.as_ref().filter(|_| meta.len() <= LARGE);
-                ids[index] = here.and_then(|sources| self.file_in_process(path, sources, store));
-                if ids[index].is_none() {
-                    files.push(index);
-                    input.push_str(&quoted(path));
-                    input.push('\n');
-                }
-            } else if meta.is_symlink() {
-                // `hash-object` would follow the link; git stores where it points.
-                let target =
-                    std::fs::read_link(&full).with_context(|| format!("reading {path}"))?;
-                let target = target.into_os_string().into_encoded_bytes();
-                let hash = || self.write(["hash-object", "--stdin"]).args(flag);
-                ids[index] = Some(match self.blob_in_process(&target, store) {
-                    Some(blob) => blob,
-                    None => hash().stdin(target).oid()?,
-                });
+/// The blob ids these working tree files would have if they were added now, clean filters
+/// applied; `None` for what is not a file or link. With `store`, the blobs are written.
+///
+/// # Errors
+/// Git fails, or a file cannot be read.
+pub fn hash_files<S: AsRef<str>>(git: &Git, paths: &[S], store: Store) -> Result<Vec<Option<Oid>>> {
+    let flag: &[&str] = if store == Store::Write { &["-w"] } else { &[] };
+    let mut ids: Vec<Option<Oid>> = vec![None; paths.len()];
+    let (mut files, mut input) = (Vec::new(), String::new());
+    let mut sources = None;
+    for (index, path) in paths.iter().enumerate() {
+        let path = path.as_ref();
+        let full = git.top.join(path);
+        let Ok(meta) = full.symlink_metadata() else { continue };
+        if meta.is_file() {
+            let sources = sources.get_or_insert_with(|| plain::plain_sources(git));
+            let here = sources.as_ref().filter(|_| meta.len() <= LARGE);
+            ids[index] = here.and_then(|sources| file_in_process(git, path, sources, store));
+            if ids[index].is_none() {
+                files.push(index);
+                input.push_str(&quoted(path));
+                input.push('\n');
             }
+        } else if meta.is_symlink() {
+            // `hash-object` would follow the link; git stores where it points.
+            let target = std::fs::read_link(&full).with_context(|| format!("reading {path}"))?;
+            let target = target.into_os_string().into_encoded_bytes();
+            let hash = || git.write(["hash-object", "--stdin"]).args(flag);
+            ids[index] = Some(match blob_in_process(git, &target, store) {
+                Some(blob) => blob,
+                None => hash().stdin(target).oid()?,
+            });
         }
-        if files.is_empty() {
-            return Ok(ids);
-        }
-        let hash = self.write(["hash-object", "--stdin-paths"]).args(flag).stdin(input);
-        let text = hash.capture()?;
-        for (index, line) in files.into_iter().zip(text.lines()) {
-            ids[index] = Some(line.parse()?);
-        }
-        Ok(ids)
     }
+    if files.is_empty() {
+        return Ok(ids);
+    }
+    let hash = git.write(["hash-object", "--stdin-paths"]).args(flag).stdin(input);
+    let text = hash.capture()?;
+    for (index, line) in files.into_iter().zip(text.lines()) {
+        ids[index] = Some(line.parse()?);
+    }
+    Ok(ids)
+}
 
-    /// The id of the blob that this file or link is; `None` where only git knows it.
-    pub(super) fn blob_as_it_lies(&self, path: &str) -> Option<Oid> {
-        let meta = self.lies_at(path)?;
-        if meta.is_symlink() {
-            let target = std::fs::read_link(self.top.join(path)).ok()?;
-            return self.blob_in_process(target.as_os_str().as_encoded_bytes(), Store::No);
-        }
-        let small = meta.is_file() && meta.len() <= LARGE;
-        small.then(|| self.file_in_process(path, &self.plain_sources()?, Store::No))?
+/// The id of the blob that this file or link is; `None` where only git knows it.
+pub(super) fn blob_as_it_lies(git: &Git, path: &str) -> Option<Oid> {
+    let meta = state::lies_at(git, path)?;
+    if meta.is_symlink() {
+        let target = std::fs::read_link(git.top.join(path)).ok()?;
+        return blob_in_process(git, target.as_os_str().as_encoded_bytes(), Store::No);
     }
+    let small = meta.is_file() && meta.len() <= LARGE;
+    small.then(|| file_in_process(git, path, &plain::plain_sources(git)?, Store::No))?
+}
 
-    /// The blob of a file whose bytes git takes as they are.
-    fn file_in_process(&self, path: &str, sources: &Sources<'_>, store: Store) -> Option<Oid> {
-        let bytes = std::fs::read(self.top.join(path)).ok()?;
-        sources.is_plain(path, &bytes).then(|| self.blob_in_process(&bytes, store))?
-    }
+/// The blob of a file whose bytes git takes as they are.
+fn file_in_process(git: &Git, path: &str, sources: &Sources<'_>, store: Store) -> Option<Oid> {
+    let bytes = std::fs::read(git.top.join(path)).ok()?;
+    sources.is_plain(path, &bytes).then(|| blob_in_process(git, &bytes, store))?
+}
 
-    fn blob_in_process(&self, bytes: &[u8], store: Store) -> Option<Oid> {
-        match store {
-            Store::No => self.in_process(|git| git.blob_id(bytes)),
-            Store::Write => self.write_objects(|git| git.put(ObjectType::Blob, bytes)),
-        }
+fn blob_in_process(git: &Git, bytes: &[u8], store: Store) -> Option<Oid> {
+    match store {
+        Store::No => git.in_process(|git| git.blob_id(bytes)),
+        Store::Write => made::write_objects(git, |git| git.put(ObjectType::Blob, bytes)),
     }
+}
 
-    /// A regular file that is not large and lies behind no link, and the mode git gives it where
-    /// the file system's modes count.
-    pub(super) fn regular_file(&self, path: &str) -> Option<(PathBuf, u32)> {
-        let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
-        if folders.any(|folder| !self.lies_at(folder).is_some_and(|meta| meta.is_dir())) {
-            return None;
-        }
-        let meta = self.lies_at(path).filter(|meta| meta.is_file() && meta.len() <= LARGE)?;
-        Some((self.top.join(path), mode(&meta)))
+/// A regular file that is not large and lies behind no link, and the mode git gives it where
+/// the file system's modes count.
+pub(super) fn regular_file(git: &Git, path: &str) -> Option<(PathBuf, u32)> {
+    let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    if folders.any(|folder| !state::lies_at(git, folder).is_some_and(|meta| meta.is_dir())) {
+        return None;
     }
+    let meta = state::lies_at(git, path).filter(|meta| meta.is_file() && meta.len() <= LARGE)?;
+    Some((git.top.join(path), mode(&meta)))
 }
 
 /// The mode git gives to a file or link.
@@ -139,6 +137,7 @@ fn quoted(path: &str) -> String {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::snapshot;
 
     #[test]
     fn files_are_hashed_as_git_would() {
@@ -149,11 +148,11 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink("no/where", repo.path("link")).unwrap();
         let paths = ["\"q\"", "dir", "a\nb\\c", "nope", "link", "README.md"];
-        let ids = repo.git().hash_files(&paths, Store::Write).unwrap();
+        let ids = hash_files(&repo.git(), &paths, Store::Write).unwrap();
         repo.commit_all("all");
         let git = repo.git();
         for (path, id) in paths.iter().zip(ids) {
-            assert_eq!(id, git.blob_id(&repo.head(), path).unwrap(), "{path}");
+            assert_eq!(id, snapshot::blob_id(&git, &repo.head(), path).unwrap(), "{path}");
         }
     }
 
@@ -198,10 +197,14 @@ mod tests {
                     .unwrap();
                 let git = repo.git();
                 for path in ["deep/a b", "deep/a"] {
-                    let id = git.hash_files(&[path], Store::No).unwrap();
+                    let id = hash_files(&git, &[path], Store::No).unwrap();
                     assert_eq!(id[0].as_ref().unwrap().as_str(), by_binary(&repo, path), "{kind}");
-                    let tree = git.snapshot_tree(&repo.head(), &[path]).unwrap();
-                    assert_eq!(git.blob_ids(&tree, &[path]).unwrap(), id, "{how}: {kind}");
+                    let tree = snapshot::tree(&git, &repo.head(), &[path]).unwrap();
+                    assert_eq!(
+                        snapshot::blob_ids(&git, &tree, &[path]).unwrap(),
+                        id,
+                        "{how}: {kind}"
+                    );
                 }
             }
         }
@@ -212,7 +215,7 @@ mod tests {
         let repo = Repo::with_commit();
         repo.file("a", "1\r\n2\r\n");
         let git = repo.git();
-        let hash = || git.hash_files(&["a"], Store::No).unwrap().remove(0).unwrap().to_string();
+        let hash = || hash_files(&git, &["a"], Store::No).unwrap().remove(0).unwrap().to_string();
         assert_eq!(hash(), by_binary(&repo, "a"));
         let raw = hash();
         repo.run(&["config", "core.autocrlf", "input"]);

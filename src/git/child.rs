@@ -15,6 +15,7 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Git, processes};
+use crate::git::{locks, unfinished};
 
 /// How often we look whether a child that outlived us has ended.
 const STEP: Duration = Duration::from_millis(20);
@@ -155,20 +156,6 @@ impl Orphan {
 }
 
 impl Git {
-    /// Does what a writing child would do, in this process: should we die meanwhile, the next run
-    /// removes its locks as those of a child.
-    pub(super) fn as_child<T>(&self, what: &str, run: impl FnOnce() -> T) -> T {
-        let children = self.children.as_deref();
-        if let Some(children) = children {
-            drop(children.begin(what, &self.top));
-        }
-        let done = run();
-        if let Some(children) = children {
-            children.ended();
-        }
-        done
-    }
-
     /// The same repository, whose writing children inherit the lock on `file` and are named in it.
     ///
     /// A child of an earlier run that is still at work is waited for. One that died takes its
@@ -218,14 +205,28 @@ impl Git {
             // The tree it worked in may be gone.
             let elsewhere = orphan.top.filter(|top| *top != self.top);
             let there = elsewhere.and_then(|top| git.at(&top).ok());
-            there.as_ref().unwrap_or(&git).remove_locks(orphan.since)?;
+            locks::remove(there.as_ref().unwrap_or(&git), orphan.since)?;
         }
         if let Some(children) = &git.children {
             children.ended();
         }
-        git.end_unfinished(say)?;
+        unfinished::end_all(&git, say)?;
         Ok(git)
     }
+}
+
+/// Does what a writing child would do, in this process: should we die meanwhile, the next run
+/// removes its locks as those of a child.
+pub(super) fn as_child<T>(git: &Git, what: &str, run: impl FnOnce() -> T) -> T {
+    let children = git.children.as_deref();
+    if let Some(children) = children {
+        drop(children.begin(what, &git.top));
+    }
+    let done = run();
+    if let Some(children) = children {
+        children.ended();
+    }
+    done
 }
 
 fn open(path: &Path) -> Result<File> {

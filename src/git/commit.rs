@@ -11,6 +11,7 @@ use super::output::{Output, nul_texts};
 use super::unfinished::Step;
 use super::{Git, Oid};
 use crate::error::Error;
+use crate::git::{commit_here, made, paths, snapshot, state, status, unfinished};
 
 /// Choices of one commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,193 +36,188 @@ pub enum CommitOutcome {
     },
 }
 
-impl Git {
-    /// Commits these paths of the working tree as they are now (new, changed or gone; ignored ones
-    /// too) on HEAD, and nothing else: what the user staged stays staged and is not taken.
-    /// Paths that are neither tracked nor there are left out; no path gives an empty commit.
-    /// The message is taken as it is, less trailing white space.
-    ///
-    /// # Errors
-    /// Anything but a hook's refusal: a failed signature, a merge under way, a full disk.
-    pub fn commit_only<S: AsRef<str>>(
-        &self,
-        paths: &[S],
-        message: &str,
-        options: CommitOptions,
-    ) -> Result<CommitOutcome> {
-        let Selection { paths, new } = self.select(paths)?;
-        if options == CommitOptions::default()
-            && let Some(commit) = self.commit_here(&paths, message)?
-        {
-            return Ok(CommitOutcome::Committed(commit));
-        }
-        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
-        let message_file = scratch.path().join("message");
-        let trace = scratch.path().join("trace");
-        std::fs::write(&message_file, message).context("writing the commit message")?;
+/// Commits these paths of the working tree as they are now (new, changed or gone; ignored ones
+/// too) on HEAD, and nothing else: what the user staged stays staged and is not taken.
+/// Paths that are neither tracked nor there are left out; no path gives an empty commit.
+/// The message is taken as it is, less trailing white space.
+///
+/// # Errors
+/// Anything but a hook's refusal: a failed signature, a merge under way, a full disk.
+pub fn only<S: AsRef<str>>(
+    git: &Git,
+    paths: &[S],
+    message: &str,
+    options: CommitOptions,
+) -> Result<CommitOutcome> {
+    let Selection { paths, new } = select(git, paths)?;
+    if options == CommitOptions::default()
+        && let Some(commit) = commit_here::commit(git, &paths, message)?
+    {
+        return Ok(CommitOutcome::Committed(commit));
+    }
+    let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+    let message_file = scratch.path().join("message");
+    let trace = scratch.path().join("trace");
+    std::fs::write(&message_file, message).context("writing the commit message")?;
 
-        if !new.is_empty() {
-            // Only a promise to add them: a refusal can be taken back without a trace.
-            let add = self.write(["add", "--force", "--intent-to-add"]);
-            let add = add.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
-            add.stdin_nul(&new).checked()?;
+    if !new.is_empty() {
+        // Only a promise to add them: a refusal can be taken back without a trace.
+        let add = git.write(["add", "--force", "--intent-to-add"]);
+        let add = add.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+        add.stdin_nul(&new).checked()?;
+    }
+    let mut commit = git
+        .hooked(["commit", "--only", "--quiet", "--cleanup=whitespace", "-F"])
+        .arg(&message_file)
+        .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
+        .stdin_nul(&paths.iter().map(|p| format!(":(top,literal){p}")).collect::<Vec<_>>())
+        .env("GIT_EDITOR", ":")
+        .env("GIT_TRACE2_EVENT", &trace);
+    if !options.refuse_empty {
+        commit = commit.arg("--allow-empty");
+    }
+    if options.signoff {
+        commit = commit.arg("--signoff");
+    }
+    let tip = git.resolve("HEAD")?;
+    let step = || Ok(Step::Commit { tip: tip.clone(), paths: paths.clone() });
+    // A hook that met a lock, or was killed, is not asked twice.
+    let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
+    let landed =
+        |head: &Option<Oid>| -> Result<bool> { Ok(*head != tip && git.resolve("HEAD^1")? == tip) };
+    let output = unfinished::noting(git, step, || {
+        let not_landed = || matches!(git.resolve("HEAD"), Ok(head) if head == tip);
+        let output = commit.attempt(no_hook_ran, || no_hook_ran() && not_landed())?;
+        if output.killed() && landed(&git.resolve("HEAD")?)? {
+            // It died after the one update that counts.
+            index_as_committed(git, &paths)?;
         }
-        let mut commit = self
-            .hooked(["commit", "--only", "--quiet", "--cleanup=whitespace", "-F"])
-            .arg(&message_file)
-            .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
-            .stdin_nul(&paths.iter().map(|p| format!(":(top,literal){p}")).collect::<Vec<_>>())
-            .env("GIT_EDITOR", ":")
-            .env("GIT_TRACE2_EVENT", &trace);
-        if !options.refuse_empty {
-            commit = commit.arg("--allow-empty");
+        Ok(output)
+    })?;
+    let head = git.resolve("HEAD")?;
+    if output.success() || (output.killed() && landed(&head)?) {
+        let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
+        if !no_hook_ran() {
+            index_what_hooks_changed(git, &head, paths)?;
         }
-        if options.signoff {
-            commit = commit.arg("--signoff");
+        return Ok(CommitOutcome::Committed(head));
+    }
+    if output.killed() {
+        forget_uncommitted(git, &new)?;
+        return Err(commit.failure(&output).into());
+    }
+    forget(git, &new)?;
+    match Hooks::read(&trace)?.refusing() {
+        Some(hook) => Ok(CommitOutcome::HookRefused { hook, output: said(&output) }),
+        None => Err(explain(git, commit.failure(&output)).into()),
+    }
+}
+
+/// Gives an unborn branch an empty root commit, without touching index or working tree.
+/// It is signed when commits are; no hook runs, for there is nothing to look at.
+///
+/// # Errors
+/// HEAD has a commit already, or git fails.
+pub fn create_root(git: &Git, message: &str) -> Result<Oid> {
+    let tree = made::store_empty_tree(git)?;
+    let oid = if state::config_bool(git, "commit.gpgSign")? {
+        let commit = git.write(["commit-tree", "-S", "-F", "-", tree.as_str()]).stdin(message);
+        let output = commit.output()?;
+        if !output.success() {
+            return Err(explain(git, commit.failure(&output)).into());
         }
-        let tip = self.resolve("HEAD")?;
-        let step = || Ok(Step::Commit { tip: tip.clone(), paths: paths.clone() });
-        // A hook that met a lock, or was killed, is not asked twice.
-        let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
-        let landed = |head: &Option<Oid>| -> Result<bool> {
-            Ok(*head != tip && self.resolve("HEAD^1")? == tip)
-        };
-        let output = self.noting(step, || {
-            let not_landed = || matches!(self.resolve("HEAD"), Ok(head) if head == tip);
-            let output = commit.attempt(no_hook_ran, || no_hook_ran() && not_landed())?;
-            if output.killed() && landed(&self.resolve("HEAD")?)? {
-                // It died after the one update that counts.
-                self.index_as_committed(&paths)?;
-            }
-            Ok(output)
-        })?;
-        let head = self.resolve("HEAD")?;
-        if output.success() || (output.killed() && landed(&head)?) {
-            let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
-            if !no_hook_ran() {
-                self.index_what_hooks_changed(&head, paths)?;
-            }
-            return Ok(CommitOutcome::Committed(head));
-        }
-        if output.killed() {
-            self.forget_uncommitted(&new)?;
-            return Err(commit.failure(&output).into());
-        }
-        self.forget(&new)?;
-        match Hooks::read(&trace)?.refusing() {
-            Some(hook) => Ok(CommitOutcome::HookRefused { hook, output: said(&output) }),
-            None => Err(self.explain(commit.failure(&output)).into()),
+        output.text().trim_end().parse()?
+    } else {
+        made::commit_tree(git, &tree, &[], message)?
+    };
+    let reason = "commit (initial): root of a session";
+    let update = git.write(["update-ref", "--create-reflog", "-m", reason, "HEAD"]);
+    let update = update.args([oid.as_str(), oid.zero_like().as_str()]);
+    let output = update.attempt(|| true, || matches!(git.resolve("HEAD"), Ok(None)))?;
+    if output.success() || (output.killed() && git.resolve("HEAD")?.as_ref() == Some(&oid)) {
+        return Ok(oid);
+    }
+    Err(update.failure(&output).into())
+}
+
+/// What can be committed of these paths, and which of them the index does not have yet.
+fn select<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Selection> {
+    let mut wanted: Vec<String> = paths.iter().map(|p| p.as_ref().to_owned()).collect();
+    wanted.sort();
+    wanted.dedup();
+    if wanted.is_empty() {
+        return Ok(Selection { paths: wanted, new: Vec::new() });
+    }
+    let tracked = status::tracked(git, &wanted)?;
+    let is_file = |p: &String| state::lies_at(git, p).is_some_and(|meta| !meta.is_dir());
+    let (indexed, mut rest): (Vec<_>, Vec<_>) =
+        wanted.into_iter().partition(|path| tracked.contains(path));
+    let new: Vec<String> = rest.iter().filter(|path| is_file(path)).cloned().collect();
+    rest.retain(|path| !new.contains(path));
+    // Already `git rm`ed: only HEAD knows it.
+    let removed = in_head(git, &rest)?;
+    let paths = indexed.into_iter().chain(new.iter().cloned()).chain(removed).collect();
+    Ok(Selection { paths, new })
+}
+
+fn in_head(git: &Git, paths: &[String]) -> Result<Vec<String>> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(head) = git.resolve("HEAD")? else { return Ok(Vec::new()) };
+    let entries = paths.iter().zip(snapshot::entries(git, &head, paths)?);
+    Ok(entries.filter(|(_, entry)| entry.is_some()).map(|(path, _)| path.clone()).collect())
+}
+
+/// `--only` leaves the index with the bytes from before a hook changed them, also of paths that
+/// only the hook added to the commit. What the user had staged of those stays.
+fn index_what_hooks_changed(git: &Git, head: &Oid, mut paths: Vec<String>) -> Result<()> {
+    if let Some(before) = git.resolve(&format!("{head}^1"))? {
+        let mut added = paths::changed(git, &before, head)?;
+        added.retain(|path| !paths.contains(path));
+        if !added.is_empty() {
+            let staged = git.read(["diff-index", "--cached", "-z", "--name-only"]);
+            let output = staged.args([before.as_str(), "--"]).checked()?;
+            let staged: Vec<String> = nul_texts(&output.stdout).collect();
+            added.retain(|path| !staged.contains(path));
+            paths.extend(added);
         }
     }
+    index_as_committed(git, &paths)
+}
 
-    /// Gives an unborn branch an empty root commit, without touching index or working tree.
-    /// It is signed when commits are; no hook runs, for there is nothing to look at.
-    ///
-    /// # Errors
-    /// HEAD has a commit already, or git fails.
-    pub fn create_root_commit(&self, message: &str) -> Result<Oid> {
-        let tree = self.store_empty_tree()?;
-        let oid = if self.config_bool("commit.gpgSign")? {
-            let commit = self.write(["commit-tree", "-S", "-F", "-", tree.as_str()]).stdin(message);
-            let output = commit.output()?;
-            if !output.success() {
-                return Err(self.explain(commit.failure(&output)).into());
-            }
-            output.text().trim_end().parse()?
-        } else {
-            self.commit_tree(&tree, &[], message)?
-        };
-        let reason = "commit (initial): root of a session";
-        let update = self.write(["update-ref", "--create-reflog", "-m", reason, "HEAD"]);
-        let update = update.args([oid.as_str(), oid.zero_like().as_str()]);
-        let output = update.attempt(|| true, || matches!(self.resolve("HEAD"), Ok(None)))?;
-        if output.success() || (output.killed() && self.resolve("HEAD")?.as_ref() == Some(&oid)) {
-            return Ok(oid);
-        }
-        Err(update.failure(&output).into())
+/// Gives these paths in the index the content they have in HEAD.
+pub(super) fn index_as_committed(git: &Git, paths: &[String]) -> Result<()> {
+    if paths.is_empty() {
+        return Ok(());
     }
+    let reset = git.write(["reset", "--quiet", "HEAD", "--pathspec-from-file=-"]);
+    reset.arg("--pathspec-file-nul").stdin_nul(paths).checked().map(|_| ())
+}
 
-    /// What can be committed of these paths, and which of them the index does not have yet.
-    fn select<S: AsRef<str>>(&self, paths: &[S]) -> Result<Selection> {
-        let mut wanted: Vec<String> = paths.iter().map(|p| p.as_ref().to_owned()).collect();
-        wanted.sort();
-        wanted.dedup();
-        if wanted.is_empty() {
-            return Ok(Selection { paths: wanted, new: Vec::new() });
-        }
-        let tracked = self.tracked(&wanted)?;
-        let is_file = |p: &String| self.lies_at(p).is_some_and(|meta| !meta.is_dir());
-        let (indexed, mut rest): (Vec<_>, Vec<_>) =
-            wanted.into_iter().partition(|path| tracked.contains(path));
-        let new: Vec<String> = rest.iter().filter(|path| is_file(path)).cloned().collect();
-        rest.retain(|path| !new.contains(path));
-        // Already `git rm`ed: only HEAD knows it.
-        let removed = self.in_head(&rest)?;
-        let paths = indexed.into_iter().chain(new.iter().cloned()).chain(removed).collect();
-        Ok(Selection { paths, new })
+/// Takes the promise to add paths back.
+fn forget(git: &Git, new: &[String]) -> Result<()> {
+    if !new.is_empty() {
+        let forget = git.write(["update-index", "--force-remove", "-z", "--stdin"]);
+        forget.stdin_nul(new).checked()?;
     }
+    Ok(())
+}
 
-    fn in_head(&self, paths: &[String]) -> Result<Vec<String>> {
-        if paths.is_empty() {
-            return Ok(Vec::new());
-        }
-        let Some(head) = self.resolve("HEAD")? else { return Ok(Vec::new()) };
-        let entries = paths.iter().zip(self.entries(&head, paths)?);
-        Ok(entries.filter(|(_, entry)| entry.is_some()).map(|(path, _)| path.clone()).collect())
-    }
+/// The same after git was stopped: it may have committed them before.
+fn forget_uncommitted(git: &Git, new: &[String]) -> Result<()> {
+    let there = in_head(git, new)?;
+    let gone: Vec<String> = new.iter().filter(|path| !there.contains(path)).cloned().collect();
+    forget(git, &gone)
+}
 
-    /// `--only` leaves the index with the bytes from before a hook changed them, also of paths that
-    /// only the hook added to the commit. What the user had staged of those stays.
-    fn index_what_hooks_changed(&self, head: &Oid, mut paths: Vec<String>) -> Result<()> {
-        if let Some(before) = self.resolve(&format!("{head}^1"))? {
-            let mut added = self.changed_paths(&before, head)?;
-            added.retain(|path| !paths.contains(path));
-            if !added.is_empty() {
-                let staged = self.read(["diff-index", "--cached", "-z", "--name-only"]);
-                let output = staged.args([before.as_str(), "--"]).checked()?;
-                let staged: Vec<String> = nul_texts(&output.stdout).collect();
-                added.retain(|path| !staged.contains(path));
-                paths.extend(added);
-            }
-        }
-        self.index_as_committed(&paths)
-    }
-
-    /// Gives these paths in the index the content they have in HEAD.
-    pub(super) fn index_as_committed(&self, paths: &[String]) -> Result<()> {
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let reset = self.write(["reset", "--quiet", "HEAD", "--pathspec-from-file=-"]);
-        reset.arg("--pathspec-file-nul").stdin_nul(paths).checked().map(|_| ())
-    }
-
-    /// Takes the promise to add paths back.
-    fn forget(&self, new: &[String]) -> Result<()> {
-        if !new.is_empty() {
-            let forget = self.write(["update-index", "--force-remove", "-z", "--stdin"]);
-            forget.stdin_nul(new).checked()?;
-        }
-        Ok(())
-    }
-
-    /// The same after git was stopped: it may have committed them before.
-    fn forget_uncommitted(&self, new: &[String]) -> Result<()> {
-        let there = self.in_head(new)?;
-        let gone: Vec<String> = new.iter().filter(|path| !there.contains(path)).cloned().collect();
-        self.forget(&gone)
-    }
-
-    /// Adds what may help when no hook refused.
-    pub(super) fn explain(&self, error: Error) -> Error {
-        match self.config_bool("commit.gpgSign") {
-            Ok(true) => error
-                .hint(
-                    "commits are signed here (commit.gpgSign): is the key there, the agent awake?",
-                )
-                .hint("try it by hand: git commit --allow-empty -S -m test"),
-            _ => error.hint("git status says what state the repository is in"),
-        }
+/// Adds what may help when no hook refused.
+pub(super) fn explain(git: &Git, error: Error) -> Error {
+    match state::config_bool(git, "commit.gpgSign") {
+        Ok(true) => error
+            .hint("commits are signed here (commit.gpgSign): is the key there, the agent awake?")
+            .hint("try it by hand: git commit --allow-empty -S -m test"),
+        _ => error.hint("git status says what state the repository is in"),
     }
 }
 
@@ -296,11 +292,10 @@ mod tests {
     use super::super::test_repo::Repo;
     use super::*;
     use crate::error::hints_of;
+    use crate::git::{blobs, worktree};
 
     fn commit(repo: &Repo, paths: &[&str]) -> CommitOutcome {
-        repo.git()
-            .commit_only(paths, "coding: x\n\nTrailer: y\n", CommitOptions::default())
-            .unwrap()
+        only(&repo.git(), paths, "coding: x\n\nTrailer: y\n", CommitOptions::default()).unwrap()
     }
 
     fn committed(repo: &Repo, paths: &[&str]) -> Oid {
@@ -353,7 +348,7 @@ mod tests {
         }
         assert_eq!(repo.run(&["status", "--short"]), "A  users");
         let options = CommitOptions { refuse_empty: true, signoff: true };
-        assert!(repo.git().commit_only::<&str>(&[], "x", options).is_err());
+        assert!(only::<&str>(&repo.git(), &[], "x", options).is_err());
     }
 
     #[test]
@@ -410,12 +405,13 @@ mod tests {
         repo.run(&["config", "gpg.program", "/bin/false"]);
         repo.file("new", "new");
         let git = repo.git();
-        let error = git.commit_only(&["new"], "x", CommitOptions::default()).unwrap_err();
+        let error = only(&git, &["new"], "x", CommitOptions::default()).unwrap_err();
         assert!(error.to_string().contains("gpg"), "{error}");
         assert!(hints_of(&error)[0].contains("commit.gpgSign"));
         assert_eq!(repo.run(&["status", "--short"]), "?? new");
         // Drafts are never signed.
-        git.commit_tree(&git.tree_of("HEAD").unwrap().unwrap(), &[], "draft").unwrap();
+        made::commit_tree(&git, &snapshot::tree_of(&git, "HEAD").unwrap().unwrap(), &[], "draft")
+            .unwrap();
     }
 
     #[test]
@@ -426,12 +422,12 @@ mod tests {
         repo.run(&["config", "filter.loud.smudge", "cat"]);
         repo.file("a.txt", "hello");
         let git = repo.git();
-        let clean = git.hash_files(&["a.txt"], super::super::Store::No).unwrap();
-        let tree = git.snapshot_tree(&repo.head(), &["a.txt"]).unwrap();
-        assert_eq!(git.blob_id(&tree, "a.txt").unwrap(), clean[0]);
+        let clean = blobs::hash_files(&git, &["a.txt"], super::super::Store::No).unwrap();
+        let tree = snapshot::tree(&git, &repo.head(), &["a.txt"]).unwrap();
+        assert_eq!(snapshot::blob_id(&git, &tree, "a.txt").unwrap(), clean[0]);
         committed(&repo, &["a.txt"]);
         assert_eq!(repo.run(&["show", "HEAD:a.txt"]), "HELLO");
-        assert_eq!(git.blob_id(&repo.head(), "a.txt").unwrap(), clean[0]);
+        assert_eq!(snapshot::blob_id(&git, &repo.head(), "a.txt").unwrap(), clean[0]);
     }
 
     #[test]
@@ -440,12 +436,12 @@ mod tests {
         repo.file("users", "staged");
         repo.run(&["add", "users"]);
         let git = repo.git();
-        let root = git.create_root_commit("root\n").unwrap();
+        let root = create_root(&git, "root\n").unwrap();
         assert_eq!(git.head().unwrap().oid(), Some(&root));
         assert_eq!(repo.run(&["symbolic-ref", "HEAD"]), "refs/heads/main");
         assert_eq!(repo.run(&["ls-tree", "HEAD"]), "");
         assert_eq!(repo.run(&["status", "--short"]), "A  users");
-        assert!(git.create_root_commit("again").is_err());
+        assert!(create_root(&git, "again").is_err());
     }
 
     #[test]
@@ -453,14 +449,14 @@ mod tests {
         let repo = Repo::with_commit();
         repo.file("dir/file", "x");
         repo.commit_all("second");
-        let linked = repo.git().worktree_add(&repo.root().join("l"), "side", &repo.head()).unwrap();
+        let linked =
+            worktree::add(&repo.git(), &repo.root().join("l"), "side", &repo.head()).unwrap();
         std::fs::remove_dir_all(linked.top().join("dir")).unwrap();
         std::fs::write(linked.top().join("dir"), "now a file").unwrap();
-        let tree = linked.snapshot_tree(&repo.head(), &["dir/file", "dir"]).unwrap();
-        let outcome =
-            linked.commit_only(&["dir/file", "dir"], "x", CommitOptions::default()).unwrap();
+        let tree = snapshot::tree(&linked, &repo.head(), &["dir/file", "dir"]).unwrap();
+        let outcome = only(&linked, &["dir/file", "dir"], "x", CommitOptions::default()).unwrap();
         let CommitOutcome::Committed(oid) = outcome else { panic!("{outcome:?}") };
-        assert_eq!(linked.tree_of(oid.as_str()).unwrap(), Some(tree));
+        assert_eq!(snapshot::tree_of(&linked, oid.as_str()).unwrap(), Some(tree));
         assert_ne!(repo.head(), oid);
         assert!(linked.status().unwrap().is_empty());
     }

@@ -14,6 +14,7 @@ use super::next_index::{Entry, NextIndex};
 use super::snapshot::relative;
 use super::unfinished::Step;
 use super::{Git, Head, Oid, RefName};
+use crate::git::{child, hooks, index, made, move_ref, snapshot, state, status, unfinished};
 
 /// The hooks that a commit runs.
 const HOOKS: [&str; 6] = [
@@ -49,102 +50,100 @@ struct Made {
     who: Signature<'static>,
 }
 
-impl Git {
-    /// Commits these paths, of which git could commit each; `None` where it is git that must do so, and
-    /// nothing has changed.
-    ///
-    /// # Errors
-    /// The commit is made, and the index cannot be brought up to it.
-    pub(super) fn commit_here(&self, paths: &[String], message: &str) -> Result<Option<Oid>> {
-        let Ok(Head::Branch { name: branch, oid: tip }) = self.head() else { return Ok(None) };
-        if !self.commits_here() || !self.may_be_indexed_here(paths) {
-            return Ok(None);
-        }
-        self.require_new_enough()?;
-        let Some(made) = self.make_here(&tip, paths, message) else { return Ok(None) };
-        let step = || Ok(Step::Commit { tip: Some(tip.clone()), paths: paths.to_vec() });
-        let land = || self.as_child("commit", || self.land(&branch, &tip, &made));
-        if !self.noting(step, land)? {
-            return Ok(None);
-        }
-        self.note_committed(paths);
-        Ok(Some(made.commit))
+/// Commits these paths, of which git could commit each; `None` where it is git that must do so, and
+/// nothing has changed.
+///
+/// # Errors
+/// The commit is made, and the index cannot be brought up to it.
+pub(super) fn commit(git: &Git, paths: &[String], message: &str) -> Result<Option<Oid>> {
+    let Ok(Head::Branch { name: branch, oid: tip }) = git.head() else { return Ok(None) };
+    if !commits_here(git) || !may_be_indexed_here(git, paths) {
+        return Ok(None);
     }
+    git.require_new_enough()?;
+    let Some(made) = make_here(git, &tip, paths, message) else { return Ok(None) };
+    let step = || Ok(Step::Commit { tip: Some(tip.clone()), paths: paths.to_vec() });
+    let land = || child::as_child(git, "commit", || land(git, &branch, &tip, &made));
+    if !unfinished::noting(git, step, land)? {
+        return Ok(None);
+    }
+    status::note_committed(git, paths);
+    Ok(Some(made.commit))
+}
 
-    /// The objects of a commit of these paths on `tip`.
-    fn make_here(&self, tip: &Oid, paths: &[String], message: &str) -> Option<Made> {
-        // Before they are read: what is written later has a later time.
-        let files = paths.iter().map(|path| (path.as_str(), self.lies_at(path)));
-        let files: Vec<(&str, Option<Metadata>)> = files.collect();
-        let is_folder = |meta: &Option<Metadata>| meta.as_ref().is_some_and(Metadata::is_dir);
-        if files.iter().any(|(_, meta)| is_folder(meta)) {
-            return None;
-        }
-        let of = |is_there: bool| -> Vec<&str> {
-            let these = files.iter().filter(|(_, meta)| meta.is_some() == is_there);
-            these.map(|(path, _)| *path).collect()
-        };
-        let tree = match paths {
-            [] => self.tree_of(tip.as_str()).ok()??,
-            _ => self.snapshot_in_process(tip, &of(true), &of(false))?,
-        };
-        let entry = |(path, meta): (&str, Option<Metadata>)| {
-            let Some(meta) = meta else { return Some((path.to_owned(), None)) };
-            let (mode, blob) = self.in_process(|fast| fast.file_at(&tree, path))??;
-            Some((path.to_owned(), Some((meta, mode, blob))))
-        };
-        let entries = files.into_iter().map(entry).collect::<Option<_>>()?;
-        let message = git2::message_prettify(message, None).ok()?;
-        let reason = format!("commit: {}", message.lines().next()?);
-        let commit = self.commit_in_process(&tree, std::slice::from_ref(tip), &message)?;
-        Some(Made { commit, entries, reason, who: self.log_signature()? })
+/// The objects of a commit of these paths on `tip`.
+fn make_here(git: &Git, tip: &Oid, paths: &[String], message: &str) -> Option<Made> {
+    // Before they are read: what is written later has a later time.
+    let files = paths.iter().map(|path| (path.as_str(), state::lies_at(git, path)));
+    let files: Vec<(&str, Option<Metadata>)> = files.collect();
+    let is_folder = |meta: &Option<Metadata>| meta.as_ref().is_some_and(Metadata::is_dir);
+    if files.iter().any(|(_, meta)| is_folder(meta)) {
+        return None;
     }
+    let of = |is_there: bool| -> Vec<&str> {
+        let these = files.iter().filter(|(_, meta)| meta.is_some() == is_there);
+        these.map(|(path, _)| *path).collect()
+    };
+    let tree = match paths {
+        [] => snapshot::tree_of(git, tip.as_str()).ok()??,
+        _ => snapshot::tree_in_process(git, tip, &of(true), &of(false))?,
+    };
+    let entry = |(path, meta): (&str, Option<Metadata>)| {
+        let Some(meta) = meta else { return Some((path.to_owned(), None)) };
+        let (mode, blob) = git.in_process(|fast| fast.file_at(&tree, path))??;
+        Some((path.to_owned(), Some((meta, mode, blob))))
+    };
+    let entries = files.into_iter().map(entry).collect::<Option<_>>()?;
+    let message = git2::message_prettify(message, None).ok()?;
+    let reason = format!("commit: {}", message.lines().next()?);
+    let commit = made::commit_in_process(git, &tree, std::slice::from_ref(tip), &message)?;
+    Some(Made { commit, entries, reason, who: move_ref::log_signature(git)? })
+}
 
-    /// Moves the branch to a commit, and lets the index follow; false where nothing has changed.
-    fn land(&self, branch: &RefName, tip: &Oid, made: &Made) -> Result<bool> {
-        let next = match made.entries.as_slice() {
-            [] => None,
-            entries => match NextIndex::write(self, entries) {
-                Ok(next) => Some(next),
-                Err(error) => {
-                    tracing::debug!("git has to write this index: {error:#}");
-                    return Ok(false);
-                }
-            },
-        };
-        let Made { commit, reason, who, .. } = made;
-        let movement = MoveRef { name: branch, new: commit, old: Some(tip), reason };
-        let is_here = self.head().is_ok_and(|head| head.branch() == Some(branch));
-        if !is_here || !self.move_ref_as(movement, who) {
-            return Ok(false);
-        }
-        next.map_or(Ok(()), NextIndex::replace)?;
-        Ok(true)
+/// Moves the branch to a commit, and lets the index follow; false where nothing has changed.
+fn land(git: &Git, branch: &RefName, tip: &Oid, made: &Made) -> Result<bool> {
+    let next = match made.entries.as_slice() {
+        [] => None,
+        entries => match NextIndex::write(git, entries) {
+            Ok(next) => Some(next),
+            Err(error) => {
+                tracing::debug!("git has to write this index: {error:#}");
+                return Ok(false);
+            }
+        },
+    };
+    let Made { commit, reason, who, .. } = made;
+    let movement = MoveRef { name: branch, new: commit, old: Some(tip), reason };
+    let is_here = git.head().is_ok_and(|head| head.branch() == Some(branch));
+    if !is_here || !move_ref::step_as(git, movement, who) {
+        return Ok(false);
     }
+    next.map_or(Ok(()), NextIndex::replace)?;
+    Ok(true)
+}
 
-    /// Whether a commit of plain files is nobody else's affair here.
-    fn commits_here(&self) -> bool {
-        let plain = |all: &Configuration| {
-            let on = |key| all.value(key).is_some_and(|value| as_bool(value) != Some(false));
-            !ON.into_iter().any(on) && !all.all().any(|(key, _)| key.starts_with("index."))
-        };
-        self.git_dir == self.common_dir
-            && self.moves_refs_in_process()
-            && self.configuration().is_ok_and(|all| plain(&all))
-            && !HOOKS.iter().any(|hook| self.has_hook(hook))
-            && self.variable("GIT_REFLOG_ACTION").is_none()
-            && matches!(self.operation_in_progress(), Ok(None))
-            && !LEFT_BY_OTHERS.iter().any(|name| self.git_dir.join(name).exists())
-    }
+/// Whether a commit of plain files is nobody else's affair here.
+fn commits_here(git: &Git) -> bool {
+    let plain = |all: &Configuration| {
+        let on = |key| all.value(key).is_some_and(|value| as_bool(value) != Some(false));
+        !ON.into_iter().any(on) && !all.all().any(|(key, _)| key.starts_with("index."))
+    };
+    git.git_dir == git.common_dir
+        && move_ref::is_in_process(git)
+        && git.configuration().is_ok_and(|all| plain(&all))
+        && !HOOKS.iter().any(|hook| hooks::has(git, hook))
+        && git.variable("GIT_REFLOG_ACTION").is_none()
+        && matches!(state::operation_in_progress(git), Ok(None))
+        && !LEFT_BY_OTHERS.iter().any(|name| git.git_dir.join(name).exists())
+}
 
-    /// Whether none of these is marked, or a submodule's.
-    fn may_be_indexed_here(&self, paths: &[String]) -> bool {
-        let Ok(facts) = self.index_facts() else { return false };
-        let Some(more) = facts.more.as_ref() else { return false };
-        let marked = |path: &String| facts.marked.iter().any(|(other, _)| other == path);
-        let usual = |path: &String| relative(path).is_ok() && !marked(path);
-        more.submodules.is_empty() && paths.iter().all(usual)
-    }
+/// Whether none of these is marked, or a submodule's.
+fn may_be_indexed_here(git: &Git, paths: &[String]) -> bool {
+    let Ok(facts) = index::facts(git) else { return false };
+    let Some(more) = facts.more.as_ref() else { return false };
+    let marked = |path: &String| facts.marked.iter().any(|(other, _)| other == path);
+    let usual = |path: &String| relative(path).is_ok() && !marked(path);
+    more.submodules.is_empty() && paths.iter().all(usual)
 }
 
 #[cfg(test)]
@@ -152,6 +151,7 @@ mod tests {
     use super::super::test_repo::Repo;
     use super::super::{CommitOptions, CommitOutcome};
     use super::*;
+    use crate::git::commit;
 
     const MESSAGE: &str = "\n\ncoding: x  \n\n\nTrailer: y\n# no comment\n\n";
 
@@ -194,11 +194,11 @@ mod tests {
         let git = Git::discover_with(&repo.path(""), env).unwrap();
         let before = repo.head();
         let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-        let here = git.commit_here(&paths, MESSAGE).unwrap();
+        let here = super::commit(&git, &paths, MESSAGE).unwrap();
         if here.is_none() {
             assert_eq!(repo.head(), before);
             assert!(!repo.path(".git/index.lock").exists());
-            match git.commit_only(&paths, MESSAGE, CommitOptions::default()).unwrap() {
+            match commit::only(&git, &paths, MESSAGE, CommitOptions::default()).unwrap() {
                 CommitOutcome::Committed(commit) => assert_eq!(commit, repo.head()),
                 CommitOutcome::HookRefused { .. } => {}
             }
@@ -260,7 +260,7 @@ mod tests {
                     ("GIT_CONFIG_KEY_0".into(), key.into()),
                     ("GIT_CONFIG_VALUE_0".into(), value.into()),
                 ]);
-                assert_eq!(git.commit_here(&["a".to_owned()], MESSAGE).unwrap(), None);
+                assert_eq!(super::commit(&git, &["a".to_owned()], MESSAGE).unwrap(), None);
                 continue;
             }
             assert_eq!(commit(&repo, &["a"], &[(key, value)]).0, None, "{key}");
@@ -282,10 +282,10 @@ mod tests {
         repo.run(&["update-index", "--assume-unchanged", "b"]);
         repo.file("b", "other");
         let git = repo.git();
-        assert_eq!(git.commit_here(&["b".to_owned()], MESSAGE).unwrap(), None, "it is marked");
+        assert_eq!(super::commit(&git, &["b".to_owned()], MESSAGE).unwrap(), None, "it is marked");
         repo.file(".git/index.lock", "");
         repo.file("c", "c");
-        assert_eq!(git.commit_here(&["c".to_owned()], MESSAGE).unwrap(), None, "it is locked");
+        assert_eq!(super::commit(&git, &["c".to_owned()], MESSAGE).unwrap(), None, "it is locked");
         assert!(repo.path(".git/index.lock").exists());
         assert_eq!(
             std::fs::read_dir(repo.path(".git"))
@@ -310,13 +310,13 @@ mod tests {
         let paths = ["a".to_owned(), "gone".to_owned()];
         let file = repo.root().join("child");
         let git = repo.git().with_children_in(&file, &[], &|_| ()).unwrap();
-        let made = git.make_here(&tip, &paths, MESSAGE).unwrap();
+        let made = make_here(&git, &tip, &paths, MESSAGE).unwrap();
         let name = RefName::branch("main").unwrap();
         let (new, old, reason) = (&made.commit, Some(&tip), made.reason.as_str());
         let step = || Ok(Step::Commit { tip: Some(tip.clone()), paths: paths.to_vec() });
-        let killed: Result<()> = git.noting(step, || {
+        let killed: Result<()> = unfinished::noting(&git, step, || {
             let next = NextIndex::write(&git, &made.entries).unwrap();
-            assert!(git.move_ref_as(MoveRef { name: &name, new, old, reason }, &made.who));
+            assert!(move_ref::step_as(&git, MoveRef { name: &name, new, old, reason }, &made.who));
             std::mem::forget(next);
             anyhow::bail!("killed")
         });

@@ -210,14 +210,19 @@ pub(super) fn as_bool(value: Option<&str>) -> Option<bool> {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::{settings, state};
 
     /// Asks the kept configuration and git the same.
     fn compared(git: &Git, key: &str) -> Option<String> {
         let ask = git.read(["config", "--null", "--get", key]).output().unwrap();
         let said = ask.success().then(|| ask.text().trim_end_matches('\0').to_owned());
-        assert_eq!(git.config_get(key).unwrap(), said, "{key}");
+        assert_eq!(settings::get(git, key).unwrap(), said, "{key}");
         let ask = git.read(["config", "--type=bool", "--get", key]).output().unwrap();
-        assert_eq!(git.config_bool(key).unwrap(), ask.text().trim() == "true", "{key}: {said:?}");
+        assert_eq!(
+            state::config_bool(git, key).unwrap(),
+            ask.text().trim() == "true",
+            "{key}: {said:?}"
+        );
         said
     }
 
@@ -252,7 +257,7 @@ mod tests {
             repo.git().with_env(vec![("GIT_CONFIG_PARAMETERS".into(), "'x.y'='given'".into())]);
         assert_eq!(compared(&given, "x.y").as_deref(), Some("given"));
         repo.file(".git/config", "[nonsense");
-        assert!(git.config_get("x.y").is_err());
+        assert!(settings::get(&git, "x.y").is_err());
     }
 
     #[test]
@@ -289,7 +294,7 @@ mod tests {
         assert_eq!(compared(&git, "branch.a.b c.remote"), None);
         assert_eq!(compared(&git, "old.style.k").as_deref(), Some("1"));
         for none in ["nonsense", "a.", ".a", "a.1b", "a b.c", "a.b\nc.d"] {
-            assert!(normal(none).is_none() && git.config_get(none).is_err(), "{none}");
+            assert!(normal(none).is_none() && settings::get(&git, none).is_err(), "{none}");
         }
     }
 }

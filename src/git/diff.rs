@@ -33,75 +33,73 @@ impl DiffStyle {
     }
 }
 
-impl Git {
-    /// The difference of two commits or trees; no path means all. With `color` as the user wants a
-    /// difference that is paged (`color.diff`, `color.pager`), and where `TERM` is no dumb one.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn diff_text<S: AsRef<str>>(
-        &self,
-        from: &Oid,
-        to: &Oid,
-        paths: &[S],
-        style: DiffStyle,
-        color: bool,
-    ) -> Result<String> {
-        let one = |paths: &[S]| -> Result<String> {
-            let diff = self.read(["diff", "--no-ext-diff", "--no-textconv", style.flag()]);
-            let diff = match color {
-                true => diff.env("GIT_PAGER_IN_USE", "true"),
-                false => diff.arg("--color=never"),
-            };
-            let diff = diff.args([from.as_str(), to.as_str(), "--"]);
-            Ok(diff.args(paths.iter().map(AsRef::as_ref)).checked()?.text())
+/// The difference of two commits or trees; no path means all. With `color` as the user wants a
+/// difference that is paged (`color.diff`, `color.pager`), and where `TERM` is no dumb one.
+///
+/// # Errors
+/// Git fails.
+pub fn text<S: AsRef<str>>(
+    git: &Git,
+    from: &Oid,
+    to: &Oid,
+    paths: &[S],
+    style: DiffStyle,
+    color: bool,
+) -> Result<String> {
+    let one = |paths: &[S]| -> Result<String> {
+        let diff = git.read(["diff", "--no-ext-diff", "--no-textconv", style.flag()]);
+        let diff = match color {
+            true => diff.env("GIT_PAGER_IN_USE", "true"),
+            false => diff.arg("--color=never"),
         };
-        if paths.is_empty() {
-            return one(&[]);
-        }
-        chunks(paths).into_iter().map(one).collect()
+        let diff = diff.args([from.as_str(), to.as_str(), "--"]);
+        Ok(diff.args(paths.iter().map(AsRef::as_ref)).checked()?.text())
+    };
+    if paths.is_empty() {
+        return one(&[]);
     }
+    chunks(paths).into_iter().map(one).collect()
+}
 
-    /// The difference of two files wherever they lie, without headers, whatever attributes say of
-    /// them; a file that is not there is empty.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn diff_files(&self, from: &Path, to: &Path) -> Result<String> {
-        let file = |path: &Path| match path.exists() {
-            true => path.to_owned(),
-            false => PathBuf::from("/dev/null"),
-        };
-        let diff = self.read(["diff", "--no-index", "--no-ext-diff", "--no-textconv", "--text"]);
-        let diff = diff.args(["--color=never", "--"]).args([file(from), file(to)]);
-        let output = diff.output()?;
-        match output.code {
-            Some(0 | 1) => {
-                let text = output.text();
-                let start = text.find("\n@@ ").map_or(text.len(), |at| at + 1);
-                Ok(text[start..].to_owned())
-            }
-            _ => Err(diff.failure(&output).into()),
+/// The difference of two files wherever they lie, without headers, whatever attributes say of
+/// them; a file that is not there is empty.
+///
+/// # Errors
+/// Git fails.
+pub fn files(git: &Git, from: &Path, to: &Path) -> Result<String> {
+    let file = |path: &Path| match path.exists() {
+        true => path.to_owned(),
+        false => PathBuf::from("/dev/null"),
+    };
+    let diff = git.read(["diff", "--no-index", "--no-ext-diff", "--no-textconv", "--text"]);
+    let diff = diff.args(["--color=never", "--"]).args([file(from), file(to)]);
+    let output = diff.output()?;
+    match output.code {
+        Some(0 | 1) => {
+            let text = output.text();
+            let start = text.find("\n@@ ").map_or(text.len(), |at| at + 1);
+            Ok(text[start..].to_owned())
         }
+        _ => Err(diff.failure(&output).into()),
     }
+}
 
-    /// Whether two blobs differ in more than white space.
-    ///
-    /// # Errors
-    /// One of them is missing.
-    pub fn differs_beyond_whitespace(&self, a: &Oid, b: &Oid) -> Result<bool> {
-        if a == b {
-            return Ok(false);
-        }
-        let reader = self.reader();
-        let read = |oid: &Oid| -> Result<Vec<u8>> {
-            let blob = reader.blob(Object::Id(oid))?;
-            let mut bytes = blob.ok_or_else(|| Error::repository(format!("no blob {oid}")))?;
-            bytes.retain(|byte| !byte.is_ascii_whitespace());
-            Ok(bytes)
-        };
-        Ok(read(a)? != read(b)?)
+/// Whether two blobs differ in more than white space.
+///
+/// # Errors
+/// One of them is missing.
+pub fn differs_beyond_whitespace(git: &Git, a: &Oid, b: &Oid) -> Result<bool> {
+    if a == b {
+        return Ok(false);
     }
+    let reader = git.reader();
+    let read = |oid: &Oid| -> Result<Vec<u8>> {
+        let blob = reader.blob(Object::Id(oid))?;
+        let mut bytes = blob.ok_or_else(|| Error::repository(format!("no blob {oid}")))?;
+        bytes.retain(|byte| !byte.is_ascii_whitespace());
+        Ok(bytes)
+    };
+    Ok(read(a)? != read(b)?)
 }
 
 #[cfg(test)]
@@ -109,6 +107,7 @@ mod tests {
     use super::super::Store;
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::{blobs, snapshot};
 
     #[test]
     fn people_see_new_files_too() {
@@ -119,8 +118,8 @@ mod tests {
         repo.file("README.md", "changed\n");
         repo.file("a b", "new\n");
         let show = |paths: &[&str], style, color| {
-            let tree = git.snapshot_tree(&from, paths).unwrap();
-            git.diff_text(&from, &tree, paths, style, color).unwrap()
+            let tree = snapshot::tree(&git, &from, paths).unwrap();
+            text(&git, &from, &tree, paths, style, color).unwrap()
         };
         let names = show(&["README.md", "a b"], DiffStyle::NameStatus, false);
         assert_eq!(names, "M\tREADME.md\nA\ta b\n");
@@ -132,7 +131,7 @@ mod tests {
         assert!(!show(&["a b"], DiffStyle::Patch, true).contains("\u{1b}["));
         assert!(show(&["a b"], DiffStyle::Stat, false).contains("1 file changed"));
         let to = repo.commit_all("second");
-        let one = git.diff_text(&from, &to, &["a b"], DiffStyle::NameStatus, false).unwrap();
+        let one = text(&git, &from, &to, &["a b"], DiffStyle::NameStatus, false).unwrap();
         assert_eq!(one, "A\ta b\n");
     }
 
@@ -142,7 +141,7 @@ mod tests {
         repo.file(".gitattributes", "* -diff\n");
         repo.file("a", "one\n");
         repo.file("b", "two\n");
-        let diff = |a, b| repo.git().diff_files(&repo.path(a), &repo.path(b)).unwrap();
+        let diff = |a, b| files(&repo.git(), &repo.path(a), &repo.path(b)).unwrap();
         assert_eq!(diff("a", "b"), "@@ -1 +1 @@\n-one\n+two\n");
         assert_eq!(diff("missing", "b"), "@@ -0,0 +1 @@\n+two\n");
         assert_eq!(diff("a", "missing"), "@@ -1 +0,0 @@\n-one\n");
@@ -156,10 +155,10 @@ mod tests {
         repo.file("b", "fn main()\r\n{}");
         repo.file("c", "fn main(){1}");
         let git = repo.git();
-        let ids = git.hash_files(&["a", "b", "c"], Store::Write).unwrap();
+        let ids = blobs::hash_files(&git, &["a", "b", "c"], Store::Write).unwrap();
         let [a, b, c] = [0, 1, 2].map(|n: usize| ids[n].clone().unwrap());
-        assert!(!git.differs_beyond_whitespace(&a, &b).unwrap());
-        assert!(git.differs_beyond_whitespace(&a, &c).unwrap());
-        assert!(git.differs_beyond_whitespace(&a, &a.zero_like()).is_err());
+        assert!(!differs_beyond_whitespace(&git, &a, &b).unwrap());
+        assert!(differs_beyond_whitespace(&git, &a, &c).unwrap());
+        assert!(differs_beyond_whitespace(&git, &a, &a.zero_like()).is_err());
     }
 }

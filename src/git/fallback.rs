@@ -35,11 +35,6 @@ impl Fallback {
 }
 
 impl Git {
-    /// Whether libgit2 can read this repository.
-    pub fn is_read_in_process(&self) -> bool {
-        self.in_process(|_| Ok(())).is_some()
-    }
-
     /// What libgit2 answers; `None` where it cannot.
     pub(super) fn in_process<T>(&self, question: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,6 +45,11 @@ impl Git {
         let answer = question(fast.as_ref()?);
         answer.inspect_err(|error| tracing::debug!("libgit2 could not answer: {error:#}")).ok()
     }
+}
+
+/// Whether libgit2 can read this repository.
+pub fn is_read_in_process(git: &Git) -> bool {
+    git.in_process(|_| Ok(())).is_some()
 }
 
 impl Reader for Fallback {
@@ -104,6 +104,7 @@ mod tests {
     use super::super::reader::{EntryKind, TreeChangeKind};
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::{files, refs, snapshot, worktree};
 
     /// Every reader that can read a repository of this format, by name.
     fn readers(repo: &Repo) -> Vec<(&'static str, Box<dyn Reader>)> {
@@ -123,7 +124,7 @@ mod tests {
         let known = FORMATS.map(|options| {
             let repo = Repo::with_commit_in(options);
             let linked =
-                repo.git().worktree_add(&repo.root().join("l"), "side", &repo.head()).unwrap();
+                worktree::add(&repo.git(), &repo.root().join("l"), "side", &repo.head()).unwrap();
             Libgit2::open(&linked).is_ok()
         });
         assert_eq!(known, [true, false, false]);
@@ -136,7 +137,7 @@ mod tests {
             repo.file("a/b c/ü\n", "odd\0bytes\n");
             repo.file("a/empty", "");
             let head = repo.commit_all("second");
-            let id = repo.git().blob_id(&head, "a/empty").unwrap().unwrap();
+            let id = snapshot::blob_id(&repo.git(), &head, "a/empty").unwrap().unwrap();
             for (name, reader) in readers(&repo) {
                 let at = |path: &str| reader.blob(Object::At(&head, path)).unwrap();
                 assert_eq!(at("a/b c/ü\n").unwrap(), b"odd\0bytes\n", "{name}");
@@ -174,7 +175,10 @@ mod tests {
                 let commit = &all[place(&side)];
                 assert_eq!(commit.author, "Ana <ana@example.com>");
                 assert_eq!(commit.message, "side\n\n# not a comment\n\nKey: välue", "{name}");
-                assert_eq!(Some(&commit.tree), repo.git().tree_of("side").unwrap().as_ref());
+                assert_eq!(
+                    Some(&commit.tree),
+                    snapshot::tree_of(&repo.git(), "side").unwrap().as_ref()
+                );
                 assert!(commit.author_time > 1_000_000_000 && commit.subject() == "side");
                 let some =
                     reader.walk(&[tip.clone(), side.clone()], std::slice::from_ref(&main)).unwrap();
@@ -192,10 +196,10 @@ mod tests {
             let repo = Repo::with_commit_in(options);
             let first = repo.head();
             let second = repo.commit_all("second");
-            let blob = repo.git().blob_id(&first, "README.md").unwrap().unwrap();
+            let blob = snapshot::blob_id(&repo.git(), &first, "README.md").unwrap().unwrap();
             repo.run(&["tag", "-a", "-m", "x", "t"]);
             let tag: Oid = repo.run(&["rev-parse", "t"]).parse().unwrap();
-            let tree = repo.git().tree_of("HEAD").unwrap().unwrap();
+            let tree = snapshot::tree_of(&repo.git(), "HEAD").unwrap().unwrap();
             for (name, reader) in readers(&repo) {
                 let part = |oid: &Oid, part| match reader.part(oid, part) {
                     // What it cannot say, the binary is asked.
@@ -226,7 +230,7 @@ mod tests {
             repo.file("a/x", "x");
             repo.file("a.txt", "x");
             let head = repo.commit_all("second");
-            let tree = repo.git().tree_of("HEAD").unwrap().unwrap();
+            let tree = snapshot::tree_of(&repo.git(), "HEAD").unwrap().unwrap();
             let paths = ["a/b c/ü\n", "a", "nope", "a.txt/x", "a/x", "a/", "./a", ":(glob)*"];
             use EntryKind::{File, Tree};
             let kinds = [Some(File), Some(Tree), None, None, Some(File), None, None, None];
@@ -247,8 +251,7 @@ mod tests {
                 }
                 assert!(reader.entries(&head.zero_like(), &["a"]).is_err(), "{name}");
             }
-            let sizes =
-                repo.git().tree_files_at(&head, &["a/x", "a", "nope", "README.md"]).unwrap();
+            let sizes = files::at(&repo.git(), &head, &["a/x", "a", "nope", "README.md"]).unwrap();
             let sizes: Vec<_> = sizes.iter().map(|file| (file.path.as_str(), file.size)).collect();
             assert_eq!(sizes, [("README.md", 8), ("a/x", 1)]);
         }
@@ -288,7 +291,8 @@ mod tests {
             repo.run(&["add", "README.md", "link"]);
             repo.run(&["commit", "-q", "-m", "third"]);
             let third = repo.head();
-            let id = |commit: &Oid, path: &str| repo.git().blob_id(commit, path).unwrap();
+            let id =
+                |commit: &Oid, path: &str| snapshot::blob_id(&repo.git(), commit, path).unwrap();
             for (name, reader) in readers(&repo) {
                 let seen = |from, to| -> Vec<(String, TreeChangeKind)> {
                     let changes = reader.diff(from, to).unwrap();
@@ -386,7 +390,7 @@ mod tests {
             let commits = walk(&sure);
             assert_eq!(walk(git.reader().as_ref()), commits);
             for commit in &commits {
-                assert!(git.is_ancestor(&commit.id, &tip).unwrap());
+                assert!(refs::is_ancestor(git, &commit.id, &tip).unwrap());
             }
             commits.len()
         };

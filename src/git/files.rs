@@ -24,180 +24,178 @@ pub struct TreeFile {
     pub size: u64,
 }
 
-impl Git {
-    /// Tells path and content of each regular file of a commit or tree, in git's order and one at a
-    /// time, while `visit` wants more: no links, no submodules. Whether the content is here nobody
-    /// looks; undecodable bytes of a path are replaced. `visit` may not ask this repository.
-    ///
-    /// # Errors
-    /// Git fails, there is no such commit.
-    pub fn each_file(
-        &self,
-        commit: &Oid,
-        visit: &mut dyn FnMut(&str, &Oid) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let mut told = 0;
-        let mut over = false;
-        let mut tell = |path: &str, blob: &Oid| {
-            told += 1;
-            let told = visit(path, blob);
-            over = told.is_break();
-            told
+/// Tells path and content of each regular file of a commit or tree, in git's order and one at a
+/// time, while `visit` wants more: no links, no submodules. Whether the content is here nobody
+/// looks; undecodable bytes of a path are replaced. `visit` may not ask this repository.
+///
+/// # Errors
+/// Git fails, there is no such commit.
+pub fn each(
+    git: &Git,
+    commit: &Oid,
+    visit: &mut dyn FnMut(&str, &Oid) -> ControlFlow<()>,
+) -> Result<()> {
+    let mut told = 0;
+    let mut over = false;
+    let mut tell = |path: &str, blob: &Oid| {
+        told += 1;
+        let told = visit(path, blob);
+        over = told.is_break();
+        told
+    };
+    let here = git.in_process(|reader| reader.each_file(commit, &mut tell));
+    if here.is_some() || over {
+        return Ok(());
+    }
+    // What was told is not told again.
+    let mut known = told;
+    let list = without_fetching(git, &["ls-tree", "-r", "-z", "--full-tree"]);
+    list.arg(commit.as_str()).each_nul(&mut |line| {
+        let line = lossy(line);
+        let broken = || Error::repository(format!("git ls-tree said {line:?}"));
+        let (meta, path) = line.split_once('\t').ok_or_else(broken)?;
+        let [mode, _, blob] = meta.split(' ').collect::<Vec<_>>()[..] else {
+            return Err(broken().into());
         };
-        let here = self.in_process(|reader| reader.each_file(commit, &mut tell));
-        if here.is_some() || over {
-            return Ok(());
+        if !mode.starts_with("100") {
+            return Ok(ControlFlow::Continue(()));
         }
-        // What was told is not told again.
-        let mut known = told;
-        let list = self.without_fetching(&["ls-tree", "-r", "-z", "--full-tree"]);
-        list.arg(commit.as_str()).each_nul(&mut |line| {
-            let line = lossy(line);
-            let broken = || Error::repository(format!("git ls-tree said {line:?}"));
-            let (meta, path) = line.split_once('\t').ok_or_else(broken)?;
-            let [mode, _, blob] = meta.split(' ').collect::<Vec<_>>()[..] else {
-                return Err(broken().into());
-            };
-            if !mode.starts_with("100") {
-                return Ok(ControlFlow::Continue(()));
-            }
-            if known > 0 {
-                known -= 1;
-                return Ok(ControlFlow::Continue(()));
-            }
-            Ok(visit(path, &blob.parse()?))
-        })
-    }
+        if known > 0 {
+            known -= 1;
+            return Ok(ControlFlow::Continue(()));
+        }
+        Ok(visit(path, &blob.parse()?))
+    })
+}
 
-    /// The regular files of a commit at these paths, sorted by path: no links, no submodules, and none
-    /// whose content is not here.
-    ///
-    /// # Errors
-    /// Git fails, there is no such commit.
-    pub fn tree_files_at<S: AsRef<str>>(&self, commit: &Oid, paths: &[S]) -> Result<Vec<TreeFile>> {
-        let mut paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
-        paths.sort_unstable();
-        let here = self.in_process(|reader| {
-            let entries = paths.iter().copied().zip(reader.entries(commit, &paths)?);
-            let files = entries.filter_map(|(path, entry)| {
-                let entry = entry.filter(|entry| entry.kind == EntryKind::File)?;
-                Some((path.to_owned(), entry.oid))
-            });
-            let (paths, blobs): (Vec<String>, Vec<Oid>) = files.unzip();
-            let sizes = reader.sizes(&blobs)?;
-            let files = paths.into_iter().zip(blobs).zip(sizes);
-            Ok(files.map(|((path, blob), size)| TreeFile { path, blob, size }).collect())
+/// The regular files of a commit at these paths, sorted by path: no links, no submodules, and none
+/// whose content is not here.
+///
+/// # Errors
+/// Git fails, there is no such commit.
+pub fn at<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<Vec<TreeFile>> {
+    let mut paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
+    paths.sort_unstable();
+    let here = git.in_process(|reader| {
+        let entries = paths.iter().copied().zip(reader.entries(commit, &paths)?);
+        let files = entries.filter_map(|(path, entry)| {
+            let entry = entry.filter(|entry| entry.kind == EntryKind::File)?;
+            Some((path.to_owned(), entry.oid))
         });
-        if let Some(files) = here {
-            return Ok(files);
-        }
-        let mut found = Vec::new();
-        for chunk in chunks(&paths) {
-            let list = self.without_fetching(&["ls-tree", "-z", "-l", "--full-tree"]);
-            let list = list.args([commit.as_str(), "--"]).args(chunk);
-            found.extend(files(&list.checked()?.stdout)?);
-        }
-        Ok(found)
+        let (paths, blobs): (Vec<String>, Vec<Oid>) = files.unzip();
+        let sizes = reader.sizes(&blobs)?;
+        let files = paths.into_iter().zip(blobs).zip(sizes);
+        Ok(files.map(|((path, blob), size)| TreeFile { path, blob, size }).collect())
+    });
+    if let Some(files) = here {
+        return Ok(files);
     }
-
-    /// The bytes of these blobs, in their order, with one process at most; `None` for what is not here.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn blobs(&self, blobs: &[Oid]) -> Result<Vec<Option<Vec<u8>>>> {
-        if blobs.is_empty() {
-            return Ok(Vec::new());
-        }
-        let here = self
-            .in_process(|reader| blobs.iter().map(|blob| reader.blob(Object::Id(blob))).collect());
-        if let Some(bytes) = here {
-            return Ok(bytes);
-        }
-        let ids: String = blobs.iter().map(|blob| format!("{blob}\n")).collect();
-        let cat = self.without_fetching(&["cat-file", "--batch", "--buffer"]).stdin(ids);
-        let output = cat.checked()?;
-        let mut rest = output.stdout.as_slice();
-        let mut found = Vec::with_capacity(blobs.len());
-        for _ in blobs {
-            // `<id> SP <type> SP <size> LF <bytes> LF`, or `<id> SP missing LF`
-            let end = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
-            let header = lossy(&rest[..end]);
-            rest = rest.get(end + 1..).unwrap_or_default();
-            let fields: Vec<&str> = header.split(' ').collect();
-            let [_, kind, size] = fields[..] else {
-                found.push(None);
-                continue;
-            };
-            let broken = || Error::repository(format!("git cat-file said {header:?}"));
-            let size: usize = size.parse().map_err(|_| broken())?;
-            let bytes = rest.get(..size).ok_or_else(broken)?;
-            found.push((kind == "blob").then(|| bytes.to_vec()));
-            rest = rest.get(size + 1..).unwrap_or_default();
-        }
-        Ok(found)
+    let mut found = Vec::new();
+    for chunk in chunks(&paths) {
+        let list = without_fetching(git, &["ls-tree", "-z", "-l", "--full-tree"]);
+        let list = list.args([commit.as_str(), "--"]).args(chunk);
+        found.extend(files(&list.checked()?.stdout)?);
     }
+    Ok(found)
+}
 
-    /// The bytes of these blobs one after the other, in their order, while `visit` wants more; `None`
-    /// for what is not here, is no blob or has more bytes than `most`. Nothing is fetched, and few
-    /// of them are in memory at once.
-    ///
-    /// # Errors
-    /// Git fails, or `visit` does.
-    pub fn each_blob(
-        &self,
-        blobs: &[Oid],
-        most: u64,
-        visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
-        for (at, blob) in blobs.iter().enumerate() {
-            let Some(bytes) = self.in_process(|reader| reader.small_blob(blob, most)) else {
-                return self.each_blob_by_git(at, blobs, most, visit);
-            };
+/// The bytes of these blobs, in their order, with one process at most; `None` for what is not here.
+///
+/// # Errors
+/// Git fails.
+pub fn contents(git: &Git, blobs: &[Oid]) -> Result<Vec<Option<Vec<u8>>>> {
+    if blobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let here =
+        git.in_process(|reader| blobs.iter().map(|blob| reader.blob(Object::Id(blob))).collect());
+    if let Some(bytes) = here {
+        return Ok(bytes);
+    }
+    let ids: String = blobs.iter().map(|blob| format!("{blob}\n")).collect();
+    let cat = without_fetching(git, &["cat-file", "--batch", "--buffer"]).stdin(ids);
+    let output = cat.checked()?;
+    let mut rest = output.stdout.as_slice();
+    let mut found = Vec::with_capacity(blobs.len());
+    for _ in blobs {
+        // `<id> SP <type> SP <size> LF <bytes> LF`, or `<id> SP missing LF`
+        let end = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+        let header = lossy(&rest[..end]);
+        rest = rest.get(end + 1..).unwrap_or_default();
+        let fields: Vec<&str> = header.split(' ').collect();
+        let [_, kind, size] = fields[..] else {
+            found.push(None);
+            continue;
+        };
+        let broken = || Error::repository(format!("git cat-file said {header:?}"));
+        let size: usize = size.parse().map_err(|_| broken())?;
+        let bytes = rest.get(..size).ok_or_else(broken)?;
+        found.push((kind == "blob").then(|| bytes.to_vec()));
+        rest = rest.get(size + 1..).unwrap_or_default();
+    }
+    Ok(found)
+}
+
+/// The bytes of these blobs one after the other, in their order, while `visit` wants more; `None`
+/// for what is not here, is no blob or has more bytes than `most`. Nothing is fetched, and few
+/// of them are in memory at once.
+///
+/// # Errors
+/// Git fails, or `visit` does.
+pub fn each_content(
+    git: &Git,
+    blobs: &[Oid],
+    most: u64,
+    visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    for (at, blob) in blobs.iter().enumerate() {
+        let Some(bytes) = git.in_process(|reader| reader.small_blob(blob, most)) else {
+            return each_blob_by_git(git, at, blobs, most, visit);
+        };
+        if visit(at, bytes)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn each_blob_by_git(
+    git: &Git,
+    from: usize,
+    blobs: &[Oid],
+    most: u64,
+    visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    let ids: String = blobs[from..].iter().map(|blob| format!("{blob}\n")).collect();
+    let check = without_fetching(git, &["cat-file", "--batch-check"]).stdin(ids).checked()?;
+    // `<id> SP <type> SP <size>`, or `<id> SP missing`
+    let sizes: Vec<Option<u64>> = check.text().lines().map(small(most)).collect();
+    let mut at = from;
+    while at < blobs.len() {
+        let size = |at: usize| sizes.get(at - from).copied().flatten();
+        let mut end = at;
+        let mut bytes = 0;
+        while end < blobs.len() && (end == at || bytes + size(end).unwrap_or(0) <= AT_ONCE) {
+            bytes += size(end).unwrap_or(0);
+            end += 1;
+        }
+        let wanted = (at..end).filter(|at| size(*at).is_some());
+        let wanted: Vec<Oid> = wanted.map(|at| blobs[at].clone()).collect();
+        let mut found = contents(git, &wanted)?.into_iter();
+        for at in at..end {
+            let bytes = size(at).and_then(|_| found.next().flatten());
             if visit(at, bytes)?.is_break() {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
+        at = end;
     }
+    Ok(())
+}
 
-    fn each_blob_by_git(
-        &self,
-        from: usize,
-        blobs: &[Oid],
-        most: u64,
-        visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
-        let ids: String = blobs[from..].iter().map(|blob| format!("{blob}\n")).collect();
-        let check = self.without_fetching(&["cat-file", "--batch-check"]).stdin(ids).checked()?;
-        // `<id> SP <type> SP <size>`, or `<id> SP missing`
-        let sizes: Vec<Option<u64>> = check.text().lines().map(small(most)).collect();
-        let mut at = from;
-        while at < blobs.len() {
-            let size = |at: usize| sizes.get(at - from).copied().flatten();
-            let mut end = at;
-            let mut bytes = 0;
-            while end < blobs.len() && (end == at || bytes + size(end).unwrap_or(0) <= AT_ONCE) {
-                bytes += size(end).unwrap_or(0);
-                end += 1;
-            }
-            let wanted = (at..end).filter(|at| size(*at).is_some());
-            let wanted: Vec<Oid> = wanted.map(|at| blobs[at].clone()).collect();
-            let mut found = self.blobs(&wanted)?.into_iter();
-            for at in at..end {
-                let bytes = size(at).and_then(|_| found.next().flatten());
-                if visit(at, bytes)?.is_break() {
-                    return Ok(());
-                }
-            }
-            at = end;
-        }
-        Ok(())
-    }
-
-    fn without_fetching(&self, args: &[&str]) -> Cmd<'_> {
-        // Older gits do not know it, and fetch.
-        self.read(args).env("GIT_NO_LAZY_FETCH", "1")
-    }
+fn without_fetching<'a>(git: &'a Git, args: &[&str]) -> Cmd<'a> {
+    // Older gits do not know it, and fetch.
+    git.read(args).env("GIT_NO_LAZY_FETCH", "1")
 }
 
 /// The size in a line of `cat-file --batch-check`, where it is a blob of at most so many bytes.
@@ -245,18 +243,18 @@ mod tests {
             files.push((path.to_owned(), blob.clone()));
             ControlFlow::Continue(())
         };
-        git.each_file(&commit, &mut add).unwrap();
+        each(&git, &commit, &mut add).unwrap();
         let paths: Vec<_> = files.iter().map(|(path, _)| path.as_str()).collect();
         assert_eq!(paths, ["README.md", "dir/b\n.txt", "dir/empty"]);
-        let some = git.tree_files_at(&commit, &["dir/empty", "link", "none"]).unwrap();
+        let some = at(&git, &commit, &["dir/empty", "link", "none"]).unwrap();
         assert_eq!(some.len(), 1);
-        assert_eq!(git.tree_files_at::<&str>(&commit, &[]).unwrap(), []);
+        assert_eq!(at::<&str>(&git, &commit, &[]).unwrap(), []);
         let two = &files[1].1;
         let nothing: Oid = "0123456789012345678901234567890123456789".parse().unwrap();
         let ids = [two.clone(), nothing, some[0].blob.clone(), commit];
-        let bytes = git.blobs(&ids).unwrap();
+        let bytes = contents(&git, &ids).unwrap();
         assert_eq!(bytes, [Some(b"two\nlines\n".to_vec()), None, Some(Vec::new()), None]);
-        assert_eq!(git.blobs(&[]).unwrap(), Vec::<Option<Vec<u8>>>::new());
+        assert_eq!(contents(&git, &[]).unwrap(), Vec::<Option<Vec<u8>>>::new());
     }
     /// Of two readers each is the other's oracle.
     #[test]
@@ -274,7 +272,7 @@ mod tests {
                 told.push((path.to_owned(), blob.clone()));
                 ControlFlow::Continue(())
             };
-            git.each_file(&commit, &mut tell).unwrap();
+            each(&git, &commit, &mut tell).unwrap();
             let list = repo.run(&["ls-tree", "-r", "--format=%(path) %(objectname)", "HEAD"]);
             let lines: Vec<_> = told.iter().map(|(path, blob)| format!("{path} {blob}")).collect();
             assert_eq!(lines.join("\n"), list.trim_end());
@@ -283,10 +281,10 @@ mod tests {
                 first += 1;
                 ControlFlow::Break(())
             };
-            git.each_file(&commit, &mut one).unwrap();
+            each(&git, &commit, &mut one).unwrap();
             assert_eq!(first, 1);
             let mut none = |_: &str, _: &Oid| ControlFlow::Continue(());
-            assert!(git.each_file(&commit.zero_like(), &mut none).is_err());
+            assert!(each(&git, &commit.zero_like(), &mut none).is_err());
 
             let mut blobs: Vec<Oid> = told.into_iter().map(|(_, blob)| blob).collect();
             blobs.insert(2, commit.zero_like());
@@ -297,8 +295,8 @@ mod tests {
                     Ok(if at == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
                 };
                 match from {
-                    0 => git.each_blob(&blobs, 1_000, &mut add).unwrap(),
-                    _ => git.each_blob_by_git(0, &blobs, 1_000, &mut add).unwrap(),
+                    0 => each_content(&git, &blobs, 1_000, &mut add).unwrap(),
+                    _ => each_blob_by_git(&git, 0, &blobs, 1_000, &mut add).unwrap(),
                 }
                 contents
             };

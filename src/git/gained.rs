@@ -51,48 +51,46 @@ trait Source {
     fn read(&mut self, commit: &Key) -> Result<Option<Seen>>;
 }
 
-impl Git {
-    /// Walks from `tips`, each with its mark, to commits of the time `since` (Unix seconds). `see` is
-    /// told of those whose message has `word` in it, in capitals or not: id, time of the commit, and
-    /// message.
-    ///
-    /// # Errors
-    /// A tip is missing, or git fails.
-    pub fn gained(
-        &self,
-        tips: &[(Oid, u64)],
-        since: i64,
-        word: &str,
-        see: &mut dyn FnMut(&Oid, i64, &str),
-    ) -> Result<Gained> {
-        let Some((first, _)) = tips.first() else { return Ok(Gained::default()) };
-        let digits = first.as_str().len();
-        let mut told = Vec::new();
-        // Libgit2 knows neither of what may stand in for a commit's parents.
-        let plain = !self.common_dir().join("info/grafts").exists()
-            && !self.common_dir().join("shallow").exists()
-            && self.refs(&["refs/replace/"])?.is_empty();
-        let fast = || {
-            self.in_process(|opened| {
-                told.clear();
-                let word = word.to_ascii_lowercase().into_bytes();
-                let mut source = InProcess { opened, word };
-                walk(tips, since, &mut source, &mut told)
-            })
-        };
-        let gained = match plain.then(fast).flatten() {
-            Some(gained) => gained,
-            None => {
-                told.clear();
-                walk(tips, since, &mut Asked::of(self, tips, word)?, &mut told)?
-            }
-        };
-        for (commit, seen) in &told {
-            let message = seen.message.as_deref().unwrap_or_default();
-            see(&oid(commit, digits)?, seen.time, message);
+/// Walks from `tips`, each with its mark, to commits of the time `since` (Unix seconds). `see` is
+/// told of those whose message has `word` in it, in capitals or not: id, time of the commit, and
+/// message.
+///
+/// # Errors
+/// A tip is missing, or git fails.
+pub fn find(
+    git: &Git,
+    tips: &[(Oid, u64)],
+    since: i64,
+    word: &str,
+    see: &mut dyn FnMut(&Oid, i64, &str),
+) -> Result<Gained> {
+    let Some((first, _)) = tips.first() else { return Ok(Gained::default()) };
+    let digits = first.as_str().len();
+    let mut told = Vec::new();
+    // Libgit2 knows neither of what may stand in for a commit's parents.
+    let plain = !git.common_dir().join("info/grafts").exists()
+        && !git.common_dir().join("shallow").exists()
+        && git.refs(&["refs/replace/"])?.is_empty();
+    let fast = || {
+        git.in_process(|opened| {
+            told.clear();
+            let word = word.to_ascii_lowercase().into_bytes();
+            let mut source = InProcess { opened, word };
+            walk(tips, since, &mut source, &mut told)
+        })
+    };
+    let gained = match plain.then(fast).flatten() {
+        Some(gained) => gained,
+        None => {
+            told.clear();
+            walk(tips, since, &mut Asked::of(git, tips, word)?, &mut told)?
         }
-        Ok(gained)
+    };
+    for (commit, seen) in &told {
+        let message = seen.message.as_deref().unwrap_or_default();
+        see(&oid(commit, digits)?, seen.time, message);
     }
+    Ok(gained)
 }
 
 fn walk(
@@ -223,6 +221,7 @@ fn oid(key: &Key, digits: usize) -> Result<Oid> {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::refs;
 
     const FORMATS: [&[&str]; 3] = [&[], &["--object-format=sha256"], &["--ref-format=reftable"]];
 
@@ -238,7 +237,7 @@ mod tests {
 
     /// What git says: which of the tips reach the commit.
     fn slow(git: &Git, tips: &[(Oid, u64)], commit: &Oid) -> u64 {
-        let reached = tips.iter().filter(|(tip, _)| git.is_ancestor(commit, tip).unwrap());
+        let reached = tips.iter().filter(|(tip, _)| refs::is_ancestor(git, commit, tip).unwrap());
         reached.fold(0, |marks, (_, mark)| marks | mark)
     }
 
@@ -260,11 +259,16 @@ mod tests {
             let tips =
                 [(repo.head(), 1), (other.clone(), 2), (unmerged.clone(), 4), (side.clone(), 8)];
             let mut said = Vec::new();
-            let gained = git
-                .gained(&tips, 2_000_000_000, "Cowork-Session-Id", &mut |commit, time, message| {
+            let gained = find(
+                &git,
+                &tips,
+                2_000_000_000,
+                "Cowork-Session-Id",
+                &mut |commit, time, message| {
                     said.push((commit.clone(), time, message.lines().next().unwrap().to_owned()));
-                })
-                .unwrap();
+                },
+            )
+            .unwrap();
             for commit in [&first, &second, &side, &other, &unmerged, &repo.head()] {
                 assert_eq!(gained.marks_of(commit), slow(&git, &tips, commit), "{options:?}");
             }
@@ -288,7 +292,7 @@ mod tests {
         let session = at(&repo, 2_000_000_000, "session");
         at(&repo, 5, "a clock that was never set");
         let tip = at(&repo, 2_000_000_200, "newest");
-        let gained = git.gained(&[(tip, 1)], 2_000_000_000, "x-y-z", &mut |_, _, _| {}).unwrap();
+        let gained = find(&git, &[(tip, 1)], 2_000_000_000, "x-y-z", &mut |_, _, _| {}).unwrap();
         assert_eq!(gained.marks_of(&session), 1);
         assert_eq!((gained.marks_of(&past[39]), gained.marks_of(&past[0])), (1, 0));
     }
@@ -301,7 +305,7 @@ mod tests {
         let second = at(&repo, 2_000_000_000, "second");
         let tip = at(&repo, 2_000_000_100, "third");
         let marks = || {
-            let gained = git.gained(&[(tip.clone(), 1)], 0, "x-y-z", &mut |_, _, _| {}).unwrap();
+            let gained = find(&git, &[(tip.clone(), 1)], 0, "x-y-z", &mut |_, _, _| {}).unwrap();
             gained.marks_of(&second)
         };
         assert_eq!(marks(), 1);

@@ -10,6 +10,7 @@ use super::index::Marked;
 use super::spawn::chunks;
 use super::status::parse_status;
 use super::{Git, StatusEntry};
+use crate::git::{index, state};
 
 /// Why `git status` does not list a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,125 +24,118 @@ pub enum Hidden {
 /// Git takes off one of the two at a time; an entry may have both.
 const UNMARK: [&str; 2] = ["--no-skip-worktree", "--no-assume-unchanged"];
 
-impl Git {
-    /// Files on the disk that `git status` does not list and that are not what the index has, of
-    /// these files and folders; of all, when none is given. Marked files that are not there (a sparse
-    /// checkout) cost next to nothing.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub(super) fn hidden_edits<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<StatusEntry>> {
-        let facts = self.index_facts()?;
-        let there = self.marked_there(&facts.marked, paths);
-        if there.is_empty() {
-            return Ok(Vec::new());
+/// Files on the disk that `git status` does not list and that are not what the index has, of
+/// these files and folders; of all, when none is given. Marked files that are not there (a sparse
+/// checkout) cost next to nothing.
+///
+/// # Errors
+/// Git fails.
+pub(super) fn edits<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
+    let facts = index::facts(git)?;
+    let there = marked_there(git, &facts.marked, paths);
+    if there.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found = status_without_marks(git, there.keys().copied().collect())?;
+    found.retain_mut(|entry| {
+        entry.hidden = there.get(entry.path.as_str()).copied();
+        entry.hidden.is_some()
+    });
+    Ok(found)
+}
+
+/// Files on the disk that no commit takes as long as they are marked, changed or not.
+///
+/// # Errors
+/// Git fails.
+pub fn skipped_files(git: &Git) -> Result<Vec<String>> {
+    let facts = index::facts(git)?;
+    let there = marked_there::<&str>(git, &facts.marked, &[]).into_iter();
+    let skipped = there.filter(|(_, why)| *why == Hidden::Skipped);
+    Ok(skipped.map(|(path, _)| path.to_owned()).collect())
+}
+
+/// Whether any file in this folder is marked, there or not.
+///
+/// # Errors
+/// Git fails.
+pub fn marks_below(git: &Git, folder: &str) -> Result<bool> {
+    let below = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    Ok(index::facts(git)?.marked.iter().any(|(path, _)| below(path)))
+}
+
+/// Takes the marks off these files: git lists their changes again, and commits take them.
+///
+/// # Errors
+/// Git fails.
+pub fn unmark(git: &Git, paths: &[String]) -> Result<()> {
+    let facts = index::facts(git)?;
+    let there = marked_there(git, &facts.marked, paths);
+    let names: Vec<&str> =
+        there.into_keys().filter(|path| paths.iter().any(|p| p == path)).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    UNMARK.into_iter().try_for_each(|option| {
+        let update = git.write(["update-index", option, "-z", "--stdin"]);
+        update.stdin_nul(&names).checked().map(|_| ())
+    })
+}
+
+/// The marked files that are on the disk, of these files and folders; of all, when none is given.
+fn marked_there<'a, S: AsRef<str>>(
+    git: &Git,
+    marked: &'a Marked,
+    paths: &[S],
+) -> BTreeMap<&'a str, Hidden> {
+    let asked = |path: &str| {
+        let below = |folder: &str| path.strip_prefix(folder).is_some_and(|r| r.starts_with('/'));
+        paths.is_empty()
+            || paths.iter().map(|p| p.as_ref().trim_end_matches('/')).any(|p| p == path || below(p))
+    };
+    let mut missing = String::new();
+    let mut there = BTreeMap::new();
+    for (path, why) in marked.iter().filter(|(path, _)| asked(path)) {
+        let gone = !missing.is_empty() && path.starts_with(&missing);
+        if !gone && state::lies_at(git, path).is_some_and(|meta| !meta.is_dir()) {
+            there.insert(path.as_str(), *why);
+        } else if !gone {
+            missing = missing_folder(git, path);
         }
-        let mut found = self.status_without_marks(there.keys().copied().collect())?;
-        found.retain_mut(|entry| {
-            entry.hidden = there.get(entry.path.as_str()).copied();
-            entry.hidden.is_some()
-        });
-        Ok(found)
     }
+    there
+}
 
-    /// Files on the disk that no commit takes as long as they are marked, changed or not.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn skipped_files(&self) -> Result<Vec<String>> {
-        let facts = self.index_facts()?;
-        let there = self.marked_there::<&str>(&facts.marked, &[]).into_iter();
-        let skipped = there.filter(|(_, why)| *why == Hidden::Skipped);
-        Ok(skipped.map(|(path, _)| path.to_owned()).collect())
+/// What `git status` would say of these files if nothing were marked.
+fn status_without_marks(git: &Git, files: Vec<&str>) -> Result<Vec<StatusEntry>> {
+    let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+    let index = scratch.path().join("index");
+    std::fs::copy(git.git_dir.join("index"), &index).context("copying the index")?;
+    for option in UNMARK {
+        let update = git.in_index(&index, ["update-index", option, "-z", "--stdin"]);
+        update.stdin_nul(&files).checked()?;
     }
+    let status = git.read(["status", "--porcelain=v2", "-z", "--untracked-files=no"]);
+    let mut status = status.args(["--no-renames", "--"]).env("GIT_INDEX_FILE", &index);
+    if let [names] = chunks(&files).as_slice() {
+        status = status.args(*names);
+    }
+    parse_status(&status.checked()?.stdout)
+}
 
-    /// Whether any file in this folder is marked, there or not.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn marks_below(&self, folder: &str) -> Result<bool> {
-        let below =
-            |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-        Ok(self.index_facts()?.marked.iter().any(|(path, _)| below(path)))
-    }
+/// The outermost folder above a missing file that is missing, too, with a `/`; else empty.
+fn missing_folder(git: &Git, path: &str) -> String {
+    let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    let missing = folders.find(|folder| state::lies_at(git, folder).is_none());
+    missing.map(|folder| format!("{folder}/")).unwrap_or_default()
+}
 
-    /// Takes the marks off these files: git lists their changes again, and commits take them.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn unmark(&self, paths: &[String]) -> Result<()> {
-        let facts = self.index_facts()?;
-        let there = self.marked_there(&facts.marked, paths);
-        let names: Vec<&str> =
-            there.into_keys().filter(|path| paths.iter().any(|p| p == path)).collect();
-        if names.is_empty() {
-            return Ok(());
-        }
-        UNMARK.into_iter().try_for_each(|option| {
-            let update = self.write(["update-index", option, "-z", "--stdin"]);
-            update.stdin_nul(&names).checked().map(|_| ())
-        })
-    }
-
-    /// The marked files that are on the disk, of these files and folders; of all, when none is given.
-    fn marked_there<'a, S: AsRef<str>>(
-        &self,
-        marked: &'a Marked,
-        paths: &[S],
-    ) -> BTreeMap<&'a str, Hidden> {
-        let asked = |path: &str| {
-            let below =
-                |folder: &str| path.strip_prefix(folder).is_some_and(|r| r.starts_with('/'));
-            paths.is_empty()
-                || paths
-                    .iter()
-                    .map(|p| p.as_ref().trim_end_matches('/'))
-                    .any(|p| p == path || below(p))
-        };
-        let mut missing = String::new();
-        let mut there = BTreeMap::new();
-        for (path, why) in marked.iter().filter(|(path, _)| asked(path)) {
-            let gone = !missing.is_empty() && path.starts_with(&missing);
-            if !gone && self.lies_at(path).is_some_and(|meta| !meta.is_dir()) {
-                there.insert(path.as_str(), *why);
-            } else if !gone {
-                missing = self.missing_folder(path);
-            }
-        }
-        there
-    }
-
-    /// What `git status` would say of these files if nothing were marked.
-    fn status_without_marks(&self, files: Vec<&str>) -> Result<Vec<StatusEntry>> {
-        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
-        let index = scratch.path().join("index");
-        std::fs::copy(self.git_dir.join("index"), &index).context("copying the index")?;
-        for option in UNMARK {
-            let update = self.in_index(&index, ["update-index", option, "-z", "--stdin"]);
-            update.stdin_nul(&files).checked()?;
-        }
-        let status = self.read(["status", "--porcelain=v2", "-z", "--untracked-files=no"]);
-        let mut status = status.args(["--no-renames", "--"]).env("GIT_INDEX_FILE", &index);
-        if let [names] = chunks(&files).as_slice() {
-            status = status.args(*names);
-        }
-        parse_status(&status.checked()?.stdout)
-    }
-
-    /// The outermost folder above a missing file that is missing, too, with a `/`; else empty.
-    fn missing_folder(&self, path: &str) -> String {
-        let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
-        let missing = folders.find(|folder| self.lies_at(folder).is_none());
-        missing.map(|folder| format!("{folder}/")).unwrap_or_default()
-    }
-
-    /// Of the paths that are about to be written or removed, those with changes that git does not
-    /// list.
-    pub(super) fn hidden_among(&self, paths: &[String]) -> Result<Vec<String>> {
-        let changed: BTreeSet<&String> = paths.iter().collect();
-        let hidden = self.hidden_edits::<&str>(&[])?.into_iter().map(|entry| entry.path);
-        Ok(hidden.filter(|path| changed.contains(path)).collect())
-    }
+/// Of the paths that are about to be written or removed, those with changes that git does not
+/// list.
+pub(super) fn among(git: &Git, paths: &[String]) -> Result<Vec<String>> {
+    let changed: BTreeSet<&String> = paths.iter().collect();
+    let hidden = edits::<&str>(git, &[])?.into_iter().map(|entry| entry.path);
+    Ok(hidden.filter(|path| changed.contains(path)).collect())
 }
 
 #[cfg(test)]
@@ -150,6 +144,7 @@ mod tests {
     use super::super::{Change, StatusKind};
     use super::*;
     use crate::error::{Kind, hints_of, kind_of};
+    use crate::git::{in_the_way, merge, status, switch};
 
     const MARKS: [(&str, Hidden); 2] =
         [("--skip-worktree", Hidden::Skipped), ("--assume-unchanged", Hidden::Assumed)];
@@ -174,29 +169,29 @@ mod tests {
             let git = repo.git();
             assert_eq!(repo.run(&["status", "--short"]), "");
             for paths in [&[][..], &["a"]] {
-                let status = git.status_of(paths).unwrap();
+                let status = status::of(&git, paths).unwrap();
                 let [entry] = status.as_slice() else { panic!("{mark}: {status:?}") };
                 assert_eq!((entry.path.as_str(), entry.hidden), ("a", Some(why)));
                 let unstaged =
                     StatusKind::Tracked { staged: Change::None, unstaged: Change::Modified };
                 assert_eq!(entry.kind, unstaged);
             }
-            assert!(git.is_uncommitted("a").unwrap());
-            assert!(git.status_of(&["dir"]).unwrap().is_empty());
+            assert!(status::is_uncommitted(&git, "a").unwrap());
+            assert!(status::of(&git, &["dir"]).unwrap().is_empty());
             // Only bytes that differ count, and a newer mark is seen at once.
             repo.file("a", "2\n");
             repo.file("dir/b", "mine\n");
             assert_eq!(git.status().unwrap()[0].hidden, None);
             repo.run(&["update-index", mark, "dir/b"]);
-            assert_eq!(git.status_of(&["dir"]).unwrap()[0].hidden, Some(why));
+            assert_eq!(status::of(&git, &["dir"]).unwrap()[0].hidden, Some(why));
             assert_eq!(git.status().unwrap().len(), 1);
             std::fs::remove_dir_all(repo.path("dir")).unwrap();
             crate::moment::end();
             assert!(git.status().unwrap().is_empty(), "there are no bytes to lose");
             repo.file("a", "mine\n");
-            git.unmark(&["a".to_owned(), "README.md".to_owned()]).unwrap();
+            unmark(&git, &["a".to_owned(), "README.md".to_owned()]).unwrap();
             assert_eq!(repo.run(&["status", "--short", "a"]), " M a");
-            assert!(git.skipped_files().unwrap().is_empty());
+            assert!(skipped_files(&git).unwrap().is_empty());
         }
     }
 
@@ -207,13 +202,13 @@ mod tests {
             let git = repo.git();
             let second = repo.head();
             repo.run(&["branch", "side", first.as_str()]);
-            assert_eq!(git.overwritten_by(&first).unwrap(), ["a"]);
+            assert_eq!(in_the_way::overwritten_by(&git, &first).unwrap(), ["a"]);
             for result in [
-                git.move_branch(&first),
-                git.switch("side"),
-                git.switch_new("new", &first),
-                git.detach(&first),
-                git.merge_no_ff(&first, "m", false).map(|_| ()),
+                switch::move_branch(&git, &first),
+                switch::to(&git, "side"),
+                switch::to_new(&git, "new", &first),
+                switch::detach(&git, &first),
+                merge::no_ff(&git, &first, "m", false).map(|_| ()),
             ] {
                 let error = result.unwrap_err();
                 assert_eq!(kind_of(&error), Kind::Repository);
@@ -240,7 +235,7 @@ mod tests {
         repo.run(&["update-index", "--assume-unchanged", "a"]);
         repo.file("a", "mine\n");
         repo.file("new", "untracked, where the merge writes");
-        assert!(repo.git().merge_no_ff(&side, "m", false).is_err());
+        assert!(merge::no_ff(&repo.git(), &side, "m", false).is_err());
         assert_eq!(repo.text("a").as_deref(), Some("mine\n"));
         assert_ne!(repo.head(), first);
     }
@@ -256,7 +251,7 @@ mod tests {
         let git = repo.git();
         assert!(repo.text("out/d").is_none());
         assert!(git.status().unwrap().is_empty());
-        assert!(git.skipped_files().unwrap().is_empty());
+        assert!(skipped_files(&git).unwrap().is_empty());
         repo.file("in/a", "2\n");
         assert_eq!(git.status().unwrap().len(), 1);
     }

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 
 use super::configuration::Configuration;
 use super::{Git, locate};
+use crate::git::settings;
 
 /// The events, and the files that answer them where no other hook is.
 const HOOKS: [(&str, &str); 3] = [
@@ -45,87 +46,85 @@ pub enum HookChange {
     },
 }
 
-impl Git {
-    /// Installs the hooks of this program; answers with each event and what became of it.
-    ///
-    /// # Errors
-    /// Git fails, or a file cannot be written.
-    pub fn install_hooks(&self) -> Result<Vec<(&'static str, HookChange)>> {
-        let configured = locate::git_version(&self.top, &self.env)?.0 >= Some(CONFIGURED_SINCE);
-        let folder = self.hooks_folder()?;
-        let ours = within(&folder, &self.common_dir);
-        HOOKS
-            .iter()
-            .map(|(event, script)| {
-                let path = folder.join(event);
-                let change = if configured {
-                    self.configure_hook(event)?
-                } else if ours {
-                    install(&path, event, script)?
-                } else {
-                    by_hand(path, event)
-                };
-                Ok((*event, change))
-            })
-            .collect()
-    }
+/// Installs the hooks of this program; answers with each event and what became of it.
+///
+/// # Errors
+/// Git fails, or a file cannot be written.
+pub fn install(git: &Git) -> Result<Vec<(&'static str, HookChange)>> {
+    let configured = locate::git_version(&git.top, &git.env)?.0 >= Some(CONFIGURED_SINCE);
+    let folder = folder(git)?;
+    let ours = within(&folder, &git.common_dir);
+    HOOKS
+        .iter()
+        .map(|(event, script)| {
+            let path = folder.join(event);
+            let change = if configured {
+                configure_hook(git, event)?
+            } else if ours {
+                install_at(&path, event, script)?
+            } else {
+                by_hand(path, event)
+            };
+            Ok((*event, change))
+        })
+        .collect()
+}
 
-    /// Takes them out again, wherever they are.
-    ///
-    /// # Errors
-    /// Git fails, or a file cannot be written.
-    pub fn remove_hooks(&self) -> Result<Vec<(&'static str, HookChange)>> {
-        let folder = self.hooks_folder()?;
-        let ours = within(&folder, &self.common_dir);
-        HOOKS
-            .iter()
-            .map(|(event, script)| {
-                let path = folder.join(event);
-                let section = format!("hook.cowork-{event}");
-                let change = if self.config_get(&format!("{section}.command"))?.is_some() {
-                    self.write(["config", "--local", "--remove-section", &section]).checked()?;
-                    HookChange::Removed
-                } else if ours {
-                    remove(&path, script)?
-                } else {
-                    HookChange::Unchanged
-                };
-                Ok((*event, change))
-            })
-            .collect()
-    }
+/// Takes them out again, wherever they are.
+///
+/// # Errors
+/// Git fails, or a file cannot be written.
+pub fn remove(git: &Git) -> Result<Vec<(&'static str, HookChange)>> {
+    let folder = folder(git)?;
+    let ours = within(&folder, &git.common_dir);
+    HOOKS
+        .iter()
+        .map(|(event, script)| {
+            let path = folder.join(event);
+            let section = format!("hook.cowork-{event}");
+            let change = if settings::get(git, &format!("{section}.command"))?.is_some() {
+                git.write(["config", "--local", "--remove-section", &section]).checked()?;
+                HookChange::Removed
+            } else if ours {
+                remove_at(&path, script)?
+            } else {
+                HookChange::Unchanged
+            };
+            Ok((*event, change))
+        })
+        .collect()
+}
 
-    /// Whether a hook of this name may be run: one in its folder, or (from git 2.54 on) any that is
-    /// configured. Where that cannot be told, one may.
-    pub(super) fn has_hook(&self, name: &str) -> bool {
-        let none = self.hooks_folder().is_ok_and(|folder| !folder.join(name).exists());
-        let configured = |all: &Configuration| all.all().any(|(key, _)| key.starts_with("hook."));
-        !none || self.configuration().map_or(true, |all| configured(&all))
-    }
+/// Whether a hook of this name may be run: one in its folder, or (from git 2.54 on) any that is
+/// configured. Where that cannot be told, one may.
+pub(super) fn has(git: &Git, name: &str) -> bool {
+    let none = folder(git).is_ok_and(|folder| !folder.join(name).exists());
+    let configured = |all: &Configuration| all.all().any(|(key, _)| key.starts_with("hook."));
+    !none || git.configuration().map_or(true, |all| configured(&all))
+}
 
-    /// Where git looks for hooks; may lead anywhere.
-    pub(super) fn hooks_folder(&self) -> Result<PathBuf> {
-        match self.config_get("core.hooksPath")? {
-            None => return Ok(self.common_dir.join("hooks")),
-            Some(path) if path.starts_with('/') => return Ok(PathBuf::from(path)),
-            Some(_) => {}
-        }
-        let ask = self.read(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
-        Ok(PathBuf::from(ask.capture()?))
+/// Where git looks for hooks; may lead anywhere.
+pub(super) fn folder(git: &Git) -> Result<PathBuf> {
+    match settings::get(git, "core.hooksPath")? {
+        None => return Ok(git.common_dir.join("hooks")),
+        Some(path) if path.starts_with('/') => return Ok(PathBuf::from(path)),
+        Some(_) => {}
     }
+    let ask = git.read(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
+    Ok(PathBuf::from(ask.capture()?))
+}
 
-    fn configure_hook(&self, event: &str) -> Result<HookChange> {
-        let key = |what: &str| format!("hook.cowork-{event}.{what}");
-        // Git runs this with a shell and puts the arguments after it.
-        let command = format!("! command -v git-cowork >/dev/null 2>&1 || git-cowork hook {event}");
-        if self.config_get(&key("command"))?.as_deref() == Some(command.as_str()) {
-            return Ok(HookChange::Unchanged);
-        }
-        for (what, value) in [("command", command.as_str()), ("event", event)] {
-            self.write(["config", "--local", &key(what), value]).checked()?;
-        }
-        Ok(HookChange::Configured)
+fn configure_hook(git: &Git, event: &str) -> Result<HookChange> {
+    let key = |what: &str| format!("hook.cowork-{event}.{what}");
+    // Git runs this with a shell and puts the arguments after it.
+    let command = format!("! command -v git-cowork >/dev/null 2>&1 || git-cowork hook {event}");
+    if settings::get(git, &key("command"))?.as_deref() == Some(command.as_str()) {
+        return Ok(HookChange::Unchanged);
     }
+    for (what, value) in [("command", command.as_str()), ("event", event)] {
+        git.write(["config", "--local", &key(what), value]).checked()?;
+    }
+    Ok(HookChange::Configured)
 }
 
 /// Whether `path` lies in `folder`, links resolved; it need not exist.
@@ -150,7 +149,7 @@ fn by_hand(path: PathBuf, event: &str) -> HookChange {
     HookChange::ByHand { path, lines: block(event) }
 }
 
-fn install(path: &Path, event: &str, script: &str) -> Result<HookChange> {
+fn install_at(path: &Path, event: &str, script: &str) -> Result<HookChange> {
     let Ok(metadata) = fs::symlink_metadata(path) else {
         put(path, script)?;
         return Ok(HookChange::Written(path.to_owned()));
@@ -168,7 +167,7 @@ fn install(path: &Path, event: &str, script: &str) -> Result<HookChange> {
     Ok(HookChange::Added(path.to_owned()))
 }
 
-fn remove(path: &Path, script: &str) -> Result<HookChange> {
+fn remove_at(path: &Path, script: &str) -> Result<HookChange> {
     let Ok(text) = fs::read_to_string(path) else { return Ok(HookChange::Unchanged) };
     if text == script {
         fs::remove_file(path).with_context(|| format!("removing {}", path.display()))?;
@@ -228,20 +227,20 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("hooks/pre-push");
         let (event, script) = HOOKS[2];
-        assert_eq!(install(&path, event, script).unwrap(), HookChange::Written(path.clone()));
-        assert_eq!(install(&path, event, script).unwrap(), HookChange::Unchanged);
-        assert_eq!(remove(&path, script).unwrap(), HookChange::Removed);
+        assert_eq!(install_at(&path, event, script).unwrap(), HookChange::Written(path.clone()));
+        assert_eq!(install_at(&path, event, script).unwrap(), HookChange::Unchanged);
+        assert_eq!(remove_at(&path, script).unwrap(), HookChange::Removed);
         assert!(!path.exists());
 
         let theirs = "#!/usr/bin/env bash\nset -e\ncat >>seen\n";
         put(&path, theirs).unwrap();
-        assert_eq!(install(&path, event, script).unwrap(), HookChange::Added(path.clone()));
+        assert_eq!(install_at(&path, event, script).unwrap(), HookChange::Added(path.clone()));
         let both = fs::read_to_string(&path).unwrap();
         assert!(both.starts_with("#!/usr/bin/env bash\n# >>>") && both.ends_with("cat >>seen\n"));
-        assert_eq!(install(&path, event, script).unwrap(), HookChange::Unchanged);
-        assert_eq!(remove(&path, script).unwrap(), HookChange::Removed);
+        assert_eq!(install_at(&path, event, script).unwrap(), HookChange::Unchanged);
+        assert_eq!(remove_at(&path, script).unwrap(), HookChange::Removed);
         assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
-        assert_eq!(remove(&path, script).unwrap(), HookChange::Unchanged);
+        assert_eq!(remove_at(&path, script).unwrap(), HookChange::Unchanged);
     }
 
     #[cfg(unix)]
@@ -251,10 +250,10 @@ mod tests {
         let path = dir.path().join("pre-push");
         let (event, script) = HOOKS[2];
         put(&path, "#!/usr/bin/env python3\nprint()\n").unwrap();
-        assert!(matches!(install(&path, event, script).unwrap(), HookChange::ByHand { .. }));
+        assert!(matches!(install_at(&path, event, script).unwrap(), HookChange::ByHand { .. }));
         fs::remove_file(&path).unwrap();
         fs::write(&path, "#!/bin/sh\nfalse\n").unwrap();
-        assert!(matches!(install(&path, event, script).unwrap(), HookChange::ByHand { .. }));
+        assert!(matches!(install_at(&path, event, script).unwrap(), HookChange::ByHand { .. }));
         assert_eq!(fs::read_to_string(&path).unwrap(), "#!/bin/sh\nfalse\n");
     }
 

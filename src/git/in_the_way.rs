@@ -7,108 +7,107 @@ use anyhow::Result;
 use super::output::nul_texts;
 use super::{Git, Oid, TreeChangeKind};
 use crate::error::Error;
+use crate::git::{hidden, state, status};
 
 /// How many paths an error names.
 const NAMED_PATHS: usize = 10;
 
-impl Git {
-    /// Files that lie where `target` has other content than HEAD and that git would overwrite
-    /// without a word: untracked and ignored ones, and changes that it does not list.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn overwritten_by(&self, target: &Oid) -> Result<Vec<String>> {
-        let head = self.resolve("HEAD")?;
-        if head.as_ref() == Some(target) {
-            return Ok(Vec::new());
-        }
-        let changes = self.reader().diff(head.as_ref(), target)?;
-        let written = changes.iter().filter(|change| change.kind != TreeChangeKind::Deleted);
-        let written: Vec<String> = written.map(|change| change.path.clone()).collect();
-        let mut found = self.in_the_way(&written)?;
-        let changed: Vec<String> = changes.into_iter().map(|change| change.path).collect();
-        found.extend(self.hidden_in_the_way(&changed)?);
-        Ok(found)
+/// Files that lie where `target` has other content than HEAD and that git would overwrite
+/// without a word: untracked and ignored ones, and changes that it does not list.
+///
+/// # Errors
+/// Git fails.
+pub fn overwritten_by(git: &Git, target: &Oid) -> Result<Vec<String>> {
+    let head = git.resolve("HEAD")?;
+    if head.as_ref() == Some(target) {
+        return Ok(Vec::new());
     }
+    let changes = git.reader().diff(head.as_ref(), target)?;
+    let written = changes.iter().filter(|change| change.kind != TreeChangeKind::Deleted);
+    let written: Vec<String> = written.map(|change| change.path.clone()).collect();
+    let mut found = in_the_way(git, &written)?;
+    let changed: Vec<String> = changes.into_iter().map(|change| change.path).collect();
+    found.extend(hidden_in_the_way(git, &changed)?);
+    Ok(found)
+}
 
-    /// Changes that git does not list, of the paths whose content git changes or takes away.
-    fn hidden_in_the_way(&self, changed: &[String]) -> Result<Vec<String>> {
-        if self.hidden_edits::<&str>(&[])?.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.hidden_among(changed)
+/// Changes that git does not list, of the paths whose content git changes or takes away.
+fn hidden_in_the_way(git: &Git, changed: &[String]) -> Result<Vec<String>> {
+    if hidden::edits::<&str>(git, &[])?.is_empty() {
+        return Ok(Vec::new());
     }
+    hidden::among(git, changed)
+}
 
-    pub(super) fn refuse_overwriting(&self, target: &Oid) -> Result<()> {
-        let paths = self.overwritten_by(target)?;
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let hidden = self.hidden_among(&paths)?;
-        Err(if hidden.is_empty() { overwriting(&paths) } else { hiding(&hidden) }.into())
+pub(super) fn refuse_overwriting(git: &Git, target: &Oid) -> Result<()> {
+    let paths = overwritten_by(git, target)?;
+    if paths.is_empty() {
+        return Ok(());
     }
+    let hidden = hidden::among(git, &paths)?;
+    Err(if hidden.is_empty() { overwriting(&paths) } else { hiding(&hidden) }.into())
+}
 
-    /// As [`Git::in_the_way`] for paths whose own files may be overwritten.
-    pub(super) fn obstacles(&self, back: &[&str], gone: &[&str]) -> Result<Vec<String>> {
-        let written: Vec<String> = back.iter().map(|&path| path.to_owned()).collect();
-        let mut found = self.in_the_way(&written)?;
-        found.retain(|path| !back.contains(&path.as_str()) && !gone.contains(&path.as_str()));
-        Ok(found)
-    }
+/// As [`in_the_way`] for paths whose own files may be overwritten.
+pub(super) fn obstacles(git: &Git, back: &[&str], gone: &[&str]) -> Result<Vec<String>> {
+    let written: Vec<String> = back.iter().map(|&path| path.to_owned()).collect();
+    let mut found = in_the_way(git, &written)?;
+    found.retain(|path| !back.contains(&path.as_str()) && !gone.contains(&path.as_str()));
+    Ok(found)
+}
 
-    /// Of the paths git is about to write: files in their place, or in the place of their
-    /// directories, that the index does not know.
-    fn in_the_way(&self, written: &[String]) -> Result<Vec<String>> {
-        let mut suspects = BTreeSet::new();
-        let mut found = BTreeSet::new();
-        let mut looked_at: BTreeSet<&str> = BTreeSet::new();
-        for path in written {
-            for (index, _) in path.match_indices('/') {
-                let parent = &path[..index];
-                if looked_at.insert(parent)
-                    && self.lies_at(parent).is_some_and(|meta| !meta.is_dir())
-                {
-                    suspects.insert(parent.to_owned());
-                }
-            }
-            match self.lies_at(path) {
-                Some(meta) if meta.is_dir() => found.extend(self.untracked_below(path)?),
-                Some(_) => {
-                    suspects.insert(path.clone());
-                }
-                None => {}
+/// Of the paths git is about to write: files in their place, or in the place of their
+/// directories, that the index does not know.
+fn in_the_way(git: &Git, written: &[String]) -> Result<Vec<String>> {
+    let mut suspects = BTreeSet::new();
+    let mut found = BTreeSet::new();
+    let mut looked_at: BTreeSet<&str> = BTreeSet::new();
+    for path in written {
+        for (index, _) in path.match_indices('/') {
+            let parent = &path[..index];
+            if looked_at.insert(parent)
+                && state::lies_at(git, parent).is_some_and(|meta| !meta.is_dir())
+            {
+                suspects.insert(parent.to_owned());
             }
         }
-        if !suspects.is_empty() {
-            let suspects: Vec<String> = suspects.into_iter().collect();
-            let tracked = self.tracked(&suspects)?;
-            found.extend(suspects.into_iter().filter(|path| !tracked.contains(path)));
+        match state::lies_at(git, path) {
+            Some(meta) if meta.is_dir() => found.extend(untracked_below(git, path)?),
+            Some(_) => {
+                suspects.insert(path.clone());
+            }
+            None => {}
         }
-        Ok(found.into_iter().collect())
     }
+    if !suspects.is_empty() {
+        let suspects: Vec<String> = suspects.into_iter().collect();
+        let tracked = status::tracked(git, &suspects)?;
+        found.extend(suspects.into_iter().filter(|path| !tracked.contains(path)));
+    }
+    Ok(found.into_iter().collect())
+}
 
-    /// Untracked files, ignored or not, in a directory.
-    fn untracked_below(&self, directory: &str) -> Result<Vec<String>> {
-        let list = self.read(["ls-files", "-z", "--others", "--", &format!("{directory}/")]);
-        Ok(nul_texts(&list.checked()?.stdout).collect())
-    }
+/// Untracked files, ignored or not, in a directory.
+fn untracked_below(git: &Git, directory: &str) -> Result<Vec<String>> {
+    let list = git.read(["ls-files", "-z", "--others", "--", &format!("{directory}/")]);
+    Ok(nul_texts(&list.checked()?.stdout).collect())
+}
 
-    /// What git does not track, ignored or not; a folder of such files is named once.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn unknown_files(&self) -> Result<Vec<String>> {
-        let list = ["ls-files", "-z", "--others", "--directory", "--no-empty-directory"];
-        Ok(nul_texts(&self.read(list).checked()?.stdout).collect())
-    }
+/// What git does not track, ignored or not; a folder of such files is named once.
+///
+/// # Errors
+/// Git fails.
+pub fn unknown_files(git: &Git) -> Result<Vec<String>> {
+    let list = ["ls-files", "-z", "--others", "--directory", "--no-empty-directory"];
+    Ok(nul_texts(&git.read(list).checked()?.stdout).collect())
+}
 
-    /// The id of the tree without entries.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn empty_tree(&self) -> Result<Oid> {
-        self.read(["hash-object", "-t", "tree", "--stdin"]).oid()
-    }
+/// The id of the tree without entries.
+///
+/// # Errors
+/// Git fails.
+pub fn empty_tree(git: &Git) -> Result<Oid> {
+    git.read(["hash-object", "-t", "tree", "--stdin"]).oid()
 }
 
 pub(super) fn overwriting(paths: &[String]) -> Error {
@@ -143,7 +142,9 @@ fn named(paths: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::test_repo::Repo;
+    use super::*;
     use crate::error::{Kind, kind_of};
+    use crate::git::{put_back, switch};
 
     #[test]
     fn nobodys_untracked_or_ignored_file_is_overwritten() {
@@ -155,20 +156,20 @@ mod tests {
         repo.file("flat", "ours");
         repo.file("README.md", "second");
         let second = repo.commit_all("second");
-        git.move_branch(&first).unwrap();
-        assert!(git.overwritten_by(&second).unwrap().is_empty());
+        switch::move_branch(&git, &first).unwrap();
+        assert!(overwritten_by(&git, &second).unwrap().is_empty());
 
         repo.file(".git/info/exclude", "*.log\nbuild/\nflat/\n");
         repo.file("new.log", "ignored, the user's");
         repo.file("dir", "a file where a directory comes");
         repo.file("flat/build", "ignored, in a directory where a file comes");
         let expected = ["dir", "flat/build", "new.log"];
-        assert_eq!(git.overwritten_by(&second).unwrap(), expected);
+        assert_eq!(overwritten_by(&git, &second).unwrap(), expected);
         for result in [
-            git.move_branch(&second),
-            git.switch_new("other", &second),
-            git.restore_paths(&second, &["dir/deep/x"]),
-            git.restore_paths(&second, &["flat"]),
+            switch::move_branch(&git, &second),
+            switch::to_new(&git, "other", &second),
+            put_back::restore_paths(&git, &second, &["dir/deep/x"]),
+            put_back::restore_paths(&git, &second, &["flat"]),
         ] {
             let error = result.unwrap_err();
             assert_eq!(kind_of(&error), Kind::Repository);
@@ -184,6 +185,6 @@ mod tests {
         }
         std::fs::remove_dir(repo.path("flat")).unwrap();
         repo.run(&["rm", "-q", "--cached", "README.md"]);
-        assert_eq!(git.overwritten_by(&second).unwrap(), ["README.md"]);
+        assert_eq!(overwritten_by(&git, &second).unwrap(), ["README.md"]);
     }
 }

@@ -13,6 +13,7 @@ use git2::{Index, IndexEntry};
 use super::output::{lossy, nul_texts};
 use super::snapshot::relative;
 use super::{Git, Hidden};
+use crate::git::blobs;
 
 /// The name of a file of attributes.
 const ATTRIBUTES: &str = ".gitattributes";
@@ -73,82 +74,78 @@ pub(super) fn stamp(file: &Path) -> Option<Stamp> {
     Some((meta.modified().ok()?, meta.len(), number))
 }
 
-impl Git {
-    /// What the index says.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub(super) fn index_facts(&self) -> Result<Arc<Facts>> {
-        let Some(stamp) = stamp(&self.index_file()) else {
-            let more = Some(More::default());
-            return Ok(Arc::new(Facts { more, ..Facts::default() }));
-        };
-        let mut known = self.index.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, facts)) = known.as_ref().filter(|(of, _)| *of == stamp) {
-            return Ok(Arc::clone(facts));
-        }
-        let facts = match self.in_index_file(|index| Ok(facts(index))) {
-            Some(facts) => facts,
-            None => Facts { marked: self.marked_by_binary()?, more: None },
-        };
-        let facts = Arc::new(facts);
-        *known = Some((stamp, Arc::clone(&facts)));
-        Ok(facts)
+/// What the index says.
+///
+/// # Errors
+/// Git fails.
+pub(super) fn facts(git: &Git) -> Result<Arc<Facts>> {
+    let Some(stamp) = stamp(&file(git)) else {
+        let more = Some(More::default());
+        return Ok(Arc::new(Facts { more, ..Facts::default() }));
+    };
+    let mut known = git.index.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, facts)) = known.as_ref().filter(|(of, _)| *of == stamp) {
+        return Ok(Arc::clone(facts));
     }
-
-    /// The paths of the index as libgit2 reads it, in its order; `None` where it cannot.
-    pub(super) fn index_paths(&self) -> Option<Vec<String>> {
-        self.in_index_file(|index| Ok(index.iter().map(|entry| lossy(&entry.path)).collect()))
-    }
-
-    /// Whether this file surely is what HEAD and the index have, byte for byte. Only `true` is an
-    /// answer: with filters, marks or a conflict in play git must be asked.
-    pub(super) fn is_as_committed(&self, path: &str) -> bool {
-        let committed = || {
-            let (file, mode) = self.regular_file(path)?;
-            let head = self.head().ok()?;
-            let entry = self.in_index_file(|index| {
-                let entry = index.get_path(Path::new(path), 0).context("not in the index")?;
-                Ok((entry.mode, entry.flags_extended, entry.id.to_string()))
-            })?;
-            let head = head.oid()?;
-            let committed = self.in_process(|reader| reader.file_at(head, path)).flatten()?;
-            let bytes = std::fs::read(file).ok()?;
-            let same = entry == (mode, 0, committed.1.to_string()) && committed.0 == mode;
-            Some(
-                same && git2::Oid::hash_object(git2::ObjectType::Blob, &bytes).ok()? == committed.1,
-            )
-        };
-        // git2 panics on other paths.
-        relative(path).is_ok() && committed() == Some(true)
-    }
-
-    /// What libgit2 makes of the index; `None` where it does not know the repository or the index.
-    fn in_index_file<T>(&self, question: impl FnOnce(&Index) -> Result<T>) -> Option<T> {
-        self.in_process(|_| question(&Index::open(&self.index_file())?))
-    }
-
-    pub(super) fn index_file(&self) -> std::path::PathBuf {
-        self.git_dir.join("index")
-    }
-
-    fn marked_by_binary(&self) -> Result<Marked> {
-        // `H path`; in lower case when assumed unchanged, `S` when skipped.
-        let list = self.read(["ls-files", "-v", "-z"]).checked()?;
-        let marked = nul_texts(&list.stdout).filter_map(|line| {
-            let (mark, path) = line.split_once(' ')?;
-            let why = match mark {
-                "S" | "s" => Hidden::Skipped,
-                mark if mark.starts_with(|c: char| c.is_ascii_lowercase()) => Hidden::Assumed,
-                _ => return None,
-            };
-            Some((path.to_owned(), why))
-        });
-        Ok(sorted(marked.collect()))
-    }
+    let facts = match in_index_file(git, |index| Ok(facts_in(index))) {
+        Some(facts) => facts,
+        None => Facts { marked: marked_by_binary(git)?, more: None },
+    };
+    let facts = Arc::new(facts);
+    *known = Some((stamp, Arc::clone(&facts)));
+    Ok(facts)
 }
 
-fn facts(index: &Index) -> Facts {
+/// The paths of the index as libgit2 reads it, in its order; `None` where it cannot.
+pub(super) fn paths(git: &Git) -> Option<Vec<String>> {
+    in_index_file(git, |index| Ok(index.iter().map(|entry| lossy(&entry.path)).collect()))
+}
+
+/// Whether this file surely is what HEAD and the index have, byte for byte. Only `true` is an
+/// answer: with filters, marks or a conflict in play git must be asked.
+pub(super) fn is_as_committed(git: &Git, path: &str) -> bool {
+    let committed = || {
+        let (file, mode) = blobs::regular_file(git, path)?;
+        let head = git.head().ok()?;
+        let entry = in_index_file(git, |index| {
+            let entry = index.get_path(Path::new(path), 0).context("not in the index")?;
+            Ok((entry.mode, entry.flags_extended, entry.id.to_string()))
+        })?;
+        let head = head.oid()?;
+        let committed = git.in_process(|reader| reader.file_at(head, path)).flatten()?;
+        let bytes = std::fs::read(file).ok()?;
+        let same = entry == (mode, 0, committed.1.to_string()) && committed.0 == mode;
+        Some(same && git2::Oid::hash_object(git2::ObjectType::Blob, &bytes).ok()? == committed.1)
+    };
+    // git2 panics on other paths.
+    relative(path).is_ok() && committed() == Some(true)
+}
+
+/// What libgit2 makes of the index; `None` where it does not know the repository or the index.
+fn in_index_file<T>(git: &Git, question: impl FnOnce(&Index) -> Result<T>) -> Option<T> {
+    git.in_process(|_| question(&Index::open(&file(git))?))
+}
+
+pub(super) fn file(git: &Git) -> std::path::PathBuf {
+    git.git_dir.join("index")
+}
+
+fn marked_by_binary(git: &Git) -> Result<Marked> {
+    // `H path`; in lower case when assumed unchanged, `S` when skipped.
+    let list = git.read(["ls-files", "-v", "-z"]).checked()?;
+    let marked = nul_texts(&list.stdout).filter_map(|line| {
+        let (mark, path) = line.split_once(' ')?;
+        let why = match mark {
+            "S" | "s" => Hidden::Skipped,
+            mark if mark.starts_with(|c: char| c.is_ascii_lowercase()) => Hidden::Assumed,
+            _ => return None,
+        };
+        Some((path.to_owned(), why))
+    });
+    Ok(sorted(marked.collect()))
+}
+
+fn facts_in(index: &Index) -> Facts {
     let (mut marked, mut more) = (Marked::new(), More::default());
     for entry in index.iter() {
         if let Some(why) = mark(&entry) {

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::Git;
+use crate::git::state;
 
 impl Git {
     /// Makes a repository at `path` (created when missing) with the branch `main`, where commits
@@ -37,7 +38,7 @@ impl Git {
         for (key, value) in [("commit.gpgSign", "false"), ("core.hooksPath", "/dev/null")] {
             git.write(["config", key, value]).checked()?;
         }
-        if git.require_identity().is_err() {
+        if state::require_identity(&git).is_err() {
             git.write(["config", "user.name", "Demo User"]).checked()?;
             git.write(["config", "user.email", "demo@git-cowork.invalid"]).checked()?;
         }

@@ -82,7 +82,7 @@ impl Libgit2 {
         self.files().list(patterns)
     }
 
-    /// [`Git::refs_moved`].
+    /// [`refs::moved`].
     pub(super) fn references_moved<S: AsRef<str>>(
         &self,
         patterns: &[S],
@@ -90,7 +90,7 @@ impl Libgit2 {
         self.files().moved(patterns)
     }
 
-    /// [`Git::list_refs`].
+    /// [`refs::list`].
     pub(super) fn reference_infos<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<RefInfo>> {
         let refs = self.files().list(patterns)?;
         let mut places = if refs.is_empty() { BTreeMap::new() } else { self.checked_out()? };
@@ -123,7 +123,7 @@ impl Libgit2 {
         self.files().checked_out()
     }
 
-    /// [`Git::object`].
+    /// [`refs::object_id`].
     pub(super) fn abbreviated(&self, short: &str) -> Result<Option<Oid>> {
         // A whole id is its own answer, as with `rev-parse`.
         if let Ok(whole) = short.parse() {
@@ -140,7 +140,7 @@ impl Libgit2 {
         }
     }
 
-    /// [`Git::is_ancestor`].
+    /// [`refs::is_ancestor`].
     pub(super) fn is_ancestor(&self, ancestor: &Oid, of: &Oid) -> Result<bool> {
         let (ancestor, of) = (raw(ancestor)?, raw(of)?);
         // libgit2 does not look whether they are there where they are the same.
@@ -148,7 +148,7 @@ impl Libgit2 {
         Ok(ancestor == of || self.repository.graph_descendant_of(of, ancestor)?)
     }
 
-    /// [`Git::ahead_behind`].
+    /// [`refs::ahead_behind`].
     pub(super) fn ahead_behind(&self, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
         Ok(self.repository.graph_ahead_behind(raw(a)?, raw(b)?)?)
     }

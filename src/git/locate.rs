@@ -246,6 +246,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::settings;
 
     #[test]
     fn versions_of_all_builds_are_understood() {
@@ -304,7 +305,7 @@ mod tests {
             assert!(!both("work", &env), "{told}");
         }
         repo.file(".git/config", "[core");
-        let error = repo.git().config_get("x.y").unwrap_err();
+        let error = settings::get(&repo.git(), "x.y").unwrap_err();
         assert!(error.to_string().starts_with("git cannot use this repository: "), "{error}");
         repo.file(".git/config", &config);
         repo.file(".git/HEAD", "nonsense\n");

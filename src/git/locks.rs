@@ -11,95 +11,93 @@ use super::{Git, processes};
 use crate::error::Error;
 use crate::shell_quote::quoted;
 
-impl Git {
-    /// Removes the locks in this working tree that a child left which began at `since` and is dead.
-    pub(super) fn remove_locks(&self, since: SystemTime) -> Result<()> {
-        let held = |lock: &PathBuf| {
-            let made = lock.metadata().and_then(|meta| meta.modified());
-            made.is_ok_and(|made| made >= since) && holder(lock, &self.top).is_none()
-        };
-        let own = self.children.iter().flat_map(|children| children.own.iter().cloned());
-        let own: Vec<String> = own.collect();
-        for lock in self.lock_files(&own).into_iter().filter(held) {
-            std::fs::remove_file(&lock).with_context(|| format!("removing {}", lock.display()))?;
+/// Removes the locks in this working tree that a child left which began at `since` and is dead.
+pub(super) fn remove(git: &Git, since: SystemTime) -> Result<()> {
+    let held = |lock: &PathBuf| {
+        let made = lock.metadata().and_then(|meta| meta.modified());
+        made.is_ok_and(|made| made >= since) && holder(lock, &git.top).is_none()
+    };
+    let own = git.children.iter().flat_map(|children| children.own.iter().cloned());
+    let own: Vec<String> = own.collect();
+    for lock in all(git, &own).into_iter().filter(held) {
+        std::fs::remove_file(&lock).with_context(|| format!("removing {}", lock.display()))?;
+    }
+    Ok(())
+}
+
+/// Fails where another program has the index locked and does not let go of it.
+///
+/// # Errors
+/// Exit 5 naming the lock, its age, and what removes it.
+pub fn require_unlocked(git: &Git) -> Result<()> {
+    let lock = git.git_dir.join("index.lock");
+    let begin = std::time::Instant::now();
+    while lock.exists() {
+        if begin.elapsed() > super::spawn::LOCK_PATIENCE {
+            let error = Error::repository(format!("{} exists", lock.display()));
+            return Err(explain(git, error, &lock.display().to_string()).into());
         }
-        Ok(())
+        std::thread::sleep(std::time::Duration::from_millis(20));
     }
+    Ok(())
+}
 
-    /// Fails where another program has the index locked and does not let go of it.
-    ///
-    /// # Errors
-    /// Exit 5 naming the lock, its age, and what removes it.
-    pub fn require_unlocked(&self) -> Result<()> {
-        let lock = self.git_dir.join("index.lock");
-        let begin = std::time::Instant::now();
-        while lock.exists() {
-            if begin.elapsed() > super::spawn::LOCK_PATIENCE {
-                let error = Error::repository(format!("{} exists", lock.display()));
-                return Err(self.explain_lock(error, &lock.display().to_string()).into());
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        Ok(())
+/// Adds what is known of the lock that git complains about.
+pub(super) fn explain(git: &Git, error: Error, complaint: &str) -> Error {
+    let lock = named_lock(git, complaint).filter(|lock| lock.exists());
+    let Some(lock) = lock else {
+        return error.hint("another git process was at work; run the command again");
+    };
+    if let Some(process) = holder(&lock, &git.top) {
+        let who = format!("{} (process {})", process.name, process.pid);
+        return error
+            .hint(format!("{who} holds it: wait until it ends, then run the command again"));
     }
+    error
+        .hint(format!("it is {} old, and no process of this program made it", age(&lock)))
+        .hint("if no git command is running in this repository, remove it:")
+        .hint(format!("rm {}", quoted(&lock.display().to_string())))
+}
 
-    /// Adds what is known of the lock that git complains about.
-    pub(super) fn explain_lock(&self, error: Error, complaint: &str) -> Error {
-        let lock = self.named_lock(complaint).filter(|lock| lock.exists());
-        let Some(lock) = lock else {
-            return error.hint("another git process was at work; run the command again");
-        };
-        if let Some(process) = holder(&lock, &self.top) {
-            let who = format!("{} (process {})", process.name, process.pid);
-            return error
-                .hint(format!("{who} holds it: wait until it ends, then run the command again"));
-        }
-        error
-            .hint(format!("it is {} old, and no process of this program made it", age(&lock)))
-            .hint("if no git command is running in this repository, remove it:")
-            .hint(format!("rm {}", quoted(&lock.display().to_string())))
-    }
+/// The lock file that a text of git names by its full path, in whatever language.
+fn named_lock(git: &Git, text: &str) -> Option<PathBuf> {
+    let root = git.common_dir.display().to_string();
+    text.lines().find_map(|line| {
+        let path = &line[line.find(&root)?..];
+        let end = path.find(".lock")? + ".lock".len();
+        Some(PathBuf::from(&path[..end]))
+    })
+}
 
-    /// The lock file that a text of git names by its full path, in whatever language.
-    fn named_lock(&self, text: &str) -> Option<PathBuf> {
-        let root = self.common_dir.display().to_string();
-        text.lines().find_map(|line| {
-            let path = &line[line.find(&root)?..];
-            let end = path.find(".lock")? + ".lock".len();
-            Some(PathBuf::from(&path[..end]))
-        })
-    }
+/// Lock files in this working tree, of the branch HEAD is on, and of these references (a name, or
+/// a folder of names), which no living process is known to hold; each with its age in words.
+pub fn stale(git: &Git, own: &[String]) -> Vec<(PathBuf, String)> {
+    let stale = all(git, own).into_iter();
+    let stale = stale.filter(|lock| holder(lock, &git.top).is_none());
+    // Whoever holds one for a moment only has let go of it by now.
+    let stale = stale.filter(|lock| lock.exists());
+    stale.map(|lock| (lock.clone(), age(&lock))).collect()
+}
 
-    /// Lock files in this working tree, of the branch HEAD is on, and of these references (a name, or
-    /// a folder of names), which no living process is known to hold; each with its age in words.
-    pub fn stale_locks(&self, own: &[String]) -> Vec<(PathBuf, String)> {
-        let stale = self.lock_files(own).into_iter();
-        let stale = stale.filter(|lock| holder(lock, &self.top).is_none());
-        // Whoever holds one for a moment only has let go of it by now.
-        let stale = stale.filter(|lock| lock.exists());
-        stale.map(|lock| (lock.clone(), age(&lock))).collect()
+/// The lock files that a child of ours could have made: in the git directory, of the session's
+/// references, and of the branch HEAD is on.
+fn all(git: &Git, own: &[String]) -> Vec<PathBuf> {
+    let (here, shared) = (&git.git_dir, &git.common_dir);
+    let is_lock = |path: &PathBuf| path.extension().is_some_and(|ext| ext == "lock");
+    let folders = [here.clone(), shared.clone(), shared.join("reftable")];
+    let mut locks: Vec<PathBuf> =
+        folders.iter().flat_map(|folder| files_in(folder)).filter(is_lock).collect();
+    let branch = std::fs::read_to_string(here.join("HEAD")).unwrap_or_default();
+    let branch = branch.strip_prefix("ref: ").map(str::trim_end);
+    for name in own.iter().map(String::as_str).chain(branch) {
+        let path = shared.join(name);
+        locks.push(with_lock(&path));
+        locks.extend(files_in(&path).filter(is_lock));
     }
-
-    /// The lock files that a child of ours could have made: in the git directory, of the session's
-    /// references, and of the branch HEAD is on.
-    fn lock_files(&self, own: &[String]) -> Vec<PathBuf> {
-        let (here, shared) = (&self.git_dir, &self.common_dir);
-        let is_lock = |path: &PathBuf| path.extension().is_some_and(|ext| ext == "lock");
-        let folders = [here.clone(), shared.clone(), shared.join("reftable")];
-        let mut locks: Vec<PathBuf> =
-            folders.iter().flat_map(|folder| files_in(folder)).filter(is_lock).collect();
-        let branch = std::fs::read_to_string(here.join("HEAD")).unwrap_or_default();
-        let branch = branch.strip_prefix("ref: ").map(str::trim_end);
-        for name in own.iter().map(String::as_str).chain(branch) {
-            let path = shared.join(name);
-            locks.push(with_lock(&path));
-            locks.extend(files_in(&path).filter(is_lock));
-        }
-        locks.sort();
-        locks.dedup();
-        locks.retain(|lock| lock.is_file());
-        locks
-    }
+    locks.sort();
+    locks.dedup();
+    locks.retain(|lock| lock.is_file());
+    locks
 }
 
 /// The lock file of a file.
@@ -158,9 +156,9 @@ mod tests {
             std::fs::write(lock, "").unwrap();
         }
         let made = locks[0].metadata().unwrap().modified().unwrap();
-        git.remove_locks(made + Duration::from_secs(1)).unwrap();
+        remove(&git, made + Duration::from_secs(1)).unwrap();
         assert!(locks.iter().all(|lock| lock.exists()));
-        git.remove_locks(made - Duration::from_secs(1)).unwrap();
+        remove(&git, made - Duration::from_secs(1)).unwrap();
         assert!(!locks.iter().any(|lock| lock.exists()));
         assert!(foreign.exists(), "a reference of somebody else");
     }
@@ -174,14 +172,14 @@ mod tests {
         let file = std::fs::File::create(&lock).unwrap();
         let mut cat = std::process::Command::new("cat");
         let mut other = cat.stdin(std::process::Stdio::piped()).stdout(file).spawn().unwrap();
-        git.remove_locks(SystemTime::UNIX_EPOCH).unwrap();
+        remove(&git, SystemTime::UNIX_EPOCH).unwrap();
         assert!(lock.exists());
         let error = git.write(["add", "README.md"]).once().checked().unwrap_err();
         let named = format!("cat (process {}) holds it", other.id());
         assert!(hints_of(&error)[0].contains(&named), "{:?}", hints_of(&error));
         drop(other.stdin.take());
         other.wait().unwrap();
-        git.remove_locks(SystemTime::UNIX_EPOCH).unwrap();
+        remove(&git, SystemTime::UNIX_EPOCH).unwrap();
         assert!(!lock.exists());
     }
 

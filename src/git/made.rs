@@ -88,101 +88,98 @@ impl PartialEq for Told {
 
 impl Eq for Told {}
 
-impl Git {
-    /// Writes a blob of these bytes.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn store_blob(&self, bytes: impl Into<Vec<u8>>) -> Result<Oid> {
-        let bytes = bytes.into();
-        match self.write_objects(|fast| fast.put(ObjectType::Blob, &bytes)) {
-            Some(blob) => Ok(blob),
-            None => self.write(["hash-object", "-w", "--stdin"]).stdin(bytes).oid(),
+/// Writes a blob of these bytes.
+///
+/// # Errors
+/// Git fails.
+pub fn store_blob(git: &Git, bytes: impl Into<Vec<u8>>) -> Result<Oid> {
+    let bytes = bytes.into();
+    match write_objects(git, |fast| fast.put(ObjectType::Blob, &bytes)) {
+        Some(blob) => Ok(blob),
+        None => git.write(["hash-object", "-w", "--stdin"]).stdin(bytes).oid(),
+    }
+}
+
+/// Writes the tree without entries.
+///
+/// # Errors
+/// Git fails.
+pub(super) fn store_empty_tree(git: &Git) -> Result<Oid> {
+    match write_objects(git, |fast| fast.put(ObjectType::Tree, b"")) {
+        Some(tree) => Ok(tree),
+        None => git.write(["hash-object", "-w", "-t", "tree", "--stdin"]).oid(),
+    }
+}
+
+/// A commit object of this tree under the user's name; no reference moves.
+///
+/// # Errors
+/// Git fails, an identity is missing.
+pub fn commit_tree(git: &Git, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
+    // What libgit2 cannot do, git does or says why not.
+    if let Some(commit) = commit_in_process(git, tree, parents, message) {
+        return Ok(commit);
+    }
+    let mut commit = git.write(["-c", "commit.gpgSign=false", "commit-tree", "-F", "-"]);
+    for parent in parents {
+        commit = commit.args(["-p", parent.as_str()]);
+    }
+    commit.arg(tree.as_str()).stdin(message).oid()
+}
+
+pub(super) fn commit_in_process(
+    git: &Git,
+    tree: &Oid,
+    parents: &[Oid],
+    message: &str,
+) -> Option<Oid> {
+    if !writes_in_process(git) {
+        return None;
+    }
+    let (author, committer) = (ident(git, Who::Author).ok()?, ident(git, Who::Committer).ok()?);
+    git.in_process(|fast| fast.commit(tree, parents, (&author, &committer), message))
+}
+
+/// What `write` does with libgit2; `None` where it cannot, or where what it writes would not be
+/// what git writes.
+pub(super) fn write_objects<T>(git: &Git, write: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
+    if writes_in_process(git) { git.in_process(write) } else { None }
+}
+
+pub(super) fn writes_in_process(git: &Git) -> bool {
+    let is_plain = |all: Arc<Configuration>| !all.all().any(|(key, _)| is_unknown_to_libgit2(key));
+    git.in_process(|_| Ok(())).is_some() && git.configuration().is_ok_and(is_plain)
+}
+
+/// Who it is now, as `git var` says it.
+pub(super) fn ask_who(git: &Git, who: Who) -> Result<Vec<u8>> {
+    let now = git.configuration()?;
+    {
+        let mut told = git.told.answers();
+        if !told.configuration.as_ref().is_some_and(|known| Arc::ptr_eq(known, &now)) {
+            *told = Answers { configuration: Some(now), ..Answers::default() };
+        }
+        if let Some(line) = told.of(who) {
+            return Ok(line.clone());
         }
     }
-
-    /// Writes the tree without entries.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub(super) fn store_empty_tree(&self) -> Result<Oid> {
-        match self.write_objects(|fast| fast.put(ObjectType::Tree, b"")) {
-            Some(tree) => Ok(tree),
-            None => self.write(["hash-object", "-w", "-t", "tree", "--stdin"]).oid(),
-        }
+    let output = git.read(["var", who.variable()]).output()?;
+    let line = output.stdout.trim_ascii_end().to_vec();
+    if !output.success() || !line.contains(&b'>') {
+        return Err(Error::repository("git does not know who you are, so it cannot commit")
+            .hint("git config --global user.name \"Your Name\"")
+            .hint("git config --global user.email you@example.com")
+            .into());
     }
+    *git.told.answers().of(who) = Some(line.clone());
+    Ok(line)
+}
 
-    /// A commit object of this tree under the user's name; no reference moves.
-    ///
-    /// # Errors
-    /// Git fails, an identity is missing.
-    pub fn commit_tree(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
-        // What libgit2 cannot do, git does or says why not.
-        if let Some(commit) = self.commit_in_process(tree, parents, message) {
-            return Ok(commit);
-        }
-        let mut commit = self.write(["-c", "commit.gpgSign=false", "commit-tree", "-F", "-"]);
-        for parent in parents {
-            commit = commit.args(["-p", parent.as_str()]);
-        }
-        commit.arg(tree.as_str()).stdin(message).oid()
-    }
-
-    pub(super) fn commit_in_process(
-        &self,
-        tree: &Oid,
-        parents: &[Oid],
-        message: &str,
-    ) -> Option<Oid> {
-        if !self.writes_in_process() {
-            return None;
-        }
-        let (author, committer) = (self.ident(Who::Author).ok()?, self.ident(Who::Committer).ok()?);
-        self.in_process(|fast| fast.commit(tree, parents, (&author, &committer), message))
-    }
-
-    /// What `write` does with libgit2; `None` where it cannot, or where what it writes would not be
-    /// what git writes.
-    pub(super) fn write_objects<T>(&self, write: impl FnOnce(&Libgit2) -> Result<T>) -> Option<T> {
-        if self.writes_in_process() { self.in_process(write) } else { None }
-    }
-
-    pub(super) fn writes_in_process(&self) -> bool {
-        let is_plain =
-            |all: Arc<Configuration>| !all.all().any(|(key, _)| is_unknown_to_libgit2(key));
-        self.in_process(|_| Ok(())).is_some() && self.configuration().is_ok_and(is_plain)
-    }
-
-    /// Who it is now, as `git var` says it.
-    pub(super) fn ask_who(&self, who: Who) -> Result<Vec<u8>> {
-        let now = self.configuration()?;
-        {
-            let mut told = self.told.answers();
-            if !told.configuration.as_ref().is_some_and(|known| Arc::ptr_eq(known, &now)) {
-                *told = Answers { configuration: Some(now), ..Answers::default() };
-            }
-            if let Some(line) = told.of(who) {
-                return Ok(line.clone());
-            }
-        }
-        let output = self.read(["var", who.variable()]).output()?;
-        let line = output.stdout.trim_ascii_end().to_vec();
-        if !output.success() || !line.contains(&b'>') {
-            return Err(Error::repository("git does not know who you are, so it cannot commit")
-                .hint("git config --global user.name \"Your Name\"")
-                .hint("git config --global user.email you@example.com")
-                .into());
-        }
-        *self.told.answers().of(who) = Some(line.clone());
-        Ok(line)
-    }
-
-    /// The identity of a commit that is made now.
-    pub(super) fn ident(&self, who: Who) -> Result<Vec<u8>> {
-        let line = self.ask_who(who)?;
-        let is_fixed = self.variable(who.date_variable()).is_some_and(|date| !date.is_empty());
-        if is_fixed { Ok(line) } else { at_this_moment(&line).context("git var says no date") }
-    }
+/// The identity of a commit that is made now.
+pub(super) fn ident(git: &Git, who: Who) -> Result<Vec<u8>> {
+    let line = ask_who(git, who)?;
+    let is_fixed = git.variable(who.date_variable()).is_some_and(|date| !date.is_empty());
+    if is_fixed { Ok(line) } else { at_this_moment(&line).context("git var says no date") }
 }
 
 /// An identity whose time is now; its time zone stays.
@@ -245,6 +242,7 @@ impl Libgit2 {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::{snapshot, state};
 
     /// The same repository at a fixed time, so that a commit's id is known.
     fn at_a_fixed_time(repo: &Repo) -> Git {
@@ -270,26 +268,30 @@ mod tests {
             ]);
             let first = repo.head();
             let second = repo.commit_all("second");
-            let tree = git.tree_of("HEAD").unwrap().unwrap();
+            let tree = snapshot::tree_of(&git, "HEAD").unwrap().unwrap();
             let parents = [second.clone(), first.clone(), second.clone()];
             for message in ["", "no newline", "two\n\nlines\n\n\n", "# ü\n\nKey: value\n"] {
                 for parents in [&parents[..], &parents[..1], &[]] {
-                    let made = git.commit_tree(&tree, parents, message).unwrap();
+                    let made = commit_tree(&git, &tree, parents, message).unwrap();
                     assert_eq!(made, by_git(&git, &tree, parents, message), "{message:?}");
                 }
             }
-            let blob = git.store_blob("text\r\n\0").unwrap();
+            let blob = store_blob(&git, "text\r\n\0").unwrap();
             assert_eq!(
                 git.reader().blob(super::super::Object::Id(&blob)).unwrap().unwrap(),
                 b"text\r\n\0"
             );
-            assert_eq!(git.write_objects(|_| Ok(())).is_some(), options.is_empty(), "{options:?}");
+            assert_eq!(
+                write_objects(&git, |_| Ok(())).is_some(),
+                options.is_empty(),
+                "{options:?}"
+            );
             repo.run(&["fsck", "--strict"]);
             for wrong in [&blob, &tree] {
-                assert!(git.commit_tree(&tree, std::slice::from_ref(wrong), "x").is_err());
+                assert!(commit_tree(&git, &tree, std::slice::from_ref(wrong), "x").is_err());
             }
-            assert!(git.commit_tree(&blob, &[], "x").is_err());
-            assert!(git.commit_tree(&tree.zero_like(), &[], "x").is_err());
+            assert!(commit_tree(&git, &blob, &[], "x").is_err());
+            assert!(commit_tree(&git, &tree.zero_like(), &[], "x").is_err());
         }
     }
 
@@ -304,15 +306,15 @@ mod tests {
             let repo = Repo::with_commit();
             repo.run(&["config", key, value]);
             let git = at_a_fixed_time(&repo);
-            assert!(git.write_objects(|_| Ok(())).is_none(), "{key}");
-            let tree = git.tree_of("HEAD").unwrap().unwrap();
-            let made = git.commit_tree(&tree, &[repo.head()], "ü\n").unwrap();
+            assert!(write_objects(&git, |_| Ok(())).is_none(), "{key}");
+            let tree = snapshot::tree_of(&git, "HEAD").unwrap().unwrap();
+            let made = commit_tree(&git, &tree, &[repo.head()], "ü\n").unwrap();
             assert_eq!(made, by_git(&git, &tree, &[repo.head()], "ü\n"), "{key}");
         }
         let repo = Repo::with_commit();
         let parameter = |value: &str| vec![("GIT_CONFIG_PARAMETERS".into(), value.into())];
         let git = repo.git().with_env(parameter("'core.sharedRepository=0660'"));
-        assert!(git.write_objects(|_| Ok(())).is_none(), "git -c");
+        assert!(write_objects(&git, |_| Ok(())).is_none(), "git -c");
     }
 
     #[test]
@@ -321,22 +323,22 @@ mod tests {
         let git = repo.git();
         let author =
             |commit: &Oid| repo.run(&["show", "-s", "--format=%an <%ae>", commit.as_str()]);
-        let tree = git.tree_of("HEAD").unwrap().unwrap();
-        let ana = git.commit_tree(&tree, &[], "x").unwrap();
+        let tree = snapshot::tree_of(&git, "HEAD").unwrap().unwrap();
+        let ana = commit_tree(&git, &tree, &[], "x").unwrap();
         repo.run(&["config", "author.name", "Eve"]);
         assert_eq!(author(&ana), "Ana <ana@example.com>");
         // A variable counts before the configuration.
         let env = repo.env().into_iter().filter(|(key, _)| key != "GIT_AUTHOR_NAME").collect();
         let git = Git::discover_with(&repo.path(""), env).unwrap();
-        let eve = git.commit_tree(&tree, &[], "x").unwrap();
-        let again = git.commit_tree(&tree, &[], "y").unwrap();
+        let eve = commit_tree(&git, &tree, &[], "x").unwrap();
+        let again = commit_tree(&git, &tree, &[], "y").unwrap();
         repo.run(&["config", "author.name", "Uli"]);
-        let uli = git.commit_tree(&tree, &[], "x").unwrap();
+        let uli = commit_tree(&git, &tree, &[], "x").unwrap();
         assert_eq!(
             [&eve, &again, &uli].map(author),
             ["Eve", "Eve", "Uli"].map(|name| format!("{name} <ana@example.com>"))
         );
-        assert_eq!(git.author().unwrap(), "Uli <ana@example.com>");
+        assert_eq!(state::author(&git).unwrap(), "Uli <ana@example.com>");
     }
 
     #[test]

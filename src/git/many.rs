@@ -13,46 +13,44 @@ const CHUNK: usize = 256;
 /// Threads at most: reading is bound by the processor, and others use the machine, too.
 const THREADS: usize = 4;
 
-impl Git {
-    /// The answers about each thing, in their order. The question is asked with a [`Git`] of the
-    /// same repository.
-    pub fn ask_each<T: Sync, A: Send>(
-        &self,
-        things: &[T],
-        question: impl Fn(&Self, &T) -> A + Sync,
-    ) -> Vec<A> {
-        let chunks: Vec<&[T]> = things.chunks(CHUNK).collect();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = threads.min(THREADS).min(chunks.len());
-        // Where only the binary can read, each answer is a process.
-        if chunks.len() < 2 || !self.is_read_in_process() {
-            return things.iter().map(|thing| question(self, thing)).collect();
+/// The answers about each thing, in their order. The question is asked with a [`Git`] of the
+/// same repository.
+pub fn ask_each<T: Sync, A: Send>(
+    git: &Git,
+    things: &[T],
+    question: impl Fn(&Git, &T) -> A + Sync,
+) -> Vec<A> {
+    let chunks: Vec<&[T]> = things.chunks(CHUNK).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(THREADS).min(chunks.len());
+    // Where only the binary can read, each answer is a process.
+    if chunks.len() < 2 || !fallback::is_read_in_process(git) {
+        return things.iter().map(|thing| question(git, thing)).collect();
+    }
+    let (next, answers) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(chunks.len())));
+    let work = || {
+        let git = opened_again(git);
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(chunk) = chunks.get(place) else { break };
+            let told: Vec<A> = chunk.iter().map(|thing| question(&git, thing)).collect();
+            answers.lock().unwrap_or_else(PoisonError::into_inner).push((place, told));
         }
-        let (next, answers) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(chunks.len())));
-        let work = || {
-            let git = self.opened_again();
-            loop {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                let Some(chunk) = chunks.get(place) else { break };
-                let told: Vec<A> = chunk.iter().map(|thing| question(&git, thing)).collect();
-                answers.lock().unwrap_or_else(PoisonError::into_inner).push((place, told));
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(work);
-            }
-            work();
-        });
-        let mut answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        answers.sort_by_key(|(place, _)| *place);
-        answers.into_iter().flat_map(|(_, told)| told).collect()
-    }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+    answers.sort_by_key(|(place, _)| *place);
+    answers.into_iter().flat_map(|(_, told)| told).collect()
+}
 
-    /// The same repository, which libgit2 has yet to open.
-    fn opened_again(&self) -> Self {
-        Self { opened: fallback::Opened::default(), ..self.clone() }
-    }
+/// The same repository, which libgit2 has yet to open.
+fn opened_again(git: &Git) -> Git {
+    Git { opened: fallback::Opened::default(), ..git.clone() }
 }
 
 #[cfg(test)]
@@ -66,7 +64,7 @@ mod tests {
             let repo = Repo::with_commit_in(options);
             let head = repo.head();
             let things: Vec<usize> = (0..3 * CHUNK + 7).collect();
-            let told = repo.git().ask_each(&things, |git, thing| {
+            let told = ask_each(&repo.git(), &things, |git, thing| {
                 let there = *thing > 3 || git.reader().commit(&head).is_ok();
                 there.then_some(thing * 2)
             });

@@ -9,6 +9,7 @@ use super::output::nul_texts;
 use super::take_back::Goal;
 use super::{Cmd, CommitOutcome, Git, Oid};
 use crate::error::Error;
+use crate::git::{commit, in_the_way, made, refs, snapshot, state, take_back};
 
 /// What git answers to an option it does not know.
 const UNKNOWN_OPTION: i32 = 129;
@@ -69,237 +70,234 @@ impl WithMessage {
     }
 }
 
-impl Git {
-    /// Merges a commit into HEAD with a merge commit of this message, whatever the user configured
-    /// about fast-forwards. Hooks and signing apply.
-    ///
-    /// # Errors
-    /// Anything but a conflict and a hook's refusal: changes in the way, a failed signature.
-    pub fn merge_no_ff(&self, theirs: &Oid, message: &str, signoff: bool) -> Result<MergeOutcome> {
-        // Where git cannot begin, it resets: that takes changes along that it does not list.
-        self.refuse_overwriting(theirs)?;
-        let with = WithMessage::new(message)?;
-        let before = self.resolve("HEAD")?;
-        let tree = match before.as_ref().map(|head| self.merged_tree(head, theirs)).transpose() {
-            Ok(Some(MergedTree::Clean(tree))) => Some(tree),
-            Ok(Some(MergedTree::Conflicts(paths))) if !self.has_merge_options()? => {
-                return Ok(MergeOutcome::Conflicts(paths));
-            }
-            // An older git, or a merge as nobody can foretell it.
-            _ => None,
-        };
-        let mut merge = self
-            .hooked(["merge", "--no-ff", "--no-squash", "--commit", "--no-edit", "--no-log"])
-            .args(["--no-autostash", "--no-stat", "--quiet", "--cleanup=whitespace", "-F"])
-            .arg(with.message());
-        if signoff {
-            merge = merge.arg("--signoff");
+/// Merges a commit into HEAD with a merge commit of this message, whatever the user configured
+/// about fast-forwards. Hooks and signing apply.
+///
+/// # Errors
+/// Anything but a conflict and a hook's refusal: changes in the way, a failed signature.
+pub fn no_ff(git: &Git, theirs: &Oid, message: &str, signoff: bool) -> Result<MergeOutcome> {
+    // Where git cannot begin, it resets: that takes changes along that it does not list.
+    in_the_way::refuse_overwriting(git, theirs)?;
+    let with = WithMessage::new(message)?;
+    let before = git.resolve("HEAD")?;
+    let tree = match before.as_ref().map(|head| merged_tree(git, head, theirs)).transpose() {
+        Ok(Some(MergedTree::Clean(tree))) => Some(tree),
+        Ok(Some(MergedTree::Conflicts(paths))) if !has_merge_options(git)? => {
+            return Ok(MergeOutcome::Conflicts(paths));
         }
-        let merge = with.given(merge.arg(theirs.as_str()));
-        let output = match &tree {
-            Some(tree) => {
-                let step = self.move_to(Goal::Merged(theirs.clone()), None, tree)?;
-                self.go(&step, &|| with.no_hook_ran(), &|_| Ok(merge.clone()))?.1
-            }
-            None => merge.attempt(|| with.no_hook_ran(), || false)?,
-        };
-        let failure = merge.failure(&output);
-        let head = self.resolve("HEAD")?;
-        if let Some(head) = head.filter(|head| Some(head) != before.as_ref()) {
-            return Ok(MergeOutcome::Merged(head));
-        }
-        if output.killed() {
-            return Err(failure.into());
-        }
-        let conflicts = self.unmerged()?;
-        let hook = Hooks::read(&with.trace())?.refusing();
-        if self.resolve("MERGE_HEAD")?.is_some() {
-            self.merge_abort()?;
-        }
-        Ok(match (conflicts.is_empty(), hook) {
-            (false, _) => MergeOutcome::Conflicts(conflicts),
-            (true, Some(hook)) => MergeOutcome::HookRefused { hook, output: said(&output) },
-            (true, None) => return Err(self.explain(failure).into()),
-        })
+        // An older git, or a merge as nobody can foretell it.
+        _ => None,
+    };
+    let mut merge = git
+        .hooked(["merge", "--no-ff", "--no-squash", "--commit", "--no-edit", "--no-log"])
+        .args(["--no-autostash", "--no-stat", "--quiet", "--cleanup=whitespace", "-F"])
+        .arg(with.message());
+    if signoff {
+        merge = merge.arg("--signoff");
     }
+    let merge = with.given(merge.arg(theirs.as_str()));
+    let output = match &tree {
+        Some(tree) => {
+            let step = take_back::move_to(git, Goal::Merged(theirs.clone()), None, tree)?;
+            take_back::go(git, &step, &|| with.no_hook_ran(), &|_| Ok(merge.clone()))?.1
+        }
+        None => merge.attempt(|| with.no_hook_ran(), || false)?,
+    };
+    let failure = merge.failure(&output);
+    let head = git.resolve("HEAD")?;
+    if let Some(head) = head.filter(|head| Some(head) != before.as_ref()) {
+        return Ok(MergeOutcome::Merged(head));
+    }
+    if output.killed() {
+        return Err(failure.into());
+    }
+    let conflicts = unmerged(git)?;
+    let hook = Hooks::read(&with.trace())?.refusing();
+    if git.resolve("MERGE_HEAD")?.is_some() {
+        abort(git)?;
+    }
+    Ok(match (conflicts.is_empty(), hook) {
+        (false, _) => MergeOutcome::Conflicts(conflicts),
+        (true, Some(hook)) => MergeOutcome::HookRefused { hook, output: said(&output) },
+        (true, None) => return Err(commit::explain(git, failure).into()),
+    })
+}
 
-    /// Takes back a merge that is under way.
-    ///
-    /// # Errors
-    /// Git fails, there is none.
-    pub fn merge_abort(&self) -> Result<()> {
-        // Where it has conflicts, its index holds no tree.
-        let (Ok(from), Some(head)) = (self.index_tree(), self.resolve("HEAD")?) else {
-            return self.write(["merge", "--abort"]).checked().map(|_| ());
-        };
-        let step = self.move_to(Goal::MergeAborted, Some(from), &head)?;
-        let (abort, output) =
-            self.go(&step, &|| true, &|_| Ok(self.write(["merge", "--abort"])))?;
-        if output.success() || self.has_arrived(&step)? {
-            return Ok(());
-        }
-        Err(abort.failure(&output).into())
+/// Takes back a merge that is under way.
+///
+/// # Errors
+/// Git fails, there is none.
+pub fn abort(git: &Git) -> Result<()> {
+    // Where it has conflicts, its index holds no tree.
+    let (Ok(from), Some(head)) = (index_tree(git), git.resolve("HEAD")?) else {
+        return git.write(["merge", "--abort"]).checked().map(|_| ());
+    };
+    let step = take_back::move_to(git, Goal::MergeAborted, Some(from), &head)?;
+    let (abort, output) =
+        take_back::go(git, &step, &|| true, &|_| Ok(git.write(["merge", "--abort"])))?;
+    if output.success() || take_back::has_arrived(git, &step)? {
+        return Ok(());
     }
+    Err(abort.failure(&output).into())
+}
 
-    /// Whether `git merge` is configured to decide otherwise than `git merge-tree`.
-    fn has_merge_options(&self) -> Result<bool> {
-        let has = |key: &str| {
-            key == "pull.twohead" || (key.starts_with("branch.") && key.ends_with(".mergeoptions"))
-        };
-        Ok(self.configuration()?.all().any(|(key, _)| has(key)))
-    }
+/// Whether `git merge` is configured to decide otherwise than `git merge-tree`.
+fn has_merge_options(git: &Git) -> Result<bool> {
+    let has = |key: &str| {
+        key == "pull.twohead" || (key.starts_with("branch.") && key.ends_with(".mergeoptions"))
+    };
+    Ok(git.configuration()?.all().any(|(key, _)| has(key)))
+}
 
-    /// The paths that a merge under way has not decided.
-    fn unmerged(&self) -> Result<Vec<String>> {
-        let diff = self.read(["diff", "--name-only", "--diff-filter=U", "--no-relative", "-z"]);
-        let mut paths: Vec<String> = nul_texts(&diff.checked()?.stdout).collect();
-        paths.dedup();
-        Ok(paths)
-    }
+/// The paths that a merge under way has not decided.
+fn unmerged(git: &Git) -> Result<Vec<String>> {
+    let diff = git.read(["diff", "--name-only", "--diff-filter=U", "--no-relative", "-z"]);
+    let mut paths: Vec<String> = nul_texts(&diff.checked()?.stdout).collect();
+    paths.dedup();
+    Ok(paths)
+}
 
-    /// The tree `git merge` would make of two commits; nothing but objects is written.
-    ///
-    /// # Errors
-    /// Git fails, or is older than 2.38 and both have gone on.
-    pub fn merged_tree(&self, ours: &Oid, theirs: &Oid) -> Result<MergedTree> {
-        if self.is_ancestor(ours, theirs)? {
-            return Ok(MergedTree::Clean(self.must_tree(theirs)?));
-        }
-        if self.is_ancestor(theirs, ours)? {
-            return Ok(MergedTree::Clean(self.must_tree(ours)?));
-        }
-        let merge = self.write(["merge-tree", "--write-tree", "--name-only", "--no-messages"]);
-        let merge = merge.args(["-z", ours.as_str(), theirs.as_str()]);
-        let output = merge.output()?;
-        let mut words = nul_texts(&output.stdout);
-        match output.code {
-            Some(0) => Ok(MergedTree::Clean(words.next().unwrap_or_default().trim().parse()?)),
-            Some(1) => {
-                let mut paths: Vec<String> = words.skip(1).collect();
-                paths.dedup();
-                Ok(MergedTree::Conflicts(paths))
-            }
-            Some(UNKNOWN_OPTION) => {
-                Err(Error::repository("this needs git 2.38 or newer when both sides have gone on")
-                    .hint("merge the base branch into the session's branch, then again")
-                    .into())
-            }
-            _ => Err(merge.failure(&output).into()),
-        }
+/// The tree `git merge` would make of two commits; nothing but objects is written.
+///
+/// # Errors
+/// Git fails, or is older than 2.38 and both have gone on.
+pub fn merged_tree(git: &Git, ours: &Oid, theirs: &Oid) -> Result<MergedTree> {
+    if refs::is_ancestor(git, ours, theirs)? {
+        return Ok(MergedTree::Clean(must_tree(git, theirs)?));
     }
+    if refs::is_ancestor(git, theirs, ours)? {
+        return Ok(MergedTree::Clean(must_tree(git, ours)?));
+    }
+    let merge = git.write(["merge-tree", "--write-tree", "--name-only", "--no-messages"]);
+    let merge = merge.args(["-z", ours.as_str(), theirs.as_str()]);
+    let output = merge.output()?;
+    let mut words = nul_texts(&output.stdout);
+    match output.code {
+        Some(0) => Ok(MergedTree::Clean(words.next().unwrap_or_default().trim().parse()?)),
+        Some(1) => {
+            let mut paths: Vec<String> = words.skip(1).collect();
+            paths.dedup();
+            Ok(MergedTree::Conflicts(paths))
+        }
+        Some(UNKNOWN_OPTION) => {
+            Err(Error::repository("this needs git 2.38 or newer when both sides have gone on")
+                .hint("merge the base branch into the session's branch, then again")
+                .into())
+        }
+        _ => Err(merge.failure(&output).into()),
+    }
+}
 
-    /// The best common ancestor of two commits; `None` for histories that have nothing in common.
-    ///
-    /// # Errors
-    /// One of them is missing.
-    pub fn merge_base(&self, a: &Oid, b: &Oid) -> Result<Option<Oid>> {
-        let ask = self.read(["merge-base", a.as_str(), b.as_str()]);
-        let output = ask.output()?;
-        match output.code {
-            Some(0) => Ok(Some(output.text().trim_end().parse()?)),
-            Some(1) => Ok(None),
-            _ => Err(ask.failure(&output).into()),
-        }
+/// The best common ancestor of two commits; `None` for histories that have nothing in common.
+///
+/// # Errors
+/// One of them is missing.
+pub fn base(git: &Git, a: &Oid, b: &Oid) -> Result<Option<Oid>> {
+    let ask = git.read(["merge-base", a.as_str(), b.as_str()]);
+    let output = ask.output()?;
+    match output.code {
+        Some(0) => Ok(Some(output.text().trim_end().parse()?)),
+        Some(1) => Ok(None),
+        _ => Err(ask.failure(&output).into()),
     }
+}
 
-    /// The tree of `commit` with the directory `dir` as it is in `other`: also gone, if it is not
-    /// there. Everything else is the same to the byte, mode and name.
-    ///
-    /// # Errors
-    /// Git fails, one of them is missing.
-    pub fn tree_with_dir_of(&self, commit: &Oid, dir: &str, other: &Oid) -> Result<Oid> {
-        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
-        let index = scratch.path().join("index");
-        let read = self.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
-        read.arg(commit.as_str()).checked()?;
-        let list = self.in_index(&index, ["ls-files", "-z", "--cached", "--full-name", "--", dir]);
-        let gone: Vec<String> = nul_texts(&list.checked()?.stdout).collect();
-        let remove = self.in_index(&index, ["update-index", "--force-remove", "-z", "--stdin"]);
-        remove.stdin_nul(&gone).checked()?;
-        if self.verified(&format!("{other}:{dir}"))?.is_some() {
-            let read = self.in_index(&index, ["read-tree", &format!("--prefix={dir}/")]);
-            read.arg(format!("{other}:{dir}")).checked()?;
-        }
-        self.in_index(&index, ["write-tree"]).oid()
+/// The tree of `commit` with the directory `dir` as it is in `other`: also gone, if it is not
+/// there. Everything else is the same to the byte, mode and name.
+///
+/// # Errors
+/// Git fails, one of them is missing.
+pub fn tree_with_dir_of(git: &Git, commit: &Oid, dir: &str, other: &Oid) -> Result<Oid> {
+    let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+    let index = scratch.path().join("index");
+    let read = git.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
+    read.arg(commit.as_str()).checked()?;
+    let list = git.in_index(&index, ["ls-files", "-z", "--cached", "--full-name", "--", dir]);
+    let gone: Vec<String> = nul_texts(&list.checked()?.stdout).collect();
+    let remove = git.in_index(&index, ["update-index", "--force-remove", "-z", "--stdin"]);
+    remove.stdin_nul(&gone).checked()?;
+    if refs::verified(git, &format!("{other}:{dir}"))?.is_some() {
+        let read = git.in_index(&index, ["read-tree", &format!("--prefix={dir}/")]);
+        read.arg(format!("{other}:{dir}")).checked()?;
     }
+    git.in_index(&index, ["write-tree"]).oid()
+}
 
-    /// A commit object under the user's name, signed when commits are; no reference moves and no
-    /// hook runs.
-    ///
-    /// # Errors
-    /// Git fails, a signature cannot be made.
-    pub fn signed_commit(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
-        if !self.config_bool("commit.gpgSign")? {
-            return self.commit_tree(tree, parents, message);
-        }
-        let mut commit = self.write(["commit-tree", "-S", "-F", "-"]);
-        for parent in parents {
-            commit = commit.args(["-p", parent.as_str()]);
-        }
-        let commit = commit.arg(tree.as_str()).stdin(message);
-        let output = commit.output()?;
-        if !output.success() {
-            return Err(self.explain(commit.failure(&output)).into());
-        }
-        Ok(output.text().trim_end().parse()?)
+/// A commit object under the user's name, signed when commits are; no reference moves and no
+/// hook runs.
+///
+/// # Errors
+/// Git fails, a signature cannot be made.
+pub fn signed_commit(git: &Git, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
+    if !state::config_bool(git, "commit.gpgSign")? {
+        return made::commit_tree(git, tree, parents, message);
     }
+    let mut commit = git.write(["commit-tree", "-S", "-F", "-"]);
+    for parent in parents {
+        commit = commit.args(["-p", parent.as_str()]);
+    }
+    let commit = commit.arg(tree.as_str()).stdin(message);
+    let output = commit.output()?;
+    if !output.success() {
+        return Err(commit::explain(git, commit.failure(&output)).into());
+    }
+    Ok(output.text().trim_end().parse()?)
+}
 
-    /// Moves index and working tree from one tree to another; HEAD stays. What is changed in the
-    /// working tree elsewhere stays, too.
-    ///
-    /// # Errors
-    /// A change or an untracked file is in the way; nothing has moved.
-    pub fn move_tree(&self, from: &Oid, to: &Oid) -> Result<()> {
-        let step = self.move_to(Goal::Tree, Some(from.clone()), to)?;
-        let (read, output) = self.go(&step, &|| true, &|_| {
-            Ok(self.write(["read-tree", "-m", "-u", from.as_str(), to.as_str()]))
-        })?;
-        if output.success() { Ok(()) } else { Err(read.failure(&output).into()) }
-    }
+/// Moves index and working tree from one tree to another; HEAD stays. What is changed in the
+/// working tree elsewhere stays, too.
+///
+/// # Errors
+/// A change or an untracked file is in the way; nothing has moved.
+pub fn move_tree(git: &Git, from: &Oid, to: &Oid) -> Result<()> {
+    let step = take_back::move_to(git, Goal::Tree, Some(from.clone()), to)?;
+    let (read, output) = take_back::go(git, &step, &|| true, &|_| {
+        Ok(git.write(["read-tree", "-m", "-u", from.as_str(), to.as_str()]))
+    })?;
+    if output.success() { Ok(()) } else { Err(read.failure(&output).into()) }
+}
 
-    /// The tree of what is staged.
-    ///
-    /// # Errors
-    /// The index has conflicts.
-    pub fn index_tree(&self) -> Result<Oid> {
-        self.write(["write-tree"]).oid()
-    }
+/// The tree of what is staged.
+///
+/// # Errors
+/// The index has conflicts.
+pub fn index_tree(git: &Git) -> Result<Oid> {
+    git.write(["write-tree"]).oid()
+}
 
-    /// Commits what is staged, all of it, with this message. Hooks and signing apply.
-    ///
-    /// # Errors
-    /// Anything but a hook's refusal; then nothing was committed.
-    pub fn commit_staged(&self, message: &str, signoff: bool) -> Result<CommitOutcome> {
-        let with = WithMessage::new(message)?;
-        let before = self.resolve("HEAD")?;
-        let mut commit =
-            self.hooked(["commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F"]);
-        commit = commit.arg(with.message());
-        if signoff {
-            commit = commit.arg("--signoff");
-        }
-        let commit = with.given(commit);
-        let not_landed = || matches!(self.resolve("HEAD"), Ok(head) if head == before);
-        let output =
-            commit.attempt(|| with.no_hook_ran(), || with.no_hook_ran() && not_landed())?;
-        let failure = commit.failure(&output);
-        let head = self.resolve("HEAD")?;
-        if let Some(head) = head.filter(|head| Some(head) != before.as_ref()) {
-            return Ok(CommitOutcome::Committed(head));
-        }
-        if output.killed() {
-            return Err(failure.into());
-        }
-        match Hooks::read(&with.trace())?.refusing() {
-            Some(hook) => Ok(CommitOutcome::HookRefused { hook, output: said(&output) }),
-            None => Err(self.explain(failure).into()),
-        }
+/// Commits what is staged, all of it, with this message. Hooks and signing apply.
+///
+/// # Errors
+/// Anything but a hook's refusal; then nothing was committed.
+pub fn commit_staged(git: &Git, message: &str, signoff: bool) -> Result<CommitOutcome> {
+    let with = WithMessage::new(message)?;
+    let before = git.resolve("HEAD")?;
+    let mut commit =
+        git.hooked(["commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F"]);
+    commit = commit.arg(with.message());
+    if signoff {
+        commit = commit.arg("--signoff");
     }
+    let commit = with.given(commit);
+    let not_landed = || matches!(git.resolve("HEAD"), Ok(head) if head == before);
+    let output = commit.attempt(|| with.no_hook_ran(), || with.no_hook_ran() && not_landed())?;
+    let failure = commit.failure(&output);
+    let head = git.resolve("HEAD")?;
+    if let Some(head) = head.filter(|head| Some(head) != before.as_ref()) {
+        return Ok(CommitOutcome::Committed(head));
+    }
+    if output.killed() {
+        return Err(failure.into());
+    }
+    match Hooks::read(&with.trace())?.refusing() {
+        Some(hook) => Ok(CommitOutcome::HookRefused { hook, output: said(&output) }),
+        None => Err(commit::explain(git, failure).into()),
+    }
+}
 
-    fn must_tree(&self, commit: &Oid) -> Result<Oid> {
-        let tree = self.tree_of(commit.as_str())?;
-        tree.ok_or_else(|| Error::repository(format!("there is no commit {commit}")).into())
-    }
+fn must_tree(git: &Git, commit: &Oid) -> Result<Oid> {
+    let tree = snapshot::tree_of(git, commit.as_str())?;
+    tree.ok_or_else(|| Error::repository(format!("there is no commit {commit}")).into())
 }
 
 #[cfg(test)]
@@ -327,10 +325,10 @@ mod tests {
     fn what_a_merge_would_make_is_what_it_makes() {
         let (repo, main, side) = forked("main\n2\n3\n4\n5\n6\n7\n");
         let git = repo.git();
-        let MergedTree::Clean(tree) = git.merged_tree(&main, &side).unwrap() else { panic!() };
-        let outcome = git.merge_no_ff(&side, "Subject\n\nKey: value\n", true).unwrap();
+        let MergedTree::Clean(tree) = merged_tree(&git, &main, &side).unwrap() else { panic!() };
+        let outcome = no_ff(&git, &side, "Subject\n\nKey: value\n", true).unwrap();
         assert_eq!(outcome, MergeOutcome::Merged(repo.head()));
-        assert_eq!(git.tree_of("HEAD").unwrap(), Some(tree));
+        assert_eq!(snapshot::tree_of(&git, "HEAD").unwrap(), Some(tree));
         assert_eq!(
             repo.run(&["log", "-1", "--format=%P %B"]),
             format!("{main} {side} Subject\n\nKey: value\nSigned-off-by: Ana <ana@example.com>")
@@ -343,12 +341,15 @@ mod tests {
         let git = repo.git();
         repo.file("untracked", "mine");
         let expected = vec!["code".to_owned()];
-        assert_eq!(git.merged_tree(&main, &side).unwrap(), MergedTree::Conflicts(expected.clone()));
-        let outcome = git.merge_no_ff(&side, "x\n", false).unwrap();
+        assert_eq!(
+            merged_tree(&git, &main, &side).unwrap(),
+            MergedTree::Conflicts(expected.clone())
+        );
+        let outcome = no_ff(&git, &side, "x\n", false).unwrap();
         assert_eq!(outcome, MergeOutcome::Conflicts(expected));
         assert_eq!(repo.head(), main);
         assert_eq!(repo.run(&["status", "--short"]), "?? untracked");
-        assert_eq!(git.operation_in_progress().unwrap(), None);
+        assert_eq!(state::operation_in_progress(&git).unwrap(), None);
     }
 
     #[cfg(unix)]
@@ -358,7 +359,7 @@ mod tests {
             let (repo, main, side) = forked("main\n2\n3\n4\n5\n6\n7\n");
             repo.hook(hook, "echo not today; exit 1");
             let git = repo.git();
-            match git.merge_no_ff(&side, "x\n", false).unwrap() {
+            match no_ff(&git, &side, "x\n", false).unwrap() {
                 MergeOutcome::HookRefused { hook: named, output } => {
                     assert_eq!((named.as_str(), output.contains("not today")), (hook, true));
                 }
@@ -366,7 +367,7 @@ mod tests {
             }
             assert_eq!(repo.head(), main);
             assert_eq!(repo.run(&["status", "--short"]), "");
-            assert_eq!(git.operation_in_progress().unwrap(), None);
+            assert_eq!(state::operation_in_progress(&git).unwrap(), None);
         }
     }
 
@@ -374,13 +375,13 @@ mod tests {
     fn a_directory_is_taken_out_of_a_tree_and_nothing_else() {
         let (repo, main, side) = forked("x");
         let git = repo.git();
-        let tree = git.tree_with_dir_of(&side, "notes/s", &main).unwrap();
+        let tree = tree_with_dir_of(&git, &side, "notes/s", &main).unwrap();
         let list = |rev: &str| repo.run(&["ls-tree", "-r", "-z", rev]).replace('\0', "\n");
         let without: Vec<String> =
             list(side.as_str()).lines().filter(|l| !l.contains("a b")).map(str::to_owned).collect();
         assert_eq!(list(tree.as_str()).trim_end(), without.join("\n"));
-        let back = git.tree_with_dir_of(&tree, "notes/s", &side).unwrap();
-        assert_eq!(Some(back), git.tree_of(side.as_str()).unwrap());
+        let back = tree_with_dir_of(&git, &tree, "notes/s", &side).unwrap();
+        assert_eq!(Some(back), snapshot::tree_of(&git, side.as_str()).unwrap());
     }
 
     #[test]
@@ -388,12 +389,15 @@ mod tests {
         let (repo, main, side) = forked("x");
         let git = repo.git();
         repo.file("README.md", "edited, not staged");
-        git.move_tree(&main, &side).unwrap();
-        assert_eq!(Some(git.index_tree().unwrap()), git.tree_of(side.as_str()).unwrap());
-        git.move_tree(&side, &main).unwrap();
+        move_tree(&git, &main, &side).unwrap();
+        assert_eq!(
+            Some(index_tree(&git).unwrap()),
+            snapshot::tree_of(&git, side.as_str()).unwrap()
+        );
+        move_tree(&git, &side, &main).unwrap();
         assert_eq!(repo.run(&["status", "--short"]), " M README.md");
-        git.move_tree(&main, &side).unwrap();
-        let outcome = git.commit_staged("one\n", false).unwrap();
+        move_tree(&git, &main, &side).unwrap();
+        let outcome = commit_staged(&git, "one\n", false).unwrap();
         assert_eq!(outcome, CommitOutcome::Committed(repo.head()));
         assert_eq!(repo.run(&["rev-parse", "HEAD^"]), main.to_string());
         assert_eq!(repo.run(&["status", "--short"]), " M README.md");

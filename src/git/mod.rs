@@ -1,10 +1,12 @@
 //! The only place that knows git2 or the git binary.
 //!
-//! [`Git`] is a repository with a working tree. Everything that writes, touches index, working
-//! tree, configuration or hooks, or depends on what the user configured, runs the `git` binary
-//! through [`spawn`]; what is already named by an object id is read through [`Reader`]. Objects that
-//! git would write in the very same way are written in process ([`made`]). What a session, a stage or
-//! an artifact is, nobody knows here.
+//! [`Git`] is a repository with a working tree; it starts commands and answers what everybody asks.
+//! All else is a function of the module that has the topic: `refs::list(git, …)`.
+//!
+//! Everything that writes, touches index, working tree, configuration or hooks, or depends on what
+//! the user configured, runs the `git` binary through [`spawn`]; what is already named by an object
+//! id is read through [`Reader`]. Objects that git would write in the very same way are written in
+//! process ([`made`]). What a session, a stage or an artifact is, nobody knows here.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -14,59 +16,59 @@ use anyhow::Result;
 
 use crate::error::Error;
 
-mod also_read;
+pub mod also_read;
 mod binary;
-mod blobs;
+pub mod blobs;
 mod bounded;
 mod child;
-mod commit;
+pub mod commit;
 mod commit_here;
 mod configuration;
-mod diff;
+pub mod diff;
 mod environment;
-mod fallback;
-mod files;
-mod gained;
-mod hidden;
-mod hooks;
-mod in_the_way;
+pub mod fallback;
+pub mod files;
+pub mod gained;
+pub mod hidden;
+pub mod hooks;
+pub mod in_the_way;
 mod index;
 mod init;
 mod libgit2;
 mod locate;
-mod locks;
+pub mod locks;
 mod lookup;
-mod made;
-mod many;
-mod merge;
+pub mod made;
+pub mod many;
+pub mod merge;
 mod move_ref;
 mod name;
 mod next_index;
-mod notes;
+pub mod notes;
 mod object_text;
 mod objects;
 mod output;
 mod packed_refs;
-mod paths;
+pub mod paths;
 mod plain;
 mod processes;
-mod put_back;
+pub mod put_back;
 mod reader;
 mod ref_files;
-mod refs;
-mod remote;
-mod settings;
+pub mod refs;
+pub mod remote;
+pub mod settings;
 mod shared;
-mod snapshot;
+pub mod snapshot;
 mod spawn;
-mod state;
-mod status;
-mod switch;
+pub mod state;
+pub mod status;
+pub mod switch;
 mod take_back;
 #[cfg(test)]
 mod test_repo;
 mod unfinished;
-mod worktree;
+pub mod worktree;
 
 pub use also_read::AlsoRead;
 pub use blobs::Store;
@@ -296,7 +298,7 @@ mod tests {
         assert!(!git.explicit);
 
         let head = git.resolve("HEAD").unwrap().unwrap();
-        let linked = git.worktree_add(&repo.root().join("linked"), "side", &head).unwrap();
+        let linked = worktree::add(&git, &repo.root().join("linked"), "side", &head).unwrap();
         assert_eq!(linked.common_dir(), git.common_dir());
         assert_ne!(linked.git_dir(), git.git_dir());
         assert_eq!(Git::discover_with(linked.top(), repo.env()).unwrap(), linked);

@@ -9,6 +9,7 @@ use super::configuration::as_bool;
 use super::libgit2::{Libgit2, raw};
 use super::made::Who;
 use super::{Git, Oid, RefName};
+use crate::git::{child, hooks, made};
 use crate::moment;
 
 /// A reference, the commit it is to name, the one it names now (none where it is not there), and
@@ -21,48 +22,46 @@ pub(super) struct MoveRef<'a> {
     pub(super) reason: &'a str,
 }
 
-impl Git {
-    /// Moves a reference; false where it could not be done here and nothing has changed.
-    pub(super) fn move_ref(&self, step: MoveRef<'_>) -> bool {
-        let is_branch = step.name.as_str().starts_with("refs/heads/");
-        let Some(who) = self.moves_refs_in_process().then(|| self.log_signature()).flatten() else {
-            return false;
-        };
-        // The log of HEAD is libgit2's own affair only where it has opened that HEAD.
-        if is_branch && self.git_dir != self.common_dir {
-            return false;
-        }
-        let moved = self.as_child("update-ref", || self.move_ref_as(step, &who));
-        if is_branch {
-            moment::end();
-        }
-        moved
+/// Moves a reference; false where it could not be done here and nothing has changed.
+pub(super) fn step(git: &Git, step: MoveRef<'_>) -> bool {
+    let is_branch = step.name.as_str().starts_with("refs/heads/");
+    let Some(who) = is_in_process(git).then(|| log_signature(git)).flatten() else {
+        return false;
+    };
+    // The log of HEAD is libgit2's own affair only where it has opened that HEAD.
+    if is_branch && git.git_dir != git.common_dir {
+        return false;
     }
+    let moved = child::as_child(git, "update-ref", || step_as(git, step, &who));
+    if is_branch {
+        moment::end();
+    }
+    moved
+}
 
-    /// [`Self::move_ref`] where all that was asked before, in a note of somebody else.
-    pub(super) fn move_ref_as(&self, step: MoveRef<'_>, who: &Signature<'_>) -> bool {
-        self.in_process(|fast| fast.move_ref(step, who)).is_some()
-    }
+/// [`move_ref`] where all that was asked before, in a note of somebody else.
+pub(super) fn step_as(git: &Git, step: MoveRef<'_>, who: &Signature<'_>) -> bool {
+    git.in_process(|fast| fast.move_ref(step, who)).is_some()
+}
 
-    /// Whether git would do no more than libgit2 when a reference moves.
-    pub(super) fn moves_refs_in_process(&self) -> bool {
-        self.writes_in_process()
-            && !self.has_hook("reference-transaction")
-            && self.configuration().is_ok_and(|all| {
-                all.value("core.logallrefupdates").is_none_or(|v| as_bool(v) == Some(true))
-            })
-    }
+/// Whether git would do no more than libgit2 when a reference moves.
+pub(super) fn is_in_process(git: &Git) -> bool {
+    made::writes_in_process(git)
+        && !hooks::has(git, "reference-transaction")
+        && git.configuration().is_ok_and(|all| {
+            all.value("core.logallrefupdates").is_none_or(|v| as_bool(v) == Some(true))
+        })
+}
 
-    /// Who moves a reference, and when.
-    pub(super) fn log_signature(&self) -> Option<Signature<'static>> {
-        let line = String::from_utf8(self.ident(Who::Committer).ok()?).ok()?;
-        let (name, rest) = line.split_once(" <")?;
-        let (email, when) = rest.split_once("> ")?;
-        let (seconds, zone) = when.split_once(' ')?;
-        let zone: i32 = zone.parse().ok()?;
-        let minutes = zone / 100 * 60 + zone % 100;
-        Signature::new(name, email, &Time::new(seconds.parse().ok()?, minutes)).ok()
-    }
+/// Who moves a reference, and when.
+pub(super) fn log_signature(git: &Git) -> Option<Signature<'static>> {
+    let line = String::from_utf8(made::ident(git, Who::Committer).ok()?).ok()?;
+    let (name, rest) = line.split_once(" <")?;
+    let (email, when) = rest.split_once("> ")?;
+    let (seconds, zone) = when.split_once(' ')?;
+    let zone: i32 = zone.parse().ok()?;
+    let minutes = zone / 100 * 60 + zone % 100;
+    Signature::new(name, email, &Time::new(seconds.parse().ok()?, minutes)).ok()
 }
 
 impl Libgit2 {
@@ -96,7 +95,7 @@ mod tests {
 
     fn created(repo: &Repo, name: &str, new: &Oid, old: Option<&Oid>) -> bool {
         let name = RefName::new(name).unwrap();
-        repo.git().move_ref(MoveRef { name: &name, new, old, reason: "why" })
+        step(&repo.git(), MoveRef { name: &name, new, old, reason: "why" })
     }
 
     /// The log as git shows it, less the time.
@@ -122,10 +121,10 @@ mod tests {
                 let date = [("GIT_COMMITTER_DATE", "1700000000 +0130")]
                     .map(|(key, value)| (key.into(), value.into()));
                 let git = repo.git().with_env(date.to_vec());
-                let new = git.commit_tree(&tree.parse().unwrap(), &[], "new").unwrap();
+                let new = made::commit_tree(&git, &tree.parse().unwrap(), &[], "new").unwrap();
                 let (name, old) = (RefName::new(name).unwrap(), moves.then_some(&first));
                 if in_process {
-                    assert!(git.move_ref(MoveRef { name: &name, new: &new, old, reason: "why" }));
+                    assert!(step(&git, MoveRef { name: &name, new: &new, old, reason: "why" }));
                 } else {
                     let update = git.write(["update-ref", "--create-reflog", "-m", "why"]);
                     let old = old.map_or_else(|| first.zero_like(), Clone::clone);

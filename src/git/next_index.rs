@@ -11,6 +11,7 @@ use super::Git;
 use super::index::mark;
 use super::libgit2::raw;
 use super::locks::with_lock;
+use crate::git::{blobs, index, state};
 
 /// Optional parts of an index that libgit2 does not write again.
 const LOST: [&[u8]; 4] = [b"UNTR", b"FSMN", b"EOIE", b"IEOT"];
@@ -36,7 +37,7 @@ impl NextIndex {
     /// # Errors
     /// It is locked, or it is one that git must write.
     pub(super) fn write(git: &Git, entries: &[(String, Entry)]) -> Result<Self> {
-        let index = git.index_file();
+        let index = index::file(git);
         let lock = with_lock(&index);
         // Where git has the one of `commit --only`.
         let next = index.with_file_name(format!("next-index-{}.lock", std::process::id()));
@@ -97,12 +98,13 @@ fn distrust(git: &Git, index: &mut Index, written: i64) -> Result<()> {
     let young: Vec<IndexEntry> = index.iter().filter(may_hide).collect();
     for mut entry in young {
         let path = std::str::from_utf8(&entry.path)?;
-        let same = match git.lies_at(path) {
+        let same = match state::lies_at(git, path) {
             // That it is gone needs no comparison.
             None => true,
             Some(meta) if meta.is_dir() => true,
             Some(_) => {
-                raw(&git.blob_as_it_lies(path).context("only git knows its blob")?)? == entry.id
+                raw(&blobs::blob_as_it_lies(git, path).context("only git knows its blob")?)?
+                    == entry.id
             }
         };
         if !same {

@@ -7,6 +7,7 @@ use git2::{FileMode, ObjectType, Tree, build::TreeUpdateBuilder};
 
 use super::libgit2::{Libgit2, oid};
 use super::{Git, Oid, RefName, RefTransaction};
+use crate::git::made;
 
 /// How many notes a tree holds before the next ones go into folders by the first two digits, as git
 /// itself does it sooner or later: every new note writes its tree once more.
@@ -15,120 +16,107 @@ const FLAT: usize = 256;
 /// How often notes are written again because somebody else wrote some in between.
 const TRIES: usize = 5;
 
-impl Git {
-    /// The objects that have a note in `refs/notes/NAME`; none where the ref does not exist.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn noted(&self, name: &str) -> Result<Vec<Oid>> {
-        if let Some(found) = self.noted_in_process(name) {
-            return Ok(found);
-        }
-        let list = self.read(["notes", "--ref", name, "list"]).capture()?;
-        // `NOTE OBJECT`
-        let objects = list.lines().filter_map(|line| line.split_once(' '));
-        objects.map(|(_, object)| Ok(object.parse()?)).collect()
+/// The objects that have a note in `refs/notes/NAME`; none where the ref does not exist.
+///
+/// # Errors
+/// Git fails.
+pub fn noted(git: &Git, name: &str) -> Result<Vec<Oid>> {
+    if let Some(found) = noted_in_process(git, name) {
+        return Ok(found);
     }
+    let list = git.read(["notes", "--ref", name, "list"]).capture()?;
+    // `NOTE OBJECT`
+    let objects = list.lines().filter_map(|line| line.split_once(' '));
+    objects.map(|(_, object)| Ok(object.parse()?)).collect()
+}
 
-    fn noted_in_process(&self, name: &str) -> Option<Vec<Oid>> {
-        self.in_process(|_| Ok(()))?;
-        let Some(tip) = self.resolve(&format!("refs/notes/{name}")).ok()? else {
-            return Some(Vec::new());
+fn noted_in_process(git: &Git, name: &str) -> Option<Vec<Oid>> {
+    git.in_process(|_| Ok(()))?;
+    let Some(tip) = git.resolve(&format!("refs/notes/{name}")).ok()? else {
+        return Some(Vec::new());
+    };
+    git.in_process(|fast| fast.noted(&tip))
+}
+
+/// Makes each of these blobs its own note in `refs/notes/NAME`, all of them in one commit. They
+/// may be abbreviated.
+///
+/// # Errors
+/// There is no such blob, or the ref cannot be written.
+pub fn note_blobs<S: AsRef<str>>(git: &Git, name: &str, blobs: &[S]) -> Result<()> {
+    let full = RefName::new(format!("refs/notes/{name}"))?;
+    for attempt in 1.. {
+        if blobs.is_empty() {
+            break;
+        }
+        let before = git.resolve(full.as_str())?;
+        let Some(tree) = made::write_objects(git, |fast| fast.with_notes(before.as_ref(), blobs))
+        else {
+            break;
         };
-        self.in_process(|fast| fast.noted(&tip))
-    }
-
-    /// Makes each of these blobs its own note in `refs/notes/NAME`, all of them in one commit. They
-    /// may be abbreviated.
-    ///
-    /// # Errors
-    /// There is no such blob, or the ref cannot be written.
-    pub fn note_blobs<S: AsRef<str>>(&self, name: &str, blobs: &[S]) -> Result<()> {
-        let full = RefName::new(format!("refs/notes/{name}"))?;
-        for attempt in 1.. {
-            if blobs.is_empty() {
-                break;
-            }
-            let before = self.resolve(full.as_str())?;
-            let Some(tree) = self.write_objects(|fast| fast.with_notes(before.as_ref(), blobs))
-            else {
-                break;
-            };
-            // All of them are there.
-            let Some(tree) = tree else { return Ok(()) };
-            let parents: Vec<Oid> = before.iter().cloned().collect();
-            let new = self.commit_tree(&tree, &parents, "Notes added by 'git cowork'\n")?;
-            let moves = RefTransaction::new("notes: added by 'git cowork'");
-            let moves = match &before {
-                Some(before) => moves.update(&full, &new, before),
-                None => moves.create(&full, &new),
-            };
-            match moves.commit(self) {
-                // A person's `git notes` was faster.
-                Err(_) if attempt < TRIES && self.resolve(full.as_str())? != before => {}
-                done => return done,
-            }
-        }
-        blobs.iter().try_for_each(|blob| self.note_blob(name, blob.as_ref()))
-    }
-
-    /// [`Git::note_blobs`] by the binary alone.
-    fn note_blob(&self, name: &str, blob: &str) -> Result<()> {
-        let add = self.write(["notes", "--ref", name, "add", "-C", blob, blob]);
-        let output = add.output()?;
-        // It also fails where the object has its note, which costs less than asking each time.
-        let noted = || self.read(["notes", "--ref", name, "list", blob]).output();
-        if output.success() || noted()?.success() {
-            Ok(())
-        } else {
-            Err(add.failure(&output).into())
+        // All of them are there.
+        let Some(tree) = tree else { return Ok(()) };
+        let parents: Vec<Oid> = before.iter().cloned().collect();
+        let new = made::commit_tree(git, &tree, &parents, "Notes added by 'git cowork'\n")?;
+        let moves = RefTransaction::new("notes: added by 'git cowork'");
+        let moves = match &before {
+            Some(before) => moves.update(&full, &new, before),
+            None => moves.create(&full, &new),
+        };
+        match moves.commit(git) {
+            // A person's `git notes` was faster.
+            Err(_) if attempt < TRIES && git.resolve(full.as_str())? != before => {}
+            done => return done,
         }
     }
+    blobs.iter().try_for_each(|blob| note_blob(git, name, blob.as_ref()))
+}
 
-    /// Brings a remote's `refs/notes/NAME` into `refs/notes/INTO`, whatever that was before. False
-    /// where the remote has no such notes: then `INTO` does not exist either.
-    ///
-    /// # Errors
-    /// The remote does not answer.
-    pub fn fetch_notes(
-        &self,
-        remote: &str,
-        name: &str,
-        into: &str,
-        attended: bool,
-    ) -> Result<bool> {
-        let into = format!("refs/notes/{into}");
-        self.write(["update-ref", "-d", &into]).checked()?;
-        let prompt = if attended { "1" } else { "0" };
-        let full = format!("refs/notes/{name}");
-        let ask = self.read(["ls-remote", "--", remote, &full]).env("GIT_TERMINAL_PROMPT", prompt);
-        if ask.checked()?.stdout.is_empty() {
-            return Ok(false);
-        }
-        let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", remote];
-        let fetch = self.write(fetch).arg(format!("+{full}:{into}"));
-        fetch.env("GIT_TERMINAL_PROMPT", prompt).checked()?;
-        Ok(true)
-    }
+/// [`note_blobs`] by the binary alone.
+fn note_blob(git: &Git, name: &str, blob: &str) -> Result<()> {
+    let add = git.write(["notes", "--ref", name, "add", "-C", blob, blob]);
+    let output = add.output()?;
+    // It also fails where the object has its note, which costs less than asking each time.
+    let noted = || git.read(["notes", "--ref", name, "list", blob]).output();
+    if output.success() || noted()?.success() { Ok(()) } else { Err(add.failure(&output).into()) }
+}
 
-    /// Takes the notes of `refs/notes/FROM` into `refs/notes/NAME`.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn merge_notes(&self, name: &str, from: &str) -> Result<()> {
-        self.write(["notes", "--ref", name, "merge", "--quiet", "--strategy=union", from])
-            .checked()?;
-        Ok(())
+/// Brings a remote's `refs/notes/NAME` into `refs/notes/INTO`, whatever that was before. False
+/// where the remote has no such notes: then `INTO` does not exist either.
+///
+/// # Errors
+/// The remote does not answer.
+pub fn fetch(git: &Git, remote: &str, name: &str, into: &str, attended: bool) -> Result<bool> {
+    let into = format!("refs/notes/{into}");
+    git.write(["update-ref", "-d", &into]).checked()?;
+    let prompt = if attended { "1" } else { "0" };
+    let full = format!("refs/notes/{name}");
+    let ask = git.read(["ls-remote", "--", remote, &full]).env("GIT_TERMINAL_PROMPT", prompt);
+    if ask.checked()?.stdout.is_empty() {
+        return Ok(false);
     }
+    let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", remote];
+    let fetch = git.write(fetch).arg(format!("+{full}:{into}"));
+    fetch.env("GIT_TERMINAL_PROMPT", prompt).checked()?;
+    Ok(true)
+}
 
-    /// Deletes `refs/notes/NAME`; nothing where it does not exist.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn delete_notes(&self, name: &str) -> Result<()> {
-        self.write(["update-ref", "-d", &format!("refs/notes/{name}")]).checked()?;
-        Ok(())
-    }
+/// Takes the notes of `refs/notes/FROM` into `refs/notes/NAME`.
+///
+/// # Errors
+/// Git fails.
+pub fn merge(git: &Git, name: &str, from: &str) -> Result<()> {
+    git.write(["notes", "--ref", name, "merge", "--quiet", "--strategy=union", from]).checked()?;
+    Ok(())
+}
+
+/// Deletes `refs/notes/NAME`; nothing where it does not exist.
+///
+/// # Errors
+/// Git fails.
+pub fn delete(git: &Git, name: &str) -> Result<()> {
+    git.write(["update-ref", "-d", &format!("refs/notes/{name}")]).checked()?;
+    Ok(())
 }
 
 impl Libgit2 {
@@ -225,27 +213,28 @@ fn is_hex(text: &str) -> bool {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::snapshot;
 
     #[test]
     fn notes_keep_blobs_and_two_histories_merge() {
         let repo = Repo::with_commit();
         let git = repo.git();
-        assert!(git.noted("logs").unwrap().is_empty());
-        let blobs = ["a", "b", "c"].map(|text| git.store_blob(text).unwrap());
+        assert!(noted(&git, "logs").unwrap().is_empty());
+        let blobs = ["a", "b", "c"].map(|text| made::store_blob(&git, text).unwrap());
         for _ in 0..2 {
-            git.note_blobs("logs", &[blobs[0].abbreviated()]).unwrap();
+            note_blobs(&git, "logs", &[blobs[0].abbreviated()]).unwrap();
         }
-        git.note_blobs("other", &[blobs[1].as_str()]).unwrap();
-        git.merge_notes("new", "other").unwrap();
-        assert_eq!(git.noted("new").unwrap(), [blobs[1].clone()]);
-        git.merge_notes("logs", "other").unwrap();
+        note_blobs(&git, "other", &[blobs[1].as_str()]).unwrap();
+        merge(&git, "new", "other").unwrap();
+        assert_eq!(noted(&git, "new").unwrap(), [blobs[1].clone()]);
+        merge(&git, "logs", "other").unwrap();
         let mut both = blobs[..2].to_vec();
         both.sort();
-        assert_eq!(git.noted("logs").unwrap(), both);
-        git.delete_notes("other").unwrap();
+        assert_eq!(noted(&git, "logs").unwrap(), both);
+        delete(&git, "other").unwrap();
         repo.run(&["gc", "--quiet", "--prune=now"]);
         assert_eq!(repo.run(&["notes", "--ref", "logs", "show", blobs[1].as_str()]), "b");
-        assert!(git.note_blobs("logs", &["1234567890"]).is_err());
+        assert!(note_blobs(&git, "logs", &["1234567890"]).is_err());
     }
 
     /// What `git notes list` says, and what git makes of a note that it writes there itself.
@@ -266,18 +255,18 @@ mod tests {
         for options in [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]] {
             let repo = Repo::with_commit_in(options);
             let git = repo.git();
-            let blob = |n: usize| git.store_blob(format!("log {n}")).unwrap();
+            let blob = |n: usize| made::store_blob(&git, format!("log {n}")).unwrap();
             let mut all: Vec<Oid> = Vec::new();
             // Git makes folders, by its own measure, only where there are many.
             let many = if options.is_empty() { 400 } else { 3 };
             for chunk in (0..many).collect::<Vec<_>>().chunks(150) {
                 let new: Vec<Oid> = chunk.iter().map(|n| blob(*n)).collect();
-                git.note_blobs("logs", &new.iter().map(Oid::as_str).collect::<Vec<_>>()).unwrap();
+                note_blobs(&git, "logs", &new.iter().map(Oid::as_str).collect::<Vec<_>>()).unwrap();
                 all.extend(new);
             }
             all.sort();
             assert_eq!(listed(&repo), all, "{options:?}");
-            assert_eq!(git.noted("logs").unwrap(), all);
+            assert_eq!(noted(&git, "logs").unwrap(), all);
             let folders = || repo.run(&["ls-tree", "--name-only", "-d", "refs/notes/logs"]);
             assert_eq!(!folders().is_empty(), options.is_empty(), "{options:?}");
             // One by git, which orders them all its own way; then the others come after it.
@@ -285,14 +274,14 @@ mod tests {
             repo.run(&["notes", "--ref", "logs", "add", "-C", by_git.as_str(), by_git.as_str()]);
             let last = [blob(1_000_001), by_git.clone(), blob(0), blob(1_000_002)];
             let names: Vec<&str> = last.iter().chain(&last).map(Oid::as_str).collect();
-            git.note_blobs("logs", &names).unwrap();
+            note_blobs(&git, "logs", &names).unwrap();
             let tip = repo.run(&["rev-parse", "refs/notes/logs"]);
-            git.note_blobs("logs", &names).unwrap();
+            note_blobs(&git, "logs", &names).unwrap();
             assert_eq!(repo.run(&["rev-parse", "refs/notes/logs"]), tip, "nothing new, no commit");
             all.extend([by_git, last[0].clone(), last[3].clone()]);
             all.sort();
             assert_eq!(listed(&repo), all, "{options:?}");
-            assert_eq!(git.noted("logs").unwrap(), all);
+            assert_eq!(noted(&git, "logs").unwrap(), all);
             assert_eq!(
                 repo.run(&["notes", "--ref", "logs", "show", last[3].as_str()]),
                 "log 1000002"
@@ -308,27 +297,30 @@ mod tests {
         let head = repo.head();
         repo.run(&["notes", "--ref", "logs", "add", "-m", "mine", head.as_str()]);
         // A file that is no note, and a folder that only looks like one.
-        let tree = git.tree_of("refs/notes/logs").unwrap().unwrap();
-        let mine = git.store_blob("kept").unwrap();
-        let tree =
-            git.tree_with(&tree, &[("README".into(), mine.clone()), ("zz/file".into(), mine)]);
-        let commit = git.commit_tree(&tree.unwrap(), &[], "odd").unwrap();
+        let tree = snapshot::tree_of(&git, "refs/notes/logs").unwrap().unwrap();
+        let mine = made::store_blob(&git, "kept").unwrap();
+        let tree = snapshot::tree_with(
+            &git,
+            &tree,
+            &[("README".into(), mine.clone()), ("zz/file".into(), mine)],
+        );
+        let commit = made::commit_tree(&git, &tree.unwrap(), &[], "odd").unwrap();
         repo.run(&["update-ref", "refs/notes/logs", commit.as_str()]);
-        let blob = git.store_blob("log").unwrap();
-        git.note_blobs("logs", &[blob.as_str()]).unwrap();
+        let blob = made::store_blob(&git, "log").unwrap();
+        note_blobs(&git, "logs", &[blob.as_str()]).unwrap();
         assert_eq!(repo.run(&["notes", "--ref", "logs", "show", head.as_str()]), "mine");
         assert_eq!(repo.run(&["notes", "--ref", "logs", "show", blob.as_str()]), "log");
         assert_eq!(repo.run(&["show", "refs/notes/logs:README"]), "kept");
         assert_eq!(repo.run(&["show", "refs/notes/logs:zz/file"]), "kept");
         let mut both = vec![head, blob];
         both.sort();
-        assert_eq!(git.noted("logs").unwrap(), both);
+        assert_eq!(noted(&git, "logs").unwrap(), both);
         assert!(repo.run(&["reflog", "show", "refs/notes/logs"]).contains("git cowork"));
         // A hook on references still has its say, and then nothing has moved.
         let tip = repo.run(&["rev-parse", "refs/notes/logs"]);
         repo.hook("reference-transaction", "test \"$1\" != prepared || { echo no >&2; exit 1; }");
-        let other = git.store_blob("other").unwrap();
-        assert!(git.note_blobs("logs", &[other.as_str()]).is_err());
+        let other = made::store_blob(&git, "other").unwrap();
+        assert!(note_blobs(&git, "logs", &[other.as_str()]).is_err());
         assert_eq!(repo.run(&["rev-parse", "refs/notes/logs"]), tip);
     }
 
@@ -338,12 +330,12 @@ mod tests {
         let git = repo.git();
         repo.run(&["init", "-q", "--bare", "../far.git"]);
         repo.run(&["remote", "add", "far", "../far.git"]);
-        let blob = git.store_blob("a").unwrap();
-        git.note_blobs("logs", &[blob.as_str()]).unwrap();
-        assert!(!git.fetch_notes("far", "logs", "theirs", false).unwrap());
+        let blob = made::store_blob(&git, "a").unwrap();
+        note_blobs(&git, "logs", &[blob.as_str()]).unwrap();
+        assert!(!fetch(&git, "far", "logs", "theirs", false).unwrap());
         repo.run(&["push", "-q", "far", "refs/notes/logs"]);
-        assert!(git.fetch_notes("far", "logs", "theirs", false).unwrap());
-        assert_eq!(git.noted("theirs").unwrap(), [blob]);
-        assert!(git.fetch_notes("nowhere", "logs", "theirs", false).is_err());
+        assert!(fetch(&git, "far", "logs", "theirs", false).unwrap());
+        assert_eq!(noted(&git, "theirs").unwrap(), [blob]);
+        assert!(fetch(&git, "nowhere", "logs", "theirs", false).is_err());
     }
 }

@@ -7,88 +7,87 @@ use anyhow::Result;
 
 use super::output::nul_texts;
 use super::{Git, Oid};
+use crate::git::{index, put_back, take_back, unfinished};
 
-impl Git {
-    /// The paths git tracks, sorted.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn ls_files(&self) -> Result<Vec<String>> {
-        let mut paths = match self.index_paths() {
-            Some(paths) => paths,
-            None => {
-                let output = self.read(["ls-files", "-z", "--cached"]).checked()?;
-                nul_texts(&output.stdout).collect()
-            }
-        };
-        paths.dedup();
-        Ok(paths)
-    }
-
-    /// The folders where the index has a submodule, whether it is filled or not.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn submodules(&self) -> Result<BTreeSet<String>> {
-        if let Some(more) = &self.index_facts()?.more {
-            return Ok(more.submodules.clone());
+/// The paths git tracks, sorted.
+///
+/// # Errors
+/// Git fails.
+pub fn tracked(git: &Git) -> Result<Vec<String>> {
+    let mut paths = match index::paths(git) {
+        Some(paths) => paths,
+        None => {
+            let output = git.read(["ls-files", "-z", "--cached"]).checked()?;
+            nul_texts(&output.stdout).collect()
         }
-        let output = self.read(["ls-files", "-z", "--stage"]).checked()?;
-        let path = |line: String| {
-            let (entry, path) = line.split_once('\t')?;
-            entry.starts_with("160000 ").then(|| path.to_owned())
-        };
-        Ok(nul_texts(&output.stdout).filter_map(path).collect())
-    }
+    };
+    paths.dedup();
+    Ok(paths)
+}
 
-    /// Untracked files that git ignores; a directory with nothing else in it is one entry, with a
-    /// slash at its end.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn ignored_files(&self) -> Result<Vec<String>> {
-        let list = self.read(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
-        let output = list.arg("--directory").checked()?;
-        Ok(nul_texts(&output.stdout).collect())
+/// The folders where the index has a submodule, whether it is filled or not.
+///
+/// # Errors
+/// Git fails.
+pub fn submodules(git: &Git) -> Result<BTreeSet<String>> {
+    if let Some(more) = &index::facts(git)?.more {
+        return Ok(more.submodules.clone());
     }
+    let output = git.read(["ls-files", "-z", "--stage"]).checked()?;
+    let path = |line: String| {
+        let (entry, path) = line.split_once('\t')?;
+        entry.starts_with("160000 ").then(|| path.to_owned())
+    };
+    Ok(nul_texts(&output.stdout).filter_map(path).collect())
+}
 
-    /// The names in a folder of a commit or tree, sorted; none when there is no such folder.
-    ///
-    /// # Errors
-    /// Git fails, there is no such commit.
-    pub fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
-        self.reader().names_in(commit, folder)
-    }
+/// Untracked files that git ignores; a directory with nothing else in it is one entry, with a
+/// slash at its end.
+///
+/// # Errors
+/// Git fails.
+pub fn ignored(git: &Git) -> Result<Vec<String>> {
+    let list = git.read(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
+    let output = list.arg("--directory").checked()?;
+    Ok(nul_texts(&output.stdout).collect())
+}
 
-    /// The paths that differ between two commits or trees; a rename is two of them.
-    ///
-    /// # Errors
-    /// One of them is missing.
-    pub fn changed_paths(&self, from: &Oid, to: &Oid) -> Result<Vec<String>> {
-        let changes = self.reader().diff(Some(from), to)?;
-        Ok(changes.into_iter().map(|change| change.path).collect())
-    }
+/// The names in a folder of a commit or tree, sorted; none when there is no such folder.
+///
+/// # Errors
+/// Git fails, there is no such commit.
+pub fn names_in(git: &Git, commit: &Oid, folder: &str) -> Result<Vec<String>> {
+    git.reader().names_in(commit, folder)
+}
 
-    /// The newest commit of a range that changed a file or folder: its short id and its subject.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn newest_commit(&self, range: &str, path: &str) -> Result<Option<String>> {
-        let log = self.read(["log", "-1", "--no-merges", "--no-show-signature", "--format=%h %s"]);
-        let said = log.args([range, "--", path]).checked()?.text();
-        Ok(said.lines().next().map(str::to_owned))
-    }
+/// The paths that differ between two commits or trees; a rename is two of them.
+///
+/// # Errors
+/// One of them is missing.
+pub fn changed(git: &Git, from: &Oid, to: &Oid) -> Result<Vec<String>> {
+    let changes = git.reader().diff(Some(from), to)?;
+    Ok(changes.into_iter().map(|change| change.path).collect())
+}
 
-    /// Gives exactly these paths the content they have in a commit or tree, in the working tree
-    /// only; those it does not have are removed. The index stays as it is.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn restore_worktree(&self, from: &Oid, paths: &[String]) -> Result<()> {
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let write = || self.write_paths(from, paths, false);
-        self.noting(|| self.restoring(from, paths, false), write)
+/// The newest commit of a range that changed a file or folder: its short id and its subject.
+///
+/// # Errors
+/// Git fails.
+pub fn newest_commit(git: &Git, range: &str, path: &str) -> Result<Option<String>> {
+    let log = git.read(["log", "-1", "--no-merges", "--no-show-signature", "--format=%h %s"]);
+    let said = log.args([range, "--", path]).checked()?.text();
+    Ok(said.lines().next().map(str::to_owned))
+}
+
+/// Gives exactly these paths the content they have in a commit or tree, in the working tree
+/// only; those it does not have are removed. The index stays as it is.
+///
+/// # Errors
+/// Git fails.
+pub fn restore_worktree(git: &Git, from: &Oid, paths: &[String]) -> Result<()> {
+    if paths.is_empty() {
+        return Ok(());
     }
+    let write = || put_back::write_paths(git, from, paths, false);
+    unfinished::noting(git, || take_back::restoring(git, from, paths, false), write)
 }

@@ -14,6 +14,7 @@ use super::Git;
 use super::configuration::as_bool;
 use super::index::Facts;
 use super::output::lossy;
+use crate::git::index;
 
 /// Attributes that change content whatever it is (gitattributes(5)).
 const FILTERS: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
@@ -52,75 +53,73 @@ pub(super) struct Sources<'a> {
     read: RefCell<HashMap<PathBuf, Option<Names>>>,
 }
 
-impl Git {
-    /// Answers for files of the working tree; `None` where git must be asked about each.
-    pub(super) fn plain_sources(&self) -> Option<Sources<'_>> {
-        let configuration = self.configuration().ok()?;
-        let elsewhere = self.variable("GIT_ATTR_SOURCE").is_some();
-        if elsewhere || configuration.value("attr.tree").is_some() {
-            return None;
-        }
-        let index = self.index_facts().ok().filter(|facts| facts.more.is_some())?;
-        let mut files = self.plain.0.get_or_init(|| self.system_attributes()).clone()?;
-        files.push(self.common_dir.join("info/attributes"));
-        match configuration.value("core.attributesfile") {
-            Some(Some(file)) => files.push(self.top.join(self.expanded(file)?)),
-            Some(None) => return None,
-            None => {
-                let of = |name: &str, file: &str| {
-                    let folder = self.variable(name).filter(|folder| !folder.is_empty());
-                    folder.map(|folder| Path::new(&folder).join(file))
-                };
-                files.extend(of("XDG_CONFIG_HOME", "git/attributes"));
-                files.extend(of("HOME", ".config/git/attributes"));
-            }
-        }
-        let is_no = |value| as_bool(value) == Some(false);
-        let line_ends = configuration.value("core.autocrlf").is_some_and(|value| !is_no(value));
-        let refuses = configuration.value("core.safecrlf").is_some_and(|value| {
-            !is_no(value) && value.is_none_or(|value| !value.eq_ignore_ascii_case("warn"))
-        });
-        Some(Sources { git: self, files, line_ends, refuses, index, read: RefCell::default() })
+/// Answers for files of the working tree; `None` where git must be asked about each.
+pub(super) fn plain_sources(git: &Git) -> Option<Sources<'_>> {
+    let configuration = git.configuration().ok()?;
+    let elsewhere = git.variable("GIT_ATTR_SOURCE").is_some();
+    if elsewhere || configuration.value("attr.tree").is_some() {
+        return None;
     }
-
-    /// Whether modes and links are what the file system says.
-    pub(super) fn has_plain_modes(&self) -> bool {
-        self.configuration().is_ok_and(|configuration| {
-            ["core.filemode", "core.symlinks"]
-                .into_iter()
-                .all(|key| configuration.value(key).is_none_or(|v| as_bool(v) == Some(true)))
-        })
-    }
-
-    /// A configured path; `None` where only git knows which file it means.
-    fn expanded(&self, path: &str) -> Option<PathBuf> {
-        match path.strip_prefix("~/") {
-            Some(path) => Some(Path::new(&self.variable("HOME")?).join(path)),
-            None if path.starts_with(['~', '%', ':']) => None,
-            None => Some(PathBuf::from(path)),
+    let index = index::facts(git).ok().filter(|facts| facts.more.is_some())?;
+    let mut files = git.plain.0.get_or_init(|| system_attributes(git)).clone()?;
+    files.push(git.common_dir.join("info/attributes"));
+    match configuration.value("core.attributesfile") {
+        Some(Some(file)) => files.push(git.top.join(expanded(git, file)?)),
+        Some(None) => return None,
+        None => {
+            let of = |name: &str, file: &str| {
+                let folder = git.variable(name).filter(|folder| !folder.is_empty());
+                folder.map(|folder| Path::new(&folder).join(file))
+            };
+            files.extend(of("XDG_CONFIG_HOME", "git/attributes"));
+            files.extend(of("HOME", ".config/git/attributes"));
         }
     }
+    let is_no = |value| as_bool(value) == Some(false);
+    let line_ends = configuration.value("core.autocrlf").is_some_and(|value| !is_no(value));
+    let refuses = configuration.value("core.safecrlf").is_some_and(|value| {
+        !is_no(value) && value.is_none_or(|value| !value.eq_ignore_ascii_case("warn"))
+    });
+    Some(Sources { git, files, line_ends, refuses, index, read: RefCell::default() })
+}
 
-    /// The files of attributes of the whole machine; `None` where git does not tell.
-    fn system_attributes(&self) -> Option<Vec<PathBuf>> {
-        let output = self.read(["var", "GIT_ATTR_SYSTEM"]).output().ok()?;
-        match output.code {
-            Some(0) => Some(output.text().lines().map(PathBuf::from).collect()),
-            // There is to be none (`GIT_ATTR_NOSYSTEM`).
-            Some(1) => Some(Vec::new()),
-            // Before 2.42.
-            _ => self.beside_system_configuration(),
-        }
-    }
+/// Whether modes and links are what the file system says.
+pub(super) fn has_plain_modes(git: &Git) -> bool {
+    git.configuration().is_ok_and(|configuration| {
+        ["core.filemode", "core.symlinks"]
+            .into_iter()
+            .all(|key| configuration.value(key).is_none_or(|v| as_bool(v) == Some(true)))
+    })
+}
 
-    /// Where the file of attributes is as git is built: beside the configuration of the machine, whose
-    /// path an editor is given.
-    fn beside_system_configuration(&self) -> Option<Vec<PathBuf>> {
-        let edit = self.read(["config", "--system", "--edit"]).env("GIT_EDITOR", "echo");
-        let output = edit.output().ok().filter(super::Output::success)?;
-        let file = PathBuf::from(output.text().trim_end());
-        file.is_absolute().then(|| vec![file.with_file_name("gitattributes")])
+/// A configured path; `None` where only git knows which file it means.
+fn expanded(git: &Git, path: &str) -> Option<PathBuf> {
+    match path.strip_prefix("~/") {
+        Some(path) => Some(Path::new(&git.variable("HOME")?).join(path)),
+        None if path.starts_with(['~', '%', ':']) => None,
+        None => Some(PathBuf::from(path)),
     }
+}
+
+/// The files of attributes of the whole machine; `None` where git does not tell.
+fn system_attributes(git: &Git) -> Option<Vec<PathBuf>> {
+    let output = git.read(["var", "GIT_ATTR_SYSTEM"]).output().ok()?;
+    match output.code {
+        Some(0) => Some(output.text().lines().map(PathBuf::from).collect()),
+        // There is to be none (`GIT_ATTR_NOSYSTEM`).
+        Some(1) => Some(Vec::new()),
+        // Before 2.42.
+        _ => beside_system_configuration(git),
+    }
+}
+
+/// Where the file of attributes is as git is built: beside the configuration of the machine, whose
+/// path an editor is given.
+fn beside_system_configuration(git: &Git) -> Option<Vec<PathBuf>> {
+    let edit = git.read(["config", "--system", "--edit"]).env("GIT_EDITOR", "echo");
+    let output = edit.output().ok().filter(super::Output::success)?;
+    let file = PathBuf::from(output.text().trim_end());
+    file.is_absolute().then(|| vec![file.with_file_name("gitattributes")])
 }
 
 impl Sources<'_> {
@@ -178,15 +177,16 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::super::test_repo::Repo;
+    use super::*;
 
     #[test]
     fn an_older_git_tells_where_its_attributes_are_all_the_same() {
         let repo = Repo::with_commit();
         let git = repo.git();
         let told = git.read(["var", "GIT_ATTR_SYSTEM"]).output().unwrap();
-        let beside = git.beside_system_configuration();
+        let beside = beside_system_configuration(&git);
         if told.success() && cfg!(target_os = "linux") {
-            assert_eq!(beside, git.system_attributes());
+            assert_eq!(beside, system_attributes(&git));
         }
         assert!(beside.is_some_and(|files| files.len() == 1));
     }

@@ -8,93 +8,92 @@ use anyhow::{Context as _, Result};
 use super::in_the_way::overwriting;
 use super::snapshot::relative;
 use super::{EntryKind, Git, Oid};
+use crate::git::{in_the_way, snapshot, state, take_back, unfinished};
 
-impl Git {
-    /// Puts exactly these paths back to what they are in `commit`, in index and working tree; those
-    /// it does not have are removed, with directories that get empty. Nothing else is touched.
-    ///
-    /// # Errors
-    /// Somebody's untracked file lies where a directory or file has to be: exit 5.
-    pub fn restore_paths<S: AsRef<str>>(&self, commit: &Oid, paths: &[S]) -> Result<()> {
-        for path in paths {
-            relative(path.as_ref())?;
-        }
-        let kinds = self.kinds(commit, paths)?;
-        let kept: BTreeSet<&str> = of_kind(&kinds, EntryKind::is_blob).collect();
-        let (back, gone): (Vec<&str>, Vec<&str>) =
-            paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
-        let obstacles = self.obstacles(&back, &gone)?;
-        if !obstacles.is_empty() {
-            return Err(overwriting(&obstacles).into());
-        }
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let write = || self.write_paths(commit, paths, true);
-        self.noting(|| self.restoring(commit, paths, true), write)
+/// Puts exactly these paths back to what they are in `commit`, in index and working tree; those
+/// it does not have are removed, with directories that get empty. Nothing else is touched.
+///
+/// # Errors
+/// Somebody's untracked file lies where a directory or file has to be: exit 5.
+pub fn restore_paths<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<()> {
+    for path in paths {
+        relative(path.as_ref())?;
     }
+    let kinds = kinds(git, commit, paths)?;
+    let kept: BTreeSet<&str> = of_kind(&kinds, EntryKind::is_blob).collect();
+    let (back, gone): (Vec<&str>, Vec<&str>) =
+        paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
+    let obstacles = in_the_way::obstacles(git, &back, &gone)?;
+    if !obstacles.is_empty() {
+        return Err(overwriting(&obstacles).into());
+    }
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let write = || write_paths(git, commit, paths, true);
+    unfinished::noting(git, || take_back::restoring(git, commit, paths, true), write)
+}
 
-    /// Gives paths the content they have in a commit or tree; those it does not have are removed.
-    /// Doing it again does nothing more.
-    pub(super) fn write_paths<S: AsRef<str>>(
-        &self,
-        source: &Oid,
-        paths: &[S],
-        staged: bool,
-    ) -> Result<()> {
-        let kinds = self.kinds(source, paths)?;
-        let kept: BTreeSet<&str> = of_kind(&kinds, |kind| kind != EntryKind::Tree).collect();
-        let trees: BTreeSet<&str> = of_kind(&kinds, |kind| kind == EntryKind::Tree).collect();
-        let (back, gone): (Vec<&str>, Vec<&str>) =
-            paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
-        if staged && !gone.is_empty() {
-            let forget = self.write(["update-index", "--force-remove", "-z", "--stdin"]);
-            forget.stdin_nul(&gone).checked()?;
-        }
-        for path in gone.iter().filter(|path| !trees.contains(**path)) {
-            self.remove_file(path)?;
-        }
-        if !back.is_empty() {
-            let restore = self.write(["restore", "--worktree", "--quiet"]);
-            let restore = restore.args(staged.then_some("--staged"));
-            let restore = restore.arg(format!("--source={source}"));
-            let restore = restore.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
-            restore.stdin_nul(&back).checked()?;
-        }
-        Ok(())
+/// Gives paths the content they have in a commit or tree; those it does not have are removed.
+/// Doing it again does nothing more.
+pub(super) fn write_paths<S: AsRef<str>>(
+    git: &Git,
+    source: &Oid,
+    paths: &[S],
+    staged: bool,
+) -> Result<()> {
+    let kinds = kinds(git, source, paths)?;
+    let kept: BTreeSet<&str> = of_kind(&kinds, |kind| kind != EntryKind::Tree).collect();
+    let trees: BTreeSet<&str> = of_kind(&kinds, |kind| kind == EntryKind::Tree).collect();
+    let (back, gone): (Vec<&str>, Vec<&str>) =
+        paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
+    if staged && !gone.is_empty() {
+        let forget = git.write(["update-index", "--force-remove", "-z", "--stdin"]);
+        forget.stdin_nul(&gone).checked()?;
     }
+    for path in gone.iter().filter(|path| !trees.contains(**path)) {
+        remove_file(git, path)?;
+    }
+    if !back.is_empty() {
+        let restore = git.write(["restore", "--worktree", "--quiet"]);
+        let restore = restore.args(staged.then_some("--staged"));
+        let restore = restore.arg(format!("--source={source}"));
+        let restore = restore.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+        restore.stdin_nul(&back).checked()?;
+    }
+    Ok(())
+}
 
-    /// What a commit or tree has of these paths.
-    fn kinds<'a, S: AsRef<str>>(
-        &self,
-        commit: &Oid,
-        paths: &'a [S],
-    ) -> Result<Vec<(&'a str, EntryKind)>> {
-        let entries = paths.iter().map(AsRef::as_ref).zip(self.entries(commit, paths)?);
-        Ok(entries.filter_map(|(path, entry)| Some((path, entry?.kind))).collect())
-    }
+/// What a commit or tree has of these paths.
+fn kinds<'a, S: AsRef<str>>(
+    git: &Git,
+    commit: &Oid,
+    paths: &'a [S],
+) -> Result<Vec<(&'a str, EntryKind)>> {
+    let entries = paths.iter().map(AsRef::as_ref).zip(snapshot::entries(git, commit, paths)?);
+    Ok(entries.filter_map(|(path, entry)| Some((path, entry?.kind))).collect())
+}
 
-    /// Removes one file and then its empty directories, never through a symbolic link.
-    pub(super) fn remove_file(&self, path: &str) -> Result<()> {
-        if !self.has_real_parents(path) || self.lies_at(path).is_none_or(|meta| meta.is_dir()) {
-            return Ok(());
-        }
-        std::fs::remove_file(self.top.join(path)).with_context(|| format!("removing {path}"))?;
-        let mut parent = Path::new(path).parent();
-        while let Some(directory) = parent.filter(|p| !p.as_os_str().is_empty()) {
-            if std::fs::remove_dir(self.top.join(directory)).is_err() {
-                break;
-            }
-            parent = directory.parent();
-        }
-        Ok(())
+/// Removes one file and then its empty directories, never through a symbolic link.
+pub(super) fn remove_file(git: &Git, path: &str) -> Result<()> {
+    if !has_real_parents(git, path) || state::lies_at(git, path).is_none_or(|meta| meta.is_dir()) {
+        return Ok(());
     }
+    std::fs::remove_file(git.top.join(path)).with_context(|| format!("removing {path}"))?;
+    let mut parent = Path::new(path).parent();
+    while let Some(directory) = parent.filter(|p| !p.as_os_str().is_empty()) {
+        if std::fs::remove_dir(git.top.join(directory)).is_err() {
+            break;
+        }
+        parent = directory.parent();
+    }
+    Ok(())
+}
 
-    /// Whether the folders of a path are there, and none of them is a link.
-    pub(super) fn has_real_parents(&self, path: &str) -> bool {
-        let mut parents = path.match_indices('/').map(|(index, _)| &path[..index]);
-        parents.all(|parent| self.lies_at(parent).is_some_and(|meta| meta.is_dir()))
-    }
+/// Whether the folders of a path are there, and none of them is a link.
+pub(super) fn has_real_parents(git: &Git, path: &str) -> bool {
+    let mut parents = path.match_indices('/').map(|(index, _)| &path[..index]);
+    parents.all(|parent| state::lies_at(git, parent).is_some_and(|meta| meta.is_dir()))
 }
 
 fn of_kind<'a>(
@@ -107,6 +106,7 @@ fn of_kind<'a>(
 #[cfg(test)]
 mod tests {
     use super::super::test_repo::Repo;
+    use super::*;
 
     #[test]
     fn paths_are_put_back_and_only_those() {
@@ -125,7 +125,7 @@ mod tests {
         repo.file("other/theirs", "theirs");
         repo.run(&["add", "new/staged", "s/a b"]);
         let paths = ["s/a b", "s/\n[x]", "new/deep/er", "new/staged", "other/theirs", "never/was"];
-        git.restore_paths(&base, &paths).unwrap();
+        restore_paths(&git, &base, &paths).unwrap();
         assert_eq!(repo.text("s/a b").unwrap() + &repo.text("s/\n[x]").unwrap(), "11");
         assert!(!repo.path("new").exists());
         assert_eq!(repo.run(&["status", "--short", "-uall"]), " M s/x\n?? other/mine");
@@ -139,9 +139,9 @@ mod tests {
         std::fs::create_dir(&outside).unwrap();
         std::fs::write(outside.join("x"), "not ours").unwrap();
         std::os::unix::fs::symlink(&outside, repo.path("link")).unwrap();
-        repo.git().restore_paths(&repo.head(), &["link/x"]).unwrap();
+        restore_paths(&repo.git(), &repo.head(), &["link/x"]).unwrap();
         assert!(outside.join("x").exists());
-        assert!(repo.git().restore_paths(&repo.head(), &["../outside/x"]).is_err());
+        assert!(restore_paths(&repo.git(), &repo.head(), &["../outside/x"]).is_err());
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
         std::fs::remove_file(repo.path("a")).unwrap();
         repo.file("a/b", "x");
         let git = repo.git();
-        git.restore_paths(&base, &["a", "a/b"]).unwrap();
+        restore_paths(&git, &base, &["a", "a/b"]).unwrap();
         assert_eq!(repo.text("a").unwrap(), "file");
         assert_eq!(repo.run(&["status", "--short"]), "");
     }

@@ -385,12 +385,13 @@ pub(super) fn present<T>(read: io::Result<T>) -> io::Result<Option<T>> {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::{refs, worktree};
 
     /// Asks files and git the same, and compares.
     fn compared(repo: &Repo, patterns: &[&str]) -> Vec<String> {
         let git = repo.git();
         let fast = RefFiles::of(git.common_dir(), &KeptPacked::default()).list(patterns).unwrap();
-        let slow = git.asked_refs(patterns).unwrap();
+        let slow = refs::asked_refs(&git, patterns).unwrap();
         let plain = |refs: &[Ref]| -> Vec<(String, Oid)> {
             refs.iter().map(|one| (one.name.to_string(), one.object.clone())).collect()
         };
@@ -403,7 +404,10 @@ mod tests {
             assert_eq!(one.as_ref(), Some(fast));
         }
         assert_eq!(git.refs(patterns).unwrap(), fast, "{patterns:?}");
-        assert_eq!(git.list_refs(patterns).unwrap(), git.asked_list_refs(patterns).unwrap());
+        assert_eq!(
+            refs::list(&git, patterns).unwrap(),
+            refs::asked_list_refs(&git, patterns).unwrap()
+        );
         fast.into_iter().map(|one| one.name.to_string()).collect()
     }
 
@@ -475,11 +479,11 @@ mod tests {
             repo.file(".git/refs/heads/half.lock", text);
             let git = repo.git();
             let listed = git.refs(&["refs/heads/"]).unwrap();
-            assert_eq!(listed, git.asked_refs(&["refs/heads/"]).unwrap(), "{text:?}");
+            assert_eq!(listed, refs::asked_refs(&git, &["refs/heads/"]).unwrap(), "{text:?}");
             // Not its older, packed value.
             assert!(listed.iter().all(|one| one.name.short() != "cowork/a"), "{text:?}");
             let resolved = git.resolve("refs/heads/cowork/a").unwrap();
-            assert_eq!(resolved, git.verified("refs/heads/cowork/a^{commit}").unwrap());
+            assert_eq!(resolved, refs::verified(&git, "refs/heads/cowork/a^{commit}").unwrap());
         }
         repo.file(".git/packed-refs", "# pack-refs with: peeled fully-peeled sorted \nnonsense\n");
         assert!(
@@ -507,7 +511,7 @@ mod tests {
             let name = format!("refs/heads/cowork/s{number:04}");
             assert_eq!(files.one(&name).unwrap().unwrap().name.as_str(), name);
         }
-        let moved = git.refs_moved(&["refs/heads/cowork/"]).unwrap();
+        let moved = refs::moved(&git, &["refs/heads/cowork/"]).unwrap();
         assert_eq!(moved.len(), 1000);
         assert!(moved.iter().all(|(_, at)| *at > 1_000_000_000 && *at < i64::MAX));
         for (pattern, expected) in [
@@ -526,13 +530,13 @@ mod tests {
         let repo = full();
         let git = repo.git();
         let head = repo.head();
-        let linked = git.worktree_add(&repo.root().join("l w"), "side", &head).unwrap();
-        let other = git.worktree_add(&repo.root().join("d"), "detached", &head).unwrap();
+        let linked = worktree::add(&git, &repo.root().join("l w"), "side", &head).unwrap();
+        let other = worktree::add(&git, &repo.root().join("d"), "detached", &head).unwrap();
         other.write(["checkout", "-q", "--detach"]).checked().unwrap();
         let trees = || -> Vec<Option<PathBuf>> {
             let patterns = ["refs/heads/"];
-            let refs = git.list_refs(&patterns).unwrap();
-            assert_eq!(refs, git.asked_list_refs(&patterns).unwrap());
+            let refs = refs::list(&git, &patterns).unwrap();
+            assert_eq!(refs, refs::asked_list_refs(&git, &patterns).unwrap());
             refs.into_iter().map(|info| info.worktree).collect()
         };
         let found = trees();

@@ -10,6 +10,7 @@ use super::ref_files::Ref;
 use super::spawn::STARTS;
 use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
+use crate::git::{hooks, move_ref};
 
 /// A reference and the commit it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub struct RefInfo {
 }
 
 /// Changes of references that happen together or not at all. A branch that is checked out
-/// somewhere is moved all the same: ask [`Git::list_refs`] first.
+/// somewhere is moved all the same: ask [`list`] first.
 #[derive(Clone, Debug)]
 #[must_use = "nothing happens before commit"]
 pub struct RefTransaction {
@@ -97,7 +98,7 @@ impl RefTransaction {
         if let [RefChange { name, new: Some(new), old }] = self.changes.as_slice() {
             git.require_new_enough()?;
             let reason = &self.reflog_message;
-            if git.move_ref(MoveRef { name, new, old: old.as_ref(), reason }) {
+            if move_ref::step(git, MoveRef { name, new, old: old.as_ref(), reason }) {
                 return Ok(());
             }
         }
@@ -111,7 +112,7 @@ impl RefTransaction {
             let update = git.write(["update-ref", "--create-reflog", "-m", &self.reflog_message]);
             let moves_branch =
                 self.changes.iter().any(|change| change.name.as_str().starts_with("refs/heads/"));
-            let beside = !moves_branch && !git.has_hook("reference-transaction");
+            let beside = !moves_branch && !hooks::has(git, "reference-transaction");
             let update = update.args(["-z", "--stdin"]).stdin(input).beside(beside);
             let output = update.attempt(|| true, || false)?;
             if output.success() {
@@ -119,7 +120,7 @@ impl RefTransaction {
             }
             let mut left = Vec::new();
             for change in self.changes {
-                if !output.killed() || git.verified(change.name.as_str())? != change.new {
+                if !output.killed() || verified(git, change.name.as_str())? != change.new {
                     left.push(change);
                 }
             }
@@ -141,7 +142,7 @@ impl RefTransaction {
 /// How many of [`FIELDS`] name a reference and its object.
 const NAMED: usize = 3;
 
-/// What [`Git::list_refs`] asks for, in the order it is parsed.
+/// What [`list`] asks for, in the order it is parsed.
 const FIELDS: [&str; 7] = [
     "%(refname)",
     "%(objectname)",
@@ -162,41 +163,10 @@ impl Git {
         if rev.starts_with("refs/") && RefName::new(rev).is_ok() {
             return self.reader().reference(rev);
         }
-        match self.head_or_id(rev)? {
+        match head_or_id(self, rev)? {
             Some((Some(oid), part)) => self.reader().part(&oid, part),
             Some((None, _)) => Ok(None),
-            None => self.verified(&format!("{rev}^{{commit}}")),
-        }
-    }
-
-    /// `HEAD` or a whole id, alone or with `^` and the number of a parent: the commit, and what is
-    /// asked of it. `None` for what only git can read.
-    fn head_or_id(&self, rev: &str) -> Result<Option<(Option<Oid>, Part)>> {
-        let (name, part) = match rev.split_once('^') {
-            None => (rev, Part::Commit),
-            Some((name, number)) => match number.parse() {
-                Ok(number @ 1..) => (name, Part::Parent(number)),
-                _ => return Ok(None),
-            },
-        };
-        Ok(match name.parse::<Oid>() {
-            Ok(oid) => Some((Some(oid), part)),
-            Err(_) if name == "HEAD" => Some((self.head()?.oid().cloned(), part)),
-            Err(_) => None,
-        })
-    }
-
-    /// The object an abbreviated id names; `None` when there is none, or more than one.
-    ///
-    /// # Errors
-    /// Git cannot be started.
-    pub fn object(&self, short: &str) -> Result<Option<Oid>> {
-        // What libgit2 does not find may be in objects that only the environment names.
-        let found = self.in_process(|fast| fast.abbreviated(short));
-        let sure = self.variable("GIT_ALTERNATE_OBJECT_DIRECTORIES").is_none();
-        match found.filter(|found| sure || found.is_some()) {
-            Some(found) => Ok(found),
-            None => self.verified(short),
+            None => verified(self, &format!("{rev}^{{commit}}")),
         }
     }
 
@@ -208,130 +178,161 @@ impl Git {
     pub fn refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
         match self.in_process(|fast| fast.references(patterns)) {
             Some(refs) => Ok(refs),
-            None => self.asked_refs(patterns),
+            None => asked_refs(self, patterns),
         }
     }
+}
 
-    /// The names of these references, each with a time (Unix seconds) since which it was not moved:
-    /// what it points to is older, as far as clocks agree.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn refs_moved<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
-        if let Some(found) = self.in_process(|fast| fast.references_moved(patterns)) {
-            return Ok(found);
-        }
-        let one = |fields: &[&[u8]]| -> Result<(RefName, i64)> {
-            let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
-            Ok((RefName::new(text(0).trim_start_matches('\n'))?, text(1).parse().unwrap_or(0)))
-        };
-        self.for_each_ref(&["%(refname)", "%(creatordate:unix)"], patterns, one)
-    }
+/// `HEAD` or a whole id, alone or with `^` and the number of a parent: the commit, and what is
+/// asked of it. `None` for what only git can read.
+fn head_or_id(git: &Git, rev: &str) -> Result<Option<(Option<Oid>, Part)>> {
+    let (name, part) = match rev.split_once('^') {
+        None => (rev, Part::Commit),
+        Some((name, number)) => match number.parse() {
+            Ok(number @ 1..) => (name, Part::Parent(number)),
+            _ => return Ok(None),
+        },
+    };
+    Ok(match name.parse::<Oid>() {
+        Ok(oid) => Some((Some(oid), part)),
+        Err(_) if name == "HEAD" => Some((git.head()?.oid().cloned(), part)),
+        Err(_) => None,
+    })
+}
 
-    /// [`Git::refs`] with what their commits say, and where they are checked out.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn list_refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<RefInfo>> {
-        match self.in_process(|fast| fast.reference_infos(patterns)) {
-            Some(refs) => Ok(refs),
-            None => self.asked_list_refs(patterns),
-        }
+/// The object an abbreviated id names; `None` when there is none, or more than one.
+///
+/// # Errors
+/// Git cannot be started.
+pub fn object_id(git: &Git, short: &str) -> Result<Option<Oid>> {
+    // What libgit2 does not find may be in objects that only the environment names.
+    let found = git.in_process(|fast| fast.abbreviated(short));
+    let sure = git.variable("GIT_ALTERNATE_OBJECT_DIRECTORIES").is_none();
+    match found.filter(|found| sure || found.is_some()) {
+        Some(found) => Ok(found),
+        None => verified(git, short),
     }
+}
 
-    /// The working tree that has this branch checked out.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn checked_out_in(&self, branch: &RefName) -> Result<Option<PathBuf>> {
-        if let Some(mut places) = self.in_process(super::libgit2::Libgit2::checked_out) {
-            return Ok(places.remove(branch.as_str()));
-        }
-        let found = self.list_refs(&[branch.as_str()])?.into_iter();
-        Ok(found.filter(|info| info.name == *branch).find_map(|info| info.worktree))
+/// The names of these references, each with a time (Unix seconds) since which it was not moved:
+/// what it points to is older, as far as clocks agree.
+///
+/// # Errors
+/// Git fails.
+pub fn moved<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
+    if let Some(found) = git.in_process(|fast| fast.references_moved(patterns)) {
+        return Ok(found);
     }
+    let one = |fields: &[&[u8]]| -> Result<(RefName, i64)> {
+        let text = |index: usize| lossy(fields.get(index).copied().unwrap_or_default());
+        Ok((RefName::new(text(0).trim_start_matches('\n'))?, text(1).parse().unwrap_or(0)))
+    };
+    for_each_ref(git, &["%(refname)", "%(creatordate:unix)"], patterns, one)
+}
 
-    /// [`Git::refs`] as the binary answers.
-    pub(super) fn asked_refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
-        let one = |fields: &[&[u8]]| -> Result<Ref> {
-            let (name, oid, object) = named(fields)?;
-            Ok(Ref { name, object, peeled: Some(oid) })
-        };
-        self.for_each_ref(&FIELDS[..NAMED], patterns, one)
+/// [`Git::refs`] with what their commits say, and where they are checked out.
+///
+/// # Errors
+/// Git fails.
+pub fn list<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
+    match git.in_process(|fast| fast.reference_infos(patterns)) {
+        Some(refs) => Ok(refs),
+        None => asked_list_refs(git, patterns),
     }
+}
 
-    /// [`Git::list_refs`] as the binary answers.
-    pub(super) fn asked_list_refs<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<RefInfo>> {
-        self.for_each_ref(&FIELDS, patterns, ref_info)
+/// The working tree that has this branch checked out.
+///
+/// # Errors
+/// Git fails.
+pub fn checked_out_in(git: &Git, branch: &RefName) -> Result<Option<PathBuf>> {
+    if let Some(mut places) = git.in_process(super::libgit2::Libgit2::checked_out) {
+        return Ok(places.remove(branch.as_str()));
     }
+    let found = list(git, &[branch.as_str()])?.into_iter();
+    Ok(found.filter(|info| info.name == *branch).find_map(|info| info.worktree))
+}
 
-    fn for_each_ref<S: AsRef<str>, T>(
-        &self,
-        fields: &[&str],
-        patterns: &[S],
-        one: impl Fn(&[&[u8]]) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        let format: String = fields.iter().flat_map(|field| [field, "%00"]).collect();
-        let list = self.read(["for-each-ref", &format!("--format={format}"), "--"]);
-        let output = list.args(patterns.iter().map(AsRef::as_ref)).checked()?;
-        let texts: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();
-        texts.chunks_exact(fields.len()).map(one).collect()
-    }
+/// [`Git::refs`] as the binary answers.
+pub(super) fn asked_refs<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<Ref>> {
+    let one = |fields: &[&[u8]]| -> Result<Ref> {
+        let (name, oid, object) = named(fields)?;
+        Ok(Ref { name, object, peeled: Some(oid) })
+    };
+    for_each_ref(git, &FIELDS[..NAMED], patterns, one)
+}
 
-    /// Whether there is a local branch of this short name.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn branch_exists(&self, short: &str) -> Result<bool> {
-        let Ok(name) = RefName::branch(short) else { return Ok(false) };
-        Ok(self.resolve(name.as_str())?.is_some())
-    }
+/// [`list`] as the binary answers.
+pub(super) fn asked_list_refs<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
+    for_each_ref(git, &FIELDS, patterns, ref_info)
+}
 
-    /// The remote-tracking branches of this short name, one for each remote that has it.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn remote_branches(&self, short: &str) -> Result<Vec<RefName>> {
-        RefName::branch(short)?;
-        let found = self.refs(&[format!("refs/remotes/*/{short}")])?;
-        Ok(found.into_iter().map(|one| one.name).collect())
-    }
+fn for_each_ref<S: AsRef<str>, T>(
+    git: &Git,
+    fields: &[&str],
+    patterns: &[S],
+    one: impl Fn(&[&[u8]]) -> Result<T>,
+) -> Result<Vec<T>> {
+    let format: String = fields.iter().flat_map(|field| [field, "%00"]).collect();
+    let list = git.read(["for-each-ref", &format!("--format={format}"), "--"]);
+    let output = list.args(patterns.iter().map(AsRef::as_ref)).checked()?;
+    let texts: Vec<&[u8]> = output.stdout.split(|&b| b == 0).collect();
+    texts.chunks_exact(fields.len()).map(one).collect()
+}
 
-    /// Whether `ancestor` is `of` or one of its ancestors.
-    ///
-    /// # Errors
-    /// One of them is missing.
-    pub fn is_ancestor(&self, ancestor: &Oid, of: &Oid) -> Result<bool> {
-        if let Some(answer) = self.in_process(|fast| fast.is_ancestor(ancestor, of)) {
-            return Ok(answer);
-        }
-        let ask = self.read(["merge-base", "--is-ancestor", ancestor.as_str(), of.as_str()]);
-        ask.yes_no()
-    }
+/// Whether there is a local branch of this short name.
+///
+/// # Errors
+/// Git fails.
+pub fn branch_exists(git: &Git, short: &str) -> Result<bool> {
+    let Ok(name) = RefName::branch(short) else { return Ok(false) };
+    Ok(git.resolve(name.as_str())?.is_some())
+}
 
-    /// How many commits `a` has that `b` has not, and the other way round.
-    ///
-    /// # Errors
-    /// One of them is missing.
-    pub fn ahead_behind(&self, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
-        if let Some(numbers) = self.in_process(|fast| fast.ahead_behind(a, b)) {
-            return Ok(numbers);
-        }
-        let count = self.read(["rev-list", "--left-right", "--count", &format!("{a}...{b}"), "--"]);
-        let text = count.capture()?;
-        let mut numbers = text.split_whitespace().filter_map(|n| n.parse().ok());
-        match (numbers.next(), numbers.next()) {
-            (Some(ahead), Some(behind)) => Ok((ahead, behind)),
-            _ => Err(Error::repository(format!("git rev-list said {text:?}")).into()),
-        }
-    }
+/// The remote-tracking branches of this short name, one for each remote that has it.
+///
+/// # Errors
+/// Git fails.
+pub fn remote_branches(git: &Git, short: &str) -> Result<Vec<RefName>> {
+    RefName::branch(short)?;
+    let found = git.refs(&[format!("refs/remotes/*/{short}")])?;
+    Ok(found.into_iter().map(|one| one.name).collect())
+}
 
-    /// `rev-parse --verify` of one object.
-    pub(super) fn verified(&self, rev: &str) -> Result<Option<Oid>> {
-        let ask = self.read(["rev-parse", "--verify", "--quiet", "--end-of-options", rev]);
-        let output = ask.output()?;
-        Ok(if output.success() { Some(output.text().trim_end().parse()?) } else { None })
+/// Whether `ancestor` is `of` or one of its ancestors.
+///
+/// # Errors
+/// One of them is missing.
+pub fn is_ancestor(git: &Git, ancestor: &Oid, of: &Oid) -> Result<bool> {
+    if let Some(answer) = git.in_process(|fast| fast.is_ancestor(ancestor, of)) {
+        return Ok(answer);
     }
+    let ask = git.read(["merge-base", "--is-ancestor", ancestor.as_str(), of.as_str()]);
+    ask.yes_no()
+}
+
+/// How many commits `a` has that `b` has not, and the other way round.
+///
+/// # Errors
+/// One of them is missing.
+pub fn ahead_behind(git: &Git, a: &Oid, b: &Oid) -> Result<(usize, usize)> {
+    if let Some(numbers) = git.in_process(|fast| fast.ahead_behind(a, b)) {
+        return Ok(numbers);
+    }
+    let count = git.read(["rev-list", "--left-right", "--count", &format!("{a}...{b}"), "--"]);
+    let text = count.capture()?;
+    let mut numbers = text.split_whitespace().filter_map(|n| n.parse().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(ahead), Some(behind)) => Ok((ahead, behind)),
+        _ => Err(Error::repository(format!("git rev-list said {text:?}")).into()),
+    }
+}
+
+/// `rev-parse --verify` of one object.
+pub(super) fn verified(git: &Git, rev: &str) -> Result<Option<Oid>> {
+    let ask = git.read(["rev-parse", "--verify", "--quiet", "--end-of-options", rev]);
+    let output = ask.output()?;
+    Ok(if output.success() { Some(output.text().trim_end().parse()?) } else { None })
 }
 
 /// Name, tagged object and the object itself: the first of [`FIELDS`].
@@ -363,6 +364,7 @@ mod tests {
     use super::super::test_repo::Repo;
     use super::*;
     use crate::error::{Kind, kind_of};
+    use crate::git::{made, snapshot, worktree};
 
     fn name(name: &str) -> RefName {
         RefName::new(name).unwrap()
@@ -400,12 +402,12 @@ mod tests {
     fn references_are_listed_with_what_one_wants_to_know() {
         let repo = Repo::with_commit();
         let git = repo.git();
-        assert!(git.list_refs(&["refs/heads/cowork/"]).unwrap().is_empty());
+        assert!(list(&git, &["refs/heads/cowork/"]).unwrap().is_empty());
         let first = repo.head();
         repo.run(&["commit", "-q", "--allow-empty", "-m", "two\n\nbody\n\nKey: value"]);
-        let linked = git.worktree_add(&repo.root().join("l w"), "cowork/s", &first).unwrap();
+        let linked = worktree::add(&git, &repo.root().join("l w"), "cowork/s", &first).unwrap();
         repo.run(&["tag", "-a", "-m", "annotated", "t"]);
-        let refs = git.list_refs(&["refs/heads/", "refs/tags/t"]).unwrap();
+        let refs = list(&git, &["refs/heads/", "refs/tags/t"]).unwrap();
         let names: Vec<&str> = refs.iter().map(|r| r.name.as_str()).collect();
         assert_eq!(names, ["refs/heads/cowork/s", "refs/heads/main", "refs/tags/t"]);
         assert_eq!(refs[0].worktree.as_deref(), Some(linked.top()));
@@ -419,22 +421,22 @@ mod tests {
     fn abbreviated_ids() {
         let repo = Repo::with_commit();
         let git = repo.git();
-        let blob = git.blob_id(&repo.head(), "README.md").unwrap().unwrap();
+        let blob = snapshot::blob_id(&git, &repo.head(), "README.md").unwrap().unwrap();
         for long in [4, 7, 12, 39, 40] {
             let short = &blob.as_str()[..long];
-            assert_eq!(git.object(short).unwrap(), git.verified(short).unwrap(), "{short}");
-            assert_eq!(git.object(short).unwrap().as_ref(), Some(&blob));
+            assert_eq!(object_id(&git, short).unwrap(), verified(&git, short).unwrap(), "{short}");
+            assert_eq!(object_id(&git, short).unwrap().as_ref(), Some(&blob));
         }
         // Two objects that begin alike: found by trying.
         let mut seen = std::collections::HashMap::new();
         let ambiguous = (0..).find_map(|number: u32| {
-            let oid = git.store_blob(number.to_string()).unwrap();
+            let oid = made::store_blob(&git, number.to_string()).unwrap();
             let short = oid.as_str()[..4].to_owned();
             if seen.insert(short.clone(), oid).is_some() { Some(short) } else { None }
         });
         let none = "a1".repeat(20);
         for short in [ambiguous.unwrap().as_str(), "a1a1a1a1a1a1", "a1a", "HEAD", "main", &none] {
-            assert_eq!(git.object(short).unwrap(), git.verified(short).unwrap(), "{short}");
+            assert_eq!(object_id(&git, short).unwrap(), verified(&git, short).unwrap(), "{short}");
         }
     }
 
@@ -447,17 +449,17 @@ mod tests {
         repo.run(&["checkout", "-q", "-b", "side", base.as_str()]);
         repo.commit_all("two");
         let two = repo.commit_all("three");
-        assert!(git.is_ancestor(&base, &one).unwrap() && !git.is_ancestor(&one, &two).unwrap());
-        assert_eq!(git.ahead_behind(&one, &two).unwrap(), (1, 2));
-        assert!(git.is_ancestor(&base, &base).unwrap());
+        assert!(is_ancestor(&git, &base, &one).unwrap() && !is_ancestor(&git, &one, &two).unwrap());
+        assert_eq!(ahead_behind(&git, &one, &two).unwrap(), (1, 2));
+        assert!(is_ancestor(&git, &base, &base).unwrap());
         for missing in [base.zero_like(), "a1".repeat(20).parse().unwrap()] {
-            assert!(git.is_ancestor(&base, &missing).is_err());
-            assert!(git.is_ancestor(&missing, &missing).is_err());
-            assert!(git.ahead_behind(&base, &missing).is_err());
+            assert!(is_ancestor(&git, &base, &missing).is_err());
+            assert!(is_ancestor(&git, &missing, &missing).is_err());
+            assert!(ahead_behind(&git, &base, &missing).is_err());
         }
-        assert_eq!(git.ahead_behind(&one, &one).unwrap(), (0, 0));
-        assert!(git.branch_exists("side").unwrap() && !git.branch_exists("nope").unwrap());
-        assert!(!git.branch_exists("a b").unwrap());
+        assert_eq!(ahead_behind(&git, &one, &one).unwrap(), (0, 0));
+        assert!(branch_exists(&git, "side").unwrap() && !branch_exists(&git, "nope").unwrap());
+        assert!(!branch_exists(&git, "a b").unwrap());
         assert_eq!(git.resolve("no such thing").unwrap(), None);
         assert_eq!(git.resolve("--help").unwrap(), None);
     }

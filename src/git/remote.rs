@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result};
 
 use super::commit::Hooks;
 use super::{Git, Oid, RefName};
+use crate::git::settings;
 
 /// One reference to be pushed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,142 +47,140 @@ pub enum PushOutcome {
     },
 }
 
-impl Git {
-    /// Names of the remotes.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn remotes(&self) -> Result<Vec<String>> {
-        let all = self.configuration()?;
-        // `remote.NAME.KEY`; a name with a slash in front git takes for a path.
-        let names = all.all().filter_map(|(key, _)| {
-            let (name, _) = key.strip_prefix("remote.")?.rsplit_once('.')?;
-            (!name.is_empty() && !name.starts_with('/')).then(|| name.to_owned())
+/// Names of the remotes.
+///
+/// # Errors
+/// Git fails.
+pub fn all(git: &Git) -> Result<Vec<String>> {
+    let all = git.configuration()?;
+    // `remote.NAME.KEY`; a name with a slash in front git takes for a path.
+    let names = all.all().filter_map(|(key, _)| {
+        let (name, _) = key.strip_prefix("remote.")?.rsplit_once('.')?;
+        (!name.is_empty() && !name.starts_with('/')).then(|| name.to_owned())
+    });
+    Ok(names.collect::<BTreeSet<String>>().into_iter().collect())
+}
+
+/// Where a remote is pushed to, as git would do it. It may hold a password.
+///
+/// # Errors
+/// There is no such remote.
+pub fn push_url(git: &Git, remote: &str) -> Result<String> {
+    let url = git.read(["remote", "get-url", "--push", "--", remote]).capture()?;
+    Ok(url.lines().next().unwrap_or_default().to_owned())
+}
+
+/// The remote a branch is pushed to by the user's configuration: its own, that of all
+/// branches, the one it follows, the only one, `origin`.
+///
+/// # Errors
+/// Git fails.
+pub fn default_remote(git: &Git, branch: &str) -> Result<Option<String>> {
+    let remotes = all(git)?;
+    let keys = [
+        format!("branch.{branch}.pushRemote"),
+        "remote.pushDefault".to_owned(),
+        format!("branch.{branch}.remote"),
+    ];
+    for key in keys {
+        if let Some(remote) = settings::get(git, &key)?
+            && remotes.contains(&remote)
+        {
+            return Ok(Some(remote));
+        }
+    }
+    Ok(match remotes.as_slice() {
+        [only] => Some(only.clone()),
+        several => several.iter().find(|name| *name == "origin").cloned(),
+    })
+}
+
+/// The remote a branch comes from: the one it follows, else where it would be pushed to.
+///
+/// # Errors
+/// Git fails.
+pub fn upstream_remote(git: &Git, branch: &str) -> Result<Option<String>> {
+    let follows = settings::get(git, &format!("branch.{branch}.remote"))?;
+    let known = all(git)?;
+    match follows.filter(|name| known.contains(name)) {
+        Some(name) => Ok(Some(name)),
+        None => default_remote(git, branch),
+    }
+}
+
+/// Whether a remote has this branch now; asks it.
+///
+/// # Errors
+/// It does not answer.
+pub fn has_branch(git: &Git, remote: &str, branch: &str) -> Result<bool> {
+    let full = RefName::branch(branch)?;
+    let ask = git.read(["ls-remote", "--heads", "--", remote, full.as_str()]);
+    Ok(!ask.checked()?.stdout.is_empty())
+}
+
+/// Pushes exactly these references: all of them or none where the remote can do that. Hooks,
+/// credential helpers and signing are the user's; a password is only asked for on a terminal.
+///
+/// # Errors
+/// Git cannot be started.
+pub fn push(git: &Git, remote: &str, refs: &[Push], attended: bool) -> Result<PushOutcome> {
+    let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+    let trace = scratch.path().join("trace");
+    let push = git.hooked(["push", "--porcelain", "--no-follow-tags"]);
+    let mut push = push
+        .env("GIT_TERMINAL_PROMPT", if attended { "1" } else { "0" })
+        .env("GIT_TRACE2_EVENT", &trace)
+        .once();
+    for item in refs {
+        if let Some(old) = &item.lease {
+            let old = old.as_ref().map_or("", Oid::as_str);
+            push = push.arg(format!("--force-with-lease={}:{old}", item.to));
+        }
+    }
+    push = push.args(["--", remote]);
+    push = push.args(refs.iter().map(|item| format!("{}:{}", item.from, item.to)));
+    let output = push.output()?;
+    let text = output.text();
+    let lines: Vec<Vec<&str>> =
+        text.lines().map(|line| line.split('\t').collect::<Vec<_>>()).collect();
+    if output.success() {
+        let news = |fields: &Vec<&str>| fields.len() > 2 && !fields[0].starts_with('=');
+        return Ok(PushOutcome::Done(lines.iter().any(news)));
+    }
+    // Of several the one that was the cause: others fail with it (`atomic push failed`).
+    let rejected = lines.iter().find(|fields| fields.len() > 2 && fields[0].starts_with('!'));
+    if let Some(fields) = rejected {
+        let reason = fields[2].split_once(" (").map_or(fields[2], |(_, reason)| reason);
+        let reference = fields[1].rsplit(':').next().unwrap_or_default();
+        return Ok(PushOutcome::Rejected {
+            reference: reference.to_owned(),
+            reason: reason.trim_end_matches(')').to_owned(),
+            said: remote_said(&output.stderr),
         });
-        Ok(names.collect::<BTreeSet<String>>().into_iter().collect())
     }
+    if Hooks::read(&trace)?.refusing().is_some() {
+        let own = |line: &&str| !line.starts_with("error: failed to push");
+        let said: Vec<&str> = output.stderr.lines().filter(own).collect();
+        return Ok(PushOutcome::HookRefused { output: said.join("\n") });
+    }
+    Ok(PushOutcome::Unreachable { said: output.complaint() })
+}
 
-    /// Where a remote is pushed to, as git would do it. It may hold a password.
-    ///
-    /// # Errors
-    /// There is no such remote.
-    pub fn push_url(&self, remote: &str) -> Result<String> {
-        let url = self.read(["remote", "get-url", "--push", "--", remote]).capture()?;
-        Ok(url.lines().next().unwrap_or_default().to_owned())
-    }
-
-    /// The remote a branch is pushed to by the user's configuration: its own, that of all
-    /// branches, the one it follows, the only one, `origin`.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn default_remote(&self, branch: &str) -> Result<Option<String>> {
-        let remotes = self.remotes()?;
-        let keys = [
-            format!("branch.{branch}.pushRemote"),
-            "remote.pushDefault".to_owned(),
-            format!("branch.{branch}.remote"),
-        ];
-        for key in keys {
-            if let Some(remote) = self.config_get(&key)?
-                && remotes.contains(&remote)
-            {
-                return Ok(Some(remote));
-            }
-        }
-        Ok(match remotes.as_slice() {
-            [only] => Some(only.clone()),
-            several => several.iter().find(|name| *name == "origin").cloned(),
-        })
-    }
-
-    /// The remote a branch comes from: the one it follows, else where it would be pushed to.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn upstream_remote(&self, branch: &str) -> Result<Option<String>> {
-        let follows = self.config_get(&format!("branch.{branch}.remote"))?;
-        let known = self.remotes()?;
-        match follows.filter(|name| known.contains(name)) {
-            Some(name) => Ok(Some(name)),
-            None => self.default_remote(branch),
-        }
-    }
-
-    /// Whether a remote has this branch now; asks it.
-    ///
-    /// # Errors
-    /// It does not answer.
-    pub fn remote_has_branch(&self, remote: &str, branch: &str) -> Result<bool> {
-        let full = RefName::branch(branch)?;
-        let ask = self.read(["ls-remote", "--heads", "--", remote, full.as_str()]);
-        Ok(!ask.checked()?.stdout.is_empty())
-    }
-
-    /// Pushes exactly these references: all of them or none where the remote can do that. Hooks,
-    /// credential helpers and signing are the user's; a password is only asked for on a terminal.
-    ///
-    /// # Errors
-    /// Git cannot be started.
-    pub fn push(&self, remote: &str, refs: &[Push], attended: bool) -> Result<PushOutcome> {
-        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
-        let trace = scratch.path().join("trace");
-        let push = self.hooked(["push", "--porcelain", "--no-follow-tags"]);
-        let mut push = push
-            .env("GIT_TERMINAL_PROMPT", if attended { "1" } else { "0" })
-            .env("GIT_TRACE2_EVENT", &trace)
-            .once();
-        for item in refs {
-            if let Some(old) = &item.lease {
-                let old = old.as_ref().map_or("", Oid::as_str);
-                push = push.arg(format!("--force-with-lease={}:{old}", item.to));
-            }
-        }
-        push = push.args(["--", remote]);
-        push = push.args(refs.iter().map(|item| format!("{}:{}", item.from, item.to)));
-        let output = push.output()?;
-        let text = output.text();
-        let lines: Vec<Vec<&str>> =
-            text.lines().map(|line| line.split('\t').collect::<Vec<_>>()).collect();
-        if output.success() {
-            let news = |fields: &Vec<&str>| fields.len() > 2 && !fields[0].starts_with('=');
-            return Ok(PushOutcome::Done(lines.iter().any(news)));
-        }
-        // Of several the one that was the cause: others fail with it (`atomic push failed`).
-        let rejected = lines.iter().find(|fields| fields.len() > 2 && fields[0].starts_with('!'));
-        if let Some(fields) = rejected {
-            let reason = fields[2].split_once(" (").map_or(fields[2], |(_, reason)| reason);
-            let reference = fields[1].rsplit(':').next().unwrap_or_default();
-            return Ok(PushOutcome::Rejected {
-                reference: reference.to_owned(),
-                reason: reason.trim_end_matches(')').to_owned(),
-                said: remote_said(&output.stderr),
-            });
-        }
-        if Hooks::read(&trace)?.refusing().is_some() {
-            let own = |line: &&str| !line.starts_with("error: failed to push");
-            let said: Vec<&str> = output.stderr.lines().filter(own).collect();
-            return Ok(PushOutcome::HookRefused { output: said.join("\n") });
-        }
-        Ok(PushOutcome::Unreachable { said: output.complaint() })
-    }
-
-    /// The text of `git request-pull` for a reference that was pushed; `None` where git cannot say
-    /// (the script needs perl).
-    ///
-    /// # Errors
-    /// Git cannot be started.
-    pub fn request_pull(
-        &self,
-        since: &Oid,
-        remote: &str,
-        what: &RefName,
-    ) -> Result<Option<String>> {
-        let ask = self.read(["request-pull", since.as_str(), remote, what.as_str()]);
-        let output = ask.output()?;
-        let text = output.text();
-        Ok((output.success() && !text.trim().is_empty()).then_some(text))
-    }
+/// The text of `git request-pull` for a reference that was pushed; `None` where git cannot say
+/// (the script needs perl).
+///
+/// # Errors
+/// Git cannot be started.
+pub fn request_pull(
+    git: &Git,
+    since: &Oid,
+    remote: &str,
+    what: &RefName,
+) -> Result<Option<String>> {
+    let ask = git.read(["request-pull", since.as_str(), remote, what.as_str()]);
+    let output = ask.output()?;
+    let text = output.text();
+    Ok((output.success() && !text.trim().is_empty()).then_some(text))
 }
 
 /// What the other side said, without git's mark.
@@ -213,11 +212,11 @@ mod tests {
     fn a_push_goes_forward_or_says_why_not() {
         let (repo, first) = with_remote();
         let git = repo.git();
-        let push = |from: &Oid, lease| git.push("far", &[item(from, lease)], false).unwrap();
+        let push = |from: &Oid, lease| push(&git, "far", &[item(from, lease)], false).unwrap();
         assert_eq!(push(&first, None), PushOutcome::Done(true));
         assert_eq!(push(&first, None), PushOutcome::Done(false));
-        assert!(git.remote_has_branch("far", "x/y").unwrap());
-        assert!(!git.remote_has_branch("far", "y").unwrap());
+        assert!(has_branch(&git, "far", "x/y").unwrap());
+        assert!(!has_branch(&git, "far", "y").unwrap());
         let second = repo.commit_all("second");
         assert_eq!(push(&second, None), PushOutcome::Done(true));
         match push(&first, None) {
@@ -245,7 +244,7 @@ mod tests {
     fn hooks_on_both_sides_and_a_remote_that_is_not_there() {
         let (repo, first) = with_remote();
         let git = repo.git();
-        let push = |remote: &str| git.push(remote, &[item(&first, None)], false).unwrap();
+        let push = |remote: &str| push(&git, remote, &[item(&first, None)], false).unwrap();
         repo.script("../far.git/hooks/pre-receive", "echo no branches like that >&2; exit 1");
         match push("far") {
             PushOutcome::Rejected { reason, said, .. } => {
@@ -265,7 +264,7 @@ mod tests {
     fn the_remote_a_branch_goes_to() {
         let (repo, _) = with_remote();
         let git = repo.git();
-        let remote = || git.default_remote("cowork/s").unwrap();
+        let remote = || default_remote(&git, "cowork/s").unwrap();
         assert_eq!(remote().as_deref(), Some("far"));
         repo.run(&["remote", "add", "near", "../far.git"]);
         assert_eq!(remote(), None);
@@ -279,11 +278,11 @@ mod tests {
             repo.run(&["config", key, name]);
             assert_eq!(remote().as_deref(), Some(name), "{key}");
         }
-        assert_eq!(git.upstream_remote("cowork/s").unwrap().as_deref(), Some("far"));
+        assert_eq!(upstream_remote(&git, "cowork/s").unwrap().as_deref(), Some("far"));
         for key in ["remote.z z.prune", "remote./p.url", "remote.a.b.url", "remote.y.x"] {
             repo.run(&["config", key, "true"]);
         }
-        assert_eq!(git.remotes().unwrap().join("\n"), repo.run(&["remote"]));
+        assert_eq!(all(&git).unwrap().join("\n"), repo.run(&["remote"]));
         repo.run(&["config", "branch.cowork/s.pushRemote", "no-more"]);
         assert_eq!(remote().as_deref(), Some("near"));
     }

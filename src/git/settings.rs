@@ -7,156 +7,155 @@ use anyhow::Result;
 use super::Git;
 use super::configuration::{as_bool, normal};
 use crate::error::Error;
+use crate::git::state;
 
-impl Git {
-    /// Every `cowork.*` setting in the order git reads them, so the last of a key counts. Keys
-    /// as git normalises them: section and variable in lower case. A key without `=` is `true`.
-    ///
-    /// # Errors
-    /// A configuration file is broken.
-    pub fn config_values(&self) -> Result<Vec<(String, String)>> {
-        let all = self.configuration()?;
-        let ours = all.all().filter(|(key, _)| key.starts_with("cowork."));
-        let text = |value: Option<&str>| value.unwrap_or("true").to_owned();
-        Ok(ours.map(|(key, value)| (key.to_owned(), text(value))).collect())
-    }
+/// Every `cowork.*` setting in the order git reads them, so the last of a key counts. Keys
+/// as git normalises them: section and variable in lower case. A key without `=` is `true`.
+///
+/// # Errors
+/// A configuration file is broken.
+pub fn all(git: &Git) -> Result<Vec<(String, String)>> {
+    let all = git.configuration()?;
+    let ours = all.all().filter(|(key, _)| key.starts_with("cowork."));
+    let text = |value: Option<&str>| value.unwrap_or("true").to_owned();
+    Ok(ours.map(|(key, value)| (key.to_owned(), text(value))).collect())
+}
 
-    /// Adds trailers to a message file, but for those it has already.
-    ///
-    /// # Errors
-    /// Git fails, or the file cannot be written.
-    pub fn add_trailers(&self, file: &Path, trailers: &[(&str, &str)]) -> Result<()> {
-        // To git a key that another one begins with is the same, so values count, too.
-        let mut add =
-            self.write(["interpret-trailers", "--in-place", "--if-exists=addIfDifferent"]);
-        for (key, value) in trailers {
-            add = add.arg(format!("--trailer={key}: {value}"));
-        }
-        add.arg(file).checked().map(|_| ())
+/// Adds trailers to a message file, but for those it has already.
+///
+/// # Errors
+/// Git fails, or the file cannot be written.
+pub fn add_trailers(git: &Git, file: &Path, trailers: &[(&str, &str)]) -> Result<()> {
+    // To git a key that another one begins with is the same, so values count, too.
+    let mut add = git.write(["interpret-trailers", "--in-place", "--if-exists=addIfDifferent"]);
+    for (key, value) in trailers {
+        add = add.arg(format!("--trailer={key}: {value}"));
     }
+    add.arg(file).checked().map(|_| ())
+}
 
-    /// The value of one key of git's configuration.
-    ///
-    /// # Errors
-    /// The key is no key, a configuration file is broken.
-    pub fn config_get(&self, key: &str) -> Result<Option<String>> {
-        if let Some(key) = normal(key) {
-            let all = self.configuration()?;
-            return Ok(all.value(&key).map(|value| value.unwrap_or_default().to_owned()));
-        }
-        // It is no key, which git says best.
-        let config = self.read(["config", "--null", "--get", key]);
-        let output = config.output()?;
-        match output.code {
-            Some(0) => Ok(Some(output.text().trim_end_matches('\0').to_owned())),
-            Some(1) if output.stderr.is_empty() => Ok(None),
-            _ => Err(config.failure(&output).into()),
-        }
+/// The value of one key of git's configuration.
+///
+/// # Errors
+/// The key is no key, a configuration file is broken.
+pub fn get(git: &Git, key: &str) -> Result<Option<String>> {
+    if let Some(key) = normal(key) {
+        let all = git.configuration()?;
+        return Ok(all.value(&key).map(|value| value.unwrap_or_default().to_owned()));
     }
+    // It is no key, which git says best.
+    let config = git.read(["config", "--null", "--get", key]);
+    let output = config.output()?;
+    match output.code {
+        Some(0) => Ok(Some(output.text().trim_end_matches('\0').to_owned())),
+        Some(1) if output.stderr.is_empty() => Ok(None),
+        _ => Err(config.failure(&output).into()),
+    }
+}
 
-    /// The moment a point in time means to `git reflog expire --expire`, in Unix seconds:
-    /// `30 days ago`, `2.weeks`, `2026-01-31`, `now`, `never` (0). `None` for what git does not
-    /// know.
-    ///
-    /// # Errors
-    /// Git cannot be started.
-    pub fn expiry_date(&self, text: &str) -> Result<Option<i64>> {
-        const KEY: &str = "cowork.prune.olderthan";
-        let config = self.read(["-c", &format!("{KEY}={text}"), "config", "--type=expiry-date"]);
-        let output = config.args(["--get", KEY]).output()?;
-        // `now` is the largest number there is.
-        let seconds = output.text().trim().parse::<u64>().ok().filter(|_| output.success());
-        Ok(seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)))
-    }
+/// The moment a point in time means to `git reflog expire --expire`, in Unix seconds:
+/// `30 days ago`, `2.weeks`, `2026-01-31`, `now`, `never` (0). `None` for what git does not
+/// know.
+///
+/// # Errors
+/// Git cannot be started.
+pub fn expiry_date(git: &Git, text: &str) -> Result<Option<i64>> {
+    const KEY: &str = "cowork.prune.olderthan";
+    let config = git.read(["-c", &format!("{KEY}={text}"), "config", "--type=expiry-date"]);
+    let output = config.args(["--get", KEY]).output()?;
+    // `now` is the largest number there is.
+    let seconds = output.text().trim().parse::<u64>().ok().filter(|_| output.success());
+    Ok(seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)))
+}
 
-    /// The user's pager for texts, a shell command, by git's own order: `GIT_PAGER`, `core.pager`,
-    /// `PAGER`, `less`. `cat` where there is to be none.
-    ///
-    /// # Errors
-    /// Git cannot be started.
-    pub fn pager(&self) -> Result<String> {
-        self.pager_with(None)
-    }
+/// The user's pager for texts, a shell command, by git's own order: `GIT_PAGER`, `core.pager`,
+/// `PAGER`, `less`. `cat` where there is to be none.
+///
+/// # Errors
+/// Git cannot be started.
+pub fn pager(git: &Git) -> Result<String> {
+    pager_with(git, None)
+}
 
-    /// The user's pager for differences: as [`Git::pager`], but `pager.diff` stands for `core.pager`
-    /// where it names a command, and `false` there is none at all.
-    ///
-    /// # Errors
-    /// Git cannot be started.
-    pub fn diff_pager(&self) -> Result<String> {
-        let own = self.config_get("pager.diff")?;
-        match own.as_deref().map(|own| own.trim().to_lowercase()).as_deref() {
-            Some("" | "0" | "false" | "no" | "off") => Ok("cat".to_owned()),
-            None | Some("1" | "true" | "yes" | "on") => self.pager(),
-            Some(_) => self.pager_with(own.as_deref()),
-        }
+/// The user's pager for differences: as [`pager`], but `pager.diff` stands for `core.pager`
+/// where it names a command, and `false` there is none at all.
+///
+/// # Errors
+/// Git cannot be started.
+pub fn diff_pager(git: &Git) -> Result<String> {
+    let own = get(git, "pager.diff")?;
+    match own.as_deref().map(|own| own.trim().to_lowercase()).as_deref() {
+        Some("" | "0" | "false" | "no" | "off") => Ok("cat".to_owned()),
+        None | Some("1" | "true" | "yes" | "on") => pager(git),
+        Some(_) => pager_with(git, own.as_deref()),
     }
+}
 
-    fn pager_with(&self, configured: Option<&str>) -> Result<String> {
-        let configured = configured.map(|command| format!("core.pager={command}"));
-        let options = configured.iter().flat_map(|setting| ["-c", setting.as_str()]);
-        // Behind `--no-pager` every answer would be `cat`; what is no terminal is never paged.
-        let output = self.read(options.chain(["--paginate", "var", "GIT_PAGER"])).output()?;
-        Ok(if output.success() { output.text().trim().to_owned() } else { "cat".to_owned() })
-    }
+fn pager_with(git: &Git, configured: Option<&str>) -> Result<String> {
+    let configured = configured.map(|command| format!("core.pager={command}"));
+    let options = configured.iter().flat_map(|setting| ["-c", setting.as_str()]);
+    // Behind `--no-pager` every answer would be `cat`; what is no terminal is never paged.
+    let output = git.read(options.chain(["--paginate", "var", "GIT_PAGER"])).output()?;
+    Ok(if output.success() { output.text().trim().to_owned() } else { "cat".to_owned() })
+}
 
-    /// Whether the user signs off by default (`format.signOff`).
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn signs_off(&self) -> Result<bool> {
-        self.config_bool("format.signoff")
-    }
+/// Whether the user signs off by default (`format.signOff`).
+///
+/// # Errors
+/// Git fails.
+pub fn signs_off(git: &Git) -> Result<bool> {
+    state::config_bool(git, "format.signoff")
+}
 
-    /// The editor as a shell command, by git's own order; `None` when there is none (a dumb
-    /// terminal).
-    ///
-    /// # Errors
-    /// Git cannot be started.
-    pub fn editor(&self) -> Result<Option<String>> {
-        let output = self.read(["var", "GIT_EDITOR"]).output()?;
-        let text = output.text().trim_end().to_owned();
-        Ok(Some(text).filter(|text| output.success() && !text.is_empty()))
-    }
+/// The editor as a shell command, by git's own order; `None` when there is none (a dumb
+/// terminal).
+///
+/// # Errors
+/// Git cannot be started.
+pub fn editor(git: &Git) -> Result<Option<String>> {
+    let output = git.read(["var", "GIT_EDITOR"]).output()?;
+    let text = output.text().trim_end().to_owned();
+    Ok(Some(text).filter(|text| output.success() && !text.is_empty()))
+}
 
-    /// Whether git would colour our output (`color.cowork`, else `color.ui`).
-    ///
-    /// # Errors
-    /// The setting is not a colour word.
-    pub fn color(&self, stdout_is_tty: bool) -> Result<bool> {
-        let all = self.configuration()?;
-        let value = all.value("color.cowork").or_else(|| all.value("color.ui"));
-        match value.map(|value| value.map(str::to_lowercase)) {
-            Some(Some(never)) if never == "never" => return Ok(false),
-            Some(Some(always)) if always == "always" => return Ok(true),
-            Some(Some(auto)) if auto == "auto" => {}
-            Some(value) => match as_bool(value.as_deref()) {
-                Some(true) => {}
-                Some(false) => return Ok(false),
-                None => {
-                    let said = value.unwrap_or_default();
-                    return Err(Error::repository(format!("'{said}' is no value for color.ui"))
-                        .hint("one of: auto, always, never")
-                        .into());
-                }
-            },
-            None => {}
-        }
-        let dumb = self.variable("TERM").is_none_or(|term| term == "dumb");
-        let paged = || self.variable("GIT_PAGER_IN_USE").is_some_and(|used| used == "true");
-        Ok(!dumb && (stdout_is_tty || paged()))
+/// Whether git would colour our output (`color.cowork`, else `color.ui`).
+///
+/// # Errors
+/// The setting is not a colour word.
+pub fn color(git: &Git, stdout_is_tty: bool) -> Result<bool> {
+    let all = git.configuration()?;
+    let value = all.value("color.cowork").or_else(|| all.value("color.ui"));
+    match value.map(|value| value.map(str::to_lowercase)) {
+        Some(Some(never)) if never == "never" => return Ok(false),
+        Some(Some(always)) if always == "always" => return Ok(true),
+        Some(Some(auto)) if auto == "auto" => {}
+        Some(value) => match as_bool(value.as_deref()) {
+            Some(true) => {}
+            Some(false) => return Ok(false),
+            None => {
+                let said = value.unwrap_or_default();
+                return Err(Error::repository(format!("'{said}' is no value for color.ui"))
+                    .hint("one of: auto, always, never")
+                    .into());
+            }
+        },
+        None => {}
     }
+    let dumb = git.variable("TERM").is_none_or(|term| term == "dumb");
+    let paged = || git.variable("GIT_PAGER_IN_USE").is_some_and(|used| used == "true");
+    Ok(!dumb && (stdout_is_tty || paged()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::test_repo::Repo;
+    use super::*;
 
     #[test]
     fn settings_of_every_origin() {
         let repo = Repo::with_commit();
         let git = repo.git();
-        assert!(git.config_values().unwrap().is_empty());
+        assert!(all(&git).unwrap().is_empty());
         repo.run(&["config", "cowork.llm.baseUrl", "a\nb"]);
         repo.file(
             ".git/config",
@@ -165,16 +164,16 @@ mod tests {
         let git = git.with_env(vec![("GIT_CONFIG_PARAMETERS".into(), "'cowork.model'='m'".into())]);
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(
-            git.config_values().unwrap(),
+            all(&git).unwrap(),
             [
                 pair("cowork.llm.baseurl", "a\nb"),
                 pair("cowork.flag", "true"),
                 pair("cowork.model", "m")
             ]
         );
-        assert_eq!(git.config_get("cowork.model").unwrap().as_deref(), Some("m"));
-        assert_eq!(git.config_get("cowork.nope").unwrap(), None);
-        assert!(git.config_get("nonsense").is_err());
+        assert_eq!(get(&git, "cowork.model").unwrap().as_deref(), Some("m"));
+        assert_eq!(get(&git, "cowork.nope").unwrap(), None);
+        assert!(get(&git, "nonsense").is_err());
     }
 
     #[test]
@@ -182,11 +181,11 @@ mod tests {
         let repo = Repo::with_commit();
         let unset = |name: &str| (name.into(), std::ffi::OsString::new());
         // What an empty variable says is "none": so is what a test runs in.
-        assert_eq!(repo.git().with_env(vec![unset("GIT_PAGER")]).pager().unwrap(), "cat");
+        assert_eq!(pager(&repo.git().with_env(vec![unset("GIT_PAGER")])).unwrap(), "cat");
         let with = |value: &str| repo.git().with_env(vec![("GIT_PAGER".into(), value.into())]);
-        assert_eq!(with("less -S").pager().unwrap(), "less -S");
+        assert_eq!(pager(&with("less -S")).unwrap(), "less -S");
         repo.run(&["config", "pager.diff", "delta --dark"]);
-        assert_eq!(with("less -S").diff_pager().unwrap(), "less -S");
+        assert_eq!(diff_pager(&with("less -S")).unwrap(), "less -S");
     }
 
     #[test]
@@ -195,11 +194,11 @@ mod tests {
         let git = repo.git();
         repo.run(&["config", "core.editor", "my 'edi tor'"]);
         let git = git.with_env(vec![("GIT_EDITOR".into(), "ed -x".into())]);
-        assert_eq!(git.editor().unwrap().as_deref(), Some("ed -x"));
+        assert_eq!(editor(&git).unwrap().as_deref(), Some("ed -x"));
         repo.run(&["config", "color.ui", "always"]);
-        assert!(git.color(false).unwrap());
+        assert!(color(&git, false).unwrap());
         repo.run(&["config", "color.cowork", "never"]);
-        assert!(!git.color(true).unwrap());
+        assert!(!color(&git, true).unwrap());
         let both = ["GIT_PAGER_IN_USE", "TERM"].map(|name| (name.into(), "true".into()));
         for (git, name) in [(git.clone(), "dumb"), (git.with_env(both.to_vec()), "paged")] {
             for value in ["auto", "Always", "true", "no", "0", "7", "", "false", "never", "x"] {
@@ -207,7 +206,7 @@ mod tests {
                 for (tty, word) in [(true, "true"), (false, "false")] {
                     let ask = git.read(["config", "--get-colorbool", "color.cowork", word]);
                     let said = ask.capture().map(|said| said == "true").ok();
-                    assert_eq!(git.color(tty).ok(), said, "{value:?}, {name}, {tty}");
+                    assert_eq!(color(&git, tty).ok(), said, "{value:?}, {name}, {tty}");
                 }
             }
         }

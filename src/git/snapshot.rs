@@ -12,187 +12,179 @@ use super::output::nul_texts;
 use super::spawn::chunks;
 use super::{Git, Oid, Part, Store, TreeEntry};
 use crate::error::Error;
+use crate::git::{blobs, made, plain, refs, state};
 
 impl Git {
-    /// The tree of commit (or tree) `base` with exactly these paths as they are in the working
-    /// tree now: added, changed or gone, ignored ones too, clean filters applied.
-    ///
-    /// # Errors
-    /// A path cannot be read or lies behind a symbolic link.
-    pub fn snapshot_tree<S: AsRef<str>>(&self, base: &Oid, paths: &[S]) -> Result<Oid> {
-        if paths.is_empty() {
-            return self
-                .tree_of(base.as_str())?
-                .ok_or_else(|| Error::repository(format!("there is no commit {base}")).into());
-        }
-        let (mut there, mut gone) = (Vec::new(), Vec::new());
-        for path in paths {
-            relative(path.as_ref())?;
-            let is_file = self.lies_at(path.as_ref()).is_some_and(|meta| !meta.is_dir());
-            if is_file { &mut there } else { &mut gone }.push(path.as_ref());
-        }
-        if let Some(tree) = self.snapshot_in_process(base, &there, &gone) {
-            return Ok(tree);
-        }
-        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
-        let index = scratch.path().join("index");
-        self.in_index(&index, ["read-tree", "--no-sparse-checkout"])
-            .arg(base.as_str())
-            .checked()?;
-        if !gone.is_empty() {
-            let remove = self.in_index(&index, ["update-index", "--force-remove"]);
-            remove.args(["-z", "--stdin"]).stdin_nul(&gone).checked()?;
-        }
-        if !there.is_empty() {
-            let add = self.in_index(&index, ["update-index", "--add", "--remove", "--replace"]);
-            add.args(["-z", "--stdin"]).stdin_nul(&there).checked()?;
-        }
-        self.in_index(&index, ["write-tree"]).oid()
-    }
-
-    /// [`Self::snapshot_tree`] without a private index, so that its cost follows the paths; `None`
-    /// where only git knows what it would do.
-    pub(super) fn snapshot_in_process(
-        &self,
-        base: &Oid,
-        there: &[&str],
-        gone: &[&str],
-    ) -> Option<Oid> {
-        if !self.has_plain_modes()
-            || !there.iter().all(|path| is_ordinary(path) && !self.is_behind_link(path))
-        {
-            return None;
-        }
-        let blobs = self.hash_files(there, Store::Write).ok()?;
-        let mut paths: Vec<(&str, Becomes)> =
-            gone.iter().map(|path| (*path, Becomes::Gone)).collect();
-        for (path, blob) in there.iter().zip(blobs) {
-            paths.push((path, Becomes::File(mode(&self.lies_at(path)?), blob?)));
-        }
-        self.write_objects(|git| git.put_tree(base, &paths))
-    }
-
-    fn is_behind_link(&self, path: &str) -> bool {
-        let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
-        folders.any(|folder| self.lies_at(folder).is_some_and(|meta| meta.is_symlink()))
-    }
-
-    /// The tree of commit `base` with these files at these paths beside or instead of its own.
-    ///
-    /// # Errors
-    /// Git fails, there is no such blob.
-    pub fn tree_with(&self, base: &Oid, files: &[(String, Oid)]) -> Result<Oid> {
-        if files.iter().all(|(path, _)| is_ordinary(path) && relative(path).is_ok()) {
-            let put = |blob: &Oid| Becomes::File(0o100_644, blob.clone());
-            let paths: Vec<(&str, Becomes)> =
-                files.iter().map(|(path, blob)| (path.as_str(), put(blob))).collect();
-            if let Some(tree) = self.write_objects(|git| git.put_tree(base, &paths)) {
-                return Ok(tree);
-            }
-        }
-        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
-        let index = scratch.path().join("index");
-        let read = self.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
-        read.arg(base.as_str()).checked()?;
-        let lines: Vec<String> =
-            files.iter().map(|(path, blob)| format!("100644 {blob}\t{path}")).collect();
-        let put = self.in_index(&index, ["update-index", "--replace", "-z", "--index-info"]);
-        put.stdin_nul(&lines).checked()?;
-        self.in_index(&index, ["write-tree"]).oid()
-    }
-
-    /// The tree of commit `base` with these paths as they are staged; `None` when none of them is.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn staged_tree<S: AsRef<str>>(&self, base: &Oid, paths: &[S]) -> Result<Option<Oid>> {
-        let mut staged = Vec::new();
-        for chunk in chunks(paths) {
-            let diff = self.read(["diff-index", "--cached", "-z", "--no-renames"]);
-            let diff = diff.args(["--diff-filter=AMT", base.as_str(), "--"]);
-            let output = diff.args(chunk.iter().map(AsRef::as_ref)).checked()?;
-            // `:<mode> <mode> <id> <id> <status> NUL <path> NUL`
-            let fields: Vec<String> = nul_texts(&output.stdout).collect();
-            for pair in fields.chunks_exact(2) {
-                if let [_, mode, _, blob, _] = pair[0].split(' ').collect::<Vec<_>>()[..] {
-                    staged.push(format!("{mode} {blob}\t{}", pair[1]));
-                }
-            }
-        }
-        if staged.is_empty() {
-            return Ok(None);
-        }
-        let scratch = tempfile::tempdir().context("creating a temporary directory")?;
-        let index = scratch.path().join("index");
-        let read = self.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
-        read.arg(base.as_str()).checked()?;
-        let put = self.in_index(&index, ["update-index", "--replace", "-z", "--index-info"]);
-        put.stdin_nul(&staged).checked()?;
-        self.in_index(&index, ["write-tree"]).oid().map(Some)
-    }
-
-    /// The tree a revision names; `None` when there is none.
-    ///
-    /// # Errors
-    /// Git cannot be started.
-    pub fn tree_of(&self, rev: &str) -> Result<Option<Oid>> {
-        match rev.parse() {
-            Ok(oid) => self.reader().part(&oid, Part::Tree),
-            Err(_) => self.verified(&format!("{rev}^{{tree}}")),
-        }
-    }
-
-    /// The blob at a path of a commit or tree; `None` when there is none.
-    ///
-    /// # Errors
-    /// Git fails, there is no such commit.
-    pub fn blob_id(&self, commit: &Oid, path: &str) -> Result<Option<Oid>> {
-        Ok(self.blob_ids(commit, &[path])?.pop().flatten())
-    }
-
-    /// The blobs at these paths of a commit or tree, in their order.
-    ///
-    /// # Errors
-    /// Git fails, there is no such commit.
-    pub fn blob_ids<S: AsRef<str>>(&self, commit: &Oid, paths: &[S]) -> Result<Vec<Option<Oid>>> {
-        let blob = |entry: Option<TreeEntry>| {
-            entry.filter(|entry| entry.kind.is_blob()).map(|entry| entry.oid)
-        };
-        Ok(self.entries(commit, paths)?.into_iter().map(blob).collect())
-    }
-
-    /// Of these paths, the files and folders a commit or tree has. Whatever is no path inside the
-    /// repository is not there.
-    ///
-    /// # Errors
-    /// Git fails, there is no such commit.
-    pub fn existing(&self, commit: &Oid, paths: &[&str]) -> Result<BTreeSet<String>> {
-        let inside = |path: &&&str| {
-            !path.contains('\0') && path.split('/').all(|name| !["", ".", ".."].contains(&name))
-        };
-        let paths: BTreeSet<&str> = paths.iter().filter(inside).copied().collect();
-        let paths: Vec<&str> = paths.into_iter().collect();
-        let entries = self.entries(commit, &paths)?;
-        let there = paths.iter().zip(entries).filter(|(_, entry)| entry.is_some());
-        Ok(there.map(|(path, _)| (*path).to_owned()).collect())
-    }
-
-    /// What a commit or tree has at exactly these paths.
-    pub(super) fn entries<S: AsRef<str>>(
-        &self,
-        commit: &Oid,
-        paths: &[S],
-    ) -> Result<Vec<Option<TreeEntry>>> {
-        let paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
-        self.reader().entries(commit, &paths)
-    }
-
     pub(super) fn in_index<const N: usize>(&self, index: &Path, args: [&str; N]) -> super::Cmd<'_> {
         // A shared or sparse index would leave parts in the repository.
         self.write(["-c", "core.splitIndex=false", "-c", "index.sparse=false"])
             .args(args)
             .env("GIT_INDEX_FILE", index)
     }
+}
+
+/// The tree of commit (or tree) `base` with exactly these paths as they are in the working
+/// tree now: added, changed or gone, ignored ones too, clean filters applied.
+///
+/// # Errors
+/// A path cannot be read or lies behind a symbolic link.
+pub fn tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Oid> {
+    if paths.is_empty() {
+        return tree_of(git, base.as_str())?
+            .ok_or_else(|| Error::repository(format!("there is no commit {base}")).into());
+    }
+    let (mut there, mut gone) = (Vec::new(), Vec::new());
+    for path in paths {
+        relative(path.as_ref())?;
+        let is_file = state::lies_at(git, path.as_ref()).is_some_and(|meta| !meta.is_dir());
+        if is_file { &mut there } else { &mut gone }.push(path.as_ref());
+    }
+    if let Some(tree) = tree_in_process(git, base, &there, &gone) {
+        return Ok(tree);
+    }
+    let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+    let index = scratch.path().join("index");
+    git.in_index(&index, ["read-tree", "--no-sparse-checkout"]).arg(base.as_str()).checked()?;
+    if !gone.is_empty() {
+        let remove = git.in_index(&index, ["update-index", "--force-remove"]);
+        remove.args(["-z", "--stdin"]).stdin_nul(&gone).checked()?;
+    }
+    if !there.is_empty() {
+        let add = git.in_index(&index, ["update-index", "--add", "--remove", "--replace"]);
+        add.args(["-z", "--stdin"]).stdin_nul(&there).checked()?;
+    }
+    git.in_index(&index, ["write-tree"]).oid()
+}
+
+/// [`snapshot_tree`] without a private index, so that its cost follows the paths; `None`
+/// where only git knows what it would do.
+pub(super) fn tree_in_process(git: &Git, base: &Oid, there: &[&str], gone: &[&str]) -> Option<Oid> {
+    if !plain::has_plain_modes(git)
+        || !there.iter().all(|path| is_ordinary(path) && !is_behind_link(git, path))
+    {
+        return None;
+    }
+    let blobs = blobs::hash_files(git, there, Store::Write).ok()?;
+    let mut paths: Vec<(&str, Becomes)> = gone.iter().map(|path| (*path, Becomes::Gone)).collect();
+    for (path, blob) in there.iter().zip(blobs) {
+        paths.push((path, Becomes::File(mode(&state::lies_at(git, path)?), blob?)));
+    }
+    made::write_objects(git, |git| git.put_tree(base, &paths))
+}
+
+fn is_behind_link(git: &Git, path: &str) -> bool {
+    let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    folders.any(|folder| state::lies_at(git, folder).is_some_and(|meta| meta.is_symlink()))
+}
+
+/// The tree of commit `base` with these files at these paths beside or instead of its own.
+///
+/// # Errors
+/// Git fails, there is no such blob.
+pub fn tree_with(git: &Git, base: &Oid, files: &[(String, Oid)]) -> Result<Oid> {
+    if files.iter().all(|(path, _)| is_ordinary(path) && relative(path).is_ok()) {
+        let put = |blob: &Oid| Becomes::File(0o100_644, blob.clone());
+        let paths: Vec<(&str, Becomes)> =
+            files.iter().map(|(path, blob)| (path.as_str(), put(blob))).collect();
+        if let Some(tree) = made::write_objects(git, |git| git.put_tree(base, &paths)) {
+            return Ok(tree);
+        }
+    }
+    let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+    let index = scratch.path().join("index");
+    let read = git.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
+    read.arg(base.as_str()).checked()?;
+    let lines: Vec<String> =
+        files.iter().map(|(path, blob)| format!("100644 {blob}\t{path}")).collect();
+    let put = git.in_index(&index, ["update-index", "--replace", "-z", "--index-info"]);
+    put.stdin_nul(&lines).checked()?;
+    git.in_index(&index, ["write-tree"]).oid()
+}
+
+/// The tree of commit `base` with these paths as they are staged; `None` when none of them is.
+///
+/// # Errors
+/// Git fails.
+pub fn staged_tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Option<Oid>> {
+    let mut staged = Vec::new();
+    for chunk in chunks(paths) {
+        let diff = git.read(["diff-index", "--cached", "-z", "--no-renames"]);
+        let diff = diff.args(["--diff-filter=AMT", base.as_str(), "--"]);
+        let output = diff.args(chunk.iter().map(AsRef::as_ref)).checked()?;
+        // `:<mode> <mode> <id> <id> <status> NUL <path> NUL`
+        let fields: Vec<String> = nul_texts(&output.stdout).collect();
+        for pair in fields.chunks_exact(2) {
+            if let [_, mode, _, blob, _] = pair[0].split(' ').collect::<Vec<_>>()[..] {
+                staged.push(format!("{mode} {blob}\t{}", pair[1]));
+            }
+        }
+    }
+    if staged.is_empty() {
+        return Ok(None);
+    }
+    let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+    let index = scratch.path().join("index");
+    let read = git.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
+    read.arg(base.as_str()).checked()?;
+    let put = git.in_index(&index, ["update-index", "--replace", "-z", "--index-info"]);
+    put.stdin_nul(&staged).checked()?;
+    git.in_index(&index, ["write-tree"]).oid().map(Some)
+}
+
+/// The tree a revision names; `None` when there is none.
+///
+/// # Errors
+/// Git cannot be started.
+pub fn tree_of(git: &Git, rev: &str) -> Result<Option<Oid>> {
+    match rev.parse() {
+        Ok(oid) => git.reader().part(&oid, Part::Tree),
+        Err(_) => refs::verified(git, &format!("{rev}^{{tree}}")),
+    }
+}
+
+/// The blob at a path of a commit or tree; `None` when there is none.
+///
+/// # Errors
+/// Git fails, there is no such commit.
+pub fn blob_id(git: &Git, commit: &Oid, path: &str) -> Result<Option<Oid>> {
+    Ok(blob_ids(git, commit, &[path])?.pop().flatten())
+}
+
+/// The blobs at these paths of a commit or tree, in their order.
+///
+/// # Errors
+/// Git fails, there is no such commit.
+pub fn blob_ids<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<Vec<Option<Oid>>> {
+    let blob = |entry: Option<TreeEntry>| {
+        entry.filter(|entry| entry.kind.is_blob()).map(|entry| entry.oid)
+    };
+    Ok(entries(git, commit, paths)?.into_iter().map(blob).collect())
+}
+
+/// Of these paths, the files and folders a commit or tree has. Whatever is no path inside the
+/// repository is not there.
+///
+/// # Errors
+/// Git fails, there is no such commit.
+pub fn existing(git: &Git, commit: &Oid, paths: &[&str]) -> Result<BTreeSet<String>> {
+    let inside = |path: &&&str| {
+        !path.contains('\0') && path.split('/').all(|name| !["", ".", ".."].contains(&name))
+    };
+    let paths: BTreeSet<&str> = paths.iter().filter(inside).copied().collect();
+    let paths: Vec<&str> = paths.into_iter().collect();
+    let entries = entries(git, commit, &paths)?;
+    let there = paths.iter().zip(entries).filter(|(_, entry)| entry.is_some());
+    Ok(there.map(|(path, _)| (*path).to_owned()).collect())
+}
+
+/// What a commit or tree has at exactly these paths.
+pub(super) fn entries<S: AsRef<str>>(
+    git: &Git,
+    commit: &Oid,
+    paths: &[S],
+) -> Result<Vec<Option<TreeEntry>>> {
+    let paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
+    git.reader().entries(commit, &paths)
 }
 
 /// Whether git has nothing of its own to say about a path's names. It refuses some that mean `.git`
@@ -221,6 +213,7 @@ pub(super) fn relative(path: &str) -> Result<()> {
 mod tests {
     use super::super::test_repo::Repo;
     use super::*;
+    use crate::git::paths;
 
     #[test]
     fn files_and_folders_that_are_there_and_who_changed_them() {
@@ -243,11 +236,11 @@ mod tests {
             "src/../src",
             "README.md",
         ];
-        let found: Vec<String> = git.existing(&tip, &paths).unwrap().into_iter().collect();
+        let found: Vec<String> = existing(&git, &tip, &paths).unwrap().into_iter().collect();
         assert_eq!(found, ["README.md", "src", "src/a [1].rs"]);
-        assert!(git.existing(&tip, &[]).unwrap().is_empty());
+        assert!(existing(&git, &tip, &[]).unwrap().is_empty());
         let range = format!("{start}..{tip}");
-        let newest = |path| git.newest_commit(&range, path).unwrap();
+        let newest = |path| paths::newest_commit(&git, &range, path).unwrap();
         let said = newest("src/a [1].rs").unwrap();
         assert!(tip.as_str().starts_with(said.strip_suffix(" both").unwrap()), "{said}");
         assert_eq!(newest("README.md"), None);
@@ -273,8 +266,9 @@ mod tests {
 
         let git = repo.git();
         let paths = ["gone", "dir", "dir/x", "sub dir/ü\n.log", "never/was"];
-        let tree = git.snapshot_tree(&base, &paths).unwrap();
-        let draft = git.commit_tree(&tree, &[base.clone(), base.clone()], "# draft\n").unwrap();
+        let tree = tree(&git, &base, &paths).unwrap();
+        let draft =
+            made::commit_tree(&git, &tree, &[base.clone(), base.clone()], "# draft\n").unwrap();
         let changed = repo.run(&[
             "diff",
             "--no-renames",
@@ -284,13 +278,13 @@ mod tests {
             tree.as_str(),
         ]);
         assert_eq!(changed.replace('\0', " "), "A dir D dir/x D gone A sub dir/ü\n.log ");
-        assert_eq!(git.blob_id(&draft, "kept").unwrap(), git.blob_id(&base, "kept").unwrap());
-        assert_eq!(git.blob_id(&draft, "gone").unwrap(), None);
-        assert_eq!(git.blob_id(&draft, "sub dir").unwrap(), None, "a directory");
+        assert_eq!(blob_id(&git, &draft, "kept").unwrap(), blob_id(&git, &base, "kept").unwrap());
+        assert_eq!(blob_id(&git, &draft, "gone").unwrap(), None);
+        assert_eq!(blob_id(&git, &draft, "sub dir").unwrap(), None, "a directory");
         assert_eq!(repo.run(&["status", "--short", "--ignored"]), before);
         assert_eq!(std::fs::read(repo.path(".git/index")).unwrap(), index);
         assert_eq!(
-            git.snapshot_tree::<&str>(&base, &[]).unwrap().as_str(),
+            super::tree::<&str>(&git, &base, &[]).unwrap().as_str(),
             repo.run(&["rev-parse", "HEAD^{tree}"])
         );
         repo.run(&["fsck", "--strict"]);
@@ -300,7 +294,7 @@ mod tests {
     fn paths_that_leave_the_tree_are_refused() {
         let repo = Repo::with_commit();
         for path in ["../x", "/etc/passwd", "a//b", "./a", ".git/config", "a/.GIT/x", ""] {
-            assert!(repo.git().snapshot_tree(&repo.head(), &[path]).is_err(), "{path}");
+            assert!(tree(&repo.git(), &repo.head(), &[path]).is_err(), "{path}");
         }
     }
 
@@ -352,9 +346,10 @@ mod tests {
             let git = repo.git();
             let mut paths = names.to_vec();
             paths.push("link");
-            let (there, gone): (Vec<&str>, Vec<&str>) =
-                paths.iter().partition(|path| git.lies_at(path).is_some_and(|meta| !meta.is_dir()));
-            let fast = git.snapshot_in_process(&base, &there, &gone).expect("nothing special here");
+            let (there, gone): (Vec<&str>, Vec<&str>) = paths
+                .iter()
+                .partition(|path| state::lies_at(&git, path).is_some_and(|meta| !meta.is_dir()));
+            let fast = tree_in_process(&git, &base, &there, &gone).expect("nothing special here");
             // Where modes are not to be believed, the binary does it.
             let mut env = repo.env();
             env.extend([
@@ -363,8 +358,8 @@ mod tests {
                 ("GIT_CONFIG_VALUE_0".into(), "none".into()),
             ]);
             let sure = Git::discover_with(&repo.path(""), env).unwrap();
-            assert_eq!(sure.snapshot_in_process(&base, &there, &gone), None);
-            assert_eq!(fast, sure.snapshot_tree(&base, &paths).unwrap(), "{committed:b} {now:b}");
+            assert_eq!(tree_in_process(&sure, &base, &there, &gone), None);
+            assert_eq!(fast, tree(&sure, &base, &paths).unwrap(), "{committed:b} {now:b}");
             repo.run(&["fsck", "--strict"]);
         }
     }
@@ -379,11 +374,11 @@ mod tests {
         repo.file("git~1", "a");
         let (git, head) = (repo.git(), repo.head());
         for path in ["link/a", "git~1", "a\\b", ".gitmodules", "sub/.git \u{200c}"] {
-            assert_eq!(git.snapshot_in_process(&head, &[path], &[]), None, "{path}");
+            assert_eq!(tree_in_process(&git, &head, &[path], &[]), None, "{path}");
         }
-        assert!(git.snapshot_tree(&head, &["link/a"]).is_err());
+        assert!(tree(&git, &head, &["link/a"]).is_err());
         repo.file("x.sh", "");
         repo.run(&["config", "core.fileMode", "false"]);
-        assert_eq!(repo.git().snapshot_in_process(&head, &["x.sh"], &[]), None);
+        assert_eq!(tree_in_process(&repo.git(), &head, &["x.sh"], &[]), None);
     }
 }

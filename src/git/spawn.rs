@@ -15,6 +15,7 @@ use super::locks::with_lock;
 use super::output::{Output, lossy, names_a_busy_lock, signal_of};
 use super::{Git, Oid};
 use crate::error::Error;
+use crate::git::locks;
 use crate::moment;
 
 /// Variables that would point a child at another repository or index than ours. The
@@ -218,7 +219,7 @@ impl<'a> Cmd<'a> {
         }
         let error = Error::repository(format!("git {verb} failed: {}", output.complaint()));
         if names_a_busy_lock(&output.stderr) {
-            return self.git.explain_lock(error, &output.stderr);
+            return locks::explain(self.git, error, &output.stderr);
         }
         error
     }
@@ -316,7 +317,7 @@ impl<'a> Cmd<'a> {
             && signal_of(*status).is_some()
             && let Some(since) = children.outlived()
         {
-            self.git.remove_locks(since)?;
+            locks::remove(self.git, since)?;
             if let Some((_, index)) = self.env.iter().find(|(name, _)| name == "GIT_INDEX_FILE") {
                 // An index of ours alone.
                 let _ = std::fs::remove_file(with_lock(index.as_ref()));

@@ -9,6 +9,7 @@ use super::made::Who;
 use super::output::lossy;
 use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
+use crate::git::made;
 
 /// Where HEAD points.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +57,7 @@ impl Git {
     /// # Errors
     /// Git fails, or HEAD is neither a branch nor a commit.
     pub fn head(&self) -> Result<Head> {
-        if let Some(head) = self.head_read() {
+        if let Some(head) = head_read(self) {
             return Ok(head);
         }
         // A branch gives its name, no branch `HEAD`.
@@ -76,128 +77,128 @@ impl Git {
         }
         Ok(Head::Unborn { branch: RefName::new(name.text().trim_end())? })
     }
+}
 
-    /// [`Git::head`] without a process: `None` where the file alone does not say it, as in a reftable
-    /// repository, on a branch that is not born, or one that stands for another
-    /// (<https://git-scm.com/docs/gitrepository-layout>, `HEAD`).
-    fn head_read(&self) -> Option<Head> {
-        let file = self.git_dir.join("HEAD");
-        // With `core.preferSymlinkRefs` it leads to the branch's own file, which holds an id.
-        if file.is_symlink() {
-            return None;
-        }
-        let text = std::fs::read_to_string(file).ok()?;
-        let Some(name) = text.strip_prefix("ref:") else {
-            let oid = self.reader().part(&text.trim().parse().ok()?, Part::Commit).ok()??;
-            return Some(Head::Detached { oid });
+/// [`Git::head`] without a process: `None` where the file alone does not say it, as in a reftable
+/// repository, on a branch that is not born, or one that stands for another
+/// (<https://git-scm.com/docs/gitrepository-layout>, `HEAD`).
+fn head_read(git: &Git) -> Option<Head> {
+    let file = git.git_dir.join("HEAD");
+    // With `core.preferSymlinkRefs` it leads to the branch's own file, which holds an id.
+    if file.is_symlink() {
+        return None;
+    }
+    let text = std::fs::read_to_string(file).ok()?;
+    let Some(name) = text.strip_prefix("ref:") else {
+        let oid = git.reader().part(&text.trim().parse().ok()?, Part::Commit).ok()??;
+        return Some(Head::Detached { oid });
+    };
+    let name = RefName::new(name.trim()).ok()?;
+    let of_all = name.as_str().starts_with("refs/heads/");
+    let loose = std::fs::read(git.common_dir.join(name.as_str())).unwrap_or_default();
+    if !of_all || loose.starts_with(b"ref:") {
+        return None;
+    }
+    let oid = git.reader().reference(name.as_str()).ok()??;
+    Some(Head::Branch { name, oid })
+}
+
+/// The operation of git that is half done here: `merge`, `rebase`, `am`, `cherry-pick`,
+/// `revert` or `bisect`.
+///
+/// # Errors
+/// Git fails.
+pub fn operation_in_progress(git: &Git) -> Result<Option<&'static str>> {
+    let has = |name: &str| git.git_dir.join(name).exists();
+    if has("rebase-merge") {
+        return Ok(Some("rebase"));
+    }
+    if has("rebase-apply") {
+        return Ok(Some(if has("rebase-apply/applying") { "am" } else { "rebase" }));
+    }
+    if has("MERGE_HEAD") {
+        return Ok(Some("merge"));
+    }
+    for (name, operation) in [("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")] {
+        // A reftable repository keeps these in the table.
+        let in_table = || -> Result<bool> {
+            Ok(git.common_dir.join("reftable").is_dir() && git.resolve(name)?.is_some())
         };
-        let name = RefName::new(name.trim()).ok()?;
-        let of_all = name.as_str().starts_with("refs/heads/");
-        let loose = std::fs::read(self.common_dir.join(name.as_str())).unwrap_or_default();
-        if !of_all || loose.starts_with(b"ref:") {
-            return None;
+        if has(name) || in_table()? {
+            return Ok(Some(operation));
         }
-        let oid = self.reader().reference(name.as_str()).ok()??;
-        Some(Head::Branch { name, oid })
     }
+    // Between two picks of a series there is only the list of what is left.
+    if let Ok(todo) = std::fs::read_to_string(git.git_dir.join("sequencer/todo")) {
+        let revert = todo.trim_start().starts_with("revert");
+        return Ok(Some(if revert { "revert" } else { "cherry-pick" }));
+    }
+    Ok(has("BISECT_LOG").then_some("bisect"))
+}
 
-    /// The operation of git that is half done here: `merge`, `rebase`, `am`, `cherry-pick`,
-    /// `revert` or `bisect`.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn operation_in_progress(&self) -> Result<Option<&'static str>> {
-        let has = |name: &str| self.git_dir.join(name).exists();
-        if has("rebase-merge") {
-            return Ok(Some("rebase"));
-        }
-        if has("rebase-apply") {
-            return Ok(Some(if has("rebase-apply/applying") { "am" } else { "rebase" }));
-        }
-        if has("MERGE_HEAD") {
-            return Ok(Some("merge"));
-        }
-        for (name, operation) in [("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")] {
-            // A reftable repository keeps these in the table.
-            let in_table = || -> Result<bool> {
-                Ok(self.common_dir.join("reftable").is_dir() && self.resolve(name)?.is_some())
-            };
-            if has(name) || in_table()? {
-                return Ok(Some(operation));
-            }
-        }
-        // Between two picks of a series there is only the list of what is left.
-        if let Ok(todo) = std::fs::read_to_string(self.git_dir.join("sequencer/todo")) {
-            let revert = todo.trim_start().starts_with("revert");
-            return Ok(Some(if revert { "revert" } else { "cherry-pick" }));
-        }
-        Ok(has("BISECT_LOG").then_some("bisect"))
+/// Whether a sparse checkout keeps this path out of the working tree. Where git cannot say
+/// (before 2.41, without cone mode), it is taken as kept out.
+///
+/// # Errors
+/// Git fails.
+pub fn sparse_excludes(git: &Git, path: &str) -> Result<bool> {
+    if !config_bool(git, "core.sparseCheckout")? {
+        return Ok(false);
     }
+    let rules = git.read(["sparse-checkout", "check-rules", "-z"]).stdin_nul(&[path]);
+    let output = rules.output()?;
+    if output.success() {
+        return Ok(output.stdout.is_empty());
+    }
+    if !config_bool(git, "core.sparseCheckoutCone")? {
+        return Ok(true);
+    }
+    let file = git.read(["rev-parse", "--path-format=absolute", "--git-path"]);
+    let file = file.arg("info/sparse-checkout").capture()?;
+    let rules = std::fs::read_to_string(&file).with_context(|| format!("reading {file}"))?;
+    Ok(!cone_includes(&rules, path))
+}
 
-    /// Whether a sparse checkout keeps this path out of the working tree. Where git cannot say
-    /// (before 2.41, without cone mode), it is taken as kept out.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn sparse_excludes(&self, path: &str) -> Result<bool> {
-        if !self.config_bool("core.sparseCheckout")? {
-            return Ok(false);
-        }
-        let rules = self.read(["sparse-checkout", "check-rules", "-z"]).stdin_nul(&[path]);
-        let output = rules.output()?;
-        if output.success() {
-            return Ok(output.stdout.is_empty());
-        }
-        if !self.config_bool("core.sparseCheckoutCone")? {
-            return Ok(true);
-        }
-        let file = self.read(["rev-parse", "--path-format=absolute", "--git-path"]);
-        let file = file.arg("info/sparse-checkout").capture()?;
-        let rules = std::fs::read_to_string(&file).with_context(|| format!("reading {file}"))?;
-        Ok(!cone_includes(&rules, path))
-    }
+/// The user's identity for authorship, `Name <email>`.
+///
+/// # Errors
+/// None is configured (exit 5 with the mend).
+pub fn author(git: &Git) -> Result<String> {
+    identity(git, Who::Author)
+}
 
-    /// The user's identity for authorship, `Name <email>`.
-    ///
-    /// # Errors
-    /// None is configured (exit 5 with the mend).
-    pub fn author(&self) -> Result<String> {
-        self.identity(Who::Author)
-    }
+/// The user's identity as a committer, `Name <email>`.
+///
+/// # Errors
+/// None is configured (exit 5 with the mend).
+pub fn committer(git: &Git) -> Result<String> {
+    identity(git, Who::Committer)
+}
 
-    /// The user's identity as a committer, `Name <email>`.
-    ///
-    /// # Errors
-    /// None is configured (exit 5 with the mend).
-    pub fn committer(&self) -> Result<String> {
-        self.identity(Who::Committer)
-    }
+/// Fails unless commits can be made under the user's name.
+///
+/// # Errors
+/// No identity is configured (exit 5 with the mend).
+pub fn require_identity(git: &Git) -> Result<()> {
+    committer(git)?;
+    author(git).map(|_| ())
+}
 
-    /// Fails unless commits can be made under the user's name.
-    ///
-    /// # Errors
-    /// No identity is configured (exit 5 with the mend).
-    pub fn require_identity(&self) -> Result<()> {
-        self.committer()?;
-        self.author().map(|_| ())
-    }
+pub(super) fn config_bool(git: &Git, key: &str) -> Result<bool> {
+    let all = git.configuration()?;
+    let value = super::configuration::normal(key).and_then(|key| all.value(&key));
+    Ok(value.and_then(super::configuration::as_bool).unwrap_or(false))
+}
 
-    pub(super) fn config_bool(&self, key: &str) -> Result<bool> {
-        let all = self.configuration()?;
-        let value = super::configuration::normal(key).and_then(|key| all.value(&key));
-        Ok(value.and_then(super::configuration::as_bool).unwrap_or(false))
-    }
+fn identity(git: &Git, who: Who) -> Result<String> {
+    let line = lossy(&made::ask_who(git, who)?);
+    // `Name <email> 1700000000 +0100`
+    Ok(line.rfind('>').map_or_else(|| line.clone(), |end| line[..=end].to_owned()))
+}
 
-    fn identity(&self, who: Who) -> Result<String> {
-        let line = lossy(&self.ask_who(who)?);
-        // `Name <email> 1700000000 +0100`
-        Ok(line.rfind('>').map_or_else(|| line.clone(), |end| line[..=end].to_owned()))
-    }
-
-    /// What lies at a path, without following it.
-    pub(super) fn lies_at(&self, path: &str) -> Option<std::fs::Metadata> {
-        self.top.join(Path::new(path)).symlink_metadata().ok()
-    }
+/// What lies at a path, without following it.
+pub(super) fn lies_at(git: &Git, path: &str) -> Option<std::fs::Metadata> {
+    git.top.join(Path::new(path)).symlink_metadata().ok()
 }
 
 /// Cone rules: files at the top and beside every named directory, all below a named one.
@@ -261,7 +262,7 @@ mod tests {
             repo.run(&["checkout", "-q", "main"]);
             repo.file("README.md", "main");
             repo.commit_all("main");
-            assert_eq!(git.operation_in_progress().unwrap(), None);
+            assert_eq!(operation_in_progress(&git).unwrap(), None);
             let patch = repo.run(&["format-patch", "-1", "side", "-o", "../patches"]);
             for (start, end, expected) in [
                 (&["merge", "side"][..], &["merge", "--abort"][..], "merge"),
@@ -273,9 +274,9 @@ mod tests {
                 (&["bisect", "start"], &["bisect", "reset"], "bisect"),
             ] {
                 git.write(start).output().unwrap();
-                assert_eq!(git.operation_in_progress().unwrap(), Some(expected), "{format}");
+                assert_eq!(operation_in_progress(&git).unwrap(), Some(expected), "{format}");
                 repo.run(end);
-                assert_eq!(git.operation_in_progress().unwrap(), None, "{format} {expected}");
+                assert_eq!(operation_in_progress(&git).unwrap(), None, "{format} {expected}");
             }
         }
     }
@@ -287,13 +288,13 @@ mod tests {
         repo.file("out/x", "x");
         repo.commit_all("two");
         let git = repo.git();
-        assert!(!git.sparse_excludes(".cowork/x").unwrap());
+        assert!(!sparse_excludes(&git, ".cowork/x").unwrap());
         repo.run(&["sparse-checkout", "set", "--cone", "in"]);
-        assert!(git.sparse_excludes(".cowork/x").unwrap());
-        assert!(!git.sparse_excludes("in/deep/x").unwrap());
+        assert!(sparse_excludes(&git, ".cowork/x").unwrap());
+        assert!(!sparse_excludes(&git, "in/deep/x").unwrap());
         repo.run(&["sparse-checkout", "set", "--no-cone", "/*", "!/out/"]);
-        assert!(!git.sparse_excludes(".cowork/x").unwrap());
-        assert!(git.sparse_excludes("out/x").unwrap());
+        assert!(!sparse_excludes(&git, ".cowork/x").unwrap());
+        assert!(sparse_excludes(&git, "out/x").unwrap());
     }
 
     #[test]
@@ -309,13 +310,13 @@ mod tests {
     #[test]
     fn identity_is_asked_for() {
         let repo = Repo::with_commit();
-        assert_eq!(repo.git().author().unwrap(), "Ana <ana@example.com>");
-        repo.git().require_identity().unwrap();
+        assert_eq!(author(&repo.git()).unwrap(), "Ana <ana@example.com>");
+        require_identity(&repo.git()).unwrap();
         repo.run(&["config", "user.useConfigOnly", "true"]);
         let mut env = repo.env();
         env.retain(|(key, _)| !key.to_string_lossy().ends_with("_EMAIL"));
         let error =
-            Git::discover_with(&repo.path(""), env).unwrap().require_identity().unwrap_err();
+            require_identity(&Git::discover_with(&repo.path(""), env).unwrap()).unwrap_err();
         assert!(hints_of(&error).iter().any(|hint| hint.contains("user.email")));
     }
 }

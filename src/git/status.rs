@@ -9,6 +9,7 @@ use super::output::nul_texts;
 use super::spawn::chunks;
 use super::{Git, Hidden};
 use crate::error::Error;
+use crate::git::{hidden, index};
 use crate::moment::Moment;
 
 /// How a path differs.
@@ -116,130 +117,130 @@ impl Git {
     /// # Errors
     /// Git fails.
     pub fn status(&self) -> Result<Vec<StatusEntry>> {
-        self.status_of::<&str>(&[])
+        of::<&str>(self, &[])
     }
+}
 
-    /// [`Git::status`] of these paths, files or folders; its cost is theirs, not the repository's.
-    /// None given means all.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn status_of<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<StatusEntry>> {
-        let mut last = self.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entries) = last.as_ref().and_then(|look| look.answer(paths)) {
-            return Ok(entries);
-        }
-        *last = None;
-        let at = Moment::now();
-        // More than fits on a command line: all are asked about.
-        let chunks = chunks(paths);
-        let asked: &[S] = if let [paths] = chunks.as_slice() { paths } else { &[] };
-        let entries = self.look_at(asked)?;
-        let places = asked.iter().map(|place| place.as_ref().to_owned()).collect();
-        *last = Some(Look { at, places, entries: entries.clone() });
-        Ok(entries)
+/// [`Git::status`] of these paths, files or folders; its cost is theirs, not the repository's.
+/// None given means all.
+///
+/// # Errors
+/// Git fails.
+pub fn of<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
+    let mut last = git.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(entries) = last.as_ref().and_then(|look| look.answer(paths)) {
+        return Ok(entries);
     }
+    *last = None;
+    let at = Moment::now();
+    // More than fits on a command line: all are asked about.
+    let chunks = chunks(paths);
+    let asked: &[S] = if let [paths] = chunks.as_slice() { paths } else { &[] };
+    let entries = look_at(git, asked)?;
+    let places = asked.iter().map(|place| place.as_ref().to_owned()).collect();
+    *last = Some(Look { at, places, entries: entries.clone() });
+    Ok(entries)
+}
 
-    /// Hears of a file of a session that this program itself has written: the last look goes on to
-    /// serve, with this path as it is now.
-    pub fn note_written(&self, path: &str) {
-        let mut last = self.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
-        look.entries.retain(|entry| entry.path != path);
-        if !self.is_as_committed(path) {
-            // Of an ignored one git says nothing; it is ours all the same.
-            look.entries.push(StatusEntry {
-                path: path.to_owned(),
-                kind: StatusKind::Untracked,
-                submodule: false,
-                hidden: None,
-            });
-            look.entries.sort_by(|a, b| a.path.cmp(&b.path));
-        }
+/// Hears of a file of a session that this program itself has written: the last look goes on to
+/// serve, with this path as it is now.
+pub fn note_written(git: &Git, path: &str) {
+    let mut last = git.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
+    look.entries.retain(|entry| entry.path != path);
+    if !index::is_as_committed(git, path) {
+        // Of an ignored one git says nothing; it is ours all the same.
+        look.entries.push(StatusEntry {
+            path: path.to_owned(),
+            kind: StatusKind::Untracked,
+            submodule: false,
+            hidden: None,
+        });
+        look.entries.sort_by(|a, b| a.path.cmp(&b.path));
     }
+}
 
-    /// Hears of paths that this program itself has just committed as they lie there, with nobody else
-    /// at work: the last look goes on to serve without them.
-    pub(super) fn note_committed(&self, paths: &[String]) {
-        let mut last = self.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(look) = last.as_mut() {
-            look.entries.retain(|entry| !paths.contains(&entry.path));
-        }
+/// Hears of paths that this program itself has just committed as they lie there, with nobody else
+/// at work: the last look goes on to serve without them.
+pub(super) fn note_committed(git: &Git, paths: &[String]) {
+    let mut last = git.looks.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(look) = last.as_mut() {
+        look.entries.retain(|entry| !paths.contains(&entry.path));
     }
+}
 
-    fn look_at<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<StatusEntry>> {
-        let status = self.read(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
-        let status = status.args(["--no-renames", "--ignored=no", "--"]);
-        let status = status.args(paths.iter().map(AsRef::as_ref));
-        let mut entries = parse_status(&status.checked()?.stdout)?;
-        let hidden = self.hidden_edits(paths)?;
-        if !hidden.is_empty() {
-            // What is staged of a marked file is listed, but not what is on the disk.
-            entries.retain(|entry| hidden.iter().all(|other| other.path != entry.path));
-            entries.extend(hidden);
-            entries.sort_by(|a, b| a.path.cmp(&b.path));
-        }
-        Ok(entries)
+fn look_at<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
+    let status = git.read(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
+    let status = status.args(["--no-renames", "--ignored=no", "--"]);
+    let status = status.args(paths.iter().map(AsRef::as_ref));
+    let mut entries = parse_status(&status.checked()?.stdout)?;
+    let hidden = hidden::edits(git, paths)?;
+    if !hidden.is_empty() {
+        // What is staged of a marked file is listed, but not what is on the disk.
+        entries.retain(|entry| hidden.iter().all(|other| other.path != entry.path));
+        entries.extend(hidden);
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
     }
+    Ok(entries)
+}
 
-    /// Those of the paths that the index has. None given means every tracked path.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn tracked<S: AsRef<str>>(&self, paths: &[S]) -> Result<BTreeSet<String>> {
-        if paths.is_empty() {
-            return Ok(nul_texts(&self.read(["ls-files", "-z"]).checked()?.stdout).collect());
-        }
-        let wanted: BTreeSet<&str> = paths.iter().map(AsRef::as_ref).collect();
-        let index = self.git_dir.join("index");
-        if let Some(tracked) = self.in_process(|fast| fast.tracked(&index, &wanted)) {
-            return Ok(tracked);
-        }
-        let mut tracked = BTreeSet::new();
-        for chunk in chunks(paths) {
-            let list = self.read(["ls-files", "-z", "--"]).args(chunk.iter().map(AsRef::as_ref));
-            let output = list.checked()?;
-            // A path that is a directory lists what is in it.
-            tracked.extend(nul_texts(&output.stdout).filter(|path| wanted.contains(path.as_str())));
-        }
-        Ok(tracked)
+/// Those of the paths that the index has. None given means every tracked path.
+///
+/// # Errors
+/// Git fails.
+pub fn tracked<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeSet<String>> {
+    if paths.is_empty() {
+        return Ok(nul_texts(&git.read(["ls-files", "-z"]).checked()?.stdout).collect());
     }
-
-    /// Whether [`Git::status`] names this path.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn is_uncommitted(&self, path: &str) -> Result<bool> {
-        Ok(!self.is_as_committed(path) && !self.status_of(&[path])?.is_empty())
+    let wanted: BTreeSet<&str> = paths.iter().map(AsRef::as_ref).collect();
+    let index = git.git_dir.join("index");
+    if let Some(tracked) = git.in_process(|fast| fast.tracked(&index, &wanted)) {
+        return Ok(tracked);
     }
-
-    /// Whether anything below this folder is tracked.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn tracks_below(&self, folder: &str) -> Result<bool> {
-        let list = self.read(["ls-files", "-z", "--"]).arg(format!("{folder}/"));
-        Ok(!list.checked()?.stdout.is_empty())
+    let mut tracked = BTreeSet::new();
+    for chunk in chunks(paths) {
+        let list = git.read(["ls-files", "-z", "--"]).args(chunk.iter().map(AsRef::as_ref));
+        let output = list.checked()?;
+        // A path that is a directory lists what is in it.
+        tracked.extend(nul_texts(&output.stdout).filter(|path| wanted.contains(path.as_str())));
     }
+    Ok(tracked)
+}
 
-    /// Those of the paths that git ignores (untracked and matched by an ignore rule).
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn ignored<S: AsRef<str>>(&self, paths: &[S]) -> Result<BTreeSet<String>> {
-        if paths.is_empty() {
-            return Ok(BTreeSet::new());
-        }
-        // This command refuses literal pathspecs; `./` keeps a leading colon from being magic.
-        let dotted: Vec<String> = paths.iter().map(|path| format!("./{}", path.as_ref())).collect();
-        let check = self.read(["--no-literal-pathspecs", "check-ignore", "--stdin", "-z"]);
-        let check = check.stdin_nul(&dotted);
-        let output = check.output()?;
-        let path = |dotted: String| dotted.strip_prefix("./").unwrap_or(&dotted).to_owned();
-        match output.code {
-            Some(0 | 1) => Ok(nul_texts(&output.stdout).map(path).collect()),
-            _ => Err(check.failure(&output).into()),
-        }
+/// Whether [`Git::status`] names this path.
+///
+/// # Errors
+/// Git fails.
+pub fn is_uncommitted(git: &Git, path: &str) -> Result<bool> {
+    Ok(!index::is_as_committed(git, path) && !of(git, &[path])?.is_empty())
+}
+
+/// Whether anything below this folder is tracked.
+///
+/// # Errors
+/// Git fails.
+pub fn tracks_below(git: &Git, folder: &str) -> Result<bool> {
+    let list = git.read(["ls-files", "-z", "--"]).arg(format!("{folder}/"));
+    Ok(!list.checked()?.stdout.is_empty())
+}
+
+/// Those of the paths that git ignores (untracked and matched by an ignore rule).
+///
+/// # Errors
+/// Git fails.
+pub fn ignored<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeSet<String>> {
+    if paths.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    // This command refuses literal pathspecs; `./` keeps a leading colon from being magic.
+    let dotted: Vec<String> = paths.iter().map(|path| format!("./{}", path.as_ref())).collect();
+    let check = git.read(["--no-literal-pathspecs", "check-ignore", "--stdin", "-z"]);
+    let check = check.stdin_nul(&dotted);
+    let output = check.output()?;
+    let path = |dotted: String| dotted.strip_prefix("./").unwrap_or(&dotted).to_owned();
+    match output.code {
+        Some(0 | 1) => Ok(nul_texts(&output.stdout).map(path).collect()),
+        _ => Err(check.failure(&output).into()),
     }
 }
 
@@ -309,9 +310,9 @@ mod tests {
             ]
         );
         let git = repo.git();
-        assert_eq!(git.ignored(&["new/x.log", "gone", ":[z]\n.log"]).unwrap().len(), 2);
-        assert!(git.ignored(&["gone"]).unwrap().is_empty());
-        let tracked = git.tracked(&["to here", "new", "README.md", "nope"]).unwrap();
+        assert_eq!(ignored(&git, &["new/x.log", "gone", ":[z]\n.log"]).unwrap().len(), 2);
+        assert!(ignored(&git, &["gone"]).unwrap().is_empty());
+        let tracked = super::tracked(&git, &["to here", "new", "README.md", "nope"]).unwrap();
         assert_eq!(tracked.into_iter().collect::<Vec<_>>(), ["README.md", "to here"]);
     }
 
@@ -353,11 +354,12 @@ mod tests {
                 "Both",
                 "nope/x",
             ];
-            let tracked: Vec<String> = repo.git().tracked(&paths).unwrap().into_iter().collect();
+            let tracked: Vec<String> =
+                super::tracked(&repo.git(), &paths).unwrap().into_iter().collect();
             let expected = ["a b\nü", "both", "in/promised", "out/deep/x", "out/x"];
             assert_eq!(tracked, expected, "{kind:?}");
-            assert!(repo.git().tracked(&["/etc/passwd"]).is_err());
-            assert!(repo.git().tracked(&["./both"]).unwrap().is_empty());
+            assert!(super::tracked(&repo.git(), &["/etc/passwd"]).is_err());
+            assert!(super::tracked(&repo.git(), &["./both"]).unwrap().is_empty());
         }
     }
 
@@ -368,7 +370,7 @@ mod tests {
         repo.file("dirt", "a");
         let git = repo.git();
         let paths = |places: &[&str]| -> Vec<String> {
-            git.status_of(places).unwrap().into_iter().map(|entry| entry.path).collect()
+            of(&git, places).unwrap().into_iter().map(|entry| entry.path).collect()
         };
         // Others end moments, too, in this process: they can only make us look once more.
         crate::moment::end();
@@ -396,23 +398,23 @@ mod tests {
         repo.file("dir/a", "1\n");
         repo.commit_all("a");
         let git = repo.git();
-        assert!(git.is_as_committed("dir/a") && !git.is_uncommitted("dir/a").unwrap());
+        assert!(index::is_as_committed(&git, "dir/a") && !is_uncommitted(&git, "dir/a").unwrap());
         repo.file("dir/a", "2\n");
-        assert!(git.is_uncommitted("dir/a").unwrap());
+        assert!(is_uncommitted(&git, "dir/a").unwrap());
         // Staged, then taken back on the disk: a commit of ours would lose what is staged.
         repo.run(&["add", "dir/a"]);
         repo.file("dir/a", "1\n");
-        assert!(git.is_uncommitted("dir/a").unwrap());
+        assert!(is_uncommitted(&git, "dir/a").unwrap());
         repo.run(&["reset", "-q"]);
         crate::moment::end();
-        assert!(!git.is_uncommitted("dir/a").unwrap());
+        assert!(!is_uncommitted(&git, "dir/a").unwrap());
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = std::fs::Permissions::from_mode(0o755);
             std::fs::set_permissions(repo.path("dir/a"), mode).unwrap();
             crate::moment::end();
-            assert!(git.is_uncommitted("dir/a").unwrap());
+            assert!(is_uncommitted(&git, "dir/a").unwrap());
         }
     }
 }

@@ -10,6 +10,7 @@ use super::output::{Output, nul_texts};
 use super::spawn::STARTS;
 use super::unfinished::Step;
 use super::{Cmd, Git, Head, Oid, RefName, Store};
+use crate::git::{blobs, in_the_way, paths, put_back, snapshot, state, unfinished};
 
 /// Where a move leads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,220 +56,218 @@ pub(super) struct Restore {
     paths: Vec<(String, Option<Oid>)>,
 }
 
-impl Git {
-    /// A move to `to` from where HEAD is, or from the tree that the index holds.
-    pub(super) fn move_to(&self, goal: Goal, from: Option<Oid>, to: &Oid) -> Result<Move> {
-        let head = self.head_now()?;
-        let from = match from.or_else(|| head.1.clone()) {
-            Some(from) => from,
-            None => self.empty_tree()?,
-        };
-        Ok(Move { goal, head, from, to: to.clone() })
-    }
+/// A move to `to` from where HEAD is, or from the tree that the index holds.
+pub(super) fn move_to(git: &Git, goal: Goal, from: Option<Oid>, to: &Oid) -> Result<Move> {
+    let head = head_now(git)?;
+    let from = match from.or_else(|| head.1.clone()) {
+        Some(from) => from,
+        None => in_the_way::empty_tree(git)?,
+    };
+    Ok(Move { goal, head, from, to: to.clone() })
+}
 
-    /// Runs the git command of a move. Where it dies, the move is taken back. It is run again, then
-    /// and on a busy lock, while `may_retry` says so; `command` is told that it is not the first
-    /// time.
-    pub(super) fn go<'a>(
-        &'a self,
-        step: &Move,
-        may_retry: &dyn Fn() -> bool,
-        command: &dyn Fn(bool) -> Result<Cmd<'a>>,
-    ) -> Result<(Cmd<'a>, Output)> {
-        self.noting(
-            || Ok(Step::Move(step.clone())),
-            || {
-                let mut cmd = command(false)?;
-                let mut output = cmd.attempt(may_retry, || false)?;
-                for _ in 1..STARTS {
-                    if !output.killed() || !may_retry() || self.has_arrived(step)? {
-                        break;
-                    }
-                    self.take_back(step)?;
-                    cmd = command(true)?;
-                    output = cmd.attempt(may_retry, || false)?;
+/// Runs the git command of a move. Where it dies, the move is taken back. It is run again, then
+/// and on a busy lock, while `may_retry` says so; `command` is told that it is not the first
+/// time.
+pub(super) fn go<'a>(
+    git: &'a Git,
+    step: &Move,
+    may_retry: &dyn Fn() -> bool,
+    command: &dyn Fn(bool) -> Result<Cmd<'a>>,
+) -> Result<(Cmd<'a>, Output)> {
+    unfinished::noting(
+        git,
+        || Ok(Step::Move(step.clone())),
+        || {
+            let mut cmd = command(false)?;
+            let mut output = cmd.attempt(may_retry, || false)?;
+            for _ in 1..STARTS {
+                if !output.killed() || !may_retry() || has_arrived(git, step)? {
+                    break;
                 }
-                if output.killed() && !self.has_arrived(step)? {
-                    self.take_back(step)?;
-                }
-                Ok((cmd, output))
-            },
-        )
-    }
-
-    fn head_now(&self) -> Result<(Option<String>, Option<Oid>)> {
-        let head = self.head()?;
-        Ok((head.branch().map(RefName::to_string), head.oid().cloned()))
-    }
-
-    /// Whether a command that died has done its work all the same: HEAD is what git moves last.
-    pub(super) fn has_arrived(&self, step: &Move) -> Result<bool> {
-        let head = self.head()?;
-        let on = |name: &str| head.branch().is_some_and(|branch| branch.short() == name);
-        Ok(match &step.goal {
-            Goal::Branch(name) | Goal::NewBranch(name) => on(name),
-            Goal::MovedBranch(name) => on(name) && head.oid() == Some(&step.to),
-            Goal::Detached => matches!(&head, Head::Detached { oid } if *oid == step.to),
-            Goal::Merged(_) => head.oid() != step.head.1.as_ref(),
-            Goal::MergeAborted => self.resolve("MERGE_HEAD")?.is_none(),
-            Goal::Tree => false,
-        })
-    }
-
-    /// Puts index and working tree back to where a move began that was cut, unless somebody has
-    /// moved HEAD since. Answers whether anything had to be done.
-    pub(super) fn take_back(&self, step: &Move) -> Result<bool> {
-        if self.has_arrived(step)? || self.head_now()? != step.head {
-            return Ok(false);
-        }
-        let mut done = false;
-        let moved = self.changed_paths(&step.from, &step.to)?;
-        if !moved.is_empty() {
-            // The index is written at once, when the working tree is whole.
-            let staged = self.staged_against(&step.to)?;
-            let arrived = !moved.iter().any(|path| staged.contains(path));
-            let (here, there) =
-                if arrived { (&step.to, &step.from) } else { (&step.from, &step.to) };
-            done = self.complete(&moved, here, there)?;
-            if arrived {
-                let back = self.write(["read-tree", "-m", "-u", here.as_str(), there.as_str()]);
-                back.checked()?;
-                done = true;
+                undo(git, step)?;
+                cmd = command(true)?;
+                output = cmd.attempt(may_retry, || false)?;
             }
-        }
-        match &step.goal {
-            Goal::Merged(theirs) if self.resolve("MERGE_HEAD")?.as_ref() == Some(theirs) => {
-                self.write(["merge", "--quit"]).checked()?;
-                Ok(true)
+            if output.killed() && !has_arrived(git, step)? {
+                undo(git, step)?;
             }
-            _ => Ok(done),
+            Ok((cmd, output))
+        },
+    )
+}
+
+fn head_now(git: &Git) -> Result<(Option<String>, Option<Oid>)> {
+    let head = git.head()?;
+    Ok((head.branch().map(RefName::to_string), head.oid().cloned()))
+}
+
+/// Whether a command that died has done its work all the same: HEAD is what git moves last.
+pub(super) fn has_arrived(git: &Git, step: &Move) -> Result<bool> {
+    let head = git.head()?;
+    let on = |name: &str| head.branch().is_some_and(|branch| branch.short() == name);
+    Ok(match &step.goal {
+        Goal::Branch(name) | Goal::NewBranch(name) => on(name),
+        Goal::MovedBranch(name) => on(name) && head.oid() == Some(&step.to),
+        Goal::Detached => matches!(&head, Head::Detached { oid } if *oid == step.to),
+        Goal::Merged(_) => head.oid() != step.head.1.as_ref(),
+        Goal::MergeAborted => git.resolve("MERGE_HEAD")?.is_none(),
+        Goal::Tree => false,
+    })
+}
+
+/// Puts index and working tree back to where a move began that was cut, unless somebody has
+/// moved HEAD since. Answers whether anything had to be done.
+pub(super) fn undo(git: &Git, step: &Move) -> Result<bool> {
+    if has_arrived(git, step)? || head_now(git)? != step.head {
+        return Ok(false);
+    }
+    let mut done = false;
+    let moved = paths::changed(git, &step.from, &step.to)?;
+    if !moved.is_empty() {
+        // The index is written at once, when the working tree is whole.
+        let staged = staged_against(git, &step.to)?;
+        let arrived = !moved.iter().any(|path| staged.contains(path));
+        let (here, there) = if arrived { (&step.to, &step.from) } else { (&step.from, &step.to) };
+        done = complete(git, &moved, here, there)?;
+        if arrived {
+            let back = git.write(["read-tree", "-m", "-u", here.as_str(), there.as_str()]);
+            back.checked()?;
+            done = true;
         }
     }
-
-    /// Gives the paths that git was about to change the content they have in `here` where they have
-    /// that of `there`, a part of either, or none.
-    fn complete(&self, moved: &[String], here: &Oid, there: &Oid) -> Result<bool> {
-        let hidden = self.hidden_paths()?;
-        let moved: Vec<&String> = moved.iter().filter(|path| !hidden.contains(*path)).collect();
-        let now = self.present_blobs(&moved)?;
-        let (was, will) = (self.blob_ids(here, &moved)?, self.blob_ids(there, &moved)?);
-        let mut ours = Vec::new();
-        for (index, path) in moved.into_iter().enumerate() {
-            let (now, was, will) = (now[index].as_ref(), was[index].as_ref(), will[index].as_ref());
-            if (was, will) == (None, None) || (now == was && now != will) {
-                // A submodule, or what it should be.
-                continue;
-            }
-            if now == will || now.is_none() || self.is_cut(path, &[was, will])? {
-                ours.push(path.clone());
-            }
+    match &step.goal {
+        Goal::Merged(theirs) if git.resolve("MERGE_HEAD")?.as_ref() == Some(theirs) => {
+            git.write(["merge", "--quit"]).checked()?;
+            Ok(true)
         }
-        let ours = self.unobstructed(ours, here)?;
-        self.write_paths(here, &ours, false)?;
-        Ok(!ours.is_empty())
+        _ => Ok(done),
     }
+}
 
-    /// [`Step::Restore`] as it is now.
-    pub(super) fn restoring<S: AsRef<str>>(
-        &self,
-        source: &Oid,
-        paths: &[S],
-        staged: bool,
-    ) -> Result<Step> {
-        let paths: Vec<String> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
-        let before = self.present_blobs(&paths)?;
-        let (head, source) = (self.head()?.oid().cloned(), source.clone());
-        Ok(Step::Restore(Restore {
-            head,
-            source,
-            staged,
-            paths: paths.into_iter().zip(before).collect(),
-        }))
-    }
-
-    /// Restores what a run that was killed did not come to, unless somebody has moved HEAD or
-    /// changed it since.
-    pub(super) fn finish_restore(&self, step: &Restore) -> Result<bool> {
-        if self.head()?.oid() != step.head.as_ref() {
-            return Ok(false);
+/// Gives the paths that git was about to change the content they have in `here` where they have
+/// that of `there`, a part of either, or none.
+fn complete(git: &Git, moved: &[String], here: &Oid, there: &Oid) -> Result<bool> {
+    let hidden = hidden_paths(git)?;
+    let moved: Vec<&String> = moved.iter().filter(|path| !hidden.contains(*path)).collect();
+    let now = present_blobs(git, &moved)?;
+    let (was, will) =
+        (snapshot::blob_ids(git, here, &moved)?, snapshot::blob_ids(git, there, &moved)?);
+    let mut ours = Vec::new();
+    for (index, path) in moved.into_iter().enumerate() {
+        let (now, was, will) = (now[index].as_ref(), was[index].as_ref(), will[index].as_ref());
+        if (was, will) == (None, None) || (now == was && now != will) {
+            // A submodule, or what it should be.
+            continue;
         }
-        let paths: Vec<&String> = step.paths.iter().map(|(path, _)| path).collect();
-        let now = self.present_blobs(&paths)?;
-        let will = self.blob_ids(&step.source, &paths)?;
-        let mut ours = Vec::new();
-        for (index, (path, before)) in step.paths.iter().enumerate() {
-            let (now, will) = (&now[index], &will[index]);
-            let whole = now == before || now == will || now.is_none();
-            if whole || self.is_cut(path, &[will.as_ref()])? {
-                ours.push(path.clone());
-            }
+        if now == will || now.is_none() || is_cut(git, path, &[was, will])? {
+            ours.push(path.clone());
         }
-        let ours = self.unobstructed(ours, &step.source)?;
-        self.write_paths(&step.source, &ours, step.staged)?;
-        Ok(!ours.is_empty())
     }
+    let ours = unobstructed(git, ours, here)?;
+    put_back::write_paths(git, here, &ours, false)?;
+    Ok(!ours.is_empty())
+}
 
-    /// Those of the paths that can be given their content in `source` without removing a file git
-    /// does not know: a folder may be where a file was, or a file where its folder was.
-    fn unobstructed(&self, mut paths: Vec<String>, source: &Oid) -> Result<Vec<String>> {
-        let there = self.blob_ids(source, &paths)?;
-        let of = |is_there: bool| -> Vec<&str> {
-            let which = paths.iter().zip(&there).filter(|(_, blob)| blob.is_some() == is_there);
-            which.map(|(path, _)| path.as_str()).collect()
-        };
-        let obstacles = self.obstacles(&of(true), &of(false))?;
-        let below = |path: &str, folder: &str| {
-            path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        paths
-            .retain(|path| !obstacles.iter().any(|other| below(other, path) || below(path, other)));
-        Ok(paths)
+/// [`Step::Restore`] as it is now.
+pub(super) fn restoring<S: AsRef<str>>(
+    git: &Git,
+    source: &Oid,
+    paths: &[S],
+    staged: bool,
+) -> Result<Step> {
+    let paths: Vec<String> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
+    let before = present_blobs(git, &paths)?;
+    let (head, source) = (git.head()?.oid().cloned(), source.clone());
+    Ok(Step::Restore(Restore {
+        head,
+        source,
+        staged,
+        paths: paths.into_iter().zip(before).collect(),
+    }))
+}
+
+/// Restores what a run that was killed did not come to, unless somebody has moved HEAD or
+/// changed it since.
+pub(super) fn finish_restore(git: &Git, step: &Restore) -> Result<bool> {
+    if git.head()?.oid() != step.head.as_ref() {
+        return Ok(false);
     }
-
-    /// The blobs that files would be if they were added; none behind a link.
-    fn present_blobs<S: AsRef<str>>(&self, paths: &[S]) -> Result<Vec<Option<Oid>>> {
-        let mut blobs = self.hash_files(paths, Store::No)?;
-        for (path, blob) in paths.iter().zip(&mut blobs) {
-            if !self.has_real_parents(path.as_ref()) {
-                *blob = None;
-            }
+    let paths: Vec<&String> = step.paths.iter().map(|(path, _)| path).collect();
+    let now = present_blobs(git, &paths)?;
+    let will = snapshot::blob_ids(git, &step.source, &paths)?;
+    let mut ours = Vec::new();
+    for (index, (path, before)) in step.paths.iter().enumerate() {
+        let (now, will) = (&now[index], &will[index]);
+        let whole = now == before || now == will || now.is_none();
+        if whole || is_cut(git, path, &[will.as_ref()])? {
+            ours.push(path.clone());
         }
-        Ok(blobs)
     }
+    let ours = unobstructed(git, ours, &step.source)?;
+    put_back::write_paths(git, &step.source, &ours, step.staged)?;
+    Ok(!ours.is_empty())
+}
 
-    /// Whether a file holds only the beginning of one of these blobs, as a checkout would write it.
-    pub(super) fn is_cut(&self, path: &str, blobs: &[Option<&Oid>]) -> Result<bool> {
-        let is_file = self.lies_at(path).is_some_and(|meta| meta.is_file());
-        if !is_file || !self.has_real_parents(path) {
-            return Ok(false);
+/// Those of the paths that can be given their content in `source` without removing a file git
+/// does not know: a folder may be where a file was, or a file where its folder was.
+fn unobstructed(git: &Git, mut paths: Vec<String>, source: &Oid) -> Result<Vec<String>> {
+    let there = snapshot::blob_ids(git, source, &paths)?;
+    let of = |is_there: bool| -> Vec<&str> {
+        let which = paths.iter().zip(&there).filter(|(_, blob)| blob.is_some() == is_there);
+        which.map(|(path, _)| path.as_str()).collect()
+    };
+    let obstacles = in_the_way::obstacles(git, &of(true), &of(false))?;
+    let below = |path: &str, folder: &str| {
+        path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    paths.retain(|path| !obstacles.iter().any(|other| below(other, path) || below(path, other)));
+    Ok(paths)
+}
+
+/// The blobs that files would be if they were added; none behind a link.
+fn present_blobs<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<Option<Oid>>> {
+    let mut blobs = blobs::hash_files(git, paths, Store::No)?;
+    for (path, blob) in paths.iter().zip(&mut blobs) {
+        if !put_back::has_real_parents(git, path.as_ref()) {
+            *blob = None;
         }
-        let held = std::fs::read(self.top.join(path))?;
-        for blob in blobs.iter().flatten() {
-            // With the filters that a checkout of this path applies.
-            let at = format!("--path={path}");
-            let whole = self.read(["cat-file", "--filters", &at, blob.as_str()]).checked()?;
-            if whole.stdout.starts_with(&held) {
-                return Ok(true);
-            }
+    }
+    Ok(blobs)
+}
+
+/// Whether a file holds only the beginning of one of these blobs, as a checkout would write it.
+pub(super) fn is_cut(git: &Git, path: &str, blobs: &[Option<&Oid>]) -> Result<bool> {
+    let is_file = state::lies_at(git, path).is_some_and(|meta| meta.is_file());
+    if !is_file || !put_back::has_real_parents(git, path) {
+        return Ok(false);
+    }
+    let held = std::fs::read(git.top.join(path))?;
+    for blob in blobs.iter().flatten() {
+        // With the filters that a checkout of this path applies.
+        let at = format!("--path={path}");
+        let whole = git.read(["cat-file", "--filters", &at, blob.as_str()]).checked()?;
+        if whole.stdout.starts_with(&held) {
+            return Ok(true);
         }
-        Ok(false)
     }
+    Ok(false)
+}
 
-    /// Paths whose index entry differs from that of a commit or tree.
-    fn staged_against(&self, tree: &Oid) -> Result<BTreeSet<String>> {
-        let diff = self.read(["diff-index", "--cached", "-z", "--no-renames", "--name-only"]);
-        let output = diff.args([tree.as_str(), "--"]).checked()?;
-        Ok(nul_texts(&output.stdout).collect())
-    }
+/// Paths whose index entry differs from that of a commit or tree.
+fn staged_against(git: &Git, tree: &Oid) -> Result<BTreeSet<String>> {
+    let diff = git.read(["diff-index", "--cached", "-z", "--no-renames", "--name-only"]);
+    let output = diff.args([tree.as_str(), "--"]).checked()?;
+    Ok(nul_texts(&output.stdout).collect())
+}
 
-    /// Paths that git does not write or does not look at: `--skip-worktree`, `--assume-unchanged`.
-    fn hidden_paths(&self) -> Result<BTreeSet<String>> {
-        let output = self.read(["ls-files", "-z", "-v"]).checked()?;
-        let hidden = |line: String| {
-            let (tag, path) = line.split_once(' ')?;
-            let is_hidden = tag == "S" || tag.chars().all(|c| c.is_ascii_lowercase());
-            is_hidden.then(|| path.to_owned())
-        };
-        Ok(nul_texts(&output.stdout).filter_map(hidden).collect())
-    }
+/// Paths that git does not write or does not look at: `--skip-worktree`, `--assume-unchanged`.
+fn hidden_paths(git: &Git) -> Result<BTreeSet<String>> {
+    let output = git.read(["ls-files", "-z", "-v"]).checked()?;
+    let hidden = |line: String| {
+        let (tag, path) = line.split_once(' ')?;
+        let is_hidden = tag == "S" || tag.chars().all(|c| c.is_ascii_lowercase());
+        is_hidden.then(|| path.to_owned())
+    };
+    Ok(nul_texts(&output.stdout).filter_map(hidden).collect())
 }

@@ -12,6 +12,7 @@ use super::take_back::{Move, Restore};
 use super::worktree::{Added, Removed};
 use super::{Git, Oid};
 use crate::error::Error;
+use crate::git::{commit, take_back, worktree};
 use crate::shell_quote::quoted;
 
 /// Name of the note, beside the file that [`Git::with_children_in`] is given.
@@ -39,72 +40,72 @@ struct Note {
     step: Step,
 }
 
-impl Git {
-    /// Does `run` while a note says what it does. What an error leaves half done is for the next run.
-    pub(super) fn noting<T>(
-        &self,
-        step: impl FnOnce() -> Result<Step>,
-        run: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
-        let Some(path) = self.note_path() else { return run() };
-        let note = Note { top: self.top_text(), step: step()? };
-        // A path that is no text cannot be noted.
-        let Ok(bytes) = serde_json::to_vec(&note) else { return run() };
-        write(&path, &bytes).with_context(|| format!("writing {}", path.display()))?;
-        let done = run()?;
-        remove(&path)?;
-        Ok(done)
-    }
+/// Does `run` while a note says what it does. What an error leaves half done is for the next run.
+pub(super) fn noting<T>(
+    git: &Git,
+    step: impl FnOnce() -> Result<Step>,
+    run: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let Some(path) = note_path(git) else { return run() };
+    let note = Note { top: top_text(git), step: step()? };
+    // A path that is no text cannot be noted.
+    let Ok(bytes) = serde_json::to_vec(&note) else { return run() };
+    write(&path, &bytes).with_context(|| format!("writing {}", path.display()))?;
+    let done = run()?;
+    remove(&path)?;
+    Ok(done)
+}
 
-    /// Finishes or takes back what a run that was killed was about to do.
-    pub(super) fn end_unfinished(&self, say: &dyn Fn(&str)) -> Result<()> {
-        let Some(path) = self.note_path() else { return Ok(()) };
-        let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
-        let note: Note = serde_json::from_slice(&bytes)
-            .with_context(|| format!("{} cannot be read", path.display()))?;
-        let here = note.top == self.top_text();
-        let git = if here { Some(self.clone()) } else { self.at(Path::new(&note.top)).ok() };
-        // The working tree may be gone with all that was half done there.
-        if let Some(git) = git {
-            let ended = git.end(&note.step).map_err(|error| {
-                Error::repository(format!("cannot clean up after a killed run: {error:#}"))
-                    .hint("git status shows what it left; when you have cleaned it up:")
-                    .hint(format!("rm {}", quoted(&path.display().to_string())))
-            })?;
-            if let Some(what) = ended {
-                say(&format!("{what} that a killed run left unfinished"));
-            }
+/// Finishes or takes back what a run that was killed was about to do.
+pub(super) fn end_all(git: &Git, say: &dyn Fn(&str)) -> Result<()> {
+    let Some(path) = note_path(git) else { return Ok(()) };
+    let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
+    let note: Note = serde_json::from_slice(&bytes)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let here = note.top == top_text(git);
+    let git = if here { Some(git.clone()) } else { git.at(Path::new(&note.top)).ok() };
+    // The working tree may be gone with all that was half done there.
+    if let Some(git) = git {
+        let ended = end_one(&git, &note.step).map_err(|error| {
+            Error::repository(format!("cannot clean up after a killed run: {error:#}"))
+                .hint("git status shows what it left; when you have cleaned it up:")
+                .hint(format!("rm {}", quoted(&path.display().to_string())))
+        })?;
+        if let Some(what) = ended {
+            say(&format!("{what} that a killed run left unfinished"));
         }
-        remove(&path)
     }
+    remove(&path)
+}
 
-    /// What was done about it, if anything had to be.
-    fn end(&self, step: &Step) -> Result<Option<&'static str>> {
-        let (done, what) = match step {
-            Step::Move(step) => (self.take_back(step)?, "undid a checkout"),
-            Step::Restore(step) => (self.finish_restore(step)?, "finished a restore of files"),
-            Step::Commit { tip, paths } => {
-                if tip.is_some() && self.resolve("HEAD^1")? == *tip {
-                    self.index_as_committed(paths)?;
-                }
-                (false, "")
+/// What was done about it, if anything had to be.
+fn end_one(git: &Git, step: &Step) -> Result<Option<&'static str>> {
+    let (done, what) = match step {
+        Step::Move(step) => (take_back::undo(git, step)?, "undid a checkout"),
+        Step::Restore(step) => {
+            (take_back::finish_restore(git, step)?, "finished a restore of files")
+        }
+        Step::Commit { tip, paths } => {
+            if tip.is_some() && git.resolve("HEAD^1")? == *tip {
+                commit::index_as_committed(git, paths)?;
             }
-            Step::Add(step) => {
-                self.end_adding(step)?;
-                (true, "cleaned up a new linked worktree")
-            }
-            Step::Remove(step) => (self.end_removing(step)?, "finished a worktree removal"),
-        };
-        Ok(done.then_some(what))
-    }
+            (false, "")
+        }
+        Step::Add(step) => {
+            worktree::end_adding(git, step)?;
+            (true, "cleaned up a new linked worktree")
+        }
+        Step::Remove(step) => (worktree::end_removing(git, step)?, "finished a worktree removal"),
+    };
+    Ok(done.then_some(what))
+}
 
-    fn top_text(&self) -> String {
-        self.top.to_string_lossy().into_owned()
-    }
+fn top_text(git: &Git) -> String {
+    git.top.to_string_lossy().into_owned()
+}
 
-    fn note_path(&self) -> Option<PathBuf> {
-        Some(self.children.as_ref()?.beside(UNFINISHED))
-    }
+fn note_path(git: &Git) -> Option<PathBuf> {
+    Some(git.children.as_ref()?.beside(UNFINISHED))
 }
 
 /// Whole or not at all.

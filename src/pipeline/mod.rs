@@ -116,7 +116,7 @@ impl<'a> Pipeline<'a> {
 
     /// What the operating system refused in this run.
     pub fn troubles(&self) -> Vec<String> {
-        self.0.env.workspace.troubles()
+        self.0.env.workspace.io_errors().all()
     }
 
     /// What the last [`Self::stop_cleanly`] has kept, for people.

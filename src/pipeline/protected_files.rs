@@ -4,6 +4,7 @@
 use crate::artifact::Origin;
 use crate::gate::clean::clean;
 use crate::gate::{self, Mode};
+use crate::git;
 use crate::pipeline::outcome::{BlockReason, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
@@ -17,14 +18,20 @@ pub(crate) const LEFT: &str = "## Left to a person";
 
 /// Keeps tools away from what is uncommitted and not ours.
 pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
-    let written = run.env.workspace.written_paths();
+    let written = run.env.workspace.written().paths();
     let theirs = |path: &String| !path.starts_with(".cowork/") && !written.contains(path);
     let dirty = run.env.git.status()?.into_iter().map(|entry| entry.path);
-    run.env.workspace.protect(dirty.filter(theirs));
+    run.env.workspace.protection().protect(dirty.filter(theirs));
     // What git is told to skip is in no commit, whatever is done to it.
-    run.env.workspace.protect(run.env.git.skipped_files()?.into_iter().filter(theirs));
+    run.env
+        .workspace
+        .protection()
+        .protect(git::hidden::skipped_files(run.env.git)?.into_iter().filter(theirs));
     // What git ignores is in no commit: nothing could bring it back.
-    run.env.workspace.protect(run.env.git.ignored_files()?.into_iter().filter(theirs));
+    run.env
+        .workspace
+        .protection()
+        .protect(git::paths::ignored(run.env.git)?.into_iter().filter(theirs));
     Ok(())
 }
 
@@ -52,7 +59,7 @@ pub(crate) fn offer_protected(
     if !matches!(turned, StepOutcome::Next | StepOutcome::Blocked(BlockReason::Astray(_))) {
         return Ok(false);
     }
-    let refused = run.env.workspace.take_refused();
+    let refused = run.env.workspace.protection().take_refused();
     if refused.is_empty() {
         return Ok(false);
     }
@@ -84,7 +91,7 @@ pub(crate) fn offer_protected(
 /// the person allows: before any git command could follow it, and before any commit holds it.
 fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
     let workspace = run.env.workspace;
-    for proposed in workspace.proposed() {
+    for proposed in workspace.proposals().all() {
         let path = &proposed.path;
         let (Some(gate), Mode::Ask) = (&run.env.gate, run.env.mode) else {
             let what = match &proposed.content {
@@ -102,9 +109,9 @@ fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
         gate.terminal.write(&format!("\n{path}, on which git itself acts:\n{}", clean(&diff)))?;
         let question = format!("Change {path} like this, and record it in this session?");
         if gate::confirm(gate.terminal, &question)? {
-            workspace.accept(&proposed)?;
+            workspace.proposals().accept(&proposed)?;
         } else {
-            workspace.decline(&proposed)?;
+            workspace.proposals().decline(&proposed)?;
         }
     }
     Ok(())
@@ -114,7 +121,7 @@ fn difference_shown(run: &Run<'_>, proposed: &Proposed) -> anyhow::Result<String
     let now = run.env.git.top().join(&proposed.path);
     let nothing = std::path::PathBuf::new();
     let new = proposed.content.as_ref().unwrap_or(&nothing);
-    let diff = run.env.git.diff_files(&now, new)?;
+    let diff = git::diff::files(run.env.git, &now, new)?;
     Ok(match (diff.is_empty(), proposed.executable) {
         (true, true) => "it becomes executable\n".to_owned(),
         (true, false) => "it becomes an empty file, or is no longer executable\n".to_owned(),
@@ -125,7 +132,7 @@ fn difference_shown(run: &Run<'_>, proposed: &Proposed) -> anyhow::Result<String
 
 /// What the delivery report says of changes that no person has decided about.
 pub(crate) fn left_to_a_person(run: &Run<'_>) -> Option<String> {
-    let proposed = run.env.workspace.proposed();
+    let proposed = run.env.workspace.proposals().all();
     let line = |proposed: &Proposed| {
         let what = if proposed.content.is_some() { "a change of" } else { "the deletion of" };
         format!("- {what} `{}`\n", proposed.path)
@@ -142,20 +149,20 @@ pub(crate) fn left_to_a_person(run: &Run<'_>) -> Option<String> {
 /// Keeps a person's files in an attempt and lets tools write them.
 fn make_ours(run: &Run<'_>, paths: &[String]) -> anyhow::Result<()> {
     let workspace = run.env.workspace;
-    workspace.adopt(paths)?;
+    workspace.written().adopt(paths)?;
     let reason = format!("before tools may write {}", paths.join(", "));
     let kept = record::attempt::keep(&run.recorder(), &run.session.tip, &reason, Verdict::Passed);
     let attempt = match kept {
         Ok(attempt) => attempt,
         Err(error) => {
-            workspace.forget(paths)?;
+            workspace.written().forget(paths)?;
             return Err(error);
         }
     };
     // What git is told not to see would be in no commit.
-    run.env.git.unmark(paths)?;
+    git::hidden::unmark(run.env.git, paths)?;
     for path in paths {
-        workspace.allow(path);
+        workspace.protection().allow(path);
     }
     let mut protected = run.env.state.protected()?;
     protected.retain(|entry| !paths.contains(&entry.path));

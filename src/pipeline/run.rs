@@ -138,23 +138,20 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn files(&self) -> SessionFiles<'_> {
-        SessionFiles {
-            workspace: self.env.workspace,
-            artifact_dir: self.session.name.artifact_dir(),
-            record_dir: self.session.name.record_dir(),
-        }
+        let name = &self.session.name;
+        self.env.workspace.session_files(name.artifact_dir(), name.record_dir())
     }
 
     /// Reads the session again after a commit of ours.
     pub(crate) fn advance(&mut self, tip: &Oid) -> anyhow::Result<()> {
         self.session = Session::load(self.env.git, &self.session.name, tip)?;
-        self.env.workspace.clear_journal()
+        self.env.workspace.written().clear()
     }
 
     /// The same where the commit left these paths to later ones.
     pub(crate) fn advance_leaving(&mut self, tip: &Oid, left: &[String]) -> anyhow::Result<()> {
         self.session = Session::load(self.env.git, &self.session.name, tip)?;
-        self.env.workspace.forget_all_but(left)
+        self.env.workspace.written().forget_all_but(left)
     }
 
     /// Writes feedback into the session's file and tells whoever listens. What stands there

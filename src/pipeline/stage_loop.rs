@@ -14,6 +14,7 @@ use crate::config::ReviewOrder;
 use crate::error::Error;
 use crate::event::Event;
 use crate::gate::Mode;
+use crate::git;
 use crate::interrupt;
 use crate::pipeline::change::scope;
 use crate::pipeline::corrections::{self, earlier_stages};
@@ -164,9 +165,9 @@ fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()>
     }
     let path = |artifact| crate::session::artifact_path(&run.session.name, artifact);
     let paths: Vec<String> = spec.context.iter().map(|artifact| path(*artifact)).collect();
-    let written = run.env.workspace.written_paths();
+    let written = run.env.workspace.written().paths();
     for path in paths.iter().filter(|path| !written.contains(path)) {
-        if !run.env.git.is_uncommitted(path)? {
+        if !git::status::is_uncommitted(run.env.git, path)? {
             continue;
         }
         run.warn(format!(

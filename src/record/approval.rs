@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::git::{Git, Object, Oid, Reader};
+use crate::git::{self, Git, Object, Oid, Reader};
 use crate::session::Verdict;
 
 /// The name of a whole tree.
@@ -19,7 +19,7 @@ impl ApprovedContent {
     /// The artifacts of a draft: (name, path) pairs looked up in a commit; missing ones are left out.
     pub fn of_files(git: &Git, commit: &Oid, files: &[(String, String)]) -> anyhow::Result<Self> {
         let paths: Vec<&str> = files.iter().map(|(_, path)| path.as_str()).collect();
-        let blobs = git.blob_ids(commit, &paths)?;
+        let blobs = git::snapshot::blob_ids(git, commit, &paths)?;
         let named = files.iter().zip(blobs);
         Ok(Self(named.filter_map(|((name, _), blob)| Some((name.clone(), blob?))).collect()))
     }
@@ -41,7 +41,7 @@ impl ApprovedContent {
         let mut found = Vec::new();
         for item in text.split_whitespace() {
             let Some((name, short)) = item.split_once('@') else { return Ok(None) };
-            let Some(oid) = git.object(short)? else { return Ok(None) };
+            let Some(oid) = git::refs::object_id(git, short)? else { return Ok(None) };
             found.push((name.to_owned(), oid));
         }
         Ok(Some(Self(found)))
@@ -78,7 +78,7 @@ impl ApprovedContent {
         for ((name, mine), (_, theirs)) in self.0.iter().zip(&other.0) {
             let changed = match name.as_str() {
                 TREE => tree_says_more(git, mine, theirs)?,
-                _ => git.differs_beyond_whitespace(mine, theirs)?,
+                _ => git::diff::differs_beyond_whitespace(git, mine, theirs)?,
             };
             if changed {
                 return Ok(false);
@@ -90,11 +90,13 @@ impl ApprovedContent {
 
 /// Whether two trees differ in more than the white space of files both have.
 fn tree_says_more(git: &Git, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
-    for path in git.changed_paths(a, b)? {
-        let (Some(a), Some(b)) = (git.blob_id(a, &path)?, git.blob_id(b, &path)?) else {
+    for path in git::paths::changed(git, a, b)? {
+        let (Some(a), Some(b)) =
+            (git::snapshot::blob_id(git, a, &path)?, git::snapshot::blob_id(git, b, &path)?)
+        else {
             return Ok(true);
         };
-        if git.differs_beyond_whitespace(&a, &b)? {
+        if git::diff::differs_beyond_whitespace(git, &a, &b)? {
             return Ok(true);
         }
     }

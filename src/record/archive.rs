@@ -2,7 +2,7 @@
 //! references, so that a session is never in two places or in none.
 
 use super::{Recorder, attempt, point};
-use crate::git::{Oid, RefTransaction};
+use crate::git::{self, Oid, RefTransaction};
 use crate::session::{RefNames, Verdict};
 
 /// Moves the session from its branch into the archive; its drafts end. The branch must not be
@@ -64,7 +64,7 @@ fn delete_below(
     transaction: RefTransaction,
     root: &str,
 ) -> anyhow::Result<RefTransaction> {
-    let refs = recorder.git.list_refs(&[root])?;
+    let refs = git::refs::list(recorder.git, &[root])?;
     Ok(refs.iter().fold(transaction, |all, info| all.delete(&info.name, &info.object)))
 }
 
@@ -78,7 +78,7 @@ pub fn keep_drafts(
     reason: &str,
 ) -> anyhow::Result<u32> {
     let held = unfinished.unwrap_or(tip);
-    let tree = recorder.git.tree_of(held.as_str())?.unwrap_or_else(|| held.clone());
+    let tree = git::snapshot::tree_of(recorder.git, held.as_str())?.unwrap_or_else(|| held.clone());
     let others = others.iter().filter(|other| Some(*other) != unfinished);
     let behind: Vec<Oid> = unfinished.into_iter().chain(others).cloned().collect();
     attempt::create(recorder, tip, &tree, &behind, reason, Verdict::Passed, None)

@@ -2,13 +2,13 @@
 
 use super::{Recorder, draft_refs, point};
 use crate::error::Error;
-use crate::git::{Oid, RefTransaction, StatusKind, listed_again};
+use crate::git::{self, Oid, RefTransaction, StatusKind, listed_again};
 use crate::session::{Back, Message, RefNames, Verdict, attempts, key};
 
 /// Numbers of the session's kept attempts.
 pub(super) fn numbers(recorder: &Recorder<'_>) -> anyhow::Result<Vec<u32>> {
     let root = RefNames::attempts(recorder.name);
-    let refs = recorder.git.list_refs(&[&root])?;
+    let refs = git::refs::list(recorder.git, &[&root])?;
     let number = |name: &str| name.strip_prefix(&root).and_then(|n| n.parse().ok());
     Ok(refs.iter().filter_map(|info| number(info.name.as_str())).collect())
 }
@@ -43,15 +43,20 @@ pub fn keep_before_rewind(
 ) -> anyhow::Result<u32> {
     // All that [`draft_refs::reset_files`] takes away, and the user's edits of tracked files.
     let mut paths = recorder.changes()?;
-    paths.extend(recorder.workspace.written_paths());
+    paths.extend(recorder.workspace.written().paths());
     let status = recorder.git.status()?.into_iter();
     let tracked = status.filter(|e| e.kind != StatusKind::Untracked && !e.submodule);
     paths.extend(tracked.map(|entry| entry.path));
-    let tree = recorder.git.snapshot_tree(tip, &paths)?;
+    let tree = git::snapshot::tree(recorder.git, tip, &paths)?;
     let mut behind = Vec::new();
     if let Some(staged) = staged(recorder, tip)?.filter(|staged| *staged != tree) {
         let words = format!("what was staged: {reason}\n");
-        behind.push(recorder.git.commit_tree(&staged, std::slice::from_ref(tip), &words)?);
+        behind.push(git::made::commit_tree(
+            recorder.git,
+            &staged,
+            std::slice::from_ref(tip),
+            &words,
+        )?);
     }
     create(recorder, tip, &tree, &behind, reason, verdict, back)
 }
@@ -63,7 +68,7 @@ pub fn would_lose(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
 
 /// What is staged of all that [`draft_refs::reset_files`] takes away.
 fn staged(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<Option<Oid>> {
-    recorder.git.staged_tree(tip, &recorder.changes()?)
+    git::snapshot::staged_tree(recorder.git, tip, &recorder.changes()?)
 }
 
 /// An attempt with this tree on top of the tip, with more that is kept behind it; answers with
@@ -88,7 +93,7 @@ pub(super) fn create(
     let message = Message { subject, body: String::new(), trailers };
     let parents: Vec<Oid> = std::iter::once(tip).chain(behind).cloned().collect();
     let message = recorder.without_secrets(&message).render();
-    let kept = recorder.git.commit_tree(tree, &parents, &message)?;
+    let kept = git::made::commit_tree(recorder.git, tree, &parents, &message)?;
     point("attempt.before-ref");
     RefTransaction::new(format!("cowork: attempt {number}"))
         .create(&RefNames::attempt(recorder.name, number), &kept)
@@ -104,8 +109,8 @@ pub(super) fn create(
 pub fn check_rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
     recorder.expect_tip(tip)?;
     let ours = recorder.changes()?;
-    let moves = recorder.git.changed_paths(tip, target)?;
-    let mut lost: Vec<String> = recorder.git.overwritten_by(target)?;
+    let moves = git::paths::changed(recorder.git, tip, target)?;
+    let mut lost: Vec<String> = git::in_the_way::overwritten_by(recorder.git, target)?;
     let edited = recorder.git.status()?.into_iter().filter(|entry| moves.contains(&entry.path));
     let (unlisted, edited): (Vec<_>, Vec<_>) = edited.partition(|entry| entry.hidden.is_some());
     let unlisted: Vec<String> = unlisted.into_iter().map(|entry| entry.path).collect();
@@ -128,7 +133,7 @@ pub fn check_rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> anyhow:
 pub fn rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
     draft_refs::reset_files(recorder, tip)?;
     point("rewind.before-reset");
-    recorder.git.move_branch(target)?;
+    git::switch::move_branch(recorder.git, target)?;
     point("rewind.after-reset");
     Ok(())
 }

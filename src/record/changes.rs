@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::git::{AlsoRead, Git, Hidden, StatusEntry};
+use crate::git::{self, AlsoRead, Git, Hidden, StatusEntry};
 use crate::session::SessionName;
 use crate::workspace::{GitControlFiles, Tracking, Workspace};
 
@@ -39,13 +39,15 @@ pub fn collect(
     scope: Scope,
 ) -> anyhow::Result<Vec<String>> {
     let dirs = [name.artifact_dir(), name.record_dir()];
-    let written: BTreeSet<String> = workspace.written_paths().into_iter().collect();
+    let written: BTreeSet<String> = workspace.written().paths().into_iter().collect();
     let ours = |path: &String| {
         if path.starts_with(".cowork/") {
             // A committed session file that is gone is listed here and nowhere else.
             in_session(path, &dirs)
         } else {
-            scope.reaches(path) && written.contains(path) && workspace.may_be_recorded(path)
+            scope.reaches(path)
+                && written.contains(path)
+                && workspace.proposals().may_be_recorded(path)
         }
     };
     let has_code = written.iter().any(|path| !path.starts_with(".cowork/") && scope.reaches(path));
@@ -80,10 +82,12 @@ fn gone_documents(git: &Git, dirs: &[String]) -> anyhow::Result<Option<BTreeSet<
     let mut gone = BTreeSet::new();
     let Some(head) = git.head()?.oid().cloned() else { return Ok(None) };
     for dir in dirs {
-        if !is_plain_folder(git.top(), dir) || git.marks_below(dir)? {
+        if !is_plain_folder(git.top(), dir) || git::hidden::marks_below(git, dir)? {
             return Ok(None);
         }
-        for name in git.names_in(&head, dir)?.into_iter().filter(|name| name != CHANGES) {
+        for name in
+            git::paths::names_in(git, &head, dir)?.into_iter().filter(|name| name != CHANGES)
+        {
             let path = format!("{dir}/{name}");
             if git.top().join(&path).symlink_metadata().is_err() {
                 gone.insert(path);
@@ -92,7 +96,7 @@ fn gone_documents(git: &Git, dirs: &[String]) -> anyhow::Result<Option<BTreeSet<
     }
     // What is a folder in the commit is not a file of the session.
     let paths: Vec<&String> = gone.iter().collect();
-    let blobs = git.blob_ids(&head, &paths)?;
+    let blobs = git::snapshot::blob_ids(git, &head, &paths)?;
     Ok(blobs.iter().all(Option::is_some).then_some(gone))
 }
 
@@ -122,28 +126,28 @@ impl Tracking for Tracked {
     }
 
     fn is_uncommitted(&self, path: &str) -> anyhow::Result<bool> {
-        self.0.is_uncommitted(path)
+        git::status::is_uncommitted(&self.0, path)
     }
 
     fn wrote(&self, path: &str) {
-        self.0.note_written(path);
+        git::status::note_written(&self.0, path);
     }
 
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool> {
-        self.0.tracks_below(folder)
+        git::status::tracks_below(&self.0, folder)
     }
 
     fn submodules(&self) -> anyhow::Result<BTreeSet<String>> {
-        self.0.submodules()
+        git::paths::submodules(&self.0)
     }
 
     fn acted_on(&self) -> anyhow::Result<GitControlFiles> {
-        let AlsoRead { files, folders } = self.0.also_read()?;
+        let AlsoRead { files, folders } = git::also_read::list(&self.0)?;
         Ok(GitControlFiles { files, folders })
     }
 
     fn ignored(&self) -> anyhow::Result<Vec<String>> {
-        self.0.ignored_files()
+        git::paths::ignored(&self.0)
     }
 }
 

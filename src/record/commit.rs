@@ -5,7 +5,7 @@ use std::fmt;
 use super::leaks::{self, Leak};
 use super::{Recorder, commit_location};
 use crate::error::Error;
-use crate::git::{CommitOptions, CommitOutcome, Oid};
+use crate::git::{self, CommitOptions, CommitOutcome, Oid};
 use crate::interrupt;
 use crate::session::Message;
 
@@ -61,7 +61,7 @@ pub(super) fn commit(
     let message = &recorder.without_secrets(message);
     let text = message.render();
     let options = CommitOptions { signoff: recorder.signs_off()?, ..CommitOptions::default() };
-    let outcome = match recorder.git.commit_only(paths, &text, options) {
+    let outcome = match git::commit::only(recorder.git, paths, &text, options) {
         Ok(outcome) => outcome,
         Err(error) => {
             if let Some(commit) = commit_location::made_before_it_failed(recorder, tip, message)? {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Approval, ApprovedContent, Credit, Recorder, point};
 use crate::artifact::Artifact;
-use crate::git::{Oid, RefTransaction, Store};
+use crate::git::{self, Oid, RefTransaction, Store};
 use crate::session::{Entry, Message, RefNames, Trailers, Verdict, key};
 use crate::stage::Stage;
 
@@ -72,7 +72,8 @@ pub fn keep(
 /// Makes an earlier draft of this tip the newest one again.
 pub fn keep_again(recorder: &Recorder<'_>, draft: &Entry, stage: Stage) -> anyhow::Result<Oid> {
     let tip = draft.parents.first().unwrap_or(&draft.commit);
-    let tree = recorder.git.tree_of(draft.commit.as_str())?.unwrap_or_else(|| draft.commit.clone());
+    let tree = git::snapshot::tree_of(recorder.git, draft.commit.as_str())?
+        .unwrap_or_else(|| draft.commit.clone());
     write(recorder, tip, &tree, stage, draft.iterations(), draft.trailers.clone())
 }
 
@@ -133,7 +134,7 @@ fn write(
         Message { subject: format!("{stage}: draft {iteration}"), body: String::new(), trailers };
     let parents: Vec<Oid> = std::iter::once(tip.clone()).chain(before.clone()).collect();
     let message = recorder.without_secrets(&message).render();
-    let commit = recorder.git.commit_tree(tree, &parents, &message)?;
+    let commit = git::made::commit_tree(recorder.git, tree, &parents, &message)?;
     point("draft.before-ref");
     let transaction = RefTransaction::new(format!("cowork: draft {iteration} of {stage}"));
     match before {
@@ -157,27 +158,28 @@ pub fn end(recorder: &Recorder<'_>, tip: &Oid, stage: Stage) -> anyhow::Result<(
 /// Puts what a commit would hold back to the tip: a stop leaves a clean tree. It must have
 /// been kept before.
 pub fn reset_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
-    recorder.git.restore_paths(tip, &recorder.changes()?)?;
+    git::put_back::restore_paths(recorder.git, tip, &recorder.changes()?)?;
     point("put-back.after-files");
-    recorder.workspace.clear_journal()
+    recorder.workspace.written().clear()
 }
 
 /// True when a run was killed and what its tools wrote is still in the working tree. What was
 /// put back to the tip is not, though a run that died then had no time to forget it.
 pub fn has_files(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
     let feedback = Artifact::Feedback.file_name();
-    let mut written = recorder.workspace.written_paths();
+    let mut written = recorder.workspace.written().paths();
     // Feedback is written between drafts, too.
     written.retain(|path| {
         // In a stage that records documents only, code of ours is what commands left behind.
         recorder.scope.reaches(path)
             && !path.ends_with(feedback)
-            && recorder.workspace.is_as_written(path)
+            && recorder.workspace.written().is_as_written(path)
     });
     if written.is_empty() {
         return Ok(false);
     }
-    Ok(recorder.git.hash_files(&written, Store::No)? != recorder.git.blob_ids(tip, &written)?)
+    Ok(git::blobs::hash_files(recorder.git, &written, Store::No)?
+        != git::snapshot::blob_ids(recorder.git, tip, &written)?)
 }
 
 /// Restores the files of a kept draft in the working tree, where nobody has changed
@@ -189,28 +191,28 @@ pub fn restore(
     base: &Oid,
     tip: &Oid,
 ) -> anyhow::Result<RestoredDraft> {
-    let paths = recorder.git.changed_paths(base, draft)?;
+    let paths = git::paths::changed(recorder.git, base, draft)?;
     if has_files(recorder, tip)? {
         return Ok(RestoredDraft::FilesInPlace);
     }
     let mut touched: BTreeSet<String> =
-        recorder.git.changed_paths(base, tip)?.into_iter().collect();
+        git::paths::changed(recorder.git, base, tip)?.into_iter().collect();
     touched.extend(recorder.git.status()?.into_iter().map(|entry| entry.path));
     let (mut skipped, mut paths): (Vec<String>, Vec<String>) =
         paths.into_iter().partition(|path| touched.contains(path));
-    if let Err(error) = recorder.git.restore_worktree(draft, &paths) {
+    if let Err(error) = git::paths::restore_worktree(recorder.git, draft, &paths) {
         // Half of a draft would count as a person's edits; the whole of it is still in its ref.
-        recorder.git.restore_paths(tip, &paths)?;
+        git::put_back::restore_paths(recorder.git, tip, &paths)?;
         return Err(error);
     }
     // Already there, from a run that was killed in the middle of this.
-    let there = recorder.git.hash_files(&skipped, Store::No)?;
-    let drafted = recorder.git.blob_ids(draft, &skipped)?;
+    let there = git::blobs::hash_files(recorder.git, &skipped, Store::No)?;
+    let drafted = git::snapshot::blob_ids(recorder.git, draft, &skipped)?;
     let same = skipped.iter().zip(there.iter().zip(&drafted)).filter(|(_, (a, b))| a == b);
     let same: Vec<String> = same.map(|(path, _)| path.clone()).collect();
     skipped.retain(|path| !same.contains(path));
     paths.extend(same);
     point("bring-back.after-files");
-    recorder.workspace.adopt(&paths)?;
+    recorder.workspace.written().adopt(&paths)?;
     Ok(RestoredDraft::Restored { skipped })
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::{Recorded, Recorder, commit, point};
-use crate::git::{Oid, Store};
+use crate::git::{self, Oid, Store};
 use crate::session::Message;
 
 /// Rewrites `session.json` as `text` in a commit of its own. `None` when a person has
@@ -23,11 +23,12 @@ pub fn raise(
     recorder.expect_tip(tip)?;
     let full = recorder.git.top().join(path);
     let paths = [path.to_owned()];
-    let there = recorder.git.hash_files(&paths, Store::No)?;
+    let there = git::blobs::hash_files(recorder.git, &paths, Store::No)?;
     // What a run that was killed here has written is not a person's.
     let ours = std::fs::read(&full).is_ok_and(|bytes| bytes == text.as_bytes());
     if !ours
-        && (there != recorder.git.blob_ids(tip, &paths)? || recorder.git.is_uncommitted(path)?)
+        && (there != git::snapshot::blob_ids(recorder.git, tip, &paths)?
+            || git::status::is_uncommitted(recorder.git, path)?)
     {
         return Ok(None);
     }
@@ -41,7 +42,7 @@ pub fn raise(
     };
     let recorded = commit::commit(recorder, tip, &paths, &message);
     if !matches!(recorded, Ok(Recorded::Done(_))) && recorder.expect_tip(tip).is_ok() {
-        recorder.git.restore_paths(tip, &paths)?;
+        git::put_back::restore_paths(recorder.git, tip, &paths)?;
     }
     point("format.after-commit");
     recorded.map(Some)

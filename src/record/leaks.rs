@@ -10,7 +10,7 @@ use std::fs;
 use anyhow::Context as _;
 
 use super::Recorder;
-use crate::git::{Object, Oid, Store};
+use crate::git::{self, Object, Oid, Store};
 use crate::secret::Found;
 
 /// Findings of one commit; nobody fixes more at once.
@@ -98,8 +98,8 @@ fn secrets_in(
 
 /// A session's files are all looked at, also those that nobody has changed.
 fn is_as_committed(recorder: &Recorder<'_>, tip: &Oid, path: &str) -> anyhow::Result<bool> {
-    let here = recorder.git.hash_files(&[path], Store::No)?;
-    Ok(here == recorder.git.blob_ids(tip, &[path])?)
+    let here = git::blobs::hash_files(recorder.git, &[path], Store::No)?;
+    Ok(here == git::snapshot::blob_ids(recorder.git, tip, &[path])?)
 }
 
 /// What the tip has at these paths.

@@ -7,7 +7,7 @@ use std::fs::File;
 use anyhow::Context as _;
 
 use super::Recorder;
-use crate::git::{Git, Oid, Push, PushOutcome, RefName};
+use crate::git::{self, Git, Oid, Push, PushOutcome, RefName};
 use crate::session::{RefNames, Session, key};
 
 /// The notes of all sessions of a repository, here and on a remote: `refs/notes/cowork`.
@@ -39,7 +39,7 @@ pub(super) fn keep(recorder: &Recorder<'_>, evidence: &[String]) -> anyhow::Resu
     }
     let logs: Vec<&str> = evidence.iter().filter_map(|run| log_of(run)).collect();
     let _lock = lock(recorder.git, NOTES_LOCK)?;
-    let kept = recorder.git.note_blobs(LOGS, &logs);
+    let kept = git::notes::note_blobs(recorder.git, LOGS, &logs);
     kept.with_context(|| format!("keeping the logs {}", logs.join(", ")))
 }
 
@@ -61,23 +61,23 @@ pub fn fetch(
     }
     let (mut elsewhere, mut here) = (Vec::new(), Vec::new());
     for log in missing {
-        match recorder.git.object(&log)? {
+        match git::refs::object_id(recorder.git, &log)? {
             Some(blob) => here.push(blob),
             None => elsewhere.push(log),
         }
     }
     let held = lock(recorder.git, NOTES_LOCK)?;
-    recorder.git.note_blobs(LOGS, &here.iter().map(Oid::as_str).collect::<Vec<_>>())?;
+    git::notes::note_blobs(recorder.git, LOGS, &here.iter().map(Oid::as_str).collect::<Vec<_>>())?;
     drop(held);
     missing = elsewhere;
     let _fetching = lock(recorder.git, FETCH_LOCK)?;
     if let Some(remote) = remote.filter(|_| !missing.is_empty())
-        && recorder.git.fetch_notes(remote, LOGS, FETCHED, attended)?
+        && git::notes::fetch(recorder.git, remote, LOGS, FETCHED, attended)?
     {
         let held = lock(recorder.git, NOTES_LOCK)?;
-        recorder.git.merge_notes(LOGS, FETCHED)?;
+        git::notes::merge(recorder.git, LOGS, FETCHED)?;
         drop(held);
-        recorder.git.delete_notes(FETCHED)?;
+        git::notes::delete(recorder.git, FETCHED)?;
         missing = self::missing(recorder.git, session)?;
     }
     Ok(missing.len())
@@ -95,26 +95,26 @@ pub fn publish(
     attended: bool,
 ) -> anyhow::Result<Published> {
     let named = self::named(session);
-    let here = recorder.git.noted(LOGS)?;
+    let here = git::notes::noted(recorder.git, LOGS)?;
     let ours: Vec<&Oid> = here.iter().filter(|blob| names(&named, blob)).collect();
     let to = RefName::new(RefNames::notes(LOGS))?;
     let _fetching = lock(recorder.git, FETCH_LOCK)?;
     let mut tries = 0;
     let published = loop {
-        recorder.git.fetch_notes(remote, LOGS, FETCHED, attended)?;
-        let theirs = recorder.git.noted(FETCHED)?;
+        git::notes::fetch(recorder.git, remote, LOGS, FETCHED, attended)?;
+        let theirs = git::notes::noted(recorder.git, FETCHED)?;
         let new = ours.iter().copied().filter(|blob| !theirs.contains(blob));
         let new: Vec<&str> = new.map(Oid::as_str).collect();
         if new.is_empty() {
             break Published::Done(0);
         }
-        recorder.git.note_blobs(FETCHED, &new)?;
+        git::notes::note_blobs(recorder.git, FETCHED, &new)?;
         let Some(from) = recorder.git.resolve(&RefNames::notes(FETCHED))? else {
             break Published::Done(0);
         };
         let push = Push { from, to: to.clone(), lease: None };
         tries += 1;
-        match recorder.git.push(remote, &[push], attended)? {
+        match git::remote::push(recorder.git, remote, &[push], attended)? {
             PushOutcome::Done(_) => break Published::Done(new.len()),
             PushOutcome::Rejected { reason, .. }
                 if tries < TRIES
@@ -127,7 +127,7 @@ pub fn publish(
             }
         }
     };
-    recorder.git.delete_notes(FETCHED)?;
+    git::notes::delete(recorder.git, FETCHED)?;
     Ok(published)
 }
 
@@ -141,7 +141,7 @@ pub fn missing(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
     if named.is_empty() {
         return Ok(Vec::new());
     }
-    let here = git.noted(LOGS)?;
+    let here = git::notes::noted(git, LOGS)?;
     let known = |log: &&str| here.iter().any(|blob| blob.as_str().starts_with(log));
     Ok(named.into_iter().filter(|log| !known(log)).map(str::to_owned).collect())
 }

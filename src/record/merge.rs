@@ -10,7 +10,7 @@ use super::commit::is_message_hook;
 use super::{Recorder, archive, point};
 use crate::error::Error;
 use crate::git::{
-    CommitOutcome, Git, Head, MergeOutcome, MergedTree, Oid, RefName, RefTransaction,
+    self, CommitOutcome, Git, Head, MergeOutcome, MergedTree, Oid, RefName, RefTransaction,
 };
 use crate::session::{Merged, RefNames, SESSIONS, Session, SessionName, Trailers, key};
 
@@ -85,11 +85,11 @@ pub fn end_unfinished(recorder: &Recorder<'_>) -> anyhow::Result<()> {
     if there {
         let merging = recorder.git.resolve("MERGE_HEAD")?;
         if merging.is_some_and(|theirs| theirs.as_str() == note.theirs) {
-            recorder.git.merge_abort()?;
+            git::merge::abort(recorder.git)?;
         } else if let Some(tree) = note.tree.as_ref().map(|tree| tree.parse::<Oid>()) {
             let tree = tree?;
-            if recorder.git.index_tree().ok().as_ref() == Some(&tree) {
-                recorder.git.move_tree(&tree, &onto)?;
+            if git::merge::index_tree(recorder.git).ok().as_ref() == Some(&tree) {
+                git::merge::move_tree(recorder.git, &tree, &onto)?;
             }
         }
     }
@@ -106,7 +106,7 @@ pub fn merge(
     expect_base(recorder, onto)?;
     note_merge(recorder, session, onto, None)?;
     point("merge.before-merge");
-    let outcome = recorder.git.merge_no_ff(&session.tip, message, recorder.signs_off()?);
+    let outcome = git::merge::no_ff(recorder.git, &session.tip, message, recorder.signs_off()?);
     point("merge.after-merge");
     // Also where git was interrupted in the middle of it.
     end_unfinished(recorder)?;
@@ -136,9 +136,9 @@ pub fn merge_code(
     archive::keep_in_archive(recorder, keep, &session.tip)?.commit(recorder.git)?;
     point("merge.after-keep");
     note_merge(recorder, session, onto, Some(&tree))?;
-    recorder.git.move_tree(onto, &tree)?;
+    git::merge::move_tree(recorder.git, onto, &tree)?;
     point("merge.before-commit");
-    let outcome = recorder.git.commit_staged(message, recorder.signs_off()?);
+    let outcome = git::merge::commit_staged(recorder.git, message, recorder.signs_off()?);
     point("merge.after-commit");
     // Takes what is staged back where nothing was committed.
     end_unfinished(recorder)?;
@@ -164,19 +164,19 @@ pub fn code_branch(
     message: &str,
     made_before: &[Oid],
 ) -> anyhow::Result<Oid> {
-    let shared = recorder.git.merge_base(&session.tip, base)?.ok_or_else(|| {
+    let shared = git::merge::base(recorder.git, &session.tip, base)?.ok_or_else(|| {
         Error::repository(format!("'{}' and its base have no history in common", session.name))
     })?;
-    let tree = recorder.git.tree_with_dir_of(&session.tip, SESSIONS, &shared)?;
+    let tree = git::merge::tree_with_dir_of(recorder.git, &session.tip, SESSIONS, &shared)?;
     for old in made_before {
-        let same = recorder.git.tree_of(old.as_str())?.as_ref() == Some(&tree)
+        let same = git::snapshot::tree_of(recorder.git, old.as_str())?.as_ref() == Some(&tree)
             && recorder.git.resolve(&format!("{old}^1"))?.as_ref() == Some(&shared)
             && says(recorder, old)?.get(key::TIP) == Some(session.tip.as_str());
         if same {
             return Ok(old.clone());
         }
     }
-    recorder.git.signed_commit(&tree, std::slice::from_ref(&shared), message)
+    git::merge::signed_commit(recorder.git, &tree, std::slice::from_ref(&shared), message)
 }
 
 /// Lets `cowork-pr/S` be this commit, which was pushed.
@@ -235,7 +235,7 @@ fn take_merge_back(recorder: &Recorder<'_>, commit: &Oid, onto: &Oid) -> anyhow:
         RefTransaction::new("cowork: a hook took its trailers")
             .update(branch, onto, commit)
             .commit(recorder.git)?;
-        recorder.git.move_tree(commit, onto)?;
+        git::merge::move_tree(recorder.git, commit, onto)?;
     }
     Ok(())
 }
@@ -248,15 +248,20 @@ fn code_on(
     onto: &Oid,
     earlier: Option<&Merged>,
 ) -> anyhow::Result<MergedTree> {
-    let made = |tree: &Oid, parents: &[Oid]| git.commit_tree(tree, parents, "on the way\n");
-    let code = git.tree_with_dir_of(&session.tip, SESSIONS, onto)?;
+    let made =
+        |tree: &Oid, parents: &[Oid]| git::made::commit_tree(git, tree, parents, "on the way\n");
+    let code = git::merge::tree_with_dir_of(git, &session.tip, SESSIONS, onto)?;
     let Some(merged) = earlier.and_then(|earlier| earlier.tip.as_ref()) else {
-        return git.merged_tree(onto, &made(&code, std::slice::from_ref(&session.tip))?);
+        return git::merge::merged_tree(
+            git,
+            onto,
+            &made(&code, std::slice::from_ref(&session.tip))?,
+        );
     };
     // History does not say that the branch has it up to that tip.
-    let since = git.tree_with_dir_of(merged, SESSIONS, onto)?;
+    let since = git::merge::tree_with_dir_of(git, merged, SESSIONS, onto)?;
     let since = made(&since, &[])?;
-    let ours = git.tree_of(onto.as_str())?.unwrap_or_else(|| onto.clone());
+    let ours = git::snapshot::tree_of(git, onto.as_str())?.unwrap_or_else(|| onto.clone());
     let ours = made(&ours, std::slice::from_ref(&since))?;
-    git.merged_tree(&ours, &made(&code, std::slice::from_ref(&since))?)
+    git::merge::merged_tree(git, &ours, &made(&code, std::slice::from_ref(&since))?)
 }

@@ -3,7 +3,7 @@
 use super::{Scope, collect};
 use crate::config::Project;
 use crate::error::Error;
-use crate::git::{Git, Head, Oid};
+use crate::git::{self, Git, Head, Oid};
 use crate::session::{Message, RefNames, SessionName, StateDir, Trailers, key};
 use crate::workspace::Workspace;
 
@@ -47,7 +47,7 @@ impl Recorder<'_> {
     /// Makes sure that HEAD is on the session's branch and the branch where we left it, so that
     /// nothing is ever committed on top of something unexpected.
     pub fn expect_tip(&self, tip: &Oid) -> anyhow::Result<()> {
-        if let Some(operation) = self.git.operation_in_progress()? {
+        if let Some(operation) = git::state::operation_in_progress(self.git)? {
             return Err(Error::repository(format!("a {operation} is in progress"))
                 .hint(format!("finish it or: {}", ending(operation)))
                 .hint("then: git cowork resume")
@@ -82,12 +82,12 @@ impl Recorder<'_> {
 
     /// The tree a commit would have now.
     pub fn tree(&self, tip: &Oid) -> anyhow::Result<Oid> {
-        self.git.snapshot_tree(tip, &self.changes()?)
+        git::snapshot::tree(self.git, tip, &self.changes()?)
     }
 
     /// True when there is something to commit on top of `tip`.
     pub fn differs_from(&self, tip: &Oid) -> anyhow::Result<bool> {
-        Ok(self.git.tree_of(tip.as_str())?.as_ref() != Some(&self.tree(tip)?))
+        Ok(git::snapshot::tree_of(self.git, tip.as_str())?.as_ref() != Some(&self.tree(tip)?))
     }
 
     /// A message without secrets, whoever's words it holds.
@@ -102,7 +102,7 @@ impl Recorder<'_> {
 
     /// Whether commits get a `Signed-off-by`.
     pub(super) fn signs_off(&self) -> anyhow::Result<bool> {
-        Ok(self.project.signoff || self.git.signs_off()?)
+        Ok(self.project.signoff || git::settings::signs_off(self.git)?)
     }
 }
 

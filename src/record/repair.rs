@@ -3,7 +3,7 @@
 //! up are removed. What they pointed to is kept as an attempt first, in the same transaction.
 
 use super::{Recorded, Recorder, Refused, attempt, point};
-use crate::git::{CommitOptions, CommitOutcome, Oid, RefInfo, RefTransaction};
+use crate::git::{self, CommitOptions, CommitOutcome, Oid, RefInfo, RefTransaction};
 use crate::session::{Message, RefNames, key};
 
 /// Takes these refs of the session away; answers with the attempt that keeps each.
@@ -45,10 +45,10 @@ pub fn commit_renumbered(
     }
     let message = Message { subject, body: body.join("\n"), trailers };
     let folder = recorder.name.artifact_dir();
-    let dirty = recorder.git.status_of(&[&folder])?;
+    let dirty = git::status::of(recorder.git, &[&folder])?;
     let paths: Vec<String> = dirty.into_iter().map(|entry| entry.path).collect();
     let recorded = commit_here(recorder, tip, &paths, &message)?;
-    recorder.workspace.clear_journal()?;
+    recorder.workspace.written().clear()?;
     Ok(recorded)
 }
 
@@ -84,7 +84,7 @@ fn commit_here(
         return Err(crate::error::Error::repository("HEAD moved while we worked").into());
     }
     let options = CommitOptions { signoff: recorder.signs_off()?, ..CommitOptions::default() };
-    Ok(match recorder.git.commit_only(paths, &message.render(), options)? {
+    Ok(match git::commit::only(recorder.git, paths, &message.render(), options)? {
         CommitOutcome::Committed(commit) => Recorded::Done(commit),
         CommitOutcome::HookRefused { hook, output } => {
             Recorded::Refused(Refused::Hook { hook, output })

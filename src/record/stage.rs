@@ -3,7 +3,7 @@
 use super::{
     Approval, Credit, DraftEnding, DraftNotes, Recorded, Recorder, commit, draft_refs, logs, point,
 };
-use crate::git::{Oid, RefTransaction};
+use crate::git::{self, Oid, RefTransaction};
 use crate::session::{Entry, Message, Session, Verdict, key};
 use crate::stage::Stage;
 
@@ -95,11 +95,12 @@ pub fn take_back(
     iteration: u32,
     notes: &DraftNotes,
 ) -> anyhow::Result<Oid> {
-    let tree = recorder.git.tree_of(commit.as_str())?.unwrap_or_else(|| commit.clone());
+    let tree =
+        git::snapshot::tree_of(recorder.git, commit.as_str())?.unwrap_or_else(|| commit.clone());
     let draft =
         draft_refs::keep_tree(recorder, tip, &tree, stage, iteration, DraftEnding::Whole, notes)?;
     // They are the draft now, also to a run that finds them here after a crash.
-    recorder.workspace.adopt(&recorder.git.changed_paths(tip, commit)?)?;
+    recorder.workspace.written().adopt(&git::paths::changed(recorder.git, tip, commit)?)?;
     point("take-back.before-ref");
     RefTransaction::new("cowork: a hook changed approved bytes")
         .update(&recorder.refs.branch(recorder.name), tip, commit)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Recorder, point};
-use crate::git::RefTransaction;
+use crate::git::{self, RefTransaction};
 use crate::session::{Kind, RefNames, Session};
 
 /// Gives every stage commit its tag, rebuilding those that are missing. Tags never move.
@@ -13,7 +13,7 @@ pub fn add_missing(recorder: &Recorder<'_>, session: &Session) -> anyhow::Result
         return Ok(None);
     }
     let root = RefNames::tags(recorder.name);
-    let tags = recorder.git.list_refs(&[&root])?;
+    let tags = git::refs::list(recorder.git, &[&root])?;
     let mut used: BTreeSet<String> = tags.iter().map(|tag| tag.name.as_str().to_owned()).collect();
     let mut transaction = RefTransaction::new("cowork: stage tags".to_owned());
     let mut newest = None;

@@ -5,7 +5,7 @@ use std::str::FromStr as _;
 use super::message::{Trailers, key};
 use super::{RefNames, SessionName, Verdict};
 use crate::artifact::Origin;
-use crate::git::{Git, Oid, RefInfo};
+use crate::git::{self, Git, Oid, RefInfo};
 use crate::stage::Stage;
 
 /// How a draft was dropped: a stage is done again.
@@ -86,7 +86,7 @@ impl Attempt {
 pub fn attempts(git: &Git, session: Option<&SessionName>) -> anyhow::Result<Vec<Attempt>> {
     let root = session.map_or_else(|| RefNames::ATTEMPTS.to_owned(), RefNames::attempts);
     let mut found = Vec::new();
-    for info in git.list_refs(&[&root])? {
+    for info in git::refs::list(git, &[&root])? {
         found.extend(attempt(git, info)?);
     }
     found.sort_by_key(|attempt: &Attempt| (attempt.time, attempt.number));

@@ -9,7 +9,7 @@ use super::file_at_tip::restorable;
 use super::merged::merged;
 use super::{RefNames, Session, SessionName, session_file};
 use crate::artifact::SessionFile;
-use crate::git::{Git, Oid, RefName};
+use crate::git::{self, Git, Oid, RefName};
 
 /// Sessions that stand on one another, at most.
 const MAX_GENERATIONS: usize = 16;
@@ -117,7 +117,7 @@ impl<'a> Lookup<'a> {
         let mut tips = Vec::new();
         if let Ok(local) = RefName::branch(base) {
             tips.extend(self.git.resolve(local.as_str())?);
-            for remote in self.git.remote_branches(base)? {
+            for remote in git::refs::remote_branches(self.git, base)? {
                 tips.extend(self.git.resolve(remote.as_str())?);
             }
         }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::artifact::{Artifact, Base, Parent, Plan, SessionFile, Store, Task};
 use crate::error::Error;
-use crate::git::{Commit, Git, Head, Object, Oid};
+use crate::git::{self, Commit, Git, Head, Object, Oid};
 
 /// What a change request starts from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>
     let mut found: Vec<(String, SessionName)> =
         completed.map(|head| (head.file().created_at.clone(), head.name().clone())).collect();
     if let Some(head) = git.head()?.oid() {
-        for folder in git.names_in(head, ".cowork/sessions")? {
+        for folder in git::paths::names_in(git, head, ".cowork/sessions")? {
             let Ok(name) = folder.parse::<SessionName>() else { continue };
             if let Some(file) = delivered_in(git, &name, head)? {
                 found.push((file.created_at, name));
@@ -98,7 +98,7 @@ pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>
 pub fn delivered_here(git: &Git) -> anyhow::Result<Vec<Session>> {
     let Some(head) = git.head()?.oid().cloned() else { return Ok(Vec::new()) };
     let mut sessions = Vec::new();
-    for folder in git.names_in(&head, ".cowork/sessions")? {
+    for folder in git::paths::names_in(git, &head, ".cowork/sessions")? {
         let Ok(name) = folder.parse::<SessionName>() else { continue };
         if delivered_in(git, &name, &head)?.is_some() {
             sessions.push(Session::load(git, &name, &head)?);
@@ -225,7 +225,7 @@ pub(super) fn place_of(
     if let Some(tip) = git.resolve(refs.branch(name).as_str())? {
         return Ok(Some((tip, true)));
     }
-    let remotes = git.remote_branches(&refs.short_branch(name))?;
+    let remotes = git::refs::remote_branches(git, &refs.short_branch(name))?;
     let remotes = remotes.into_iter().map(|place| (place, true));
     for (place, on_branch) in remotes.chain([(RefNames::archive(name), false)]) {
         if let Some(tip) = git.resolve(place.as_str())? {
@@ -244,7 +244,7 @@ fn merged_branch(
     let mut found = None;
     for branch in bases(git, refs, session)? {
         let local = git.resolve(&RefNames::local(&branch))?;
-        let remotes = git.remote_branches(&branch)?;
+        let remotes = git::refs::remote_branches(git, &branch)?;
         let remotes = remotes.iter().filter_map(|remote| git.resolve(remote.as_str()).transpose());
         for tip in local.into_iter().map(Ok).chain(remotes) {
             let tip = tip?;
@@ -276,7 +276,7 @@ fn newest_merged(
         RefNames::remote("*", &format!("{branch}--*")),
         format!("{}--*", RefNames::archive(&owner).as_str()),
     ];
-    for info in git.list_refs(&patterns)? {
+    for info in git::refs::list(git, &patterns)? {
         let name = info.name.as_str().rsplit('/').next().unwrap_or_default();
         names.extend(name.parse::<SessionName>());
     }
@@ -289,7 +289,7 @@ fn newest_merged(
             continue;
         };
         let later = match &at {
-            Some(at) => *at != merged.commit && git.is_ancestor(at, &merged.commit)?,
+            Some(at) => *at != merged.commit && git::refs::is_ancestor(git, at, &merged.commit)?,
             None => true,
         };
         if later {
@@ -303,7 +303,7 @@ fn newest_merged(
 /// Whether a commit holds what the session delivered, and if so whether with its artifacts.
 fn holds(git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<bool>> {
     let report = artifact_path(&session.name, Artifact::DeliveryReport);
-    let with_artifacts = git.blob_id(tip, &report)?.is_some();
+    let with_artifacts = git::snapshot::blob_id(git, tip, &report)?.is_some();
     let merged = merged_in(git, session, tip)?.filter(|merged| merged.whole);
     Ok(merged.map(|_| with_artifacts))
 }
@@ -332,7 +332,7 @@ fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<C
         Head::Detached { oid } => Some((String::new(), oid.clone())),
         Head::Unborn { .. } => None,
     };
-    let listed = git.list_refs(&[RefNames::BRANCHES, RefNames::REMOTES])?;
+    let listed = git::refs::list(git, &[RefNames::BRANCHES, RefNames::REMOTES])?;
     let listed = listed.into_iter().map(|info| {
         let full = info.name.as_str();
         let remote = full.strip_prefix(RefNames::REMOTES).and_then(|rest| rest.split_once('/'));

@@ -3,7 +3,7 @@
 use super::message::key;
 use super::{CommittedFiles, Entry, Kind, RefNames, Session, Verdict};
 use crate::artifact::{Artifact, Origin, Store};
-use crate::git::{Git, Oid};
+use crate::git::{self, Git, Oid};
 use crate::stage::Stage;
 use crate::stages::row;
 
@@ -82,7 +82,7 @@ fn left_behind(
     draft: &Entry,
 ) -> anyhow::Result<Option<Oid>> {
     let on = draft.parents.first();
-    for tag in git.list_refs(&[RefNames::tags(&session.name)])? {
+    for tag in git::refs::list(git, &[RefNames::tags(&session.name)])? {
         let label = tag.name.as_str().rsplit('/').next().unwrap_or_default();
         let of_stage = label == stage.name() || label.starts_with(&format!("{stage}-"));
         if of_stage && git.resolve(&format!("{}^1", tag.oid))?.as_ref() == on {
@@ -138,13 +138,13 @@ fn has_a_persons_word(git: &Git, session: &Session, stage: Stage) -> anyhow::Res
 /// Whether a commit of the stage, or the tip, has every file as this draft has it.
 fn is_recorded(git: &Git, session: &Session, stage: Stage, draft: &Entry) -> anyhow::Result<bool> {
     let Some(on) = draft.parents.first() else { return Ok(false) };
-    let mut paths = git.changed_paths(on, &draft.commit)?;
+    let mut paths = git::paths::changed(git, on, &draft.commit)?;
     // It only grows.
     paths.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
-    let drafted = git.blob_ids(&draft.commit, &paths)?;
+    let drafted = git::snapshot::blob_ids(git, &draft.commit, &paths)?;
     let stages = session.history.iter().filter(|entry| entry.kind == Kind::Stage(stage));
     for commit in stages.map(|entry| &entry.commit).chain([&session.tip]) {
-        if git.blob_ids(commit, &paths)? == drafted {
+        if git::snapshot::blob_ids(git, commit, &paths)? == drafted {
             return Ok(true);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
 use crate::error::Error;
-use crate::git::{Commit, Git, Head as At, Oid, RefName};
+use crate::git::{self, Commit, Git, Head as At, Oid, RefName};
 use crate::stages;
 
 /// Branches that are looked at first where the newest is wanted.
@@ -46,7 +46,7 @@ fn newest_first(
     git: &Git,
     tips: &[(SessionName, Oid)],
 ) -> Vec<(SessionName, anyhow::Result<Head>)> {
-    let mut heads = git.ask_each(tips, |git, (name, tip)| {
+    let mut heads = git::many::ask_each(git, tips, |git, (name, tip)| {
         let head = Head::load(git, name, tip);
         let time = match &head {
             Ok(head) => head.time(),
@@ -67,9 +67,10 @@ pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<(usize, Option<
     let mut names = HashSet::new();
     let mut open = None;
     for pattern in [refs.branch_root(), refs.remote_pattern()] {
-        let branches = git.refs_moved(&[pattern])?.into_iter().filter_map(|(branch, moved)| {
-            Some((refs.session_of_any(branch.as_str())?, branch, moved))
-        });
+        let branches =
+            git::refs::moved(git, &[pattern])?.into_iter().filter_map(|(branch, moved)| {
+                Some((refs.session_of_any(branch.as_str())?, branch, moved))
+            });
         let mut branches: Vec<_> = branches.filter(|(name, ..)| !names.contains(name)).collect();
         names.extend(branches.iter().map(|(name, ..)| name.clone()));
         if open.is_none() {
@@ -90,7 +91,7 @@ fn open_among(
     branches: &[(SessionName, RefName, i64)],
     than: Option<Head>,
 ) -> Option<Head> {
-    let tips = git.ask_each(branches, |git, (name, branch, _)| {
+    let tips = git::many::ask_each(git, branches, |git, (name, branch, _)| {
         let tip = git.resolve(branch.as_str()).ok()??;
         let commit = git.reader().commit(&tip).ok()?;
         // Most are; and then nothing else of them need be read.
@@ -136,7 +137,7 @@ pub fn taken(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<b
         RefNames::tags(name),
     ];
     let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-    Ok(!git.refs(&patterns)?.is_empty() || !git.remote_branches(&short)?.is_empty())
+    Ok(!git.refs(&patterns)?.is_empty() || !git::refs::remote_branches(git, &short)?.is_empty())
 }
 
 /// The session a command without a name means, and whether that was a guess worth saying: the

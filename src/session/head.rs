@@ -8,7 +8,7 @@ use super::file_at_tip::restorable;
 use super::status::{is_archived, state_of};
 use super::{Entry, Kind, RefNames, Session, SessionName, State, Waiting, merged, session_file};
 use crate::artifact::{SessionFile, SessionKind};
-use crate::git::{Commit, Git, Oid, Reader, RefName};
+use crate::git::{self, Commit, Git, Oid, Reader, RefName};
 use crate::stage::Stage;
 
 /// How far the newest stage commit may be from the tip before history is walked whole.
@@ -36,7 +36,8 @@ impl Head {
             .map_err(|error| restorable(git, name, tip, error))?;
         let name = name.clone();
         // Where only the binary can read, each step back is a process.
-        let recent = git.is_read_in_process().then(|| recent(reader.as_ref(), &file, commit));
+        let recent =
+            git::fallback::is_read_in_process(git).then(|| recent(reader.as_ref(), &file, commit));
         if let Some(history) = recent.flatten() {
             let tip = tip.clone();
             let scope = None;

@@ -6,7 +6,7 @@ use super::change_requests::known;
 use super::{
     KeptDraft, RefNames, Session, SessionName, attempts, drafts_of_a_person, exists, kept_draft,
 };
-use crate::git::{Git, Oid, RefName};
+use crate::git::{self, Git, Oid, RefName};
 use crate::stage::Stage;
 
 /// How many attempts and how many drafts of a session stay, the newest, unless they are named.
@@ -127,14 +127,16 @@ fn holds_edits(git: &Git, attempt: &Oid, tip: &Oid) -> anyhow::Result<bool> {
         return Ok(false);
     }
     let more = git.resolve(&format!("{attempt}^2"))?.is_some();
-    Ok(more || git.tree_of(attempt.as_str())? != git.tree_of(tip.as_str())?)
+    Ok(more
+        || git::snapshot::tree_of(git, attempt.as_str())?
+            != git::snapshot::tree_of(git, tip.as_str())?)
 }
 
 fn drafts(git: &Git, refs: &RefNames, only: Option<&SessionName>) -> anyhow::Result<Vec<Leftover>> {
     let root = only.map_or_else(|| RefNames::DRAFTS.to_owned(), RefNames::drafts);
     let mut guards: BTreeMap<SessionName, Guards> = BTreeMap::new();
     let mut found = Vec::new();
-    for info in git.list_refs(&[&root])? {
+    for info in git::refs::list(git, &[&root])? {
         let parts =
             info.name.as_str().strip_prefix(RefNames::DRAFTS).and_then(|rest| rest.split_once('/'));
         let Some((Ok(session), Ok(stage))) =

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::artifact::{Artifact, BY_HAND, Feedback, Origin, Store};
 use crate::clock;
-use crate::git::{Git, Oid};
+use crate::git::{self, Git, Oid};
 use crate::spent::Spent;
 use crate::stage::Stage;
 use crate::stages;
@@ -130,7 +130,7 @@ impl Teller<'_> {
     /// What was left behind, attempt by attempt.
     fn attempts(&mut self) -> anyhow::Result<Vec<Vec<Step>>> {
         let root = RefNames::attempts(&self.session.name);
-        let refs = self.git.list_refs(&[&root])?;
+        let refs = git::refs::list(self.git, &[&root])?;
         let number = |name: &str| name.strip_prefix(&root).and_then(|n| n.parse::<u32>().ok());
         let mut attempts: Vec<(u32, Oid)> = refs
             .into_iter()
@@ -227,7 +227,9 @@ impl Teller<'_> {
     /// What a commit's records say that no commit before did.
     fn new_feedback(&mut self, commit: &Oid) -> anyhow::Result<Vec<Feedback>> {
         let path = artifact_path(&self.session.name, Artifact::Feedback);
-        let Some(blob) = self.git.blob_id(commit, &path)? else { return Ok(Vec::new()) };
+        let Some(blob) = git::snapshot::blob_id(self.git, commit, &path)? else {
+            return Ok(Vec::new());
+        };
         if !self.read.insert(blob) {
             return Ok(Vec::new());
         }

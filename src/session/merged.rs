@@ -8,7 +8,7 @@ use super::message::{Trailers, key};
 use super::{RefNames, Session, artifact_path};
 use crate::artifact::{Artifact, SessionFile};
 use crate::clock;
-use crate::git::{Gained, Git, Object, Oid, Reader};
+use crate::git::{self, Gained, Git, Object, Oid, Reader};
 use crate::stages;
 
 /// How much older than its session a commit on another machine may seem, in seconds.
@@ -67,16 +67,17 @@ pub(super) fn merged_each(
         asked.push(Question { session, tips });
     }
     let look = Look::at(git, &asked, &other_branches(git, refs)?)?;
-    let answers = git.ask_each(&asked, |git, question| -> anyhow::Result<Option<Merged>> {
-        for (tip, _) in &question.tips {
-            if let Some(found) = look.merged_in(git, question.session, tip)?
-                && found.whole
-            {
-                return Ok(Some(found));
+    let answers =
+        git::many::ask_each(git, &asked, |git, question| -> anyhow::Result<Option<Merged>> {
+            for (tip, _) in &question.tips {
+                if let Some(found) = look.merged_in(git, question.session, tip)?
+                    && found.whole
+                {
+                    return Ok(Some(found));
+                }
             }
-        }
-        look.elsewhere(git, question.session)
-    });
+            look.elsewhere(git, question.session)
+        });
     answers.into_iter().collect()
 }
 
@@ -179,13 +180,14 @@ impl Look {
 
     fn walk(&mut self, git: &Git, tips: Vec<(Oid, u64)>, since: i64) -> anyhow::Result<()> {
         let copies = &mut self.copies;
-        let gained = git.gained(&tips, since, key::SESSION_ID, &mut |commit, time, message| {
-            for (id, copy) in speaks_for(commit, time, message) {
-                if let Some(copies) = copies.get_mut(&id) {
-                    copies.push(copy);
+        let gained =
+            git::gained::find(git, &tips, since, key::SESSION_ID, &mut |commit, time, message| {
+                for (id, copy) in speaks_for(commit, time, message) {
+                    if let Some(copies) = copies.get_mut(&id) {
+                        copies.push(copy);
+                    }
                 }
-            }
-        })?;
+            })?;
         for (tip, mark) in tips {
             if mark != ELSEWHERE {
                 self.places.insert(tip, (self.walks.len(), mark));
@@ -212,7 +214,7 @@ impl Look {
             return Ok(copy);
         }
         let report = artifact_path(&session.name, Artifact::DeliveryReport);
-        let same = there.map(|(_, report)| report) == git.blob_id(own, &report)?;
+        let same = there.map(|(_, report)| report) == git::snapshot::blob_id(git, own, &report)?;
         Ok(match copy {
             Some(copy) => Some(Merged { whole: copy.whole && same, ..copy }),
             None => same.then(|| Merged { commit: tip.clone(), tip: None, whole: true }),

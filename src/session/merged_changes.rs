@@ -3,7 +3,7 @@
 use super::change_requests::{known, related_commits};
 use super::{Entry, RefNames, Session, SessionName, Trailers, artifact_path, key};
 use crate::artifact::{Artifact, SessionFile};
-use crate::git::{Git, Object, Oid};
+use crate::git::{self, Git, Object, Oid};
 
 /// A change request that was merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn squashed(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec
     let reader = git.reader();
     let mut found = Vec::new();
     let folder = format!("{}/changes", session.name.artifact_dir());
-    for change in git.names_in(&session.tip, &folder)? {
+    for change in git::paths::names_in(git, &session.tip, &folder)? {
         let Ok(change) = change.parse::<SessionName>() else { continue };
         let Ok(name) = session.name.change(&change) else { continue };
         let path = artifact_path(&name, Artifact::Session);

@@ -60,7 +60,7 @@ pub use used::Used;
 
 use crate::artifact::{Artifact, ChangeRequest, Files, Scope, SessionFile, SessionKind, Store};
 use crate::error::Error;
-use crate::git::{Git, Object, Oid, Part, Reader};
+use crate::git::{self, Git, Object, Oid, Part, Reader};
 use crate::stage::Stage;
 use crate::stages::{self, row};
 
@@ -295,7 +295,7 @@ impl Session {
                 let own = reader.walk(std::slice::from_ref(&self.tip), &[base])?;
                 Ok(own.iter().any(|there| there.id == *commit))
             }
-            None => git.is_ancestor(commit, &self.tip),
+            None => git::refs::is_ancestor(git, commit, &self.tip),
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Kind, Session};
 use crate::artifact::check::CodeChanges;
 use crate::artifact::{Plan, Task};
-use crate::git::{Git, Oid};
+use crate::git::{self, Git, Oid};
 use crate::stages::TaskFiles;
 
 /// What checks ask about files.
@@ -27,9 +27,11 @@ impl ProjectFiles {
     /// Git cannot be read.
     pub fn at(git: &Git, session: &Session, tree: &Oid, plan: &Plan) -> anyhow::Result<Self> {
         let named: Vec<&str> = plan.tasks.iter().flat_map(Task::files).collect();
-        let at_start = start(git, session).map(|start| git.existing(&start, &named)).transpose()?;
+        let at_start = start(git, session)
+            .map(|start| git::snapshot::existing(git, &start, &named))
+            .transpose()?;
         Ok(Self {
-            now: git.existing(tree, &named)?,
+            now: git::snapshot::existing(git, tree, &named)?,
             at_start,
             code: code_changes(git, session, tree)?,
         })
@@ -55,7 +57,7 @@ fn start(git: &Git, session: &Session) -> Option<Oid> {
     if session.from_files().is_some() {
         // Commits whose trailers are gone are the session's, too.
         let base: Oid = session.file.base.commit.parse().ok()?;
-        return git.is_ancestor(&base, &first.commit).ok()?.then_some(base);
+        return git::refs::is_ancestor(git, &base, &first.commit).ok()?.then_some(base);
     }
     let begins = (first.kind == Kind::Start).then_some(&first.commit);
     first.parents.first().or(begins).cloned()
@@ -71,12 +73,12 @@ pub(crate) fn code_since_start(
     let tip = &session.tip;
     let first = session.history.first().map_or(tip, |entry| &entry.commit);
     let start = &start(git, session).unwrap_or_else(|| first.clone());
-    let mut paths = code(git.changed_paths(start, commit)?);
+    let mut paths = code(git::paths::changed(git, start, commit)?);
     let since = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(start))?;
     if paths.is_empty() || since.iter().all(|commit| commit.parents.len() < 2) {
         return Ok(paths);
     }
-    let mut ours: BTreeSet<String> = git.changed_paths(tip, commit)?.into_iter().collect();
+    let mut ours: BTreeSet<String> = git::paths::changed(git, tip, commit)?.into_iter().collect();
     let recorded = session.history.iter().map(|entry| (&entry.commit, &entry.parents));
     // A person's own commits on the branch are the session's, too.
     let mut on_branch = Vec::new();
@@ -87,7 +89,7 @@ pub(crate) fn code_since_start(
     }
     for (id, parents) in recorded.chain(on_branch) {
         if let [parent] = &parents[..] {
-            ours.extend(git.changed_paths(parent, id)?);
+            ours.extend(git::paths::changed(git, parent, id)?);
         }
     }
     paths.retain(|path| ours.contains(path));

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Entry, KeptDraft, Kind, RefNames, Session, Used, kept_draft, key, merged, own_tasks};
 use crate::artifact::check::task_order;
 use crate::artifact::{Base, Origin, Plan, SessionKind, Store, Task, TaskStatus};
-use crate::git::Git;
+use crate::git::{self, Git};
 use crate::spent::Spent;
 use crate::stage::Stage;
 use crate::stages::row;
@@ -210,7 +210,7 @@ impl Status {
     /// The rest of what `status` shows.
     pub fn details(&self, git: &Git) -> anyhow::Result<Details> {
         let root = RefNames::attempts(&self.session.name);
-        let attempts = git.list_refs(&[&root])?;
+        let attempts = git::refs::list(git, &[&root])?;
         let number = |name: &str| name.rsplit('/').next().and_then(|n| n.parse::<u32>().ok());
         let names = attempts.iter().map(|info| info.name.as_str().to_owned());
         let session = &self.session;
@@ -319,7 +319,7 @@ fn labels(
 ) -> anyhow::Result<(BTreeMap<Stage, String>, BTreeSet<Stage>)> {
     let root = RefNames::tags(&session.name);
     let (mut labels, mut reverted) = (BTreeMap::new(), BTreeSet::new());
-    for tag in git.list_refs(&[&root])? {
+    for tag in git::refs::list(git, &[&root])? {
         let label = tag.name.as_str().strip_prefix(&root).unwrap_or_default();
         let name = label.split_once('-').map_or(label, |(name, _)| name);
         let Ok(stage) = name.parse::<Stage>() else { continue };
@@ -396,6 +396,6 @@ pub(super) fn present_draft(git: &Git, session: &Session) -> anyhow::Result<Opti
 fn base_ahead(git: &Git, session: &Session) -> anyhow::Result<Option<usize>> {
     let base = &session.file.base.branch;
     let Some(tip) = git.resolve(&RefNames::local(base))? else { return Ok(None) };
-    let (_, ahead) = git.ahead_behind(&session.tip, &tip)?;
+    let (_, ahead) = git::refs::ahead_behind(git, &session.tip, &tip)?;
     Ok(Some(ahead))
 }

@@ -1,7 +1,7 @@
 //! Whether what a person passed is still what the session holds.
 
 use super::problem::{Problem, short};
-use crate::git::{Git, Oid, Reader};
+use crate::git::{self, Git, Oid, Reader};
 use crate::record::ApprovedContent;
 use crate::session::{
     Entry, Kind, MergedChange, RefNames, Session, artifact_path, key, merged_changes,
@@ -64,7 +64,7 @@ struct Changed {
 /// The command that puts the approved bytes of a file into the working tree and the index, where
 /// they are still known.
 fn take_back(git: &Git, approval: &Entry, path: &str) -> anyhow::Result<Option<String>> {
-    let there = git.blob_id(&approval.commit, path)?;
+    let there = git::snapshot::blob_id(git, &approval.commit, path)?;
     let commit = short(&approval.commit);
     let approved = approval.trailers.get(key::APPROVED).unwrap_or_default();
     let named = approved.split_whitespace().filter_map(|item| item.split_once('@'));
@@ -73,7 +73,7 @@ fn take_back(git: &Git, approval: &Entry, path: &str) -> anyhow::Result<Option<S
     Ok(match (there, id) {
         // The commit that says so was amended.
         (Some(there), Some(id)) if !there.as_str().starts_with(id) => {
-            let known = git.object(id)?.is_some();
+            let known = git::refs::object_id(git, id)?.is_some();
             known.then(|| format!("git show {id} >{path} && git add {path}"))
         }
         (Some(_), _) => Some(format!("git checkout {commit} -- {path}")),
@@ -139,7 +139,7 @@ fn documents(
     for artifact in stages::row_of(stage, session.is_patch()).artifacts {
         let name = artifact.file_name();
         let path = artifact_path(&session.name, *artifact);
-        let blob = |commit: &Oid| git.blob_id(commit, &path);
+        let blob = |commit: &Oid| git::snapshot::blob_id(git, commit, &path);
         // A file that was not there then was not passed either.
         let Some((id, own)) = passed(session, name) else { continue };
         let Some(met) = passed_by_change(git, &path, own, changes)? else {
@@ -181,19 +181,19 @@ fn passed_by_change(
     own: &Entry,
     changes: &[MergedChange],
 ) -> anyhow::Result<Option<Option<Left>>> {
-    let of_session = git.blob_id(&own.commit, path)?;
+    let of_session = git::snapshot::blob_id(git, &own.commit, path)?;
     let mut met: Option<Left> = None;
     for change in changes {
         let began = match &change.start {
-            Some(start) => git.blob_id(start, path)?,
+            Some(start) => git::snapshot::blob_id(git, start, path)?,
             None => of_session.clone(),
         };
-        let left = git.blob_id(&change.tip, path)?;
-        if left == began || git.is_ancestor(&change.tip, &own.commit)? {
+        let left = git::snapshot::blob_id(git, &change.tip, path)?;
+        if left == began || git::refs::is_ancestor(git, &change.tip, &own.commit)? {
             continue;
         }
         let both = match &change.start {
-            Some(start) => of_session != began && !git.is_ancestor(&own.commit, start)?,
+            Some(start) => of_session != began && !git::refs::is_ancestor(git, &own.commit, start)?,
             None => false,
         };
         if both || met.is_some() {
@@ -217,11 +217,12 @@ fn is_passed(
     let passed = match met {
         Some((_, left)) => left.clone(),
         None if now.is_some_and(|now| now.as_str().starts_with(id)) => return Ok(true),
-        None => git.object(id)?,
+        None => git::refs::object_id(git, id)?,
     };
     let (Some(passed), Some(now)) = (passed, now) else { return Ok(false) };
     let bytes = |oid: &Oid| ApprovedContent(vec![(name.to_owned(), oid.clone())]);
-    Ok(bytes(&passed).same(reader, &bytes(now))? || !git.differs_beyond_whitespace(&passed, now)?)
+    Ok(bytes(&passed).same(reader, &bytes(now))?
+        || !git::diff::differs_beyond_whitespace(git, &passed, now)?)
 }
 
 /// The blob of a file that the session passed last, and the commit that says so.
@@ -246,7 +247,7 @@ fn code(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<Vec<Strin
         // Coding is in progress again: what comes out of it is approved again.
         return Ok(Vec::new());
     }
-    let mut paths = git.changed_paths(&entry.commit, &session.tip)?;
+    let mut paths = git::paths::changed(git, &entry.commit, &session.tip)?;
     paths.retain(|path| !path.starts_with(".cowork/"));
     Ok(paths)
 }

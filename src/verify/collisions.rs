@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::artifact::{Artifact, Files, Store, collided, renumber, renumber_text};
 use crate::error::Error;
-use crate::git::{Git, Oid};
+use crate::git::{self, Git, Oid};
 use crate::record::{self, Recorded, Recorder};
 use crate::session::{
     CommittedFiles, MergedChange, Session, SessionName, merged_changes, used_ids,
 };
-use crate::workspace::SessionFiles;
 
 /// The records of a change that name ids.
 const RECORDS: [Artifact; 4] =
@@ -32,7 +31,7 @@ pub fn renumber_collisions(
             .hint("switch to the branch that was merged into, then: git cowork verify --fix")
             .into());
     }
-    if let Some(entry) = git.status_of(&[&folder])?.first() {
+    if let Some(entry) = git::status::of(git, &[&folder])?.first() {
         return Err(Error::repository(format!("{} has uncommitted changes", entry.path))
             .hint("commit or stash them, then: git cowork verify --fix")
             .into());
@@ -40,11 +39,7 @@ pub fn renumber_collisions(
     let changes = merged_changes(git, recorder.refs, session)?;
     let of_sides = sides(git, session, &changes)?;
     let sides: Vec<CommittedFiles> = committed(git, session, &of_sides);
-    let files = |record_dir| SessionFiles {
-        workspace: recorder.workspace,
-        artifact_dir: folder.clone(),
-        record_dir,
-    };
+    let files = |record_dir| recorder.workspace.session_files(folder.clone(), record_dir);
     let merged = files(folder.clone());
     let mut floors = used_ids(git, session)?;
     for side in sides.iter().map(|side| side as &dyn Files).chain([&merged as &dyn Files]) {
@@ -101,9 +96,10 @@ fn sides(
         changes.iter().map(|change| (change.name.clone(), change.tip.clone())).collect();
     let folder = format!("{}/changes", session.name.artifact_dir());
     for entry in session.history.iter().rev() {
-        let mut is_before = session.is_patch() || git.names_in(&entry.commit, &folder)?.is_empty();
+        let mut is_before =
+            session.is_patch() || git::paths::names_in(git, &entry.commit, &folder)?.is_empty();
         for change in changes.iter().filter(|_| session.is_patch()) {
-            is_before &= !git.is_ancestor(&change.tip, &entry.commit)?;
+            is_before &= !git::refs::is_ancestor(git, &change.tip, &entry.commit)?;
         }
         if is_before {
             sides.push((session.name.clone(), entry.commit.clone()));

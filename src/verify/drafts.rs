@@ -1,7 +1,7 @@
 //! Whether each kept draft still belongs to something.
 
 use super::problem::Problem;
-use crate::git::{Git, Oid, RefInfo};
+use crate::git::{self, Git, Oid, RefInfo};
 use crate::session::{Entry, RefNames, Session, Trailers, Verdict, key};
 
 pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
@@ -21,7 +21,7 @@ pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Probl
 pub fn stray_drafts(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
     let archived = git.resolve(RefNames::archive(&session.name).as_str())?.is_some();
     let mut stray = Vec::new();
-    for draft in git.list_refs(&[RefNames::drafts(&session.name)])? {
+    for draft in git::refs::list(git, &[RefNames::drafts(&session.name)])? {
         let trailers = Trailers::parse(&draft.message);
         let ours = trailers.get(key::SESSION_ID) == Some(session.file.id.as_str());
         let ended = trailers.get(key::REVIEW) == Some(Verdict::Aborted.name());
@@ -40,11 +40,11 @@ pub fn stray_drafts(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>
 
 fn stands(git: &Git, session: &Session, on: &Oid) -> anyhow::Result<bool> {
     let here = |entry: &Entry| entry.commit == *on;
-    if session.history.iter().any(here) || git.is_ancestor(on, &session.tip)? {
+    if session.history.iter().any(here) || git::refs::is_ancestor(git, on, &session.tip)? {
         return Ok(true);
     }
-    for attempt in git.list_refs(&[RefNames::attempts(&session.name)])? {
-        if git.is_ancestor(on, &attempt.oid)? {
+    for attempt in git::refs::list(git, &[RefNames::attempts(&session.name)])? {
+        if git::refs::is_ancestor(git, on, &attempt.oid)? {
             return Ok(true);
         }
     }
@@ -53,6 +53,6 @@ fn stands(git: &Git, session: &Session, on: &Oid) -> anyhow::Result<bool> {
 
 /// After a plain `git reset` drafts end on the stage commit that was left behind.
 fn has_tag(git: &Git, session: &Session, on: &Oid) -> anyhow::Result<bool> {
-    let tags = git.list_refs(&[RefNames::tags(&session.name)])?;
+    let tags = git::refs::list(git, &[RefNames::tags(&session.name)])?;
     Ok(tags.iter().any(|tag| tag.oid == *on))
 }

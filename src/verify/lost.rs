@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::problem::{Problem, short};
 use crate::artifact::{Artifact, Files as _, NamedRecord, named_records};
-use crate::git::Git;
+use crate::git::{self, Git};
 use crate::session::{CommittedFiles, MergedChange, Session, artifact_path, key};
 
 /// Documents in prose: a record with a conflict in it cannot be read, and is said to be so.
@@ -75,12 +75,12 @@ fn conflicts(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
 /// True when what we know as the change's tip is what was merged: a squash says nothing of what
 /// came after it.
 fn is_whole(git: &Git, session: &Session, change: &MergedChange) -> anyhow::Result<bool> {
-    if git.is_ancestor(&change.tip, &session.tip)? {
+    if git::refs::is_ancestor(git, &change.tip, &session.tip)? {
         return Ok(true);
     }
     let report = artifact_path(&change.name, Artifact::DeliveryReport);
-    let there = git.blob_id(&session.tip, &report)?;
-    Ok(there.is_some() && there == git.blob_id(&change.tip, &report)?)
+    let there = git::snapshot::blob_id(git, &session.tip, &report)?;
+    Ok(there.is_some() && there == git::snapshot::blob_id(git, &change.tip, &report)?)
 }
 
 fn records_at(

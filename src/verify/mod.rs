@@ -26,7 +26,7 @@ use self::working_tree::leads_to;
 use crate::artifact::check::Baseline;
 use crate::artifact::{Artifact, Store};
 use crate::config::Config;
-use crate::git::Git;
+use crate::git::{self, Git};
 use crate::session::{
     CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, merged_changes,
 };
@@ -91,7 +91,8 @@ impl Verify<'_> {
         // Where the start commit's records cannot be read there is nothing to compare with.
         let mut baseline = baseline(self.git, session).ok().flatten();
         let folder = format!("{}/changes", session.name.artifact_dir());
-        if baseline.is_none() && !self.git.names_in(&session.tip, &folder)?.is_empty() {
+        if baseline.is_none() && !git::paths::names_in(self.git, &session.tip, &folder)?.is_empty()
+        {
             // Each change was held to the limits by itself (contract, section 3).
             baseline = Baseline::of(&store).ok();
         }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::readable::{Broken, Unreadable, unreadable_artifacts};
 use crate::error::Error;
-use crate::git::{Git, Store};
+use crate::git::{self, Git, Store};
 use crate::record::{self, Recorded, Recorder, ending};
 use crate::session::{RefNames, Session, Verdict, from_top};
 
@@ -28,7 +28,7 @@ pub fn restore_unreadable(
             .hint(format!("git switch {branch} && git cowork verify {name} --fix"))
             .into());
     }
-    if let Some(operation) = git.operation_in_progress()? {
+    if let Some(operation) = git::state::operation_in_progress(git)? {
         return Err(Error::repository(format!("a {operation} is in progress"))
             .hint(format!("finish it or: {}", ending(operation)))
             .hint(format!("then: git cowork verify {name} --fix"))
@@ -54,7 +54,7 @@ pub fn restore_unreadable(
     }
     for one in &restored {
         let Some(good) = &one.good else { continue };
-        git.restore_paths(good, &[&one.path])?;
+        git::put_back::restore_paths(git, good, &[&one.path])?;
         let mut line = format!("{} is as in {} again", one.path, good.short());
         if one.broken == Broken::Committed {
             let (tip, path) = (session.tip.short(), &one.path);
@@ -95,8 +95,8 @@ fn line(one: &Unreadable) -> String {
 /// Whether the working tree holds bytes in these places that the tip does not have.
 fn is_only_there(git: &Git, session: &Session, files: &[&Unreadable]) -> anyhow::Result<bool> {
     let paths: Vec<&str> = files.iter().map(|one| one.path.as_str()).collect();
-    let there = git.hash_files(&paths, Store::No)?;
-    let at_tip = git.blob_ids(&session.tip, &paths)?;
+    let there = git::blobs::hash_files(git, &paths, Store::No)?;
+    let at_tip = git::snapshot::blob_ids(git, &session.tip, &paths)?;
     Ok(there.iter().zip(&at_tip).any(|(there, at_tip)| there.is_some() && there != at_tip))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::problem::{Problem, short};
-use crate::git::{Git, RefInfo};
+use crate::git::{self, Git, RefInfo};
 use crate::session::{Entry, Kind, RefNames, Session};
 
 pub(super) fn problems(
@@ -70,7 +70,7 @@ pub fn wrong_tags(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> 
 }
 
 fn tags_of(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
-    git.list_refs(&[RefNames::tags(&session.name)])
+    git::refs::list(git, &[RefNames::tags(&session.name)])
 }
 
 /// `prd`, or `prd-2`.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::problem::Problem;
 use super::readable::{UNREADABLE, unreadable_artifacts};
 use crate::artifact::Artifact;
-use crate::git::{Git, Oid, Store};
+use crate::git::{self, Git, Oid, Store};
 use crate::session::{
     KeptDraft, LiveRun, RefNames, Session, SessionName, StateDir, artifact_path, kept_draft, key,
     live_run,
@@ -27,12 +27,14 @@ pub fn working_tree(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Re
     let there = if head.branch() == Some(&branch) || head.oid() == Some(&session.tip) {
         Some(git.clone())
     } else {
-        let found = git.list_refs(&[branch.as_str()])?.into_iter().find(|r| r.name == branch);
+        let found =
+            git::refs::list(git, &[branch.as_str()])?.into_iter().find(|r| r.name == branch);
         let path = found.and_then(|info| info.worktree).filter(|path| path.exists());
         path.map(|path| git.at(&path)).transpose()?
     };
     let Some(there) = there else { return Ok(None) };
-    let kept_out = there.sparse_excludes(&artifact_path(&session.name, Artifact::Session))?;
+    let kept_out =
+        git::state::sparse_excludes(&there, &artifact_path(&session.name, Artifact::Session))?;
     Ok((!kept_out).then_some(there))
 }
 
@@ -184,7 +186,10 @@ fn unfinished_draft(
 fn lying(git: &Git, tip: &Oid, state: &StateDir) -> anyhow::Result<Vec<String>> {
     let mut files = lying_as_written(git.top(), state.path())?;
     files.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
-    let (now, then) = (git.hash_files(&files, Store::No)?, git.blob_ids(tip, &files)?);
+    let (now, then) = (
+        git::blobs::hash_files(git, &files, Store::No)?,
+        git::snapshot::blob_ids(git, tip, &files)?,
+    );
     let differs = files.into_iter().zip(now.into_iter().zip(then)).filter(|(_, (a, b))| a != b);
     Ok(differs.map(|(path, _)| path).collect())
 }
@@ -192,17 +197,19 @@ fn lying(git: &Git, tip: &Oid, state: &StateDir) -> anyhow::Result<Vec<String>> 
 /// Lock files of git that nobody is known to hold: the next command that writes would stop at them.
 fn stale_locks(refs: &RefNames, session: &Session, git: &Git, state: &StateDir) -> Vec<Problem> {
     let ours = state.git_children().metadata().is_ok_and(|meta| meta.len() > 0);
-    let stale = git.stale_locks(&own_refs(refs, &session.name)).into_iter().map(|(lock, age)| {
-        let path = lock.display().to_string();
-        let details = format!("{path} is {age} old, and no running process is known to hold it");
-        let problem = Problem::new(session, "stale-lock", &path, details);
-        match ours {
-            // The next command that takes the session removes it, if it was our child's.
-            true => problem.fixable(),
-            false => {
-                problem.fix(format!("if no git command is running here: rm {}", quoted(&path)))
+    let stale =
+        git::locks::stale(git, &own_refs(refs, &session.name)).into_iter().map(|(lock, age)| {
+            let path = lock.display().to_string();
+            let details =
+                format!("{path} is {age} old, and no running process is known to hold it");
+            let problem = Problem::new(session, "stale-lock", &path, details);
+            match ours {
+                // The next command that takes the session removes it, if it was our child's.
+                true => problem.fixable(),
+                false => {
+                    problem.fix(format!("if no git command is running here: rm {}", quoted(&path)))
+                }
             }
-        }
-    });
+        });
     stale.collect()
 }

@@ -132,14 +132,14 @@ pub fn lying_as_written(root: &Path, state_dir: &Path) -> anyhow::Result<Vec<Str
 }
 
 /// The journal, in memory and on disk.
-pub(super) struct Journal {
+pub(crate) struct Journal {
     file: PathBuf,
     entries: BTreeMap<String, Written>,
     last: Option<String>,
 }
 
 impl Journal {
-    pub(super) fn open(state_dir: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn open(state_dir: &Path) -> anyhow::Result<Self> {
         std::fs::create_dir_all(state_dir)
             .with_context(|| format!("creating {}", state_dir.display()))?;
         let file = state_dir.join(FILE);
@@ -149,14 +149,14 @@ impl Journal {
     }
 
     /// Notes a write that is about to happen.
-    pub(super) fn note(&mut self, written: Written) -> anyhow::Result<()> {
+    pub(crate) fn note(&mut self, written: Written) -> anyhow::Result<()> {
         self.last = Some(written.path.clone());
         self.entries.insert(written.path.clone(), written);
         self.save()
     }
 
     /// Notes what is there already.
-    pub(super) fn note_all(
+    pub(crate) fn note_all(
         &mut self,
         written: impl IntoIterator<Item = Written>,
     ) -> anyhow::Result<()> {
@@ -168,19 +168,19 @@ impl Journal {
         if changed { self.save() } else { Ok(()) }
     }
 
-    pub(super) fn entries(&self) -> impl Iterator<Item = &Written> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Written> {
         self.entries.values()
     }
 
-    pub(super) fn get(&self, path: &str) -> Option<&Written> {
+    pub(crate) fn get(&self, path: &str) -> Option<&Written> {
         self.entries.get(path)
     }
 
-    pub(super) fn last(&self) -> Option<&str> {
+    pub(crate) fn last(&self) -> Option<&str> {
         self.last.as_deref()
     }
 
-    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) -> anyhow::Result<()> {
+    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) -> anyhow::Result<()> {
         let had = self.entries.len();
         self.entries.retain(|path, _| keep(path));
         if self.entries.len() == had {

@@ -1,8 +1,8 @@
 //! The working tree as tools may use it: files confined to it, a journal of what was written,
 //! the project's commands, search.
 //!
-//! This room knows no model and no git; what it must know of git is asked for with [`Tracking`]. What it refuses to a model is a [`Refusal`] with a
-//! sentence the model can act on; what is wrong with the machine itself is an ordinary error
+//! This room knows no model and no git; what it must know of git is asked for with [`Tracking`].
+//! What it refuses to a model is a [`Refusal`] with a sentence the model can act on; what is wrong with the machine itself is an ordinary error
 //! when the workspace is opened.
 
 mod atomic_file;
@@ -13,133 +13,61 @@ mod effects;
 mod files;
 mod io_errors;
 mod journal;
+mod options;
+mod protection;
 mod read_tracker;
+mod refusal;
 mod sandbox;
+mod tracking;
+mod working_tree;
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
-
-use anyhow::Context as _;
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
 
 pub use command::process::CommandResult;
 pub use command::process_tree::abandon as abandon_commands;
+pub use command::settings::CommandSettings;
 pub use dependencies::is_manifest;
-pub use dependencies::missing::{Dependencies, Fetching, MayFetch, Missing, Wanted, undecided};
+pub use dependencies::missing::{Dependencies, Missing, undecided};
 pub use edit::apply::Edit;
-pub use effects::{Bulk, Tracking};
+pub use effects::{Bulk, Together};
 pub use files::artifacts::SessionFiles;
-pub use files::git_control_files::{GitControlFiles, Proposed};
+pub use files::git_control_files::{Proposals, Proposed};
 pub use files::guard::is_dot_git;
+pub use files::written::WrittenFiles;
+pub use io_errors::IoErrors;
 pub use journal::{Fingerprint, Written, lying_as_written};
-pub use read_tracker::Seen;
+pub use options::WorkspaceOptions;
+pub use protection::Protection;
+pub use read_tracker::{ReadTracker, Seen};
+pub use refusal::{Refusal, RefusalKind};
 #[cfg(target_os = "linux")]
 pub use sandbox::run_helper;
-pub use sandbox::{Cache, Confinement, Consent, HELPER_WORD, Level, Weaker};
+pub use sandbox::{
+    Cache, Confinement, Consent, Fetching, HELPER_WORD, Level, MayFetch, Wanted, Weaker,
+};
+pub use tracking::{GitControlFiles, Tracking};
+pub use working_tree::WHOLE_FILE_MAX;
 
 use crate::secret::Secrets;
-use journal::Journal;
-
-/// Largest file, in bytes, that is read or written as a whole.
-pub const WHOLE_FILE_MAX: u64 = 2 * 1024 * 1024;
-
-/// What a workspace is made of.
-#[derive(Clone, Default)]
-pub struct WorkspaceOptions {
-    /// The top level of the working tree.
-    pub root: PathBuf,
-    /// Where the journal is kept, outside the tree; created when missing.
-    pub state_dir: PathBuf,
-    /// Directories below the root, such as `.cowork/sessions/todo`, that hold the session's own
-    /// artifacts: readable with the file tools, written only through [`SessionFiles`].
-    pub artifact_dirs: Vec<String>,
-    /// Seconds a command may take.
-    pub timeout_s: u64,
-    /// Seconds a caller may ask for.
-    pub timeout_max_s: u64,
-    /// Put before `sh -c COMMAND`, which is not confined then.
-    pub command_prefix: Vec<String>,
-    /// How commands are confined.
-    pub confinement: Confinement,
-    /// Keys that never reach a command's environment nor leave in its output.
-    pub secrets: Secrets,
-    /// The environment of the program, of which commands get a safe part.
-    pub env: Vec<(OsString, OsString)>,
-    /// Tells what commands changed; without it, that is not found out.
-    pub tracking: Option<Rc<dyn Tracking>>,
-}
-
-/// Why a [`Refusal`] was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RefusalKind {
-    /// Outside what a model may touch. Counts towards asking a person.
-    Guard,
-    /// A person's uncommitted work, or a file only a person changes.
-    Protected,
-    /// Could not be done: no such file, no match, a full disk.
-    Failed,
-}
-
-/// Something that was not done, and why, in words for a model.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Refusal {
-    /// What kind.
-    pub kind: RefusalKind,
-    /// What was refused, why, and what to do instead.
-    pub message: String,
-}
-
-impl Refusal {
-    /// Outside what a model may touch.
-    pub fn guard(message: impl Into<String>) -> Self {
-        Self { kind: RefusalKind::Guard, message: message.into() }
-    }
-
-    /// A person's.
-    pub fn protected(message: impl Into<String>) -> Self {
-        Self { kind: RefusalKind::Protected, message: message.into() }
-    }
-
-    /// Could not be done.
-    pub fn failed(message: impl Into<String>) -> Self {
-        Self { kind: RefusalKind::Failed, message: message.into() }
-    }
-}
+use command::{policy, process};
+use dependencies::fetch::{Fetcher, Known};
+use files::guard::{self, Purpose};
+use files::{read, search, walk, write};
+use working_tree::WorkingTree;
 
 /// The working tree, as tools may use it.
 ///
 /// Not shared between threads: one agent works in a tree at a time, by the session lock.
 pub struct Workspace {
-    root: PathBuf,
-    dir: Dir,
-    artifact_dirs: Vec<String>,
-    protected: RefCell<BTreeSet<String>>,
-    allowed: RefCell<BTreeSet<String>>,
-    refused: RefCell<BTreeSet<String>>,
-    submodules: OnceCell<BTreeSet<String>>,
-    acted_on: OnceCell<GitControlFiles>,
-    sight: read_tracker::ReadTracker,
-    /// Commands run together; true when the first has begun.
-    together: Cell<Option<bool>>,
-    bulk: RefCell<BTreeMap<String, usize>>,
-    documents: RefCell<BTreeSet<String>>,
-    set_aside: RefCell<Vec<(String, PathBuf)>>,
-    journal: RefCell<Journal>,
-    state_dir: PathBuf,
-    tracking: Option<Rc<dyn Tracking>>,
-    commands: command::process::Settings,
-    troubles: RefCell<io_errors::IoErrors>,
+    tree: WorkingTree,
+    commands: CommandSettings,
+    known: Known,
 }
 
 // Not derived: the command environment and the secrets must not end up in a log.
 impl std::fmt::Debug for Workspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workspace").field("root", &self.root).finish_non_exhaustive()
+        f.debug_struct("Workspace").field("root", &self.tree.root).finish_non_exhaustive()
     }
 }
 
@@ -147,49 +75,18 @@ impl Workspace {
     /// Opens a tree and its journal. Fails when the root cannot be opened, or the state directory
     /// neither read nor made.
     pub fn open(options: WorkspaceOptions) -> anyhow::Result<Self> {
-        let root = std::fs::canonicalize(&options.root)
-            .with_context(|| format!("opening the working tree {}", options.root.display()))?;
-        let dir = Dir::open_ambient_dir(&root, ambient_authority())
-            .with_context(|| format!("opening the working tree {}", root.display()))?;
-        let journal = Journal::open(&options.state_dir)?;
-        let workspace = Self {
-            commands: command::process::Settings::new(&options, &root),
-            root,
-            dir,
-            artifact_dirs: options.artifact_dirs,
-            protected: RefCell::default(),
-            allowed: RefCell::default(),
-            refused: RefCell::default(),
-            submodules: OnceCell::new(),
-            acted_on: OnceCell::new(),
-            sight: read_tracker::ReadTracker::default(),
-            together: Cell::new(None),
-            bulk: RefCell::default(),
-            documents: RefCell::default(),
-            set_aside: RefCell::default(),
-            journal: RefCell::new(journal),
-            troubles: RefCell::default(),
-            state_dir: options.state_dir,
-            tracking: options.tracking,
-        };
-        workspace.sweep_temporary();
-        workspace.put_back_lock_files();
+        let tree = WorkingTree::open(&options)?;
+        let commands = CommandSettings::new(&options, &tree.root);
+        tree.sweep_temporary();
+        dependencies::put_back_lock_files(&tree);
         // Of a command that was cut short together with the last process.
-        workspace.take_left_effects()?;
-        Ok(workspace)
+        effects::take_left(&tree)?;
+        Ok(Self { tree, commands, known: Known::default() })
     }
 
-    /// Whether a regular file is at this path of the working tree; false for a path the guard
-    /// would refuse.
-    pub fn exists(&self, path: &str) -> bool {
-        self.resolve_entry(path, files::guard::Purpose::Look)
-            .is_ok_and(|path| self.dir.metadata(path).is_ok_and(|meta| meta.is_file()))
-    }
-
-    /// Whether a file or a folder is at this path; false for a path the guard would refuse.
-    pub fn has(&self, path: &str) -> bool {
-        self.resolve_entry(path, files::guard::Purpose::Look)
-            .is_ok_and(|path| self.dir.metadata(path).is_ok())
+    /// The top level of the working tree, with links resolved.
+    pub fn root(&self) -> &Path {
+        &self.tree.root
     }
 
     /// The user's keys, which nothing a model reads or writes may hold.
@@ -197,34 +94,191 @@ impl Workspace {
         self.commands.secrets()
     }
 
-    /// The top level of the working tree, with links resolved.
-    pub fn root(&self) -> &Path {
-        &self.root
+    /// How commands are run.
+    pub fn commands(&self) -> &CommandSettings {
+        &self.commands
     }
 
-    /// From now on refuses to write these paths (relative to the root): they hold a person's work
-    /// that git does not have.
-    /// An entry that ends with a slash stands for the files that are in that directory.
-    pub fn protect(&self, paths: impl IntoIterator<Item = String>) {
-        self.protected.borrow_mut().extend(paths);
+    /// What tools wrote.
+    pub fn written(&self) -> WrittenFiles<'_> {
+        self.tree.written()
     }
 
-    /// Lets tools write a path after all, because a person said so.
-    pub fn allow(&self, path: &str) {
-        self.protected.borrow_mut().remove(path);
-        self.allowed.borrow_mut().insert(path.to_owned());
+    /// What tools do not write because it is a person's.
+    pub fn protection(&self) -> &Protection {
+        &self.tree.protection
+    }
+
+    /// Changes of what git acts upon that wait for a person.
+    pub fn proposals(&self) -> Proposals<'_> {
+        Proposals::of(&self.tree)
+    }
+
+    /// What the model of this conversation has seen.
+    pub fn read_tracker(&self) -> &ReadTracker {
+        &self.tree.read_tracker
+    }
+
+    /// What the operating system refused.
+    pub fn io_errors(&self) -> &IoErrors {
+        &self.tree.io_errors
+    }
+
+    /// The artifacts of a session: its documents and data in one directory, its own records in
+    /// another, both relative to the root.
+    pub fn session_files(&self, artifact_dir: String, record_dir: String) -> SessionFiles<'_> {
+        SessionFiles::of(&self.tree, artifact_dir, record_dir)
+    }
+
+    /// Whether a regular file is at this path of the working tree; false for a path the guard
+    /// would refuse.
+    pub fn exists(&self, path: &str) -> bool {
+        guard::metadata(&self.tree, path).is_some_and(|metadata| metadata.is_file())
+    }
+
+    /// Whether a file or a folder is at this path; false for a path the guard would refuse.
+    pub fn has(&self, path: &str) -> bool {
+        guard::metadata(&self.tree, path).is_some()
+    }
+
+    /// The path of something a model may look at, free of links and relative to the root.
+    pub fn existing(&self, path: &str) -> Result<String, Refusal> {
+        guard::resolve(&self.tree, path, Purpose::Look)
+    }
+
+    /// Lines of a text file, from `offset` (the first is 1), at most `limit` of them, after a line
+    /// that says which they are and how to get the rest.
+    pub fn read(
+        &self,
+        path: &str,
+        offset: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<String, Refusal> {
+        read::lines(&self.tree, path, offset, limit)
+    }
+
+    /// The first bytes of a text file, some more than `bytes` at most, undecodable ones replaced;
+    /// empty for what is no readable regular file within the tree.
+    pub fn head(&self, path: &str, bytes: usize) -> String {
+        read::head(&self.tree, path, bytes)
+    }
+
+    /// Files below `path` (`.` is the root), those matching the glob `pattern` if there is one. A
+    /// pattern without `/` is matched with file names. Of very many, the directories with how many
+    /// there are in each. Directories are looked into `depth` levels deep, 1 being what is in `path`
+    /// itself; those at the last level are named.
+    pub fn list(
+        &self,
+        path: &str,
+        pattern: Option<&str>,
+        depth: Option<u64>,
+    ) -> Result<String, Refusal> {
+        walk::list(&self.tree, path, pattern, depth)
+    }
+
+    /// Lines matching the regular expression `pattern`, in files below `path`, of those whose path
+    /// matches `glob`.
+    pub fn search(&self, pattern: &str, path: &str, glob: Option<&str>) -> Result<String, Refusal> {
+        search::search(&self.tree, pattern, path, glob)
+    }
+
+    /// Replaces a file's content, or makes the file and its directories. Line ends, byte-order
+    /// mark and final newline stay as the file has them.
+    pub fn write(&self, path: &str, content: &str) -> Result<String, Refusal> {
+        write::write(&self.tree, path, content)
+    }
+
+    /// Replaces passages of a file: all that are given, or none.
+    pub fn edit(&self, path: &str, edits: &[Edit]) -> Result<String, Refusal> {
+        write::edit(&self.tree, path, edits)
+    }
+
+    /// Deletes a file, or a symbolic link itself; never a directory.
+    pub fn delete(&self, path: &str) -> Result<String, Refusal> {
+        write::delete(&self.tree, path)
     }
 
     /// Documents a person had edited and that were replaced since this was last asked, with the
     /// copies that keep the person's version.
     pub fn take_set_aside(&self) -> Vec<(String, PathBuf)> {
-        std::mem::take(&mut *self.set_aside.borrow_mut())
+        std::mem::take(&mut *self.tree.set_aside.borrow_mut())
     }
 
-    /// The paths tools wanted to write since this was last asked and were refused, because they
-    /// hold a person's work.
-    pub fn take_refused(&self) -> Vec<String> {
-        std::mem::take(&mut *self.refused.borrow_mut()).into_iter().collect()
+    /// Folders that commands filled and no commit will hold, with their number of files.
+    pub fn bulk(&self) -> Vec<Bulk> {
+        self.tree.bulk.borrow().iter().map(|(folder, files)| (folder.clone(), *files)).collect()
+    }
+
+    /// Paths below `.cowork` that changed while commands ran: no command has business there.
+    pub fn documents_changed_by_commands(&self) -> Vec<String> {
+        self.tree.documents.borrow().iter().cloned().collect()
+    }
+
+    /// The commands that run until this ends are compared by one look before the first and one after
+    /// the last. Nobody may be asked, and nothing written, between them.
+    pub fn together(&self) -> Together<'_> {
+        Together::begin(&self.tree)
+    }
+
+    /// Runs a shell command of a model's in the root and waits, at most `timeout_s` seconds (the
+    /// configured limit when `None`, never more than the configured maximum). Whatever it started
+    /// is gone afterwards, also when the future is dropped. Refused are background jobs, scripts
+    /// out of a pipe and git commands that write.
+    pub async fn run(
+        &self,
+        command: &str,
+        timeout_s: Option<u64>,
+    ) -> Result<CommandResult, Refusal> {
+        policy::judge(command)?;
+        let ran = self.run_trusted(command, timeout_s).await;
+        ran.map_err(|error| match error.downcast::<Refusal>() {
+            Ok(refusal) => refusal,
+            Err(error) => Refusal::failed(format!("the command did not run: {error:#}")),
+        })
+    }
+
+    /// Like [`Self::run`], for a command the configuration or this program chose: it is not
+    /// judged, but confined as well. Fails when it cannot be started, with a [`Refusal`] when it
+    /// cannot be confined and nobody allows that.
+    pub async fn run_trusted(
+        &self,
+        command: &str,
+        timeout_s: Option<u64>,
+    ) -> anyhow::Result<CommandResult> {
+        Ok(self.run_check(command, timeout_s).await?.shortened())
+    }
+
+    /// Like [`Self::run_trusted`], for the project's own build, tests and lint: so much of the
+    /// output is kept that the names of failing tests are in it.
+    pub async fn run_check(
+        &self,
+        command: &str,
+        timeout_s: Option<u64>,
+    ) -> anyhow::Result<CommandResult> {
+        let _turn = process::ONE_AT_A_TIME.lock().await;
+        let (_, missing) = self.fetcher().lacking(command).await?;
+        let result = process::run(&self.tree, &self.commands, command, timeout_s).await?;
+        Ok(CommandResult { missing, ..result })
+    }
+
+    /// What the projects of the tree lack after everything was fetched that may be: a person is
+    /// asked on the way. Nothing where commands have the network, and fetch for themselves.
+    pub async fn missing_dependencies(&self) -> anyhow::Result<Vec<Missing>> {
+        let _turn = process::ONE_AT_A_TIME.lock().await;
+        self.fetcher().missing().await
+    }
+
+    /// Whether what `command` needs is there, and what is missing of it in words.
+    pub async fn dependencies_of(
+        &self,
+        command: &str,
+    ) -> anyhow::Result<(Dependencies, Vec<String>)> {
+        let _turn = process::ONE_AT_A_TIME.lock().await;
+        self.fetcher().lacking(command).await
+    }
+
+    fn fetcher(&self) -> Fetcher<'_> {
+        Fetcher { tree: &self.tree, settings: &self.commands, known: &self.known }
     }
 }
 

@@ -11,9 +11,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::workspace::Refusal;
-use crate::workspace::Workspace;
-use crate::workspace::journal::Fingerprint;
+use crate::workspace::journal::{Fingerprint, Journal};
+use crate::workspace::refusal::Refusal;
 
 /// A file with more lines than this had better be edited than written anew, and read before.
 pub(crate) const SMALL: usize = 300;
@@ -31,34 +30,35 @@ pub struct Seen {
     pub lines: u64,
 }
 
+/// What the model of this conversation has seen.
 #[derive(Default)]
-pub(crate) struct ReadTracker {
+pub struct ReadTracker {
     files: RefCell<BTreeMap<String, Seen>>,
     /// Not yet kept with the conversation.
     new: RefCell<Vec<Seen>>,
 }
 
-impl Workspace {
+impl ReadTracker {
     /// Begins a conversation, whose model has seen nothing yet.
-    pub fn forget_seen(&self) {
-        self.sight.files.borrow_mut().clear();
-        self.sight.new.borrow_mut().clear();
+    pub fn forget(&self) {
+        self.files.borrow_mut().clear();
+        self.new.borrow_mut().clear();
     }
 
     /// Takes up what was seen before the conversation was cut.
     pub fn recall(&self, seen: Seen) {
-        self.sight.files.borrow_mut().insert(seen.path.clone(), seen);
+        self.files.borrow_mut().insert(seen.path.clone(), seen);
     }
 
     /// What was seen since this was last asked.
-    pub fn take_newly_seen(&self) -> Vec<Seen> {
-        std::mem::take(&mut *self.sight.new.borrow_mut())
+    pub fn take_new(&self) -> Vec<Seen> {
+        std::mem::take(&mut *self.new.borrow_mut())
     }
 
     /// Notes lines `first` to `last` of a file of `total` lines as read.
     pub(crate) fn note_read(&self, path: &str, bytes: &[u8], first: u64, last: u64, total: u64) {
         let content = Fingerprint::of(bytes);
-        let known = self.sight.files.borrow().get(path).cloned();
+        let known = self.files.borrow().get(path).cloned();
         let before = known.filter(|seen| seen.content == content).map_or(0, |seen| seen.lines);
         let joins = first <= before.saturating_add(1);
         let lines = if joins { before.max(last) } else { before };
@@ -68,21 +68,21 @@ impl Workspace {
 
     /// Notes a file as written by the model: as a `whole`, which it knows thereby, or a part of it.
     pub(crate) fn note_wrote(&self, path: &str, bytes: &[u8], whole: bool) {
-        let before = self.sight.files.borrow().get(path).map_or(0, |seen| seen.lines);
+        let before = self.files.borrow().get(path).map_or(0, |seen| seen.lines);
         let lines = if whole { ALL } else { before };
         self.note_seen(Seen { path: path.to_owned(), content: Fingerprint::of(bytes), lines });
     }
 
     /// Notes a file as gone: whatever comes there next was not seen.
     pub(crate) fn note_deleted(&self, path: &str) {
-        self.sight.files.borrow_mut().remove(path);
+        self.files.borrow_mut().remove(path);
     }
 
     fn note_seen(&self, seen: Seen) {
-        let mut files = self.sight.files.borrow_mut();
+        let mut files = self.files.borrow_mut();
         if files.get(&seen.path) != Some(&seen) {
             files.insert(seen.path.clone(), seen.clone());
-            self.sight.new.borrow_mut().push(seen);
+            self.new.borrow_mut().push(seen);
         }
     }
 
@@ -90,12 +90,13 @@ impl Workspace {
     /// has it, and nobody deletes by guessing.
     pub(crate) fn refuse_stale(
         &self,
+        journal: &Journal,
         path: &str,
         now: Option<&Fingerprint>,
     ) -> Result<(), Refusal> {
-        let files = self.sight.files.borrow();
+        let files = self.files.borrow();
         let Some(seen) = files.get(path) else { return Ok(()) };
-        if now == Some(&seen.content) || now.is_some_and(|now| self.wrote_over(seen, now)) {
+        if now == Some(&seen.content) || now.is_some_and(|now| wrote_over(journal, seen, now)) {
             return Ok(());
         }
         Err(Refusal::failed(format!(
@@ -104,21 +105,18 @@ impl Workspace {
         )))
     }
 
-    /// Whether a tool put `now` where `seen` was: a call of this conversation whose answer was lost
-    /// because the program was killed.
-    fn wrote_over(&self, seen: &Seen, now: &Fingerprint) -> bool {
-        self.journal.borrow().get(&seen.path).is_some_and(|written| {
-            written.now.as_ref() == Some(now) && written.before.as_ref() == Some(&seen.content)
-        })
-    }
-
     /// Refuses to write over what the model has not seen as it is now, but for small files.
-    pub(crate) fn refuse_unseen(&self, path: &str, now: &[u8]) -> Result<(), Refusal> {
+    pub(crate) fn refuse_unseen(
+        &self,
+        journal: &Journal,
+        path: &str,
+        now: &[u8],
+    ) -> Result<(), Refusal> {
         let content = Fingerprint::of(now);
-        self.refuse_stale(path, Some(&content))?;
-        let files = self.sight.files.borrow();
+        self.refuse_stale(journal, path, Some(&content))?;
+        let files = self.files.borrow();
         let known = files.get(path);
-        if known.is_some_and(|seen| seen.lines == ALL || self.wrote_over(seen, &content)) {
+        if known.is_some_and(|seen| seen.lines == ALL || wrote_over(journal, seen, &content)) {
             return Ok(());
         }
         let Ok(text) = std::str::from_utf8(now) else {
@@ -141,6 +139,14 @@ impl Workspace {
              it. Change a part of it with edit_file, or read_file all of it first"
         )))
     }
+}
+
+/// Whether a tool put `now` where `seen` was: a call of this conversation whose answer was lost
+/// because the program was killed.
+fn wrote_over(journal: &Journal, seen: &Seen, now: &Fingerprint) -> bool {
+    journal.get(&seen.path).is_some_and(|written| {
+        written.now.as_ref() == Some(now) && written.before.as_ref() == Some(&seen.content)
+    })
 }
 
 #[cfg(test)]
@@ -177,7 +183,7 @@ mod tests {
         tree.put("a", "somebody else's\n");
         write("4\n").unwrap();
         tree.put("a", "and again\n");
-        tree.workspace.forget_seen();
+        tree.workspace.read_tracker().forget();
         write("5\n").unwrap();
     }
 
@@ -189,7 +195,7 @@ mod tests {
         let refused = refusal(write("x\n"));
         assert!(refused.contains("has 301 lines and you have not read it"), "{refused}");
         assert!(write(&lines(SMALL + 1)).unwrap().starts_with("unchanged"));
-        tree.workspace.forget_seen();
+        tree.workspace.read_tracker().forget();
         tree.edit("long", "line 7\n", "line seven\n").unwrap();
         assert!(refusal(write("x\n")).contains("only a part"));
         tree.workspace.read("long", Some(201), None).unwrap();
@@ -209,10 +215,10 @@ mod tests {
         let tree = Tree::new();
         tree.put("a", "one\n");
         tree.workspace.read("a", None, None).unwrap();
-        let seen = tree.workspace.take_newly_seen();
-        assert!(tree.workspace.take_newly_seen().is_empty());
+        let seen = tree.workspace.read_tracker().take_new();
+        assert!(tree.workspace.read_tracker().take_new().is_empty());
         let next = tree.reopened();
-        seen.into_iter().for_each(|seen| next.recall(seen));
+        seen.into_iter().for_each(|seen| next.read_tracker().recall(seen));
         tree.put("a", "somebody else's\n");
         assert!(refusal(next.write("a", "two\n")).contains("has changed since"));
     }
@@ -222,10 +228,10 @@ mod tests {
         let tree = Tree::new();
         tree.put("a", "one\n");
         tree.workspace.read("a", None, None).unwrap();
-        let seen = tree.workspace.take_newly_seen();
+        let seen = tree.workspace.read_tracker().take_new();
         tree.workspace.write("a", "two\n").unwrap();
         let next = tree.reopened();
-        seen.into_iter().for_each(|seen| next.recall(seen));
+        seen.into_iter().for_each(|seen| next.read_tracker().recall(seen));
         let again = next.edit("a", &[edit("one", "two")]).unwrap_err().message;
         assert!(again.contains("new_text is already there"), "{again}");
         assert!(next.write("a", "two\n").unwrap().starts_with("unchanged"));

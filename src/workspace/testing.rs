@@ -47,7 +47,7 @@ impl Tree {
 
     /// The same tree and journal, as the next process sees them.
     pub(super) fn reopened(&self) -> Workspace {
-        let tracking = self.workspace.tracking.clone();
+        let tracking = self.workspace.tree.tracking.clone();
         Workspace::open(WorkspaceOptions { tracking, ..Self::options(self.dir.path()) }).unwrap()
     }
 

@@ -13,7 +13,7 @@ use crate::cli::remote::upstream;
 use crate::cli::session_cmd::lock;
 use crate::cli::session_cmd::recorder::with_recorder;
 use crate::event::{Event, Sink as _};
-use crate::git::{Git, Oid, RefName};
+use crate::git::{self, Git, Oid, RefName};
 use crate::record;
 use crate::session::{RefNames, Session, SessionName, key};
 
@@ -74,14 +74,14 @@ fn message(context: &Context, arguments: &[String]) -> anyhow::Result<()> {
     let Some(file) = arguments.first().map(PathBuf::from) else { return Ok(()) };
     let Some(session) = here(git, &context.refs()?)? else { return Ok(()) };
     let text = std::fs::read_to_string(&file)?;
-    let comment = git.config_get("core.commentChar")?.unwrap_or_else(|| "#".to_owned());
+    let comment = git::settings::get(git, "core.commentChar")?.unwrap_or_else(|| "#".to_owned());
     let blank = |line: &str| line.trim().is_empty() || line.starts_with(&comment);
     if text.lines().all(blank) {
         return Ok(());
     }
     let trailers =
         [(key::SESSION, session.name.as_str()), (key::SESSION_ID, session.file.id.as_str())];
-    git.add_trailers(&file, &trailers)
+    git::settings::add_trailers(git, &file, &trailers)
 }
 
 /// Session branches that are pushed are verified; findings stop the push, and so does what somebody

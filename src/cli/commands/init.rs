@@ -7,7 +7,7 @@ use crate::cli::context::Context;
 use crate::config;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::HookChange;
+use crate::git::{self, HookChange};
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
@@ -22,14 +22,14 @@ pub(crate) struct InitArgs {
 pub(crate) fn run(context: &Context, args: &InitArgs) -> Answer {
     let git = context.git()?;
     if args.no_hooks {
-        say_hooks(context, &git.remove_hooks()?);
+        say_hooks(context, &git::hooks::remove(git)?);
         return Ok(0);
     }
     if args.hooks {
-        say_hooks(context, &git.install_hooks()?);
+        say_hooks(context, &git::hooks::install(git)?);
         return Ok(0);
     }
-    git.require_identity()?;
+    git::state::require_identity(git)?;
     let path = git.top().join(".cowork/config.toml");
     let say = |text: String| context.ui.emit(Event::Note { text });
     if path.exists() {
@@ -41,7 +41,7 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Answer {
     };
     std::fs::create_dir_all(git.top().join(".cowork")).map_err(failed)?;
     std::fs::write(&path, config::template_file()).map_err(failed)?;
-    let ignored = git.ignored(&[".cowork/config.toml"])?;
+    let ignored = git::status::ignored(git, &[".cowork/config.toml"])?;
     if !ignored.is_empty() {
         context.ui.emit(Event::Warning {
             text: ".cowork is ignored here: session files are committed all the same, this file is not"

@@ -7,7 +7,7 @@ use crate::cli::commands::status::TITLE;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::{find, next_step};
 use crate::event::{Event, Sink as _};
-use crate::git::{Git, RefName};
+use crate::git::{self, Git, RefName};
 use crate::session::{Head, RefNames, State, Stop, states};
 use crate::ui::one_line;
 
@@ -77,7 +77,7 @@ fn each(
     let states = states(git, refs, heads)?;
     let mut shown: Vec<(&Head, State)> = heads.iter().zip(states).collect();
     shown.retain(|(_, state)| archived || *state != State::Archived);
-    let told = git.ask_each(&shown, |git, (head, state)| tell(git, head, *state));
+    let told = git::many::ask_each(git, &shown, |git, (head, state)| tell(git, head, *state));
     told.into_iter().collect()
 }
 

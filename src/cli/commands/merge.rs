@@ -11,7 +11,7 @@ use crate::cli::session_cmd::{delivered, preflight};
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::{Change, Git, Head, Oid, RefName, StatusKind, listed_again};
+use crate::git::{self, Change, Git, Head, Oid, RefName, StatusKind, listed_again};
 use crate::record::{self, Delivery};
 use crate::session::{Session, SessionName, base_branch, merged_in};
 
@@ -62,7 +62,7 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     let delivery = Delivery::of(git, &session, attribution, &context.secrets()?)?;
     let from = git.head()?;
     if from.branch() != Some(&branch) {
-        git.switch(branch.short())?;
+        git::switch::to(git, branch.short())?;
     }
     let merged = with_recorder(context, &held, &name, &session.tip, |recorder| {
         let message = delivery.message();
@@ -91,10 +91,11 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
 /// The branch merged into, which must be there and free.
 fn target(git: &Git, into: &str, name: &SessionName) -> anyhow::Result<(RefName, Oid)> {
     let branch = RefName::branch(into)?;
-    let found = git.list_refs(&[branch.as_str()])?.into_iter().find(|info| info.name == branch);
+    let found =
+        git::refs::list(git, &[branch.as_str()])?.into_iter().find(|info| info.name == branch);
     let Some(info) = found else {
         let mut error = Error::repository(format!("there is no branch {into} to merge into"));
-        error = match git.remote_branches(into)?.first() {
+        error = match git::refs::remote_branches(git, into)?.first() {
             Some(remote) => {
                 error.hint(format!("take it from its remote: git branch {into} {}", remote.short()))
             }
@@ -121,11 +122,11 @@ fn require_room(
     name: &SessionName,
 ) -> anyhow::Result<()> {
     let status = git.status()?;
-    let mut way: Vec<String> = git.overwritten_by(onto)?;
-    way.extend(git.overwritten_by(&session.tip)?);
-    let mut written = git.changed_paths(onto, &session.tip)?;
+    let mut way: Vec<String> = git::in_the_way::overwritten_by(git, onto)?;
+    way.extend(git::in_the_way::overwritten_by(git, &session.tip)?);
+    let mut written = git::paths::changed(git, onto, &session.tip)?;
     if let Some(head) = git.head()?.oid() {
-        written.extend(git.changed_paths(head, onto)?);
+        written.extend(git::paths::changed(git, head, onto)?);
     }
     let mut hidden = Vec::new();
     for entry in status.into_iter().filter(|entry| entry.kind != StatusKind::Untracked) {
@@ -171,8 +172,8 @@ fn go_back(git: &Git, from: &Head) -> anyhow::Result<()> {
         return Ok(());
     }
     match from {
-        Head::Branch { name, .. } => git.switch(name.short()),
-        Head::Detached { oid } => git.detach(oid),
+        Head::Branch { name, .. } => git::switch::to(git, name.short()),
+        Head::Detached { oid } => git::switch::detach(git, oid),
         Head::Unborn { .. } => Ok(()),
     }
 }

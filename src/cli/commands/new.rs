@@ -13,7 +13,7 @@ use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input}
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::{Git, Head, Oid};
+use crate::git::{self, Git, Head, Oid};
 use crate::session::{
     Inheritance, RefNames, Session, SessionName, StageOf, artifact_path, slug, subject_line,
 };
@@ -165,10 +165,10 @@ fn artifacts(
     let mut files = Vec::new();
     for artifact in artifacts {
         let there = artifact_path(&of.session, *artifact);
-        let blob = git.blob_id(&from.commit, &there)?;
+        let blob = git::snapshot::blob_id(git, &from.commit, &there)?;
         files.extend(blob.map(|blob| (artifact_path(name, *artifact), blob)));
     }
-    git.tree_with(start, &files)
+    git::snapshot::tree_with(git, start, &files)
 }
 
 fn free_name(
@@ -202,11 +202,12 @@ fn base(
             let Some(start) = git.resolve(rev)? else {
                 return Err(Error::usage(format!("'{rev}' names no commit")).into());
             };
-            let branch = if git.branch_exists(rev)? { rev.to_owned() } else { String::new() };
+            let branch =
+                if git::refs::branch_exists(git, rev)? { rev.to_owned() } else { String::new() };
             (branch, start)
         }
         (None, Head::Unborn { branch }) => {
-            let root = git.create_root_commit("Start of the repository\n")?;
+            let root = git::commit::create_root(git, "Start of the repository\n")?;
             context.ui.emit(Event::Note {
                 text: format!("{} had no commit yet; made an empty one", branch.short()),
             });

@@ -16,7 +16,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::forge::{Address, Program, Request, without_credentials};
-use crate::git::{Git, Oid, Push, RefName};
+use crate::git::{self, Git, Oid, Push, RefName};
 use crate::record::{self, Delivery, LOGS, Published, logs};
 use crate::session::{RefNames, Session, SessionName, merged, review_base};
 
@@ -65,7 +65,7 @@ impl Proposal {
     /// The repository that is to take it, and the owner of the fork where it is pushed to another.
     fn place(&self, git: &Git) -> anyhow::Result<Option<(Address, Option<String>)>> {
         let Some(head) = Address::parse(&self.url) else { return Ok(None) };
-        let into = Address::parse(&git.push_url(&self.base_remote)?);
+        let into = Address::parse(&git::remote::push_url(git, &self.base_remote)?);
         Ok(match into {
             Some(into) if into.host == head.host && into.path != head.path => {
                 let owner = head.owner().to_owned();
@@ -81,7 +81,7 @@ pub(crate) fn run(context: &Context, args: &PrArgs) -> Answer {
     let name = delivered::name(context, args.name.as_ref())?;
     let held = lock::hold(context, &name, "git cowork pr")?;
     let git = &held.git;
-    git.require_identity()?;
+    git::state::require_identity(git)?;
     let session = delivered::completed(context, &name)?;
     if let Some(merged) = merged(git, &refs, &session)? {
         let text = format!("{name} is merged already{}", delivered::said_by(&merged, &session));
@@ -129,7 +129,7 @@ fn proposal(
     let refs = context.refs()?;
     let name = session.name.clone();
     let remote = push::remote(git, args.remote.as_deref(), &refs.short_branch(&name))?;
-    let url = git.push_url(&remote)?;
+    let url = git::remote::push_url(git, &remote)?;
     let base = match review_base(git, &refs, &session)? {
         Some(base) => base,
         None => push::remote_head(git, &remote)?.ok_or_else(|| {
@@ -137,8 +137,8 @@ fn proposal(
                 .hint(format!("tell git which it is: git remote set-head {remote} --auto"))
         })?,
     };
-    let follows = git.config_get(&format!("branch.{base}.remote"))?;
-    let known = git.remotes()?;
+    let follows = git::settings::get(git, &format!("branch.{base}.remote"))?;
+    let known = git::remote::all(git)?;
     let base_remote = follows.filter(|name| known.contains(name)).unwrap_or_else(|| remote.clone());
     let base_commit = base_commit(git, &base_remote, &base, &session)?;
     let attribution = context.config()?.project.attribution;
@@ -180,7 +180,7 @@ fn base_commit(git: &Git, remote: &str, base: &str, session: &Session) -> anyhow
 /// A pull request for a branch of another session needs that branch on the remote.
 fn require_base(git: &Git, proposal: &Proposal) -> anyhow::Result<()> {
     let (base, remote) = (&proposal.base, &proposal.base_remote);
-    if git.remote_has_branch(remote, base)? {
+    if git::remote::has_branch(git, remote, base)? {
         return Ok(());
     }
     Err(Error::repository(format!("this changes {base}, which is not on {remote}"))
@@ -206,13 +206,13 @@ fn push_all(
     }
     let mut refs = vec![Push { from: commit.clone(), to: branch.clone(), lease }];
     if args.tags {
-        for tag in git.list_refs(&[RefNames::tags(&session.name)])? {
+        for tag in git::refs::list(git, &[RefNames::tags(&session.name)])? {
             refs.push(Push { from: tag.object, to: tag.name, lease: None });
         }
     }
     let text = format!("pushing {} to {remote}", branch.short());
     context.ui.emit(Event::Note { text });
-    let outcome = git.push(remote, &refs, context.attended)?;
+    let outcome = git::remote::push(git, remote, &refs, context.attended)?;
     refused(outcome, branch, remote, &proposal.url, &session.name)?;
     if args.without_artifacts {
         with_recorder(context, held, &session.name, &session.tip, |recorder| {
@@ -318,7 +318,7 @@ fn by_hand(
 fn request_text(held: &LockedSession, proposal: &Proposal) -> anyhow::Result<String> {
     let Proposal { remote, url, branch, base_commit, commit, .. } = proposal;
     let clean = without_credentials(url);
-    if let Some(text) = held.git.request_pull(base_commit, remote, branch)? {
+    if let Some(text) = git::remote::request_pull(&held.git, base_commit, remote, branch)? {
         return Ok(text.replace(url.as_str(), &clean));
     }
     Ok(format!(
@@ -356,7 +356,7 @@ fn say_what_would_be(
     let mut out = format!("Push     {head} to {remote} ({clean})\n");
     if args.tags {
         let root = RefNames::tags(&session.name);
-        let tags = context.git()?.list_refs(&[&root])?;
+        let tags = git::refs::list(context.git()?, &[&root])?;
         let names: Vec<&str> = tags.iter().map(|tag| tag.name.short()).collect();
         let _ = writeln!(out, "Tags     {}", names.join(", "));
     }

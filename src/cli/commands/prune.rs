@@ -13,7 +13,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
-use crate::git::{Git, RefName};
+use crate::git::{self, Git, RefName};
 use crate::record;
 use crate::session::{
     Guard, Leftover, NEWEST, RefNames, Retention, Selection, leftovers, retentions,
@@ -210,7 +210,7 @@ fn moment(git: &Git, age: &str) -> anyhow::Result<i64> {
     if digits > 0 && unit.len() < 2 && spelled == age || age.is_empty() {
         return Err(unknown().into());
     }
-    let before = git.expiry_date(&spelled)?.ok_or_else(unknown)?;
+    let before = git::settings::expiry_date(git, &spelled)?.ok_or_else(unknown)?;
     let now = clock::parse_rfc3339(&clock::rfc3339(clock::now())).unwrap_or(i64::MAX);
     if before != i64::MAX && before > now {
         return Err(unknown().hint("it is in the future").into());

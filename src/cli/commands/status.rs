@@ -11,7 +11,7 @@ use crate::cli::terminal::paint::Paint;
 use crate::cli::terminal::records;
 use crate::config::Budget;
 use crate::event::{Event, Sink as _};
-use crate::git::{Git, RefName};
+use crate::git::{self, Git, RefName};
 use crate::model::budget;
 use crate::record::{LOGS, logs};
 use crate::session::{
@@ -101,7 +101,8 @@ fn place(git: &Git, branch: &RefName) -> anyhow::Result<Place> {
     if git.head()?.branch() == Some(branch) {
         return Ok(Place::Here);
     }
-    let found = git.list_refs(&[branch.as_str()])?.into_iter().find(|info| info.name == *branch);
+    let found =
+        git::refs::list(git, &[branch.as_str()])?.into_iter().find(|info| info.name == *branch);
     let path = found.and_then(|info| info.worktree);
     Ok(path.map_or(Place::Nowhere, |path| Place::Elsewhere(path.display().to_string())))
 }
@@ -162,10 +163,10 @@ fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String>
     let missing = logs::missing(git, &status.session)?;
     let mut elsewhere = 0;
     for log in &missing {
-        elsewhere += usize::from(git.object(log)?.is_none());
+        elsewhere += usize::from(git::refs::object_id(git, log)?.is_none());
     }
     let branch = context.refs()?.short_branch(&status.session.name);
-    let Some(remote) = git.upstream_remote(&branch)?.filter(|_| elsewhere > 0) else {
+    let Some(remote) = git::remote::upstream_remote(git, &branch)?.filter(|_| elsewhere > 0) else {
         return Ok(String::new());
     };
     let notes = RefNames::notes(LOGS);

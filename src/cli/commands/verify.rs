@@ -12,7 +12,7 @@ use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::recorder::recorder_of;
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
-use crate::git::{Git, Head};
+use crate::git::{self, Git, Head};
 use crate::record;
 use crate::session::{RefNames, Session, SessionName, delivered_here};
 use crate::ui::sanitize;
@@ -128,7 +128,7 @@ fn is_a_branch_here(context: &Context, session: &Session) -> anyhow::Result<bool
 /// True for a session that was read from what it was merged into.
 fn is_elsewhere(context: &Context, session: &Session) -> anyhow::Result<bool> {
     let (git, refs) = (context.git()?, context.refs()?);
-    let branches = git.remote_branches(&refs.short_branch(&session.name))?;
+    let branches = git::refs::remote_branches(git, &refs.short_branch(&session.name))?;
     let places = [refs.branch(&session.name), RefNames::archive(&session.name)];
     for place in places.iter().chain(&branches) {
         if git.resolve(place.as_str())?.as_ref() == Some(&session.tip) {
@@ -153,7 +153,9 @@ fn merged(context: &Context, names: &[SessionName]) -> anyhow::Result<Vec<Sessio
     gone.retain(|session| names.contains(&session.name));
     for session in std::mem::take(&mut gone) {
         let branch = refs.short_branch(&session.name);
-        if !git.branch_exists(&branch)? && git.remote_branches(&branch)?.is_empty() {
+        if !git::refs::branch_exists(git, &branch)?
+            && git::refs::remote_branches(git, &branch)?.is_empty()
+        {
             gone.push(session);
         }
     }

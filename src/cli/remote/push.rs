@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::forge::without_credentials;
-use crate::git::{Git, PushOutcome, RefName};
+use crate::git::{self, Git, PushOutcome, RefName};
 use crate::session::{RefNames, SessionName};
 
 /// The remote that is pushed to.
@@ -10,7 +10,7 @@ use crate::session::{RefNames, SessionName};
 /// # Errors
 /// Exit 5: there is none, or it has to be said which.
 pub(crate) fn remote(git: &Git, asked: Option<&str>, branch: &str) -> anyhow::Result<String> {
-    let known = git.remotes()?;
+    let known = git::remote::all(git)?;
     if known.is_empty() {
         return Err(Error::repository("there is no remote to push to")
             .hint("add one: git remote add origin URL")
@@ -23,7 +23,7 @@ pub(crate) fn remote(git: &Git, asked: Option<&str>, branch: &str) -> anyhow::Re
         Some(asked) => Err(Error::repository(format!("there is no remote '{asked}'"))
             .hint(format!("there is: {all}"))
             .into()),
-        None => git.default_remote(branch)?.ok_or_else(|| {
+        None => git::remote::default_remote(git, branch)?.ok_or_else(|| {
             Error::repository(format!("which remote? There is {all}"))
                 .hint("say it: git cowork pr --remote NAME")
                 .hint("for always: git config remote.pushDefault NAME")

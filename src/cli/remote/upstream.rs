@@ -2,7 +2,7 @@
 //! pushing over it would lose it.
 
 use crate::error::Error;
-use crate::git::{Git, Oid, RefName};
+use crate::git::{self, Git, Oid, RefName};
 use crate::session::{RefNames, SessionName};
 
 /// Makes sure that no remote-tracking branch of the session holds commits we have never seen on
@@ -18,12 +18,12 @@ pub(crate) fn require_not_behind(
     let short = refs.short_branch(name);
     let branch = refs.branch(name);
     let Some(tip) = git.resolve(branch.as_str())? else { return Ok(()) };
-    for remote in git.remote_branches(&short)? {
+    for remote in git::refs::remote_branches(git, &short)? {
         let Some(theirs) = git.resolve(remote.as_str())? else { continue };
         if is_ours(git, &branch, &tip, &theirs)? {
             continue;
         }
-        let (ours, new) = git.ahead_behind(&tip, &theirs)?;
+        let (ours, new) = git::refs::ahead_behind(git, &tip, &theirs)?;
         let remote = remote.short();
         let commits =
             |n: usize| if n == 1 { "1 commit".to_owned() } else { format!("{n} commits") };
@@ -59,7 +59,7 @@ pub(crate) fn require_not_over(
     tip: &Oid,
     theirs: &Oid,
 ) -> anyhow::Result<()> {
-    let known = git.tree_of(theirs.as_str())?.is_some();
+    let known = git::snapshot::tree_of(git, theirs.as_str())?.is_some();
     if known && is_ours(git, &refs.branch(name), tip, theirs)? {
         return Ok(());
     }
@@ -76,7 +76,7 @@ pub(crate) fn require_not_over(
 
 /// True when our branch has the commit, or had it once.
 fn is_ours(git: &Git, branch: &RefName, tip: &Oid, theirs: &Oid) -> anyhow::Result<bool> {
-    Ok(git.is_ancestor(theirs, tip)? || was_here(git, branch, theirs.as_str())?)
+    Ok(git::refs::is_ancestor(git, theirs, tip)? || was_here(git, branch, theirs.as_str())?)
 }
 
 fn was_here(git: &Git, branch: &RefName, commit: &str) -> anyhow::Result<bool> {

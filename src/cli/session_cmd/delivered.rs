@@ -4,6 +4,7 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
+use crate::git;
 use crate::session::{
     Head as SessionHead, Merged, RefNames, Session, SessionName, State, Status, default_session,
     heads, merged_heads,
@@ -51,9 +52,9 @@ pub(crate) fn completed(context: &Context, name: &SessionName) -> anyhow::Result
     let git = context.git()?;
     let refs = context.refs()?;
     if git.resolve(refs.branch(name).as_str())?.is_none()
-        && !git.remote_branches(&refs.short_branch(name))?.is_empty()
+        && !git::refs::remote_branches(git, &refs.short_branch(name))?.is_empty()
     {
-        git.track_remote(&refs.short_branch(name))?;
+        git::switch::track_remote(git, &refs.short_branch(name))?;
     }
     if git.resolve(refs.branch(name).as_str())?.is_none()
         && git.resolve(RefNames::archive(name).as_str())?.is_some()

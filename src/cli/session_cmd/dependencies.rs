@@ -5,7 +5,7 @@ use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::workspace;
 use crate::cli::terminal::runtime;
 use crate::error::{Error, Kind};
-use crate::git::{Git, Oid};
+use crate::git::{self, Git, Oid};
 use crate::interrupt;
 use crate::session::SessionName;
 use crate::shell_quote::quoted;
@@ -68,5 +68,5 @@ pub(crate) const AGAIN: &str = "then give the same command again; nothing was ch
 /// that can be looked at only when the tree of the session is there.
 pub(crate) fn begins_here(git: &Git, start: &Oid) -> anyhow::Result<bool> {
     let Some(head) = git.resolve("HEAD")? else { return Ok(true) };
-    Ok(!git.changed_paths(&head, start)?.iter().any(|path| is_manifest(path)))
+    Ok(!git::paths::changed(git, &head, start)?.iter().any(|path| is_manifest(path)))
 }

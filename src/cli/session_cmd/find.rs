@@ -6,7 +6,7 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::{next_step, pending_start};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::Ref;
+use crate::git::{self, Ref};
 use crate::session::{
     Head, RefNames, Session, SessionName, Status, default_session, heads, session_state,
 };
@@ -18,7 +18,7 @@ pub(crate) fn session(context: &Context, named: Option<&SessionName>) -> anyhow:
     let refs = context.refs()?;
     let name = session_name(context, named)?;
     if git.resolve(refs.branch(&name).as_str())?.is_none()
-        && let Some(remote) = git.remote_branches(&refs.short_branch(&name))?.first()
+        && let Some(remote) = git::refs::remote_branches(git, &refs.short_branch(&name))?.first()
         && let Some(tip) = git.resolve(remote.as_str())?
     {
         return Session::load(git, &name, &tip);
@@ -78,7 +78,7 @@ pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<He
             let name = info.name.as_str().strip_prefix(archive).and_then(|n| n.parse().ok());
             tips.extend(name.filter(|name| !known.contains(name)).map(|name| (name, info)));
         }
-        for head in git.ask_each(&tips, |git, (name, info): &(SessionName, Ref)| {
+        for head in git::many::ask_each(git, &tips, |git, (name, info): &(SessionName, Ref)| {
             Head::load(git, name, &info.object).map_err(|error| format!("{}: {error:#}", info.name))
         }) {
             match head {

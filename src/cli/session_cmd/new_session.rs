@@ -12,7 +12,7 @@ use crate::cli::session_cmd::pending_start::{self, PendingStart};
 use crate::cli::session_cmd::workspace;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::{Git, Head, Oid, RefTransaction, StatusEntry, Store};
+use crate::git::{self, Git, Head, Oid, RefTransaction, StatusEntry, Store};
 use crate::record::{self, Recorded, Recorder, Scope, point};
 use crate::session::{Inheritance, Protected, RefNames, Session, SessionName};
 
@@ -47,7 +47,7 @@ pub(crate) fn begin(
 ) -> anyhow::Result<(LockedSession, Session)> {
     let NewSession { file, start, artifacts, from, worktree } = beginning;
     let start = &start;
-    held.git.require_unlocked()?;
+    git::locks::require_unlocked(&held.git)?;
     let before = held.git.head()?;
     let main = held.git.clone();
     // A linked worktree begins clean; the user's files stay in the other one.
@@ -61,22 +61,22 @@ pub(crate) fn begin(
     match worktree {
         Some(path) => {
             let path = path.unwrap_or_else(|| default_worktree(&held.git, name));
-            held.git = held.git.worktree_add(&path, &branch, start)?;
+            held.git = git::worktree::add(&held.git, &path, &branch, start)?;
             let text = format!("working in {}", held.git.top().display());
             context.ui.emit(Event::Note { text });
         }
-        None => held.git.switch_new(&branch, start)?,
+        None => git::switch::to_new(&held.git, &branch, start)?,
     }
     point("start.after-branch");
     let ours = paths(&held, name, &starting)?;
     match commit(context, &held, refs, name, &starting) {
         Ok(session) => Ok((held, session)),
         Err(error) => {
-            held.git.restore_paths(start, &ours)?;
+            git::put_back::restore_paths(&held.git, start, &ours)?;
             if added {
                 let linked = held.git.top().to_owned();
                 held.git = main;
-                held.git.worktree_remove(&linked)?;
+                git::worktree::remove(&held.git, &linked)?;
             } else {
                 stand_again(&held.git, &before)?;
             }
@@ -121,8 +121,8 @@ fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> an
     };
     let (paths, large): (Vec<String>, Vec<String>) = paths.into_iter().partition(small);
     // Tools are kept away, commands of a model are not: what they break is in no commit.
-    let mut blobs = held.git.hash_files(&paths, Store::Write)?;
-    blobs.extend(held.git.hash_files(&large, Store::No)?);
+    let mut blobs = git::blobs::hash_files(&held.git, &paths, Store::Write)?;
+    blobs.extend(git::blobs::hash_files(&held.git, &large, Store::No)?);
     let paths = paths.into_iter().chain(large);
     let blob = |blob: Option<Oid>| blob.map(|b| b.to_string()).unwrap_or_default();
     let list: Vec<Protected> =
@@ -149,7 +149,7 @@ fn paths(
     paths.extend(brought(held, name, starting)?);
     let theirs = held.state.protected()?.iter().any(|entry| entry.path == ATTRIBUTES)
         // Not what is staged: a start that was killed has staged its own.
-        || held.git.blob_id(&starting.start, ATTRIBUTES)?.is_some();
+        || git::snapshot::blob_id(&held.git, &starting.start, ATTRIBUTES)?.is_some();
     if !theirs {
         paths.push(ATTRIBUTES.to_owned());
     }
@@ -163,7 +163,7 @@ fn brought(
     starting: &PendingStart,
 ) -> anyhow::Result<Vec<String>> {
     let Some(from) = &starting.artifacts else { return Ok(Vec::new()) };
-    let mut paths = held.git.changed_paths(&starting.start, from)?;
+    let mut paths = git::paths::changed(&held.git, &starting.start, from)?;
     let folder = format!("{}/", name.artifact_dir());
     paths.retain(|path| path.starts_with(&folder));
     Ok(paths)
@@ -182,7 +182,7 @@ fn commit(
     let ours = paths(held, name, starting)?;
     let brought = brought(held, name, starting)?;
     if let Some(from) = artifacts {
-        git.restore_worktree(from, &brought)?;
+        git::paths::restore_worktree(git, from, &brought)?;
     }
     for path in ours.iter().filter(|path| !brought.contains(path)) {
         let text = if path == ATTRIBUTES {
@@ -219,8 +219,10 @@ fn commit(
 /// Puts HEAD back to where it was.
 fn stand_again(git: &Git, before: &Head) -> anyhow::Result<()> {
     match before {
-        Head::Branch { name: branch, .. } | Head::Unborn { branch } => git.switch(branch.short()),
-        Head::Detached { oid } => git.detach(oid),
+        Head::Branch { name: branch, .. } | Head::Unborn { branch } => {
+            git::switch::to(git, branch.short())
+        }
+        Head::Detached { oid } => git::switch::detach(git, oid),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::{find, new_session, pending_start};
 use crate::error::{Error, Kind};
 use crate::gate::{Mode, Tty};
-use crate::git::{Git, Head, Oid};
+use crate::git::{self, Git, Head, Oid};
 use crate::pipeline::{Discarded, leave_base};
 use crate::session::{RefNames, Session, SessionName};
 
@@ -55,8 +55,10 @@ pub(crate) fn take_after(
     let refs = context.refs()?;
     let name = find::session_name(context, name)?;
     let short = refs.short_branch(&name);
-    if !git.branch_exists(&short)? && !git.remote_branches(&short)?.is_empty() {
-        git.track_remote(&short)?;
+    if !git::refs::branch_exists(git, &short)?
+        && !git::refs::remote_branches(git, &short)?.is_empty()
+    {
+        git::switch::track_remote(git, &short)?;
     }
     upstream::require_not_behind(git, &refs, &name)?;
     let unfinished = pending_start::is_unfinished(git, &refs, &name)?;
@@ -65,7 +67,7 @@ pub(crate) fn take_after(
         Session::find(git, &refs, &name)?;
     }
     let held = lock::hold(context, &name, command)?;
-    held.git.require_unlocked()?;
+    git::locks::require_unlocked(&held.git)?;
     if !unfinished {
         allowed(&held.git, &Session::find(&held.git, &refs, &name)?)?;
     }
@@ -94,6 +96,6 @@ fn release_protected(held: &LockedSession) -> anyhow::Result<()> {
 fn stand_on(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
     match git.head()? {
         Head::Branch { name: branch, .. } if branch == refs.branch(name) => Ok(()),
-        _ => git.switch(&refs.short_branch(name)),
+        _ => git::switch::to(git, &refs.short_branch(name)),
     }
 }

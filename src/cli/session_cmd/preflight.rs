@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use crate::cli::context::Context;
 use crate::error::Error;
 use crate::gate::{Tty, choose};
-use crate::git::{Git, StatusEntry};
+use crate::git::{self, Git, StatusEntry};
 use crate::record::ending;
 use crate::session::{RefNames, SessionName, taken};
 
 /// What must be so before anything is looked at.
 pub(crate) fn check(git: &Git) -> anyhow::Result<()> {
-    git.require_identity()?;
-    if let Some(operation) = git.operation_in_progress()? {
+    git::state::require_identity(git)?;
+    if let Some(operation) = git::state::operation_in_progress(git)? {
         return Err(Error::repository(format!("a {operation} is in progress"))
             .hint(format!("finish it, or: {}", ending(operation)))
             .into());
@@ -49,7 +49,7 @@ pub(crate) fn first_free(
 
 /// A branch called `cowork` leaves no room for `cowork/NAME`.
 pub(crate) fn room_for_branches(git: &Git, prefix: &str) -> anyhow::Result<()> {
-    if git.branch_exists(prefix)? {
+    if git::refs::branch_exists(git, prefix)? {
         return Err(Error::repository(format!(
             "a branch named '{prefix}' leaves no room for branches named '{prefix}/…'"
         ))
@@ -62,7 +62,7 @@ pub(crate) fn room_for_branches(git: &Git, prefix: &str) -> anyhow::Result<()> {
 
 pub(crate) fn require_not_sparse(git: &Git, name: &SessionName) -> anyhow::Result<()> {
     let dir = name.record_dir();
-    if git.sparse_excludes(&format!("{dir}/session.json"))? {
+    if git::state::sparse_excludes(git, &format!("{dir}/session.json"))? {
         return Err(Error::repository(".cowork is outside this sparse checkout")
             .hint("take it in: git sparse-checkout add .cowork")
             .into());

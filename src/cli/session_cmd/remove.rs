@@ -10,7 +10,7 @@ use crate::cli::session_cmd::{find, preflight};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
-use crate::git::{Git, Oid};
+use crate::git::{self, Git, Oid};
 use crate::record;
 use crate::session::{
     KeptDraft, RefNames, Session, SessionName, Verdict, drafts_of_a_person, kept_draft,
@@ -181,26 +181,26 @@ fn linked_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result
 
 /// The working tree a branch is checked out in.
 fn checked_out(git: &Git, branch: &str) -> anyhow::Result<Option<PathBuf>> {
-    let found = git.list_refs(&[RefNames::local(branch)])?;
+    let found = git::refs::list(git, &[RefNames::local(branch)])?;
     let found = found.into_iter().find(|info| info.name.short() == branch);
     Ok(found.and_then(|info| info.worktree))
 }
 
 fn go_to_base(git: &Git, session: &Session) -> anyhow::Result<()> {
     let base = &session.file.base;
-    if !base.branch.is_empty() && git.branch_exists(&base.branch)? {
-        return git.switch(&base.branch);
+    if !base.branch.is_empty() && git::refs::branch_exists(git, &base.branch)? {
+        return git::switch::to(git, &base.branch);
     }
-    git.detach(&base_of(git, session)?)
+    git::switch::detach(git, &base_of(git, session)?)
 }
 
 /// Git itself would remove ignored files without a word: build output, and what a person keeps out
 /// of commits. Nobody can tell the two apart, so the person removes such a tree.
 fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyhow::Result<()> {
     let linked = git.at(path)?;
-    let ignored = linked.unknown_files()?;
+    let ignored = git::in_the_way::unknown_files(&linked)?;
     let why = if ignored.is_empty() {
-        match git.worktree_remove(path) {
+        match git::worktree::remove(git, path) {
             Ok(()) => {
                 let text = format!("removed the working tree {}", path.display());
                 context.ui.emit(Event::Note { text });
@@ -215,7 +215,7 @@ fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyho
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("it holds files that git ignores: {named}{more}")
     };
-    linked.detach(tip)?;
+    git::switch::detach(&linked, tip)?;
     let path = path.display();
     let text = format!(
         "the working tree {path} stays, on no branch: {why}\n\

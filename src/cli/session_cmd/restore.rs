@@ -5,6 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::{lock, models, open, run};
 use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
+use crate::git;
 use crate::session::{Attempt, RefNames, SessionName, exists};
 
 /// Restores an attempt, also of a deleted session.
@@ -35,7 +36,7 @@ pub(crate) fn attempt(context: &Context, refs: &RefNames, attempt: &Attempt) -> 
 fn restore_branch(context: &Context, refs: &RefNames, attempt: &Attempt) -> anyhow::Result<()> {
     let git = context.git()?;
     let _held = lock::hold(context, &attempt.session, "git cowork restore")?;
-    git.switch_new(&refs.short_branch(&attempt.session), &attempt.tip)
+    git::switch::to_new(git, &refs.short_branch(&attempt.session), &attempt.tip)
 }
 
 /// Says which command continues the session.

@@ -8,6 +8,7 @@ use crate::cli::session_cmd::run::{self, Extent};
 use crate::cli::session_cmd::{dependencies, find, from_files, models, open, preflight};
 use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
+use crate::git;
 use crate::pipeline::before;
 use crate::record;
 use crate::session::{Session, SessionName, merged};
@@ -78,7 +79,7 @@ pub(crate) fn go_on(
 /// where its branch came from. Nobody needs them to go on.
 fn bring_logs(context: &Context, held: &LockedSession, session: &Session) -> anyhow::Result<()> {
     let branch = context.refs()?.short_branch(&session.name);
-    let remote = held.git.upstream_remote(&branch)?;
+    let remote = git::remote::upstream_remote(&held.git, &branch)?;
     let brought = with_recorder(context, held, &session.name, &session.tip, |recorder| {
         record::logs::fetch(recorder, session, remote.as_deref(), context.attended)
     });

@@ -14,8 +14,9 @@ use crate::config::Config;
 use crate::error::{Error, Kind, hints_of, kind_of};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Gate, Mode, NobodyThere, Pagers, TerminalPerson, Tty};
-use crate::git::Git;
+use crate::git::{self, Git};
 use crate::interrupt;
+use crate::languages::detect_commands;
 use crate::moment;
 use crate::pipeline::prompts::Prompts;
 use crate::pipeline::{Env, Finish, Models, Pipeline};
@@ -23,7 +24,6 @@ use crate::session::{RefNames, RunNotes, Session, SessionName};
 use crate::stage::Stage;
 use crate::stages::row;
 use crate::tool::{Person, ProjectCommands};
-use crate::languages::detect_commands;
 
 /// How far a run goes.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +93,13 @@ pub(crate) fn with_pipeline<T>(
     let tools = if mode == Mode::Ask || context.attended {
         let mut editor = text_input::editor(context)?;
         held.git.top().clone_into(&mut editor.cwd);
-        Some((editor, Pagers { text: held.git.pager()?, diff: held.git.diff_pager()? }))
+        Some((
+            editor,
+            Pagers {
+                text: git::settings::pager(&held.git)?,
+                diff: git::settings::diff_pager(&held.git)?,
+            },
+        ))
     } else {
         None
     };

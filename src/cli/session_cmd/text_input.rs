@@ -8,13 +8,17 @@ use anyhow::Context as _;
 use crate::cli::context::Context;
 use crate::error::Error;
 use crate::gate::Editor;
+use crate::git;
 
 /// The editor this run uses.
 pub(crate) fn editor(context: &Context) -> anyhow::Result<Editor> {
     let git = context.git()?;
     let configured = &context.config()?.review.editor;
-    let command =
-        if configured.is_empty() { git.editor()?.unwrap_or_default() } else { configured.clone() };
+    let command = if configured.is_empty() {
+        git::settings::editor(git)?.unwrap_or_default()
+    } else {
+        configured.clone()
+    };
     Ok(Editor { command, cwd: git.top().to_owned() })
 }
 

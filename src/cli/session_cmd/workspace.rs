@@ -28,6 +28,6 @@ pub(crate) fn open(
         tracking: Some(Rc::new(Tracked(held.git.clone()))),
         env: context.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
     })?;
-    workspace.protect(held.state.protected()?.into_iter().map(|entry| entry.path));
+    workspace.protection().protect(held.state.protected()?.into_iter().map(|entry| entry.path));
     Ok(workspace)
 }

@@ -185,7 +185,7 @@ fn left_so_far(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Res
             out = artifacts(store, &run.session.name, part.spec.artifacts)?;
         }
         Role::Actor | Role::SelfReview => {
-            let mut written: Vec<String> = run.env.workspace.written_paths();
+            let mut written: Vec<String> = run.env.workspace.written().paths();
             written.retain(|path| !path.starts_with(".cowork/"));
             section(&mut out, "Files you have written so far", &written.join("\n"), 2_500);
         }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::artifact::{Artifact, Store, Task};
 use crate::codebase::{self, Manifests, Map, Source, Tree};
-use crate::git::{Git, Oid, TreeFile};
+use crate::git::{self, Git, Oid, TreeFile};
 use crate::languages;
 use crate::pipeline::brief::sections::section;
 use crate::pipeline::files::project_files;
@@ -88,7 +88,7 @@ pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<
     if changed.is_empty() {
         return Ok(out);
     }
-    let files = Files { git, files: git.tree_files_at(tip, &changed)? };
+    let files = Files { git, files: git::files::at(git, tip, &changed)? };
     let mut paths: Vec<&str> = changed.iter().map(String::as_str).collect();
     paths.sort_unstable();
     section(
@@ -144,7 +144,7 @@ pub(crate) fn guidance_text(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<S
 fn language_names(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'static str>> {
     let files = run.files();
     let store = Store::new(&files);
-    let mut paths: BTreeSet<String> = run.env.git.ls_files()?.into_iter().collect();
+    let mut paths: BTreeSet<String> = git::paths::tracked(run.env.git)?.into_iter().collect();
     if spec.context.contains(&Artifact::ImplementationPlan) {
         let plan = store.plan()?;
         paths.extend(plan.tasks.iter().flat_map(Task::files).map(str::to_owned));
@@ -197,7 +197,7 @@ impl Source for AsFound<'_> {
         &self,
         visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
     ) -> anyhow::Result<()> {
-        self.git.each_file(self.commit, &mut |path, blob| {
+        git::files::each(self.git, self.commit, &mut |path, blob| {
             if path.starts_with(".cowork/") {
                 return ControlFlow::Continue(());
             }
@@ -247,5 +247,5 @@ fn each_blob(
     visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
 ) -> anyhow::Result<()> {
     let blobs: Vec<Oid> = blobs.iter().map(|blob| blob.parse()).collect::<Result<_, _>>()?;
-    git.each_blob(&blobs, most, visit)
+    git::files::each_content(git, &blobs, most, visit)
 }

@@ -2,6 +2,7 @@
 
 use crate::artifact::{Artifact, IdKind, Origin, Plan, Store, Task, TaskStatus};
 use crate::error::Error;
+use crate::git;
 use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
 use crate::record::{self, ApprovedContent, Recorded};
@@ -35,7 +36,7 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
     let comments = &run.env.workspace.secrets().blanked(comments);
     run.stage.set(Stage::Idea);
     put_back_comments(run)?;
-    if let Some(entry) = run.env.git.status_of(&commented_paths(run))?.first() {
+    if let Some(entry) = git::status::of(run.env.git, &commented_paths(run))?.first() {
         return Err(Error::repository(format!("{} has your uncommitted changes", entry.path))
             .hint(
                 "commit them (git commit) or put them away (git stash), then run the command again",
@@ -84,9 +85,9 @@ pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
     let Some(tip) = run.env.state.note::<String>(REOPENING)? else { return Ok(()) };
     if tip == run.session.tip.as_str() {
         let mut ours = commented_paths(run);
-        ours.retain(|path| run.env.workspace.is_as_written(path));
-        run.env.git.restore_paths(&run.session.tip, &ours)?;
-        run.env.workspace.clear_journal()?;
+        ours.retain(|path| run.env.workspace.written().is_as_written(path));
+        git::put_back::restore_paths(run.env.git, &run.session.tip, &ours)?;
+        run.env.workspace.written().clear()?;
     }
     run.env.state.set_note::<String>(REOPENING, None)
 }
@@ -117,7 +118,7 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
     store.save(Artifact::ImplementationPlan, &plan)?;
     let paths: Vec<String> =
         PLAN.iter().map(|artifact| artifact_path(&run.session.name, *artifact)).collect();
-    let blobs = run.env.git.hash_files(&paths, crate::git::Store::Write)?;
+    let blobs = git::blobs::hash_files(run.env.git, &paths, crate::git::Store::Write)?;
     let names = PLAN.iter().map(|artifact| artifact.file_name().to_owned());
     Ok(Some(ApprovedContent(
         names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect(),

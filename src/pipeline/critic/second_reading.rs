@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::artifact::{Artifact, Origin, Store};
-use crate::git::{DiffStyle, Oid};
+use crate::git::{self, DiffStyle, Oid};
 use crate::pipeline::brief::reader::WHOLE_CODE;
 use crate::pipeline::brief::sections::{DIFF, artifact_section, section};
 use crate::pipeline::files::approved_content;
@@ -87,7 +87,7 @@ fn changed_documents(
     for artifact in spec.artifacts {
         let path = artifact_path(name, *artifact);
         let paths = std::slice::from_ref(&path);
-        let diff = run.env.git.diff_text(read, tree, paths, DiffStyle::Patch, false)?;
+        let diff = git::diff::text(run.env.git, read, tree, paths, DiffStyle::Patch, false)?;
         let whole = artifact_section(&store, name, *artifact)?;
         match hunks(&diff) {
             "" if whole.is_empty() => {}

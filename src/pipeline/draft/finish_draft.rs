@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use crate::artifact::check::{derive_feature_status, has_code};
 use crate::artifact::{Artifact, Store, Task};
+use crate::git;
 use crate::pipeline::change::scope;
 use crate::pipeline::checks::whole_session;
 use crate::pipeline::evidence::{Evidence, gather};
@@ -92,9 +93,9 @@ fn put_back_others(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     }
     let git = run.env.git;
     let changed: Vec<String> =
-        git.status_of(&others)?.into_iter().map(|entry| entry.path).collect();
-    let copies = git.hash_files(&changed, crate::git::Store::Write)?;
-    git.restore_paths(&run.session.tip, &changed)?;
+        git::status::of(git, &others)?.into_iter().map(|entry| entry.path).collect();
+    let copies = git::blobs::hash_files(git, &changed, crate::git::Store::Write)?;
+    git::put_back::restore_paths(git, &run.session.tip, &changed)?;
     for (path, copy) in changed.iter().zip(copies) {
         let copy = copy.map(|blob| format!("; what it was: git cat-file -p {blob}"));
         run.warn(format!(

@@ -19,7 +19,7 @@ pub(crate) fn keep(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> 
     progress.draft =
         Some(record::draft_refs::keep(&run.recorder(), tip, spec.stage, number, whole, &notes)?);
     // Whoever wrote what lies there now: it is kept, and may be written over.
-    run.env.workspace.adopt(&approved_content::documents_on_disk(run, spec))
+    run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))
 }
 
 /// Notes what a stop has to keep.

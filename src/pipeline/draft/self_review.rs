@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::artifact::{Artifact, Feedback, Origin};
 use crate::event::Event;
-use crate::git::Oid;
+use crate::git::{self, Oid};
 use crate::markers::without_markers;
 use crate::model::prose::{Marker, verdict_marker};
 use crate::pipeline::brief::conversation::{self, Part};
@@ -148,7 +148,7 @@ fn take_unfixed(
 /// The draft's files that differ from a commit's, feedback aside.
 fn changed_since(run: &Run<'_>, before: &Oid) -> anyhow::Result<Vec<String>> {
     let tree = run.recorder().tree(&run.session.tip)?;
-    let mut paths = run.env.git.changed_paths(before, &tree)?;
+    let mut paths = git::paths::changed(run.env.git, before, &tree)?;
     paths.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
     Ok(paths)
 }

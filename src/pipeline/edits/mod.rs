@@ -8,7 +8,7 @@ pub(crate) mod overwritten_edits;
 use crate::artifact::{Artifact, BY_HAND, FeedbackType, Files, Origin, Store, record_diff};
 use crate::event::Event;
 use crate::gate::Mode;
-use crate::git::{DiffStyle, Oid};
+use crate::git::{self, DiffStyle, Oid};
 use crate::pipeline::brief::conversation::{self, Part};
 use crate::pipeline::brief::sections::{DIFF, artifacts, cut, section};
 use crate::pipeline::draft::{checks, keep};
@@ -89,7 +89,7 @@ pub(crate) fn note_edit_by_hand(
     let Some(mut new) = edit_since(run, spec, draft)? else { return Ok(false) };
     new.files.retain(|file| {
         let path = crate::session::artifact_path(&run.session.name, *file);
-        !run.env.workspace.is_as_written(&path)
+        !run.env.workspace.written().is_as_written(&path)
     });
     if new.files.is_empty() {
         return Ok(false);
@@ -133,7 +133,7 @@ fn committed_by_hand(run: &Run<'_>, since: Option<&Oid>) -> anyhow::Result<bool>
     for commit in run.env.git.reader().walk(tip, std::slice::from_ref(since))? {
         let ours = run.session.history.iter().any(|entry| entry.commit == commit.id);
         if let ([parent], false) = (&commit.parents[..], ours) {
-            let changed = run.env.git.changed_paths(parent, &commit.id)?;
+            let changed = git::paths::changed(run.env.git, parent, &commit.id)?;
             if changed.iter().any(|path| !path.starts_with(".cowork/")) {
                 return Ok(true);
             }
@@ -301,7 +301,7 @@ fn diff_of(run: &Run<'_>, spec: &StageSpec, edit: &Edit) -> anyhow::Result<Strin
     }
     let path = |file: &Artifact| crate::session::artifact_path(&run.session.name, *file);
     let paths: Vec<String> = edit.files.iter().map(path).collect();
-    run.env.git.diff_text(&edit.since, &tree, &paths, DiffStyle::Patch, false)
+    git::diff::text(run.env.git, &edit.since, &tree, &paths, DiffStyle::Patch, false)
 }
 
 fn document_texts(

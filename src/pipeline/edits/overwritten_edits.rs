@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::artifact::{Artifact, Feedback, Files as _};
 use crate::gate::{Mode, comments};
-use crate::git::{Object, Oid, Store};
+use crate::git::{self, Object, Oid, Store};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::run::Run;
@@ -51,11 +51,11 @@ pub(crate) fn note_version(
     let git = run.env.git;
     let path = |file: &Artifact| artifact_path(&run.session.name, *file);
     let paths: Vec<String> = edit.files.iter().map(path).collect();
-    let theirs = git.hash_files(&paths, Store::No)?;
+    let theirs = git::blobs::hash_files(git, &paths, Store::No)?;
     let kept = progress.draft.iter().chain([&run.session.tip]);
     let mut is_kept = false;
     for commit in kept {
-        is_kept |= git.blob_ids(commit, &paths)? == theirs;
+        is_kept |= git::snapshot::blob_ids(git, commit, &paths)? == theirs;
     }
     if !is_kept {
         let (number, ending) = match progress.unfinished {
@@ -77,7 +77,7 @@ pub(crate) fn note_version(
         let ids = named.filter_map(|(file, id)| Some((file.file_name(), id?.to_string())));
         ids.map(|(name, id)| (name.to_owned(), id.into())).collect()
     };
-    let shown = git.blob_ids(&edit.since, &paths)?;
+    let shown = git::snapshot::blob_ids(git, &edit.since, &paths)?;
     entry.extra.insert(SHOWN.to_owned(), by_name(shown).into());
     entry.extra.insert(THEIRS.to_owned(), by_name(theirs).into());
     Ok(())
@@ -126,7 +126,7 @@ fn way_back(run: &Run<'_>, broken: &Broken) -> anyhow::Result<String> {
         commits.extend(beside.into_iter().map(|entry| entry.commit));
     }
     for commit in commits {
-        if git.blob_id(&commit, &path)?.as_ref() == Some(&broken.theirs) {
+        if git::snapshot::blob_id(git, &commit, &path)?.as_ref() == Some(&broken.theirs) {
             let commit = commit.abbreviated();
             return Ok(format!("take yours back: git restore --source={commit} -- {path}"));
         }

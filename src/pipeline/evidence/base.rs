@@ -9,7 +9,7 @@ use super::before::{BEFORE, Before};
 use super::check_run::CheckRun;
 use super::results::failing_before;
 use crate::event::{Event, Sink};
-use crate::git::{Git, Oid, Store};
+use crate::git::{self, Git, Oid, Store};
 use crate::pipeline::evidence::{before, gather};
 use crate::pipeline::run::Run;
 use crate::record::point;
@@ -43,7 +43,7 @@ impl Drop for BackToTip<'_> {
     fn drop(&mut self) {
         let OnBase { base, tip, paths } = &self.on_base;
         let kept = keep_edits(self.git, self.sink, base, tip, paths);
-        let back = kept.and_then(|()| self.git.restore_worktree(tip, paths));
+        let back = kept.and_then(|()| git::paths::restore_worktree(self.git, tip, paths));
         if let Err(error) = back.and_then(|()| self.state.set_note::<OnBase>(ON_BASE, None)) {
             // The note stays, and the next run tries again.
             let text = format!("files were not put back after a look at the base: {error:#}");
@@ -61,12 +61,15 @@ fn keep_edits(
     tip: &Oid,
     paths: &[String],
 ) -> anyhow::Result<()> {
-    let (here, base, tip) =
-        (git.hash_files(paths, Store::No)?, git.blob_ids(base, paths)?, git.blob_ids(tip, paths)?);
+    let (here, base, tip) = (
+        git::blobs::hash_files(git, paths, Store::No)?,
+        git::snapshot::blob_ids(git, base, paths)?,
+        git::snapshot::blob_ids(git, tip, paths)?,
+    );
     let is_edited =
         |at: &usize| here[*at].is_some() && here[*at] != base[*at] && here[*at] != tip[*at];
     let edited: Vec<&String> = (0..paths.len()).filter(is_edited).map(|at| &paths[at]).collect();
-    for (path, blob) in edited.iter().zip(git.hash_files(&edited, Store::Write)?) {
+    for (path, blob) in edited.iter().zip(git::blobs::hash_files(git, &edited, Store::Write)?) {
         let blob = blob.map(|blob| blob.to_string()).unwrap_or_default();
         let text =
             format!("{path} changed while the base was looked at; it is kept: git show {blob}");
@@ -84,10 +87,11 @@ pub fn leave_base(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     let Some(OnBase { base, tip, mut paths }) = state.note::<OnBase>(ON_BASE)? else {
         return Ok(());
     };
-    let here = git.hash_files(&paths, Store::No)?;
-    let mut unedited = here.into_iter().zip(git.blob_ids(&base, &paths)?).map(|(a, b)| a == b);
+    let here = git::blobs::hash_files(git, &paths, Store::No)?;
+    let mut unedited =
+        here.into_iter().zip(git::snapshot::blob_ids(git, &base, &paths)?).map(|(a, b)| a == b);
     paths.retain(|_| unedited.next().unwrap_or(false));
-    git.restore_worktree(&tip, &paths)?;
+    git::paths::restore_worktree(git, &tip, &paths)?;
     state.set_note::<OnBase>(ON_BASE, None)
 }
 
@@ -128,11 +132,11 @@ pub(crate) async fn look_at_base_again(run: &Run<'_>) -> anyhow::Result<()> {
         return Ok(());
     }
     let (git, tree) = (run.env.git, run.recorder().tree(&run.session.tip)?);
-    let mut paths = git.changed_paths(&before.tree, &tree)?;
+    let mut paths = git::paths::changed(git, &before.tree, &tree)?;
     paths.retain(|path| !path.starts_with(".cowork/"));
     // Nothing but bytes that a commit has is replaced.
-    let here = git.hash_files(&paths, Store::No)?;
-    if here != git.blob_ids(&run.session.tip, &paths)? {
+    let here = git::blobs::hash_files(git, &paths, Store::No)?;
+    if here != git::snapshot::blob_ids(git, &run.session.tip, &paths)? {
         run.warn_once(
             "dependencies were missing before the first change, and the code cannot be put back \
              to look again while there are uncommitted changes: every failure counts as new",
@@ -143,7 +147,7 @@ pub(crate) async fn look_at_base_again(run: &Run<'_>) -> anyhow::Result<()> {
     let on_base = OnBase { base: before.tree.clone(), tip: tree, paths };
     run.env.state.set_note(ON_BASE, Some(&on_base))?;
     let back = BackToTip { git, state: run.env.state, sink: run.env.sink, on_base };
-    git.restore_worktree(&before.tree, &back.on_base.paths)?;
+    git::paths::restore_worktree(git, &before.tree, &back.on_base.paths)?;
     point("base.after-files");
     let looked = look_at(run, before.tree).await;
     drop(back);

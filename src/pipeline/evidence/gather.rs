@@ -6,7 +6,7 @@ use super::check_run::{
 };
 use super::results::Evidence;
 use crate::event::Event;
-use crate::git::Oid;
+use crate::git::{self, Oid};
 use crate::interrupt;
 use crate::languages;
 use crate::pipeline::evidence::before;
@@ -114,7 +114,7 @@ pub(crate) async fn run_all(
             continue;
         }
         let log = keep_log(run, command, tree, &result)?;
-        let setting = (dependencies, workspace.confined_by()?);
+        let setting = (dependencies, workspace.commands().confined_by()?);
         let ran = CheckRun::of(*which, command, &result, log, setting);
         let ends = *which == Which::Build
             && !matches!(ran.outcome_before(), Outcome::Passed | Outcome::NotRun(_));
@@ -158,11 +158,14 @@ fn keep_log(
     let (output, ending) = (output_of(result), result.ending());
     // It is published with the session: no key that a test prints may be in it.
     let output = run.env.workspace.secrets().blanked(&output);
-    run.env.git.store_blob(format!("$ {command}\ntree {tree}\n\n{output}\n\n{ending}\n"))
+    git::made::store_blob(
+        run.env.git,
+        format!("$ {command}\ntree {tree}\n\n{output}\n\n{ending}\n"),
+    )
 }
 
 pub(crate) fn same_code(run: &Run<'_>, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
-    let paths = run.env.git.changed_paths(a, b)?;
+    let paths = git::paths::changed(run.env.git, a, b)?;
     Ok(paths.iter().all(|path| path.starts_with(".cowork/")))
 }
 

@@ -8,6 +8,7 @@ use super::check_run::{CheckRun, Outcome};
 use super::failing;
 use super::results::{failing_before, list};
 use crate::excerpt;
+use crate::git;
 use crate::pipeline::evidence::{before, gather};
 use crate::pipeline::run::Run;
 use crate::session::{Entry, Kind, key};
@@ -71,8 +72,8 @@ fn recorded_runs<'a>(run: &'a Run<'_>, command: &str) -> impl Iterator<Item = Re
 /// What a run printed; empty where its log is not here, as in a clone without the notes.
 fn output_of_run(run: &Run<'_>, ran: &Recorded<'_>) -> anyhow::Result<String> {
     let Some(log) = ran.log else { return Ok(String::new()) };
-    let Some(blob) = run.env.git.object(log)? else { return Ok(String::new()) };
-    let bytes = run.env.git.blobs(&[blob])?.pop().flatten().unwrap_or_default();
+    let Some(blob) = git::refs::object_id(run.env.git, log)? else { return Ok(String::new()) };
+    let bytes = git::files::contents(run.env.git, &[blob])?.pop().flatten().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     // As `keep_log` writes it: command and tree, what it printed, how it ended.
     let said = text.split_once("\n\n").map_or("", |(_, said)| said);

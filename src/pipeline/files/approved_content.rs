@@ -1,7 +1,7 @@
 //! The bytes a stage is about: which paths, which difference a reader is shown, and the ids an
 //! approval names.
 
-use crate::git::{DiffStyle, Oid, Store};
+use crate::git::{self, DiffStyle, Oid, Store};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 use crate::record::ApprovedContent;
@@ -39,12 +39,16 @@ pub(crate) fn shown_diff_in(
     let paths = match spec.approves {
         Approves::Artifacts => document_paths(run, spec),
         Approves::Tree => {
-            let mut changed = git.changed_paths(from, to)?;
+            let mut changed = git::paths::changed(git, from, to)?;
             changed.retain(|path| !path.starts_with(".cowork/"));
             changed
         }
     };
-    if paths.is_empty() { Ok(String::new()) } else { git.diff_text(from, to, &paths, style, color) }
+    if paths.is_empty() {
+        Ok(String::new())
+    } else {
+        git::diff::text(git, from, to, &paths, style, color)
+    }
 }
 
 /// The paths of the stage's documents.
@@ -68,7 +72,7 @@ pub(crate) fn take_persons_code(
     if let Some(draft) = draft {
         ours.extend(project_files::code_since_start(run, draft)?);
     }
-    let written = run.env.workspace.written_paths();
+    let written = run.env.workspace.written().paths();
     let protected = run.env.state.protected()?;
     // What git is told not to see is to stay out of commits.
     let listed = run.env.git.status()?.into_iter().filter(|entry| entry.hidden.is_none());
@@ -78,9 +82,9 @@ pub(crate) fn take_persons_code(
             && !protected.iter().any(|entry| entry.path == *path)
     });
     let edited: Vec<String> = edited.collect();
-    run.env.workspace.adopt(&edited)?;
+    run.env.workspace.written().adopt(&edited)?;
     for path in &edited {
-        run.env.workspace.allow(path);
+        run.env.workspace.protection().allow(path);
     }
     Ok(edited)
 }
@@ -91,7 +95,7 @@ pub(crate) fn content_now(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<App
         return Ok(ApprovedContent::of_tree(run.recorder().tree(&run.session.tip)?));
     }
     let paths = document_paths(run, spec);
-    let blobs = run.env.git.hash_files(&paths, Store::Write)?;
+    let blobs = git::blobs::hash_files(run.env.git, &paths, Store::Write)?;
     let names = spec.artifacts.iter().map(|artifact| artifact.file_name().to_owned());
     Ok(ApprovedContent(names.zip(blobs).filter_map(|(name, blob)| Some((name, blob?))).collect()))
 }
@@ -104,7 +108,7 @@ pub(crate) fn content_at(
 ) -> anyhow::Result<ApprovedContent> {
     match spec.approves {
         Approves::Tree => {
-            let tree = run.env.git.tree_of(commit.as_str())?;
+            let tree = git::snapshot::tree_of(run.env.git, commit.as_str())?;
             Ok(ApprovedContent::of_tree(tree.unwrap_or_else(|| commit.clone())))
         }
         Approves::Artifacts => {

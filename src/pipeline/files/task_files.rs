@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::artifact::{Plan, Store, Task, TaskStatus};
+use crate::git;
 use crate::pipeline::files::open_tasks;
 use crate::pipeline::run::Run;
 use crate::session::code;
@@ -66,7 +67,7 @@ pub(crate) fn held_elsewhere(run: &Run<'_>, task: &Task) -> anyhow::Result<Strin
 fn code_commits(run: &Run<'_>, path: &str) -> anyhow::Result<Option<String>> {
     let Some(start) = run.session.history.first() else { return Ok(None) };
     let range = format!("{}..{}", start.commit, run.session.tip);
-    run.env.git.newest_commit(&range, path)
+    git::paths::newest_commit(run.env.git, &range, path)
 }
 
 #[cfg(test)]

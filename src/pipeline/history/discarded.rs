@@ -4,7 +4,7 @@
 use crate::event::{Event, Sink};
 use crate::gate::clean::clean;
 use crate::gate::{Terminal, choose, page};
-use crate::git::{DiffStyle, Git, Head, Oid, StatusKind};
+use crate::git::{self, DiffStyle, Git, Head, Oid, StatusKind};
 use crate::record::in_session;
 use crate::session::{RefNames, Session, Trailers, attempts, key};
 
@@ -49,7 +49,7 @@ impl Discarded {
             .map(|commit| format!("{} {}", commit.id.short(), subject(&commit.message)))
             .collect();
         let mut pushed = Vec::new();
-        for remote in git.remote_branches(&branch)? {
+        for remote in git::refs::remote_branches(git, &branch)? {
             let Some(theirs) = git.resolve(remote.as_str())? else { continue };
             let hidden: Vec<Oid> = hidden.iter().cloned().chain([theirs]).collect();
             let unpushed = reader.walk(std::slice::from_ref(tip), &hidden)?.len();
@@ -143,7 +143,7 @@ impl Discarded {
                 Some(Answer::GoOn) => return Ok(true),
                 Some(Answer::Show) => {
                     let text = clean(&self.diff(git)?);
-                    page(terminal, &git.diff_pager()?, git.top(), &text)?;
+                    page(terminal, &git::settings::diff_pager(git)?, git.top(), &text)?;
                 }
                 Some(Answer::Cancel) | None => return Ok(false),
             }
@@ -154,8 +154,8 @@ impl Discarded {
     fn diff(&self, git: &Git) -> anyhow::Result<String> {
         let both = |from: &Oid, to: &Oid| -> anyhow::Result<String> {
             let all: [&str; 0] = [];
-            let stat = git.diff_text(from, to, &all, DiffStyle::Stat, false)?;
-            let patch = git.diff_text(from, to, &all, DiffStyle::Patch, false)?;
+            let stat = git::diff::text(git, from, to, &all, DiffStyle::Stat, false)?;
+            let patch = git::diff::text(git, from, to, &all, DiffStyle::Patch, false)?;
             Ok(format!("{stat}\n{patch}"))
         };
         let mut text = format!("In {} of {}:\n", commits(self.commits), self.branch);
@@ -163,7 +163,7 @@ impl Discarded {
         if !self.edits.is_empty()
             && let Some(head) = git.resolve("HEAD")?
         {
-            let edited = git.snapshot_tree(&head, &self.edits)?;
+            let edited = git::snapshot::tree(git, &head, &self.edits)?;
             text.push_str("\nNot committed:\n");
             text.push_str(&both(&head, &edited)?);
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::artifact::{Artifact, FeatureStatus, Store, TaskStatus};
 use crate::error::Error;
+use crate::git;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::run::Run;
 use crate::record::{self, ApprovedContent, Recorded};
@@ -52,10 +53,11 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
     let kept = files(&done);
     let mut gone = files(&later);
     gone.retain(|path| path.starts_with(&own) && !kept.contains(path));
-    let there = git.existing(&tip, &gone.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let there =
+        git::snapshot::existing(git, &tip, &gone.iter().map(String::as_str).collect::<Vec<_>>())?;
     gone.retain(|path| there.contains(path) || git.top().join(path).exists());
     let gone: Vec<String> = gone.into_iter().collect();
-    git.restore_paths(&git.empty_tree()?, &gone)?;
+    git::put_back::restore_paths(git, &git::in_the_way::empty_tree(git)?, &gone)?;
     forget_later(run, next)?;
     let mut bytes = ApprovedContent::default();
     for spec in done.iter().map(|stage| row_of(*stage, run.session.is_patch())) {
@@ -63,7 +65,7 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
             bytes.0.extend(approved_content::content_now(run, spec)?.0);
         }
     }
-    let by = git.author()?;
+    let by = git::state::author(git)?;
     match record::from_files::take_as_done(
         &run.recorder(),
         &tip,
@@ -73,7 +75,7 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
     )? {
         Recorded::Done(commit) => run.advance(&commit)?,
         Recorded::Refused(why) => {
-            git.restore_paths(&tip, &gone)?;
+            git::put_back::restore_paths(git, &tip, &gone)?;
             return Err(Error::repository(why.to_string()).into());
         }
     }

@@ -1,6 +1,6 @@
 //! Bringing an attempt back: as its tip, with the edits it holds in the working tree.
 
-use crate::git::{Oid, Store};
+use crate::git::{self, Oid, Store};
 use crate::pipeline::history::present_stage;
 use crate::pipeline::run::Run;
 use crate::record::{self, in_session};
@@ -56,22 +56,22 @@ fn revive_draft(run: &Run<'_>, stage: Stage) -> anyhow::Result<Option<Oid>> {
 /// paths that hold something else.
 fn unpack(run: &Run<'_>, attempt: &Attempt, draft: Option<&Oid>) -> anyhow::Result<Vec<String>> {
     let git = run.env.git;
-    let edits = git.changed_paths(&attempt.tip, &attempt.commit)?;
+    let edits = git::paths::changed(git, &attempt.tip, &attempt.commit)?;
     let dirty: Vec<String> = git.status()?.into_iter().map(|entry| entry.path).collect();
     let (there, free): (Vec<String>, Vec<String>) =
         edits.into_iter().partition(|path| dirty.contains(path) || lies_there(run, attempt, path));
-    git.restore_worktree(&attempt.commit, &free)?;
+    git::paths::restore_worktree(git, &attempt.commit, &free)?;
     let dirs = [run.session.name.artifact_dir(), run.session.name.record_dir()];
     let drafted = match draft {
-        Some(draft) => git.changed_paths(&attempt.tip, draft)?,
+        Some(draft) => git::paths::changed(git, &attempt.tip, draft)?,
         None => Vec::new(),
     };
     let ours = |path: &&String| in_session(path, &dirs) || drafted.contains(path);
     let ours: Vec<String> = free.iter().filter(ours).cloned().collect();
-    run.env.workspace.adopt(&ours)?;
+    run.env.workspace.written().adopt(&ours)?;
     let mut left = Vec::new();
-    for (path, blob) in there.iter().zip(git.hash_files(&there, Store::No)?) {
-        if git.blob_id(&attempt.commit, path)? != blob {
+    for (path, blob) in there.iter().zip(git::blobs::hash_files(git, &there, Store::No)?) {
+        if git::snapshot::blob_id(git, &attempt.commit, path)? != blob {
             left.push(path.clone());
         }
     }
@@ -80,7 +80,8 @@ fn unpack(run: &Run<'_>, attempt: &Attempt, draft: Option<&Oid>) -> anyhow::Resu
 
 /// True when a file that git does not list (an ignored one) is in the place of an edit.
 fn lies_there(run: &Run<'_>, attempt: &Attempt, path: &str) -> bool {
-    let tracked = run.env.git.blob_id(&attempt.tip, path).is_ok_and(|blob| blob.is_some());
+    let tracked =
+        git::snapshot::blob_id(run.env.git, &attempt.tip, path).is_ok_and(|blob| blob.is_some());
     !tracked && run.env.git.top().join(path).symlink_metadata().is_ok()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::artifact::{Origin, TaskStatus};
 use crate::gate::Mode;
-use crate::git::Oid;
+use crate::git::{self, Oid};
 use crate::pipeline::draft::keep;
 use crate::pipeline::files::{approved_content, open_tasks};
 use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT};
@@ -198,7 +198,7 @@ fn resume_draft(
 }
 
 fn is_there(run: &Run<'_>, commit: &Oid) -> bool {
-    run.env.git.tree_of(commit.as_str()).is_ok_and(|tree| tree.is_some())
+    git::snapshot::tree_of(run.env.git, commit.as_str()).is_ok_and(|tree| tree.is_some())
 }
 
 /// What a draft notes of a person's edit, where what it was compared with is there.
@@ -369,7 +369,7 @@ fn correct_the_whole(run: &Run<'_>, spec: &StageSpec, offset: u32) -> anyhow::Re
 fn restart_stage(run: &Run<'_>) -> anyhow::Result<()> {
     let base = approved_content::before_stage(run);
     let dirs = [run.session.name.artifact_dir(), run.session.name.record_dir()];
-    let mut documents = run.env.git.changed_paths(&base, &run.session.tip)?;
+    let mut documents = git::paths::changed(run.env.git, &base, &run.session.tip)?;
     documents.retain(|path| in_session(path, &dirs));
     if run.recorder().differs_from(&run.session.tip)? {
         let stage = run.stage.get();
@@ -381,8 +381,8 @@ fn restart_stage(run: &Run<'_>) -> anyhow::Result<()> {
             RefNames::attempt(&run.session.name, number)
         ));
     }
-    run.env.git.restore_worktree(&base, &documents)?;
-    run.env.workspace.adopt(&documents)
+    git::paths::restore_worktree(run.env.git, &base, &documents)?;
+    run.env.workspace.written().adopt(&documents)
 }
 
 /// True when checks, a hook or a critic refused this draft. A person who did has asked for another

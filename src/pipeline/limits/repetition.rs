@@ -8,7 +8,7 @@
 
 use crate::artifact::Feedback;
 use crate::artifact::check::{self, Alike};
-use crate::git::Oid;
+use crate::git::{self, Oid};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
@@ -91,7 +91,7 @@ fn newest_drafts(run: &Run<'_>, progress: &Progress, since: u32) -> anyhow::Resu
 }
 
 fn differ(run: &Run<'_>, spec: &StageSpec, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
-    let changed = run.env.git.changed_paths(a, b)?;
+    let changed = git::paths::changed(run.env.git, a, b)?;
     Ok(match spec.approves {
         Approves::Artifacts => {
             let documents = approved_content::document_paths(run, spec);

@@ -7,7 +7,7 @@ use super::markdown::{TITLE, cell};
 use crate::artifact::{
     BY_HAND, Feature, FeatureStatus, Feedback, Origin, Plan, Requirement, Severity, Store, Task,
 };
-use crate::git::DiffStyle;
+use crate::git::{self, DiffStyle};
 use crate::pipeline::files::project_files;
 use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
@@ -60,7 +60,8 @@ impl Size {
         let mut size = Self { files: files.len(), ..Self::default() };
         if let Some(start) = run.session.history.first().filter(|_| !files.is_empty()) {
             let git = run.env.git;
-            let counts = git.diff_text(&start.commit, tip, &files, DiffStyle::Counts, false)?;
+            let counts =
+                git::diff::text(git, &start.commit, tip, &files, DiffStyle::Counts, false)?;
             for line in counts.lines() {
                 let mut counts = line.split('\t').map(|count| count.parse().unwrap_or(0));
                 size.added += counts.next().unwrap_or(0);
@@ -151,7 +152,7 @@ impl Story {
             if entry.brings_code()
                 && let Some(parent) = entry.parents.first()
             {
-                let mut files = run.env.git.changed_paths(parent, &entry.commit)?;
+                let mut files = git::paths::changed(run.env.git, parent, &entry.commit)?;
                 files.retain(|path| !path.starts_with(".cowork/"));
                 match &entry.kind {
                     Kind::Task(id) => self.done.entry(id.clone()).or_default().append(&mut files),

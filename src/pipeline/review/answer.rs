@@ -55,7 +55,7 @@ pub(crate) fn give_answer(
     let result = record_answer(run, spec, &waiting, answer, editor);
     if !matches!(result, Ok(Some(_))) {
         stop::stop_cleanly(run, None)?;
-        run.env.workspace.forget(&taken)?;
+        run.env.workspace.written().forget(&taken)?;
     }
     result
 }

@@ -9,6 +9,7 @@ pub(crate) mod waiting;
 use crate::artifact::check::Report;
 use crate::event::Event;
 use crate::gate::{Decision, Mode};
+use crate::git;
 use crate::pipeline::draft::keep;
 use crate::pipeline::edits::{self, overwritten_edits};
 use crate::pipeline::files::approved_content;
@@ -156,7 +157,7 @@ fn save_edited(
         Some(shown) => feedback::take_comments(run, spec, shown)?,
         None => Vec::new(),
     };
-    run.env.workspace.adopt(&approved_content::documents_on_disk(run, spec))?;
+    run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))?;
     if let Some(shown) = &shown {
         edits::note_edit(run, spec, progress, shown)?;
     }
@@ -179,7 +180,7 @@ fn note_pass(
     verdict: Verdict,
 ) -> anyhow::Result<()> {
     let bytes = approved_content::content_now(run, spec)?;
-    let by = Some(run.env.git.author()?);
+    let by = Some(git::state::author(run.env.git)?);
     let edited = progress.edit.is_some() && verdict == Verdict::Passed;
     let verdict = if edited { Verdict::Edited } else { verdict };
     progress.approval = Some(Approval { bytes, verdict, by });

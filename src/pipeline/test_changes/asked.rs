@@ -8,7 +8,7 @@ use super::request::Request;
 use super::test_finder::{is_test_path, knows, tests_in};
 use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
-use crate::git::Oid;
+use crate::git::{self, Oid};
 use crate::pipeline::run::Run;
 
 /// Bytes of each convention file.
@@ -140,12 +140,12 @@ fn request_of_prd(store: &Store<'_>) -> anyhow::Result<Request> {
 /// A repository that has tests wants tests, unless its rules say otherwise.
 fn request_of_conventions(run: &Run<'_>, added: &[String]) -> anyhow::Result<Request> {
     // What a model wrote there is not the repository's. A person's line counts at once.
-    let mut ours: BTreeSet<String> = run.env.workspace.written_paths().into_iter().collect();
+    let mut ours: BTreeSet<String> = run.env.workspace.written().paths().into_iter().collect();
     for entry in &run.session.history {
         if entry.brings_code()
             && let Some(parent) = entry.parents.first()
         {
-            ours.extend(run.env.git.changed_paths(parent, &entry.commit)?);
+            ours.extend(git::paths::changed(run.env.git, parent, &entry.commit)?);
         }
     }
     let mut said = Request::Nothing;
@@ -164,7 +164,7 @@ fn had_tests(run: &Run<'_>, commit: &Oid, added: &[String]) -> anyhow::Result<bo
     let languages: BTreeSet<_> = added.iter().filter_map(|path| extension(path)).collect();
     let mut by_its_place = false;
     let (mut paths, mut blobs) = (Vec::new(), Vec::new());
-    git.each_file(commit, &mut |path, blob| {
+    git::files::each(git, commit, &mut |path, blob| {
         if !knows(path) || path.starts_with(".cowork/") {
             return ControlFlow::Continue(());
         }
@@ -182,7 +182,7 @@ fn had_tests(run: &Run<'_>, commit: &Oid, added: &[String]) -> anyhow::Result<bo
         return Ok(true);
     }
     let mut found = false;
-    git.each_blob(&blobs, LARGEST as u64, &mut |at, bytes| {
+    git::files::each_content(git, &blobs, LARGEST as u64, &mut |at, bytes| {
         let bytes = bytes.unwrap_or_default();
         let tests = tests_in(&paths[at], &String::from_utf8_lossy(&bytes));
         found = tests.is_some_and(|tests| !tests.is_empty());

@@ -3,7 +3,8 @@
 
 mod capture;
 mod environment;
-mod policy;
+pub(crate) mod policy;
 pub(crate) mod process;
 pub(crate) mod process_tree;
+pub(crate) mod settings;
 pub(crate) mod shell;

@@ -6,7 +6,7 @@
 //! at its time limit, and the answer says so.
 
 use super::shell;
-use crate::workspace::Refusal;
+use crate::workspace::refusal::Refusal;
 
 /// Sub-commands of git that only look.
 const GIT_LOOKS: [&str; 31] = [

@@ -2,10 +2,9 @@
 //! nothing left behind.
 //!
 //! What a command may run is judged in `policy`, what it may reach is decided in `sandbox`, how
-//! it ends in `family`.
+//! it ends in `process_tree`.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,20 +12,13 @@ use anyhow::Context as _;
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
+use super::capture::{Capture, KEPT, SHOWN};
+use super::process_tree::ProcessTree;
+use super::settings::CommandSettings;
 use crate::excerpt;
-use crate::secret::Secrets;
-use crate::workspace::Bulk;
-use crate::workspace::Refusal;
-use crate::workspace::Workspace;
-use crate::workspace::WorkspaceOptions;
-use crate::workspace::command::capture::{Capture, KEPT, SHOWN};
-use crate::workspace::command::environment;
-use crate::workspace::command::policy;
-use crate::workspace::command::process_tree::ProcessTree;
-use crate::workspace::dependencies::LockFiles;
-use crate::workspace::dependencies::fetch::Known;
-use crate::workspace::effects::BEAT;
-use crate::workspace::sandbox::{Confined, Level, Sandbox};
+use crate::workspace::effects::{self, BEAT, Bulk};
+use crate::workspace::sandbox::Confined;
+use crate::workspace::working_tree::WorkingTree;
 
 /// How long the output may stay open after everything was killed. Only matters where strays
 /// cannot be found.
@@ -83,220 +75,139 @@ impl CommandResult {
     }
 }
 
-/// How commands are run.
-pub(crate) struct Settings {
+/// Runs a command and waits, at most `timeout_s` seconds: the configured limit when `None`.
+pub(crate) async fn run(
+    tree: &WorkingTree,
+    settings: &CommandSettings,
+    command: &str,
+    timeout_s: Option<u64>,
+) -> anyhow::Result<CommandResult> {
+    let confined = match settings.prefix.is_empty() {
+        true => settings.sandbox.confine(command, &settings.env)?,
+        // The person brought a sandbox.
+        false => None,
+    };
+    let limit = timeout_s.unwrap_or(settings.timeout_s);
+    run_within(tree, settings, command, confined, limit, ()).await
+}
+
+/// Runs a command of this program's own beside that of somebody else, confined the same way. When
+/// all its processes are gone, `kept` is dropped: it puts back what they are to leave as it was.
+pub(crate) async fn run_confined(
+    tree: &WorkingTree,
+    settings: &CommandSettings,
+    command: &str,
+    kept: impl Sized,
+) -> anyhow::Result<CommandResult> {
+    let confined = settings.sandbox.confine(command, &settings.env)?;
+    run_within(tree, settings, command, confined, settings.timeout_max_s, kept).await
+}
+
+/// Runs the command that fetches dependencies: like [`run_confined`], but with the network.
+pub(crate) async fn run_fetching(
+    tree: &WorkingTree,
+    settings: &CommandSettings,
+    command: &str,
+    kept: impl Sized,
+) -> anyhow::Result<CommandResult> {
+    let confined = settings.sandbox.confine_to_fetch(&settings.env)?;
+    let confined = confined.context("nothing is fetched where nothing is confined")?;
+    run_within(tree, settings, command, Some(confined), settings.timeout_max_s, kept).await
+}
+
+async fn run_within(
+    tree: &WorkingTree,
+    settings: &CommandSettings,
+    command: &str,
+    confined: Option<Confined>,
     timeout_s: u64,
-    timeout_max_s: u64,
-    pub(crate) prefix: Vec<String>,
-    secrets: Secrets,
-    env: Vec<(OsString, OsString)>,
-    pub(crate) sandbox: Sandbox,
-    pub(crate) known: Known,
-}
+    kept: impl Sized,
+) -> anyhow::Result<CommandResult> {
+    let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
+    // Declared before the child: when this future is dropped, the family goes after it, then
+    // files are put back, and what all of them did is found out last.
+    let watch = effects::watch(tree)?;
+    let kept = kept;
+    let mut family = ProcessTree::begin();
+    let begun = Instant::now();
+    let mut child =
+        shell(tree, settings, command, confined).spawn().context("starting the shell")?;
+    family.led_by(child.id());
 
-impl Settings {
-    pub(crate) fn new(options: &WorkspaceOptions, root: &Path) -> Self {
-        Self {
-            timeout_s: options.timeout_s,
-            timeout_max_s: options.timeout_max_s,
-            prefix: options.command_prefix.clone(),
-            secrets: options.secrets.clone(),
-            env: environment::scrubbed(&options.env, &options.secrets),
-            sandbox: Sandbox::new(
-                options.confinement.clone(),
-                root,
-                options.env.clone(),
-                options.tracking.clone(),
-            ),
-            known: Known::default(),
-        }
-    }
-
-    pub(crate) fn secrets(&self) -> &Secrets {
-        &self.secrets
-    }
-}
-
-impl Workspace {
-    /// Runs a shell command of a model's in the root and waits, at most `timeout_s` seconds (the
-    /// configured limit when `None`, never more than the configured maximum). Whatever it started
-    /// is gone afterwards, also when the future is dropped. Refused are background jobs, scripts
-    /// out of a pipe and git commands that write.
-    pub async fn run(
-        &self,
-        command: &str,
-        timeout_s: Option<u64>,
-    ) -> Result<CommandResult, Refusal> {
-        policy::judge(command)?;
-        let ran = self.run_trusted(command, timeout_s).await;
-        ran.map_err(|error| match error.downcast::<Refusal>() {
-            Ok(refusal) => refusal,
-            Err(error) => Refusal::failed(format!("the command did not run: {error:#}")),
-        })
-    }
-
-    /// Like [`Self::run`], for a command the configuration or this program chose: it is not
-    /// judged, but confined as well. Fails when it cannot be started, with a [`Refusal`] when it
-    /// cannot be confined and nobody allows that.
-    pub async fn run_trusted(
-        &self,
-        command: &str,
-        timeout_s: Option<u64>,
-    ) -> anyhow::Result<CommandResult> {
-        Ok(self.run_check(command, timeout_s).await?.shortened())
-    }
-
-    /// Like [`Self::run_trusted`], for the project's own build, tests and lint: so much of the
-    /// output is kept that the names of failing tests are in it.
-    pub async fn run_check(
-        &self,
-        command: &str,
-        timeout_s: Option<u64>,
-    ) -> anyhow::Result<CommandResult> {
-        let _turn = ONE_AT_A_TIME.lock().await;
-        let settings = &self.commands;
-        let (_, missing) = self.lacking(command).await?;
-        let confined = match settings.prefix.is_empty() {
-            true => settings.sandbox.confine(command, &settings.env)?,
-            // The person brought a sandbox.
-            false => None,
-        };
-        let limit = timeout_s.unwrap_or(settings.timeout_s);
-        let result = self.run_within(command, confined, limit, None).await?;
-        Ok(CommandResult { missing, ..result })
-    }
-
-    /// What commands may reach, in words for a model; empty where that is not known, as behind a
-    /// person's own sandbox.
-    pub fn told_of_commands(&self) -> String {
-        match self.commands.prefix.is_empty() {
-            true => self.commands.sandbox.told(),
-            false => String::new(),
-        }
-    }
-
-    /// The level at which commands are confined; none where a person brought a sandbox of their own.
-    pub fn confined_by(&self) -> anyhow::Result<Option<Level>> {
-        match self.commands.prefix.is_empty() {
-            true => self.commands.sandbox.level().map(Some),
-            false => Ok(None),
-        }
-    }
-
-    /// Runs a command of this program's own beside that of somebody else, confined the same way.
-    /// The `files` are afterwards what they were before.
-    pub(crate) async fn run_confined(
-        &self,
-        command: &str,
-        files: LockFiles<'_>,
-    ) -> anyhow::Result<CommandResult> {
-        let settings = &self.commands;
-        let confined = settings.sandbox.confine(command, &settings.env)?;
-        self.run_within(command, confined, settings.timeout_max_s, Some(files)).await
-    }
-
-    /// Runs the command that fetches dependencies: confined, but with the network.
-    pub(crate) async fn run_fetching(
-        &self,
-        command: &str,
-        files: LockFiles<'_>,
-    ) -> anyhow::Result<CommandResult> {
-        let settings = &self.commands;
-        let confined = settings.sandbox.confine_to_fetch(&settings.env)?;
-        let confined = confined.context("nothing is fetched where nothing is confined")?;
-        let limit = settings.timeout_max_s;
-        self.run_within(command, Some(confined), limit, Some(files)).await
-    }
-
-    async fn run_within(
-        &self,
-        command: &str,
-        confined: Option<Confined>,
-        timeout_s: u64,
-        files: Option<LockFiles<'_>>,
-    ) -> anyhow::Result<CommandResult> {
-        let settings = &self.commands;
-        let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
-        // Declared before the child: when this future is dropped, the family goes after it, then
-        // files are put back, and what all of them did is found out last.
-        let watch = self.watch()?;
-        let files = files;
-        let mut family = ProcessTree::begin();
-        let begun = Instant::now();
-        let mut child = self.shell(command, confined).spawn().context("starting the shell")?;
-        family.led_by(child.id());
-
-        let mut stdout = Capture::new(&settings.secrets, KEPT);
-        let mut stderr = Capture::new(&settings.secrets, KEPT);
-        let (out, err) = (child.stdout.take(), child.stderr.take());
-        let status = {
-            let reading = async { tokio::join!(stdout.drain(out), stderr.drain(err)) };
-            let mut reading = std::pin::pin!(reading);
-            let mut read = false;
-            let limit = tokio::time::sleep(Duration::from_secs(limit));
-            let mut limit = std::pin::pin!(limit);
-            let mut beat = tokio::time::interval(BEAT);
-            let status = loop {
-                tokio::select! {
-                    status = child.wait() => break Some(status),
-                    _ = &mut reading, if !read => read = true,
-                    () = &mut limit => break None,
-                    _ = beat.tick() => watch.beat(),
-                }
-            };
-            family.end();
-            if !read {
-                let _ = tokio::time::timeout(DRAIN, reading).await;
+    let mut stdout = Capture::new(&settings.secrets, KEPT);
+    let mut stderr = Capture::new(&settings.secrets, KEPT);
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let status = {
+        let reading = async { tokio::join!(stdout.drain(out), stderr.drain(err)) };
+        let mut reading = std::pin::pin!(reading);
+        let mut read = false;
+        let limit = tokio::time::sleep(Duration::from_secs(limit));
+        let mut limit = std::pin::pin!(limit);
+        let mut beat = tokio::time::interval(BEAT);
+        let status = loop {
+            tokio::select! {
+                status = child.wait() => break Some(status),
+                _ = &mut reading, if !read => read = true,
+                () = &mut limit => break None,
+                _ = beat.tick() => watch.beat(),
             }
-            status
         };
-        let (timed_out, seconds) = (status.is_none(), begun.elapsed().as_secs_f64());
-        let status = match status {
-            Some(status) => status,
-            None => child.wait().await,
-        };
-        drop(family);
-        drop(files);
-        let effects = watch.end()?;
-        Ok(CommandResult {
-            exit: status.ok().as_ref().and_then(ExitStatus::code).filter(|_| !timed_out),
-            timed_out,
-            cut: stdout.is_cut() || stderr.is_cut(),
-            stdout: stdout.text(&settings.secrets),
-            stderr: stderr.text(&settings.secrets),
-            seconds,
-            bulk: effects.bulk,
-            put_back: effects.put_back,
-            missing: Vec::new(),
-        })
-    }
-
-    fn shell(&self, command: &str, confined: Option<Confined>) -> Command {
-        let settings = &self.commands;
-        let (before, env) = match confined {
-            Some(confined) => (confined.before, confined.env),
-            None => (settings.prefix.iter().map(OsString::from).collect(), settings.env.clone()),
-        };
-        let shell = ["sh", "-c", command].map(OsString::from);
-        let mut words = before.into_iter().chain(shell);
-        let mut built = Command::new(words.next().unwrap_or_default());
-        built
-            .args(words)
-            .current_dir(&self.root)
-            .env_clear()
-            .envs(env)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        #[cfg(unix)]
-        // SAFETY: `detach` runs between fork and exec; it makes system calls only, and neither
-        // allocates nor takes a lock.
-        unsafe {
-            built.pre_exec(detach);
+        family.end();
+        if !read {
+            let _ = tokio::time::timeout(DRAIN, reading).await;
         }
-        built
+        status
+    };
+    let (timed_out, seconds) = (status.is_none(), begun.elapsed().as_secs_f64());
+    let status = match status {
+        Some(status) => status,
+        None => child.wait().await,
+    };
+    drop(family);
+    drop(kept);
+    let effects = watch.end()?;
+    Ok(CommandResult {
+        exit: status.ok().as_ref().and_then(ExitStatus::code).filter(|_| !timed_out),
+        timed_out,
+        cut: stdout.is_cut() || stderr.is_cut(),
+        stdout: stdout.text(&settings.secrets),
+        stderr: stderr.text(&settings.secrets),
+        seconds,
+        bulk: effects.bulk,
+        put_back: effects.put_back,
+        missing: Vec::new(),
+    })
+}
+
+fn shell(
+    tree: &WorkingTree,
+    settings: &CommandSettings,
+    command: &str,
+    confined: Option<Confined>,
+) -> Command {
+    let (before, env) = match confined {
+        Some(confined) => (confined.before, confined.env),
+        None => (settings.prefix.iter().map(OsString::from).collect(), settings.env.clone()),
+    };
+    let shell = ["sh", "-c", command].map(OsString::from);
+    let mut words = before.into_iter().chain(shell);
+    let mut built = Command::new(words.next().unwrap_or_default());
+    built
+        .args(words)
+        .current_dir(&tree.root)
+        .env_clear()
+        .envs(env)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    // SAFETY: `detach` runs between fork and exec; it makes system calls only, and neither
+    // allocates nor takes a lock.
+    unsafe {
+        built.pre_exec(detach);
     }
+    built
 }
 
 /// What holds with and without a sandbox, done in the child just before it becomes the shell or
@@ -318,6 +229,7 @@ fn detach() -> std::io::Result<()> {
 #[cfg(target_os = "linux")]
 mod tests {
     use super::*;
+    use crate::secret::Secrets;
     use crate::workspace::testing::Tree;
 
     fn block_on<T>(future: impl Future<Output = T>) -> T {

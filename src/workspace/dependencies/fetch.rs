@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::lock_files::LockFiles;
-use super::missing::{Dependencies, MayFetch, Missing, Wanted};
-use super::needed::{Needed, needed};
+use super::missing::{Dependencies, Missing};
+use super::need::Need;
+use super::needed::{Needed, needed, only_looks};
+use super::projects::{Seen, look, needs};
 use super::refused::login_wanted;
-use super::{Need, Seen, look, needs};
 use crate::languages::{self, Manager};
-use crate::workspace::Workspace;
-use crate::workspace::command::process::{CommandResult, ONE_AT_A_TIME};
-use crate::workspace::command::shell;
-use crate::workspace::sandbox::Sandbox;
+use crate::workspace::command::process::{self, CommandResult};
+use crate::workspace::command::settings::CommandSettings;
+use crate::workspace::effects;
+use crate::workspace::sandbox::{MayFetch, Sandbox, Wanted};
+use crate::workspace::working_tree::WorkingTree;
 
 /// What is known in this run.
 #[derive(Default)]
@@ -37,24 +39,6 @@ enum Found {
 /// What a shell answers for a program that is not there (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
 
-/// Commands that only look need nothing from outside.
-const LOOKS: [&str; 32] = [
-    "awk", "basename", "cat", "cd", "cut", "date", "diff", "dirname", "du", "echo", "env", "false",
-    "file", "find", "git", "grep", "head", "ls", "mkdir", "nl", "printf", "pwd", "rg", "sed",
-    "sort", "stat", "tail", "test", "tree", "true", "wc", "which",
-];
-
-/// Whether a program only looks.
-pub(super) fn looks(program: &str) -> bool {
-    LOOKS.contains(&program)
-}
-
-/// Whether a command is sure not to build anything.
-fn only_looks(command: &str) -> bool {
-    let script = shell::split(command);
-    script.commands.iter().all(|words| words.first().is_some_and(|word| looks(word)))
-}
-
 /// How a fetch that did not work ended, in one line.
 fn why(result: &CommandResult) -> String {
     let said = format!("{}\n{}", result.stdout, result.stderr);
@@ -67,33 +51,24 @@ fn why(result: &CommandResult) -> String {
     format!("{}: {line}", result.ending())
 }
 
-impl Workspace {
-    /// What the projects of the tree lack after everything was fetched that may be: a person is
-    /// asked on the way. Nothing where commands have the network, and fetch for themselves.
-    pub async fn missing_dependencies(&self) -> anyhow::Result<Vec<Missing>> {
-        let _turn = ONE_AT_A_TIME.lock().await;
-        self.missing().await
-    }
+/// Finds out what the projects of a tree lack, and fetches it where a person agrees.
+pub(crate) struct Fetcher<'a> {
+    pub(crate) tree: &'a WorkingTree,
+    pub(crate) settings: &'a CommandSettings,
+    pub(crate) known: &'a Known,
+}
 
-    /// Whether what `command` needs is there, and what is missing of it in words.
-    pub async fn dependencies_of(
-        &self,
-        command: &str,
-    ) -> anyhow::Result<(Dependencies, Vec<String>)> {
-        let _turn = ONE_AT_A_TIME.lock().await;
-        self.lacking(command).await
-    }
-
-    async fn missing(&self) -> anyhow::Result<Vec<Missing>> {
-        let settings = &self.commands;
-        let sandbox = &settings.sandbox;
-        if !settings.prefix.is_empty() || !sandbox.keeps_off_network()? {
+impl Fetcher<'_> {
+    /// What the projects lack after everything was fetched that may be.
+    pub(crate) async fn missing(&self) -> anyhow::Result<Vec<Missing>> {
+        let sandbox = &self.settings.sandbox;
+        if !self.settings.prefix.is_empty() || !sandbox.keeps_off_network()? {
             return Ok(Vec::new());
         }
-        let known = &settings.known;
-        let seen = look(&self.root);
+        let known = self.known;
+        let seen = look(&self.tree.root);
         if *known.seen.borrow() != seen {
-            let needs = needs(&self.root, &seen);
+            let needs = needs(&self.tree.root, &seen);
             known.needs.replace(needs.into_iter().map(|need| (need.hash(), need)).collect());
             known.seen.replace(seen);
         }
@@ -115,7 +90,7 @@ impl Workspace {
         Ok(all.iter().filter_map(|(hash, _)| settled.get(hash).cloned().flatten()).collect())
     }
 
-    /// As [`Self::dependencies_of`], for who has the turn.
+    /// Whether what `command` needs is there, and what is missing of it in words.
     pub(crate) async fn lacking(
         &self,
         command: &str,
@@ -124,14 +99,14 @@ impl Workspace {
             true => Vec::new(),
             false => self.missing().await?,
         };
-        let needs = self.commands.known.needs.borrow();
+        let needs = self.known.needs.borrow();
         let projects: Vec<(&str, &Path)> =
             needs.iter().map(|(_, need)| (need.manager.name, need.place.as_path())).collect();
         let mut state = Dependencies::Present;
         let mut words = Vec::new();
         for missing in &missing {
             let project = (missing.manager, missing.place.as_path());
-            let found = match needed(command, &self.root, project, &projects) {
+            let found = match needed(command, &self.tree.root, project, &projects) {
                 Needed::Not => continue,
                 Needed::Perhaps => Dependencies::PartlyMissing,
                 Needed::Surely => Dependencies::Missing,
@@ -171,7 +146,7 @@ impl Workspace {
             let may = match sandbox.person() {
                 Some(person) => {
                     // Who is asked may edit files meanwhile.
-                    self.compare_now()?;
+                    effects::compare_now(self.tree)?;
                     person.may_fetch(&wanted)?
                 }
                 None => MayFetch::NobodyThere,
@@ -214,7 +189,7 @@ impl Workspace {
                     true => "nobody could be asked".to_owned(),
                     false => elsewhere.to_owned(),
                 }),
-                by_hand: need.by_hand(&self.root, here().as_deref()),
+                by_hand: need.by_hand(&self.tree.root, here().as_deref()),
                 undecided,
                 manager: manager.name,
                 place: need.place.clone(),
@@ -236,14 +211,14 @@ impl Workspace {
         let Some(fetched) = sandbox.fetched() else { return Ok(None) };
         let target = fetched.python(hash);
         let asked = |place: Found| only.is_none_or(|only| only == place);
-        if asked(Found::Fetched) && fetched.is_done(hash) && need.left(&self.root) {
+        if asked(Found::Fetched) && fetched.is_done(hash) && need.left(&self.tree.root) {
             use_what_was_fetched(sandbox, need, &target);
             return Ok(Some(Found::Fetched));
         }
         if let Some(list) = manager.list {
             std::fs::write(target.with_extension("txt"), list(&need.place, &need.files))?;
         }
-        if (manager.is_installed)(&self.root, &need.place, &need.files) {
+        if (manager.is_installed)(&self.tree.root, &need.place, &need.files) {
             return Ok(Some(Found::Installed));
         }
         // What was fetched for other contents may be enough, too.
@@ -254,8 +229,14 @@ impl Workspace {
         let mut there = None;
         for place in places.iter().filter(|place| asked(**place)) {
             sandbox.use_fetched(manager.name, *place == Found::Fetched);
-            let line = need.line(manager.complete, &self.root, &target);
-            let complete = self.run_confined(&line, LockFiles::of(self, need)?).await?;
+            let line = need.line(manager.complete, &self.tree.root, &target);
+            let complete = process::run_confined(
+                self.tree,
+                self.settings,
+                &line,
+                LockFiles::of(self.tree, need)?,
+            )
+            .await?;
             let unreadable = manager.unreadable.iter().any(|words| complete.stderr.contains(words));
             // Everything is there, or the manager is not, or it is not about packages.
             if unreadable || matches!(complete.exit, Some(0 | NO_SUCH_COMMAND)) {
@@ -313,14 +294,14 @@ impl Workspace {
         let asked = || asked.iter().map(|at| own[*at]);
         let target = |hash: &str| sandbox.fetched().map(|f| f.python(hash)).unwrap_or_default();
         let line = |(hash, need): &(String, Need)| {
-            need.line(need.manager.fetch, &self.root, &target(hash))
+            need.line(need.manager.fetch, &self.tree.root, &target(hash))
         };
         let named = asked().map(|(_, need)| need.named()).collect::<Vec<_>>();
         Wanted {
             command: asked().map(line).collect::<Vec<_>>().join(" && "),
             named: named.join("; "),
             by_hand: asked()
-                .map(|(_, need)| need.by_hand(&self.root, here().as_deref()))
+                .map(|(_, need)| need.by_hand(&self.tree.root, here().as_deref()))
                 .collect::<Vec<_>>()
                 .join(" && "),
             hashes: asked().map(|(hash, _)| hash.clone()).collect(),
@@ -344,9 +325,15 @@ impl Workspace {
         // What is to be found in the tree has to be there before: where Landlock is alone, a
         // command makes nothing new at its top.
         if manager.leaves == "node_modules" {
-            let _ = std::fs::create_dir(self.root.join(&need.place).join(manager.leaves));
+            let _ = std::fs::create_dir(self.tree.root.join(&need.place).join(manager.leaves));
         }
-        let result = self.run_fetching(command, LockFiles::of(self, need)?).await?;
+        let result = process::run_fetching(
+            self.tree,
+            self.settings,
+            command,
+            LockFiles::of(self.tree, need)?,
+        )
+        .await?;
         if !result.succeeded() {
             let why = format!("fetching them failed ({})", why(&result));
             person.tell(&not_fetched(&wanted, &why), true);
@@ -355,8 +342,14 @@ impl Workspace {
         }
         use_what_was_fetched(sandbox, need, &target);
         if !manager.after.is_empty() {
-            let after = need.line(manager.after, &self.root, &target);
-            let after = self.run_confined(&after, LockFiles::of(self, need)?).await?;
+            let after = need.line(manager.after, &self.tree.root, &target);
+            let after = process::run_confined(
+                self.tree,
+                self.settings,
+                &after,
+                LockFiles::of(self.tree, need)?,
+            )
+            .await?;
             if !after.succeeded() {
                 let text =
                     format!("{} without the network failed ({})", manager.after, why(&after));
@@ -387,46 +380,9 @@ fn use_what_was_fetched(sandbox: &Sandbox, need: &Need, packages: &Path) {
     }
 }
 
-/// Where what was fetched lies: read by commands, written by no command but the one that fetches.
-pub(crate) struct Fetched<'a>(pub(in super::super) &'a Path);
-
-impl Fetched<'_> {
-    fn is_done(&self, hash: &str) -> bool {
-        self.0.join("done").join(hash).exists()
-    }
-
-    fn set_done(&self, hash: &str) -> anyhow::Result<()> {
-        Ok(std::fs::write(self.0.join("done").join(hash), "")?)
-    }
-
-    fn prepare(&self) -> anyhow::Result<()> {
-        for name in ["done", "python", "cargo", "cache"] {
-            std::fs::create_dir_all(self.0.join(name))?;
-        }
-        Ok(())
-    }
-
-    /// The packages of Python that requirement files with this hash name.
-    pub(crate) fn python(&self, hash: &str) -> PathBuf {
-        self.0.join("python").join(&hash[..16])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn looking_around_asks_for_nothing() {
-        for command in ["ls -la", "cat a | grep b && cd src; git status", "rg x $(ls)"] {
-            assert!(only_looks(command), "{command}");
-        }
-        for command in
-            ["cargo test", "ls && npm test", "./run", "sh -c ls", "X=1 make", "echo $(make)"]
-        {
-            assert!(!only_looks(command), "{command}");
-        }
-    }
 
     #[test]
     fn a_failure_is_told_in_one_line() {

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::Need;
-use crate::workspace::Workspace;
+use super::need::Need;
 use crate::workspace::atomic_file;
+use crate::workspace::working_tree::WorkingTree;
 
 /// Their note in the state directory, for the process after one that was killed.
 const FILE: &str = "lock-files.json";
@@ -15,19 +15,19 @@ const REPLACED: &str = "replaced";
 
 /// The files of some projects as they were; put back when this is dropped.
 pub(crate) struct LockFiles<'a> {
-    workspace: &'a Workspace,
+    tree: &'a WorkingTree,
     /// What a project did not have is none.
     files: BTreeMap<PathBuf, Option<String>>,
 }
 
 impl<'a> LockFiles<'a> {
     /// Keeps what one project has.
-    pub(super) fn of(workspace: &'a Workspace, need: &Need) -> anyhow::Result<Self> {
+    pub(super) fn of(tree: &'a WorkingTree, need: &Need) -> anyhow::Result<Self> {
         let names = [need.manager.locks, need.manager.manifests].concat();
         let mut files = BTreeMap::new();
         for name in names {
             let path = need.place.join(name);
-            let whole = workspace.root.join(&path);
+            let whole = tree.root.join(&path);
             match whole.symlink_metadata() {
                 // What is no text is no lock file that a manager would write.
                 Ok(found) if found.is_file() => {
@@ -41,60 +41,58 @@ impl<'a> LockFiles<'a> {
                 }
             }
         }
-        atomic_file::replace(&workspace.state_dir.join(FILE), &serde_json::to_vec(&files)?)?;
-        Ok(Self { workspace, files })
+        atomic_file::replace(&tree.state_dir.join(FILE), &serde_json::to_vec(&files)?)?;
+        Ok(Self { tree, files })
     }
 }
 
 impl Drop for LockFiles<'_> {
     fn drop(&mut self) {
-        self.workspace.put_back_files(&self.files);
+        put_back_files(self.tree, &self.files);
     }
 }
 
-impl Workspace {
-    /// Puts back what a run that was killed while it fetched has left.
-    pub(crate) fn put_back_lock_files(&self) {
-        let note = std::fs::read(self.state_dir.join(FILE)).ok();
-        if let Some(files) = note.and_then(|note| serde_json::from_slice(&note).ok()) {
-            self.keep_lock_files(&files);
-            self.put_back_files(&files);
-        }
+/// Puts back what a run that was killed while it fetched has left.
+pub(crate) fn put_back_lock_files(tree: &WorkingTree) {
+    let note = std::fs::read(tree.state_dir.join(FILE)).ok();
+    if let Some(files) = note.and_then(|note| serde_json::from_slice(&note).ok()) {
+        keep_lock_files(tree, &files);
+        put_back_files(tree, &files);
     }
+}
 
-    /// Copies what is there otherwise than noted: nobody knows whether a killed manager wrote it, or a
-    /// person since.
-    fn keep_lock_files(&self, files: &BTreeMap<PathBuf, Option<String>>) {
-        for (path, text) in files {
-            let Ok(now) = std::fs::read(self.root.join(path)) else { continue };
-            if text.as_ref().is_some_and(|text| text.as_bytes() == now) {
-                continue;
-            }
-            let copy = self.state_dir.join(REPLACED).join(path);
-            let kept = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
-            match kept.and_then(|()| std::fs::write(&copy, now)) {
-                Ok(()) => tracing::warn!(
-                    "{} is put back as it was before a fetch that was killed; what it held is in {}",
-                    path.display(),
-                    copy.display()
-                ),
-                Err(error) => {
-                    let text = format!("keeping {}: {error}", path.display());
-                    self.trouble(text, &error.into());
-                }
+/// Copies what is there otherwise than noted: nobody knows whether a killed manager wrote it, or a
+/// person since.
+fn keep_lock_files(tree: &WorkingTree, files: &BTreeMap<PathBuf, Option<String>>) {
+    for (path, text) in files {
+        let Ok(now) = std::fs::read(tree.root.join(path)) else { continue };
+        if text.as_ref().is_some_and(|text| text.as_bytes() == now) {
+            continue;
+        }
+        let copy = tree.state_dir.join(REPLACED).join(path);
+        let kept = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
+        match kept.and_then(|()| std::fs::write(&copy, now)) {
+            Ok(()) => tracing::warn!(
+                "{} is put back as it was before a fetch that was killed; what it held is in {}",
+                path.display(),
+                copy.display()
+            ),
+            Err(error) => {
+                let text = format!("keeping {}: {error}", path.display());
+                tree.io_errors.note(text, &error.into());
             }
         }
     }
+}
 
-    fn put_back_files(&self, files: &BTreeMap<PathBuf, Option<String>>) {
-        for (path, text) in files {
-            if let Err(error) = put_back(&self.root, path, text.as_deref()) {
-                let text = format!("putting back {}: {error}", path.display());
-                self.trouble(text, &error.into());
-            }
+fn put_back_files(tree: &WorkingTree, files: &BTreeMap<PathBuf, Option<String>>) {
+    for (path, text) in files {
+        if let Err(error) = put_back(&tree.root, path, text.as_deref()) {
+            let text = format!("putting back {}: {error}", path.display());
+            tree.io_errors.note(text, &error.into());
         }
-        let _ = std::fs::remove_file(self.state_dir.join(FILE));
     }
+    let _ = std::fs::remove_file(tree.state_dir.join(FILE));
 }
 
 /// Gives a file its text again, or takes it away. Never through a link, neither its own nor one that
@@ -133,7 +131,7 @@ fn put_back(root: &Path, path: &Path, text: Option<&str>) -> std::io::Result<()>
 
 #[cfg(test)]
 mod tests {
-    use super::super::{look, needs};
+    use super::super::projects::{look, needs};
     use super::*;
     use crate::workspace::testing::Tree;
 
@@ -147,7 +145,7 @@ mod tests {
     fn what_a_manager_writes_is_put_back() {
         let tree = Tree::new();
         tree.put("Cargo.toml", MANIFEST);
-        let kept = LockFiles::of(&tree.workspace, &need(&tree)).unwrap();
+        let kept = LockFiles::of(&tree.workspace.tree, &need(&tree)).unwrap();
         tree.put("Cargo.toml", "");
         tree.put("Cargo.lock", "new");
         drop(kept);
@@ -155,7 +153,7 @@ mod tests {
         assert!(!tree.root().join("Cargo.lock").exists());
 
         tree.put("Cargo.lock", "old");
-        let kept = LockFiles::of(&tree.workspace, &need(&tree)).unwrap();
+        let kept = LockFiles::of(&tree.workspace.tree, &need(&tree)).unwrap();
         std::fs::remove_file(tree.root().join("Cargo.lock")).unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink("Cargo.toml", tree.root().join("Cargo.lock")).unwrap();
@@ -171,7 +169,7 @@ mod tests {
     fn nothing_is_put_back_through_a_folder_that_became_a_link() {
         let (tree, elsewhere) = (Tree::new(), tempfile::tempdir().unwrap());
         tree.put("sub/Cargo.toml", MANIFEST);
-        let kept = LockFiles::of(&tree.workspace, &need(&tree)).unwrap();
+        let kept = LockFiles::of(&tree.workspace.tree, &need(&tree)).unwrap();
         std::fs::rename(tree.root().join("sub"), tree.root().join("moved")).unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), tree.root().join("sub")).unwrap();
         std::fs::write(elsewhere.path().join("Cargo.lock"), "theirs").unwrap();
@@ -186,11 +184,11 @@ mod tests {
         let tree = Tree::new();
         tree.put("Cargo.toml", MANIFEST);
         tree.put("Cargo.lock", "old");
-        std::mem::forget(LockFiles::of(&tree.workspace, &need(&tree)).unwrap());
+        std::mem::forget(LockFiles::of(&tree.workspace.tree, &need(&tree)).unwrap());
         tree.put("Cargo.lock", "new");
         tree.reopened();
         assert_eq!(tree.get("Cargo.lock"), "old");
-        let copy = tree.workspace.state_dir.join(REPLACED).join("Cargo.lock");
+        let copy = tree.workspace.tree.state_dir.join(REPLACED).join("Cargo.lock");
         assert_eq!(std::fs::read_to_string(copy).unwrap(), "new");
         tree.put("Cargo.lock", "mine");
         tree.reopened();

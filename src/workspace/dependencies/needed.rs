@@ -3,7 +3,6 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::fetch::looks;
 use crate::languages::{self, Language};
 use crate::workspace::command::shell;
 
@@ -16,6 +15,24 @@ pub(super) enum Needed {
     Perhaps,
     /// Without what that project depends on it says nothing.
     Surely,
+}
+
+/// Commands that only look need nothing from outside.
+const LOOKS: [&str; 32] = [
+    "awk", "basename", "cat", "cd", "cut", "date", "diff", "dirname", "du", "echo", "env", "false",
+    "file", "find", "git", "grep", "head", "ls", "mkdir", "nl", "printf", "pwd", "rg", "sed",
+    "sort", "stat", "tail", "test", "tree", "true", "wc", "which",
+];
+
+/// Whether a program only looks.
+fn looks(program: &str) -> bool {
+    LOOKS.contains(&program)
+}
+
+/// Whether a command is sure not to build anything.
+pub(super) fn only_looks(command: &str) -> bool {
+    let script = shell::split(command);
+    script.commands.iter().all(|words| words.first().is_some_and(|word| looks(word)))
 }
 
 /// A program that needs none of a project's dependencies, besides those of languages and those that
@@ -107,6 +124,18 @@ fn joined(root: &Path, at: &Path, to: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn looking_around_asks_for_nothing() {
+        for command in ["ls -la", "cat a | grep b && cd src; git status", "rg x $(ls)"] {
+            assert!(only_looks(command), "{command}");
+        }
+        for command in
+            ["cargo test", "ls && npm test", "./run", "sh -c ls", "X=1 make", "echo $(make)"]
+        {
+            assert!(!only_looks(command), "{command}");
+        }
+    }
     use crate::workspace::testing::Tree;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Refuses text that leaves code out ("... rest of the code unchanged"), a habit of models that
 //! silently deletes what it stands for.
 
-use crate::workspace::Refusal;
+use crate::workspace::refusal::Refusal;
 
 /// What such a line says, once comment marks and dots are gone.
 const SAYS: [&str; 19] = [

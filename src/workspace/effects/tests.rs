@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::workspace::testing::Tree;
+use crate::workspace::tracking::GitControlFiles;
 
 /// A repository that tracks `src/` and where every other file is uncommitted.
 struct Listing(PathBuf);
@@ -57,15 +58,15 @@ fn tree() -> Tree {
 fn what_was_there_before_is_not_the_commands() {
     let tree = tree();
     tree.put("mine", "a person's");
-    let watch = tree.workspace.watch().unwrap();
+    let watch = watch(&tree.workspace.tree).unwrap();
     tree.put("mine", "still a person's");
     tree.put("made", "by the command");
     assert!(watch.end().unwrap().bulk.is_empty());
-    assert_eq!(tree.workspace.written_paths(), ["made"]);
-    assert!(tree.workspace.is_as_written("made"));
+    assert_eq!(tree.workspace.written().paths(), ["made"]);
+    assert!(tree.workspace.written().is_as_written("made"));
     tree.put("later", "a person's");
-    tree.workspace.take_left_effects().unwrap();
-    assert_eq!(tree.workspace.written_paths(), ["made"]);
+    take_left(&tree.workspace.tree).unwrap();
+    assert_eq!(tree.workspace.written().paths(), ["made"]);
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn what_a_command_does_to_a_persons_file_can_be_undone() {
     for name in ["changed", "gone", "untouched"] {
         tree.put(name, name);
     }
-    let watch = tree.workspace.watch().unwrap();
+    let watch = watch(&tree.workspace.tree).unwrap();
     tree.put("changed", "by the command");
     std::fs::remove_file(tree.root().join("gone")).unwrap();
     watch.end().unwrap();
@@ -84,7 +85,7 @@ fn what_a_command_does_to_a_persons_file_can_be_undone() {
     for (path, copy) in kept {
         assert_eq!(std::fs::read_to_string(copy).unwrap(), path);
     }
-    assert!(tree.workspace.written_paths().is_empty());
+    assert!(tree.workspace.written().paths().is_empty());
 }
 
 #[test]
@@ -94,52 +95,52 @@ fn what_a_tool_wrote_stays_a_tools_when_a_command_formats_it() {
     tree.workspace.write("formatted", "a").unwrap();
     tree.workspace.write("edited", "a").unwrap();
     tree.put("edited", "by a person");
-    let watch = tree.workspace.watch().unwrap();
+    let watch = watch(&tree.workspace.tree).unwrap();
     tree.put("formatted", "a\n");
     tree.put("edited", "by a person\n");
     watch.end().unwrap();
-    assert!(tree.workspace.is_as_written("formatted"));
-    assert!(!tree.workspace.is_as_written("edited"));
+    assert!(tree.workspace.written().is_as_written("formatted"));
+    assert!(!tree.workspace.written().is_as_written("edited"));
 }
 
 #[test]
 fn a_dropped_or_killed_command_had_effects_too() {
     let tree = tree();
-    let watch = tree.workspace.watch().unwrap();
+    let watch = watch(&tree.workspace.tree).unwrap();
     tree.put("made", "x");
     drop(watch);
-    assert_eq!(tree.workspace.written_paths(), ["made"]);
-    std::mem::forget(tree.workspace.watch().unwrap());
+    assert_eq!(tree.workspace.written().paths(), ["made"]);
+    std::mem::forget(super::watch(&tree.workspace.tree).unwrap());
     tree.put("more", "x");
-    assert_eq!(tree.reopened().written_paths(), ["made", "more"]);
+    assert_eq!(tree.reopened().written().paths(), ["made", "more"]);
 }
 
 #[test]
 fn what_is_made_long_after_we_died_is_a_persons() {
     let tree = tree();
     tree.workspace.write("written", "a tool's").unwrap();
-    std::mem::forget(tree.workspace.watch().unwrap());
-    let note = std::fs::File::options().append(true).open(tree.workspace.note_file()).unwrap();
+    std::mem::forget(super::watch(&tree.workspace.tree).unwrap());
+    let note = std::fs::File::options().append(true).open(note_file(&tree.workspace.tree)).unwrap();
     note.set_modified(SystemTime::now() - 3 * BEAT).unwrap();
     tree.put("later", "a person's");
     tree.put("written", "a tool's, edited by a person");
     let reopened = tree.reopened();
-    assert_eq!(reopened.written_paths(), ["written"]);
-    assert!(!reopened.is_as_written("written"));
-    assert!(!tree.workspace.note_file().exists());
+    assert_eq!(reopened.written().paths(), ["written"]);
+    assert!(!reopened.written().is_as_written("written"));
+    assert!(!note_file(&tree.workspace.tree).exists());
 }
 
 #[test]
 fn many_files_in_a_new_folder_are_bulk_and_in_a_known_one_are_not() {
     let tree = tree();
-    let watch = tree.workspace.watch().unwrap();
+    let watch = watch(&tree.workspace.tree).unwrap();
     for n in 0..=BULK_FILES {
         tree.put(&format!("src/generated-{n}"), "");
         tree.put(&format!("src/vendor/lib/{n}"), "");
     }
     tree.put("small/one", "");
     assert_eq!(watch.end().unwrap().bulk, [("src/vendor".to_owned(), BULK_FILES + 1)]);
-    let written = tree.workspace.written_paths();
+    let written = tree.workspace.written().paths();
     assert!(written.contains(&"src/generated-0".to_owned()));
     assert!(written.contains(&"small/one".to_owned()));
     assert!(!written.iter().any(|path| path.starts_with("src/vendor")));

@@ -3,22 +3,28 @@
 
 use crate::artifact::{Artifact, Files};
 use crate::error::Error;
-use crate::workspace::Refusal;
-use crate::workspace::Workspace;
-use crate::workspace::files::guard::Purpose;
+use crate::workspace::files::guard::{self, Purpose};
+use crate::workspace::files::write;
+use crate::workspace::refusal::Refusal;
+use crate::workspace::working_tree::WorkingTree;
 
 /// Artifacts of one session in the working tree.
 #[derive(Clone, Debug)]
 pub struct SessionFiles<'a> {
     /// Where they are read and written; its `artifact_dirs` cover the directories below.
-    pub workspace: &'a Workspace,
+    tree: &'a WorkingTree,
     /// Directory of its documents and data, relative to the root; a change request's parent's.
     pub artifact_dir: String,
     /// Directory of its own records.
     pub record_dir: String,
 }
 
-impl SessionFiles<'_> {
+impl<'a> SessionFiles<'a> {
+    /// Of the session with these directories.
+    pub(crate) fn of(tree: &'a WorkingTree, artifact_dir: String, record_dir: String) -> Self {
+        Self { tree, artifact_dir, record_dir }
+    }
+
     /// Path of an artifact, relative to the root.
     pub fn path(&self, artifact: Artifact) -> String {
         artifact.path_in(&self.artifact_dir, &self.record_dir)
@@ -28,8 +34,8 @@ impl SessionFiles<'_> {
 impl Files for SessionFiles<'_> {
     fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
         let path = self.path(artifact);
-        let path = self.workspace.resolve_new(&path, Purpose::Artifact).map_err(environment)?;
-        let Some(bytes) = self.workspace.bytes_if_there(&path).map_err(environment)? else {
+        let path = guard::resolve_new(self.tree, &path, Purpose::Artifact).map_err(environment)?;
+        let Some(bytes) = self.tree.bytes_if_there(&path).map_err(environment)? else {
             return Ok(None);
         };
         String::from_utf8(bytes).map(Some).map_err(|_| {
@@ -43,10 +49,10 @@ impl Files for SessionFiles<'_> {
 
     fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {
         let path = self.path(artifact);
-        let path = self.workspace.resolve_new(&path, Purpose::Artifact).map_err(environment)?;
-        self.workspace.refuse_protected(&path).map_err(environment)?;
-        let old = self.workspace.bytes_if_there(&path).map_err(environment)?;
-        self.workspace.replace(&path, text.as_bytes(), old.as_deref()).map_err(environment)?;
+        let path = guard::resolve_new(self.tree, &path, Purpose::Artifact).map_err(environment)?;
+        guard::refuse_protected(self.tree, &path).map_err(environment)?;
+        let old = self.tree.bytes_if_there(&path).map_err(environment)?;
+        write::replace(self.tree, &path, text.as_bytes(), old.as_deref()).map_err(environment)?;
         Ok(())
     }
 }
@@ -63,7 +69,7 @@ mod tests {
 
     fn of<'a>(tree: &'a Tree, artifact_dir: &str, record_dir: &str) -> SessionFiles<'a> {
         let (artifact_dir, record_dir) = (artifact_dir.to_owned(), record_dir.to_owned());
-        SessionFiles { workspace: &tree.workspace, artifact_dir, record_dir }
+        tree.workspace.session_files(artifact_dir, record_dir)
     }
 
     #[test]
@@ -74,7 +80,7 @@ mod tests {
         assert_eq!(files.read(Artifact::Prd).unwrap(), None);
         files.write(Artifact::Prd, "text").unwrap();
         assert_eq!(files.read(Artifact::Prd).unwrap().as_deref(), Some("text"));
-        assert_eq!(tree.workspace.written_paths(), [".cowork/sessions/todo/prd.md"]);
+        assert_eq!(tree.workspace.written().paths(), [".cowork/sessions/todo/prd.md"]);
     }
 
     #[test]

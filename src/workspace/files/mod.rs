@@ -2,6 +2,7 @@
 //! written whole or not at all.
 
 pub(crate) mod artifacts;
+mod content;
 pub(crate) mod git_control_files;
 pub(crate) mod guard;
 pub(crate) mod nofollow;
@@ -9,6 +10,7 @@ pub(crate) mod read;
 pub(crate) mod search;
 pub(crate) mod walk;
 pub(crate) mod write;
+pub(crate) mod written;
 
 #[cfg(test)]
 #[cfg(unix)]

@@ -12,11 +12,11 @@ use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use crate::moment;
-use crate::workspace::Refusal;
-use crate::workspace::WHOLE_FILE_MAX;
-use crate::workspace::Workspace;
+use crate::workspace::refusal::Refusal;
+use crate::workspace::working_tree::WHOLE_FILE_MAX;
+use crate::workspace::working_tree::WorkingTree;
 
-impl Workspace {
+impl WorkingTree {
     /// The directory at a resolved path.
     pub(crate) fn folder(&self, path: &str) -> Result<Dir> {
         let mut dir = self.dir.try_clone()?;
@@ -70,7 +70,7 @@ impl Workspace {
 
     /// Opens a file for reading, unless it is a directory, link, device, FIFO or socket.
     pub(crate) fn open_regular(&self, path: &str) -> std::result::Result<File, Refusal> {
-        let failed = |error| self.failed("opening", path, error);
+        let failed = |error| self.io_errors.failed("opening", path, error);
         let special = || Refusal::guard(format!("Security: {path} is not a regular file"));
         let folder = || {
             Refusal::failed(format!(
@@ -141,12 +141,12 @@ impl Workspace {
         let file = match self.look(path) {
             Ok(_) => self.open_regular(path)?,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(self.unreadable(path, error)),
+            Err(error) => return Err(self.io_errors.unreadable(path, error)),
         };
         let mut bytes = Vec::new();
         file.take(WHOLE_FILE_MAX + 1)
             .read_to_end(&mut bytes)
-            .map_err(|error| self.unreadable(path, error))?;
+            .map_err(|error| self.io_errors.unreadable(path, error))?;
         if bytes.len() as u64 > WHOLE_FILE_MAX {
             return Err(Refusal::failed(format!(
                 "{path} is larger than {} MiB; read parts of it with offset and limit, and change \

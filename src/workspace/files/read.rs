@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read as _};
 
-use crate::workspace::Refusal;
-use crate::workspace::WHOLE_FILE_MAX;
-use crate::workspace::Workspace;
-use crate::workspace::files::guard::Purpose;
+use crate::workspace::files::guard::{self, Purpose};
+use crate::workspace::refusal::Refusal;
+use crate::workspace::working_tree::WHOLE_FILE_MAX;
+use crate::workspace::working_tree::WorkingTree;
 
 /// Lines given when no limit is asked for, and at most.
 const LINES: u64 = 600;
@@ -19,61 +19,57 @@ const COUNT_MAX: u64 = 64 * 1024 * 1024;
 /// Bytes looked through at most for the first line that is wanted.
 const SKIP_MAX: u64 = 1024 * 1024 * 1024;
 
-impl Workspace {
-    /// Lines of a text file, from `offset` (the first is 1), at most `limit` of them, after a line
-    /// that says which they are and how to get the rest.
-    pub fn read(
-        &self,
-        path: &str,
-        offset: Option<u64>,
-        limit: Option<u64>,
-    ) -> Result<String, Refusal> {
-        let path = self.resolve(path, Purpose::Look)?;
-        let first = offset.unwrap_or(1).max(1);
-        let limit = limit.unwrap_or(LINES).clamp(1, LINES_MAX);
-        let mut file = self.open_regular(&path)?;
-        let failed = |error| self.unreadable(&path, error);
-        let mut bytes = Vec::new();
-        file.by_ref().take(WHOLE_FILE_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
-        // What is larger cannot be written over, so it need not be known whether it was seen.
-        let whole = bytes.len() as u64 <= WHOLE_FILE_MAX;
-        let part = scan(BufReader::new(bytes.as_slice().chain(file)), first, limit);
-        let text = match part.map_err(failed)? {
-            Part::Binary => return Err(Refusal::failed(format!("{path} is binary"))),
-            Part::NotUtf8(line) => {
-                return Err(Refusal::failed(format!("{path} is not UTF-8 text (line {line})")));
-            }
-            Part::TooBig => {
-                return Err(Refusal::failed(format!(
-                    "{path} is too big to look for line {first}; read its beginning, or a part of \
-                     it with a command"
-                )));
-            }
-            Part::Text(text) => text,
-        };
-        if whole && (text.count > 0 || text.total == 0) {
-            let last = (first - 1).saturating_add(text.count);
-            // A line that is cut was not seen.
-            let last = if text.cut { first - 1 } else { last };
-            self.note_read(&path, &bytes, first, last, text.total);
+/// Lines of a text file, from `offset` (the first is 1), at most `limit` of them, after a line
+/// that says which they are and how to get the rest.
+pub(crate) fn lines(
+    tree: &WorkingTree,
+    path: &str,
+    offset: Option<u64>,
+    limit: Option<u64>,
+) -> Result<String, Refusal> {
+    let path = guard::resolve(tree, path, Purpose::Look)?;
+    let first = offset.unwrap_or(1).max(1);
+    let limit = limit.unwrap_or(LINES).clamp(1, LINES_MAX);
+    let mut file = tree.open_regular(&path)?;
+    let failed = |error| tree.io_errors.unreadable(&path, error);
+    let mut bytes = Vec::new();
+    file.by_ref().take(WHOLE_FILE_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    // What is larger cannot be written over, so it need not be known whether it was seen.
+    let whole = bytes.len() as u64 <= WHOLE_FILE_MAX;
+    let part = scan(BufReader::new(bytes.as_slice().chain(file)), first, limit);
+    let text = match part.map_err(failed)? {
+        Part::Binary => return Err(Refusal::failed(format!("{path} is binary"))),
+        Part::NotUtf8(line) => {
+            return Err(Refusal::failed(format!("{path} is not UTF-8 text (line {line})")));
         }
-        text.render(&path, first)
+        Part::TooBig => {
+            return Err(Refusal::failed(format!(
+                "{path} is too big to look for line {first}; read its beginning, or a part of \
+                 it with a command"
+            )));
+        }
+        Part::Text(text) => text,
+    };
+    if whole && (text.count > 0 || text.total == 0) {
+        let last = (first - 1).saturating_add(text.count);
+        // A line that is cut was not seen.
+        let last = if text.cut { first - 1 } else { last };
+        tree.read_tracker.note_read(&path, &bytes, first, last, text.total);
     }
+    text.render(&path, first)
 }
 
-impl Workspace {
-    /// The first bytes of a text file, some more than `bytes` at most, undecodable ones replaced;
-    /// empty for what is no readable regular file within the tree.
-    pub fn head(&self, path: &str, bytes: usize) -> String {
-        let file = self.resolve(path, Purpose::Look).and_then(|path| self.open_regular(&path));
-        let Ok(file) = file else { return String::new() };
-        let mut head = Vec::new();
-        // Some more, so that whoever cuts it can see that something is missing.
-        let limit = u64::try_from(bytes + 4).unwrap_or(u64::MAX);
-        match file.take(limit).read_to_end(&mut head) {
-            Ok(_) => String::from_utf8_lossy(&head).into_owned(),
-            Err(_) => String::new(),
-        }
+/// The first bytes of a text file, some more than `bytes` at most, undecodable ones replaced;
+/// empty for what is no readable regular file within the tree.
+pub(crate) fn head(tree: &WorkingTree, path: &str, bytes: usize) -> String {
+    let file = guard::resolve(tree, path, Purpose::Look).and_then(|path| tree.open_regular(&path));
+    let Ok(file) = file else { return String::new() };
+    let mut head = Vec::new();
+    // Some more, so that whoever cuts it can see that something is missing.
+    let limit = u64::try_from(bytes + 4).unwrap_or(u64::MAX);
+    match file.take(limit).read_to_end(&mut head) {
+        Ok(_) => String::from_utf8_lossy(&head).into_owned(),
+        Err(_) => String::new(),
     }
 }
 

@@ -3,10 +3,10 @@
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks};
 
-use crate::workspace::Refusal;
-use crate::workspace::Workspace;
-use crate::workspace::files::guard::Purpose;
-use crate::workspace::files::walk::Pattern;
+use crate::workspace::files::guard::{self, Purpose};
+use crate::workspace::files::walk::{self, Pattern};
+use crate::workspace::refusal::Refusal;
+use crate::workspace::working_tree::WorkingTree;
 
 /// Matching lines given at most.
 const MATCHES_MAX: usize = 100;
@@ -17,79 +17,82 @@ const FILE_MAX: u64 = 64 * 1024 * 1024;
 /// Bytes of one line held in memory at most; files with longer ones are left out.
 const HEAP_MAX: usize = 8 * 1024 * 1024;
 
-impl Workspace {
-    /// Lines matching the regular expression `pattern`, in files below `path`, of those whose path
-    /// matches `glob`.
-    pub fn search(&self, pattern: &str, path: &str, glob: Option<&str>) -> Result<String, Refusal> {
-        let path = self.resolve(path, Purpose::Look)?;
-        let matcher = RegexMatcher::new_line_matcher(pattern).map_err(|error| {
-            Refusal::failed(format!(
-                "the regular expression is wrong (matching is by line; put \\ before . ( [ {{ * + ? \
-                 that are meant literally): {error}"
-            ))
-        })?;
-        let glob = glob.map(Pattern::new).transpose()?;
-        let mut searcher = SearcherBuilder::new()
-            .line_number(true)
-            .heap_limit(Some(HEAP_MAX))
-            .binary_detection(BinaryDetection::quit(0))
-            .build();
-        let mut found = Vec::new();
-        let (mut files, mut too_big) = (0, 0);
-        for entry in self.walk(&path, None) {
-            let name = self.relative(entry.path());
-            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-            if !is_file || glob.as_ref().is_some_and(|glob| !glob.matches(&name)) {
-                continue;
-            }
-            if entry.metadata().is_ok_and(|metadata| metadata.len() > FILE_MAX) {
-                too_big += 1;
-                continue;
-            }
-            files += 1;
-            self.search_one(&mut searcher, &matcher, &name, &mut found);
-            if found.len() > MATCHES_MAX {
-                found.truncate(MATCHES_MAX);
-                found.push(format!(
-                    "… the first {MATCHES_MAX} matches only; narrow the pattern, path or glob"
-                ));
-                break;
-            }
+/// Lines matching the regular expression `pattern`, in files below `path`, of those whose path
+/// matches `glob`.
+pub(crate) fn search(
+    tree: &WorkingTree,
+    pattern: &str,
+    path: &str,
+    glob: Option<&str>,
+) -> Result<String, Refusal> {
+    let path = guard::resolve(tree, path, Purpose::Look)?;
+    let matcher = RegexMatcher::new_line_matcher(pattern).map_err(|error| {
+        Refusal::failed(format!(
+            "the regular expression is wrong (matching is by line; put \\ before . ( [ {{ * + ? \
+             that are meant literally): {error}"
+        ))
+    })?;
+    let glob = glob.map(Pattern::new).transpose()?;
+    let mut searcher = SearcherBuilder::new()
+        .line_number(true)
+        .heap_limit(Some(HEAP_MAX))
+        .binary_detection(BinaryDetection::quit(0))
+        .build();
+    let mut found = Vec::new();
+    let (mut files, mut too_big) = (0, 0);
+    for entry in walk::walk(tree, &path, None) {
+        let name = walk::relative(tree, entry.path());
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        if !is_file || glob.as_ref().is_some_and(|glob| !glob.matches(&name)) {
+            continue;
         }
-        if found.is_empty() {
-            found.push(format!("no match in {path} ({files} files searched)"));
+        if entry.metadata().is_ok_and(|metadata| metadata.len() > FILE_MAX) {
+            too_big += 1;
+            continue;
         }
-        if too_big > 0 {
-            let each = if too_big == 1 { "file was" } else { "files were" };
-            found.push(format!("… {too_big} {each} too big to be searched"));
+        files += 1;
+        search_one(tree, &mut searcher, &matcher, &name, &mut found);
+        if found.len() > MATCHES_MAX {
+            found.truncate(MATCHES_MAX);
+            found.push(format!(
+                "… the first {MATCHES_MAX} matches only; narrow the pattern, path or glob"
+            ));
+            break;
         }
-        Ok(found.join("\n"))
     }
+    if found.is_empty() {
+        found.push(format!("no match in {path} ({files} files searched)"));
+    }
+    if too_big > 0 {
+        let each = if too_big == 1 { "file was" } else { "files were" };
+        found.push(format!("… {too_big} {each} too big to be searched"));
+    }
+    Ok(found.join("\n"))
+}
 
-    /// A file that cannot be searched has no matches: the others still do.
-    fn search_one(
-        &self,
-        searcher: &mut Searcher,
-        matcher: &RegexMatcher,
-        name: &str,
-        found: &mut Vec<String>,
-    ) {
-        // Named by a walk, which follows names: opened through no link, or not at all.
-        let Ok(file) = self.open_regular(name) else {
-            return;
-        };
-        let sink = sinks::Lossy(|number, line| {
-            let line = line.trim_end();
-            let mut shown: String = line.chars().take(LINE_MAX).collect();
-            if shown.len() < line.len() {
-                shown.push('…');
-            }
-            found.push(format!("{name}:{number}: {shown}"));
-            Ok(found.len() <= MATCHES_MAX)
-        });
-        if let Err(error) = searcher.search_file(matcher, &file.into_std(), sink) {
-            tracing::debug!("searching {name}: {error}");
+/// A file that cannot be searched has no matches: the others still do.
+fn search_one(
+    tree: &WorkingTree,
+    searcher: &mut Searcher,
+    matcher: &RegexMatcher,
+    name: &str,
+    found: &mut Vec<String>,
+) {
+    // Named by a walk, which follows names: opened through no link, or not at all.
+    let Ok(file) = tree.open_regular(name) else {
+        return;
+    };
+    let sink = sinks::Lossy(|number, line| {
+        let line = line.trim_end();
+        let mut shown: String = line.chars().take(LINE_MAX).collect();
+        if shown.len() < line.len() {
+            shown.push('…');
         }
+        found.push(format!("{name}:{number}: {shown}"));
+        Ok(found.len() <= MATCHES_MAX)
+    });
+    if let Err(error) = searcher.search_file(matcher, &file.into_std(), sink) {
+        tracing::debug!("searching {name}: {error}");
     }
 }
 

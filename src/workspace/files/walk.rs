@@ -6,9 +6,9 @@ use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
 
 use crate::codebase::Tree;
-use crate::workspace::Refusal;
-use crate::workspace::Workspace;
-use crate::workspace::files::guard::{Purpose, is_dot_git};
+use crate::workspace::files::guard::{self, Purpose, is_dot_git};
+use crate::workspace::refusal::Refusal;
+use crate::workspace::working_tree::WorkingTree;
 
 /// Files named one by one at most; of more their directories are shown.
 const ENTRIES_MAX: usize = 500;
@@ -19,91 +19,87 @@ const LOOKED_AT: usize = 200_000;
 /// Directories that are looked into, one below the other.
 const DEPTH_MAX: usize = 10;
 
-impl Workspace {
-    /// Files below `path` (`.` is the root), those matching the glob `pattern` if there is one. A
-    /// pattern without `/` is matched with file names. Of very many, the directories with how many
-    /// there are in each. Directories are looked into `depth` levels deep, 1 being what is in `path`
-    /// itself; those at the last level are named.
-    pub fn list(
-        &self,
-        path: &str,
-        pattern: Option<&str>,
-        depth: Option<u64>,
-    ) -> Result<String, Refusal> {
-        let depth = depth.and_then(|depth| usize::try_from(depth).ok()).unwrap_or(DEPTH_MAX);
-        let depth = depth.clamp(1, DEPTH_MAX);
-        let path = self.resolve(path, Purpose::Look)?;
-        let pattern = pattern.map(Pattern::new).transpose()?;
-        let mut listed = Vec::new();
-        let (mut tree, mut count) = (Tree::new(SUMMARY), 0);
-        for entry in self.walk(&path, Some(depth)) {
-            let (name, is_dir) = (self.relative(entry.path()), is_dir(&entry));
-            if is_dir && entry.depth() < depth {
-                continue;
-            }
-            if pattern.as_ref().is_some_and(|p| is_dir || !p.matches(&name)) {
-                continue;
-            }
-            // The walk goes by names, and a name on the way may have become a link.
-            if entry.path().to_str().is_some() && self.look(&name).is_err() {
-                continue;
-            }
-            if count == LOOKED_AT {
-                break;
-            }
-            if listed.len() <= ENTRIES_MAX {
-                listed.push(shown(entry.path(), &name, is_dir));
-            }
-            tree.add(&name);
-            count += 1;
+/// Files below `path` (`.` is the root), those matching the glob `pattern` if there is one. A
+/// pattern without `/` is matched with file names. Of very many, the directories with how many
+/// there are in each. Directories are looked into `depth` levels deep, 1 being what is in `path`
+/// itself; those at the last level are named.
+pub(crate) fn list(
+    tree: &WorkingTree,
+    path: &str,
+    pattern: Option<&str>,
+    depth: Option<u64>,
+) -> Result<String, Refusal> {
+    let depth = depth.and_then(|depth| usize::try_from(depth).ok()).unwrap_or(DEPTH_MAX);
+    let depth = depth.clamp(1, DEPTH_MAX);
+    let path = guard::resolve(tree, path, Purpose::Look)?;
+    let pattern = pattern.map(Pattern::new).transpose()?;
+    let mut listed = Vec::new();
+    let (mut summary, mut count) = (Tree::new(SUMMARY), 0);
+    for entry in walk(tree, &path, Some(depth)) {
+        let (name, is_dir) = (relative(tree, entry.path()), is_dir(&entry));
+        if is_dir && entry.depth() < depth {
+            continue;
         }
-        if listed.is_empty() {
-            let matching = if pattern.is_some() { " matching the pattern" } else { "" };
-            return Ok(format!(
-                "no files{matching} in {path} (hidden and ignored ones are left out)"
-            ));
+        if pattern.as_ref().is_some_and(|p| is_dir || !p.matches(&name)) {
+            continue;
         }
-        if listed.len() > ENTRIES_MAX {
-            let mut text = tree.text();
-            if count == LOOKED_AT {
-                text.push_str("\n… and more files, which were not looked at");
-            }
-            return Ok(text);
+        // The walk goes by names, and a name on the way may have become a link.
+        if entry.path().to_str().is_some() && tree.look(&name).is_err() {
+            continue;
         }
-        Ok(listed.join("\n"))
+        if count == LOOKED_AT {
+            break;
+        }
+        if listed.len() <= ENTRIES_MAX {
+            listed.push(shown(entry.path(), &name, is_dir));
+        }
+        summary.add(&name);
+        count += 1;
     }
+    if listed.is_empty() {
+        let matching = if pattern.is_some() { " matching the pattern" } else { "" };
+        return Ok(format!("no files{matching} in {path} (hidden and ignored ones are left out)"));
+    }
+    if listed.len() > ENTRIES_MAX {
+        let mut text = summary.text();
+        if count == LOOKED_AT {
+            text.push_str("\n… and more files, which were not looked at");
+        }
+        return Ok(text);
+    }
+    Ok(listed.join("\n"))
+}
 
-    /// Everything below a resolved path that is neither hidden, ignored, git's nor another session's,
-    /// sorted; links are not followed, errors are skipped. It tells names only: what is opened is
-    /// opened by [`Self::open_regular`].
-    pub(crate) fn walk(
-        &self,
-        path: &str,
-        depth: Option<usize>,
-    ) -> impl Iterator<Item = DirEntry> + use<'_> {
-        let start = if path == "." { self.root.clone() } else { self.root.join(path) };
-        WalkBuilder::new(start)
-            .max_depth(depth)
-            .follow_links(false)
-            .sort_by_file_name(std::ffi::OsStr::cmp)
-            .filter_entry(|entry| {
-                let name = entry.file_name().to_string_lossy();
-                entry.depth() == 0 || !is_dot_git(&name)
-            })
-            .build()
-            .flatten()
-            .filter(|entry| entry.depth() > 0 || !is_dir(entry))
-            .filter(|entry| {
-                let path = entry.path().strip_prefix(&self.root).unwrap_or(entry.path());
-                let judged = self.judge_names(path, Purpose::Look);
-                judged.is_ok() || path.to_str().is_none()
-            })
-    }
+/// Everything below a resolved path that is neither hidden, ignored, git's nor another session's,
+/// sorted; links are not followed, errors are skipped. It tells names only: what is opened is
+/// opened by [`WorkingTree::open_regular`].
+pub(crate) fn walk<'a>(
+    tree: &'a WorkingTree,
+    path: &str,
+    depth: Option<usize>,
+) -> impl Iterator<Item = DirEntry> + use<'a> {
+    let start = if path == "." { tree.root.clone() } else { tree.root.join(path) };
+    WalkBuilder::new(start)
+        .max_depth(depth)
+        .follow_links(false)
+        .sort_by_file_name(std::ffi::OsStr::cmp)
+        .filter_entry(|entry| {
+            let name = entry.file_name().to_string_lossy();
+            entry.depth() == 0 || !is_dot_git(&name)
+        })
+        .build()
+        .flatten()
+        .filter(|entry| entry.depth() > 0 || !is_dir(entry))
+        .filter(|entry| {
+            let path = entry.path().strip_prefix(&tree.root).unwrap_or(entry.path());
+            let judged = guard::judge_names(tree, path, Purpose::Look);
+            judged.is_ok() || path.to_str().is_none()
+        })
+}
 
-    /// A path of [`Self::walk`], relative to the root.
-    pub(crate) fn relative(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned()
-    }
+/// A path of [`walk`], relative to the root.
+pub(crate) fn relative(tree: &WorkingTree, path: &Path) -> String {
+    path.strip_prefix(&tree.root).unwrap_or(path).to_string_lossy().into_owned()
 }
 
 /// A glob over paths relative to the root, or over file names.

@@ -13,7 +13,9 @@ use rustix::process::{
 };
 use rustix::thread::CapabilitySet;
 
-use super::{Level, Spec, filter, landlock, namespaces};
+use super::confinement::Level;
+use super::spec::Spec;
+use super::{filter, landlock, namespaces};
 
 /// Largest file a command may write, in bytes.
 const FILE_MAX: u64 = 8 << 30;

@@ -12,8 +12,9 @@ use landlock::{
 };
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
+use super::confinement::Level;
 use super::filter::Close;
-use super::{Level, Spec};
+use super::spec::Spec;
 
 /// Below this (Linux 6.2), files elsewhere could be emptied, or renames between directories would
 /// all fail.

@@ -19,7 +19,7 @@ use rustix::mount::{
     mount_bind_recursive, mount_change, move_mount, open_tree,
 };
 
-use super::Spec;
+use super::spec::Spec;
 
 const DEV: &str = "/dev";
 const SHARED_MEMORY: &str = "/dev/shm";

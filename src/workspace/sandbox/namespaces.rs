@@ -14,8 +14,9 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities, unshare_unsafe,
 };
 
+use super::spec::Spec;
 use super::why::Why;
-use super::{Spec, mounts, sockets};
+use super::{mounts, sockets};
 
 /// Processes and threads at a time.
 const TASKS_MAX: u64 = 4096;

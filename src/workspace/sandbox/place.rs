@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::confinement::{Confinement, Level};
 use super::covers::{self, Cover};
-use super::{Confinement, Level, hidden, logins, sweep};
+use super::{hidden, logins, sweep};
 
 /// What of the environment only the step with the network gets, besides its certificates.
 const OF_NETWORK: [&str; 10] = [
@@ -147,7 +148,6 @@ impl Place {
     }
 
     /// Keeps a specification where no command writes, and answers with its file.
-    #[cfg(not(target_os = "macos"))]
     pub(super) fn keep_spec(&self, spec: &str) -> std::io::Result<PathBuf> {
         let file = self.temp.path().join("spec.json");
         std::fs::write(&file, spec)?;

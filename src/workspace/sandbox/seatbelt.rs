@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::Spec;
+use super::spec::Spec;
 
 /// Devices that are safe to write.
 const DEVICES: [&str; 5] =

@@ -1,6 +1,6 @@
 //! What a model is told of the sandbox before it writes a command: what is refused costs it a turn.
 
-use super::{Sandbox, existing};
+use super::commands::{Sandbox, existing};
 
 impl Sandbox {
     /// What commands may reach, in words; empty where nothing is confined.

@@ -3,10 +3,10 @@
 
 use serde::Deserialize;
 
-use crate::workspace::Refusal;
 use crate::workspace::edit::fuzzy_match::{self, Match, MatchLevel, eol_of, with_eol};
 use crate::workspace::edit::nearest;
 use crate::workspace::edit::placeholder;
+use crate::workspace::refusal::Refusal;
 
 const BOM: char = '\u{feff}';
 

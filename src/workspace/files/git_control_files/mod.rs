@@ -11,26 +11,18 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use crate::workspace::Refusal;
-use crate::workspace::Workspace;
 use crate::workspace::atomic_file;
 use crate::workspace::files::guard::means;
 use crate::workspace::journal::{Fingerprint, Written};
+use crate::workspace::refusal::Refusal;
+use crate::workspace::tracking::GitControlFiles;
+use crate::workspace::working_tree::WorkingTree;
 
 const FILE: &str = "proposed.json";
 /// Files of a folder of hooks that are looked after; more are no hooks.
 const FILES_MAX: usize = 500;
 /// What git finds by its name wherever it lies.
 const NAMED: [(&str, &str); 2] = [(".gitattributes", "gitatt~"), (".gitmodules", "gitmod~")];
-
-/// What git acts upon in the tree, besides what it knows by its name.
-#[derive(Clone, Debug, Default)]
-pub struct GitControlFiles {
-    /// Files, relative to the root; also such that are not there.
-    pub files: BTreeSet<String>,
-    /// Folders with all that is in them.
-    pub folders: BTreeSet<String>,
-}
 
 /// A change of what git acts upon that a model wants and a person has not decided about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,12 +50,20 @@ pub(crate) enum Was {
     Link(PathBuf),
 }
 
-impl Workspace {
+/// Changes of what git acts upon, which a person decides about.
+pub struct Proposals<'a>(&'a WorkingTree);
+
+impl<'a> Proposals<'a> {
+    /// Those of a tree.
+    pub(crate) fn of(tree: &'a WorkingTree) -> Self {
+        Self(tree)
+    }
+
     /// Changes of what git acts upon that wait for a person.
-    pub fn proposed(&self) -> Vec<Proposed> {
-        let mut proposed = self.decisions().proposed;
+    pub fn all(&self) -> Vec<Proposed> {
+        let mut proposed = decisions(self.0).proposed;
         // A person may have done it by hand.
-        proposed.retain(|proposed| match (&proposed.content, self.stands(&proposed.path)) {
+        proposed.retain(|proposed| match (&proposed.content, stands(self.0, &proposed.path)) {
             (Some(copy), Ok(Some(Was::File { copy: now, mode }))) => {
                 *copy != now || (mode & 0o100 != 0) != proposed.executable
             }
@@ -84,16 +84,16 @@ impl Workspace {
             None => None,
         };
         let now = content.as_deref().map(Fingerprint::of);
-        let before = self.fingerprint(path).with_context(|| format!("reading {path}"))?;
-        let mut decisions = self.decisions();
+        let before = self.0.fingerprint(path).with_context(|| format!("reading {path}"))?;
+        let mut decisions = decisions(self.0);
         decisions.proposed.retain(|other| other.path != *path);
         decisions.accepted.insert(path.clone(), now.clone());
-        self.save_decisions(&decisions)?;
-        self.journal.borrow_mut().note(Written { path: path.clone(), now, before })?;
+        save_decisions(self.0, &decisions)?;
+        self.0.journal.borrow_mut().note(Written { path: path.clone(), now, before })?;
         let mode = if proposed.executable { 0o755 } else { 0o644 };
         let written = match content {
-            Some(content) => self.put_as(path, &content, mode),
-            None => self.unlink(path),
+            Some(content) => self.0.put_as(path, &content, mode),
+            None => self.0.unlink(path),
         };
         written.with_context(|| format!("writing {path}"))
     }
@@ -103,243 +103,245 @@ impl Workspace {
     /// # Errors
     /// J cannot be written.
     pub fn decline(&self, proposed: &Proposed) -> anyhow::Result<()> {
-        let mut decisions = self.decisions();
+        let mut decisions = decisions(self.0);
         decisions.proposed.retain(|other| other != proposed);
-        self.save_decisions(&decisions)
+        save_decisions(self.0, &decisions)
     }
 
     /// Whether a commit may hold a path as it is now: not, if git acts upon it and no person has
     /// seen these bytes.
     pub fn may_be_recorded(&self, path: &str) -> bool {
-        if !self.is_acted_on(path) || self.allowed.borrow().contains(path) {
+        if !is_acted_on(self.0, path) || self.0.protection.is_allowed(path) {
             return true;
         }
-        let accepted = self.decisions().accepted;
-        self.fingerprint(path).is_ok_and(|now| accepted.get(path) == Some(&now))
+        let accepted = decisions(self.0).accepted;
+        self.0.fingerprint(path).is_ok_and(|now| accepted.get(path) == Some(&now))
     }
+}
 
-    pub(crate) fn is_acted_on(&self, path: &str) -> bool {
-        let path = path.to_lowercase();
-        let name = path.rsplit('/').next().unwrap_or(&path);
-        let known = self.acted_on();
-        NAMED.iter().any(|(dotted, short)| means(name, dotted, short))
-            || known.files.iter().any(|file| file.to_lowercase() == path)
-            || known.folders.iter().any(|folder| {
-                let rest = path.strip_prefix(&folder.to_lowercase());
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            })
-    }
-
-    fn acted_on(&self) -> &GitControlFiles {
-        self.acted_on.get_or_init(|| {
-            let known = self.tracking.as_ref().map(|tracking| tracking.acted_on());
-            known.unwrap_or_else(|| Ok(GitControlFiles::default())).unwrap_or_else(|error| {
-                tracing::warn!("what git acts upon is not known: {error:#}");
-                GitControlFiles::default()
-            })
+pub(crate) fn is_acted_on(tree: &WorkingTree, path: &str) -> bool {
+    let path = path.to_lowercase();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let known = acted_on(tree);
+    NAMED.iter().any(|(dotted, short)| means(name, dotted, short))
+        || known.files.iter().any(|file| file.to_lowercase() == path)
+        || known.folders.iter().any(|folder| {
+            let rest = path.strip_prefix(&folder.to_lowercase());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
-    }
+}
 
-    /// Keeps what a tool was to write for a person, if git acts upon it, and refuses it. `None` is a
-    /// deletion.
-    pub(crate) fn leave_to_person(
-        &self,
-        path: &str,
-        content: Option<&[u8]>,
-    ) -> Result<(), Refusal> {
-        if !self.is_acted_on(path) {
-            return Ok(());
-        }
-        let kept = (|| {
-            let content = match content {
-                Some(content) => {
-                    let copy = self.copy_of(path, &Fingerprint::of(content));
-                    std::fs::create_dir_all(copy.parent().unwrap_or(&self.state_dir))?;
-                    std::fs::write(&copy, content)?;
-                    Some(copy)
-                }
-                None => None,
-            };
-            let is_hook = || self.acted_on().folders.iter().any(|folder| path.starts_with(folder));
-            let executable = match self.look(path) {
-                Ok(metadata) => mode_of(&metadata) & 0o100 != 0,
-                Err(_) => is_hook(),
-            };
-            self.propose(Proposed { path: path.to_owned(), content, executable })
-        })();
-        let kept = match kept {
-            Ok(()) => "what you sent is kept for them",
-            Err(error) => {
-                tracing::warn!("a change of {path} is not kept: {error:#}");
-                "tell them at the end what should be there"
+fn acted_on(tree: &WorkingTree) -> &GitControlFiles {
+    tree.acted_on.get_or_init(|| {
+        let known = tree.tracking.as_ref().map(|tracking| tracking.acted_on());
+        known.unwrap_or_else(|| Ok(GitControlFiles::default())).unwrap_or_else(|error| {
+            tracing::warn!("what git acts upon is not known: {error:#}");
+            GitControlFiles::default()
+        })
+    })
+}
+
+/// Keeps what a tool was to write for a person, if git acts upon it, and refuses it. `None` is a
+/// deletion.
+pub(crate) fn leave_to_person(
+    tree: &WorkingTree,
+    path: &str,
+    content: Option<&[u8]>,
+) -> Result<(), Refusal> {
+    if !is_acted_on(tree, path) {
+        return Ok(());
+    }
+    let kept = (|| {
+        let content = match content {
+            Some(content) => {
+                let copy = tree.copy_of(path, &Fingerprint::of(content));
+                std::fs::create_dir_all(copy.parent().unwrap_or(&tree.state_dir))?;
+                std::fs::write(&copy, content)?;
+                Some(copy)
             }
+            None => None,
         };
-        Err(Refusal::protected(format!(
-            "{path} is protected: git itself acts on it, so a person decides about it. Nothing was \
-             written; {kept}. Go on with the rest, and do not try it another way"
-        )))
-    }
-
-    /// The content a tool was to write here last, if no person has decided about it.
-    pub(crate) fn proposed_content(&self, path: &str) -> Option<Vec<u8>> {
-        let proposed = self.decisions().proposed.into_iter().find(|other| other.path == path)?;
-        std::fs::read(proposed.content?).ok()
-    }
-
-    fn propose(&self, proposed: Proposed) -> anyhow::Result<()> {
-        let mut decisions = self.decisions();
-        decisions.proposed.retain(|other| other.path != proposed.path);
-        decisions.proposed.push(proposed);
-        self.save_decisions(&decisions)
-    }
-
-    /// How all that git acts upon stands, with copies to put it back from.
-    pub(crate) fn acted_on_now(&self) -> anyhow::Result<BTreeMap<String, Was>> {
-        let mut found = BTreeMap::new();
-        for path in self.acted_on_paths() {
-            if let Some(was) = self.stands(&path)? {
-                found.insert(path, was);
-            }
-        }
-        Ok(found)
-    }
-
-    fn acted_on_paths(&self) -> BTreeSet<String> {
-        if self.tracking.is_none() {
-            return BTreeSet::new();
-        }
-        let known = self.acted_on();
-        let mut paths = known.files.clone();
-        paths.extend(NAMED.iter().map(|(name, _)| (*name).to_owned()));
-        let mut folders: Vec<String> = known.folders.iter().cloned().collect();
-        while let Some(folder) = folders.pop() {
-            paths.insert(folder.clone());
-            let Ok(entries) = self.folder(&folder).and_then(|dir| dir.entries()) else { continue };
-            for entry in entries.flatten().take(FILES_MAX) {
-                let Ok(name) = entry.file_name().into_string() else { continue };
-                let path = format!("{folder}/{name}");
-                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    folders.push(path);
-                } else if paths.len() < FILES_MAX {
-                    paths.insert(path);
-                }
-            }
-        }
-        paths
-    }
-
-    /// How one path stands; none for a directory and what else cannot be put back.
-    fn stands(&self, path: &str) -> anyhow::Result<Option<Was>> {
-        let reading = || format!("reading {path}");
-        let metadata = match self.look(path) {
-            Ok(metadata) => metadata,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(Was::Nothing)),
-            // Something on the way there is no directory (any more).
-            Err(_) => return Ok(None),
+        let is_hook = || acted_on(tree).folders.iter().any(|folder| path.starts_with(folder));
+        let executable = match tree.look(path) {
+            Ok(metadata) => mode_of(&metadata) & 0o100 != 0,
+            Err(_) => is_hook(),
         };
-        if metadata.is_symlink() {
-            return Ok(Some(Was::Link(self.link_target(path).with_context(reading)?)));
+        propose(tree, Proposed { path: path.to_owned(), content, executable })
+    })();
+    let kept = match kept {
+        Ok(()) => "what you sent is kept for them",
+        Err(error) => {
+            tracing::warn!("a change of {path} is not kept: {error:#}");
+            "tell them at the end what should be there"
         }
-        if !metadata.is_file() {
-            return Ok(None);
-        }
-        let Some(now) = self.fingerprint(path).with_context(reading)? else {
-            return Ok(Some(Was::Nothing));
-        };
-        let copy = self.copy_of(path, &now);
-        if !copy.exists() {
-            self.copy_out(path, &copy).with_context(|| format!("copying {path}"))?;
-        }
-        Ok(Some(Was::File { copy, mode: mode_of(&metadata) }))
-    }
+    };
+    Err(Refusal::protected(format!(
+        "{path} is protected: git itself acts on it, so a person decides about it. Nothing was \
+         written; {kept}. Go on with the rest, and do not try it another way"
+    )))
+}
 
-    /// Puts back what differs from how it stood before a command, if `is_effect` agrees, and keeps
-    /// what was there for a person. Answers with the paths. `uncommitted` is what differs from the
-    /// last commit and did not before.
-    pub(crate) fn put_back_acted_on<'a>(
-        &self,
-        before: &BTreeMap<String, Was>,
-        uncommitted: impl Iterator<Item = &'a String>,
-        is_effect: &dyn Fn(&str) -> bool,
-    ) -> anyhow::Result<Vec<String>> {
-        let mut paths = self.acted_on_paths();
-        paths.extend(before.keys().cloned());
-        paths.extend(uncommitted.filter(|path| self.is_acted_on(path)).cloned());
-        let mut changed = Vec::new();
-        // What is in a folder comes before the folder.
-        for path in paths.into_iter().rev() {
-            let now = self.stands(&path)?;
-            let was = before.get(&path);
-            let is_folder = self.acted_on().folders.contains(&path);
-            // A folder is as it was as long as it is one.
-            let same = now.as_ref() == was || is_folder && now.is_none();
-            let fresh = was.is_none() && now == Some(Was::Nothing);
-            if same || fresh || self.allowed.borrow().contains(&path) || !is_effect(&path) {
-                continue;
+/// The content a tool was to write here last, if no person has decided about it.
+pub(crate) fn proposed_content(tree: &WorkingTree, path: &str) -> Option<Vec<u8>> {
+    let proposed = decisions(tree).proposed.into_iter().find(|other| other.path == path)?;
+    std::fs::read(proposed.content?).ok()
+}
+
+fn propose(tree: &WorkingTree, proposed: Proposed) -> anyhow::Result<()> {
+    let mut decisions = decisions(tree);
+    decisions.proposed.retain(|other| other.path != proposed.path);
+    decisions.proposed.push(proposed);
+    save_decisions(tree, &decisions)
+}
+
+/// How all that git acts upon stands, with copies to put it back from.
+pub(crate) fn acted_on_now(tree: &WorkingTree) -> anyhow::Result<BTreeMap<String, Was>> {
+    let mut found = BTreeMap::new();
+    for path in acted_on_paths(tree) {
+        if let Some(was) = stands(tree, &path)? {
+            found.insert(path, was);
+        }
+    }
+    Ok(found)
+}
+
+fn acted_on_paths(tree: &WorkingTree) -> BTreeSet<String> {
+    if tree.tracking.is_none() {
+        return BTreeSet::new();
+    }
+    let known = acted_on(tree);
+    let mut paths = known.files.clone();
+    paths.extend(NAMED.iter().map(|(name, _)| (*name).to_owned()));
+    let mut folders: Vec<String> = known.folders.iter().cloned().collect();
+    while let Some(folder) = folders.pop() {
+        paths.insert(folder.clone());
+        let Ok(entries) = tree.folder(&folder).and_then(|dir| dir.entries()) else { continue };
+        for entry in entries.flatten().take(FILES_MAX) {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = format!("{folder}/{name}");
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+            } else if paths.len() < FILES_MAX {
+                paths.insert(path);
             }
-            match &now {
-                Some(Was::File { copy, mode }) => self.propose(Proposed {
+        }
+    }
+    paths
+}
+
+/// How one path stands; none for a directory and what else cannot be put back.
+fn stands(tree: &WorkingTree, path: &str) -> anyhow::Result<Option<Was>> {
+    let reading = || format!("reading {path}");
+    let metadata = match tree.look(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(Was::Nothing)),
+        // Something on the way there is no directory (any more).
+        Err(_) => return Ok(None),
+    };
+    if metadata.is_symlink() {
+        return Ok(Some(Was::Link(tree.link_target(path).with_context(reading)?)));
+    }
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    let Some(now) = tree.fingerprint(path).with_context(reading)? else {
+        return Ok(Some(Was::Nothing));
+    };
+    let copy = tree.copy_of(path, &now);
+    if !copy.exists() {
+        tree.copy_out(path, &copy).with_context(|| format!("copying {path}"))?;
+    }
+    Ok(Some(Was::File { copy, mode: mode_of(&metadata) }))
+}
+
+/// Puts back what differs from how it stood before a command, if `is_effect` agrees, and keeps
+/// what was there for a person. Answers with the paths. `uncommitted` is what differs from the
+/// last commit and did not before.
+pub(crate) fn put_back_acted_on<'a>(
+    tree: &WorkingTree,
+    before: &BTreeMap<String, Was>,
+    uncommitted: impl Iterator<Item = &'a String>,
+    is_effect: &dyn Fn(&str) -> bool,
+) -> anyhow::Result<Vec<String>> {
+    let mut paths = acted_on_paths(tree);
+    paths.extend(before.keys().cloned());
+    paths.extend(uncommitted.filter(|path| is_acted_on(tree, path)).cloned());
+    let mut changed = Vec::new();
+    // What is in a folder comes before the folder.
+    for path in paths.into_iter().rev() {
+        let now = stands(tree, &path)?;
+        let was = before.get(&path);
+        let is_folder = acted_on(tree).folders.contains(&path);
+        // A folder is as it was as long as it is one.
+        let same = now.as_ref() == was || is_folder && now.is_none();
+        let fresh = was.is_none() && now == Some(Was::Nothing);
+        if same || fresh || tree.protection.is_allowed(&path) || !is_effect(&path) {
+            continue;
+        }
+        match &now {
+            Some(Was::File { copy, mode }) => propose(
+                tree,
+                Proposed {
                     path: path.clone(),
                     content: Some(copy.clone()),
                     executable: mode & 0o100 != 0,
-                })?,
-                Some(Was::Nothing) => {
-                    let deletion =
-                        Proposed { path: path.clone(), content: None, executable: false };
-                    self.propose(deletion)?;
-                }
-                Some(Was::Link(_)) | None => {}
+                },
+            )?,
+            Some(Was::Nothing) => {
+                let deletion = Proposed { path: path.clone(), content: None, executable: false };
+                propose(tree, deletion)?;
             }
-            let was = was.unwrap_or(&Was::Nothing);
-            self.put_back(&path, was).with_context(|| format!("putting {path} back"))?;
-            changed.push(path);
+            Some(Was::Link(_)) | None => {}
         }
-        changed.sort();
-        Ok(changed)
+        let was = was.unwrap_or(&Was::Nothing);
+        put_back(tree, &path, was).with_context(|| format!("putting {path} back"))?;
+        changed.push(path);
     }
+    changed.sort();
+    Ok(changed)
+}
 
-    fn put_back(&self, path: &str, was: &Was) -> anyhow::Result<()> {
-        // A directory on the way may have become a link, or gone.
-        for (at, _) in path.match_indices('/') {
-            let folder = &path[..at];
-            if self.look(folder).is_ok_and(|metadata| !metadata.is_dir()) {
-                self.unlink(folder)?;
-            }
+fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Result<()> {
+    // A directory on the way may have become a link, or gone.
+    for (at, _) in path.match_indices('/') {
+        let folder = &path[..at];
+        if tree.look(folder).is_ok_and(|metadata| !metadata.is_dir()) {
+            tree.unlink(folder)?;
         }
-        match self.look(path) {
-            Ok(metadata) if metadata.is_dir() => {
-                let (dir, name) = self.place(path)?;
-                // Made by the command: what was there is no directory.
-                dir.remove_dir_all(name)?;
-            }
-            Ok(_) => self.unlink(path)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error.into()),
-        }
-        match was {
-            Was::Nothing => {}
-            Was::File { copy, mode } => self.put_as(path, &std::fs::read(copy)?, *mode)?,
-            Was::Link(target) => {
-                let (dir, name) = self.make_place(path)?;
-                #[cfg(unix)]
-                dir.symlink_contents(target, name)?;
-                #[cfg(not(unix))]
-                anyhow::bail!("{name} was a link to {}, {dir:?}", target.display());
-            }
-        }
-        Ok(())
     }
+    match tree.look(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            let (dir, name) = tree.place(path)?;
+            // Made by the command: what was there is no directory.
+            dir.remove_dir_all(name)?;
+        }
+        Ok(_) => tree.unlink(path)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error.into()),
+    }
+    match was {
+        Was::Nothing => {}
+        Was::File { copy, mode } => tree.put_as(path, &std::fs::read(copy)?, *mode)?,
+        Was::Link(target) => {
+            let (dir, name) = tree.make_place(path)?;
+            #[cfg(unix)]
+            dir.symlink_contents(target, name)?;
+            #[cfg(not(unix))]
+            anyhow::bail!("{name} was a link to {}, {dir:?}", target.display());
+        }
+    }
+    Ok(())
+}
 
-    fn decisions(&self) -> Decisions {
-        let bytes = std::fs::read(self.state_dir.join(FILE)).unwrap_or_default();
-        // What cannot be read allows nothing.
-        serde_json::from_slice(&bytes).unwrap_or_default()
-    }
+fn decisions(tree: &WorkingTree) -> Decisions {
+    let bytes = std::fs::read(tree.state_dir.join(FILE)).unwrap_or_default();
+    // What cannot be read allows nothing.
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}
 
-    fn save_decisions(&self, decisions: &Decisions) -> anyhow::Result<()> {
-        let file = self.state_dir.join(FILE);
-        atomic_file::replace(&file, &serde_json::to_vec_pretty(decisions)?)
-    }
+fn save_decisions(tree: &WorkingTree, decisions: &Decisions) -> anyhow::Result<()> {
+    let file = tree.state_dir.join(FILE);
+    atomic_file::replace(&file, &serde_json::to_vec_pretty(decisions)?)
 }
 
 #[cfg(unix)]

@@ -4,9 +4,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::rc::Rc;
 
 use super::*;
-use crate::workspace::RefusalKind;
 use crate::workspace::Tracking;
 use crate::workspace::testing::{Tree, edit};
+use crate::workspace::{RefusalKind, effects};
 
 /// A repository whose hooks are in `.githooks`, with one file of configuration in the tree.
 struct Hooked(PathBuf);
@@ -52,7 +52,7 @@ fn tree() -> Tree {
 
 fn proposed(tree: &Tree) -> Vec<(String, Option<String>)> {
     let read = |copy: PathBuf| std::fs::read_to_string(copy).unwrap();
-    let proposed = tree.workspace.proposed().into_iter();
+    let proposed = tree.workspace.proposals().all().into_iter();
     proposed.map(|proposed| (proposed.path, proposed.content.map(read))).collect()
 }
 
@@ -80,7 +80,7 @@ fn tools_write_nothing_git_acts_on_and_keep_it_for_a_person() {
     for gone in [".gitattributes", "sub", ".gitmodules", ".githooks/pre-push"] {
         assert!(!tree.root().join(gone).exists(), "{gone}");
     }
-    assert!(tree.workspace.written_paths().is_empty());
+    assert!(tree.workspace.written().paths().is_empty());
     tree.workspace.write(".githooks-2/x", "x").unwrap();
     tree.workspace.write(".gitignore", "x").unwrap();
 }
@@ -93,29 +93,31 @@ fn what_a_person_allows_is_written_and_recorded_with_exactly_these_bytes() {
     // One edit builds on the other.
     assert!(tree.edit(".githooks/pre-commit", "mine", "ours").is_err());
     let reopened = tree.reopened();
-    let [attributes, hook] = &reopened.proposed()[..] else { panic!("{:?}", reopened.proposed()) };
-    reopened.accept(attributes).unwrap();
-    reopened.accept(hook).unwrap();
+    let [attributes, hook] = &reopened.proposals().all()[..] else {
+        panic!("{:?}", reopened.proposals().all())
+    };
+    reopened.proposals().accept(attributes).unwrap();
+    reopened.proposals().accept(hook).unwrap();
     assert_eq!(tree.get(".gitattributes"), "*.sh eol=lf\n");
     assert_eq!(tree.get(".githooks/pre-commit"), "ours\n");
     let metadata = tree.root().join(".githooks/pre-commit").metadata().unwrap();
     assert_eq!(metadata.permissions().mode() & 0o111, 0o111);
-    assert!(reopened.proposed().is_empty());
-    assert!(reopened.is_as_written(".gitattributes"));
-    assert!(tree.reopened().may_be_recorded(".gitattributes"));
+    assert!(reopened.proposals().all().is_empty());
+    assert!(reopened.written().is_as_written(".gitattributes"));
+    assert!(tree.reopened().proposals().may_be_recorded(".gitattributes"));
     tree.put(".gitattributes", "* -diff\n");
-    assert!(!tree.workspace.may_be_recorded(".gitattributes"));
-    assert!(tree.workspace.may_be_recorded("src/main.rs"));
+    assert!(!tree.workspace.proposals().may_be_recorded(".gitattributes"));
+    assert!(tree.workspace.proposals().may_be_recorded("src/main.rs"));
     assert!(tree.workspace.write(".gitmodules", "x").is_err());
-    let [modules] = &tree.workspace.proposed()[..] else { panic!() };
-    tree.workspace.decline(modules).unwrap();
-    assert!(tree.reopened().proposed().is_empty());
+    let [modules] = &tree.workspace.proposals().all()[..] else { panic!() };
+    tree.workspace.proposals().decline(modules).unwrap();
+    assert!(tree.reopened().proposals().all().is_empty());
 }
 
 #[test]
 fn what_a_command_changes_is_put_back_and_kept() {
     let tree = tree();
-    let watch = tree.workspace.watch().unwrap();
+    let watch = effects::watch(&tree.workspace.tree).unwrap();
     tree.put(".githooks/pre-commit", "evil\n");
     tree.put(".githooks/pre-push", "evil\n");
     tree.put(".githooks/lib/helper", "evil\n");
@@ -143,7 +145,7 @@ fn what_a_command_changes_is_put_back_and_kept() {
     {
         assert!(!tree.root().join(gone).exists(), "{gone}");
     }
-    assert_eq!(tree.workspace.written_paths(), ["src/made"]);
+    assert_eq!(tree.workspace.written().paths(), ["src/made"]);
     let proposed = proposed(&tree);
     assert_eq!(proposed.len(), expected.len());
     assert!(proposed.contains(&("etc/gitconfig".to_owned(), None)));
@@ -155,13 +157,13 @@ fn a_mode_or_a_link_makes_a_hook_as_well() {
     let tree = tree();
     tree.put(".githooks/pre-push.sample", "sample\n");
     tree.put("evil/pre-commit", "evil\n");
-    let watch = tree.workspace.watch().unwrap();
+    let watch = effects::watch(&tree.workspace.tree).unwrap();
     let sample = tree.root().join(".githooks/pre-push.sample");
     std::fs::set_permissions(&sample, std::fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(watch.end().unwrap().put_back, [".githooks/pre-push.sample"]);
     assert_eq!(sample.metadata().unwrap().permissions().mode() & 0o111, 0);
 
-    let watch = tree.workspace.watch().unwrap();
+    let watch = effects::watch(&tree.workspace.tree).unwrap();
     std::fs::rename(tree.root().join(".githooks"), tree.root().join("aside")).unwrap();
     symlink("evil", tree.root().join(".githooks")).unwrap();
     watch.end().unwrap();
@@ -169,7 +171,7 @@ fn a_mode_or_a_link_makes_a_hook_as_well() {
     assert_eq!(tree.get(".githooks/pre-commit"), "theirs\n");
     assert_eq!(tree.get("evil/pre-commit"), "evil\n");
 
-    let watch = tree.workspace.watch().unwrap();
+    let watch = effects::watch(&tree.workspace.tree).unwrap();
     std::fs::remove_file(tree.root().join("etc/gitconfig")).unwrap();
     std::fs::create_dir_all(tree.root().join("etc/gitconfig/x")).unwrap();
     symlink("evil/pre-commit", tree.root().join(".gitattributes")).unwrap();
@@ -181,7 +183,7 @@ fn a_mode_or_a_link_makes_a_hook_as_well() {
 #[test]
 fn what_a_killed_command_changed_is_put_back_by_the_next_process() {
     let tree = tree();
-    std::mem::forget(tree.workspace.watch().unwrap());
+    std::mem::forget(effects::watch(&tree.workspace.tree).unwrap());
     tree.put(".githooks/pre-commit", "evil\n");
     tree.reopened();
     assert_eq!(tree.get(".githooks/pre-commit"), "theirs\n");

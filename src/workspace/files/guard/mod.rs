@@ -10,8 +10,10 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Component, Path};
 
-use crate::workspace::Refusal;
-use crate::workspace::Workspace;
+use cap_std::fs::Metadata;
+
+use crate::workspace::refusal::Refusal;
+use crate::workspace::working_tree::WorkingTree;
 
 /// Who asks, and for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,225 +44,238 @@ pub(crate) fn means(name: &str, dotted: &str, short: &str) -> bool {
             .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-impl Workspace {
-    /// The path of something a model may look at, free of links and relative to the root.
-    pub fn existing(&self, path: &str) -> Result<String, Refusal> {
-        self.resolve(path, Purpose::Look)
-    }
+/// What is at this path, which may be a link; `None` for a path that is refused.
+pub(crate) fn metadata(tree: &WorkingTree, path: &str) -> Option<Metadata> {
+    tree.dir.metadata(resolve_entry(tree, path, Purpose::Look).ok()?).ok()
+}
 
-    /// The path of something that is there, free of links and relative to the root (`.` is the
-    /// root itself).
-    pub(crate) fn resolve(&self, path: &str, purpose: Purpose) -> Result<String, Refusal> {
-        let named = self.judge(path, purpose)?;
-        match self.dir.canonicalize(&named) {
-            Ok(real) => self.judge_real(&named, &real, purpose),
-            Err(error) => Err(self.why_not(&named, &error)),
+/// The path of something that is there, free of links and relative to the root (`.` is the
+/// root itself).
+pub(crate) fn resolve(tree: &WorkingTree, path: &str, purpose: Purpose) -> Result<String, Refusal> {
+    let named = judge(tree, path, purpose)?;
+    match tree.dir.canonicalize(&named) {
+        Ok(real) => judge_real(tree, &named, &real, purpose),
+        Err(error) => Err(why_not(tree, &named, &error)),
+    }
+}
+
+/// Like [`resolve`], but the last parts may still be missing.
+pub(crate) fn resolve_new(
+    tree: &WorkingTree,
+    path: &str,
+    purpose: Purpose,
+) -> Result<String, Refusal> {
+    let named = judge(tree, path, purpose)?;
+    let mut there = Path::new(&named);
+    let mut missing = Vec::new();
+    loop {
+        match tree.dir.symlink_metadata(there) {
+            Ok(_) => break,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(why_not(tree, &named, &error)),
         }
-    }
-
-    /// Like [`Self::resolve`], but the last parts may still be missing.
-    pub(crate) fn resolve_new(&self, path: &str, purpose: Purpose) -> Result<String, Refusal> {
-        let named = self.judge(path, purpose)?;
-        let mut there = Path::new(&named);
-        let mut missing = Vec::new();
-        loop {
-            match self.dir.symlink_metadata(there) {
-                Ok(_) => break,
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(self.why_not(&named, &error)),
-            }
-            let (Some(name), Some(parent)) = (there.file_name(), there.parent()) else {
-                break;
-            };
-            missing.push(name);
-            there = parent;
-        }
-        let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
-        let mut real =
-            self.dir.canonicalize(there).map_err(|error| self.why_not(&named, &error))?;
-        real.extend(missing.iter().rev());
-        self.judge_real(&named, &real, purpose)
-    }
-
-    /// The directory entry itself: links in its parents are resolved, the last one is not.
-    pub(crate) fn resolve_entry(&self, path: &str, purpose: Purpose) -> Result<String, Refusal> {
-        let named = self.judge(path, purpose)?;
-        let Some((parent, name)) = named.rsplit_once('/') else {
-            return Ok(named);
+        let (Some(name), Some(parent)) = (there.file_name(), there.parent()) else {
+            break;
         };
-        let real = self.dir.canonicalize(parent).map_err(|error| self.why_not(&named, &error))?;
-        self.judge_real(&named, &real.join(name), purpose)
+        missing.push(name);
+        there = parent;
     }
+    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+    let mut real = tree.dir.canonicalize(there).map_err(|error| why_not(tree, &named, &error))?;
+    real.extend(missing.iter().rev());
+    judge_real(tree, &named, &real, purpose)
+}
 
-    /// Refuses to change what is a person's or another repository's.
-    pub(crate) fn refuse_protected(&self, path: &str) -> Result<(), Refusal> {
-        self.refuse_nested(path)?;
-        if self.is_protected(path) || self.was_edited_meanwhile(path) {
-            self.refused.borrow_mut().insert(path.to_owned());
-            return Err(Refusal::protected(format!(
-                "{path} has your uncommitted changes: the person you work for has edits there that \
-                 git does not have; leave it alone, or ask them"
+/// The directory entry itself: links in its parents are resolved, the last one is not.
+pub(crate) fn resolve_entry(
+    tree: &WorkingTree,
+    path: &str,
+    purpose: Purpose,
+) -> Result<String, Refusal> {
+    let named = judge(tree, path, purpose)?;
+    let Some((parent, name)) = named.rsplit_once('/') else {
+        return Ok(named);
+    };
+    let real = tree.dir.canonicalize(parent).map_err(|error| why_not(tree, &named, &error))?;
+    judge_real(tree, &named, &real.join(name), purpose)
+}
+
+/// Refuses to change what is a person's or another repository's.
+pub(crate) fn refuse_protected(tree: &WorkingTree, path: &str) -> Result<(), Refusal> {
+    refuse_nested(tree, path)?;
+    if is_protected(tree, path) || was_edited_meanwhile(tree, path) {
+        tree.protection.note_refused(path);
+        return Err(Refusal::protected(format!(
+            "{path} has your uncommitted changes: the person you work for has edits there that \
+             git does not have; leave it alone, or ask them"
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses to change what belongs to a submodule or to a repository within this one: no commit
+/// of the session could hold it.
+fn refuse_nested(tree: &WorkingTree, path: &str) -> Result<(), Refusal> {
+    let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    for folder in folders.filter(|folder| !folder.starts_with(".cowork")) {
+        let is_repository = tree.look(&format!("{folder}/.git")).is_ok();
+        if is_repository || is_submodule(tree, folder) {
+            return Err(Refusal::guard(format!(
+                "Security: {folder} is a repository of its own (a submodule or a nested one); \
+                 its files can be read, but changing them is not allowed, because this \
+                 session could not record it. Do without, and say at the end what should \
+                 change there"
             )));
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Refuses to change what belongs to a submodule or to a repository within this one: no commit
-    /// of the session could hold it.
-    fn refuse_nested(&self, path: &str) -> Result<(), Refusal> {
-        let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
-        for folder in folders.filter(|folder| !folder.starts_with(".cowork")) {
-            let is_repository = self.look(&format!("{folder}/.git")).is_ok();
-            if is_repository || self.is_submodule(folder) {
-                return Err(Refusal::guard(format!(
-                    "Security: {folder} is a repository of its own (a submodule or a nested one); \
-                     its files can be read, but changing them is not allowed, because this \
-                     session could not record it. Do without, and say at the end what should \
-                     change there"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a submodule is due at this folder, filled or not.
-    fn is_submodule(&self, folder: &str) -> bool {
-        let Some(tracking) = &self.tracking else { return false };
-        let known = self.submodules.get_or_init(|| {
-            tracking.submodules().unwrap_or_else(|error| {
-                tracing::warn!("the submodules are not known: {error:#}");
-                BTreeSet::new()
-            })
-        });
-        known.contains(folder)
-    }
-
-    /// True when a person has changed the code there since this run began: neither a tool nor a
-    /// commit has what lies there.
-    fn was_edited_meanwhile(&self, path: &str) -> bool {
-        !path.starts_with(".cowork/") && self.is_persons_edit(path)
-    }
-
-    /// True when something lies there that neither a tool nor a commit has.
-    pub(crate) fn is_persons_edit(&self, path: &str) -> bool {
-        let Some(tracking) = &self.tracking else { return false };
-        self.look(path).is_ok()
-            && !self.is_as_written(path)
-            && tracking.is_uncommitted(path).unwrap_or_else(|error| {
-                tracing::warn!("{path} is taken for a person's: {error:#}");
-                true
-            })
-    }
-
-    /// True for a protected path, and for a file that exists below a protected directory.
-    fn is_protected(&self, path: &str) -> bool {
-        if self.allowed.borrow().contains(path) {
-            return false;
-        }
-        let protected = self.protected.borrow();
-        let below = |(at, _): (usize, &str)| protected.contains(&path[..=at]);
-        protected.contains(path) || (path.match_indices('/').any(below) && self.look(path).is_ok())
-    }
-
-    /// Judges a path by its names alone and gives it in normal form.
-    fn judge(&self, path: &str, purpose: Purpose) -> Result<String, Refusal> {
-        if path.chars().any(char::is_control) {
-            return Err(Refusal::guard("Security: Control characters in paths are not allowed"));
-        }
-        let mut relative = Path::new(path);
-        if relative.is_absolute() {
-            // Models repeat absolute paths they saw in a compiler's output.
-            relative = relative
-                .strip_prefix(&self.root)
-                .map_err(|_| Refusal::guard("Security: Absolute paths are not allowed"))?;
-        }
-        if looks_absolute_elsewhere(path) {
-            return Err(Refusal::guard("Security: Absolute paths are not allowed"));
-        }
-        self.judge_names(relative, purpose)
-    }
-
-    fn judge_real(&self, named: &str, real: &Path, purpose: Purpose) -> Result<String, Refusal> {
-        self.judge_names(real, purpose).map_err(|refusal| {
-            if named == real.to_string_lossy() {
-                refusal
-            } else {
-                Refusal::guard(format!("{named} leads elsewhere: {}", refusal.message))
-            }
+/// Whether a submodule is due at this folder, filled or not.
+fn is_submodule(tree: &WorkingTree, folder: &str) -> bool {
+    let Some(tracking) = &tree.tracking else { return false };
+    let known = tree.submodules.get_or_init(|| {
+        tracking.submodules().unwrap_or_else(|error| {
+            tracing::warn!("the submodules are not known: {error:#}");
+            BTreeSet::new()
         })
-    }
+    });
+    known.contains(folder)
+}
 
-    /// Judges a path as it is and gives it in normal form.
-    pub(crate) fn judge_names(&self, path: &Path, purpose: Purpose) -> Result<String, Refusal> {
-        let mut names = Vec::new();
-        for component in path.components() {
-            match component {
-                Component::CurDir => {}
-                Component::ParentDir => {
+/// True when a person has changed the code there since this run began: neither a tool nor a
+/// commit has what lies there.
+fn was_edited_meanwhile(tree: &WorkingTree, path: &str) -> bool {
+    !path.starts_with(".cowork/") && is_persons_edit(tree, path)
+}
+
+/// True when something lies there that neither a tool nor a commit has.
+pub(crate) fn is_persons_edit(tree: &WorkingTree, path: &str) -> bool {
+    let Some(tracking) = &tree.tracking else { return false };
+    tree.look(path).is_ok()
+        && !tree.written().is_as_written(path)
+        && tracking.is_uncommitted(path).unwrap_or_else(|error| {
+            tracing::warn!("{path} is taken for a person's: {error:#}");
+            true
+        })
+}
+
+/// True for a protected path, and for a file that exists below a protected directory.
+fn is_protected(tree: &WorkingTree, path: &str) -> bool {
+    if tree.protection.is_allowed(path) {
+        return false;
+    }
+    tree.protection.names(path)
+        || (tree.protection.names_folder_of(path) && tree.look(path).is_ok())
+}
+
+/// Judges a path by its names alone and gives it in normal form.
+fn judge(tree: &WorkingTree, path: &str, purpose: Purpose) -> Result<String, Refusal> {
+    if path.chars().any(char::is_control) {
+        return Err(Refusal::guard("Security: Control characters in paths are not allowed"));
+    }
+    let mut relative = Path::new(path);
+    if relative.is_absolute() {
+        // Models repeat absolute paths they saw in a compiler's output.
+        relative = relative
+            .strip_prefix(&tree.root)
+            .map_err(|_| Refusal::guard("Security: Absolute paths are not allowed"))?;
+    }
+    if looks_absolute_elsewhere(path) {
+        return Err(Refusal::guard("Security: Absolute paths are not allowed"));
+    }
+    judge_names(tree, relative, purpose)
+}
+
+fn judge_real(
+    tree: &WorkingTree,
+    named: &str,
+    real: &Path,
+    purpose: Purpose,
+) -> Result<String, Refusal> {
+    judge_names(tree, real, purpose).map_err(|refusal| {
+        if named == real.to_string_lossy() {
+            refusal
+        } else {
+            Refusal::guard(format!("{named} leads elsewhere: {}", refusal.message))
+        }
+    })
+}
+
+/// Judges a path as it is and gives it in normal form.
+pub(crate) fn judge_names(
+    tree: &WorkingTree,
+    path: &Path,
+    purpose: Purpose,
+) -> Result<String, Refusal> {
+    let mut names = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                return Err(Refusal::guard(
+                    "Security: Parent directory access (..) is not allowed",
+                ));
+            }
+            Component::RootDir | Component::Prefix(_) => {
+                return Err(Refusal::guard("Security: Absolute paths are not allowed"));
+            }
+            Component::Normal(name) => {
+                let name = name.to_str().ok_or_else(|| {
+                    Refusal::failed("a name in this path is not UTF-8 and cannot be addressed")
+                })?;
+                if is_dot_git(name) || name.split('\\').any(is_dot_git) {
                     return Err(Refusal::guard(
-                        "Security: Parent directory access (..) is not allowed",
+                        "Security: Access to .git is not allowed; git is the program's \
+                         business, files you change are recorded for you",
                     ));
                 }
-                Component::RootDir | Component::Prefix(_) => {
-                    return Err(Refusal::guard("Security: Absolute paths are not allowed"));
-                }
-                Component::Normal(name) => {
-                    let name = name.to_str().ok_or_else(|| {
-                        Refusal::failed("a name in this path is not UTF-8 and cannot be addressed")
-                    })?;
-                    if is_dot_git(name) || name.split('\\').any(is_dot_git) {
-                        return Err(Refusal::guard(
-                            "Security: Access to .git is not allowed; git is the program's \
-                             business, files you change are recorded for you",
-                        ));
-                    }
-                    names.push(name);
-                }
+                names.push(name);
             }
-        }
-        self.judge_cowork(&names, purpose)?;
-        Ok(if names.is_empty() { ".".to_owned() } else { names.join("/") })
-    }
-
-    /// `.cowork` belongs to the program: a model reads its own session there, typed tools write.
-    fn judge_cowork(&self, names: &[&str], purpose: Purpose) -> Result<(), Refusal> {
-        let inside = names.first().is_some_and(|name| means(name, ".cowork", "cowork~"));
-        if !inside && purpose != Purpose::Artifact {
-            return Ok(());
-        }
-        let path = names.join("/");
-        let own = self.artifact_dirs.iter().any(|dir| {
-            path.strip_prefix(dir.as_str()).is_some_and(|rest| {
-                // The records of a change request are another session's to read.
-                let others = purpose == Purpose::Look;
-                rest.is_empty() || rest.starts_with('/') && !(others && below_changes(&rest[1..]))
-            })
-        });
-        match purpose {
-            Purpose::Look | Purpose::Artifact if own => Ok(()),
-            Purpose::Change if own => Err(Refusal::guard(
-                "Security: Session documents are written with their own tools (save_…, create_…, \
-                 update_…), not with the file tools",
-            )),
-            Purpose::Look | Purpose::Change | Purpose::Artifact => Err(Refusal::guard(
-                "Security: Access to .cowork is not allowed, except to this session's documents",
-            )),
         }
     }
+    judge_cowork(tree, &names, purpose)?;
+    Ok(if names.is_empty() { ".".to_owned() } else { names.join("/") })
+}
 
-    /// What a failed look-up means to a model.
-    fn why_not(&self, path: &str, error: &std::io::Error) -> Refusal {
-        match error.kind() {
-            ErrorKind::NotFound if self.dir.symlink_metadata(path).is_ok() => {
-                Refusal::failed(format!("{path} is a symbolic link that leads nowhere"))
-            }
-            ErrorKind::NotFound => Refusal::failed(format!("{path} does not exist")),
-            // cap-std reports an escape as a denied permission without an OS error.
-            ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
-                Refusal::guard(format!("Security: {path} leads out of the working tree"))
-            }
-            _ => self.unreadable(path, std::io::Error::new(error.kind(), error.to_string())),
+/// `.cowork` belongs to the program: a model reads its own session there, typed tools write.
+fn judge_cowork(tree: &WorkingTree, names: &[&str], purpose: Purpose) -> Result<(), Refusal> {
+    let inside = names.first().is_some_and(|name| means(name, ".cowork", "cowork~"));
+    if !inside && purpose != Purpose::Artifact {
+        return Ok(());
+    }
+    let path = names.join("/");
+    let own = tree.artifact_dirs.iter().any(|dir| {
+        path.strip_prefix(dir.as_str()).is_some_and(|rest| {
+            // The records of a change request are another session's to read.
+            let others = purpose == Purpose::Look;
+            rest.is_empty() || rest.starts_with('/') && !(others && below_changes(&rest[1..]))
+        })
+    });
+    match purpose {
+        Purpose::Look | Purpose::Artifact if own => Ok(()),
+        Purpose::Change if own => Err(Refusal::guard(
+            "Security: Session documents are written with their own tools (save_…, create_…, \
+             update_…), not with the file tools",
+        )),
+        Purpose::Look | Purpose::Change | Purpose::Artifact => Err(Refusal::guard(
+            "Security: Access to .cowork is not allowed, except to this session's documents",
+        )),
+    }
+}
+
+/// What a failed look-up means to a model.
+fn why_not(tree: &WorkingTree, path: &str, error: &std::io::Error) -> Refusal {
+    match error.kind() {
+        ErrorKind::NotFound if tree.dir.symlink_metadata(path).is_ok() => {
+            Refusal::failed(format!("{path} is a symbolic link that leads nowhere"))
         }
+        ErrorKind::NotFound => Refusal::failed(format!("{path} does not exist")),
+        // cap-std reports an escape as a denied permission without an OS error.
+        ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+            Refusal::guard(format!("Security: {path} leads out of the working tree"))
+        }
+        _ => tree.io_errors.unreadable(path, std::io::Error::new(error.kind(), error.to_string())),
     }
 }
 

@@ -183,7 +183,7 @@ fn a_persons_files_are_protected_until_allowed() {
     let tree = Tree::new();
     tree.put("mine", "text");
     symlink("mine", tree.root().join("link")).unwrap();
-    tree.workspace.protect(["mine".to_owned(), "new".to_owned()]);
+    tree.workspace.protection().protect(["mine".to_owned(), "new".to_owned()]);
     for path in ["mine", "./mine", "link", "new"] {
         let refusal = tree.workspace.write(path, "x").unwrap_err();
         assert_eq!(refusal.kind, RefusalKind::Protected);
@@ -192,6 +192,6 @@ fn a_persons_files_are_protected_until_allowed() {
     assert!(tree.edit("mine", "text", "x").is_err());
     assert!(tree.workspace.delete("mine").is_err());
     assert!(read(&tree, "mine").is_ok());
-    tree.workspace.allow("mine");
+    tree.workspace.protection().allow("mine");
     tree.workspace.write("mine", "x").unwrap();
 }

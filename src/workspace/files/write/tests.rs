@@ -1,6 +1,7 @@
 //! What is written, noted and kept.
 
 use super::*;
+use crate::workspace::files::content;
 use crate::workspace::testing::Tree;
 
 #[test]
@@ -52,7 +53,7 @@ fn left_out_code_is_refused_unless_it_was_there() {
         assert!(refusal.message.contains("line 2 is a placeholder for code"), "{refusal}");
         tree.put("b", "x\n");
         assert!(tree.edit("b", "x", line).is_err());
-        tree.workspace.forget_seen();
+        tree.workspace.read_tracker().forget();
         tree.put("c", &format!("{line}\nzz\n"));
         tree.edit("c", "zz", &format!("y\n{line}")).unwrap();
     }
@@ -78,20 +79,22 @@ fn the_journal_survives_and_tells_tools_from_people() {
     tree.workspace.write("new", "by a tool").unwrap();
     tree.workspace.delete("gone").unwrap();
     let next = tree.reopened();
-    assert_eq!(next.written_paths(), ["gone", "new", "old"]);
-    assert!(next.written_paths().iter().all(|path| next.is_as_written(path)));
+    assert_eq!(next.written().paths(), ["gone", "new", "old"]);
+    assert!(next.written().paths().iter().all(|path| next.written().is_as_written(path)));
     tree.put("new", "by a person");
     tree.put("gone", "by a person");
-    assert!(!next.is_as_written("new") && !next.is_as_written("gone"));
-    assert!(!next.is_as_written("never written"));
-    next.adopt(&["new".to_owned()]).unwrap();
-    assert!(next.is_as_written("new"));
-    next.forget_all_but(&["new".to_owned(), "old".to_owned(), "never".to_owned()]).unwrap();
-    assert_eq!(tree.reopened().written_paths(), ["new", "old"]);
-    next.forget(&["new".to_owned(), "gone".to_owned()]).unwrap();
-    assert_eq!(tree.reopened().written_paths(), ["old"]);
-    next.clear_journal().unwrap();
-    assert!(tree.reopened().journal_entries().is_empty());
+    assert!(!next.written().is_as_written("new") && !next.written().is_as_written("gone"));
+    assert!(!next.written().is_as_written("never written"));
+    next.written().adopt(&["new".to_owned()]).unwrap();
+    assert!(next.written().is_as_written("new"));
+    next.written()
+        .forget_all_but(&["new".to_owned(), "old".to_owned(), "never".to_owned()])
+        .unwrap();
+    assert_eq!(tree.reopened().written().paths(), ["new", "old"]);
+    next.written().forget(&["new".to_owned(), "gone".to_owned()]).unwrap();
+    assert_eq!(tree.reopened().written().paths(), ["old"]);
+    next.written().clear().unwrap();
+    assert!(tree.reopened().written().entries().is_empty());
 }
 
 #[test]
@@ -99,16 +102,16 @@ fn a_crash_between_journal_and_rename_leaves_one_of_the_two() {
     let tree = Tree::new();
     tree.put("src/a", "before");
     let before = Some(Fingerprint::of(b"before"));
-    tree.workspace.note("src/a", Some(Fingerprint::of(b"after")), before).unwrap();
-    let temporary = format!("src/{}", temporary_name("a"));
+    tree.workspace.tree.note("src/a", Some(Fingerprint::of(b"after")), before).unwrap();
+    let temporary = format!("src/{}", content::temporary_name("a"));
     tree.put(&temporary, "aft");
     let next = tree.reopened();
-    assert!(next.is_as_written("src/a"), "the write never happened");
+    assert!(next.written().is_as_written("src/a"), "the write never happened");
     assert!(!tree.root().join(temporary).exists());
     tree.put("src/a", "after");
-    assert!(next.is_as_written("src/a"), "the write happened");
+    assert!(next.written().is_as_written("src/a"), "the write happened");
     tree.put("src/a", "aft");
-    assert!(!next.is_as_written("src/a"));
+    assert!(!next.written().is_as_written("src/a"));
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn a_broken_journal_makes_every_file_a_persons() {
     tree.workspace.write("a", "x").unwrap();
     let state = tree.root().parent().unwrap().join("state/todo/written.json");
     std::fs::write(state, "{").unwrap();
-    assert!(!tree.reopened().is_as_written("a"));
+    assert!(!tree.reopened().written().is_as_written("a"));
 }
 
 #[test]

@@ -1,0 +1,142 @@
+//! Content of resolved paths: put there whole or not at all, noted in the journal first, copied,
+//! and told by its fingerprint.
+
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+
+use crate::moment;
+use crate::workspace::journal::{Fingerprint, Written};
+use crate::workspace::refusal::Refusal;
+use crate::workspace::working_tree::WorkingTree;
+
+impl WorkingTree {
+    /// Where a person's version of a file is kept, in J.
+    pub(crate) fn copy_of(&self, path: &str, content: &Fingerprint) -> PathBuf {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        self.state_dir.join("set-aside").join(format!("{content}-{name}"))
+    }
+
+    /// Copies a file of the tree to J, where nobody can read it who could not before.
+    pub(crate) fn copy_out(&self, path: &str, copy: &Path) -> anyhow::Result<()> {
+        let mut file = self.open_regular(path)?.into_std();
+        std::fs::create_dir_all(copy.parent().unwrap_or(&self.state_dir))?;
+        let mut into = std::fs::File::create(copy)?;
+        into.set_permissions(file.metadata()?.permissions())?;
+        std::io::copy(&mut file, &mut into)?;
+        Ok(())
+    }
+
+    /// Writes beside the file and renames over it, so that nobody ever sees half of it, and what
+    /// else has a link to the old file keeps it as it is.
+    pub(crate) fn put(&self, path: &str, content: &[u8], replaces: bool) -> std::io::Result<()> {
+        let (dir, name) = self.make_place(path)?;
+        let temporary = temporary_name(name);
+        // Left over from a crash, or nothing.
+        let _ = dir.remove_file(&temporary);
+        let written = put_in(&dir, name, &temporary, content, replaces);
+        if written.is_err() {
+            let _ = dir.remove_file(&temporary);
+        }
+        match &self.tracking {
+            Some(tracking) if path.starts_with(".cowork/") => tracking.wrote(path),
+            _ => moment::end(),
+        }
+        written
+    }
+
+    /// Like [`Self::put`], with this mode.
+    pub(crate) fn put_as(&self, path: &str, content: &[u8], mode: u32) -> std::io::Result<()> {
+        self.put(path, content, false)?;
+        #[cfg(unix)]
+        {
+            use cap_std::fs::PermissionsExt as _;
+            let (dir, name) = self.place(path)?;
+            let mut options = OpenOptions::new();
+            let file = dir.open_with(name, options.read(true).follow(FollowSymlinks::No))?;
+            file.set_permissions(cap_std::fs::Permissions::from_mode(mode))?;
+        }
+        #[cfg(not(unix))]
+        let _ = mode;
+        Ok(())
+    }
+
+    /// Removes the temporary file of a write that a crash cut short.
+    pub(crate) fn sweep_temporary(&self) {
+        if let Some(path) = self.journal.borrow().last()
+            && let Ok((dir, name)) = self.place(path)
+        {
+            let _ = dir.remove_file(temporary_name(name));
+        }
+    }
+
+    /// Notes in the journal what is about to be written.
+    pub(crate) fn note(
+        &self,
+        path: &str,
+        now: Option<Fingerprint>,
+        before: Option<Fingerprint>,
+    ) -> Result<(), Refusal> {
+        self.journal.borrow_mut().note(Written { path: path.to_owned(), now, before }).map_err(
+            |error| {
+                let text = format!("{path} was not touched: {error:#}");
+                self.io_errors.note(text.clone(), &error);
+                Refusal::failed(text)
+            },
+        )
+    }
+
+    /// Of what is there now; a link counts as the path it holds, like in git.
+    pub(crate) fn fingerprint(&self, path: &str) -> std::io::Result<Option<Fingerprint>> {
+        match self.look(path) {
+            Ok(metadata) if metadata.is_symlink() => {
+                let target = self.link_target(path)?;
+                Ok(Some(Fingerprint::of(target.as_os_str().as_encoded_bytes())))
+            }
+            Ok(metadata) if metadata.is_file() => {
+                let file = self.open_regular(path).map_err(std::io::Error::other)?;
+                Fingerprint::of_reader(file).map(Some)
+            }
+            Ok(_) => Err(std::io::Error::other("not a regular file")),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Writes a new file of the given mode, then gives it the name.
+fn put_in(
+    dir: &Dir,
+    name: &str,
+    temporary: &str,
+    content: &[u8],
+    replaces: bool,
+) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    let old = replaces.then(|| dir.symlink_metadata(name)).transpose()?;
+    let permissions = old.filter(cap_std::fs::Metadata::is_file).map(|old| old.permissions());
+    #[cfg(unix)]
+    if let Some(permissions) = &permissions {
+        use cap_std::fs::{OpenOptionsExt as _, PermissionsExt as _};
+        // From the first byte on no more people can read it than could before.
+        options.mode(permissions.mode() & 0o777);
+    }
+    let mut file = dir.open_with(temporary, &options)?;
+    file.write_all(content)?;
+    if let Some(permissions) = permissions {
+        file.set_permissions(permissions)?;
+    }
+    dir.rename(temporary, dir, name)
+}
+
+/// Hidden, in the same directory (a rename does not cross file systems), and the same each time
+/// so that what a crash leaves is found again.
+pub(super) fn temporary_name(name: &str) -> String {
+    // The longest name most file systems hold is 255 bytes.
+    const MOST: usize = 200;
+    let end = (0..=name.len().min(MOST)).rev().find(|end| name.is_char_boundary(*end));
+    format!(".{}.cowork-new", &name[..end.unwrap_or(0)])
+}

@@ -1,0 +1,87 @@
+//! How commands are to be confined, and who answers for those that are not.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::fetching::Fetching;
+use super::sweep::Cache;
+
+/// How well commands are confined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Not at all.
+    None,
+    /// A profile of `sandbox-exec`, on macOS.
+    #[serde(rename = "sandbox-exec")]
+    Seatbelt,
+    /// Landlock alone.
+    Landlock,
+    /// Namespaces and Landlock.
+    #[default]
+    Namespaces,
+}
+
+impl Level {
+    /// The word of a level: `none`, `sandbox-exec`, `landlock`, `namespaces`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Seatbelt => "sandbox-exec",
+            Self::Landlock => "landlock",
+            Self::Namespaces => "namespaces",
+        }
+    }
+
+    /// The level with this word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        let all = [Self::None, Self::Seatbelt, Self::Landlock, Self::Namespaces];
+        all.into_iter().find(|level| level.word() == word)
+    }
+}
+
+/// Who answers for commands that the kernel cannot confine.
+pub trait Consent {
+    /// Hears, once, that commands are confined less well than they could be.
+    fn weaker(&self, weaker: &Weaker);
+    /// Whether this command may run without confinement; `None` when nobody is there to say so.
+    fn may_run_unconfined(&self, command: &str) -> anyhow::Result<Option<bool>>;
+}
+
+/// Why commands are confined less well than they could be, and what that means.
+#[derive(Clone, Debug)]
+pub struct Weaker {
+    /// How they are.
+    pub level: Level,
+    /// What is in the way of the next better level.
+    pub cause: String,
+    /// What would help, as a sentence without its full stop; empty where that is not known.
+    pub remedy: String,
+    /// Whether they can make sockets with a path.
+    pub unix_sockets: bool,
+}
+
+/// How commands are to be confined. The default is not at all.
+#[derive(Clone, Default)]
+pub struct Confinement {
+    /// This program, to be started as the helper; without it nothing is confined.
+    pub helper: Option<PathBuf>,
+    /// Files and directories that are never written: the tree's `.git`, where it points to, the
+    /// directory linked worktrees share; what else only the program writes. Repositories below the
+    /// tree are found and added.
+    pub sealed: Vec<PathBuf>,
+    /// Writable besides the tree. Those that do not exist are passed over.
+    pub writable: Vec<PathBuf>,
+    /// Whether commands have the network.
+    pub network: bool,
+    /// Where the commands' private home with its caches is kept between runs; created.
+    pub cache: Option<Cache>,
+    /// Better levels than this are not tried.
+    pub most: Level,
+    /// Asked where nothing can be confined; without it such commands are refused.
+    pub consent: Option<Rc<dyn Consent>>,
+    /// Asked before a project's dependencies are fetched; without it none are.
+    pub fetching: Option<Rc<dyn Fetching>>,
+}

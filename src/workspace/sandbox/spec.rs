@@ -1,0 +1,33 @@
+//! What the helper is told.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::confinement::Level;
+use super::covers::Cover;
+
+/// The first argument of the program when it is the helper.
+pub const HELPER_WORD: &str = "__sandbox";
+
+/// What the helper is told, as JSON in its second argument, or in the file that stands there after
+/// an `@`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Spec {
+    pub(super) level: Level,
+    pub(super) root: PathBuf,
+    pub(super) sealed: Vec<PathBuf>,
+    pub(super) writable: Vec<PathBuf>,
+    /// Files, directories and sockets that look empty: keys, and doors to other programs.
+    pub(super) hidden: Vec<PathBuf>,
+    /// Directories of other programs' files, which a command has for itself.
+    #[serde(default)]
+    pub(super) covers: Vec<Cover>,
+    /// What is there to be read although it is below one of them.
+    #[serde(default)]
+    pub(super) kept: Vec<PathBuf>,
+    /// The list of users, where the system's lacks this one.
+    #[serde(default)]
+    pub(super) users: Option<PathBuf>,
+    pub(super) network: bool,
+}

@@ -1,0 +1,77 @@
+//! The working tree itself: the handle of its root, what is noted of its files, and who is asked
+//! about it. What is done with its files stands in `files`.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use anyhow::Context as _;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use crate::workspace::io_errors::IoErrors;
+use crate::workspace::journal::Journal;
+use crate::workspace::options::WorkspaceOptions;
+use crate::workspace::protection::Protection;
+use crate::workspace::read_tracker::ReadTracker;
+use crate::workspace::tracking::{GitControlFiles, Tracking};
+
+/// Largest file, in bytes, that is read or written as a whole.
+pub const WHOLE_FILE_MAX: u64 = 2 * 1024 * 1024;
+
+/// A working tree and its journal.
+pub(crate) struct WorkingTree {
+    /// The top level, with links resolved.
+    pub(crate) root: PathBuf,
+    pub(crate) dir: Dir,
+    pub(crate) state_dir: PathBuf,
+    pub(crate) artifact_dirs: Vec<String>,
+    pub(crate) tracking: Option<Rc<dyn Tracking>>,
+    pub(crate) journal: RefCell<Journal>,
+    pub(crate) io_errors: IoErrors,
+    pub(crate) read_tracker: ReadTracker,
+    pub(crate) protection: Protection,
+    pub(crate) submodules: OnceCell<BTreeSet<String>>,
+    pub(crate) acted_on: OnceCell<GitControlFiles>,
+    /// Commands run together; true when the first has begun.
+    pub(crate) together: Cell<Option<bool>>,
+    pub(crate) bulk: RefCell<BTreeMap<String, usize>>,
+    pub(crate) documents: RefCell<BTreeSet<String>>,
+    pub(crate) set_aside: RefCell<Vec<(String, PathBuf)>>,
+}
+
+// Not derived: what is noted of files must not end up in a log.
+impl std::fmt::Debug for WorkingTree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkingTree").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl WorkingTree {
+    /// Opens a tree and its journal.
+    pub(crate) fn open(options: &WorkspaceOptions) -> anyhow::Result<Self> {
+        let root = std::fs::canonicalize(&options.root)
+            .with_context(|| format!("opening the working tree {}", options.root.display()))?;
+        let dir = Dir::open_ambient_dir(&root, ambient_authority())
+            .with_context(|| format!("opening the working tree {}", root.display()))?;
+        let journal = Journal::open(&options.state_dir)?;
+        Ok(Self {
+            root,
+            dir,
+            state_dir: options.state_dir.clone(),
+            artifact_dirs: options.artifact_dirs.clone(),
+            tracking: options.tracking.clone(),
+            journal: RefCell::new(journal),
+            io_errors: IoErrors::default(),
+            read_tracker: ReadTracker::default(),
+            protection: Protection::default(),
+            submodules: OnceCell::new(),
+            acted_on: OnceCell::new(),
+            together: Cell::new(None),
+            bulk: RefCell::default(),
+            documents: RefCell::default(),
+            set_aside: RefCell::default(),
+        })
+    }
+}
