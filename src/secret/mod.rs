@@ -3,11 +3,14 @@
 //! knows nobody.
 
 mod patterns;
+mod setting;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
+
+pub use setting::of_setting;
 
 /// What stands where a key of the user's was.
 pub const WITHHELD: &str = "[withheld key]";
