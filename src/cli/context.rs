@@ -11,7 +11,9 @@ use anyhow::Context as _;
 use crate::cli::args::{Color, Global};
 use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
-use crate::config::{self, Config, Flags, Loaded, PROJECT_FILE, Sources, Trust, TrustRecords};
+use crate::config::{
+    self, Config, Flags, Loaded, ModelConfig, PROJECT_FILE, Sources, Trust, TrustRecords,
+};
 use crate::event::{Event, Sink};
 use crate::gate;
 use crate::git::{self, Git};
@@ -180,8 +182,8 @@ impl Context {
         const SHORTEST: usize = 16;
         let config = self.config()?;
         let models = std::iter::once(&config.llm).chain(config.models.values());
-        let configured = models.map(|model| model.api_key.clone());
-        let ours = ["COWORK_LLM_API_KEY", "OPENAI_API_KEY"];
+        let configured = models.flat_map(ModelConfig::secrets);
+        let ours = ["COWORK_LLM_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
         let around = self.env.iter().filter(|(name, value)| {
             let other = NAMES.iter().any(|end| name.ends_with(end)) && value.len() >= SHORTEST;
             let path = value.starts_with('/') || value.contains("://");

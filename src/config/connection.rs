@@ -1,11 +1,15 @@
 //! `[llm]` and `[models]`: what a model takes over from the default one, and what follows from
 //! its provider and its server.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
+use serde_json::Map;
 
 use super::settings::Values;
 use super::{
-    Api, DEFAULT_ANSWER_S, DEFAULT_MODEL, DEFAULT_RATE, HOSTED, ModelConfig, endpoint, is_loopback,
+    ANTHROPIC, Api, DEFAULT_ANSWER_S, DEFAULT_MODEL, DEFAULT_RATE, HOSTED, ModelConfig, endpoint,
+    is_loopback, request_keys,
 };
 use crate::error::Error;
 
@@ -14,15 +18,21 @@ pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
     let provider = values.read(&["llm", "provider"]).unwrap_or_else(|| "openai".to_owned());
     let local = ModelConfig::default();
     let base = ModelConfig {
-        // An agent program has a default of its own, and ours would be unknown to most.
-        model: if provider == "cli" { String::new() } else { local.model.clone() },
+        model: if has_own_default(&provider) { String::new() } else { local.model.clone() },
         provider,
         ..local
     };
     finish(values, &["llm"], base)
 }
 
-/// What is not set is as in `[llm]`, except what belongs to another server: key, API, rate and time.
+/// An agent program has a default of its own, and a server of Claude's names its newest model first;
+/// ours is unknown to both.
+fn has_own_default(provider: &str) -> bool {
+    provider == "cli" || provider == ANTHROPIC
+}
+
+/// What is not set is as in `[llm]`, except what belongs to another server: key, API, rate and time,
+/// and what is sent to it besides the conversation.
 pub(super) fn named_model(
     values: &Values<'_>,
     name: &str,
@@ -52,7 +62,12 @@ pub(super) fn named_model(
             api: Api::Auto,
             rate_limit: None,
             answer_s: 0,
-            model: if provider == "cli" { String::new() } else { llm.model.clone() },
+            max_tokens: 0,
+            reasoning_effort: String::new(),
+            headers: BTreeMap::new(),
+            query: BTreeMap::new(),
+            extra_body: Map::new(),
+            model: if has_own_default(&provider) { String::new() } else { llm.model.clone() },
             provider,
             ..llm.clone()
         }
@@ -73,6 +88,12 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
     model.base_url = trimmed(&model.base_url).to_owned();
     if model.api_key.chars().any(char::is_control) {
         return Err(values.wrong(&at("api_key"), "holds control characters"));
+    }
+    if let Some(problem) = request_keys::header_problem(&model.headers) {
+        return Err(values.wrong(&at("headers"), &problem));
+    }
+    if let Some(problem) = request_keys::body_problem(&model.extra_body) {
+        return Err(values.wrong(&at("extra_body"), &problem));
     }
     // It becomes an argument of agent programs and part of a trailer.
     let name = &model.model;

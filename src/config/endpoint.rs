@@ -12,6 +12,9 @@ pub const LOOPBACK_SERVERS: [(&str, &str); 4] = [
 
 /// What a key without a base URL means.
 pub const HOSTED: &str = "https://api.openai.com/v1";
+/// The provider of Claude's own API, and where that is.
+pub const ANTHROPIC: &str = "anthropic";
+const ANTHROPIC_URL: &str = "https://api.anthropic.com/v1";
 
 /// Requests per minute for servers that are not on this machine.
 pub const DEFAULT_RATE: u32 = 30;
@@ -20,7 +23,8 @@ pub const DEFAULT_ANSWER_S: u64 = 1800;
 
 /// The base URL of a preset provider.
 pub(super) fn preset(provider: &str) -> Option<&'static str> {
-    LOOPBACK_SERVERS.iter().find(|(name, _)| *name == provider).map(|(_, url)| *url)
+    let mut presets = LOOPBACK_SERVERS.iter().chain(&[(ANTHROPIC, ANTHROPIC_URL)]);
+    presets.find(|(name, _)| *name == provider).map(|(_, url)| *url)
 }
 
 /// Whether a base URL leads to this machine.

@@ -1,6 +1,10 @@
 //! How a key is declared: one field of a struct, with what it is for, its default, what it may hold
 //! and when a project's file may set it. [`keys!`] makes the struct and its rows from that.
 
+use std::collections::BTreeMap;
+
+use serde_json::Map;
+
 use super::value::{Shape, Value};
 use crate::stage::Stage;
 
@@ -202,6 +206,24 @@ held! {
     [u32; 2]: Shape::Range, Range;
     Vec<String>: Shape::List, List;
     Vec<Stage>: Shape::Stages, Stages;
+    Map<String, serde_json::Value>: Shape::Table, Table;
+}
+
+impl Held for BTreeMap<String, String> {
+    const SHAPE: Shape = Shape::Texts;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let Value::Table(table) = value else { return None };
+        let text = |(name, text): (&String, &serde_json::Value)| {
+            Some((name.clone(), text.as_str()?.to_owned()))
+        };
+        table.iter().map(text).collect()
+    }
+
+    fn to_value(&self) -> Value {
+        let text = |(name, text): (&String, &String)| (name.clone(), text.as_str().into());
+        Value::Table(self.iter().map(text).collect())
+    }
 }
 
 impl Held for u32 {

@@ -4,14 +4,24 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde_json::Map;
+
 use super::fields::{keys, words};
 use super::value::Shape;
 use super::{DEFAULT_MODEL, stages_with};
 use crate::stage::Stage;
 
-/// Providers; the ones between `openai` and `replay` are presets of a loopback server.
-const PROVIDERS: Shape =
-    Shape::Choice(&["openai", "ollama", "lmstudio", "llamacpp", "vllm", "replay", "cli"]);
+/// Providers; the ones between `anthropic` and `replay` are presets of a loopback server.
+const PROVIDERS: Shape = Shape::Choice(&[
+    "openai",
+    "anthropic",
+    "ollama",
+    "lmstudio",
+    "llamacpp",
+    "vllm",
+    "replay",
+    "cli",
+]);
 const AGENTS: Shape = Shape::Choice(&["gemini", "codex"]);
 const POSITIVE: Shape = Shape::Count(1, u32::MAX as u64);
 const DRAFTS: Shape = Shape::Count(1, 1000);
@@ -23,13 +33,16 @@ const TEMPERATURE: Shape = Shape::Number(0.0, 2.0);
 words! {
     /// Which API a server is asked through.
     pub enum Api {
-        /// Responses where a server is known to have it or says so, else chat completions.
+        /// Messages for provider "anthropic"; Responses where a server is known to have it or says so;
+        /// else chat completions.
         #[default]
         Auto = "auto",
         /// Chat completions.
         Chat = "chat",
         /// Responses.
         Responses = "responses",
+        /// Anthropic's Messages.
+        Messages = "messages",
     }
 }
 
@@ -87,16 +100,18 @@ keys! {
     /// A model and how to reach it.
     #[derive(Clone, PartialEq)]
     pub struct ModelConfig {
-        /// Any compatible server is "openai"; "ollama", "lmstudio", "llamacpp" and "vllm" are local ones
-        /// with a known base_url; "cli" is an agent program; "replay" plays recorded answers.
+        /// Any compatible server is "openai"; "anthropic" is Claude's own API and servers that speak it;
+        /// "ollama", "lmstudio", "llamacpp" and "vllm" are local ones with a known base_url; "cli" is an
+        /// agent program; "replay" plays recorded answers.
         provider: String = "openai".to_owned() => Trust, PROVIDERS;
         /// Up to and including /v1, such as "http://127.0.0.1:11434/v1". Empty: the provider's; the
         /// hosted API where there is an api_key; else the usual local ports are tried.
         base_url: String = String::new() => Trust;
         /// Empty when the server wants none. In your own file "${NAME}" is an environment variable.
         api_key: String = String::new() => Trust;
-        /// "chat" completions, "responses", or "auto": Responses for the hosted OpenAI API, Azure's v1
-        /// route and xAI, and where a server says so.
+        /// "chat" completions, "responses", "messages" (Anthropic's), or "auto": Messages for provider
+        /// "anthropic", Responses for the hosted OpenAI API, Azure's v1 route and xAI, and where a server
+        /// says so.
         api: Api = Api::Auto => Trust;
         /// Name of the model, as its server knows it.
         model: String = "gpt-4.1".to_owned() => Free;
@@ -112,13 +127,25 @@ keys! {
         context_window: u64 = 128_000 => Trust, Shape::Count(1024, i64::MAX as u64);
         /// How often a request that failed for a passing reason is sent again.
         max_retries: u32 = 3 => Trust, Shape::Count(0, 100);
+        /// Most tokens of one answer, thoughts included. 0 is the server's own limit; where a number must
+        /// be sent (Messages) it is 32000.
+        max_tokens: u64 = 0 => Trust, Shape::Count(0, u32::MAX as u64);
+        /// How much a thinking model thinks, in its server's words, such as "none", "low" or "high".
+        reasoning_effort: String = String::new() => Trust;
+        /// Headers of every request besides ours, such as { "x-team" = "tools" }. In git config, JSON.
+        /// What looks like a key here, in query or in extra_body is kept secret as api_key is.
+        headers: BTreeMap<String, String> = BTreeMap::new() => Trust;
+        /// Added to the address of every request, such as { "api-version" = "2024-10-21" }.
+        query: BTreeMap<String, String> = BTreeMap::new() => Trust;
+        /// Laid over the body of every request, table by table, such as { top_k = 40 }.
+        extra_body: Map<String, serde_json::Value> = Map::new() => Trust;
         /// Which agent program, for provider "cli".
         agent: String = String::new() => Trust, AGENTS;
     }
 }
 
 impl fmt::Debug for ModelConfig {
-    // By hand, so that a key cannot end up in a log.
+    // By hand, so that a key cannot end up in a log; headers and the like may hold one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = if self.api_key.is_empty() { "none" } else { "(hidden)" };
         f.debug_struct("ModelConfig")

@@ -144,13 +144,18 @@ pub(super) fn from_git(entries: &[(String, String)]) -> Result<Settings> {
 pub(super) fn from_pairs(pairs: &[(&str, &str, &str)]) -> Result<Settings> {
     let mut settings = Settings::new();
     for (name, text, origin) in pairs {
-        let path: Path = name.split('.').map(str::to_owned).collect();
-        let Found::Leaf(key) = schema::find(&path) else {
-            return Err(unknown(&path, origin).into());
-        };
-        settings.insert(path.clone(), plain(key, &path, text, (*origin).to_owned())?);
+        settings.extend(from_path(name.split('.').map(str::to_owned).collect(), text, origin)?);
     }
     Ok(settings)
+}
+
+/// The same of one key whose name may hold dots.
+pub(super) fn from_path(path: Path, text: &str, origin: &str) -> Result<Settings> {
+    let Found::Leaf(key) = schema::find(&path) else {
+        return Err(unknown(&path, origin).into());
+    };
+    let setting = plain(key, &path, text, origin.to_owned())?;
+    Ok(Settings::from([(path, setting)]))
 }
 
 fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<Setting> {

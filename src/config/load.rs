@@ -1,6 +1,6 @@
 //! Reading all layers in their order and resolving them: the one way to get a [`Config`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,10 @@ use anyhow::{Context as _, Result};
 use super::layer::{self, Expand, Settings};
 use super::trust::{Restricted, Trust, ignored, restricted};
 use super::value::Value;
-use super::{Config, build, schema};
+use super::{ANTHROPIC, Config, build, schema};
+
+/// Where programs for Claude's own API look for its key.
+const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 
 /// Everything configuration can come from; the caller has read what needs git or the process.
 #[derive(Clone, Default)]
@@ -141,26 +144,58 @@ fn environment(sources: &Sources, below: &Settings) -> Result<Settings> {
     let set = |name: &'static str| {
         sources.env.get(name).filter(|value| !value.is_empty()).map(|value| (name, value))
     };
-    let url = set("COWORK_LLM_BASE_URL").or_else(|| set("OPENAI_BASE_URL"));
+    // What other programs of the same provider read.
+    let (their_url, their_key) = match is_anthropic(below, &["llm"]) {
+        true => ("ANTHROPIC_BASE_URL", ANTHROPIC_KEY),
+        false => ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    };
+    let url = set("COWORK_LLM_BASE_URL").or_else(|| set(their_url));
     let model = set("COWORK_LLM_MODEL");
     // A server configured together with its key must not be sent the key of another server only
     // because some other program has put that into the environment.
     let configured = |key: &str| {
-        let setting = below.get(&vec!["llm".to_owned(), key.to_owned()]);
+        let setting = below.get(&path(&["llm", key]));
         setting.is_some_and(|s| !matches!(&s.value, Ok(Value::Text(text)) if text.is_empty()))
     };
     let paired = configured("api_key")
         && configured("base_url")
         && url.is_none()
         && sources.flags.base_url.is_none();
-    let key =
-        set("COWORK_LLM_API_KEY").or_else(|| if paired { None } else { set("OPENAI_API_KEY") });
+    let key = set("COWORK_LLM_API_KEY").or_else(|| if paired { None } else { set(their_key) });
     let pairs: Vec<(&str, &str, &str)> =
         [("llm.base_url", url), ("llm.model", model), ("llm.api_key", key)]
             .into_iter()
             .filter_map(|(key, set)| set.map(|(name, value)| (key, value.as_str(), name)))
             .collect();
-    layer::from_pairs(&pairs)
+    let mut settings = layer::from_pairs(&pairs)?;
+    if let (false, Some((name, key))) = (is_anthropic(below, &["llm"]), set(ANTHROPIC_KEY)) {
+        for model in keyless_claudes(below) {
+            settings.extend(layer::from_path(path(&["models", &model, "api_key"]), key, name)?);
+        }
+    }
+    Ok(settings)
+}
+
+fn path(parts: &[&str]) -> schema::Path {
+    parts.iter().map(|part| (*part).to_owned()).collect()
+}
+
+fn is_anthropic(settings: &Settings, section: &[&str]) -> bool {
+    let setting = settings.get(&path(&[section, &["provider"]].concat()));
+    setting.is_some_and(|s| matches!(&s.value, Ok(Value::Text(text)) if text == ANTHROPIC))
+}
+
+/// The models of Claude's own server that have no key: which is where the usual one belongs.
+fn keyless_claudes(settings: &Settings) -> Vec<String> {
+    let names = settings.keys().filter(|path| path.len() == 3 && path[0] == "models");
+    let names: BTreeSet<&String> = names.map(|path| &path[1]).collect();
+    let fits = |name: &&&String| {
+        let of = |key: &str| settings.get(&path(&["models", name, key]));
+        is_anthropic(settings, &["models", name])
+            && of("api_key").is_none()
+            && of("base_url").is_some_and(|url| url.preset)
+    };
+    names.iter().filter(fits).map(|name| (*name).clone()).collect()
 }
 
 fn command_line(flags: &Flags) -> Result<Settings> {
@@ -177,7 +212,12 @@ fn command_line(flags: &Flags) -> Result<Settings> {
 fn unexpanded(settings: &Settings, warnings: &mut Vec<String>) {
     for (path, setting) in settings {
         let secret = path.last().is_some_and(|last| last == "api_key" || last == "base_url");
-        if secret && matches!(&setting.value, Ok(Value::Text(text)) if text.contains("${")) {
+        let literal = match &setting.value {
+            Ok(Value::Text(text)) => secret && text.contains("${"),
+            Ok(Value::Table(table)) => table.values().any(|value| value.to_string().contains("${")),
+            _ => false,
+        };
+        if literal {
             warnings.push(format!(
                 "`{}` in {} holds ${{…}}, which is replaced only in user and system files",
                 schema::dotted(path),

@@ -13,7 +13,10 @@ mod keys;
 mod layer;
 mod load;
 mod project_file;
+mod request_keys;
 mod schema;
+#[cfg(test)]
+mod server_tests;
 mod settings;
 mod template;
 #[cfg(test)]
@@ -26,7 +29,9 @@ use std::collections::BTreeMap;
 use crate::stage::Stage;
 
 use access::stages_with;
-pub use endpoint::{DEFAULT_ANSWER_S, DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback};
+pub use endpoint::{
+    ANTHROPIC, DEFAULT_ANSWER_S, DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback,
+};
 pub use keys::{
     Api, Attribution, Budget, FetchPolicy, Limits, ModelConfig, Price, Project, Review,
     ReviewOrder, Roles, Sandbox, StageConfig, TestsPolicy,

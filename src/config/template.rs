@@ -10,7 +10,8 @@ const HEAD: &str = "\
 #
 # Later wins: /etc/cowork/config.toml, ~/.config/cowork/config.toml, this file,
 # `git config cowork.*` (same keys without _), environment (COWORK_LLM_API_KEY,
-# COWORK_LLM_BASE_URL, COWORK_LLM_MODEL, else OPENAI_API_KEY, OPENAI_BASE_URL), command line.
+# COWORK_LLM_BASE_URL, COWORK_LLM_MODEL, else OPENAI_API_KEY, OPENAI_BASE_URL; for provider
+# \"anthropic\" ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL), command line.
 #
 # This file comes with every clone. Keys marked (trust) count in it only after `git cowork trust`,
 # on exactly what it says then; or put them into your own file or `git config`. Those marked

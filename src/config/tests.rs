@@ -8,13 +8,13 @@ use crate::error::{Kind, hints_of, kind_of};
 use crate::stage::Role;
 
 /// Sources whose system and user files lie in a directory of their own.
-struct Case {
+pub(super) struct Case {
     dir: tempfile::TempDir,
     sources: Sources,
 }
 
 impl Case {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap(), sources: Sources::default() }
     }
 
@@ -24,17 +24,17 @@ impl Case {
         path
     }
 
-    fn system(mut self, text: &str) -> Self {
+    pub(super) fn system(mut self, text: &str) -> Self {
         self.sources.system = Some(self.file("system.toml", text));
         self
     }
 
-    fn user(mut self, text: &str) -> Self {
+    pub(super) fn user(mut self, text: &str) -> Self {
         self.sources.user = Some(self.file("user.toml", text));
         self
     }
 
-    fn project(mut self, text: &str) -> Self {
+    pub(super) fn project(mut self, text: &str) -> Self {
         self.sources.project = Some((".cowork/config.toml".into(), text.to_owned()));
         self
     }
@@ -44,12 +44,12 @@ impl Case {
         self
     }
 
-    fn git(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn git(mut self, name: &str, value: &str) -> Self {
         self.sources.git_values.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    fn env(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn env(mut self, name: &str, value: &str) -> Self {
         self.sources.env.insert(name.to_owned(), value.to_owned());
         self
     }
@@ -60,16 +60,16 @@ impl Case {
         self
     }
 
-    fn load(&self) -> Loaded {
+    pub(super) fn load(&self) -> Loaded {
         load(&self.sources).unwrap()
     }
 
-    fn config(&self) -> Config {
+    pub(super) fn config(&self) -> Config {
         self.load().config
     }
 
     /// Message and hints of the refusal.
-    fn error(&self) -> String {
+    pub(super) fn error(&self) -> String {
         let error = load(&self.sources).unwrap_err();
         assert_eq!(kind_of(&error), Kind::Model, "{error:#}");
         format!("{error:#}\n{}", hints_of(&error).join("\n"))
@@ -154,8 +154,11 @@ fn wrong_values_say_what_is_expected() {
         ("[llm]\ntimeout_s = \"soon\"", "not this string"),
         ("[llm]\ntimeout_s = -1", "must be a whole number"),
         ("[llm]\nprovider = \"opnai\"", "must be one of \"openai\""),
-        ("[llm]\napi = \"messages\"", "`llm.api` in "),
-        ("[llm]\napi = \"messages\"", "must be one of \"auto\", \"chat\", \"responses\""),
+        ("[llm]\napi = \"letters\"", "`llm.api` in "),
+        (
+            "[llm]\napi = \"letters\"",
+            "must be one of \"auto\", \"chat\", \"responses\", \"messages\"",
+        ),
         ("[models.a]\napi = \"Chat\"", "`models.a.api` in "),
         ("[llm]\nrate_limit = 30", "a rate such as \"30/m\""),
         ("[llm]\nbase_url = \"api.example.com\"", "must start with http"),
@@ -240,6 +243,11 @@ provider = "cli"
 agent = "codex"
 api = "chat"
 model = "theirs"
+max_tokens = 9
+reasoning_effort = "max"
+headers = { x-evil = "evil" }
+query = { evil = "evil" }
+extra_body = { evil = "evil" }
 [models.fast]
 base_url = "https://evil.example/v1"
 model = "fast"
@@ -274,6 +282,10 @@ fetch = "always"
     assert_eq!(config.llm.base_url, "http://127.0.0.1:9/v1");
     assert_eq!((config.llm.api_key.as_str(), config.llm.provider.as_str()), ("", "openai"));
     assert_eq!((config.llm.model.as_str(), config.llm.api), ("theirs", Api::Auto));
+    let own = Config::default().llm;
+    assert_eq!((config.llm.max_tokens, &config.llm.reasoning_effort), (0, &own.reasoning_effort));
+    assert_eq!((&config.llm.headers, &config.llm.query), (&own.headers, &own.query));
+    assert_eq!(config.llm.extra_body, own.extra_body);
     assert_eq!(config.models["fast"].base_url, "http://127.0.0.1:9/v1");
     assert_eq!(config.models["fast"].model, "fast");
     assert_eq!(config.model_for(Stage::Design, Role::Actor).unwrap().0, "fast");
@@ -300,6 +312,7 @@ fetch = "always"
 
     let Loaded { config, warnings, .. } = case.trusted().load();
     assert_eq!((config.llm.provider.as_str(), config.llm.api), ("cli", Api::Chat));
+    assert_eq!((config.llm.max_tokens, config.llm.headers["x-evil"].as_str()), (9, "evil"));
     assert_eq!(config.review.editor, "evil");
     assert_eq!(config.project.test, "evil");
     assert!(config.sandbox.network);

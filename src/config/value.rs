@@ -1,6 +1,7 @@
 //! What a key may hold, and how it is read from TOML and from plain text (`git config`,
 //! environment, command line).
 
+use serde_json::{Map, Value as Json};
 use toml::de::DeValue;
 
 use crate::stage::Stage;
@@ -26,6 +27,10 @@ pub(super) enum Shape {
     Choice(&'static [&'static str]),
     /// Requests in a time.
     Rate,
+    /// Texts by name.
+    Texts,
+    /// Anything that JSON can say, by name.
+    Table,
 }
 
 /// What a key holds; the variant follows from its [`Shape`].
@@ -47,6 +52,8 @@ pub(super) enum Value {
     Stages(Vec<Stage>),
     /// Of [`Shape::Rate`]: requests per minute.
     Rate(Option<u32>),
+    /// Of [`Shape::Texts`] and [`Shape::Table`].
+    Table(Map<String, Json>),
 }
 
 impl Value {
@@ -83,6 +90,15 @@ impl Value {
             }
             Self::Rate(Some(rate)) => format!("{rate} requests a minute"),
             Self::Rate(None) => "no limit".to_owned(),
+            // Values may be keys to a server.
+            Self::Table(table) => {
+                let names: Vec<String> = table.keys().map(|name| format!("{name:?} = …")).collect();
+                if names.is_empty() {
+                    "{}".to_owned()
+                } else {
+                    format!("{{ {} }}", names.join(", "))
+                }
+            }
         }
     }
 }
@@ -113,6 +129,8 @@ impl Shape {
                 "a rate such as \"30/m\", \"2/s\" or \"600/h\" (at least \"60/h\"), or \"off\""
                     .to_owned()
             }
+            Self::Texts => "a table of strings, such as { name = \"value\" }".to_owned(),
+            Self::Table => "a table (in git config, a JSON object)".to_owned(),
         }
     }
 
@@ -151,6 +169,10 @@ impl Shape {
                 }
                 self.list(texts)
             }
+            (Self::Texts | Self::Table, DeValue::Table(_)) => match json(value, expand)? {
+                Some(Json::Object(table)) => self.table(table),
+                _ => None,
+            },
             _ => None,
         })
     }
@@ -180,7 +202,16 @@ impl Shape {
                 words.contains(&text.trim()).then(|| Value::Text(text.trim().to_owned()))
             }
             Self::Rate => rate(text.trim()).map(Value::Rate),
+            Self::Texts | Self::Table => match serde_json::from_str(text) {
+                Ok(Json::Object(table)) => self.table(table),
+                _ => None,
+            },
         }
+    }
+
+    fn table(self, table: Map<String, Json>) -> Option<Value> {
+        let fits = matches!(self, Self::Table) || table.values().all(Json::is_string);
+        fits.then_some(Value::Table(table))
     }
 
     fn count(self, number: u64) -> Option<Value> {
@@ -222,6 +253,43 @@ fn integer(value: &DeValue<'_>) -> Option<u64> {
     let integer = value.as_integer()?;
     let digits = integer.as_str().replace('_', "");
     u64::from_str_radix(digits.trim_start_matches('+'), integer.radix()).ok()
+}
+
+/// A TOML value as JSON, its strings passed through `expand`; none for a date, or a number that
+/// JSON has not.
+fn json<E>(
+    value: &DeValue<'_>,
+    expand: &dyn Fn(&str) -> Result<String, E>,
+) -> Result<Option<Json>, E> {
+    Ok(match value {
+        DeValue::String(text) => Some(Json::String(expand(text)?)),
+        DeValue::Boolean(flag) => Some(Json::Bool(*flag)),
+        DeValue::Integer(number) => {
+            let digits = number.as_str().replace('_', "");
+            i64::from_str_radix(digits.trim_start_matches('+'), number.radix()).ok().map(Json::from)
+        }
+        DeValue::Float(number) => {
+            let number = number.as_str().replace('_', "").parse::<f64>().ok();
+            number.and_then(serde_json::Number::from_f64).map(Json::Number)
+        }
+        DeValue::Array(items) => {
+            let mut list = Vec::new();
+            for item in items.iter() {
+                let Some(item) = json(item.get_ref(), expand)? else { return Ok(None) };
+                list.push(item);
+            }
+            Some(Json::Array(list))
+        }
+        DeValue::Table(fields) => {
+            let mut table = Map::new();
+            for (name, field) in fields {
+                let Some(field) = json(field.get_ref(), expand)? else { return Ok(None) };
+                table.insert(name.get_ref().to_string(), field);
+            }
+            Some(Json::Object(table))
+        }
+        DeValue::Datetime(_) => None,
+    })
 }
 
 fn range(numbers: &[u64]) -> Option<Value> {
@@ -275,6 +343,18 @@ mod tests {
         assert_eq!(rate("10/h"), None);
         assert_eq!(rate("30"), None);
         assert_eq!(rate("30/d"), None);
+    }
+
+    #[test]
+    fn tables() {
+        let text = r#"{"a": "x", "b": {"c": [1, null]}}"#;
+        let Ok(Json::Object(table)) = serde_json::from_str(text) else { panic!("{text}") };
+        assert!(Shape::Table.read_text(text) == Some(Value::Table(table.clone())));
+        assert!(Shape::Texts.read_text(text).is_none());
+        assert!(Shape::Texts.read_text(r#"{"a": "x"}"#).is_some());
+        assert!(Shape::Table.read_text("a=x").is_none());
+        // What it holds is never shown.
+        assert_eq!(Value::Table(table).shown(), r#"{ "a" = …, "b" = … }"#);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use async_openai::error::OpenAIError;
 use serde_json::Value;
 
-use super::dialect::{Reader, Refusals};
+use super::dialect::{OVERFLOW, Reader, Refusals};
 use super::failure::{self, Failure};
 use super::stream::Assembly;
 use super::transport::{Diverted, Pulse};
@@ -26,6 +26,10 @@ pub fn take(
     };
     if !text.is_empty() {
         on_text(&text);
+    }
+    if assembly.finish_reason.as_deref() == Some(OVERFLOW) {
+        let message = "its answer has filled the context window".to_owned();
+        return Err(Failure::TooLong { message });
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::meter::Metered;
 use super::openai::{BuildOptions, OpenAi};
 use super::replay::Replay;
 use super::{Model, ModelError};
-use crate::config::ModelConfig;
+use crate::config::{ANTHROPIC, ModelConfig};
 use crate::error::Error;
 
 /// The model a configuration describes. The base URL is resolved already; with provider `replay`
@@ -18,7 +18,7 @@ use crate::error::Error;
 /// be used, a recording that cannot be read.
 pub fn build(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<Box<dyn Model>> {
     match config.provider.as_str() {
-        "openai" | "ollama" | "lmstudio" | "llamacpp" | "vllm" => {
+        "openai" | ANTHROPIC | "ollama" | "lmstudio" | "llamacpp" | "vllm" => {
             if config.base_url.is_empty() {
                 return Err(Error::model("no model server is configured")
                     .hint("set COWORK_LLM_BASE_URL, or OPENAI_API_KEY for the hosted API")
@@ -48,7 +48,7 @@ pub fn build(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<Box<
                 .into())
         }
         other => Err(Error::model(format!("unknown model provider '{other}'"))
-            .hint("one of: openai, ollama, lmstudio, llamacpp, vllm, replay")
+            .hint("one of: openai, anthropic, ollama, lmstudio, llamacpp, vllm, replay")
             .into()),
     }
 }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn presets_are_servers() {
-        for provider in ["openai", "ollama", "lmstudio", "llamacpp", "vllm"] {
+        for provider in ["openai", "anthropic", "ollama", "lmstudio", "llamacpp", "vllm"] {
             let mut config = config("http://127.0.0.1:1/v1/");
             config.provider = provider.into();
             assert_eq!(build(&config, BuildOptions::default()).unwrap().name(), "m");

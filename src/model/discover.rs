@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderValue};
 use serde_json::Value;
 
 use super::dialect::Refusals;
+use super::endpoint::Endpoint;
 use super::failure::{self, Failure};
 use super::{ModelError, transport};
 
@@ -27,7 +27,8 @@ pub async fn discover(ports: &[u16]) -> Option<(String, String)> {
     let look = |port: &u16| {
         let (http, base_url) = (http.clone(), format!("http://127.0.0.1:{port}/v1"));
         async move {
-            let listed = tokio::time::timeout(GLANCE, models(&http, &base_url, None)).await;
+            let endpoint = Endpoint::open(&base_url);
+            let listed = tokio::time::timeout(GLANCE, models(&http, &endpoint)).await;
             Some((base_url, first_chat_model(listed.ok()?.ok()?)?))
         }
     };
@@ -38,24 +39,17 @@ pub async fn discover(ports: &[u16]) -> Option<(String, String)> {
 /// Fails when it cannot be reached or will not take the key.
 pub async fn models(
     http: &reqwest::Client,
-    base_url: &str,
-    authorization: Option<&HeaderValue>,
+    endpoint: &Endpoint,
 ) -> Result<Vec<String>, ModelError> {
     let unavailable = |message: String| ModelError::Unavailable { message, tries: 1 };
-    let mut request = http.get(format!("{base_url}/models")).timeout(PROBE);
-    if let Some(value) = authorization {
-        request = request.header(AUTHORIZATION, value.clone());
-    }
-    let response = match request.send().await {
-        Ok(response) => response,
-        Err(error) => {
-            return Err(unavailable(format!(
-                "{}: {}",
-                shown(base_url),
-                transport::explain(&error)
-            )));
-        }
+    let base_url = endpoint.base_url();
+    let fails = |error: &reqwest::Error| {
+        unavailable(format!("{}: {}", shown(base_url), transport::explain(error)))
     };
+    let request = http.get(format!("{base_url}/models")).timeout(PROBE).build();
+    let mut request = request.map_err(|error| fails(&error))?;
+    endpoint.enter(&mut request);
+    let response = http.execute(request).await.map_err(|error| fails(&error))?;
     let status = response.status().as_u16();
     let body = transport::read_text(response, MAX_LIST).await;
     match (status, failure::from_status(status, None, &body, Refusals::default())) {

@@ -74,6 +74,7 @@ impl Failure {
             // What is not there may as well be the model, a deployment or an earlier item.
             Dialect::Responses => (*status != 400 && !says(&["model", "deployment", "item"]))
                 .then_some(Elsewhere::Only),
+            Dialect::Messages => None,
         }
     }
 }
@@ -181,7 +182,8 @@ impl Said {
     fn objects_to(&self, sent: Refusals) -> Option<(&'static str, Refusals)> {
         let message = format!("{} {}", self.param, self.message).to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        if let Some(refused) = self.objects_to_items(&message, sent) {
+        let other = || sent.objection(&message);
+        if let Some(refused) = self.objects_to_items(&message, sent).or_else(other) {
             return Some(refused);
         }
         // Longer names first: "stream" is part of "stream_options".
@@ -281,6 +283,8 @@ pub fn from_event(value: &Value, sent: Refusals) -> Failure {
         "invalid_request_error",
         "authentication_error",
         "permission_error",
+        "not_found_error",
+        "billing_error",
         "invalid_prompt",
         "content_policy_violation",
     ];
@@ -298,9 +302,10 @@ pub fn from_event(value: &Value, sent: Refusals) -> Failure {
 /// A key shorter than this is a stand-in such as `x`, and hiding it would garble every message.
 const SHORTEST_SECRET: usize = 4;
 
-/// A server's words made fit for a terminal and a log: no control characters, no key, bounded.
-pub fn clean(text: &str, key: &str) -> String {
-    let text = if key.len() < SHORTEST_SECRET { text.to_owned() } else { text.replace(key, "***") };
+/// A server's words made fit for a terminal and a log: no control characters, no keys, bounded.
+pub fn clean(text: &str, keys: &[String]) -> String {
+    let keys = keys.iter().filter(|key| key.len() >= SHORTEST_SECRET);
+    let text = keys.fold(text.to_owned(), |text, key| text.replace(key.as_str(), "***"));
     let visible: String =
         text.chars().map(|c| if c.is_control() || is_format(c) { ' ' } else { c }).collect();
     let mut words = visible.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -456,7 +461,7 @@ mod tests {
     #[test]
     fn what_is_quoted_is_clean_short_and_keyless() {
         let text = format!("bad key sk-1\u{1b}[31m\r\n\u{202e}{}", "x".repeat(900));
-        let cleaned = clean(&text, "sk-1");
+        let cleaned = clean(&text, &["sk-1".to_owned()]);
         assert!(cleaned.starts_with("bad key *** [31m x"), "{cleaned}");
         assert_eq!(cleaned.chars().count(), QUOTED + 1);
     }

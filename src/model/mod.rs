@@ -9,9 +9,12 @@ pub mod budget;
 pub mod choose;
 mod dialect;
 pub mod discover;
+mod endpoint;
 mod failure;
 pub mod ledger;
 mod lines;
+#[cfg(test)]
+mod messages_tests;
 pub mod meter;
 pub mod opaque;
 pub mod openai;

@@ -46,7 +46,7 @@ pub struct Opaque {
     /// Fields of tool calls besides id, name and arguments, by the call's id (chat).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub calls: BTreeMap<String, Map<String, Value>>,
-    /// Output items, in order (Responses).
+    /// Output items, in order (Responses), or the blocks of the answer (Messages).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Value>,
 }
@@ -61,7 +61,7 @@ impl Opaque {
     pub fn size(&self) -> usize {
         let said = |item: &&Value| {
             let kind = item.get("type").and_then(Value::as_str);
-            !matches!(kind, Some("message" | "function_call"))
+            !matches!(kind, Some("message" | "function_call" | "text" | "tool_use"))
         };
         let items = self.items.iter().filter(said).map(length);
         let fields = self.calls.values().chain([&self.message]).flat_map(Map::values).map(length);
@@ -73,8 +73,10 @@ impl Opaque {
         if let Some(fields) = self.calls.remove(from) {
             self.calls.insert(to.to_owned(), fields);
         }
-        for id in self.items.iter_mut().filter_map(|item| item.get_mut("call_id")) {
-            if id.as_str() == Some(from) {
+        for item in &mut self.items {
+            let is_block = item.get("type").and_then(Value::as_str) == Some("tool_use");
+            let id = item.get_mut(if is_block { "id" } else { "call_id" });
+            if let Some(id) = id.filter(|id| id.as_str() == Some(from)) {
                 *id = to.into();
             }
         }
@@ -130,11 +132,15 @@ mod tests {
     fn a_renamed_call_keeps_what_belongs_to_it() {
         let mut opaque = Opaque {
             calls: [("a".to_owned(), fields(json!({"extra_content": 1})))].into(),
-            items: vec![json!({"type": "function_call", "call_id": "a", "id": "fc_1"})],
+            items: vec![
+                json!({"type": "function_call", "call_id": "a", "id": "fc_1"}),
+                json!({"type": "tool_use", "id": "a"}),
+            ],
             ..Opaque::default()
         };
         opaque.rename_call("a", "b");
         assert_eq!(opaque.calls["b"]["extra_content"], 1);
+        assert_eq!(opaque.items[1]["id"], "b");
         assert_eq!(opaque.items[0], json!({"type": "function_call", "call_id": "b", "id": "fc_1"}));
     }
 

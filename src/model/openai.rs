@@ -15,7 +15,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::answer::{cut, take, whole};
-use super::dialect::{self, Choice, Dialect, Refusals};
+use super::dialect::{self, Choice, Refusals};
+use super::endpoint::Endpoint;
 use super::failure::{self, Failure};
 use super::meter::{Bill, Meter, Notice};
 use super::rate::Rate;
@@ -23,7 +24,9 @@ use super::retry::RetryPolicy;
 use super::stream::Assembly;
 use super::timeouts::{Timeouts, heard, within};
 use super::transport::{self, Pulse, Transport};
-use super::{BoxFuture, Model, ModelError, Origin, Position, Reply, Request, discover, prose};
+use super::{
+    BoxFuture, Message, Model, ModelError, Origin, Position, Reply, Request, discover, prose,
+};
 use crate::config::ModelConfig;
 use crate::event::Usage;
 
@@ -52,7 +55,9 @@ pub struct BuildOptions {
 pub struct OpenAi {
     config: ModelConfig,
     http: reqwest::Client,
-    authorization: Option<HeaderValue>,
+    endpoint: Arc<Endpoint>,
+    /// Never to be seen in what a server says.
+    keys: Vec<String>,
     retry: RetryPolicy,
     timeouts: Timeouts,
     notice: Option<Notice>,
@@ -76,7 +81,8 @@ impl OpenAi {
         if !url.is_some_and(|url| matches!(url.scheme(), "http" | "https")) {
             return Err(refuse("the base URL is not an http(s) address".into()));
         }
-        let authorization = authorization(&config.api_key)
+        let choice = Choice::of(&config);
+        let endpoint = Endpoint::of(&config, choice.dialect())
             .map_err(|_| refuse("the API key holds characters a header cannot".into()))?;
         let timeouts = options
             .timeouts
@@ -85,7 +91,8 @@ impl OpenAi {
             .map_err(|why| refuse(format!("cannot set up HTTP: {why}")))?;
         Ok(Self {
             http,
-            authorization,
+            endpoint: Arc::new(endpoint),
+            keys: config.secrets(),
             retry: options.retry,
             timeouts,
             notice: options.notice,
@@ -93,7 +100,7 @@ impl OpenAi {
             meter: options.meter,
             rate: Rate::new(config.rate_limit),
             refused: Cell::new(Refusals { stream: options.no_stream, ..Refusals::default() }),
-            choice: Choice::new(config.api, &config.base_url),
+            choice,
             chosen: OnceCell::new(),
             template_thinks: Cell::new(false),
             config,
@@ -108,6 +115,9 @@ impl OpenAi {
     async fn ask(&self, request: &Request, on_text: &dyn Fn(&str)) -> Result<Reply, ModelError> {
         if self.name().is_empty() {
             self.look().await?;
+        }
+        if !request.messages.iter().any(|said| matches!(said, Message::Assistant { .. })) {
+            self.refused.set(self.refused.get().anew());
         }
         let guess = dialect::estimate(request, 0);
         let mut spent = Usage::default();
@@ -214,7 +224,7 @@ impl OpenAi {
         let reasoning = self.choice.gives_up_reasoning();
         let refused = Refusals { reasoning, ..self.refused.get() };
         let mut reader = dialect.reader();
-        let body = dialect.body(request, &self.origin(), refused);
+        let body = dialect.body(request, &self.origin(), &self.config, refused);
         tracing::debug!(
             "request: {} {}, draft {}, turn {}: model {}, {} messages, {} tools, temperature {}, \
              stream {}, {dialect:?}",
@@ -231,41 +241,27 @@ impl OpenAi {
         let pulse = Arc::new(Pulse::start());
         let service = Transport {
             http: self.http.clone(),
-            authorization: self.authorization.clone(),
+            endpoint: Arc::clone(&self.endpoint),
             pulse: Arc::clone(&pulse),
             stream: !refused.stream,
         };
         // The names of organisation and project would else be taken from the environment.
         let config = OpenAIConfig::new()
-            .with_api_base(&self.config.base_url)
+            .with_api_base(self.endpoint.base_url())
             .with_api_key("")
             .with_org_id("")
             .with_project_id("");
         let client = Client::build(self.http.clone(), config).with_http_service(service);
-        let headers = headers(&request.position);
+        // Any address takes any body: what is asked, and read, is the dialect's own.
+        let asked = client.chat().headers(headers(&request.position)).path(dialect.path());
+        let asked = asked.map_err(|error| Failure::transient(error.to_string()))?;
         if refused.stream {
-            let answer = async {
-                match dialect {
-                    Dialect::Chat => client.chat().headers(headers).create_byot(body).await,
-                    Dialect::Responses => {
-                        client.responses().headers(headers).create_byot(body).await
-                    }
-                }
-            };
+            let answer = asked.create_byot(body);
             let answer = heard(answer, &pulse, self.timeouts.first).await?;
             let answer = whole(answer, &reader, refused, &pulse)?;
             return take(&answer, &mut reader, refused, assembly, on_text);
         }
-        let opened = async {
-            match dialect {
-                Dialect::Chat => {
-                    client.chat().headers(headers).create_stream_byot::<_, Value>(body).await
-                }
-                Dialect::Responses => {
-                    client.responses().headers(headers).create_stream_byot::<_, Value>(body).await
-                }
-            }
-        };
+        let opened = asked.create_stream_byot::<_, Value>(body);
         let mut events = match heard(opened, &pulse, self.timeouts.first).await? {
             Ok(events) => events,
             Err(error) => {
@@ -361,8 +357,7 @@ impl OpenAi {
     /// Asks for the list of models: whether the server is there, and which model to take where
     /// none is configured.
     async fn look(&self) -> Result<(), ModelError> {
-        let base_url = &self.config.base_url;
-        let listed = discover::models(&self.http, base_url, self.authorization.as_ref()).await;
+        let listed = discover::models(&self.http, &self.endpoint).await;
         let models = listed.map_err(|error| match error {
             ModelError::Unavailable { message, tries } => {
                 ModelError::Unavailable { message: self.clean(&message), tries }
@@ -383,7 +378,7 @@ impl OpenAi {
     }
 
     fn clean(&self, message: &str) -> String {
-        failure::clean(message, &self.config.api_key)
+        failure::clean(message, &self.keys)
     }
 
     fn tell(&self, line: &str) {
@@ -411,18 +406,6 @@ impl Model for OpenAi {
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(self.look())
     }
-}
-
-/// The `Authorization` header of a key, marked so that nobody prints it; none for no key.
-pub fn authorization(
-    key: &str,
-) -> Result<Option<HeaderValue>, reqwest::header::InvalidHeaderValue> {
-    if key.is_empty() {
-        return Ok(None);
-    }
-    let mut value = HeaderValue::from_str(&format!("Bearer {key}"))?;
-    value.set_sensitive(true);
-    Ok(Some(value))
 }
 
 /// Where the request stands, so that a gateway can attribute its cost.

@@ -235,5 +235,6 @@ pub(super) fn config(base_url: &str) -> ModelConfig {
         context_window: 1000,
         max_retries: 3,
         agent: String::new(),
+        ..ModelConfig::default()
     }
 }

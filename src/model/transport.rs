@@ -15,9 +15,10 @@ use std::time::{Duration, SystemTime};
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use futures::StreamExt as _;
-use reqwest::header::{AUTHORIZATION, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{LOCATION, RETRY_AFTER};
 use tokio::time::Instant;
 
+use super::endpoint::Endpoint;
 use super::lines::{self, Lines};
 use super::retry;
 
@@ -140,8 +141,8 @@ pub enum Diverted {
 pub struct Transport {
     /// Connections.
     pub http: reqwest::Client,
-    /// The key, marked as sensitive; async-openai never sees it.
-    pub authorization: Option<HeaderValue>,
+    /// What goes with every request, the key among it; async-openai never sees it.
+    pub endpoint: Arc<Endpoint>,
     /// Told about each byte.
     pub pulse: Arc<Pulse>,
     /// Whether events are expected.
@@ -170,10 +171,7 @@ impl Transport {
     async fn send(self, factory: HttpRequestFactory) -> Result<reqwest::Response, Diverted> {
         let mut request =
             factory.build().await.map_err(|error| Diverted::BadRequest(error.to_string()))?;
-        request.headers_mut().remove(AUTHORIZATION);
-        if let Some(value) = self.authorization {
-            request.headers_mut().insert(AUTHORIZATION, value);
-        }
+        self.endpoint.enter(&mut request);
         let response = self.http.execute(request).await.map_err(|error| {
             let why = explain(&error);
             if error.is_builder() { Diverted::BadRequest(why) } else { Diverted::Network(why) }

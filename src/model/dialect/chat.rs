@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::vendor::Manners;
-use super::{CallPiece, Chunk, Refusals, is_thought, plain_schema, sendable, text, usage};
+use super::{
+    CallPiece, Chunk, Refusals, cache_marks, is_thought, plain_schema, sendable, text, usage,
+};
+use crate::config::ModelConfig;
 use crate::model::{Message, Origin, Request, ToolSpec};
 
 /// Fields of an answer's message that are read here, or that no server wants back.
@@ -46,7 +49,22 @@ pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     if !refused.stream && !refused.stream_options {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
-    Value::Object(body)
+    let mut body = Value::Object(body);
+    if !refused.cache && cache_marks::are_passed_on(&to.base_url, &to.model) {
+        cache_marks::mark_chat(&mut body);
+    }
+    body
+}
+
+/// Adds what is configured.
+pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: Refusals) {
+    if config.max_tokens > 0 {
+        let key = if refused.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
+        body.insert(key.into(), refused.at_most(config.max_tokens).into());
+    }
+    if !config.reasoning_effort.is_empty() && !refused.reasoning {
+        body.insert("reasoning_effort".into(), config.reasoning_effort.as_str().into());
+    }
 }
 
 fn message(message: &Message) -> Value {
@@ -186,6 +204,32 @@ mod tests {
         request.tools.clear();
         let bare = body(&request, &Origin::new("u", "m"), Refusals::default());
         assert!(bare.get("tools").is_none() && bare.get("parallel_tool_calls").is_none());
+    }
+
+    #[test]
+    fn what_is_configured_is_sent_and_a_gateway_to_claude_gets_marks() {
+        let config =
+            ModelConfig { max_tokens: 9, reasoning_effort: "low".into(), ..ModelConfig::default() };
+        let mut sent = Map::new();
+        configure(&mut sent, &config, Refusals::default());
+        assert_eq!(Value::Object(sent), json!({"max_tokens": 9, "reasoning_effort": "low"}));
+        let mut sent = Map::new();
+        let refused = Refusals {
+            completion_tokens: true,
+            reasoning: true,
+            max_tokens: Some(5),
+            ..Refusals::default()
+        };
+        configure(&mut sent, &config, refused);
+        assert_eq!(Value::Object(sent), json!({"max_completion_tokens": 5}));
+        let marks = |model: &str, refused| {
+            let to = Origin::new("https://openrouter.ai/api/v1", model);
+            body(&request(), &to, refused).to_string().matches("cache_control").count()
+        };
+        assert_eq!(marks("anthropic/claude-opus-5.5", Refusals::default()), 2);
+        assert_eq!(marks("openai/gpt-5", Refusals::default()), 0);
+        let refused = Refusals { cache: true, ..Refusals::default() };
+        assert_eq!(marks("anthropic/claude-opus-5.5", refused), 0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::Dialect;
-use crate::config::Api;
+use crate::config::{ANTHROPIC, Api, ModelConfig};
 
 /// How firmly a server means another dialect than the one it was asked in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +35,21 @@ struct Learnt {
 }
 
 impl Choice {
-    /// What is configured for a base URL.
-    pub fn new(api: Api, base_url: &str) -> Self {
+    /// What is configured for a model.
+    pub fn of(config: &ModelConfig) -> Self {
+        let api = match config.api {
+            Api::Auto if config.provider == ANTHROPIC => Api::Messages,
+            api => api,
+        };
+        Self::new(api, &config.base_url)
+    }
+
+    fn new(api: Api, base_url: &str) -> Self {
         let dialect = match api {
             Api::Auto => Dialect::usual(base_url),
             Api::Chat => Dialect::Chat,
             Api::Responses => Dialect::Responses,
+            Api::Messages => Dialect::Messages,
         };
         let learnt = Learnt {
             dialect,
@@ -93,7 +102,7 @@ impl Choice {
                     Some(format!("{why}: {model} is asked for chat completions"))
                 })
             }
-            Dialect::Responses => None,
+            Dialect::Responses | Dialect::Messages => None,
         };
         self.learnt.set(now);
         line
@@ -106,7 +115,7 @@ impl Choice {
         now.no_reasoning = true;
         let why = match self.api {
             Api::Chat => "llm.api is \"chat\"",
-            Api::Auto | Api::Responses => "the model server has no Responses API",
+            Api::Auto | Api::Responses | Api::Messages => "the model server has no Responses API",
         };
         Some(format!(
             "{why}, and {model} takes tools on chat completions only without reasoning: it is \
@@ -161,5 +170,19 @@ mod tests {
         assert!(choice.turn(OrWithoutReasoning, "m").unwrap().contains("\"none\""));
         assert_eq!((choice.dialect(), choice.gives_up_reasoning()), (Dialect::Chat, true));
         assert_eq!(Choice::new(Api::Responses, LOCAL).turn(Only, "m"), None);
+    }
+
+    #[test]
+    fn claudes_own_provider_is_asked_for_messages_unless_it_is_said_otherwise() {
+        let of = |provider: &str, api| {
+            let (provider, base_url) = (provider.to_owned(), LOCAL.to_owned());
+            let config = ModelConfig { provider, base_url, api, ..ModelConfig::default() };
+            Choice::of(&config)
+        };
+        assert_eq!(of("anthropic", Api::Auto).dialect(), Dialect::Messages);
+        assert_eq!(of("anthropic", Api::Auto).turn(Only, "m"), None);
+        assert_eq!(of("anthropic", Api::Chat).dialect(), Dialect::Chat);
+        assert_eq!(of("openai", Api::Messages).dialect(), Dialect::Messages);
+        assert_eq!(of("openai", Api::Auto).dialect(), Dialect::Chat);
     }
 }

@@ -34,9 +34,24 @@ pub struct Learned {
     reasoning: bool,
     /// It wants a signature with the first call of every message.
     signature: bool,
+    /// It takes no signed thoughts of this conversation any more.
+    unsigned: bool,
 }
 
+/// Fields with signed thoughts.
+const SIGNED: [&str; 2] = ["thinking_blocks", REASONING_DETAILS];
+
 impl Learned {
+    /// Nothing.
+    #[cfg(test)]
+    pub const NONE: Self =
+        Self { refused: 0, all: false, reasoning: false, signature: false, unsigned: false };
+
+    /// The same for a new conversation.
+    pub fn anew(self) -> Self {
+        Self { unsigned: false, ..self }
+    }
+
     /// What can be learned from a refusal's words that names a field: the field, for people.
     pub fn refusal(self, words: &str) -> Option<(&'static str, Self)> {
         let words = words.to_lowercase();
@@ -52,14 +67,14 @@ impl Learned {
             "unexpected",
             "wrong_api_format",
             "invalid `signature`",
+            "cannot be modified",
         ];
         if says(&MISSED) || !says(&refuses_it) {
             return None;
         }
-        if says(&["invalid `signature`"]) {
-            let blocks = ["thinking_blocks", REASONING_DETAILS];
-            let bits = bits(|field| blocks.contains(&field));
-            return self.without(bits, "the signatures of thoughts");
+        if says(&["invalid `signature`", "`redacted_thinking` blocks in the latest"]) {
+            let unsigned = Self { unsigned: true, ..self };
+            return (!self.unsigned).then_some(("the signatures of thoughts", unsigned));
         }
         let named: Vec<&str> = words.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         let field = FIELDS.iter().find(|field| named.contains(field))?;
@@ -106,7 +121,9 @@ impl Learned {
 
     /// Whether it refuses a field.
     pub fn refuses(self, field: &str) -> bool {
-        self.all || self.refused & bits(|other| other == field) != 0
+        self.all
+            || self.unsigned && SIGNED.contains(&field)
+            || self.refused & bits(|other| other == field) != 0
     }
 }
 
@@ -118,7 +135,7 @@ fn bits(wanted: impl Fn(&str) -> bool) -> u8 {
 mod tests {
     use super::*;
 
-    const NONE: Learned = Learned { refused: 0, all: false, reasoning: false, signature: false };
+    const NONE: Learned = Learned::NONE;
 
     #[test]
     fn a_field_that_is_named_is_refused_once() {
@@ -140,6 +157,10 @@ mod tests {
         }
         let (_, learned) = NONE.refusal("Invalid `signature` in `thinking` block").unwrap();
         assert!(learned.refuses("thinking_blocks") && !learned.refuses(REASONING));
+        assert!(!learned.anew().refuses("thinking_blocks"));
+        let modified = "`thinking` or `redacted_thinking` blocks in the latest assistant message \
+            cannot be modified.";
+        assert_eq!(NONE.refusal(modified).unwrap().1, learned);
     }
 
     #[test]

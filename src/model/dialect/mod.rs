@@ -4,18 +4,26 @@
 //! Reading is by hand from [`Value`]: compatible servers leave fields out, add some and invent
 //! enum values, and a typed reader would refuse a good answer because of a field nobody needs.
 
+mod cache_marks;
 mod chat;
 mod choice;
 mod learned;
+mod messages;
+mod refusals;
 mod responses;
 pub mod vendor;
 
 pub use choice::{Choice, Elsewhere};
+pub use refusals::Refusals;
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
 use super::{Message, Origin, Request};
+use crate::config::ModelConfig;
 use crate::event::Usage;
+
+/// The finish reason of an answer that has filled the model's window.
+pub const OVERFLOW: &str = "model_context_window_exceeded";
 
 /// What a server is asked in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +32,8 @@ pub enum Dialect {
     Chat,
     /// `POST /responses`, without state at the server.
     Responses,
+    /// `POST /messages`.
+    Messages,
 }
 
 impl Dialect {
@@ -42,12 +52,33 @@ impl Dialect {
         }
     }
 
-    /// The body of a request to the model that `to` names.
-    pub fn body(self, request: &Request, to: &Origin, refused: Refusals) -> Value {
+    /// Where its requests go, below the base URL.
+    pub fn path(self) -> &'static str {
         match self {
-            Self::Chat => chat::body(request, to, refused),
-            Self::Responses => responses::body(request, to, refused),
+            Self::Chat => "/chat/completions",
+            Self::Responses => "/responses",
+            Self::Messages => "/messages",
         }
+    }
+
+    /// The body of a request to the model that `to` names and `config` describes.
+    pub fn body(
+        self,
+        request: &Request,
+        to: &Origin,
+        config: &ModelConfig,
+        refused: Refusals,
+    ) -> Value {
+        let (mut body, configure): (_, fn(&mut _, &_, _)) = match self {
+            Self::Chat => (chat::body(request, to, refused), chat::configure),
+            Self::Responses => (responses::body(request, to, refused), responses::configure),
+            Self::Messages => (messages::body(request, to, refused), messages::configure),
+        };
+        if let Some(fields) = body.as_object_mut() {
+            configure(fields, config, refused);
+            lay_over(fields, &config.extra_body);
+        }
+        body
     }
 
     /// Reads one answer.
@@ -55,6 +86,18 @@ impl Dialect {
         match self {
             Self::Chat => Reader::Chat,
             Self::Responses => Reader::Responses(responses::Reader::default()),
+            Self::Messages => Reader::Messages(messages::Reader::default()),
+        }
+    }
+}
+
+/// Lays fields over others, table by table; null takes one away.
+fn lay_over(below: &mut Map<String, Value>, fields: &Map<String, Value>) {
+    for (key, value) in fields {
+        match (below.get_mut(key), value) {
+            (Some(Value::Object(below)), Value::Object(fields)) => lay_over(below, fields),
+            (_, Value::Null) => drop(below.shift_remove(key)),
+            (_, value) => drop(below.insert(key.clone(), value.clone())),
         }
     }
 }
@@ -66,6 +109,8 @@ pub enum Reader {
     Chat,
     /// What was said in pieces is not taken again from the whole.
     Responses(responses::Reader),
+    /// What was said in pieces is put together.
+    Messages(messages::Reader),
 }
 
 impl Reader {
@@ -74,13 +119,14 @@ impl Reader {
         match self {
             Self::Chat => chat::chunk(value),
             Self::Responses(reader) => reader.chunk(value),
+            Self::Messages(reader) => reader.chunk(value),
         }
     }
 
     /// The error an event or a whole answer holds in place of one.
     pub fn error<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         match self {
-            Self::Chat => None,
+            Self::Chat | Self::Messages(_) => None,
             Self::Responses(_) => responses::error(value),
         }
         .or_else(|| value.get("error").filter(|error| !error.is_null()).map(|_| value))
@@ -91,6 +137,7 @@ impl Reader {
         match self {
             Self::Chat => value.pointer("/choices/0").is_some(),
             Self::Responses(_) => responses::is_answer(value),
+            Self::Messages(_) => messages::is_answer(value),
         }
     }
 
@@ -98,31 +145,6 @@ impl Reader {
     pub fn ends_with_done(&self) -> bool {
         matches!(self, Self::Chat)
     }
-}
-
-/// What a server refused once and is not sent again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refusals {
-    /// No `temperature`.
-    pub temperature: bool,
-    /// No `stream_options`.
-    pub stream_options: bool,
-    /// No `parallel_tool_calls`.
-    pub parallel_tool_calls: bool,
-    /// Tool schemas reduced to the keywords every server knows.
-    pub schema: bool,
-    /// No streaming.
-    pub stream: bool,
-    /// What was learned about fields of earlier answers.
-    pub opaque: learned::Learned,
-    /// No thinking beside tools: `reasoning_effort` is "none" (chat).
-    pub reasoning: bool,
-    /// No encrypted thoughts (Responses).
-    pub include: bool,
-    /// No ids of the server's own items (Responses).
-    pub item_ids: bool,
-    /// No items of the server's own at all (Responses).
-    pub items: bool,
 }
 
 /// Arguments a server will parse again: one that is fed back its model's broken JSON answers
@@ -281,6 +303,14 @@ mod tests {
         ] {
             assert_eq!(Dialect::usual(url), Dialect::Chat, "{url}");
         }
+    }
+
+    #[test]
+    fn an_extra_body_is_laid_over_table_by_table() {
+        let fields = |value: Value| value.as_object().cloned().unwrap();
+        let mut body = fields(json!({"a": {"b": 1, "c": 2}, "d": [1], "e": 1}));
+        lay_over(&mut body, &fields(json!({"a": {"c": 3}, "d": [2], "e": null, "f": {"g": 1}})));
+        assert_eq!(Value::Object(body), json!({"a": {"b": 1, "c": 3}, "d": [2], "f": {"g": 1}}));
     }
 
     #[test]

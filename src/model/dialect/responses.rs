@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::{CallPiece, Chunk, Refusals, plain_schema, sendable, usage};
+use super::{CallPiece, Chunk, Refusals, messages, plain_schema, sendable, usage};
+use crate::config::ModelConfig;
 use crate::model::{Message, Opaque, Origin, Request, ToolCall, ToolSpec};
 
 /// The request body. The rules are the first item, not `instructions`: not every server has those,
@@ -34,6 +35,16 @@ pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     }
     body.insert("stream".into(), (!refused.stream).into());
     Value::Object(body)
+}
+
+/// Adds what is configured.
+pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: Refusals) {
+    if config.max_tokens > 0 {
+        body.insert("max_output_tokens".into(), refused.at_most(config.max_tokens).into());
+    }
+    if !config.reasoning_effort.is_empty() {
+        body.insert("reasoning".into(), json!({"effort": config.reasoning_effort}));
+    }
 }
 
 fn tool(spec: &ToolSpec, plain: bool) -> Value {
@@ -70,6 +81,7 @@ fn stand_for(opaque: &Opaque, tool_calls: &[ToolCall]) -> bool {
     let said = calls.map(|item| (word(item, "call_id"), word(item, "arguments")));
     let known = tool_calls.iter().map(|call| (call.id.as_str(), call.arguments.as_str()));
     !opaque.items.is_empty()
+        && !opaque.items.iter().any(messages::is_block)
         && said.eq(known)
         && tool_calls.iter().all(|call| sendable(&call.arguments) == call.arguments)
 }
@@ -342,6 +354,12 @@ mod tests {
             assert!(bare.get(key).is_none(), "{key}");
         }
         assert_eq!(bare["stream"], false);
+        let (max_tokens, reasoning_effort) = (9, "low".to_owned());
+        let config = ModelConfig { max_tokens, reasoning_effort, ..ModelConfig::default() };
+        let mut sent = Map::new();
+        configure(&mut sent, &config, Refusals::default());
+        let want = json!({"max_output_tokens": 9, "reasoning": {"effort": "low"}});
+        assert_eq!(Value::Object(sent), want);
         assert_eq!(bare["tools"][0]["parameters"], json!({"type": "object"}));
     }
 
@@ -377,6 +395,10 @@ mod tests {
         // Arguments that no server takes back.
         let broken = said("", &[("c1", "{")], Some(with(vec![call_item("c1", "{")])));
         assert_eq!(input(&broken, &origin(), none)[0]["arguments"], r#"{"invalid_json":"{"}"#);
+        // The same model, asked in another dialect before.
+        let block = json!({"type": "text", "text": "x"});
+        let other = said("x", &[], Some(with(vec![block])));
+        assert_eq!(input(&other, &origin(), none), [json!({"role": "assistant", "content": "x"})]);
         // A thought of which only the name came.
         let nothing = json!({"type": "reasoning", "id": "rs_1", "summary": []});
         let empty = said("x", &[], Some(with(vec![nothing, message_item("x")])));
