@@ -57,6 +57,7 @@ mod evidence;
 mod excerpts;
 #[cfg(unix)]
 mod exit_codes;
+mod extras;
 mod faults;
 mod feedback;
 mod findings;
@@ -84,6 +85,7 @@ mod matrix;
 mod meanwhile;
 #[cfg(unix)]
 mod merge;
+mod messages;
 mod modify;
 mod moved;
 mod new;

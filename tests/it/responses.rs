@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use crate::support::kill::kill_at_request;
+use crate::support::received::Api;
 use crate::support::responses::{Speaks, turns};
 use crate::support::server::Received;
 use crate::support::{Fault, Reply, Sandbox, at};
@@ -30,7 +31,7 @@ fn delivered(sandbox: &Sandbox) {
         assert!(stages.iter().any(|s| s == stage), "{stage} in {stages:?}");
     }
     let requests = sandbox.server.requests();
-    assert!(requests.iter().all(|r| r.responses), "some of it was chat");
+    assert!(requests.iter().all(|r| r.api == Api::Responses), "some of it was chat");
     assert!(requests.iter().any(|r| r.turn > 1 && !turns(&r.body).is_empty()));
     sandbox.assert_sound();
 }
@@ -69,7 +70,9 @@ fn where_only_chat_is_to_be_had_the_session_goes_on_without_reasoning() {
         assert_eq!(said, 1, "{}", outcome.stderr);
         assert_eq!(sandbox.server.turned_away(), away);
         let requests = sandbox.server.requests();
-        assert!(requests.iter().all(|r| r.body["reasoning_effort"] == "none" && !r.responses));
+        assert!(
+            requests.iter().all(|r| r.body["reasoning_effort"] == "none" && r.api == Api::Chat)
+        );
         assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea", "prd"]);
     }
 }
@@ -151,7 +154,13 @@ fn an_answer_that_was_too_long_goes_on_in_smaller_steps() {
 fn without_streaming_it_is_the_same_session() {
     let sandbox = sandbox(Speaks::Responses, "responses");
     sandbox.auto(&["--stop-after", "prd", "--no-stream"]).exits(0);
-    assert!(sandbox.server.requests().iter().all(|r| r.body["stream"] == false && r.responses));
+    assert!(
+        sandbox
+            .server
+            .requests()
+            .iter()
+            .all(|r| r.body["stream"] == false && r.api == Api::Responses)
+    );
     assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea", "prd"]);
 }
 

@@ -1,9 +1,6 @@
 //! Keys never get into a commit, a transcript, a log or a message; what looks like one is refused
 //! before it is committed, and the actor is told.
 
-use std::fs;
-use std::path::Path;
-
 use serde_json::json;
 
 use crate::support::todo::{IDEA, code_of, file_of, task_work};
@@ -28,19 +25,6 @@ fn objects(sandbox: &Sandbox) -> Vec<u8> {
 
 fn holds(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
-}
-
-/// Files below a folder that hold this text, links left out.
-fn files_with(folder: &Path, text: &str, into: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let kind = entry.file_type().unwrap();
-        if kind.is_dir() {
-            files_with(&entry.path(), text, into);
-        } else if kind.is_file() && holds(&fs::read(entry.path()).unwrap_or_default(), text) {
-            into.push(entry.file_name().to_string_lossy().into_owned());
-        }
-    }
-    into.sort();
 }
 
 #[test]
@@ -173,8 +157,7 @@ fn the_users_key_is_nowhere_when_a_session_is_over() {
     let at = all.windows(key.len()).position(|window| window == key.as_bytes());
     let around = at.map(|at| String::from_utf8_lossy(&all[at.saturating_sub(300)..at]));
     assert_eq!(around, None, "the key is in the repository");
-    let mut found = Vec::new();
-    files_with(&sandbox.root(), &key, &mut found);
+    let found = sandbox.files_with(&key);
     assert_eq!(found, ["config.toml", "settings.txt"], "only where the user put it");
     assert!(!sandbox.exists("leak.txt") && !sandbox.exists("b.txt"));
     assert!(record.exists());

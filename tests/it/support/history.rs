@@ -1,6 +1,8 @@
 //! What git says about a sandbox: subjects, trailers, tags, and whether all is well.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use super::sandbox::Sandbox;
 
@@ -8,6 +10,14 @@ use super::sandbox::Sandbox;
 pub type Trailers = BTreeMap<String, Vec<String>>;
 
 impl Sandbox {
+    /// Names of the files, of the sandbox as of git, that hold this text, links left out.
+    pub fn files_with(&self, text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        find_files(&self.root(), text.as_bytes(), &mut found);
+        found.sort();
+        found
+    }
+
     /// Subjects of a range, oldest first.
     #[track_caller]
     pub fn subjects(&self, range: &str) -> Vec<String> {
@@ -109,4 +119,16 @@ fn pipe(mut command: std::process::Command, input: &str) -> String {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     String::from_utf8(output.stdout).unwrap()
+}
+
+fn find_files(folder: &Path, text: &[u8], into: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let kind = entry.file_type().unwrap();
+        let holds = |bytes: Vec<u8>| bytes.windows(text.len()).any(|window| window == text);
+        if kind.is_dir() {
+            find_files(&entry.path(), text, into);
+        } else if kind.is_file() && holds(fs::read(entry.path()).unwrap_or_default()) {
+            into.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
 }

@@ -7,6 +7,7 @@ pub mod copied;
 pub mod history;
 pub mod kill;
 pub mod many;
+pub mod messages;
 pub mod outcome;
 pub mod prepared;
 #[cfg(unix)]

@@ -4,7 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::responses;
+use super::{messages, responses};
+
+/// The API a request came through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Api {
+    #[default]
+    Chat,
+    Responses,
+    Messages,
+}
 
 /// A request as it arrived, through whichever API.
 #[derive(Clone, Debug, Default)]
@@ -22,18 +31,22 @@ pub struct Received {
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
     pub body: Value,
-    /// Whether it came through the Responses API; `messages` in the body are then ours.
-    pub responses: bool,
+    /// Through which API it came; but for chat, `messages` in the body are ours.
+    pub api: Api,
+    /// What was asked for, with its parameters.
+    pub target: String,
     /// Length of the body.
     pub bytes: usize,
 }
 
 impl Received {
-    pub fn new(headers: BTreeMap<String, String>, raw: &[u8], responses: bool) -> Self {
+    pub fn new(headers: BTreeMap<String, String>, raw: &[u8], api: Api, target: &str) -> Self {
         let header = |name: &str| headers.get(name).cloned().unwrap_or_default();
         let mut body: Value = serde_json::from_slice(raw).unwrap_or(Value::Null);
-        if responses {
-            body["messages"] = responses::as_chat(&body);
+        match api {
+            Api::Chat => {}
+            Api::Responses => body["messages"] = responses::as_chat(&body),
+            Api::Messages => body = messages::as_chat(body),
         }
         let mut received = Self {
             number: 0,
@@ -42,7 +55,8 @@ impl Received {
             role: header("cowork-role"),
             iteration: header("cowork-iteration").parse().unwrap_or(0),
             bytes: raw.len(),
-            responses,
+            api,
+            target: target.to_owned(),
             headers,
             body,
             ..Self::default()

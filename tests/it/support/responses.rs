@@ -15,6 +15,8 @@ pub enum Speaks {
     Responses,
     /// Chat completions alone, and tools only without reasoning.
     ChatWithoutReasoning,
+    /// Anthropic's Messages.
+    Messages,
 }
 
 /// The words in which tools on chat completions are refused.

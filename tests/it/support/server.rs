@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-pub use super::received::Received;
+use super::messages;
+pub use super::received::{Api, Received};
 use super::reply::{Fault, Reply};
 use super::responses::{self, Given, Speaks};
 use super::script::{At, Script};
@@ -188,7 +189,8 @@ impl Shared {
         let mut out = stream;
         let mut line = String::new();
         reader.read_line(&mut line)?;
-        let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+        let target = line.split(' ').nth(1).unwrap_or_default().to_owned();
+        let path = target.split('?').next().unwrap_or_default().to_owned();
         let mut headers = BTreeMap::new();
         loop {
             line.clear();
@@ -203,18 +205,25 @@ impl Shared {
         let length = headers.get("content-length").and_then(|n| n.parse().ok()).unwrap_or(0);
         let mut raw = vec![0; length];
         reader.read_exact(&mut raw)?;
-        match path.as_str() {
-            "/v1/models" => {
+        let api = match path.as_str() {
+            "/v1/chat/completions" => Some(Api::Chat),
+            "/v1/responses" => Some(Api::Responses),
+            // Servers of others have it where they like.
+            path if path.ends_with("/v1/messages") => Some(Api::Messages),
+            _ => None,
+        };
+        match api {
+            Some(api) => {
+                let received = Received::new(headers, &raw, api, &target);
+                self.asked(&mut out, &path, received)
+            }
+            None if path.ends_with("/v1/models") => {
                 self.log.lock().unwrap().probes += 1;
                 let models =
                     json!({"object": "list", "data": [{"id": "scripted", "object": "model"}]});
                 respond(&mut out, 200, &[], &models.to_string())
             }
-            "/v1/chat/completions" | "/v1/responses" => {
-                let received = Received::new(headers, &raw, path == "/v1/responses");
-                self.asked(&mut out, &path, received)
-            }
-            other => respond(&mut out, 404, &[], &json!({"error": {"message": other}}).to_string()),
+            None => respond(&mut out, 404, &[], &json!({"error": {"message": path}}).to_string()),
         }
     }
 
@@ -224,15 +233,19 @@ impl Shared {
         let (body, speaks) = (&received.body, log.speaks);
         let refused = match speaks {
             _ if received.stage.is_empty() => None,
-            Speaks::Responses if received.responses => {
+            Speaks::Responses if received.api == Api::Responses => {
                 if let Some(wrong) = responses::wrong(body, &log.given) {
-                    log.unexpected.push(format!("{}: {wrong}", received.position()));
-                    let error = json!({"error": {"message": wrong}}).to_string();
-                    return respond(out, 400, &[], &error);
+                    return wrongly(out, log, &received, &wrong);
                 }
                 None
             }
-            _ if received.responses => {
+            Speaks::Messages if received.api == Api::Messages => {
+                if let Some(wrong) = messages::wrong(&received, &log.given) {
+                    return wrongly(out, log, &received, &wrong);
+                }
+                None
+            }
+            _ if received.api != Api::Chat || speaks == Speaks::Messages => {
                 Some((404, json!({"error": {"message": "Not Found"}}).to_string()))
             }
             Speaks::Chat => None,
@@ -298,20 +311,22 @@ impl Shared {
             }
             _ => {}
         }
-        // Number and items of an answer through Responses; what is cut off was not given.
+        // Number and items of an answer through another API; what is cut off was not given.
         let n = {
             let mut log = self.log.lock().unwrap();
             let n = log.given.len() + 1;
-            if received.responses {
-                log.given.push(responses::given(&received.body, reply, n));
+            match received.api {
+                Api::Chat => {}
+                Api::Responses => log.given.push(responses::given(&received.body, reply, n)),
+                Api::Messages => log.given.push(messages::given(&received.body, reply, n)),
             }
             n
         };
         if !streaming {
-            let whole = if received.responses {
-                responses::whole(reply, n).to_string()
-            } else {
-                reply.whole()
+            let whole = match received.api {
+                Api::Chat => reply.whole(),
+                Api::Responses => responses::whole(reply, n).to_string(),
+                Api::Messages => messages::whole(reply, n).to_string(),
             };
             return respond(out, 200, &[], &whole);
         }
@@ -319,10 +334,10 @@ impl Shared {
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
               transfer-encoding: chunked\r\nconnection: close\r\n\r\n",
         )?;
-        let mut events = if received.responses {
-            responses::events(reply, n)
-        } else {
-            reply.events(received.body["stream_options"]["include_usage"] == true)
+        let mut events = match received.api {
+            Api::Chat => reply.events(received.body["stream_options"]["include_usage"] == true),
+            Api::Responses => responses::events(reply, n),
+            Api::Messages => messages::events(reply, n),
         };
         if let Fault::CutAfter(n)
         | Fault::SilentAfter(n)
@@ -379,6 +394,19 @@ impl Shared {
             log = self.changed.wait_timeout(log, Duration::from_secs(60)).unwrap().0;
         }
     }
+}
+
+/// Refuses what no test should send.
+fn wrongly(
+    out: &mut TcpStream,
+    mut log: MutexGuard<'_, Log>,
+    received: &Received,
+    wrong: &str,
+) -> std::io::Result<()> {
+    log.unexpected.push(format!("{}: {wrong}", received.position()));
+    drop(log);
+    let error = json!({"error": {"type": "invalid_request_error", "message": wrong}});
+    respond(out, 400, &[], &error.to_string())
 }
 
 fn respond(
