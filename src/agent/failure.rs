@@ -12,6 +12,9 @@ fn refused_hint(status: Option<u16>) -> &'static str {
         Some(402 | 429) => {
             "check the account's quota, or use another model; then: git cowork resume"
         }
+        Some(400 | 422) => {
+            "the next run starts this conversation again; or use another model; then: git cowork resume"
+        }
         Some(404) => "check the model's name and COWORK_LLM_BASE_URL; then: git cowork resume",
         _ => "check the key, the model's name and the quota; then: git cowork resume",
     }
@@ -39,6 +42,9 @@ pub(super) fn model_failure(error: ModelError) -> anyhow::Error {
             "give it more time, 0 is no limit: git config cowork.llm.answers 3600; then: git cowork resume"
         }
         ModelError::Refused { status, .. } => refused_hint(*status),
+        ModelError::Declined { .. } => {
+            "say it in other words in the idea or the documents, or use another model; then: git cowork resume"
+        }
         ModelError::TooLong { .. } => {
             "say how many tokens the server holds: git config cowork.llm.contextwindow N, or use a \
              model with a larger window; then: git cowork resume"

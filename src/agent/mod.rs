@@ -17,7 +17,9 @@ use std::time::Instant;
 
 use crate::event::{Event, Sink};
 use crate::interrupt;
-use crate::model::{Message, Model, ModelError, Position, Reply, Request, ToolCall, ToolSpec};
+use crate::model::{
+    Message, Model, ModelError, Position, Reply, Request, ToolCall, ToolSpec, made_up_id,
+};
 use crate::moment;
 use crate::secret::Secrets;
 use crate::stage::{Role, Stage};
@@ -107,7 +109,12 @@ pub async fn run(
     }
     while talk.turn <= brief.max_turns && !context.outcome.ends_run(brief.role) {
         interrupt::check()?;
-        let Some(mut reply) = talk.ask(model, brief, secrets, sink).await? else {
+        let asked = talk.ask(model, brief, secrets, sink).await;
+        if talk.refused {
+            // Another run would only repeat what was refused.
+            transcript.refused()?;
+        }
+        let Some(mut reply) = asked? else {
             run.outgrown = true;
             break;
         };
@@ -155,6 +162,8 @@ struct Talk {
     room: usize,
     turn: u32,
     nudges: u32,
+    /// The conversation as it is would be refused again.
+    refused: bool,
     watch: Watch,
     /// Refusals by a guard in what a transcript brought back.
     refused_before: u32,
@@ -181,6 +190,7 @@ impl Talk {
             tools,
             turn: 1,
             nudges: 0,
+            refused: false,
             watch: Watch::new(brief.refusals),
             refused_before: 0,
         };
@@ -320,7 +330,10 @@ impl Talk {
                     sink.emit(Event::Warning { text: text.to_owned() });
                 }
                 Err(ModelError::TooLong { .. }) if may_begin_afresh => return Ok(None),
-                Err(error) => return Err(model_failure(error)),
+                Err(error) => {
+                    self.refused = error.is_about_the_conversation();
+                    return Err(model_failure(error));
+                }
             }
         }
     }
@@ -333,7 +346,7 @@ impl Talk {
                 _ => false,
             });
             if used || call.id.is_empty() {
-                let id = format!("call_{}_{}", self.turn, at + 1);
+                let id = made_up_id(self.turn, at);
                 if let Some(opaque) = &mut reply.opaque {
                     opaque.rename_call(&call.id, &id);
                 }

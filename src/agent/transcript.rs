@@ -35,6 +35,10 @@ enum Line {
     End {
         at: String,
     },
+    /// The server will not take the conversation as it is.
+    Refused {
+        at: String,
+    },
 }
 
 /// How a tool call came out; of other messages always [`How::Done`].
@@ -127,6 +131,11 @@ impl Transcript {
         self.line(&Line::End { at: now() })
     }
 
+    /// Writes that the conversation was refused: nobody goes on with it.
+    pub(super) fn refused(&mut self) -> anyhow::Result<()> {
+        self.line(&Line::Refused { at: now() })
+    }
+
     fn line(&mut self, line: &Line) -> anyhow::Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
@@ -157,6 +166,7 @@ impl Transcript {
                 Ok(Line::Message { message, how, seen, .. }) => {
                     messages.push(Earlier { message, how, seen });
                 }
+                Ok(Line::Refused { .. }) => ours = false,
                 Ok(Line::End { .. }) | Err(_) => {}
             }
         }
@@ -187,6 +197,22 @@ mod tests {
         let said = r#"{"role":"assistant","content":"a","opaque":{"origin":{"base_url":"u","model":"m"},"message":{"reasoning":"b"},"items":[{"type":"reasoning"}]}}"#;
         let message: Message = serde_json::from_str(said).unwrap();
         assert_eq!(serde_json::to_string(&message).unwrap(), said);
+    }
+
+    #[test]
+    fn a_conversation_that_was_refused_is_not_gone_on_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = [user("open")];
+        let new = || Transcript::new(dir.path(), "prd.1.actor", "a", true);
+        let mut first = new();
+        first.begin(&open).unwrap();
+        first.message(&user("one")).unwrap();
+        assert_eq!(new().cut_run().len(), 2);
+        first.refused().unwrap();
+        assert!(new().cut_run().is_empty());
+        // The next run is one of its own.
+        assert!(new().begin(&open).unwrap().is_empty());
+        assert_eq!(new().cut_run().len(), 1);
     }
 
     #[test]

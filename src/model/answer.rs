@@ -3,7 +3,7 @@
 use async_openai::error::OpenAIError;
 use serde_json::Value;
 
-use super::dialect::{OVERFLOW, Reader, Refusals};
+use super::dialect::{Reader, Refusals};
 use super::failure::{self, Failure};
 use super::stream::Assembly;
 use super::transport::{Diverted, Pulse};
@@ -26,10 +26,6 @@ pub fn take(
     };
     if !text.is_empty() {
         on_text(&text);
-    }
-    if assembly.finish_reason.as_deref() == Some(OVERFLOW) {
-        let message = "its answer has filled the context window".to_owned();
-        return Err(Failure::TooLong { message });
     }
     Ok(())
 }
@@ -61,8 +57,8 @@ fn diverted_value(diverted: Diverted, sent: Refusals) -> Result<Value, Failure> 
     match diverted {
         Diverted::Network(message) => Err(Failure::transient(message)),
         Diverted::BadRequest(message) => Err(Failure::Refused { status: None, message }),
-        Diverted::Status { status, retry_after, body } => {
-            Err(failure::from_status(status, retry_after, &body, sent))
+        Diverted::Status { status, told, body } => {
+            Err(failure::from_status(status, told, &body, sent))
         }
         Diverted::NotAStream(body) => {
             serde_json::from_slice(&body).or_else(|_| odd_json(&String::from_utf8_lossy(&body)))

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::dialect::Refusals;
 use super::endpoint::Endpoint;
 use super::failure::{self, Failure};
-use super::{ModelError, transport};
+use super::retry::Told;
+use super::transport;
 
 /// Where local servers listen by default: Ollama, LM Studio, llama.cpp, vLLM.
 pub const LOOPBACK_PORTS: [u16; 4] = [11434, 1234, 8080, 8000];
@@ -36,31 +37,45 @@ pub async fn discover(ports: &[u16]) -> Option<(String, String)> {
 }
 
 /// The models a server lists; empty where it has no such list, which many gateways have not.
-/// Fails when it cannot be reached or will not take the key.
-pub async fn models(
-    http: &reqwest::Client,
-    endpoint: &Endpoint,
-) -> Result<Vec<String>, ModelError> {
-    let unavailable = |message: String| ModelError::Unavailable { message, tries: 1 };
-    let base_url = endpoint.base_url();
-    let fails = |error: &reqwest::Error| {
-        unavailable(format!("{}: {}", shown(base_url), transport::explain(error)))
-    };
-    let request = http.get(format!("{base_url}/models")).timeout(PROBE).build();
-    let mut request = request.map_err(|error| fails(&error))?;
-    endpoint.enter(&mut request);
-    let response = http.execute(request).await.map_err(|error| fails(&error))?;
-    let status = response.status().as_u16();
-    let body = transport::read_text(response, MAX_LIST).await;
-    match (status, failure::from_status(status, None, &body, Refusals::default())) {
-        (200..300, _) => Ok(ids(&body)),
-        (401 | 403, Failure::Refused { status, message }) => {
-            Err(ModelError::Refused { status, message })
-        }
-        // A server that is starting up, or a gateway whose server is away.
-        (502..=504, Failure::Transient { message, .. }) => Err(unavailable(message)),
-        _ => Ok(Vec::new()),
+/// Fails when it cannot be reached or will not take the key, or where the list is below `/v1` of a
+/// base URL that has none.
+pub async fn models(http: &reqwest::Client, endpoint: &Endpoint) -> Result<Vec<String>, Failure> {
+    let (status, told, body) = list(http, endpoint).await?;
+    let is_list = || serde_json::from_str::<Value>(&body).is_ok();
+    match (status, failure::from_status(status, told, &body, Refusals::default())) {
+        (200..300, _) if is_list() => return Ok(ids(&body)),
+        (401 | 403 | 407, failure @ Failure::Refused { .. }) => return Err(failure),
+        // A server that is starting up or busy, or a gateway whose server is away.
+        (429 | 502..=504 | 529, failure @ Failure::Transient { .. }) => return Err(failure),
+        _ => {}
     }
+    let versioned = endpoint.below("/v1");
+    if !endpoint.has_version()
+        && let Ok((200..300, _, body)) = list(http, &versioned).await
+        && !ids(&body).is_empty()
+    {
+        let (base_url, right) = (shown(endpoint.base_url()), shown(versioned.base_url()));
+        let message = format!("nothing is at {base_url}: the base URL is {right}");
+        return Err(Failure::Refused { status: Some(status), message });
+    }
+    Ok(Vec::new())
+}
+
+async fn list(http: &reqwest::Client, endpoint: &Endpoint) -> Result<(u16, Told, String), Failure> {
+    let base_url = endpoint.base_url();
+    let fails = |error: reqwest::Error| {
+        let message = format!("{}: {}", shown(base_url), transport::explain(&error));
+        match transport::is_lasting(&error) {
+            true => Failure::Refused { status: None, message },
+            false => Failure::transient(message),
+        }
+    };
+    let mut request =
+        http.get(format!("{base_url}/models")).timeout(PROBE).build().map_err(fails)?;
+    endpoint.enter(&mut request);
+    let response = http.execute(request).await.map_err(fails)?;
+    let (status, told) = (response.status().as_u16(), transport::told(&response));
+    Ok((status, told, transport::read_text(response, MAX_LIST).await))
 }
 
 /// A base URL without the password that may stand in it.

@@ -54,6 +54,16 @@ impl Endpoint {
         &self.base_url
     }
 
+    /// The same further down.
+    pub fn below(&self, path: &str) -> Self {
+        Self { base_url: format!("{}{path}", self.base_url), ..self.clone() }
+    }
+
+    /// Whether the address names a version of the API, as `/v1` and `/v1beta/openai` do.
+    pub fn has_version(&self) -> bool {
+        self.base_url.split('/').any(is_version)
+    }
+
     /// Gives a request what goes with every one.
     pub fn enter(&self, request: &mut reqwest::Request) {
         request.headers_mut().remove(AUTHORIZATION);
@@ -76,13 +86,16 @@ fn hidden(value: &str) -> Result<HeaderValue, InvalidHeaderValue> {
 /// The address requests are sent below of. For Messages people have two: one that ends in `/v1`, as
 /// everywhere, and one that programs of Anthropic add it to.
 fn address(base_url: &str, dialect: Dialect) -> String {
-    let last = base_url.rsplit('/').next().unwrap_or_default();
-    let version =
-        last.strip_prefix('v').is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()));
     match dialect {
-        Dialect::Messages if !version => format!("{base_url}/v1"),
+        Dialect::Messages if !base_url.rsplit('/').next().is_some_and(is_version) => {
+            format!("{base_url}/v1")
+        }
         _ => base_url.to_owned(),
     }
+}
+
+fn is_version(part: &str) -> bool {
+    part.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 fn takes_token(base_url: &str, dialect: Dialect) -> bool {

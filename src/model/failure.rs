@@ -1,11 +1,12 @@
-//! What a failed try means: try again, give up, shorten, or ask without a parameter. The words
-//! servers use for it are known here and nowhere else.
+//! What a failed try means: try again, give up, shorten, or ask without a parameter.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::dialect::{Dialect, Elsewhere, Refusals};
+use super::retry::Told;
+use super::said::Said;
 
 /// Most characters of a server's words that a message quotes.
 const QUOTED: usize = 500;
@@ -19,12 +20,26 @@ pub enum Failure {
         message: String,
         /// What the server asked us to wait.
         retry_after: Option<Duration>,
+        /// It has too much to do, or still loads the model: that may take a minute.
+        busy: bool,
     },
     /// Refused for good.
     Refused {
         /// HTTP status, where there was one.
         status: Option<u16>,
         /// What the server said.
+        message: String,
+    },
+    /// Refused, and nothing is named that it objects to.
+    Unexplained {
+        /// HTTP status.
+        status: u16,
+        /// What the server said.
+        message: String,
+    },
+    /// Refused because of what was asked or answered: by the model, or by a filter around it.
+    Declined {
+        /// Who declined, and the words.
         message: String,
     },
     /// The conversation does not fit.
@@ -53,14 +68,18 @@ pub enum Failure {
 impl Failure {
     /// A failure worth another try, without a wish of the server's.
     pub fn transient(message: impl Into<String>) -> Self {
-        Self::Transient { message: message.into(), retry_after: None }
+        Self::Transient { message: message.into(), retry_after: None, busy: false }
     }
 
     /// Whether the server means another dialect than the one it was asked in: it names the other
     /// one, or does not know this one's address.
     pub fn points_elsewhere(&self, asked: Dialect) -> Option<Elsewhere> {
-        let Self::Refused { status: Some(status @ (400 | 404 | 405)), message } = self else {
-            return None;
+        let (status, message) = match self {
+            Self::Refused { status: Some(status @ (400 | 404 | 405)), message } => {
+                (status, message)
+            }
+            Self::Unexplained { status: status @ (400 | 404 | 405), message } => (status, message),
+            _ => return None,
         };
         let message = message.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
@@ -79,180 +98,23 @@ impl Failure {
     }
 }
 
-/// What a server said in an error body, whichever of the usual shapes it has.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Said {
-    message: String,
-    /// `code` and `type`, lower case.
-    codes: Vec<String>,
-    param: String,
-    /// A `code` that is an HTTP status.
-    status: Option<u16>,
-}
-
-impl Said {
-    /// Reads a body of any kind.
-    pub fn read(body: &str) -> Self {
-        match serde_json::from_str::<Value>(body) {
-            Ok(value) => Self::from_value(&value),
-            Err(_) => Self { message: plain(body), ..Self::default() },
-        }
-    }
-
-    /// Reads a JSON body or event.
-    pub fn from_value(value: &Value) -> Self {
-        let value = value.get(0).unwrap_or(value);
-        let error = value.get("error").unwrap_or(value);
-        if let Value::String(message) = error {
-            return Self { message: message.clone(), ..Self::default() };
-        }
-        let message = ["message", "detail", "msg", "error"]
-            .iter()
-            .find_map(|key| error.get(key))
-            .map_or_else(|| error.to_string(), |m| m.as_str().map_or(m.to_string(), str::to_owned));
-        let codes = ["code", "type", "status"]
-            .iter()
-            .filter_map(|key| error.get(key)?.as_str())
-            .map(str::to_lowercase)
-            .collect();
-        let code = error.get("code");
-        let status = code
-            .and_then(|c| c.as_u64().or_else(|| c.as_str()?.parse().ok()))
-            .and_then(|c| u16::try_from(c).ok())
-            .filter(|c| (400..600).contains(c));
-        let param = error.get("param").and_then(Value::as_str).unwrap_or_default().to_owned();
-        Self { message, codes, param, status }
-    }
-
-    fn has_code(&self, wanted: &[&str]) -> bool {
-        self.codes.iter().any(|code| wanted.contains(&code.as_str()))
-    }
-
-    fn is_quota(&self) -> bool {
-        self.has_code(&["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"])
-    }
-
-    fn is_too_long(&self, status: u16) -> bool {
-        const CODES: [&str; 4] = [
-            "exceed_context_size_error",
-            "context_length_exceeded",
-            "context_window_exceeded",
-            "model_context_window_exceeded",
-        ];
-        const WORDS: [&str; 8] = [
-            "context length",
-            "context window",
-            "context size",
-            "maximum context",
-            "context_length",
-            "prompt is too long",
-            "input is too long",
-            "input token count",
-        ];
-        let message = self.message.to_lowercase();
-        // A limit of tokens per minute is a 429 and worth waiting for.
-        status != 429
-            && (status == 413
-                || self.has_code(&CODES)
-                || WORDS.iter().any(|words| message.contains(words)))
-    }
-
-    /// What it says about fields of earlier answers, which are sent back or not.
-    fn on_opaque(&self, sent: Refusals) -> Option<Failure> {
-        let words = self.words();
-        let of = |opaque| Refusals { opaque, ..sent };
-        if let Some((name, learned)) = sent.opaque.wish(&words) {
-            return Some(Failure::Missing { name, refusals: of(learned) });
-        }
-        let (name, learned) = sent.opaque.refusal(&words)?;
-        Some(Failure::Parameter { name, refusals: of(learned) })
-    }
-
-    /// The same where it names none of them.
-    fn on_something(&self, sent: Refusals) -> Option<Failure> {
-        let (name, opaque) = sent.opaque.refusal_of_something(&self.words())?;
-        Some(Failure::Parameter { name, refusals: Refusals { opaque, ..sent } })
-    }
-
-    fn words(&self) -> String {
-        format!("{} {} {}", self.param, self.codes.join(" "), self.message)
-    }
-
-    /// The parameter it objects to, among those that were sent.
-    fn objects_to(&self, sent: Refusals) -> Option<(&'static str, Refusals)> {
-        let message = format!("{} {}", self.param, self.message).to_lowercase();
-        let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        let other = || sent.objection(&message);
-        if let Some(refused) = self.objects_to_items(&message, sent).or_else(other) {
-            return Some(refused);
-        }
-        // Longer names first: "stream" is part of "stream_options".
-        if says(&["stream_options", "include_usage"]) {
-            return (!sent.stream_options)
-                .then_some(("stream_options", Refusals { stream_options: true, ..sent }));
-        }
-        if says(&["parallel_tool_calls", "parallel tool calls", "parallel function"]) {
-            return (!sent.parallel_tool_calls).then_some((
-                "parallel_tool_calls",
-                Refusals { parallel_tool_calls: true, ..sent },
-            ));
-        }
-        if !sent.temperature && says(&["temperature"]) {
-            return Some(("temperature", Refusals { temperature: true, ..sent }));
-        }
-        let has_word = |wanted: &[&str]| {
-            let mut words = message.split(|c: char| !c.is_alphanumeric() && c != '_');
-            words.any(|word| wanted.contains(&word))
-        };
-        let schema = says(&["additionalproperties", "json schema", "invalid schema", "$schema"])
-            || has_word(&["strict"])
-            || self.param.starts_with("tools");
-        if !sent.schema && schema {
-            return Some(("the full tool schemas", Refusals { schema: true, ..sent }));
-        }
-        let streaming = has_word(&["stream", "streaming"]);
-        (!sent.stream && streaming).then_some(("stream", Refusals { stream: true, ..sent }))
-    }
-
-    /// The same for what was sent to be without state at the server: asked for thoughts that a
-    /// model has not, or given back what it wrote and no longer knows, which another account or
-    /// another machine behind the same address may have written.
-    fn objects_to_items(&self, message: &str, sent: Refusals) -> Option<(&'static str, Refusals)> {
-        let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        let encrypted = says(&["encrypted content", "encrypted_content"]);
-        if !sent.include && encrypted && (self.param == "include" || says(&["not supported"])) {
-            return Some(("encrypted thoughts", Refusals { include: true, ..sent }));
-        }
-        let foreign = encrypted && says(&["verified", "decrypted", "parsed", "not issued"]);
-        let lonely = says(&["without its required"]);
-        if !sent.items && (foreign || lonely || self.has_code(&["invalid_encrypted_content"])) {
-            return Some(("what it wrote before", Refusals { items: true, ..sent }));
-        }
-        if !says(&["item with id", "not persisted"]) || sent.items {
-            return None;
-        }
-        // Some take no ids of what they do not store; some take it only with ids.
-        Some(match sent.item_ids {
-            false => ("the ids of what it wrote before", Refusals { item_ids: true, ..sent }),
-            true => ("what it wrote before", Refusals { items: true, ..sent }),
-        })
-    }
-}
-
-/// What an HTTP error answer means. `sent` tells which parameters were left out already.
-pub fn from_status(
-    status: u16,
-    retry_after: Option<Duration>,
-    body: &str,
-    sent: Refusals,
-) -> Failure {
+/// What an HTTP error answer means. `told` is what its headers say about coming back, `sent` which
+/// parameters were left out already.
+pub fn from_status(status: u16, told: Told, body: &str, sent: Refusals) -> Failure {
     let said = Said::read(body);
     let words = if said.message.is_empty() { "no explanation" } else { &said.message };
     let message = format!("HTTP {status}: {words}");
-    if said.is_quota() {
+    if said.is_quota() || status == 429 && said.is_daily() {
         return Failure::Refused { status: Some(status), message };
     }
-    if said.is_too_long(status) {
+    if said.is_filtered() {
+        return Failure::Declined { message: format!("a content filter refuses it: {message}") };
+    }
+    if !sent.tools && said.refuses_tools() {
+        return Failure::Parameter { name: "tools", refusals: Refusals { tools: true, ..sent } };
+    }
+    // A server that says nothing to a request with nothing but the messages means their length.
+    if said.is_too_long(status) || status == 400 && said.empty && sent.bare {
         return Failure::TooLong { message };
     }
     // An item that is not there is a parameter, whatever the status.
@@ -261,8 +123,14 @@ pub fn from_status(
     {
         return Failure::Parameter { name, refusals };
     }
+    let busy = said.is_busy(status);
     match status {
-        408 | 409 | 425 | 429 | 500.. => Failure::Transient { message, retry_after },
+        408 | 409 | 425 | 429 | 500.. => {
+            let limited = if status == 429 { told.reset } else { None };
+            let retry_after = told.after.or(said.wait.filter(|_| busy)).or(limited);
+            Failure::Transient { message, retry_after, busy }
+        }
+        400 | 422 if said.is_broken_call() => Failure::transient(message),
         400 | 422 => said
             .on_opaque(sent)
             .or_else(|| {
@@ -270,7 +138,10 @@ pub fn from_status(
                 Some(Failure::Parameter { name, refusals })
             })
             .or_else(|| said.on_something(sent))
-            .unwrap_or(Failure::Refused { status: Some(status), message }),
+            .unwrap_or_else(|| match said.names_nothing() {
+                true => Failure::Unexplained { status, message },
+                false => Failure::Refused { status: Some(status), message },
+            }),
         _ => Failure::Refused { status: Some(status), message },
     }
 }
@@ -279,24 +150,63 @@ pub fn from_status(
 /// in the middle of a stream.
 pub fn from_event(value: &Value, sent: Refusals) -> Failure {
     let said = Said::from_value(value);
-    let lasting = [
-        "invalid_request_error",
-        "authentication_error",
-        "permission_error",
-        "not_found_error",
-        "billing_error",
-        "invalid_prompt",
-        "content_policy_violation",
+    /// Kinds of errors that mean a status: Anthropic's, and what others call the same.
+    const STATUSES: [(&str, u16); 10] = [
+        ("invalid_request_error", 400),
+        ("invalid_prompt", 400),
+        ("authentication_error", 401),
+        ("billing_error", 402),
+        ("permission_error", 403),
+        ("not_found_error", 404),
+        ("rate_limit_error", 429),
+        ("rate_limit_exceeded", 429),
+        ("too_many_requests", 429),
+        ("overloaded_error", 529),
     ];
+    let known = || STATUSES.iter().find(|(code, _)| said.has_code(&[code])).map(|(_, n)| *n);
     let status = match said.status {
-        Some(status) => status,
-        None if said.is_quota() || said.is_too_long(400) || said.has_code(&lasting) => 400,
-        None => {
-            let message = format!("the server broke off with an error: {}", said.message);
-            return Failure::transient(message);
-        }
+        Some(status) => Some(status),
+        None if said.is_quota() => Some(402),
+        None if said.is_too_long(400) || said.is_filtered() || said.refuses_tools() => Some(400),
+        None => known(),
     };
-    from_status(status, None, &value.to_string(), sent)
+    let Some(status) = status else {
+        let message = format!("the server broke off with an error: {}", said.message);
+        return Failure::transient(message);
+    };
+    from_status(status, Told::default(), &value.to_string(), sent)
+}
+
+/// What an end means that is no answer: `reason` as the server says it, the model's `refusal`, and
+/// the `text` that came before.
+pub fn from_end(reason: &str, refusal: &str, text: &str) -> Option<Failure> {
+    let declined = |message: String| Some(Failure::Declined { message });
+    if !refusal.trim().is_empty() {
+        return declined(format!("the model refuses: {refusal}"));
+    }
+    let reason = reason.to_lowercase();
+    let filters = ["content_filter", "safety", "prohibited_content", "blocklist", "recitation"];
+    if filters.iter().any(|filter| reason.starts_with(filter)) || reason == "sensitive" {
+        let after = match text.trim() {
+            "" => "before a word of it".to_owned(),
+            text => format!("after: {text}"),
+        };
+        return declined(format!("a content filter ended the answer ({reason}) {after}"));
+    }
+    match reason.as_str() {
+        "refusal" if text.trim().is_empty() => {
+            declined("the model refuses, and does not say why".to_owned())
+        }
+        "refusal" => declined(format!("the model refuses: {text}")),
+        "model_context_window_exceeded" | "context_window_exceeded" => {
+            let message = "its answer has filled the context window".to_owned();
+            Some(Failure::TooLong { message })
+        }
+        "network_error" | "error" | "malformed_function_call" => {
+            Some(Failure::transient(format!("the answer broke off: {reason}")))
+        }
+        _ => None,
+    }
 }
 
 /// A key shorter than this is a stand-in such as `x`, and hiding it would garble every message.
@@ -321,23 +231,13 @@ fn is_format(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// A body that is not JSON: of a web page only its title is worth quoting.
-fn plain(body: &str) -> String {
-    let body = body.trim();
-    if !body.starts_with('<') {
-        return body.to_owned();
-    }
-    let title = body.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
-    title.map_or("a web page".to_owned(), |(title, _)| format!("a web page, “{}”", title.trim()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
     fn of(status: u16, body: Value) -> Failure {
-        from_status(status, None, &body.to_string(), Refusals::default())
+        from_status(status, Told::default(), &body.to_string(), Refusals::default())
     }
 
     #[test]
@@ -346,7 +246,7 @@ mod tests {
             let failure = of(status, json!({"error": {"message": "later"}}));
             assert!(matches!(failure, Failure::Transient { .. }), "{status}");
         }
-        for status in [301, 400, 401, 403, 404] {
+        for status in [301, 401, 403, 404] {
             let failure = of(status, json!({"error": {"message": "no", "code": 400}}));
             assert!(matches!(failure, Failure::Refused { status: Some(s), .. } if s == status));
         }
@@ -369,7 +269,7 @@ mod tests {
     fn the_refused_parameter_is_found_and_only_once() {
         let names = |message: &str, sent| match from_status(
             400,
-            None,
+            Told::default(),
             &json!({"error": {"message": message}}).to_string(),
             sent,
         ) {
@@ -391,7 +291,7 @@ mod tests {
     fn what_a_server_no_longer_knows_is_not_sent_again() {
         let asked = |status: u16, body: Value, sent| match from_status(
             status,
-            None,
+            Told::default(),
             &json!({"error": body}).to_string(),
             sent,
         ) {
@@ -446,16 +346,6 @@ mod tests {
         ] {
             assert_eq!(points(Dialect::Responses, status, message), None, "{message}");
         }
-    }
-
-    #[test]
-    fn bodies_of_every_shape_are_quoted() {
-        let message = |body: &str| Said::read(body).message;
-        assert_eq!(message(r#"{"error":"no"}"#), "no");
-        assert_eq!(message(r#"{"detail":"Not Found"}"#), "Not Found");
-        assert_eq!(message(r#"[{"error":{"message":"m"}}]"#), "m");
-        assert_eq!(message("plain"), "plain");
-        assert_eq!(message("<html><title>502 Bad</title>"), "a web page, “502 Bad”");
     }
 
     #[test]

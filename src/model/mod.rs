@@ -23,10 +23,14 @@ pub mod price;
 pub mod prose;
 pub mod rate;
 pub mod record;
+mod recovery;
 pub mod replay;
 #[cfg(test)]
 mod responses_tests;
 pub mod retry;
+mod said;
+#[cfg(test)]
+mod servers_tests;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -39,6 +43,7 @@ mod thinking_tests;
 mod time_tests;
 pub mod timeouts;
 mod transport;
+mod written_tools;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -52,6 +57,7 @@ use crate::stage::{Role, Stage};
 
 pub use dialect::Refusals;
 pub use opaque::{Opaque, Origin};
+pub use stream::made_up_id;
 
 /// Where in the work a request stands: the request headers of contract 6, and the key under
 /// which a replay finds its answer.
@@ -109,7 +115,7 @@ pub enum Message {
 /// A tool call of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The server's id; made up by us (`call_TURN_N`) where the server gave none.
+    /// The server's id; made up by us where the server gave none.
     pub id: String,
     /// Tool name, as written by the model.
     pub name: String,
@@ -196,6 +202,12 @@ pub enum ModelError {
         /// What the server said.
         message: String,
     },
+    /// The model will not answer this, or a filter keeps its answer back.
+    #[error("{message}")]
+    Declined {
+        /// Who declined, and the words.
+        message: String,
+    },
     /// The conversation does not fit into the model's window.
     #[error("the conversation is too long for the model: {message}")]
     TooLong {
@@ -244,6 +256,16 @@ impl ModelError {
             Self::Refused { status, .. } => *status,
             _ => None,
         }
+    }
+
+    /// Whether the conversation as it is would be refused again.
+    pub fn is_about_the_conversation(&self) -> bool {
+        matches!(
+            self,
+            Self::Declined { .. }
+                | Self::TooLong { .. }
+                | Self::Refused { status: Some(400 | 413 | 422), .. }
+        )
     }
 }
 

@@ -20,18 +20,17 @@ use super::endpoint::Endpoint;
 use super::failure::{self, Failure};
 use super::meter::{Bill, Meter, Notice};
 use super::rate::Rate;
+use super::recovery::Tries;
 use super::retry::RetryPolicy;
 use super::stream::Assembly;
 use super::timeouts::{Timeouts, heard, within};
 use super::transport::{self, Pulse, Transport};
 use super::{
     BoxFuture, Message, Model, ModelError, Origin, Position, Reply, Request, discover, prose,
+    written_tools,
 };
 use crate::config::ModelConfig;
 use crate::event::Usage;
-
-/// How often an answer without an end is asked for once more.
-const ENDLESS_RETRIES: u32 = 1;
 
 /// How to ask, besides what the configuration says.
 #[derive(Clone, Default)]
@@ -48,27 +47,30 @@ pub struct BuildOptions {
     pub waiting: Option<Notice>,
     /// Asked before each try, and told what it took.
     pub meter: Rc<Meter>,
+    /// The variable that names the proxy which requests go through, if any.
+    pub proxy: Option<String>,
 }
 
 /// A model behind a server. What the server refuses is remembered as long as this lives, and the
 /// rate limit is this one's own: roles that share a model share the value.
 pub struct OpenAi {
-    config: ModelConfig,
+    pub(super) config: ModelConfig,
     http: reqwest::Client,
-    endpoint: Arc<Endpoint>,
+    pub(super) endpoint: Arc<Endpoint>,
     /// Never to be seen in what a server says.
-    keys: Vec<String>,
-    retry: RetryPolicy,
+    pub(super) keys: Vec<String>,
+    pub(super) retry: RetryPolicy,
     timeouts: Timeouts,
     notice: Option<Notice>,
     waiting: Option<Notice>,
-    meter: Rc<Meter>,
+    pub(super) meter: Rc<Meter>,
     rate: Rate,
-    refused: Cell<Refusals>,
+    pub(super) refused: Cell<Refusals>,
     choice: Choice,
     chosen: OnceCell<String>,
     /// Its last answer began with a thought whose opening tag is in the server's template.
     template_thinks: Cell<bool>,
+    pub(super) proxy: Option<String>,
 }
 
 impl OpenAi {
@@ -103,6 +105,7 @@ impl OpenAi {
             choice,
             chosen: OnceCell::new(),
             template_thinks: Cell::new(false),
+            proxy: options.proxy,
             config,
         })
     }
@@ -121,19 +124,20 @@ impl OpenAi {
         }
         let guess = dialect::estimate(request, 0);
         let mut spent = Usage::default();
-        let (mut requests, mut failures, mut endless) = (0, 0, 0);
+        let (mut requests, mut tries) = (0, Tries::default());
         loop {
             self.rate.acquire(&self.meter, self.waiting.as_ref()).await?;
             requests += 1;
             self.meter.admit(&request.position, requests, self.name(), guess)?;
             let mut assembly = Assembly::new(self.template_thinks.get());
-            let (limit, ends_work) = self.timeouts.of_answer(self.meter.time_left());
+            tries.limit = self.timeouts.of_answer(self.meter.time_left());
             let attempt = self.attempt(request, &mut assembly, on_text);
-            let outcome = match within(limit, attempt).await {
+            let outcome = match within(tries.limit.0, attempt).await {
                 Some(outcome) => outcome,
                 None if assembly.finish_reason.is_some() => Ok(()),
                 None => Err(Failure::Endless),
             };
+            let outcome = outcome.and_then(|()| assembly.failed().map_or(Ok(()), Err));
             let bill = self.bill(request, &assembly, outcome.is_ok());
             spent += bill.usage.unwrap_or_default();
             self.meter.count(self.name(), &bill);
@@ -154,62 +158,8 @@ impl OpenAi {
                 self.tell(&line);
                 continue;
             }
-            match failure {
-                Failure::Parameter { name, refusals } => {
-                    let line = format!("the model server refuses {name}: asking without");
-                    // A model that does not think has no thoughts to give: nothing is lost.
-                    match refusals.include == self.refused.get().include {
-                        true => self.tell(&line),
-                        false => tracing::info!("{line}"),
-                    }
-                    self.refused.set(refusals);
-                }
-                Failure::Missing { name, refusals } => {
-                    self.refused.set(refusals);
-                    self.tell(&format!("the model server misses {name}: asking with a stand-in"));
-                }
-                Failure::Transient { message, retry_after } => {
-                    failures += 1;
-                    let message = self.clean(&message);
-                    if failures > self.config.max_retries {
-                        tracing::error!("{message}; given up after {failures} tries");
-                        return Err(ModelError::Unavailable { message, tries: failures });
-                    }
-                    let wait = self.retry.delay(failures, retry_after, fastrand::f64());
-                    self.tell(&format!(
-                        "{message}; trying again in {:.0} s ({failures} of {})",
-                        wait.as_secs_f64(),
-                        self.config.max_retries
-                    ));
-                    self.meter.pause(wait).await?;
-                }
-                Failure::Endless if ends_work => {
-                    if let Some(refusal) = self.meter.refusal() {
-                        return Err(refusal);
-                    }
-                }
-                Failure::Endless => {
-                    endless += 1;
-                    let seconds = limit.unwrap_or_default().as_secs_f64();
-                    if endless > ENDLESS_RETRIES {
-                        tracing::error!("no end of the answer after {seconds:.0} s, again");
-                        return Err(ModelError::Endless { seconds, tries: endless });
-                    }
-                    self.tell(&format!(
-                        "the answer has no end after {seconds:.0} s (answer_s): asking once more"
-                    ));
-                }
-                Failure::Refused { status, message } => {
-                    let mut message = self.clean(&message);
-                    if elsewhere.is_some() {
-                        message.push_str(" (which API is asked: git config cowork.llm.api auto)");
-                    }
-                    return Err(ModelError::Refused { status, message });
-                }
-                Failure::TooLong { message } => {
-                    return Err(ModelError::TooLong { message: self.clean(&message) });
-                }
-            }
+            tries.elsewhere = elsewhere.is_some();
+            self.recover(failure, &mut tries).await?;
         }
     }
 
@@ -224,6 +174,13 @@ impl OpenAi {
         let reasoning = self.choice.gives_up_reasoning();
         let refused = Refusals { reasoning, ..self.refused.get() };
         let mut reader = dialect.reader();
+        let in_words;
+        let request = if refused.tools && !request.tools.is_empty() {
+            in_words = written_tools::in_words(request);
+            &in_words
+        } else {
+            request
+        };
         let body = dialect.body(request, &self.origin(), &self.config, refused);
         tracing::debug!(
             "request: {} {}, draft {}, turn {}: model {}, {} messages, {} tools, temperature {}, \
@@ -357,16 +314,13 @@ impl OpenAi {
     /// Asks for the list of models: whether the server is there, and which model to take where
     /// none is configured.
     async fn look(&self) -> Result<(), ModelError> {
-        let listed = discover::models(&self.http, &self.endpoint).await;
-        let models = listed.map_err(|error| match error {
-            ModelError::Unavailable { message, tries } => {
-                ModelError::Unavailable { message: self.clean(&message), tries }
+        let mut tries = Tries::default();
+        let models = loop {
+            match discover::models(&self.http, &self.endpoint).await {
+                Ok(models) => break models,
+                Err(failure) => self.recover(failure, &mut tries).await?,
             }
-            ModelError::Refused { status, message } => {
-                ModelError::Refused { status, message: self.clean(&message) }
-            }
-            other => other,
-        })?;
+        };
         if self.name().is_empty() {
             let Some(first) = discover::first_chat_model(models) else {
                 let message = "no model is configured, and the server lists none".to_owned();
@@ -377,11 +331,11 @@ impl OpenAi {
         Ok(())
     }
 
-    fn clean(&self, message: &str) -> String {
+    pub(super) fn clean(&self, message: &str) -> String {
         failure::clean(message, &self.keys)
     }
 
-    fn tell(&self, line: &str) {
+    pub(super) fn tell(&self, line: &str) {
         tracing::warn!("{line}");
         if let Some(notice) = &self.notice {
             notice(line);

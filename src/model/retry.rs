@@ -3,29 +3,143 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// The longest wait of our own.
+const OWN: Duration = Duration::from_secs(60);
+/// The longest wait a server may ask for; one that asks for more is not waited for.
+pub const LONGEST: Duration = Duration::from_secs(600);
+/// How long a server that is busy is waited for in all, at least.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Waiting times between tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Before the first retry; doubled for each further one.
-    pub base: Duration,
-    /// The longest wait, whatever a server asks for.
-    pub ceiling: Duration,
+    /// How long a second lasts: all waits are told in seconds, and shorter in tests.
+    pub second: Duration,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { base: Duration::from_secs(1), ceiling: Duration::from_secs(60) }
+        Self { second: Duration::from_secs(1) }
     }
 }
 
 impl RetryPolicy {
-    /// The wait before retry number `retry` (from 1): doubling, up to a quarter more by chance so
-    /// that several runs do not come back together, and no less than the server asked for.
-    /// `chance` is from 0 to 1.
-    pub fn delay(&self, retry: u32, retry_after: Option<Duration>, chance: f64) -> Duration {
-        let doubled = self.base.saturating_mul(2_u32.saturating_pow(retry.saturating_sub(1)));
-        let jittered = doubled + doubled.mul_f64(chance.clamp(0.0, 1.0) / 4.0).min(self.ceiling);
-        jittered.max(retry_after.unwrap_or_default()).min(self.ceiling)
+    /// How long to sleep for a wait.
+    pub fn sleep(&self, wait: Duration) -> Duration {
+        wait.mul_f64(self.second.as_secs_f64())
+    }
+}
+
+/// The wait before retry number `retry` (from 1): doubling, up to a quarter more by chance so that
+/// several runs do not come back together, and no less than the server asked for. `chance` is from
+/// 0 to 1.
+pub fn delay(retry: u32, asked: Option<Duration>, chance: f64) -> Duration {
+    let doubled = own(retry);
+    let jittered = doubled + doubled.mul_f64(chance.clamp(0.0, 1.0) / 4.0);
+    jittered.min(OWN).max(asked.unwrap_or_default())
+}
+
+fn own(retry: u32) -> Duration {
+    let seconds = 2_u64.saturating_pow(retry.saturating_sub(1));
+    Duration::from_secs(seconds).min(OWN)
+}
+
+/// How often to try again where `configured` is the usual number: a server that is busy is waited
+/// for a minute at least, unless nothing is to be tried again.
+pub fn tries_again(configured: u32, busy: bool, asked: Option<Duration>) -> u32 {
+    if !busy || configured == 0 {
+        return configured;
+    }
+    let mut waited = Duration::ZERO;
+    let mut retries = 0;
+    while waited < PATIENCE {
+        retries += 1;
+        waited += delay(retries, asked, 0.0);
+    }
+    retries.max(configured)
+}
+
+/// What an answer's headers say about coming back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// It asks to wait so long.
+    pub after: Option<Duration>,
+    /// The limit that was reached is back then.
+    pub reset: Option<Duration>,
+}
+
+impl Told {
+    /// Reads headers, whose names are in lower case, as seen at `now`.
+    pub fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a str)>, now: SystemTime) -> Self {
+        let headers: Vec<(&str, &str)> = headers.collect();
+        let find = |wanted: &str| {
+            headers.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.trim())
+        };
+        let millis = find("retry-after-ms").and_then(|value| value.parse::<f64>().ok());
+        let millis = millis.and_then(|ms| Duration::try_from_secs_f64(ms.max(0.0) / 1000.0).ok());
+        let after = millis.or_else(|| retry_after(find("retry-after")?, now));
+        let limits = headers.iter().filter(|(name, _)| {
+            name.contains("ratelimit") && name.contains("reset") && !name.starts_with("anthropic")
+        });
+        let (mut reached, mut other) = (Vec::new(), Vec::new());
+        for (name, value) in limits {
+            let Some(wait) = reset(value, now) else { continue };
+            match find(&name.replace("reset", "remaining")).map(str::parse::<f64>) {
+                Some(Ok(left)) if left <= 0.0 => reached.push(wait),
+                _ => other.push(wait),
+            }
+        }
+        // Of a limit that was not reached it only says when nothing of it will be used any more.
+        let other = other.into_iter().min().filter(|wait| *wait <= LONGEST);
+        Self { after, reset: reached.into_iter().max().or(other) }
+    }
+}
+
+/// Reads when a limit is back: a span, or seconds or milliseconds since 1970.
+pub fn reset(value: &str, now: SystemTime) -> Option<Duration> {
+    let since = |seconds: f64| {
+        let at = UNIX_EPOCH + Duration::try_from_secs_f64(seconds).ok()?;
+        Some(at.duration_since(now).unwrap_or_default())
+    };
+    match value.trim().parse::<f64>() {
+        Ok(number) if number > 1e11 => since(number / 1000.0),
+        Ok(number) if number > 1e8 => since(number),
+        _ => span(value),
+    }
+}
+
+/// Reads `27s`, `2m59.56s`, `20ms`, `44 seconds` or `1 minute`, as far as it goes; a number alone is
+/// seconds.
+pub fn span(text: &str) -> Option<Duration> {
+    let mut rest = text.trim_start();
+    let mut total = None;
+    loop {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let Ok(number) = rest[..end].parse::<f64>() else { break };
+        rest = rest[end..].trim_start();
+        let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let seconds = match &rest[..end] {
+            "ms" | "millisecond" | "milliseconds" => 0.001,
+            "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+            "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+            "h" | "hr" | "hour" | "hours" => 3600.0,
+            "d" | "day" | "days" => 86_400.0,
+            _ if total.is_none() => 1.0,
+            _ => break,
+        };
+        total = Some(total.unwrap_or(0.0) + number * seconds);
+        rest = &rest[end..];
+    }
+    Duration::try_from_secs_f64(total?).ok()
+}
+
+/// A wait for people.
+pub fn shown(wait: Duration) -> String {
+    let seconds = wait.as_secs_f64();
+    match seconds {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.0} h", s / 3600.0),
     }
 }
 
@@ -62,17 +176,72 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_and_bend_to_the_server_up_to_the_ceiling() {
-        let policy = RetryPolicy::default();
+    fn waits_double_and_follow_the_server() {
         let seconds = |retry, asked: Option<u64>, chance| {
-            policy.delay(retry, asked.map(Duration::from_secs), chance).as_secs_f64()
+            delay(retry, asked.map(Duration::from_secs), chance).as_secs_f64()
         };
         assert_eq!([1, 2, 3].map(|n| seconds(n, None, 0.0)), [1.0, 2.0, 4.0]);
         assert_eq!(seconds(3, None, 1.0), 5.0);
         assert_eq!(seconds(1, Some(0), 0.0), 1.0);
         assert_eq!(seconds(1, Some(30), 0.0), 30.0);
-        assert_eq!(seconds(1, Some(3600), 0.0), 60.0);
+        assert_eq!(seconds(1, Some(600), 0.0), 600.0);
         assert_eq!(seconds(4_000_000_000, None, 1.0), 60.0);
+        let quick = RetryPolicy { second: Duration::from_millis(1) };
+        assert_eq!(quick.sleep(Duration::from_secs(27)), Duration::from_millis(27));
+    }
+
+    #[test]
+    fn a_busy_server_is_waited_for_a_minute() {
+        assert_eq!(tries_again(3, false, None), 3);
+        assert_eq!(tries_again(3, true, None), 6);
+        assert_eq!(tries_again(9, true, None), 9);
+        assert_eq!(tries_again(3, true, Some(Duration::from_secs(27))), 3);
+        assert_eq!(tries_again(1, true, Some(Duration::from_secs(27))), 3);
+        assert_eq!(tries_again(0, true, None), 0);
+        let waited: f64 = (1..=6).map(|n| delay(n, None, 0.0).as_secs_f64()).sum();
+        assert!(waited >= 60.0, "{waited}");
+    }
+
+    #[test]
+    fn spans_are_read_as_servers_write_them() {
+        for (text, wanted) in [
+            ("27s", 27.0),
+            ("2m59.56s", 179.56),
+            ("20ms", 0.02),
+            ("44 seconds. Or not", 44.0),
+            ("1 minute", 60.0),
+            ("6m0s", 360.0),
+            ("1h2m3s", 3723.0),
+            ("7.5s.", 7.5),
+            ("8", 8.0),
+        ] {
+            assert_eq!(span(text).map(|s| s.as_secs_f64()), Some(wanted), "{text}");
+        }
+        assert_eq!([span("soon"), span(""), span(".s")], [None; 3]);
+    }
+
+    #[test]
+    fn the_limit_that_was_reached_says_when_it_is_back() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_741_305_600);
+        let read = |headers: &[(&str, &str)]| Told::read(headers.iter().copied(), now);
+        let seconds = Duration::from_secs;
+        let both = [
+            ("x-ratelimit-remaining-requests", "0"),
+            ("x-ratelimit-reset-requests", "12s"),
+            ("x-ratelimit-remaining-tokens", "900"),
+            ("x-ratelimit-reset-tokens", "3s"),
+        ];
+        assert_eq!(read(&both).reset, Some(seconds(12)));
+        assert_eq!(read(&both[2..]).reset, Some(seconds(3)));
+        assert_eq!(read(&[("x-ratelimit-reset-requests", "6h")]).reset, None);
+        let day = [("x-ratelimit-reset-requests", "6h"), ("x-ratelimit-remaining-requests", "0")];
+        assert_eq!(read(&day).reset, Some(seconds(6 * 3600)));
+        for at in ["1741305607000", "1741305607"] {
+            assert_eq!(read(&[("x-ratelimit-reset", at)]).reset, Some(seconds(7)), "{at}");
+        }
+        let first = [("retry-after", "9"), ("retry-after-ms", "1500")];
+        assert_eq!(read(&first).after, Some(Duration::from_millis(1500)));
+        assert_eq!(read(&first[..1]).after, Some(seconds(9)));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::dialect::vendor::SIGNED_ID;
 use super::dialect::{CallPiece, Chunk, is_thought};
+use super::failure::{self, Failure};
 use super::thinking::Speech;
 use super::{Opaque, Origin, ToolCall, opaque, pieces};
 use crate::event::Usage;
@@ -39,6 +40,8 @@ pub struct Assembly {
     /// The same of the calls that were taken, by id.
     call_fields: BTreeMap<String, Map<String, Value>>,
     items: Vec<Value>,
+    /// Why the model will not answer, in its words.
+    refusal: String,
     thought: bool,
     quiet: bool,
     /// The server called the text before a thought.
@@ -62,7 +65,8 @@ impl Assembly {
     /// Takes in a chunk, and answers with the text that may be shown; none when the reply has
     /// grown beyond all bounds.
     pub fn push(&mut self, chunk: Chunk) -> Option<String> {
-        self.size += chunk.text.len() + opaque_size(&chunk.fields);
+        self.size += chunk.text.len() + chunk.refusal.len() + opaque_size(&chunk.fields);
+        self.refusal.push_str(&chunk.refusal);
         self.size += chunk.parts.iter().map(opaque::length).sum::<usize>();
         let shown = self.push_text(&chunk.text, chunk.marked, chunk.parts);
         self.thought |= chunk.thinking;
@@ -140,7 +144,14 @@ impl Assembly {
 
     /// Whether the model has begun: a role alone is no beginning.
     pub fn started(&self) -> bool {
-        self.thought || self.has_answer() || self.finish_reason.is_some()
+        let began = self.has_answer() || !self.refusal.is_empty();
+        self.thought || began || self.finish_reason.is_some()
+    }
+
+    /// Why what has come to its end is no answer, if so.
+    pub fn failed(&self) -> Option<Failure> {
+        let reason = self.finish_reason.as_deref().unwrap_or_default();
+        failure::from_end(reason, &self.refusal, self.text())
     }
 
     /// Whether the model thinks without a word of it: it may be silent as long as at the beginning.
@@ -230,9 +241,10 @@ fn opaque_size(fields: &Map<String, Value>) -> usize {
     fields.iter().map(|(key, value)| key.len() + opaque::length(value)).sum()
 }
 
-/// An id for a call that came without one.
+/// An id for a call that came without one, in the form that every server takes: nine letters and
+/// digits.
 pub fn made_up_id(turn: u32, n: usize) -> String {
-    format!("call_{turn}_{}", n + 1)
+    format!("c{:04}{:04}", turn % 10_000, (n + 1) % 10_000)
 }
 
 #[cfg(test)]
@@ -274,10 +286,10 @@ mod tests {
             json!({"function": {"name": "c"}}),
         ]);
         let want = [
-            call("call_3_1", "a", r#"{"x":1}"#),
-            call("call_3_2", "a", r#"{"x":2}"#),
-            call("call_3_3", "b", ""),
-            call("call_3_4", "c", ""),
+            call("c00030001", "a", r#"{"x":1}"#),
+            call("c00030002", "a", r#"{"x":2}"#),
+            call("c00030003", "b", ""),
+            call("c00030004", "c", ""),
         ];
         assert_eq!(got, want);
     }
@@ -289,7 +301,7 @@ mod tests {
             json!({"index": 0, "id": "q", "function": {"name": "a", "arguments": "{}"}}),
             json!({"index": 0, "id": "q", "function": {"name": "b", "arguments": "{}"}}),
         ]);
-        assert_eq!(got, [call("p", "a", "{}"), call("q", "a", "{}"), call("call_3_3", "b", "{}")]);
+        assert_eq!(got, [call("p", "a", "{}"), call("q", "a", "{}"), call("c00030003", "b", "{}")]);
     }
 
     #[test]

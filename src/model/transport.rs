@@ -15,12 +15,12 @@ use std::time::{Duration, SystemTime};
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use futures::StreamExt as _;
-use reqwest::header::{LOCATION, RETRY_AFTER};
+use reqwest::header::LOCATION;
 use tokio::time::Instant;
 
 use super::endpoint::Endpoint;
 use super::lines::{self, Lines};
-use super::retry;
+use super::retry::Told;
 
 /// Most bytes of an error answer that are read.
 const MAX_ERROR_BODY: usize = 64 << 10;
@@ -126,8 +126,8 @@ pub enum Diverted {
     Status {
         /// The status.
         status: u16,
-        /// What the server asked us to wait.
-        retry_after: Option<Duration>,
+        /// What its headers say about coming back.
+        told: Told,
         /// Beginning of the body.
         body: String,
     },
@@ -174,7 +174,7 @@ impl Transport {
         self.endpoint.enter(&mut request);
         let response = self.http.execute(request).await.map_err(|error| {
             let why = explain(&error);
-            if error.is_builder() { Diverted::BadRequest(why) } else { Diverted::Network(why) }
+            if is_lasting(&error) { Diverted::BadRequest(why) } else { Diverted::Network(why) }
         })?;
         self.pulse.beat(b"");
         if !response.status().is_success() {
@@ -227,14 +227,19 @@ impl Transport {
 }
 
 async fn error_answer(response: reqwest::Response, pulse: &Pulse) -> Diverted {
-    let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
-    let retry_after =
-        header(RETRY_AFTER).and_then(|value| retry::retry_after(value, SystemTime::now()));
-    let moved = header(LOCATION).map(|to| format!("the address has moved to {to}"));
-    let status = response.status().as_u16();
+    let moved = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+    let moved = moved.map(|to| format!("the address has moved to {to}"));
+    let (status, told) = (response.status().as_u16(), told(&response));
     pulse.beat(b"");
     let body = read_text(response, MAX_ERROR_BODY).await;
-    Diverted::Status { status, retry_after, body: moved.unwrap_or(body) }
+    Diverted::Status { status, told, body: moved.unwrap_or(body) }
+}
+
+/// What an answer's headers say about coming back.
+pub fn told(response: &reqwest::Response) -> Told {
+    let headers = response.headers().iter();
+    let texts = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+    Told::read(texts, SystemTime::now())
 }
 
 /// A body as text, as far as it comes and no further than `limit` bytes.
@@ -253,10 +258,6 @@ pub async fn read_text(mut response: reqwest::Response, limit: usize) -> String 
 /// The innermost reason of a network error, which is the one people know: without the URL, and
 /// without the layers in between.
 pub fn explain(error: &reqwest::Error) -> String {
-    let mut inner: &dyn std::error::Error = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
     let what = match error {
         e if e.is_timeout() && e.is_connect() => return "no connection: timed out".to_owned(),
         e if e.is_timeout() => return "timed out".to_owned(),
@@ -265,7 +266,49 @@ pub fn explain(error: &reqwest::Error) -> String {
         e if e.is_body() || e.is_decode() => "the connection broke",
         _ => "the request failed",
     };
-    if error.source().is_none() { what.to_owned() } else { format!("{what}: {inner}") }
+    if error.source().is_none() {
+        return what.to_owned();
+    }
+    let inner = innermost(error);
+    match tls_cause(&inner) {
+        Some(cause) => format!("{what}: {cause} ({inner})"),
+        None => format!("{what}: {inner}"),
+    }
+}
+
+/// Whether a request fails again however often it is sent: it cannot be made, or the two ends do
+/// not agree about TLS.
+pub fn is_lasting(error: &reqwest::Error) -> bool {
+    error.is_builder() || tls_cause(&innermost(error)).is_some()
+}
+
+fn innermost(error: &reqwest::Error) -> String {
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}
+
+/// What a person can do about TLS, by what its library says.
+fn tls_cause(inner: &str) -> Option<&'static str> {
+    let says = |words: &str| inner.contains(words);
+    if says("UnknownIssuer") || says("self-signed") || says("SelfSigned") {
+        return Some(
+            "nobody here knows who issued the server's certificate; SSL_CERT_FILE=FILE names a \
+             file with the certificate of who did",
+        );
+    }
+    if says("NotValidForName") || says("not valid for name") {
+        return Some("the server's certificate is for another host");
+    }
+    if says("certificate") && (says("Expired") || says("expired")) {
+        return Some("the server's certificate has expired, or this machine's clock is wrong");
+    }
+    if says("InvalidContentType") || says("corrupt message") {
+        return Some("the server does not speak TLS; does the base URL begin with http://?");
+    }
+    says("invalid peer certificate").then_some("the server's certificate is not accepted")
 }
 
 #[cfg(test)]
@@ -291,6 +334,22 @@ mod tests {
         while Instant::now() == before {}
         pulse.beat(b": keep-alive\n");
         assert!(pulse.last_byte() > before);
+    }
+
+    #[test]
+    fn what_tls_says_is_said_for_people() {
+        for (inner, wanted) in [
+            ("invalid peer certificate: UnknownIssuer", Some("SSL_CERT_FILE")),
+            ("invalid peer certificate: NotValidForName", Some("another host")),
+            ("invalid peer certificate: certificate expired: verification time 1", Some("clock")),
+            ("received corrupt message of type InvalidContentType", Some("http://")),
+            ("invalid peer certificate: BadSignature", Some("not accepted")),
+            ("Connection refused (os error 111)", None),
+        ] {
+            let cause = tls_cause(inner);
+            assert_eq!(cause.is_some(), wanted.is_some(), "{inner}");
+            assert!(cause.unwrap_or_default().contains(wanted.unwrap_or_default()), "{inner}");
+        }
     }
 
     #[test]

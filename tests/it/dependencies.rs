@@ -341,7 +341,7 @@ fn the_base_is_measured_again_once_dependencies_are_there() {
     fetch(&sandbox, "never");
     sandbox.commit_file("suite.sh", "echo 'test old ... FAILED'\nexit 1\n", "a suite that fails");
     // The first run looks at the base, which says nothing, and gets no answer to its first task.
-    sandbox.server.times(1, at("coding", "actor"), Reply::status(400, "no"));
+    sandbox.server.times(1, at("coding", "actor"), Reply::status(403, "no"));
     sandbox.auto(&[]).exits(4);
     paste(&sandbox, "npm ci");
     let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(0).stderr;
@@ -358,7 +358,7 @@ fn the_base_is_measured_again_also_when_the_code_was_changed_since() {
     // It tells which code it ran on.
     let suite = "ls lib >>node_modules/ran\necho 'test old ... FAILED'\nexit 1\n";
     sandbox.commit_file("suite.sh", suite, "a suite that fails");
-    let answer = Reply::status(400, "no");
+    let answer = Reply::status(403, "no");
     sandbox.server.times(1, at("coding", "actor").task("TASK-002"), answer);
     sandbox.auto(&[]).exits(4);
     let task = sandbox.commit_of("cowork/todo", "coding: TASK-001 ");

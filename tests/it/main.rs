@@ -115,6 +115,7 @@ mod second_look;
 mod secrets;
 #[cfg(unix)]
 mod self_review;
+mod servers;
 mod size;
 mod states;
 mod status;

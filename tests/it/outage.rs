@@ -40,7 +40,8 @@ fn lasting() -> Vec<(Reply, usize, &'static str)> {
             "the model server answered HTTP 503: the disk is full (tried 4 times)",
         ),
         (Reply::status(500, "oops"), 4, "it runs and cannot serve: look at its own log"),
-        (Reply::status(429, "slow down"), 4, "cowork.llm.ratelimit"),
+        // A server that is busy is waited for a minute: 1 + 2 + 4 + 8 + 16 + 32 seconds.
+        (Reply::status(429, "slow down"), 7, "cowork.llm.ratelimit"),
         (Reply::text("Half an ans").fault(Fault::CutAfter(2)), 4, "did not finish its answer"),
         (refused(429, "insufficient_quota"), 1, "check the account's quota"),
         (Reply::status(401, "bad key test-key"), 1, "check the key"),

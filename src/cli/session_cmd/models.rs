@@ -35,7 +35,9 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
         for name in wanted(config)? {
             let (_, model) = config.model(&name)?;
             let model = resolve(context, &runtime, model)?;
-            let built = choose::build(&model, options(context, &meter))?;
+            let proxy = proxy(context, &model.base_url);
+            let options = BuildOptions { proxy, ..options(context, &meter) };
+            let built = choose::build(&model, options)?;
             runtime.block_on(unless_interrupted(built.probe()))?.map_err(unreachable(&model))?;
             models.insert(name, built);
         }
@@ -95,9 +97,18 @@ fn options(context: &Context, meter: &Rc<Meter>) -> BuildOptions {
         ..BuildOptions::default()
     };
     if let Some(millis) = context.env.get("COWORK_TEST_RETRY_MS").and_then(|ms| ms.parse().ok()) {
-        options.retry.base = Duration::from_millis(millis);
+        options.retry.second = Duration::from_millis(millis);
     }
     options
+}
+
+/// The variable that sends requests to a base URL through a proxy, as the HTTP client reads them.
+fn proxy(context: &Context, base_url: &str) -> Option<String> {
+    let own = if base_url.starts_with("https:") { "HTTPS_PROXY" } else { "HTTP_PROXY" };
+    let names =
+        [own, "ALL_PROXY"].into_iter().flat_map(|name| [name.to_lowercase(), name.to_owned()]);
+    let mut set = names.filter(|name| context.env.get(name).is_some_and(|value| !value.is_empty()));
+    set.next()
 }
 
 /// Fills in a base URL from the usual loopback ports where none is configured.
@@ -134,8 +145,12 @@ fn resolve(
 
 fn unreachable(model: &ModelConfig) -> impl Fn(ModelError) -> anyhow::Error + '_ {
     |error| {
+        let status = error.status();
         let mut error = Error::model(error.to_string());
-        error = error.hint(format!("check that {} is right and the server runs", model.base_url));
+        error = match status {
+            Some(401 | 403) => error.hint("set the key: COWORK_LLM_API_KEY or [llm] api_key"),
+            _ => error.hint(format!("check that {} is right and the server runs", model.base_url)),
+        };
         error.hint("or see it work without a model: git cowork demo").into()
     }
 }

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::vendor::Manners;
 use super::{
-    CallPiece, Chunk, Refusals, cache_marks, is_thought, plain_schema, sendable, text, usage,
+    CallPiece, Chunk, NO_ANSWER, Refusals, cache_marks, call_ids, is_thought, plain_schema,
+    sendable, text, usage,
 };
 use crate::config::ModelConfig;
 use crate::model::{Message, Origin, Request, ToolSpec};
@@ -30,6 +31,9 @@ pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     body.insert("model".into(), to.model.as_str().into());
     let mut messages: Vec<Value> = request.messages.iter().map(message).collect();
     manners.give_back(&request.messages, &mut messages);
+    if refused.short_ids || manners.takes_short_ids() {
+        call_ids::shorten(&mut messages);
+    }
     body.insert("messages".into(), messages.into());
     body.extend(manners.parameters());
     if !request.tools.is_empty() {
@@ -62,7 +66,7 @@ pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: R
         let key = if refused.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
         body.insert(key.into(), refused.at_most(config.max_tokens).into());
     }
-    if !config.reasoning_effort.is_empty() && !refused.reasoning {
+    if !config.reasoning_effort.is_empty() && !refused.reasoning && !refused.bare {
         body.insert("reasoning_effort".into(), config.reasoning_effort.as_str().into());
     }
 }
@@ -75,6 +79,7 @@ fn message(message: &Message) -> Value {
             json!({"role": "tool", "tool_call_id": tool_call_id, "content": content})
         }
         Message::Assistant { content, tool_calls, .. } if tool_calls.is_empty() => {
+            let content = if content.trim().is_empty() { NO_ANSWER } else { content };
             json!({"role": "assistant", "content": content})
         }
         Message::Assistant { content, tool_calls, .. } => {
@@ -87,7 +92,8 @@ fn message(message: &Message) -> Value {
                 })
                 .collect();
             // Gateways refuse an empty text beside calls; null is what the hosted API sends.
-            let content = if content.is_empty() { Value::Null } else { content.as_str().into() };
+            let content =
+                if content.trim().is_empty() { Value::Null } else { content.as_str().into() };
             json!({"role": "assistant", "content": content, "tool_calls": calls})
         }
     }
@@ -119,6 +125,8 @@ pub fn chunk(value: &Value) -> Chunk {
     };
     let content = delta.get("content");
     chunk.text = content.map(text).unwrap_or_default();
+    let refusal = delta.get("refusal").and_then(Value::as_str);
+    chunk.refusal = refusal.unwrap_or_default().to_owned();
     chunk.parts = content.and_then(Value::as_array).cloned().unwrap_or_default();
     if let Some(calls) = delta.get("tool_calls").and_then(Value::as_array) {
         chunk.calls = calls.iter().map(call_piece).collect();
@@ -242,6 +250,18 @@ mod tests {
         });
         assert_eq!(sent["content"], Value::Null);
         assert_eq!(sent["tool_calls"][0]["function"]["arguments"], "{}");
+    }
+
+    #[test]
+    fn an_answer_that_said_nothing_is_not_sent_empty() {
+        for content in ["", " \n"] {
+            let said = Message::Assistant {
+                content: content.into(),
+                tool_calls: Vec::new(),
+                opaque: None,
+            };
+            assert_eq!(message(&said)["content"], NO_ANSWER);
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! enum values, and a typed reader would refuse a good answer because of a field nobody needs.
 
 mod cache_marks;
+mod call_ids;
 mod chat;
 mod choice;
 mod learned;
@@ -21,9 +22,6 @@ use serde_json::{Map, Value, json};
 use super::{Message, Origin, Request};
 use crate::config::ModelConfig;
 use crate::event::Usage;
-
-/// The finish reason of an answer that has filled the model's window.
-pub const OVERFLOW: &str = "model_context_window_exceeded";
 
 /// What a server is asked in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +145,9 @@ impl Reader {
     }
 }
 
+/// What stands for an answer that said nothing: servers refuse an empty message.
+const NO_ANSWER: &str = "(no answer)";
+
 /// Arguments a server will parse again: one that is fed back its model's broken JSON answers
 /// 500 to this and every later turn.
 fn sendable(arguments: &str) -> String {
@@ -158,7 +159,7 @@ fn sendable(arguments: &str) -> String {
 }
 
 /// Keeps only the schema keywords that every server known to us takes.
-fn plain_schema(schema: &mut Value) {
+pub fn plain_schema(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     fields.retain(|key, _| {
         matches!(
@@ -179,6 +180,8 @@ fn plain_schema(schema: &mut Value) {
 pub struct Chunk {
     /// Text to append.
     pub text: String,
+    /// Why the model will not answer, to append.
+    pub refusal: String,
     /// The text in parts, where the server sends it so.
     pub parts: Vec<Value>,
     /// The model thinks aloud: no text, but a sign of life.

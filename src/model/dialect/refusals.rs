@@ -25,6 +25,12 @@ pub struct Refusals {
     pub item_ids: bool,
     /// No items of the server's own at all (Responses).
     pub items: bool,
+    /// No tools: they are described in words.
+    pub tools: bool,
+    /// No ids of calls but such as have nine letters and digits.
+    pub short_ids: bool,
+    /// Nothing but what every server takes.
+    pub bare: bool,
     /// No cache marks.
     pub cache: bool,
     /// No more tokens in an answer than these.
@@ -42,6 +48,21 @@ impl Refusals {
     /// with those to come.
     pub fn anew(self) -> Self {
         Self { thinking: false, opaque: self.opaque.anew(), ..self }
+    }
+
+    /// The same without any parameter that a server may do without.
+    pub fn bare_minimum(self) -> Self {
+        Self {
+            temperature: true,
+            stream_options: true,
+            parallel_tool_calls: true,
+            schema: true,
+            include: true,
+            bare: true,
+            cache: true,
+            adaptive: true,
+            ..self
+        }
     }
 
     /// A number of tokens for an answer, or what is allowed of it.
@@ -103,6 +124,9 @@ mod tests {
         include: false,
         item_ids: false,
         items: false,
+        tools: false,
+        short_ids: false,
+        bare: false,
         cache: false,
         max_tokens: None,
         completion_tokens: false,

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::{CallPiece, Chunk, Refusals, messages, plain_schema, sendable, usage};
+use super::{
+    CallPiece, Chunk, NO_ANSWER, Refusals, call_ids, messages, plain_schema, sendable, usage,
+};
 use crate::config::ModelConfig;
 use crate::model::{Message, Opaque, Origin, Request, ToolCall, ToolSpec};
 
@@ -21,8 +23,12 @@ pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     if !refused.include {
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     }
-    let input = request.messages.iter().flat_map(|message| input(message, to, refused)).collect();
-    body.insert("input".into(), input);
+    let mut items: Vec<Value> =
+        request.messages.iter().flat_map(|message| input(message, to, refused)).collect();
+    if refused.short_ids {
+        call_ids::shorten(&mut items);
+    }
+    body.insert("input".into(), items.into());
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|spec| tool(spec, refused.schema)).collect();
         body.insert("tools".into(), tools);
@@ -42,7 +48,7 @@ pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: R
     if config.max_tokens > 0 {
         body.insert("max_output_tokens".into(), refused.at_most(config.max_tokens).into());
     }
-    if !config.reasoning_effort.is_empty() {
+    if !config.reasoning_effort.is_empty() && !refused.bare {
         body.insert("reasoning".into(), json!({"effort": config.reasoning_effort}));
     }
 }
@@ -106,12 +112,13 @@ fn is_thought(item: &Value) -> bool {
 
 /// What somebody else said, or nobody's own items stand for.
 fn plain(content: &str, tool_calls: &[ToolCall]) -> Vec<Value> {
-    let text = json!({"role": "assistant", "content": content});
+    let silent = content.trim().is_empty();
+    let text = json!({"role": "assistant", "content": if silent { NO_ANSWER } else { content }});
     let calls = tool_calls.iter().map(|call| {
         json!({"type": "function_call", "call_id": call_id(&call.id), "name": call.name,
                "arguments": sendable(&call.arguments)})
     });
-    let said = !content.is_empty() || tool_calls.is_empty();
+    let said = !silent || tool_calls.is_empty();
     said.then_some(text).into_iter().chain(calls).collect()
 }
 
@@ -141,8 +148,12 @@ impl Reader {
         let nothing = Value::Null;
         let part = |name: &str| event.get(name).unwrap_or(&nothing);
         match kind(event) {
-            "response.output_text.delta" | "response.refusal.delta" => {
+            "response.output_text.delta" => {
                 Chunk { text: self.said(at, word(event, "delta")), ..Chunk::default() }
+            }
+            "response.refusal.delta" => {
+                self.heard.insert(at);
+                Chunk { refusal: word(event, "delta").to_owned(), ..Chunk::default() }
             }
             "response.function_call_arguments.delta" if self.opened.contains(&at) => {
                 self.heard.insert(at);
@@ -194,7 +205,8 @@ impl Reader {
         self.items += 1;
         let mut chunk = match kind(item) {
             "message" if !self.heard.contains(&at) => {
-                Chunk { text: self.said(at, &message_text(item)), ..Chunk::default() }
+                let (text, refusal) = (parts(item, "text"), parts(item, "refusal"));
+                Chunk { text: self.said(at, &text), refusal, ..Chunk::default() }
             }
             "function_call" => {
                 self.called = true;
@@ -230,6 +242,7 @@ impl Reader {
             for (at, item) in (0..).zip(output.into_iter().flatten()) {
                 let of_item = self.item(at, item);
                 chunk.text.push_str(&of_item.text);
+                chunk.refusal.push_str(&of_item.refusal);
                 chunk.calls.extend(of_item.calls);
                 chunk.items.extend(of_item.items);
             }
@@ -261,9 +274,10 @@ pub fn is_answer(value: &Value) -> bool {
     ended && value.get("output").is_some_and(Value::is_array)
 }
 
-fn message_text(item: &Value) -> String {
+/// What a message's parts have of one kind.
+fn parts(item: &Value, kind: &str) -> String {
     let parts = item.get("content").and_then(Value::as_array).into_iter().flatten();
-    parts.map(|part| [word(part, "text"), word(part, "refusal")].concat()).collect()
+    parts.map(|part| word(part, kind)).collect()
 }
 
 fn model(response: &Value) -> Option<String> {
@@ -294,6 +308,7 @@ mod tests {
         for event in events {
             let chunk = reader.chunk(event);
             all.text.push_str(&chunk.text);
+            all.refusal.push_str(&chunk.refusal);
             all.calls.extend(chunk.calls);
             all.items.extend(chunk.items);
             all.thinking |= chunk.thinking;
@@ -459,7 +474,7 @@ mod tests {
         let ended = json!({"type": "response.completed", "response": whole.clone()});
         for said in [events, vec![ended], vec![whole]] {
             let all = read(&said);
-            assert_eq!(all.text, "First.\n\nNo.", "{said:?}");
+            assert_eq!((all.text.as_str(), all.refusal.as_str()), ("First.", "No."), "{said:?}");
             assert_eq!(all.items, items);
             let names: Vec<&str> = all.calls.iter().map(|piece| piece.name.as_str()).collect();
             let arguments: String = all.calls.iter().map(|p| p.arguments.as_str()).collect();

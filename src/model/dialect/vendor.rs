@@ -136,6 +136,11 @@ impl<'a> Manners<'a> {
         Self { origin, learned, back, at, fill }
     }
 
+    /// Whether calls may have no ids but short ones: Mistral refuses others.
+    pub fn takes_short_ids(&self) -> bool {
+        self.back == Back::Content
+    }
+
     /// Parameters it wants beside the messages.
     pub fn parameters(&self) -> Map<String, Value> {
         match self.back {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::super::{CallPiece, Chunk, OVERFLOW};
+use super::super::{CallPiece, Chunk};
 use super::{input, kind, word};
 use crate::event::Usage;
 
@@ -168,8 +168,7 @@ impl Reader {
         self.ended = true;
         if reason == "refusal" {
             let why = delta.pointer("/stop_details/explanation").and_then(Value::as_str);
-            let apart = if self.spoke.is_some() { "\n\n" } else { "" };
-            chunk.text = why.map(|why| format!("{apart}{why}")).unwrap_or_default();
+            chunk.refusal = why.unwrap_or_default().to_owned();
         }
         chunk.finish_reason = Some(finish_reason(reason).to_owned());
         chunk.quiet = Some(false);
@@ -187,9 +186,8 @@ impl Reader {
                 chunk.items.extend(piece.items);
             }
         }
-        let end = self.end(message);
-        chunk.text.push_str(&end.text);
-        Chunk { finish_reason: end.finish_reason, quiet: Some(false), ..chunk }
+        let Chunk { refusal, finish_reason, .. } = self.end(message);
+        Chunk { refusal, finish_reason, quiet: Some(false), ..chunk }
     }
 }
 
@@ -200,7 +198,6 @@ fn finish_reason(reason: &str) -> &str {
         "end_turn" | "stop_sequence" => "stop",
         "tool_use" => "tool_calls",
         "max_tokens" | "pause_turn" => "length",
-        "model_context_window_exceeded" => OVERFLOW,
         other => other,
     }
 }
@@ -220,6 +217,7 @@ mod tests {
         for event in events {
             let chunk = reader.chunk(event);
             all.text.push_str(&chunk.text);
+            all.refusal.push_str(&chunk.refusal);
             all.calls.extend(chunk.calls);
             all.items.extend(chunk.items);
             all.thinking |= chunk.thinking;
@@ -358,7 +356,7 @@ mod tests {
             ("max_tokens", "length"),
             ("pause_turn", "length"),
             ("refusal", "refusal"),
-            ("model_context_window_exceeded", OVERFLOW),
+            ("model_context_window_exceeded", "model_context_window_exceeded"),
         ] {
             assert_eq!(read(&[ended(reason)]).finish_reason.as_deref(), Some(want));
         }
@@ -366,7 +364,7 @@ mod tests {
         assert_eq!(read(&silent).finish_reason.as_deref(), Some("stop"));
         let refusal = json!({"type": "message_delta", "delta": {"stop_reason": "refusal",
             "stop_details": {"type": "refusal", "explanation": "It may not."}}});
-        assert_eq!(read(&[refusal]).text, "It may not.");
+        assert_eq!(read(&[refusal]).refusal, "It may not.");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::super::vendor::SIGNED_ID;
-use super::super::{Refusals, cache_marks, plain_schema};
+use super::super::{Refusals, cache_marks, call_ids, plain_schema};
 use super::{input, is_blank, is_block, is_thought, kind, word};
 use crate::config::ModelConfig;
 use crate::model::{Message, Opaque, Origin, Request, ToolCall, ToolSpec};
@@ -29,7 +29,11 @@ pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
         let tools = request.tools.iter().map(|spec| tool(spec, refused.schema)).collect();
         body.insert("tools".into(), tools);
     }
-    body.insert("messages".into(), Turns::of(&request.messages, to, refused).into());
+    let mut turns = Turns::of(&request.messages, to, refused);
+    if refused.short_ids {
+        call_ids::shorten(&mut turns);
+    }
+    body.insert("messages".into(), turns.into());
     if !refused.temperature && takes_temperature(&to.model) {
         body.insert("temperature".into(), request.temperature.min(HOTTEST).into());
     }
@@ -46,7 +50,7 @@ pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: R
     let usual = MAX_TOKENS.min(config.context_window / 2);
     let most = if config.max_tokens > 0 { config.max_tokens } else { usual };
     body.insert("max_tokens".into(), refused.at_most(most).into());
-    let effort = config.reasoning_effort.as_str();
+    let effort = if refused.bare { "" } else { config.reasoning_effort.as_str() };
     if effort == "none" || refused.thinking {
         body.insert("thinking".into(), json!({"type": "disabled"}));
     } else if !effort.is_empty() {

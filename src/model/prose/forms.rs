@@ -1,0 +1,237 @@
+//! The forms in which models write calls into their text, by what begins them. The forms are those
+//! of the models' own chat templates; a server that parses them lets none through.
+
+use serde_json::Value;
+
+use super::json::{self, written_calls};
+use super::markup::{self, GLM, INVOKE, INVOKE_DSML, QWEN};
+use crate::model::{ToolCall, ToolSpec};
+
+/// Calls at the beginning of a text, and how many bytes of it they take.
+pub(super) type Found = Option<(Vec<ToolCall>, usize)>;
+
+struct Form {
+    opener: &'static str,
+    /// What ends it, if anything does: else it ends where its arguments end.
+    closer: &'static str,
+    /// Reads what follows the opener.
+    read: fn(&str, &str, &[ToolSpec]) -> Found,
+}
+
+const fn form(
+    opener: &'static str,
+    closer: &'static str,
+    read: fn(&str, &str, &[ToolSpec]) -> Found,
+) -> Form {
+    Form { opener, closer, read }
+}
+
+const FORMS: [Form; 14] = [
+    form("```", "```", fenced),
+    // Hermes, Qwen, Qwen-Coder, GLM.
+    form("<tool_call>", "</tool_call>", tool_call),
+    form("<function_call>", "</function_call>", framed),
+    form("<TOOLCALL>", "</TOOLCALL>", framed),
+    form("<|tool_call|>", "<|/tool_call|>", framed),
+    // Qwen-Coder, which forgets the frame.
+    form("<function=", "", qwen),
+    // Mistral.
+    form("[TOOL_CALLS]", "", mistral),
+    // Llama.
+    form("<|python_tag|>", "", framed),
+    form("<|tool_call_begin|>", "<|tool_call_end|>", kimi),
+    form("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", deepseek),
+    // DeepSeek from V3.2.
+    form("<｜DSML｜invoke name=\"", "", dsml),
+    // MiniMax, Claude.
+    form("<invoke name=\"", "", invoke),
+    // gpt-oss.
+    form("<|channel|>commentary to=functions.", "<|call|>", harmony),
+    form("to=functions.", "<|call|>", harmony),
+];
+
+/// What stands around calls and means nothing without them.
+const WRAPPERS: [&str; 17] = [
+    "</tool_call>",
+    "<function_calls>",
+    "</function_calls>",
+    "<minimax:tool_call>",
+    "</minimax:tool_call>",
+    "<｜DSML｜function_calls>",
+    "</｜DSML｜function_calls>",
+    "<｜DSML｜tool_calls>",
+    "</｜DSML｜tool_calls>",
+    "<|tool_calls_section_begin|>",
+    "<|tool_calls_section_end|>",
+    "<｜tool▁calls▁begin｜>",
+    "<｜tool▁calls▁end｜>",
+    "<|start|>assistant",
+    "<|end|>",
+    "<|eom_id|>",
+    "<|eot_id|>",
+];
+
+/// The text without the calls in it, and the calls.
+pub(super) fn extract(text: &str, tools: &[ToolSpec]) -> (String, Vec<ToolCall>) {
+    if let Some((calls, end)) = written_calls(text, tools)
+        && text[end..].trim().is_empty()
+    {
+        return (String::new(), calls);
+    }
+    let mut rest = String::new();
+    let mut calls = Vec::new();
+    let mut left = text;
+    while let Some((at, form)) = next_form(left) {
+        let inside = &left[at + form.opener.len()..];
+        if let Some((found, end)) = (form.read)(inside, form.closer, tools) {
+            rest.push_str(&left[..at]);
+            unwrap_end(&mut rest);
+            calls.extend(found);
+            left = unwrapped(&inside[end..]);
+        } else {
+            // Not ours: it stays, its closer included, which would else look like an opener.
+            let end = match inside.find(form.closer) {
+                Some(end) if !form.closer.is_empty() => end + form.closer.len(),
+                _ => 0,
+            };
+            let kept = left.len() - inside.len() + end;
+            rest.push_str(&left[..kept]);
+            left = &left[kept..];
+        }
+    }
+    rest.push_str(left);
+    (rest.trim().to_owned(), calls)
+}
+
+fn next_form(text: &str) -> Option<(usize, &'static Form)> {
+    let found = FORMS.iter().filter_map(|form| text.find(form.opener).map(|at| (at, form)));
+    found.min_by_key(|(at, _)| *at)
+}
+
+fn unwrap_end(text: &mut String) {
+    let ends = |text: &str| {
+        let end = text.trim_end();
+        WRAPPERS.iter().find_map(|wrapper| end.strip_suffix(wrapper)).map(str::len)
+    };
+    while let Some(end) = ends(text) {
+        text.truncate(end);
+    }
+}
+
+fn unwrapped(mut text: &str) -> &str {
+    let begins = |text: &str| {
+        let start = text.trim_start();
+        let found = WRAPPERS.iter().find(|wrapper| start.starts_with(**wrapper));
+        found.map(|wrapper| text.len() - start.len() + wrapper.len())
+    };
+    while let Some(begin) = begins(text) {
+        text = &text[begin..];
+    }
+    text
+}
+
+/// Bytes up to the end of the closer, which may be missing where the text ends.
+fn closed(after: &str, closer: &str) -> Option<usize> {
+    let rest = after.trim_start();
+    let end = rest.strip_prefix(closer).or(rest.is_empty().then_some(rest))?;
+    Some(after.len() - end.len())
+}
+
+fn call(name: &str, arguments: String, tools: &[ToolSpec]) -> Option<ToolCall> {
+    let name = name.trim();
+    tools.iter().find(|tool| tool.name == name)?;
+    Some(ToolCall { id: String::new(), name: name.to_owned(), arguments })
+}
+
+fn framed(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+    let (calls, end) = written_calls(inside, tools)?;
+    Some((calls, end + closed(&inside[end..], closer)?))
+}
+
+fn fenced(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+    let is_word = |word: &str| word.trim().chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+    // The rest of a fence's line is its language.
+    let at = match inside.split_once('\n') {
+        Some((language, _)) if is_word(language) => language.len() + 1,
+        _ => 0,
+    };
+    let (calls, end) = framed(&inside[at..], closer, tools)?;
+    Some((calls, at + end))
+}
+
+fn tool_call(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+    if let Some(found) = framed(inside, closer, tools) {
+        return Some(found);
+    }
+    let Some(function) = inside.trim_start().strip_prefix("<function=") else {
+        return markup::read(inside, &GLM, tools);
+    };
+    let (calls, end) = qwen(function, "", tools)?;
+    let end = inside.len() - function.len() + end;
+    Some((calls, end + closed(&inside[end..], closer).unwrap_or(0)))
+}
+
+fn qwen(inside: &str, _: &str, tools: &[ToolSpec]) -> Found {
+    markup::read(inside, &QWEN, tools)
+}
+
+fn invoke(inside: &str, _: &str, tools: &[ToolSpec]) -> Found {
+    markup::read(inside, &INVOKE, tools)
+}
+
+fn dsml(inside: &str, _: &str, tools: &[ToolSpec]) -> Found {
+    markup::read(inside, &INVOKE_DSML, tools)
+}
+
+/// A list of calls, or a name and arguments.
+fn mistral(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+    if let Some(found) = framed(inside, closer, tools) {
+        return Some(found);
+    }
+    let (name, arguments) = inside.split_once("[ARGS]")?;
+    let name = name.split("[CALL_ID]").next().unwrap_or_default();
+    let (value, end) = json::value(arguments)?;
+    let call = call(name, value.to_string(), tools)?;
+    Some((vec![call], inside.len() - arguments.len() + end))
+}
+
+/// `functions.NAME:0`, and arguments.
+fn kimi(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+    let (name, rest) = inside.split_once("<|tool_call_argument_begin|>")?;
+    let name = name.trim();
+    let name = name.strip_prefix("functions.").unwrap_or(name);
+    let name = name.split(':').next().unwrap_or_default();
+    let (arguments, rest) = rest.split_once(closer)?;
+    let call = call(name, arguments.trim().to_owned(), tools)?;
+    Some((vec![call], inside.len() - rest.len()))
+}
+
+/// The name and arguments; before V3.1 the word "function", the name on a line and a fence.
+fn deepseek(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+    let (body, rest) = inside.split_once(closer)?;
+    let (name, arguments) = body.split_once("<｜tool▁sep｜>")?;
+    let written = |name: &str, arguments: &str| {
+        let arguments = arguments.trim();
+        let bare = arguments.strip_prefix("```json").and_then(|text| text.strip_suffix("```"));
+        call(name, bare.unwrap_or(arguments).trim().to_owned(), tools)
+    };
+    let call = written(name, arguments).or_else(|| {
+        let (name, arguments) = arguments.split_once('\n')?;
+        written(name, arguments)
+    })?;
+    Some((vec![call], inside.len() - rest.len()))
+}
+
+/// A name, a channel, the type of the message, and arguments.
+fn harmony(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+    let (head, message) = inside.split_once("<|message|>")?;
+    let name = head.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).next()?;
+    let (value, end) = json::value(message)?;
+    let arguments = match value {
+        Value::Object(_) => value.to_string(),
+        _ => return None,
+    };
+    let call = call(name, arguments, tools)?;
+    let end = inside.len() - message.len() + end;
+    Some((vec![call], end + closed(&inside[end..], closer).unwrap_or(0)))
+}

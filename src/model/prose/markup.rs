@@ -1,0 +1,120 @@
+//! Calls written as markup: a name, and each argument between tags of its own.
+
+use serde_json::{Map, Value};
+
+use super::forms::Found;
+use crate::model::{ToolCall, ToolSpec};
+
+/// How a model writes one call.
+pub(super) struct Markup {
+    /// What ends the tool's name.
+    name_ends: &'static [char],
+    /// What begins an argument's name.
+    key: &'static str,
+    /// What stands between the name, with its attributes, and the value.
+    middle: &'static [&'static str],
+    /// What ends the value.
+    value_ends: &'static str,
+    /// What ends the call.
+    ends: &'static str,
+    /// Values stand on lines of their own.
+    lines: bool,
+}
+
+/// `<function=f><parameter=a>1</parameter></function>`
+pub(super) const QWEN: Markup = Markup {
+    name_ends: &['>'],
+    key: "<parameter=",
+    middle: &[">"],
+    value_ends: "</parameter>",
+    ends: "</function>",
+    lines: true,
+};
+
+/// `<invoke name="f"><parameter name="a">1</parameter></invoke>`
+pub(super) const INVOKE: Markup = Markup {
+    name_ends: &['"'],
+    key: "<parameter name=\"",
+    middle: &[">"],
+    value_ends: "</parameter>",
+    ends: "</invoke>",
+    lines: false,
+};
+
+/// The same between DeepSeek's own tags; `string="false"` says that the value is JSON.
+pub(super) const INVOKE_DSML: Markup = Markup {
+    name_ends: &['"'],
+    key: "<｜DSML｜parameter name=\"",
+    middle: &[">"],
+    value_ends: "</｜DSML｜parameter>",
+    ends: "</｜DSML｜invoke>",
+    lines: false,
+};
+
+/// `f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>`
+pub(super) const GLM: Markup = Markup {
+    name_ends: &['<', '\n'],
+    key: "<arg_key>",
+    middle: &["</arg_key>", "<arg_value>"],
+    value_ends: "</arg_value>",
+    ends: "</tool_call>",
+    lines: false,
+};
+
+/// The call whose name `text` begins with.
+pub(super) fn read(text: &str, form: &Markup, tools: &[ToolSpec]) -> Found {
+    let name_ends = text.trim_start().find(form.name_ends)? + text.len() - text.trim_start().len();
+    let name = text[..name_ends].trim();
+    let tool = tools.iter().find(|tool| tool.name == name)?;
+    let mut rest = &text[name_ends..];
+    // The end of the tag that holds the name.
+    if !form.name_ends.contains(&'<') {
+        rest = rest.split_once('>')?.1;
+    }
+    let mut arguments = Map::new();
+    loop {
+        rest = rest.trim_start();
+        if let Some(after) = rest.strip_prefix(form.ends) {
+            let arguments = Value::Object(arguments).to_string();
+            let call = ToolCall { id: String::new(), name: name.to_owned(), arguments };
+            return Some((vec![call], text.len() - after.len()));
+        }
+        let (first, others) = form.middle.split_first()?;
+        let (head, mut value) = rest.strip_prefix(form.key)?.split_once(first)?;
+        for middle in others {
+            value = value.trim_start().strip_prefix(middle)?;
+        }
+        let end = value_end(value, form)?;
+        let key = head.split('"').next().unwrap_or_default().trim();
+        let is_json = head.contains("string=\"false\"");
+        arguments.insert(key.to_owned(), typed(&value[..end], key, is_json, form.lines, tool));
+        rest = &value[end + form.value_ends.len()..];
+    }
+}
+
+/// Where a value ends: at the tag that another argument or the end of the call follows, since a file
+/// that is written may hold such a tag itself.
+fn value_end(value: &str, form: &Markup) -> Option<usize> {
+    let ends = value.match_indices(form.value_ends).map(|(at, _)| at);
+    let follows = |at: &usize| {
+        let after = value[at + form.value_ends.len()..].trim_start();
+        after.starts_with(form.key) || after.starts_with(form.ends)
+    };
+    let mut ends = ends.filter(follows);
+    ends.next()
+}
+
+/// A value as the tool's schema wants it.
+fn typed(text: &str, key: &str, is_json: bool, lines: bool, tool: &ToolSpec) -> Value {
+    let properties = tool.parameters.get("properties").and_then(|all| all.get(key));
+    let kind = properties.and_then(|property| property.get("type")).and_then(Value::as_str);
+    let mut said = text;
+    if lines {
+        said = said.strip_prefix('\n').unwrap_or(said);
+        said = said.strip_suffix('\n').unwrap_or(said);
+    }
+    match kind {
+        Some("string") if !is_json => said.into(),
+        _ => serde_json::from_str(text.trim()).unwrap_or_else(|_| said.into()),
+    }
+}

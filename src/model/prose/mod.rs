@@ -1,0 +1,84 @@
+//! Tool calls and verdicts that a model wrote into its text instead of the place for them.
+//!
+//! Small models do, and so do agents without tools. Only what names an offered tool counts as a
+//! call; everything else stays text.
+
+mod forms;
+mod json;
+mod markup;
+#[cfg(test)]
+mod tests;
+
+use super::stream::made_up_id;
+use super::{Reply, ToolSpec, written_tools};
+
+/// What a marker in the text says about a draft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marker {
+    /// Good as it is.
+    Pass,
+    /// Another draft is needed.
+    NeedsRevision,
+    /// Not to be delivered at all.
+    Rejected,
+}
+
+/// The verdict of a critic or self-reviewer, `<review>PASS</review>` or
+/// `<review>NEEDS_REVISION</review>`; the last one counts.
+pub fn verdict_marker(text: &str) -> Option<Marker> {
+    let mut found = None;
+    for piece in text.split("<review>").skip(1) {
+        let Some((word, _)) = piece.split_once("</review>") else { continue };
+        found = match word.trim().to_ascii_uppercase().as_str() {
+            "PASS" | "PASSED" => Some(Marker::Pass),
+            "NEEDS_REVISION" | "NEEDS REVISION" => Some(Marker::NeedsRevision),
+            _ => found,
+        };
+    }
+    found
+}
+
+/// The verdict of a challenger: the last of `APPROVED`, `NEEDS_REVISION`, `REJECTED` that stands
+/// alone in capitals and is not negated.
+pub fn challenge_marker(text: &str) -> Option<Marker> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty());
+    let mut before = "";
+    let mut found = None;
+    for word in words {
+        let marker = match word {
+            "APPROVED" => Some(Marker::Pass),
+            "NEEDS_REVISION" => Some(Marker::NeedsRevision),
+            "REJECTED" => Some(Marker::Rejected),
+            _ => None,
+        };
+        if marker.is_some() && !before.eq_ignore_ascii_case("not") {
+            found = marker;
+        }
+        before = word;
+    }
+    found
+}
+
+/// Turns calls written in a reply's text into calls, where it has none of its own, and takes
+/// them out of the text.
+pub fn adopt_calls(reply: &mut Reply, tools: &[ToolSpec], turn: u32) {
+    if !reply.tool_calls.is_empty() || tools.is_empty() {
+        return;
+    }
+    // Some models go on and make up what the tool answers.
+    let own = reply.content.split_once(written_tools::RESULT.0).map(|(own, _)| own);
+    let found = own.map(|own| forms::extract(own, tools)).filter(|(_, calls)| !calls.is_empty());
+    let (rest, mut calls) = found.unwrap_or_else(|| forms::extract(&reply.content, tools));
+    if calls.is_empty() {
+        return;
+    }
+    for (n, call) in calls.iter_mut().enumerate() {
+        call.id = made_up_id(turn, n);
+    }
+    reply.content = rest;
+    reply.tool_calls = calls;
+    // The text as it came holds the calls, which would be sent back twice.
+    if let Some(opaque) = &mut reply.opaque {
+        opaque.message.remove("content");
+    }
+}

@@ -1,0 +1,153 @@
+//! What is done about a failed try: wait, ask for less, or give up and say why.
+
+use std::time::Duration;
+
+use super::ModelError;
+use super::dialect::Refusals;
+use super::failure::Failure;
+use super::openai::OpenAi;
+use super::retry;
+
+/// How often an answer without an end is asked for once more.
+const ENDLESS_RETRIES: u32 = 1;
+
+/// What the tries of one turn have come to.
+#[derive(Default)]
+pub(super) struct Tries {
+    failures: u32,
+    endless: u32,
+    /// What was refused without a reason, and what had been left out of it.
+    unexplained: Option<(ModelError, Refusals)>,
+    /// The limit of the answer now asked for, and whether it is the session's budget that sets it.
+    pub(super) limit: (Option<Duration>, bool),
+    /// The server means another API than the one that is configured.
+    pub(super) elsewhere: bool,
+}
+
+impl OpenAi {
+    /// What is to be done about a failed try: nothing more means to ask again.
+    pub(super) async fn recover(
+        &self,
+        failure: Failure,
+        tries: &mut Tries,
+    ) -> Result<(), ModelError> {
+        let gave_up = match failure {
+            Failure::Parameter { name, refusals } => {
+                self.leave_out(name, refusals);
+                return Ok(());
+            }
+            Failure::Missing { name, refusals } => {
+                self.refused.set(refusals);
+                self.tell(&format!("the model server misses {name}: asking with a stand-in"));
+                return Ok(());
+            }
+            Failure::Transient { message, retry_after, busy } => {
+                return self.wait(&message, retry_after, busy, tries).await;
+            }
+            Failure::Endless => return self.ask_for_the_end(tries),
+            Failure::Unexplained { status, message } => {
+                let message = self.clean(&message);
+                let before = self.refused.get();
+                if tries.unexplained.is_none() && !before.bare && !tries.elsewhere {
+                    self.tell(&format!(
+                        "{message}; it names no parameter: asking once with the bare minimum"
+                    ));
+                    self.refused.set(before.bare_minimum());
+                    let error = ModelError::Refused { status: Some(status), message };
+                    tries.unexplained = Some((error, before));
+                    return Ok(());
+                }
+                let status = Some(status);
+                ModelError::Refused { status, message: self.explained(message, status, tries) }
+            }
+            Failure::Refused { status, message } => {
+                let message = self.explained(self.clean(&message), status, tries);
+                ModelError::Refused { status, message }
+            }
+            Failure::Declined { message } => ModelError::Declined { message: self.clean(&message) },
+            Failure::TooLong { message } => ModelError::TooLong { message: self.clean(&message) },
+        };
+        // What was left out did not help: the first refusal is the one that says something.
+        if let Some((first, before)) = tries.unexplained.take() {
+            self.refused.set(before);
+            if matches!(gave_up, ModelError::Refused { .. }) {
+                return Err(first);
+            }
+        }
+        Err(gave_up)
+    }
+
+    fn leave_out(&self, name: &str, refusals: Refusals) {
+        let line = format!("the model server refuses {name}: asking without");
+        // A model that does not think has no thoughts to give: nothing is lost.
+        match refusals.include == self.refused.get().include {
+            true => self.tell(&line),
+            false => tracing::info!("{line}"),
+        }
+        self.refused.set(refusals);
+    }
+
+    async fn wait(
+        &self,
+        message: &str,
+        asked: Option<Duration>,
+        busy: bool,
+        tries: &mut Tries,
+    ) -> Result<(), ModelError> {
+        tries.failures += 1;
+        let failures = tries.failures;
+        let mut message = self.clean(message);
+        if let Some(asked) = asked.filter(|asked| *asked > retry::LONGEST) {
+            message.push_str(&format!(" (it asks to wait {})", retry::shown(asked)));
+            tracing::error!("{message}; given up");
+            return Err(ModelError::Unavailable { message, tries: failures });
+        }
+        if let Some(proxy) = self.proxy.as_ref().filter(|_| message.contains("no connection")) {
+            message.push_str(&format!(
+                " (asked through the proxy of {proxy}; NO_PROXY excepts hosts)"
+            ));
+        }
+        let retries = retry::tries_again(self.config.max_retries, busy, asked);
+        if failures > retries {
+            tracing::error!("{message}; given up after {failures} tries");
+            return Err(ModelError::Unavailable { message, tries: failures });
+        }
+        let wait = retry::delay(failures, asked, fastrand::f64());
+        let whose = if asked == Some(wait) { ", as it asks" } else { "" };
+        let shown = retry::shown(wait);
+        self.tell(&format!("{message}; trying again in {shown}{whose} ({failures} of {retries})"));
+        self.meter.pause(self.retry.sleep(wait)).await
+    }
+
+    fn ask_for_the_end(&self, tries: &mut Tries) -> Result<(), ModelError> {
+        let (limit, ends_work) = tries.limit;
+        if ends_work {
+            return self.meter.refusal().map_or(Ok(()), Err);
+        }
+        tries.endless += 1;
+        let seconds = limit.unwrap_or_default().as_secs_f64();
+        if tries.endless > ENDLESS_RETRIES {
+            tracing::error!("no end of the answer after {seconds:.0} s, again");
+            return Err(ModelError::Endless { seconds, tries: tries.endless });
+        }
+        self.tell(&format!(
+            "the answer has no end after {seconds:.0} s (answer_s): asking once more"
+        ));
+        Ok(())
+    }
+
+    /// A refusal with what the configuration may have to do with it.
+    fn explained(&self, mut message: String, status: Option<u16>, tries: &Tries) -> String {
+        let about_model = message.to_lowercase().contains("model");
+        message.push_str(match status {
+            _ if tries.elsewhere => " (which API is asked: git config cowork.llm.api auto)",
+            Some(401 | 403) if self.keys.is_empty() => " (no key was sent)",
+            Some(404 | 405) if !about_model && !self.endpoint.has_version() => {
+                " (the base URL has no /v1 at its end)"
+            }
+            Some(407) => " (that is the proxy: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT)",
+            _ => "",
+        });
+        message
+    }
+}

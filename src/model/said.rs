@@ -1,0 +1,406 @@
+//! What a server said in an error body, whichever of the usual shapes it has, and what its words
+//! mean. The words servers use are known here and in `dialect/learned.rs`, and nowhere else.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use super::dialect::Refusals;
+use super::failure::Failure;
+use super::retry;
+
+/// An error body, read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The message.
+    pub message: String,
+    /// `code`, `type` and `status`, lower case.
+    codes: Vec<String>,
+    param: String,
+    /// A `code` that is an HTTP status.
+    pub status: Option<u16>,
+    /// What it asks us to wait.
+    pub wait: Option<Duration>,
+    /// A limit of a whole day is used up.
+    daily: bool,
+    /// Whether it said anything at all.
+    pub empty: bool,
+}
+
+/// Codes of a conversation that does not fit.
+const TOO_LONG_CODES: [&str; 8] = [
+    "exceed_context_size_error",
+    "context_length_exceeded",
+    "context_window_exceeded",
+    "model_context_window_exceeded",
+    "model_max_prompt_tokens_exceeded",
+    "contextwindowexceedederror",
+    "tokens_limit_reached",
+    "string_above_max_length",
+];
+
+/// Words of a conversation that does not fit: those of most vendors, then xAI, TGI (twice), Copilot,
+/// Kimi, z.ai, DashScope, Cohere (twice), Anthropic's second, Groq.
+const TOO_LONG_WORDS: [&str; 20] = [
+    "context length",
+    "context window",
+    "context size",
+    "contextwindow",
+    "maximum context",
+    "context_length",
+    "prompt is too long",
+    "input is too long",
+    "input token count",
+    "maximum prompt length is",
+    "`inputs` tokens + `max_new_tokens` must be",
+    "`inputs` must have less than",
+    "prompt token count of",
+    "exceeded model token limit",
+    "prompt exceeds max length",
+    "range of input length should be",
+    "too many tokens:",
+    "exceeded the maximum token limit",
+    "exceed context limit",
+    "reduce the length of the messages",
+];
+
+/// How servers say that a model calls no tools: Ollama, OpenRouter, vLLM, llama.cpp, Groq, Gemma on
+/// Gemini's API, DeepSeek, Together, Bedrock.
+const NO_TOOLS: [&str; 11] = [
+    "does not support tools",
+    "no endpoints found that support tool use",
+    "tool choice requires --enable-auto-tool-choice",
+    "requires --jinja flag",
+    "`tool calling` is not supported",
+    "tool calling is not supported",
+    "function calling is not enabled",
+    "does not support function call",
+    "does not support tool call",
+    "doesn't support tool use",
+    "tools are not supported",
+];
+
+/// Codes of a content filter: OpenAI's and Azure's, DashScope's.
+const FILTER_CODES: [&str; 6] = [
+    "content_filter",
+    "content_policy_violation",
+    "responsibleaipolicyviolation",
+    "data_inspection_failed",
+    "datainspectionfailed",
+    "sensitive_words_detected",
+];
+
+/// Words of a content filter: Azure, OpenAI (twice), DeepSeek, Kimi, xAI, DashScope, OpenRouter.
+const FILTER_WORDS: [&str; 9] = [
+    "content management policy",
+    "flagged as potentially violating",
+    "rejected as a result of our safety system",
+    "content exists risk",
+    "considered high risk",
+    "violates usage guidelines",
+    "inappropriate content",
+    "requires moderation on",
+    "prohibited content",
+];
+
+/// Codes of an account that has nothing left, or must not be used.
+const QUOTA_CODES: [&str; 7] = [
+    "insufficient_quota",
+    "insufficient_user_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "exceeded_current_quota_error",
+    "arrearage",
+    "insufficient_balance",
+];
+
+/// The same in words: z.ai and MiniMax, xAI, Anthropic.
+const QUOTA_WORDS: [&str; 4] = [
+    "insufficient balance",
+    "used all available credits",
+    "monthly spending limit",
+    "credit balance is too low",
+];
+
+/// Words of an error that is about something else than a parameter.
+const NO_PARAMETER: [&str; 8] = [
+    "api key",
+    "api_key",
+    "apikey",
+    "does not exist",
+    "not found",
+    "unknown model",
+    "invalid model",
+    "not a valid model",
+];
+
+impl Said {
+    /// Reads a body of any kind.
+    pub fn read(body: &str) -> Self {
+        match serde_json::from_str::<Value>(body) {
+            Ok(value) => Self::from_value(&value),
+            Err(_) => Self {
+                message: plain(body),
+                wait: asked_in_words(body),
+                empty: body.trim().is_empty(),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Reads a JSON body or event.
+    pub fn from_value(value: &Value) -> Self {
+        let value = value.get(0).unwrap_or(value);
+        let error = value.get("error").or_else(|| value.get("base_resp")).unwrap_or(value);
+        let mut message = match error {
+            Value::String(message) => message.clone(),
+            error => ["message", "detail", "msg", "status_msg", "error"]
+                .iter()
+                .find_map(|key| error.get(key))
+                .map_or_else(
+                    || error.to_string(),
+                    |m| m.as_str().map_or(m.to_string(), str::to_owned),
+                ),
+        };
+        // A gateway that passes on what the server behind it said.
+        if let Some(raw) = error.pointer("/metadata/raw").and_then(Value::as_str) {
+            message = format!("{message}: {raw}");
+        }
+        let inner = [error.pointer("/innererror/code"), value.get("code")];
+        let codes = ["code", "type", "status"].iter().map(|key| error.get(key)).chain(inner);
+        let codes = codes.flatten().filter_map(Value::as_str).map(str::to_lowercase).collect();
+        let code = error.get("code");
+        let status = code
+            .and_then(|c| c.as_u64().or_else(|| c.as_str()?.parse().ok()))
+            .and_then(|c| u16::try_from(c).ok())
+            .filter(|c| (400..600).contains(c));
+        let param = error.get("param").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = error.to_string();
+        let wait = asked_in_fields(value, error).or_else(|| asked_in_words(&message));
+        // Some let a day's limit slide, and say when the next request fits.
+        let daily = text.contains("PerDay")
+            || text.contains("per-day")
+            || text.contains("per day") && wait.is_none();
+        Self { message, codes, param, status, wait, daily, empty: false }
+    }
+
+    fn says(&self, words: &[&str]) -> bool {
+        let message = self.message.to_lowercase();
+        words.iter().any(|words| message.contains(words))
+    }
+
+    /// Whether one of its codes is one of these.
+    pub fn has_code(&self, wanted: &[&str]) -> bool {
+        self.codes.iter().any(|code| wanted.contains(&code.as_str()))
+    }
+
+    /// Whether waiting does not help because the account or the day has nothing left.
+    pub fn is_quota(&self) -> bool {
+        self.has_code(&QUOTA_CODES) || self.says(&QUOTA_WORDS)
+    }
+
+    /// Whether a limit of a whole day is used up.
+    pub fn is_daily(&self) -> bool {
+        self.daily && self.says(&["quota", "limit"])
+    }
+
+    /// Whether the content was refused, not the request.
+    pub fn is_filtered(&self) -> bool {
+        self.has_code(&FILTER_CODES) || self.says(&FILTER_WORDS)
+    }
+
+    /// Whether the model calls no tools.
+    pub fn refuses_tools(&self) -> bool {
+        self.says(&NO_TOOLS)
+    }
+
+    /// Whether the model wrote a call that its server could not read: it may do better next time.
+    pub fn is_broken_call(&self) -> bool {
+        self.has_code(&["tool_use_failed"])
+    }
+
+    /// Whether a server is too busy to answer, or still loads the model.
+    pub fn is_busy(&self, status: u16) -> bool {
+        const LOADING: [&str; 5] = ["loading", "server busy", "starting", "warming", "overloaded"];
+        status == 429 || status == 529 || status == 503 && self.says(&LOADING)
+    }
+
+    /// Whether the conversation does not fit.
+    pub fn is_too_long(&self, status: u16) -> bool {
+        // What is asked at once is more than a whole minute allows: no wait makes it fit.
+        if self.never_fits() {
+            return true;
+        }
+        // A limit of tokens per minute is worth waiting for.
+        let minute = self.says(&["rate limit", "tokens per min", "per minute"]);
+        status != 429
+            && (status == 413
+                || !minute && (self.has_code(&TOO_LONG_CODES) || self.says(&TOO_LONG_WORDS)))
+    }
+
+    /// OpenAI's and Groq's limit of a minute: `Limit 6000, Requested 9000`.
+    fn never_fits(&self) -> bool {
+        let number = |after: &str| {
+            let at = self.message.find(after)? + after.len();
+            let rest = self.message[at..].trim_start_matches([' ', ':']);
+            let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+            digits.parse::<u64>().ok()
+        };
+        let more = || Some(number("Requested")? > number("Limit")?);
+        self.says(&["request too large"]) || more().unwrap_or(false)
+    }
+
+    /// What it says about fields of earlier answers, which are sent back or not.
+    pub fn on_opaque(&self, sent: Refusals) -> Option<Failure> {
+        let words = self.words();
+        let of = |opaque| Refusals { opaque, ..sent };
+        if let Some((name, learned)) = sent.opaque.wish(&words) {
+            return Some(Failure::Missing { name, refusals: of(learned) });
+        }
+        let (name, learned) = sent.opaque.refusal(&words)?;
+        Some(Failure::Parameter { name, refusals: of(learned) })
+    }
+
+    /// The same where it names none of them.
+    pub fn on_something(&self, sent: Refusals) -> Option<Failure> {
+        let (name, opaque) = sent.opaque.refusal_of_something(&self.words())?;
+        Some(Failure::Parameter { name, refusals: Refusals { opaque, ..sent } })
+    }
+
+    /// Whether it names neither a parameter nor anything else that a person can look at.
+    pub fn names_nothing(&self) -> bool {
+        const KNOWN: [&str; 5] = [
+            "authentication_error",
+            "permission_error",
+            "invalid_prompt",
+            "invalid_api_key",
+            "model_not_found",
+        ];
+        let names = !self.param.is_empty() || self.message.contains('`');
+        !names && !self.says(&NO_PARAMETER) && !self.has_code(&KNOWN)
+    }
+
+    fn words(&self) -> String {
+        format!("{} {} {}", self.param, self.codes.join(" "), self.message)
+    }
+
+    /// The parameter it objects to, among those that were sent.
+    pub fn objects_to(&self, sent: Refusals) -> Option<(&'static str, Refusals)> {
+        let message = format!("{} {}", self.param, self.message).to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
+        let other = || sent.objection(&message);
+        if let Some(refused) = self.objects_to_items(&message, sent).or_else(other) {
+            return Some(refused);
+        }
+        if !sent.short_ids && says(&["with a length of 9"]) {
+            return Some(("long ids of calls", Refusals { short_ids: true, ..sent }));
+        }
+        // Longer names first: "stream" is part of "stream_options".
+        if says(&["stream_options", "include_usage"]) {
+            return (!sent.stream_options)
+                .then_some(("stream_options", Refusals { stream_options: true, ..sent }));
+        }
+        if says(&["parallel_tool_calls", "parallel tool calls", "parallel function"]) {
+            return (!sent.parallel_tool_calls).then_some((
+                "parallel_tool_calls",
+                Refusals { parallel_tool_calls: true, ..sent },
+            ));
+        }
+        if !sent.temperature && says(&["temperature"]) {
+            return Some(("temperature", Refusals { temperature: true, ..sent }));
+        }
+        let has_word = |wanted: &[&str]| {
+            let mut words = message.split(|c: char| !c.is_alphanumeric() && c != '_');
+            words.any(|word| wanted.contains(&word))
+        };
+        let schema = says(&["additionalproperties", "json schema", "invalid schema", "$schema"])
+            || has_word(&["strict"])
+            || self.param.starts_with("tools");
+        if !sent.schema && schema {
+            return Some(("the full tool schemas", Refusals { schema: true, ..sent }));
+        }
+        let streaming = has_word(&["stream", "streaming"]);
+        (!sent.stream && streaming).then_some(("stream", Refusals { stream: true, ..sent }))
+    }
+
+    /// The same for what was sent to be without state at the server: asked for thoughts that a
+    /// model has not, or given back what it wrote and no longer knows, which another account or
+    /// another machine behind the same address may have written.
+    pub fn objects_to_items(
+        &self,
+        message: &str,
+        sent: Refusals,
+    ) -> Option<(&'static str, Refusals)> {
+        let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
+        let encrypted = says(&["encrypted content", "encrypted_content"]);
+        if !sent.include && encrypted && (self.param == "include" || says(&["not supported"])) {
+            return Some(("encrypted thoughts", Refusals { include: true, ..sent }));
+        }
+        let foreign = encrypted && says(&["verified", "decrypted", "parsed", "not issued"]);
+        let lonely = says(&["without its required"]);
+        if !sent.items && (foreign || lonely || self.has_code(&["invalid_encrypted_content"])) {
+            return Some(("what it wrote before", Refusals { items: true, ..sent }));
+        }
+        if !says(&["item with id", "not persisted"]) || sent.items {
+            return None;
+        }
+        // Some take no ids of what they do not store; some take it only with ids.
+        Some(match sent.item_ids {
+            false => ("the ids of what it wrote before", Refusals { item_ids: true, ..sent }),
+            true => ("what it wrote before", Refusals { items: true, ..sent }),
+        })
+    }
+}
+
+/// What a body's fields ask us to wait: Google's `RetryInfo`, a gateway's copy of a header, the time
+/// a model takes to load.
+fn asked_in_fields(value: &Value, error: &Value) -> Option<Duration> {
+    let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
+    let delay = details.filter_map(|detail| detail.get("retryDelay")?.as_str()).next();
+    if let Some(wait) = delay.and_then(retry::span) {
+        return Some(wait);
+    }
+    let headers = error.pointer("/metadata/headers").and_then(Value::as_object);
+    let reset = headers.into_iter().flatten().find_map(|(name, value)| {
+        name.eq_ignore_ascii_case("x-ratelimit-reset").then_some(value.as_str()?)
+    });
+    if let Some(wait) = reset.and_then(|text| retry::reset(text, SystemTime::now())) {
+        return Some(wait);
+    }
+    let seconds = value.get("estimated_time").and_then(Value::as_f64)?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// What a message's words ask us to wait.
+fn asked_in_words(message: &str) -> Option<Duration> {
+    const BEFORE: [&str; 5] =
+        ["try again in ", "retry after ", "retry in ", "try again after ", "retrying in "];
+    let message = message.to_ascii_lowercase();
+    let after = |words: &&str| Some(message.split_once(*words)?.1);
+    BEFORE.iter().filter_map(after).find_map(retry::span)
+}
+
+/// A body that is not JSON: of a web page only its title is worth quoting.
+fn plain(body: &str) -> String {
+    let body = body.trim();
+    if !body.starts_with('<') {
+        return body.to_owned();
+    }
+    let title = body.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
+    title.map_or("a web page".to_owned(), |(title, _)| format!("a web page, “{}”", title.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_of_every_shape_are_quoted() {
+        let message = |body: &str| Said::read(body).message;
+        assert_eq!(message(r#"{"error":"no"}"#), "no");
+        assert_eq!(message(r#"{"detail":"Not Found"}"#), "Not Found");
+        assert_eq!(message(r#"[{"error":{"message":"m"}}]"#), "m");
+        assert_eq!(message("plain"), "plain");
+        assert_eq!(message("<html><title>502 Bad</title>"), "a web page, “502 Bad”");
+    }
+}
