@@ -189,7 +189,6 @@ async fn errors_are_told_apart() {
         assert_eq!(server.got().len(), 2);
     }
     for lasting in [
-        in_stream("invalid_request_error"),
         in_stream("permission_error"),
         in_stream("not_found_error"),
         refusal(401, "authentication_error", "invalid x-api-key: it cannot"),
@@ -204,11 +203,76 @@ async fn errors_are_told_apart() {
     for too_long in [
         refusal(400, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"),
         refusal(413, "request_too_large", "Request exceeds the maximum size"),
+        refusal(400, "invalid_request_error", "input length and `max_tokens` exceed context limit"),
         streamed("model_context_window_exceeded", &[text("I will")]),
     ] {
         let (reply, ..) = ask(vec![too_long]).await;
         assert!(matches!(reply, Err(ModelError::TooLong { .. })), "{reply:?}");
     }
+}
+
+#[tokio::test]
+async fn a_server_that_names_nothing_is_asked_once_for_the_bare_minimum() {
+    let wrong =
+        || Answer::events(&[r#"{"type":"error","error":{"type":"invalid_request_error"}}"#]);
+    let effort = |config: &mut ModelConfig| config.reasoning_effort = "high".into();
+    let (reply, model, server) = ask_with(vec![wrong(), good()], effort, patient()).await;
+    assert_eq!(reply.unwrap().content, "good");
+    assert!(model.refusals().bare);
+    let got = server.got();
+    assert_eq!(got[0].body["output_config"], json!({"effort": "high"}));
+    let mut keys: Vec<&String> = got[1].body.as_object().unwrap().keys().collect();
+    keys.sort();
+    assert_eq!(keys, ["max_tokens", "messages", "model", "stream", "system", "tools"]);
+    assert!(!got[1].body.to_string().contains("cache_control"));
+    let (reply, model, _) = ask_with(vec![wrong(), wrong()], effort, patient()).await;
+    assert!(matches!(reply, Err(ModelError::Refused { .. })), "{reply:?}");
+    assert_eq!(model.refusals(), Refusals::default());
+}
+
+#[tokio::test]
+async fn a_server_without_tools_gets_calls_and_thoughts_as_words() {
+    let refused = refusal(400, "invalid_request_error", "m does not support tools");
+    let written = "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"b\"}}";
+    let answers = vec![
+        streamed("tool_use", &[thought(), text("Let me look."), call()]),
+        refused,
+        streamed("end_turn", &[thought(), text(written)]),
+        good(),
+    ];
+    let (reply, model, server) = ask(answers).await;
+    let then = next(reply.unwrap());
+    let reply = model.turn(&then, &|_| {}).await.unwrap();
+    assert_eq!((reply.content.as_str(), reply.tool_calls[0].name.as_str()), ("", "read_file"));
+    let mut last = then.clone();
+    last.messages.extend(next(reply).messages.split_off(request().messages.len()));
+    model.turn(&last, &|_| {}).await.unwrap();
+    let body = &server.got()[3].body;
+    assert!(body.get("tools").is_none(), "{body}");
+    let system = body["system"][0]["text"].as_str().unwrap();
+    assert!(system.starts_with("rules\n\n# Tools"), "{system}");
+    let turns = body["messages"].as_array().unwrap();
+    let roles: Vec<&Value> = turns.iter().map(|turn| &turn["role"]).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"]);
+    let blocks = turns.iter().flat_map(|turn| turn["content"].as_array().unwrap());
+    assert!(blocks.clone().all(|block| block["type"] == "text"), "{body}");
+    let said: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+    assert!(said[1].starts_with("Let me look.\n<tool_call>"), "{said:?}");
+    assert!(said[4].starts_with("<tool_response>"), "{said:?}");
+}
+
+#[tokio::test]
+async fn ids_of_calls_are_shortened_where_a_server_wants_it() {
+    let long = "Tool call id was toolu_1 but must be a-z, A-Z, 0-9, with a length of 9.";
+    let refused = refusal(400, "invalid_request_error", long);
+    let answers = vec![streamed("tool_use", &[thought(), call()]), refused, good()];
+    let (reply, model, server) = ask(answers).await;
+    model.turn(&next(reply.unwrap()), &|_| {}).await.unwrap();
+    let sent = &server.got()[2].body["messages"];
+    let id = sent[1]["content"][1]["id"].as_str().unwrap();
+    assert!(id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric()), "{id}");
+    assert_eq!(sent[2]["content"][0]["tool_use_id"], id);
+    assert_eq!(sent[1]["content"][0], thought());
 }
 
 #[tokio::test]

@@ -90,8 +90,9 @@ const FILTER_CODES: [&str; 6] = [
     "sensitive_words_detected",
 ];
 
-/// Words of a content filter: Azure, OpenAI (twice), DeepSeek, Kimi, xAI, DashScope, OpenRouter.
-const FILTER_WORDS: [&str; 9] = [
+/// Words of a content filter: Azure, OpenAI (twice), DeepSeek, Kimi, xAI, DashScope, OpenRouter,
+/// Anthropic.
+const FILTER_WORDS: [&str; 10] = [
     "content management policy",
     "flagged as potentially violating",
     "rejected as a result of our safety system",
@@ -101,6 +102,7 @@ const FILTER_WORDS: [&str; 9] = [
     "inappropriate content",
     "requires moderation on",
     "prohibited content",
+    "blocked by content filtering policy",
 ];
 
 /// Codes of an account that has nothing left, or must not be used.

@@ -10,8 +10,11 @@ use super::openai::{BuildOptions, OpenAi};
 use super::tests::{DONE, STOP, patient, say};
 use super::testserver::{Answer, Got, Server, config, request};
 use super::{Model, ModelError, Reply};
+use crate::config::Api;
 
 const GOOD: &str = r#"{"choices":[{"message":{"content":"good"},"finish_reason":"stop"}]}"#;
+const GOOD_MESSAGE: &str =
+    r#"{"type":"message","content":[{"type":"text","text":"good"}],"stop_reason":"end_turn"}"#;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,6 +35,9 @@ struct Case {
     /// In place of a body: an event stream.
     #[serde(default)]
     events: Vec<String>,
+    /// It is asked through Messages.
+    #[serde(default)]
+    messages: bool,
     /// Of the base URL.
     #[serde(default = "v1")]
     path: String,
@@ -73,7 +79,7 @@ impl Case {
 
     async fn ask(&self) -> Asked {
         let mut answers = vec![self.answer(); self.times];
-        answers.push(Answer::json(200, GOOD));
+        answers.push(Answer::json(200, if self.messages { GOOD_MESSAGE } else { GOOD }));
         // Whoever asks once too often is not kept waiting.
         answers.extend(vec![Answer::json(418, "one request too many"); 9]);
         let server = Server::start(answers).await;
@@ -82,7 +88,11 @@ impl Case {
         let notice: Notice = Rc::new(move |line| lines.borrow_mut().push(line.to_owned()));
         let base_url = format!("http://127.0.0.1:{}{}", server.port(), self.path);
         let options = BuildOptions { notice: Some(notice), ..patient() };
-        let model = OpenAi::new(&config(&base_url), options).unwrap();
+        let mut config = config(&base_url);
+        if self.messages {
+            config.api = Api::Messages;
+        }
+        let model = OpenAi::new(&config, options).unwrap();
         let result = model.turn(&request(), &|_| {}).await;
         let mut told = told.borrow().join("\n");
         if let Err(error) = &result {
@@ -116,7 +126,8 @@ fn asked_for(got: &[Got]) -> String {
     let (first, last) = (&got[0].body, &got[got.len() - 1].body);
     let lacks = |key: &&str| first.get(key).is_some() && last.get(key).is_none();
     let optional = ["temperature", "stream_options", "parallel_tool_calls"];
-    if optional.iter().all(lacks) {
+    let marked = last.to_string().contains("cache_control");
+    if !marked && optional.iter().all(|key| last.get(key).is_none()) {
         return "bare".to_owned();
     }
     if first["stream"] != last["stream"] {

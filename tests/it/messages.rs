@@ -8,6 +8,7 @@ use crate::support::messages::{marks, turns};
 use crate::support::received::Api;
 use crate::support::responses::Speaks;
 use crate::support::server::Received;
+use crate::support::todo::IDEA;
 use crate::support::{Fault, Reply, Sandbox, at};
 
 const RESUME: [&str; 4] = ["resume", "--review", "auto", "--stop-after"];
@@ -18,6 +19,12 @@ fn sandbox() -> Sandbox {
     sandbox.server.speaks(Speaks::Messages);
     sandbox.git(&["config", "cowork.llm.provider", "anthropic"]);
     sandbox
+}
+
+fn refused(code: u16, kind: &str, message: &str) -> Reply {
+    let body = json!({"type": "error", "error": {"type": kind, "message": message}});
+    let (headers, body) = (vec![("retry-after".to_owned(), "0".to_owned())], body.to_string());
+    Reply::empty().fault(Fault::Status { code, headers, body })
 }
 
 fn first_kinds(blocks: &[Value]) -> Vec<&str> {
@@ -159,11 +166,6 @@ fn without_streaming_it_is_the_same_session() {
 #[test]
 fn what_a_server_refuses_is_left_out_and_an_overload_is_waited_for() {
     let sandbox = sandbox();
-    let refused = |code: u16, kind: &str, message: &str| {
-        let body = json!({"type": "error", "error": {"type": kind, "message": message}});
-        let (headers, body) = (vec![("retry-after".to_owned(), "0".to_owned())], body.to_string());
-        Reply::empty().fault(Fault::Status { code, headers, body })
-    };
     let wrong = "`temperature` is deprecated for this model.";
     sandbox.server.on_with(at("idea", "actor"), move |received| {
         let hot = received.body.get("temperature").is_some();
@@ -177,6 +179,52 @@ fn what_a_server_refuses_is_left_out_and_an_overload_is_waited_for() {
     let outcome = sandbox.auto(&["--stop-after", "idea"]).exits(0);
     let outcome = outcome.says("the model server refuses temperature").says("HTTP 529: Overloaded");
     assert_eq!(outcome.stderr.matches("refuses temperature").count(), 1, "{}", outcome.stderr);
+}
+
+#[test]
+fn a_refusal_is_told_with_its_text_and_the_next_run_begins_again() {
+    let sandbox = sandbox();
+    let reply = Reply::text("I will not write that.").finish("refusal");
+    sandbox.server.times(1, at("idea", "actor").turn(2), reply);
+    let outcome = sandbox.auto(&["--stop-after", "idea"]).exits(4);
+    outcome.says("the model refuses: I will not write that.").says("in other words");
+    let before = sandbox.server.requests().len();
+    assert_eq!(before, 2);
+    sandbox.assert_sound();
+    sandbox.cowork(&[&RESUME[..], &["idea"]].concat()).exits(0);
+    assert_eq!(sandbox.server.requests()[before].turn, 1);
+}
+
+#[test]
+fn a_model_without_tools_writes_its_calls() {
+    let sandbox = sandbox();
+    sandbox.server.on_with(at("idea", "actor"), |received| {
+        if !received.tools().is_empty() {
+            return Some(refused(400, "invalid_request_error", "m does not support tools"));
+        }
+        let call = json!({"name": "save_idea", "arguments": {"content": IDEA}});
+        let first = Reply::text(&format!("I save it.\n<tool_call>\n{call}\n</tool_call>"));
+        Some(if received.turn == 1 { first } else { Reply::text("The draft is saved.") })
+    });
+    let outcome = sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    outcome.says("the model server refuses tools: asking without");
+    assert_eq!(sandbox.artifact("idea.md"), IDEA);
+    let asked = sandbox.server.requests();
+    assert_eq!(asked.len(), 3);
+    assert!(asked[2].text().contains("<tool_response>"), "{}", asked[2].text());
+    assert_eq!(first_kinds(&turns(&asked[2].body)[0]), ["text"]);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_conversation_that_does_not_fit_is_not_asked_for_again() {
+    let sandbox = sandbox();
+    let long = "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000";
+    let reply = refused(400, "invalid_request_error", long);
+    sandbox.server.on(at("idea", "actor"), reply);
+    let outcome = sandbox.auto(&["--stop-after", "idea"]).exits(4);
+    outcome.says("exceed context limit").says("contextwindow");
+    assert_eq!(sandbox.server.requests().len(), 1);
 }
 
 #[test]

@@ -230,6 +230,9 @@ mod tests {
         };
         configure(&mut sent, &config, refused);
         assert_eq!(Value::Object(sent), json!({"max_completion_tokens": 5}));
+        let mut sent = Map::new();
+        configure(&mut sent, &config, Refusals::default().bare_minimum());
+        assert_eq!(Value::Object(sent), json!({"max_tokens": 9}));
         let marks = |model: &str, refused| {
             let to = Origin::new("https://openrouter.ai/api/v1", model);
             body(&request(), &to, refused).to_string().matches("cache_control").count()
