@@ -19,7 +19,8 @@ pub enum IdKind {
 
 impl IdKind {
     /// All of them.
-    const ALL: [Self; 4] = [Self::Requirement, Self::Feature, Self::Component, Self::Task];
+    pub(super) const ALL: [Self; 4] =
+        [Self::Requirement, Self::Feature, Self::Component, Self::Task];
 
     /// What stands before the number.
     pub const fn prefix(self) -> &'static str {
@@ -29,6 +30,31 @@ impl IdKind {
             Self::Component => "COMP-",
             Self::Task => "TASK-",
         }
+    }
+
+    /// The prefix without its hyphen.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Requirement => "REQ",
+            Self::Feature => "FEAT",
+            Self::Component => "COMP",
+            Self::Task => "TASK",
+        }
+    }
+
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requirement => "requirement",
+            Self::Feature => "feature",
+            Self::Component => "component",
+            Self::Task => "task",
+        }
+    }
+
+    /// The kind that an id is of, by its prefix.
+    pub fn of(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| id.starts_with(kind.prefix()))
     }
 
     /// `REQ-007` for 7.

@@ -5,6 +5,7 @@
 //! same code serves the working tree, a commit and a test.
 
 mod change;
+mod criterion;
 mod feedback;
 mod files;
 mod format;
@@ -16,8 +17,10 @@ mod session_file;
 
 pub mod check;
 pub(crate) mod record_diff;
+pub mod sections;
 
 pub use change::{ChangeRequest, Risk, Scope};
+pub use criterion::Criterion;
 pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity};
 pub use files::{Artifact, Files, Store, read_json, render_json};
 pub use format::{Format, raise};

@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::Criterion;
+
 /// How much a requirement matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,7 +50,7 @@ pub struct Requirement {
     pub category: Category,
     /// How one sees that it is met.
     #[serde(default)]
-    pub acceptance_criteria: Vec<String>,
+    pub acceptance_criteria: Vec<Criterion>,
     /// Fields of other versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -124,6 +126,10 @@ pub struct Component {
     pub id: String,
     /// A short name.
     pub name: String,
+    /// What it is. Left out of the file when empty, so that designs of earlier versions keep their
+    /// bytes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
     /// `module`, `service`, `ui`, … in the model's words.
     #[serde(default)]
     pub component_type: String,
@@ -150,8 +156,8 @@ pub struct DesignSpec {
     /// In the order they were made.
     #[serde(default)]
     pub components: Vec<Component>,
-    /// The shape of the whole, free form.
-    #[serde(default)]
+    /// The shape of the whole, free form, in sessions of earlier versions.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub architecture: Value,
     /// Fields of other versions.
     #[serde(flatten)]
@@ -189,6 +195,10 @@ pub struct Task {
     /// The component it is done in.
     #[serde(default)]
     pub component_id: String,
+    /// The requirements it works on. Left out of the file when there are none, so that plans of
+    /// earlier versions keep their bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirement_ids: Vec<String>,
     /// Tasks that come first.
     #[serde(default)]
     pub dependencies: Vec<String>,
@@ -262,8 +272,8 @@ pub struct Plan {
     /// In the order they were made; sub-tasks stand beside their parents.
     #[serde(default)]
     pub tasks: Vec<Task>,
-    /// Points on the way, free form.
-    #[serde(default)]
+    /// Points on the way, free form, in sessions of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub milestones: Vec<Value>,
     /// Fields of other versions.
     #[serde(flatten)]

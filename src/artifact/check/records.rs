@@ -68,7 +68,10 @@ pub(crate) fn requirements_of(requirements: &Requirements) -> Report {
             let empty = [
                 ("title", requirement.title.trim().is_empty()),
                 ("description", requirement.description.trim().is_empty()),
-                ("acceptance_criteria", blank(&requirement.acceptance_criteria)),
+                (
+                    "acceptance_criteria",
+                    requirement.acceptance_criteria.iter().all(|one| one.text.trim().is_empty()),
+                ),
             ];
             incomplete(report, "incomplete-requirement", &requirement.id, &empty);
         }

@@ -110,19 +110,20 @@ impl Story {
 
     fn criteria(&self) -> Section {
         let mut items = Vec::new();
-        let mut block = |what: String, criteria: &[String]| {
+        let mut block = |what: String, criteria: &mut dyn Iterator<Item = &String>| {
             items.push(what);
-            items.extend(criteria.iter().map(|text| format!("  - {}", cell(text, REASON))));
+            items.extend(criteria.map(|text| format!("  - {}", cell(text, REASON))));
         };
         if let Some(change) = &self.change
             && !change.asked.acceptance_criteria.is_empty()
         {
-            block("- **The change**".to_owned(), &change.asked.acceptance_criteria);
+            let mut criteria = change.asked.acceptance_criteria.iter();
+            block("- **The change**".to_owned(), &mut criteria);
         }
         for requirement in &self.requirements {
             let what = cell(&format!("{} {}", requirement.id, requirement.title), TITLE);
             let what = format!("- **{what}**: {}", self.evidence(requirement));
-            block(what, &requirement.acceptance_criteria);
+            block(what, &mut requirement.acceptance_criteria.iter().map(|one| &one.text));
         }
         let lead = self.judged.as_deref().filter(|_| !items.is_empty()).unwrap_or_default();
         Section::new("## Acceptance criteria", lead).list(&items, &self.show("prd"))
@@ -260,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_report_on_a_large_change_has_an_end() {
-        let long = "a long criterion ".repeat(20);
+        let long: Criterion = "a long criterion ".repeat(20).into();
         let mut story = story(&long);
         story.size = Size { files: 400, added: 9_000, removed: 0 };
         let one = story.requirements[0].clone();

@@ -124,7 +124,7 @@ fn request_of_prd(store: &Store<'_>) -> anyhow::Result<Request> {
         said = said.and(Request::of(&store.text(artifact)?.unwrap_or_default()));
     }
     for requirement in store.requirements()?.requirements {
-        let texts = requirement.acceptance_criteria.iter();
+        let texts = requirement.acceptance_criteria.iter().map(|one| &one.text);
         for text in texts.chain([&requirement.title, &requirement.description]) {
             said = said.and(Request::of(text));
         }

@@ -1,0 +1,201 @@
+//! The top-level blocks of a Markdown text, with their byte ranges.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
+
+/// What a block is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BlockKind {
+    Heading(u8),
+    Paragraph,
+    Code {
+        fenced: bool,
+    },
+    /// Where its items are; the number of the first one in an ordered list.
+    List {
+        start: Option<u64>,
+        items: Vec<Range<usize>>,
+    },
+    Rule,
+    Html,
+    Quote,
+    Table,
+    /// Footnotes and link definitions.
+    Other,
+}
+
+/// A block of a text. Its range begins with the line and ends with the last character of it.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub kind: BlockKind,
+    pub range: Range<usize>,
+    /// Line breaks that stay when lines are joined.
+    pub breaks: Vec<Range<usize>>,
+    /// Comments within the text.
+    pub comments: Vec<Range<usize>>,
+    /// Code spans.
+    pub codes: Vec<Range<usize>>,
+}
+
+impl Block {
+    fn new(kind: BlockKind, range: Range<usize>) -> Self {
+        Self { kind, range, breaks: Vec::new(), comments: Vec::new(), codes: Vec::new() }
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.kind, BlockKind::List { .. })
+    }
+
+    /// Its bytes.
+    pub(super) fn source<'a>(&self, text: &'a str) -> &'a str {
+        text.get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+fn options() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+}
+
+/// Where Markdown begins: after a byte order mark and front matter.
+pub(super) fn start_of_body(text: &str) -> usize {
+    let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut at = mark;
+    for (number, line) in text[mark..].split_inclusive('\n').enumerate() {
+        at += line.len();
+        let rule = matches!(line.trim_end(), "---" | "...");
+        match (number, rule) {
+            (0, false) => return mark,
+            (0, true) if !line.starts_with("---") => return mark,
+            // A rule, not front matter.
+            (1, _) if line.trim().is_empty() => return mark,
+            (1.., true) => return at,
+            _ => {}
+        }
+    }
+    mark
+}
+
+/// All top-level blocks of a document, link definitions included, in order.
+pub(super) fn document_blocks(text: &str) -> Vec<Block> {
+    blocks_from(text, start_of_body(text))
+}
+
+/// All top-level blocks of a part of a document.
+pub(super) fn blocks(text: &str) -> Vec<Block> {
+    blocks_from(text, 0)
+}
+
+fn blocks_from(text: &str, offset: usize) -> Vec<Block> {
+    let body = &text[offset..];
+    let mut found: Vec<Block> = Vec::new();
+    let mut depth = 0usize;
+    for (event, range) in Parser::new_ext(body, options()).into_offset_iter() {
+        let range = range.start + offset..range.end + offset;
+        match event {
+            Event::Start(tag) => {
+                depth += 1;
+                if depth == 1 {
+                    found.push(Block::new(kind_of(&tag), range));
+                } else if depth == 2
+                    && tag == Tag::Item
+                    && let Some(Block { kind: BlockKind::List { items, .. }, .. }) =
+                        found.last_mut()
+                {
+                    items.push(range);
+                }
+            }
+            Event::End(_) => depth = depth.saturating_sub(1),
+            Event::Rule if depth == 0 => found.push(Block::new(BlockKind::Rule, range)),
+            inline => {
+                if let Some(block) = found.last_mut() {
+                    note_inline(block, &inline, range, text);
+                }
+            }
+        }
+    }
+    let found = found.into_iter().filter_map(|block| whole_lines(text, offset, block));
+    with_definitions(text, offset, found.collect())
+}
+
+fn note_inline(block: &mut Block, event: &Event<'_>, range: Range<usize>, text: &str) {
+    match event {
+        Event::HardBreak => block.breaks.push(range),
+        Event::Code(_) => block.codes.push(range),
+        Event::InlineHtml(_) if text.get(range.clone()).is_some_and(|t| t.starts_with("<!--")) => {
+            block.comments.push(range);
+        }
+        _ => {}
+    }
+}
+
+fn kind_of(tag: &Tag<'_>) -> BlockKind {
+    match tag {
+        Tag::Heading { level, .. } => BlockKind::Heading(number(*level)),
+        Tag::Paragraph => BlockKind::Paragraph,
+        Tag::CodeBlock(kind) => BlockKind::Code { fenced: kind.is_fenced() },
+        Tag::List(start) => BlockKind::List { start: *start, items: Vec::new() },
+        Tag::HtmlBlock => BlockKind::Html,
+        Tag::BlockQuote(_) => BlockKind::Quote,
+        Tag::Table(_) => BlockKind::Table,
+        _ => BlockKind::Other,
+    }
+}
+
+const fn number(level: HeadingLevel) -> u8 {
+    match level {
+        HeadingLevel::H1 => 1,
+        HeadingLevel::H2 => 2,
+        HeadingLevel::H3 => 3,
+        HeadingLevel::H4 => 4,
+        HeadingLevel::H5 => 5,
+        HeadingLevel::H6 => 6,
+    }
+}
+
+/// A block from the start of its first line to its last character; `None` when nothing is left.
+fn whole_lines(text: &str, offset: usize, mut block: Block) -> Option<Block> {
+    let start = line_start(text, block.range.start).max(offset);
+    let source = text.get(start..block.range.end)?;
+    let end = start + source.trim_end().len();
+    // Blank lines above an indented code block are within its range.
+    let lead = source.len() - source.trim_start().len();
+    let start = line_start(text, start + lead).max(start);
+    block.range = start..end;
+    (start < end).then_some(block)
+}
+
+/// Link definitions make no event: what is between the blocks and not blank is one.
+fn with_definitions(text: &str, offset: usize, found: Vec<Block>) -> Vec<Block> {
+    let mut all = Vec::with_capacity(found.len());
+    let mut at = offset;
+    let gap = |from: usize, to: usize| {
+        let block = Block::new(BlockKind::Other, from..to);
+        text.get(from..to).filter(|gap| !gap.trim().is_empty())?;
+        let lead = text.get(from..to)?.len() - text.get(from..to)?.trim_start().len();
+        whole_lines(text, offset, Block { range: from + lead..to, ..block })
+    };
+    for mut block in found {
+        if block.range.start < at {
+            block.range.start = at.min(block.range.end);
+        }
+        all.extend(gap(at, block.range.start));
+        at = block.range.end.max(at);
+        all.push(block);
+    }
+    all.extend(gap(at, text.len()));
+    all
+}
+
+/// Where the line begins that this place is in.
+pub(super) fn line_start(text: &str, at: usize) -> usize {
+    text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1)
+}
+
+/// The number of the line that this place is in, from 1.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
+}

@@ -1,0 +1,226 @@
+//! The fields line: code spans, ids, enum words, separators and labels.
+
+use std::ops::Range;
+
+use super::super::{Category, IdKind, Priority};
+use super::heading::{IdText, id_at, one_line};
+
+/// What a value on a fields line means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Id(IdKind, String),
+    /// `REQ-?`
+    NewId,
+    Priority(Priority),
+    Category(Category),
+    /// A status, which is not read.
+    Status,
+    /// `-`
+    Empty,
+    Other,
+}
+
+/// One value on a fields line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    /// Where it is, backticks included.
+    pub range: Range<usize>,
+    /// Without backticks.
+    pub text: String,
+    /// In backticks.
+    pub code: bool,
+    pub meaning: Meaning,
+}
+
+/// The values that a text begins with, and how far they go: to the end of a line.
+pub(super) struct Values {
+    pub values: Vec<Value>,
+    pub end: usize,
+    /// There is a label among them.
+    pub labelled: bool,
+}
+
+/// Reads the values at the start of a range, in whole lines.
+pub(super) fn values(kind: IdKind, text: &str, range: Range<usize>) -> Values {
+    let mut good = Values { values: Vec::new(), end: range.start, labelled: false };
+    let (mut found, mut labelled) = (Vec::new(), false);
+    let mut at = range.start;
+    while let Some(rest) = text.get(at..range.end) {
+        let Some(first) = rest.chars().next() else {
+            return Values { values: found, end: range.end, labelled };
+        };
+        if first == '\n' {
+            good = Values { values: found.clone(), end: at, labelled };
+        }
+        if first.is_whitespace() || is_separator(first) {
+            at += first.len_utf8();
+        } else if let Some(length) = hard_break(rest) {
+            at += length;
+        } else if let Some((length, inner)) = code_span(rest) {
+            found.push(value(kind, at..at + length, &one_line(inner), true));
+            at += length;
+        } else if let Some((length, word)) = word(kind, rest) {
+            found.push(value(kind, at..at + length, word, false));
+            at += length;
+        } else if let Some(length) = label(rest) {
+            labelled = true;
+            at += length;
+        } else {
+            return good;
+        }
+    }
+    good
+}
+
+/// What may stand between two values: punctuation and emphasis, not text.
+fn is_separator(c: char) -> bool {
+    ",;|/·-–—•*_&+，、；。→".contains(c)
+}
+
+/// The length of the backslash that breaks a line.
+fn hard_break(rest: &str) -> Option<usize> {
+    (rest.starts_with("\\\n") || rest.starts_with("\\\r\n") || rest == "\\").then_some(1)
+}
+
+/// The length of a code span at the start of a text, and what is in it.
+pub(super) fn code_span(text: &str) -> Option<(usize, &str)> {
+    let ticks = text.bytes().take_while(|byte| *byte == b'`').count();
+    if ticks == 0 {
+        return None;
+    }
+    let mut at = ticks;
+    while let Some(next) = text[at..].find('`') {
+        let start = at + next;
+        let run = text[start..].bytes().take_while(|byte| *byte == b'`').count();
+        if run == ticks {
+            let inner = &text[ticks..start];
+            return Some((start + run, unpadded(inner)));
+        }
+        at = start + run;
+    }
+    None
+}
+
+/// The content of a code span without the one space at both ends that is not part of it.
+fn unpadded(inner: &str) -> &str {
+    let padded = inner.strip_prefix(' ').and_then(|rest| rest.strip_suffix(' '));
+    padded.filter(|rest| !rest.trim().is_empty()).unwrap_or(inner)
+}
+
+/// A text as a code span.
+pub(super) fn code(text: &str) -> String {
+    let text = one_line(text);
+    let mut longest = 0;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let ticks = "`".repeat(longest + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{ticks}{pad}{text}{pad}{ticks}")
+}
+
+/// An id or an enum word without backticks.
+fn word(kind: IdKind, rest: &str) -> Option<(usize, &str)> {
+    if let Some((_, IdText::Id(_) | IdText::New(_), length)) = id_at(rest) {
+        return Some((length, &rest[..length]));
+    }
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let length = rest.find(|c| !part(c)).unwrap_or(rest.len());
+    let word = rest[..length].trim_end_matches(['-', '_']);
+    let known = !word.is_empty() && meaning(kind, word) != Meaning::Other;
+    // The word of a label is none: `High: …`.
+    let labels = rest[word.len()..].trim_start_matches(['*', '_', ' ']).starts_with([':', '：']);
+    (known && !labels).then_some((word.len(), word))
+}
+
+/// The length of a label with its colon.
+fn label(rest: &str) -> Option<usize> {
+    let end = rest.find([':', '：'])?;
+    let name = &rest[..end];
+    let short = name.chars().count() <= 40 && name.split_whitespace().count() <= 4;
+    let plain =
+        !name.contains(['`', '\n', '<', '>', '=', '"']) && name.contains(char::is_alphabetic);
+    let colon = rest[end..].chars().next().map_or(0, char::len_utf8);
+    // `a::b` and `http://x` are text.
+    let next = rest[end + colon..].chars().next();
+    let ends = next.is_none_or(|c| c.is_whitespace() || matches!(c, '*' | '_' | '`')) || colon > 1;
+    (short && plain && ends).then_some(end + colon)
+}
+
+/// True for a text that is nothing but short labels.
+pub(super) fn is_label(text: &str) -> bool {
+    let bare = text.trim().trim_matches(['*', '_']);
+    let Some(length) = label(text.trim_start().trim_start_matches(['*', '_'])) else {
+        return false;
+    };
+    let wide = bare.split_whitespace().count() > 3;
+    !wide
+        && text.trim_start().trim_start_matches(['*', '_'])[length..]
+            .trim_matches(['*', '_', ' '])
+            .is_empty()
+}
+
+fn value(kind: IdKind, range: Range<usize>, text: &str, code: bool) -> Value {
+    Value { range, text: text.to_owned(), code, meaning: meaning(kind, text) }
+}
+
+/// What a value means on the fields line of a record of this kind.
+fn meaning(kind: IdKind, text: &str) -> Meaning {
+    if text == "-" || text.is_empty() {
+        return Meaning::Empty;
+    }
+    if let Some((of, id, length)) = id_at(text)
+        && length == text.len()
+    {
+        match id {
+            IdText::Id(id) => return Meaning::Id(of, id),
+            IdText::New(_) => return Meaning::NewId,
+            _ => {}
+        }
+    }
+    let lower = text.to_ascii_lowercase();
+    match (kind, lower.as_str()) {
+        (IdKind::Requirement, "high" | "must") => Meaning::Priority(Priority::High),
+        (IdKind::Requirement, "medium" | "should") => Meaning::Priority(Priority::Medium),
+        (IdKind::Requirement, "low" | "could") => Meaning::Priority(Priority::Low),
+        (IdKind::Requirement, "functional") => Meaning::Category(Category::Functional),
+        (IdKind::Requirement, "non_functional" | "non-functional") => {
+            Meaning::Category(Category::NonFunctional)
+        }
+        (IdKind::Feature, "planned" | "in_progress" | "implemented" | "verified" | "delivered")
+        | (IdKind::Task, "pending" | "in_progress" | "completed" | "blocked") => Meaning::Status,
+        _ => Meaning::Other,
+    }
+}
+
+/// True for `must`, `should` and `could`.
+pub(super) fn is_other_scale(text: &str) -> bool {
+    matches!(text.to_ascii_lowercase().as_str(), "must" | "should" | "could")
+}
+
+/// Whether a value can be meant for a record of this kind, apart from the first ones of a component.
+pub(super) fn fits(kind: IdKind, value: &Value) -> bool {
+    match (&value.meaning, kind) {
+        (Meaning::Empty | Meaning::Status, _) => true,
+        (Meaning::Priority(_) | Meaning::Category(_), kind) => kind == IdKind::Requirement,
+        (Meaning::Id(of, _), IdKind::Feature) => *of == IdKind::Requirement,
+        (Meaning::Id(of, _), IdKind::Component) => *of == IdKind::Feature,
+        (Meaning::Id(..), kind) => kind == IdKind::Task,
+        (Meaning::NewId, kind) => kind != IdKind::Requirement,
+        (Meaning::Other, IdKind::Task) => {
+            !value.text.contains(char::is_whitespace) && value.text.contains(['/', '.'])
+        }
+        (Meaning::Other, _) => false,
+    }
+}
+
+/// A path as it is written, so that it is not read as a status.
+pub(super) fn one_value(kind: IdKind, path: &str) -> String {
+    match meaning(kind, path.trim()) {
+        _ if path.trim().is_empty() => String::new(),
+        Meaning::Other => path.trim().to_owned(),
+        _ => format!("./{}", path.trim()),
+    }
+}

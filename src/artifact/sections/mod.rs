@@ -1,0 +1,113 @@
+//! Records in Markdown: sections of a fixed form inside free prose. They are read from the bytes of
+//! a document and written into them; nothing here knows files or git.
+
+mod blocks;
+mod body;
+mod criteria;
+mod fields;
+mod heading;
+mod mentions;
+mod parse;
+mod record;
+mod render;
+mod text;
+mod values;
+
+use std::collections::BTreeMap;
+
+use super::{Artifact, IdFloors, IdKind};
+
+pub use parse::{Reading, Remark, Section, read};
+pub use record::{Record, Records};
+pub use render::{LEVEL, normal, render};
+
+/// A document that holds records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Document {
+    /// `prd.md`
+    Prd,
+    /// `design.md`
+    Design,
+    /// `plan.md`
+    Plan,
+}
+
+impl Document {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Prd, Self::Design, Self::Plan];
+
+    /// The file.
+    pub const fn artifact(self) -> Artifact {
+        match self {
+            Self::Prd => Artifact::Prd,
+            Self::Design => Artifact::Design,
+            Self::Plan => Artifact::Plan,
+        }
+    }
+
+    /// The document that a file is.
+    pub fn of(artifact: Artifact) -> Option<Self> {
+        Self::ALL.into_iter().find(|document| document.artifact() == artifact)
+    }
+}
+
+/// Which documents a folder has: that decides what each of them holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Documents {
+    /// `prd.md` exists.
+    pub prd: bool,
+    /// `design.md` exists.
+    pub design: bool,
+    /// `plan.md` exists.
+    pub plan: bool,
+}
+
+impl Documents {
+    /// The kinds of records that a document holds.
+    pub const fn kinds(self, document: Document) -> &'static [IdKind] {
+        match document {
+            Document::Prd => &[IdKind::Requirement, IdKind::Feature],
+            Document::Design => &[IdKind::Component],
+            Document::Plan if self.prd => &[IdKind::Task],
+            Document::Plan => &[IdKind::Requirement, IdKind::Feature, IdKind::Task],
+        }
+    }
+
+    /// The document that holds a kind of record; components have none without a `design.md`.
+    pub const fn holding(self, kind: IdKind) -> Option<Document> {
+        match kind {
+            IdKind::Requirement | IdKind::Feature if self.prd => Some(Document::Prd),
+            IdKind::Requirement | IdKind::Feature | IdKind::Task => Some(Document::Plan),
+            IdKind::Component if self.design => Some(Document::Design),
+            IdKind::Component => None,
+        }
+    }
+}
+
+/// Who wrote the text that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// A person, in any editor.
+    Person,
+    /// A model, by a tool.
+    Model,
+}
+
+/// What reading has to know besides the text.
+pub struct Context<'a> {
+    /// The kinds of records that the document holds.
+    pub kinds: &'a [IdKind],
+    /// The ids that commits have used, with the last title of each.
+    pub used: &'a BTreeMap<String, String>,
+    /// The highest number used.
+    pub floors: IdFloors,
+    /// The records before this edit: what it removes, and what is never in Markdown.
+    pub present: &'a Records,
+    /// Whether a path is in the base commit.
+    pub in_base: &'a dyn Fn(&str) -> bool,
+    /// Who wrote the text.
+    pub by: Writer,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! A record of any kind, and all records of a session.
+
+use serde_json::{Map, Value};
+
+use super::super::{Component, Feature, IdKind, Requirement, Task};
+
+/// A requirement, feature, component or task.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// Of `prd.md`, or of `plan.md` where there is no `prd.md`.
+    Requirement(Requirement),
+    /// Of `prd.md`, or of `plan.md` where there is no `prd.md`.
+    Feature(Feature),
+    /// Of `design.md`.
+    Component(Component),
+    /// Of `plan.md`.
+    Task(Task),
+}
+
+impl Record {
+    /// What its id names.
+    pub const fn kind(&self) -> IdKind {
+        match self {
+            Self::Requirement(_) => IdKind::Requirement,
+            Self::Feature(_) => IdKind::Feature,
+            Self::Component(_) => IdKind::Component,
+            Self::Task(_) => IdKind::Task,
+        }
+    }
+
+    /// `REQ-001`
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Requirement(one) => &one.id,
+            Self::Feature(one) => &one.id,
+            Self::Component(one) => &one.id,
+            Self::Task(one) => &one.id,
+        }
+    }
+
+    /// Its title or name.
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Requirement(one) => &one.title,
+            Self::Feature(one) => &one.name,
+            Self::Component(one) => &one.name,
+            Self::Task(one) => &one.title,
+        }
+    }
+
+    /// Its description.
+    pub fn description(&self) -> &str {
+        match self {
+            Self::Requirement(one) => &one.description,
+            Self::Feature(one) => &one.description,
+            Self::Component(one) => &one.description,
+            Self::Task(one) => &one.description,
+        }
+    }
+
+    /// The ids of other records that it names.
+    pub fn references(&self) -> Vec<&str> {
+        let ids: Vec<&String> = match self {
+            Self::Requirement(_) => Vec::new(),
+            Self::Feature(one) => one.requirement_ids.iter().collect(),
+            Self::Component(one) => one.related_features.iter().collect(),
+            Self::Task(one) => {
+                let own = [&one.feature_id, &one.component_id];
+                own.into_iter().chain(&one.requirement_ids).chain(&one.dependencies).collect()
+            }
+        };
+        ids.into_iter().map(String::as_str).filter(|id| !id.is_empty()).collect()
+    }
+
+    /// Gives it another id.
+    pub(super) fn set_id(&mut self, id: String) {
+        match self {
+            Self::Requirement(one) => one.id = id,
+            Self::Feature(one) => one.id = id,
+            Self::Component(one) => one.id = id,
+            Self::Task(one) => one.id = id,
+        }
+    }
+
+    pub(super) fn extra_mut(&mut self) -> &mut Map<String, Value> {
+        match self {
+            Self::Requirement(one) => &mut one.extra,
+            Self::Feature(one) => &mut one.extra,
+            Self::Component(one) => &mut one.extra,
+            Self::Task(one) => &mut one.extra,
+        }
+    }
+
+    /// Takes over what is never in Markdown.
+    pub(super) fn keep_unwritten(&mut self, present: &Self) {
+        match (self, present) {
+            (Self::Requirement(one), Self::Requirement(old)) => one.extra.clone_from(&old.extra),
+            (Self::Component(one), Self::Component(old)) => one.extra.clone_from(&old.extra),
+            (Self::Feature(one), Self::Feature(old)) => {
+                one.status = old.status;
+                one.extra.clone_from(&old.extra);
+            }
+            (Self::Task(one), Self::Task(old)) => {
+                one.status = old.status;
+                one.extra.clone_from(&old.extra);
+            }
+            _ => {}
+        }
+    }
+
+    /// The record as Markdown holds it: no status, no fields of other versions, one set of paths.
+    #[must_use]
+    pub fn written(&self) -> Self {
+        let mut bare = self.clone();
+        *bare.extra_mut() = Map::new();
+        match &mut bare {
+            Self::Feature(one) => one.status = Default::default(),
+            Self::Task(one) => {
+                one.status = Default::default();
+                one.files_to_create.append(&mut one.files_to_change);
+                one.files_to_create.sort();
+            }
+            _ => {}
+        }
+        bare
+    }
+}
+
+/// The records of a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Records {
+    /// In the order of the document.
+    pub requirements: Vec<Requirement>,
+    /// In the order of the document.
+    pub features: Vec<Feature>,
+    /// In the order of the document.
+    pub components: Vec<Component>,
+    /// In the order of the document.
+    pub tasks: Vec<Task>,
+}
+
+impl Records {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = Record> {
+        let requirements = self.requirements.iter().cloned().map(Record::Requirement);
+        let features = self.features.iter().cloned().map(Record::Feature);
+        let components = self.components.iter().cloned().map(Record::Component);
+        let tasks = self.tasks.iter().cloned().map(Record::Task);
+        requirements.chain(features).chain(components).chain(tasks)
+    }
+
+    /// The record with this id.
+    pub fn get(&self, id: &str) -> Option<Record> {
+        match IdKind::of(id)? {
+            IdKind::Requirement => {
+                self.requirements.iter().find(|r| r.id == id).cloned().map(Record::Requirement)
+            }
+            IdKind::Feature => {
+                self.features.iter().find(|f| f.id == id).cloned().map(Record::Feature)
+            }
+            IdKind::Component => {
+                self.components.iter().find(|c| c.id == id).cloned().map(Record::Component)
+            }
+            IdKind::Task => self.tasks.iter().find(|t| t.id == id).cloned().map(Record::Task),
+        }
+    }
+
+    /// True when there is a record with this id.
+    pub fn has(&self, id: &str) -> bool {
+        self.get(id).is_some()
+    }
+
+    /// Adds one at the end of its kind.
+    pub fn push(&mut self, record: Record) {
+        match record {
+            Record::Requirement(one) => self.requirements.push(one),
+            Record::Feature(one) => self.features.push(one),
+            Record::Component(one) => self.components.push(one),
+            Record::Task(one) => self.tasks.push(one),
+        }
+    }
+}
+
+impl FromIterator<Record> for Records {
+    fn from_iter<T: IntoIterator<Item = Record>>(records: T) -> Self {
+        let mut all = Self::default();
+        records.into_iter().for_each(|record| all.push(record));
+        all
+    }
+}

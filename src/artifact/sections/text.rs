@@ -1,0 +1,430 @@
+//! The text of descriptions and items: how it is read from Markdown, and written to it.
+//!
+//! A text is a slice of the source in which wrapped lines are one line, and lists, code and headings
+//! have one form, so that wrapping and other markers make no difference.
+
+use std::ops::Range;
+
+use super::blocks::{Block, BlockKind, blocks};
+use super::heading;
+
+/// Which way a text goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Out of a document: escapes are taken away.
+    Read,
+    /// Inside another text.
+    Keep,
+    /// Into a document: what would be something else there is escaped.
+    Write {
+        /// Headings go below this level.
+        level: u8,
+    },
+}
+
+/// Where a text is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Description,
+    Item,
+}
+
+/// The text of one block of a description; `None` for a comment.
+pub(super) fn block_text(text: &str, block: &Block) -> Option<String> {
+    folded(text, block, Way::Read, None)
+}
+
+/// The text of an item of a list, given its source from the marker on.
+pub(super) fn item_text(source: &str) -> String {
+    fold(untick(&dedented(source)).0, Way::Read, Place::Item)
+}
+
+/// True when an item has a box to tick.
+pub(super) fn has_box(source: &str) -> bool {
+    untick(&dedented(source)).1
+}
+
+/// A description as it is written in a section of this level.
+pub(super) fn description(text: &str, level: u8) -> String {
+    fold(text, Way::Write { level }, Place::Description)
+}
+
+/// An item as it is written, without marker, lines below the first not indented.
+pub(super) fn item(text: &str) -> String {
+    let text = text.trim();
+    let text = fold(text, Way::Write { level: 0 }, Place::Item);
+    if untick(text.trim_start_matches('\\')).1 { format!("\\{text}") } else { text }
+}
+
+/// An item behind its marker.
+pub(super) fn marked(marker: &str, item: &str) -> String {
+    let indent = " ".repeat(marker.len() + 1);
+    let mut out = format!("{marker} ");
+    for (number, line) in item.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+            if !line.is_empty() {
+                out += &indent;
+            }
+        }
+        out += line;
+    }
+    out.trim_end().to_owned()
+}
+
+fn fold(text: &str, way: Way, place: Place) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let mut out = String::new();
+    let mut before: Option<Block> = None;
+    let mut marker = "";
+    for block in blocks(&text) {
+        let last = before.as_ref().filter(|last| last.is_list()).map(|_| marker);
+        if let Way::Write { .. } = way
+            && let Some(at) = unclosed(&text, &block)
+        {
+            let rest = escaped_at(&text[block.range.start..], at - block.range.start);
+            push(&mut out, &fold(&rest, way, place), "\n\n");
+            return out;
+        }
+        let Some(piece) = folded(&text, &block, way, last) else { continue };
+        if piece.is_empty() {
+            continue;
+        }
+        marker = if piece.starts_with('*') || piece[..piece.len().min(12)].contains(')') {
+            "other"
+        } else {
+            "first"
+        };
+        let tight = place == Place::Item
+            && interrupts(&block)
+            && before.as_ref().is_some_and(|last| last.kind == BlockKind::Paragraph);
+        push(&mut out, &piece, if tight { "\n" } else { "\n\n" });
+        before = Some(block);
+    }
+    out
+}
+
+fn push(out: &mut String, piece: &str, between: &str) {
+    if !out.is_empty() && !piece.is_empty() {
+        *out += between;
+    }
+    *out += piece;
+}
+
+/// A list that may follow a paragraph without a blank line.
+fn interrupts(block: &Block) -> bool {
+    matches!(block.kind, BlockKind::List { start: None | Some(1), .. })
+}
+
+/// One block in its one form. `last` is the marker style of a list just before it.
+fn folded(text: &str, block: &Block, way: Way, last: Option<&str>) -> Option<String> {
+    let source = block.source(text);
+    Some(match &block.kind {
+        BlockKind::Paragraph => paragraph(text, block, way),
+        BlockKind::Heading(level) => title(source, *level, way),
+        BlockKind::Code { fenced: true } => fence(source),
+        BlockKind::Code { fenced: false } => indented(source),
+        BlockKind::List { start, items } => list(text, *start, items, last),
+        BlockKind::Rule => match way {
+            Way::Read | Way::Keep => source.trim().to_owned(),
+            Way::Write { .. } => format!("\\{}", source.trim()),
+        },
+        BlockKind::Html if is_comment(source) => return None,
+        BlockKind::Html | BlockKind::Quote | BlockKind::Table | BlockKind::Other => {
+            lines_trimmed(source)
+        }
+    })
+}
+
+/// True for nothing but comments.
+pub(super) fn is_comment(source: &str) -> bool {
+    let mut rest = source.trim();
+    while let Some(inner) = rest.strip_prefix("<!--") {
+        let Some(end) = inner.find("-->") else { return false };
+        rest = inner[end + 3..].trim_start();
+    }
+    rest.is_empty()
+}
+
+/// A paragraph in one line.
+fn paragraph(text: &str, block: &Block, way: Way) -> String {
+    let mut out = joined(text, block.range.clone(), &block.breaks, &block.comments);
+    let bare = out.trim_start_matches('\\');
+    if is_rule(bare) && bare.len() < out.len() {
+        match way {
+            Way::Read => drop(out.remove(0)),
+            Way::Write { .. } => out.insert(0, '\\'),
+            Way::Keep => {}
+        }
+    }
+    out
+}
+
+/// True for a line that is a rule.
+fn is_rule(line: &str) -> bool {
+    let Some(mark) = line.chars().next().filter(|mark| "-*_".contains(*mark)) else { return false };
+    let marks = line.chars().filter(|c| *c == mark).count();
+    marks > 2 && line.chars().all(|c| c == mark || c == ' ' || c == '\t')
+}
+
+/// The lines of a range in one, comments left out.
+pub(super) fn joined(
+    text: &str,
+    range: Range<usize>,
+    breaks: &[Range<usize>],
+    comments: &[Range<usize>],
+) -> String {
+    let mut source = String::new();
+    let mut kept: Vec<usize> = Vec::new();
+    let mut at = range.start;
+    for comment in comments {
+        if comment.start < at || comment.end > range.end || !removable(&source, text, at, comment) {
+            continue;
+        }
+        note_breaks(breaks, at..comment.start, source.len(), &mut kept);
+        source += text.get(at..comment.start).unwrap_or_default().trim_end();
+        at = comment.end;
+    }
+    note_breaks(breaks, at..range.end, source.len(), &mut kept);
+    source += text.get(at..range.end).unwrap_or_default();
+    join_lines(&source, &kept)
+}
+
+/// A comment between words can go without making something else of the line.
+fn removable(before: &str, text: &str, at: usize, comment: &Range<usize>) -> bool {
+    let before = format!("{before}{}", text.get(at..comment.start).unwrap_or_default());
+    let words = before.contains(|c: char| c.is_alphabetic());
+    let after = text.get(comment.end..).unwrap_or_default();
+    words
+        && before.ends_with(char::is_whitespace)
+        && (after.is_empty() || after.starts_with(char::is_whitespace))
+}
+
+/// Line breaks in this range, as places of their line ends in a text that it is added to.
+fn note_breaks(breaks: &[Range<usize>], range: Range<usize>, base: usize, kept: &mut Vec<usize>) {
+    for hard in breaks.iter().filter(|hard| range.start <= hard.start && hard.end <= range.end) {
+        kept.push(base + hard.start - range.start);
+    }
+}
+
+/// Joins lines with a space, or with nothing between two characters of a script without spaces.
+/// Where a line break is meant it stays, if the next line begins with a letter.
+fn join_lines(source: &str, breaks: &[usize]) -> String {
+    let mut out = String::new();
+    let mut at = 0;
+    let mut hard = false;
+    for line in source.split_inclusive('\n') {
+        let range = at..at + line.len();
+        at = range.end;
+        let bare = line.trim();
+        let ends_hard = breaks.iter().any(|place| range.contains(place));
+        let bare =
+            if ends_hard { bare.strip_suffix('\\').unwrap_or(bare).trim_end() } else { bare };
+        if !out.is_empty() && !bare.is_empty() {
+            if hard && bare.starts_with(char::is_alphabetic) {
+                out += "\\\n";
+            } else if !(out.ends_with(is_cjk) && bare.starts_with(is_cjk)) {
+                out.push(' ');
+            }
+        }
+        out += bare;
+        hard = ends_hard;
+    }
+    out
+}
+
+/// Characters of Chinese and Japanese, which have no spaces between words.
+fn is_cjk(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{312f}' | '\u{3190}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe4f}' | '\u{ff00}'..='\u{ff60}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// A heading with leading marks.
+fn title(source: &str, level: u8, way: Way) -> String {
+    let content = &source[heading::content(source)];
+    let setext = !source.trim_start().starts_with('#') || source.trim().contains('\n');
+    let line = heading::one_line(content);
+    let line = if setext { heading::unclosing(&line) } else { line };
+    let level = match way {
+        Way::Write { level: above } if above >= 6 => return format!("\\# {line}"),
+        Way::Write { level: above } if level <= above => above + 1,
+        _ => level,
+    };
+    format!("{} {line}", "#".repeat(level.into())).trim_end().to_owned()
+}
+
+/// A fenced block, closed, not indented.
+fn fence(source: &str) -> String {
+    let indent = source.len() - source.trim_start_matches(' ').len();
+    let strip = |line: &str| {
+        let spaces = line.len() - line.trim_start_matches(' ').len();
+        line[spaces.min(indent)..].to_owned()
+    };
+    let mut lines: Vec<String> = source.lines().map(strip).collect();
+    if let Some(last) = lines.last_mut() {
+        *last = last.trim_end().to_owned();
+    }
+    if let Some(mark) = open_fence(source) {
+        lines.push(mark);
+    }
+    lines.join("\n")
+}
+
+/// The mark that would close a fenced block that is open.
+pub(super) fn open_fence(source: &str) -> Option<String> {
+    let source = source.trim_start();
+    let mark = source.chars().next()?;
+    let length = source.chars().take_while(|c| *c == mark).count();
+    let last = source.lines().skip(1).last().unwrap_or_default().trim();
+    let closed = last.chars().count() >= length && last.chars().all(|c| c == mark);
+    (!closed).then(|| mark.to_string().repeat(length))
+}
+
+/// The content of a fenced block: the lines between the fences.
+pub(super) fn fenced_content(source: &str) -> String {
+    let text = fence(source);
+    let mut lines: Vec<&str> = text.split('\n').skip(1).collect();
+    lines.pop();
+    lines.join("\n")
+}
+
+/// A block with fences that do not occur in it.
+pub(super) fn fenced(content: &str, info: &str) -> String {
+    let longest = content.lines().map(|line| run_of(line.trim_start(), '`')).max().unwrap_or(0);
+    let mark = "`".repeat(longest.max(2) + 1);
+    let mark = if longest < 3 { "```".to_owned() } else { mark };
+    let content = content.trim_end_matches('\n');
+    if content.is_empty() {
+        format!("{mark}{info}\n{mark}")
+    } else {
+        format!("{mark}{info}\n{content}\n{mark}")
+    }
+}
+
+fn run_of(text: &str, mark: char) -> usize {
+    text.chars().take_while(|c| *c == mark).count()
+}
+
+/// An indented block as a fenced one.
+fn indented(source: &str) -> String {
+    let lines = source.lines().map(|line| strip_columns(line, 4));
+    let lines: Vec<String> = lines.collect();
+    fenced(&lines.join("\n"), "")
+}
+
+fn list(text: &str, start: Option<u64>, items: &[Range<usize>], last: Option<&str>) -> String {
+    let other = last == Some("first");
+    let mut lines = Vec::new();
+    let mut number = start;
+    for range in items {
+        let source = text.get(range.clone()).unwrap_or_default();
+        let inner = fold(&dedented(source), Way::Keep, Place::Item);
+        if inner.is_empty() {
+            continue;
+        }
+        let marker = match number {
+            None if other => "*".to_owned(),
+            None => "-".to_owned(),
+            Some(n) if other => format!("{n})"),
+            Some(n) => format!("{n}."),
+        };
+        number = number.map(|n| n.saturating_add(1));
+        lines.push(marked(&marker, &inner));
+    }
+    lines.join("\n")
+}
+
+/// The source of an item without its marker, lines below the first moved to the left.
+fn dedented(source: &str) -> String {
+    let source = source.trim_end();
+    let marker = match source.bytes().take_while(u8::is_ascii_digit).count() {
+        0 => 1,
+        digits => digits + 1,
+    };
+    let mut lines = source.lines();
+    let first = lines.next().unwrap_or_default();
+    let rest = first.get(marker..).unwrap_or_default();
+    let spaces = columns(rest);
+    let blank = rest.trim().is_empty();
+    let inner = if blank || spaces > 4 { 1 } else { spaces };
+    let mut out = strip_columns(rest, inner);
+    for line in lines {
+        out.push('\n');
+        out += &strip_columns(line, marker + inner);
+    }
+    out
+}
+
+/// How wide the white space is that a line begins with.
+fn columns(line: &str) -> usize {
+    let space = line.chars().take_while(|c| matches!(c, ' ' | '\t'));
+    space.fold(0, |at, c| if c == '\t' { at / 4 * 4 + 4 } else { at + 1 })
+}
+
+/// A line without white space of this width.
+fn strip_columns(line: &str, width: usize) -> String {
+    let bare = line.trim_start_matches([' ', '\t']);
+    if bare.is_empty() {
+        return String::new();
+    }
+    format!("{}{bare}", " ".repeat(columns(line).saturating_sub(width)))
+}
+
+/// The text behind a box to tick, and whether there is one.
+fn untick(text: &str) -> (&str, bool) {
+    for tick in ["[ ]", "[x]", "[X]"] {
+        if let Some(rest) = text.trim_start().strip_prefix(tick)
+            && rest.starts_with(char::is_whitespace)
+        {
+            return (rest, true);
+        }
+    }
+    (text, false)
+}
+
+fn lines_trimmed(source: &str) -> String {
+    let lines: Vec<&str> =
+        source.trim_start_matches([' ', '\t']).lines().map(str::trim_end).collect();
+    lines.join("\n")
+}
+
+/// Where in a text a block of HTML begins that never ends.
+fn unclosed(text: &str, block: &Block) -> Option<usize> {
+    if block.kind != BlockKind::Html || block.range.end < text.trim_end().len() {
+        return None;
+    }
+    let source = block.source(text);
+    let lower = source.trim_start().to_ascii_lowercase();
+    let ends: &[&str] = match () {
+        () if lower.starts_with("<!--") => &["-->"],
+        () if lower.starts_with("<?") => &["?>"],
+        () if lower.starts_with("<![cdata[") => &["]]>"],
+        () if lower.starts_with("<!") => &[">"],
+        () if ["<script", "<pre", "<style", "<textarea"]
+            .iter()
+            .any(|tag| lower.starts_with(tag)) =>
+        {
+            &["</script>", "</pre>", "</style>", "</textarea>"]
+        }
+        () => return None,
+    };
+    let open = !ends.iter().any(|end| lower.contains(end));
+    let lead = source.len() - source.trim_start().len();
+    open.then_some(block.range.start + lead)
+}
+
+/// What is open at the end of a block: a code block, or a comment or other HTML.
+pub(super) fn never_closed(text: &str, block: &Block) -> Option<&'static str> {
+    match block.kind {
+        BlockKind::Code { fenced: true } => open_fence(block.source(text)).map(|_| "code block"),
+        BlockKind::Html => {
+            let at = unclosed(text, block)?;
+            Some(if text[at..].starts_with("<!--") { "comment" } else { "HTML block" })
+        }
+        _ => None,
+    }
+}
+
+fn escaped_at(text: &str, at: usize) -> String {
+    format!("{}\\{}", &text[..at], &text[at..])
+}

@@ -1,0 +1,222 @@
+//! From the values on a fields line to the fields of a record, and what is wrong with them.
+
+use super::super::{Category, Component, Feature, IdFloors, IdKind, Priority, Requirement, Task};
+use super::fields::{Meaning, Value, is_other_scale};
+
+/// What is said about the values of one record: where, what, and whether it is refused.
+pub(super) struct Remarks {
+    pub id: String,
+    /// The place of the heading.
+    pub at: usize,
+    pub notes: Vec<(usize, String)>,
+    pub refusals: Vec<(usize, String)>,
+}
+
+impl Remarks {
+    fn note(&mut self, at: usize, text: String) {
+        self.notes.push((at, text));
+    }
+
+    pub(super) fn refuse(&mut self, at: usize, text: String) {
+        self.refusals.push((at, text));
+    }
+
+    fn unread_status(&mut self, value: &Value) {
+        self.note(
+            value.range.start,
+            format!("'{}' is not read: status follows the commits", value.text),
+        );
+    }
+
+    fn new_id(&mut self, value: &Value, kind: IdKind, floors: IdFloors) {
+        let named = super::super::IdKind::ALL
+            .into_iter()
+            .find(|kind| value.text.to_ascii_uppercase().starts_with(kind.prefix()));
+        let named = named.unwrap_or(kind);
+        let mut floors = floors;
+        let text = format!(
+            "{} refers to {}; give that {} a number (next: {})",
+            self.id,
+            value.text,
+            named.name(),
+            floors.next(named)
+        );
+        self.refuse(value.range.start, text);
+    }
+}
+
+/// Every value once, in order.
+fn push_once(ids: &mut Vec<String>, id: &str) {
+    if !ids.iter().any(|known| known == id) {
+        ids.push(id.to_owned());
+    }
+}
+
+fn quoted<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// Priority and category. `new` is a requirement that was not there before.
+pub(super) fn requirement(
+    requirement: &mut Requirement,
+    values: &[Value],
+    new: bool,
+    remarks: &mut Remarks,
+) {
+    let (mut priorities, mut categories) =
+        (Vec::<(&Value, Priority)>::new(), Vec::<(&Value, Category)>::new());
+    let mut unknown = false;
+    for value in values {
+        match &value.meaning {
+            Meaning::Priority(priority) => {
+                if is_other_scale(&value.text) {
+                    let word = match priority {
+                        Priority::High => "high",
+                        Priority::Medium => "medium",
+                        Priority::Low => "low",
+                    };
+                    remarks.note(value.range.start, format!("'{}' is read as {word}", value.text));
+                }
+                priorities.push((value, *priority));
+            }
+            Meaning::Category(category) => categories.push((value, *category)),
+            Meaning::Empty => {}
+            _ => {
+                unknown = true;
+                let text = format!(
+                    "'{}' is not a priority (high, medium, low) or a category (functional, non_functional)",
+                    value.text
+                );
+                remarks.refuse(value.range.start, text);
+            }
+        }
+    }
+    priorities.dedup_by_key(|(_, priority)| *priority);
+    categories.dedup_by_key(|(_, category)| *category);
+    let id = remarks.id.clone();
+    if let [_, second, ..] = priorities[..] {
+        let all = quoted(priorities.iter().map(|(value, _)| value.text.as_str()));
+        remarks.refuse(second.0.range.start, format!("{id} has two priorities: {all}"));
+    }
+    if let [_, second, ..] = categories[..] {
+        let all = quoted(categories.iter().map(|(value, _)| value.text.as_str()));
+        remarks.refuse(second.0.range.start, format!("{id} has two categories: {all}"));
+    }
+    requirement.priority = priorities.first().map(|(_, priority)| *priority).unwrap_or_default();
+    requirement.category = categories.first().map(|(_, category)| *category).unwrap_or_default();
+    if priorities.is_empty() && !unknown {
+        if new {
+            remarks.note(remarks.at, format!("{id} has no priority: medium is assumed"));
+        } else {
+            let text = format!(
+                "{id} has no priority; write high, medium or low on the line below its heading"
+            );
+            remarks.refuse(remarks.at, text);
+        }
+    }
+    if categories.is_empty() && !unknown {
+        remarks.note(remarks.at, format!("{id} has no category: functional is assumed"));
+    }
+}
+
+/// The requirements of a feature.
+pub(super) fn feature(
+    feature: &mut Feature,
+    values: &[Value],
+    floors: IdFloors,
+    remarks: &mut Remarks,
+) {
+    for value in values {
+        match &value.meaning {
+            Meaning::Id(IdKind::Requirement, id) => push_once(&mut feature.requirement_ids, id),
+            Meaning::NewId => remarks.new_id(value, IdKind::Requirement, floors),
+            Meaning::Status => remarks.unread_status(value),
+            Meaning::Empty => {}
+            _ => {
+                let text = format!("'{}' is not a requirement (REQ-001)", value.text);
+                remarks.refuse(value.range.start, text);
+            }
+        }
+    }
+}
+
+/// Type, technology and features of a component.
+pub(super) fn component(
+    component: &mut Component,
+    values: &[Value],
+    floors: IdFloors,
+    remarks: &mut Remarks,
+) {
+    let mut named = 0;
+    for value in values {
+        let text =
+            || if value.meaning == Meaning::Empty { String::new() } else { value.text.clone() };
+        match &value.meaning {
+            Meaning::Id(IdKind::Feature, id) => push_once(&mut component.related_features, id),
+            Meaning::NewId => remarks.new_id(value, IdKind::Feature, floors),
+            Meaning::Id(..) => {
+                let text = format!("'{}' is not a feature (FEAT-001)", value.text);
+                remarks.refuse(value.range.start, text);
+            }
+            _ if named == 0 && value.code => {
+                component.component_type = text();
+                named = 1;
+            }
+            _ if named == 1 && value.code => {
+                component.technology = text();
+                named = 2;
+            }
+            Meaning::Empty => {}
+            _ => {
+                let text = format!("'{}' is not a feature (FEAT-001)", value.text);
+                remarks.refuse(value.range.start, text);
+            }
+        }
+    }
+}
+
+/// Feature, component, requirements, dependencies and paths of a task.
+pub(super) fn task(
+    task: &mut Task,
+    values: &[Value],
+    is_path: &dyn Fn(&str) -> bool,
+    floors: IdFloors,
+    remarks: &mut Remarks,
+) {
+    let (mut features, mut components) = (Vec::new(), Vec::new());
+    for value in values {
+        match &value.meaning {
+            Meaning::Id(IdKind::Feature, id) => push_once(&mut features, id),
+            Meaning::Id(IdKind::Component, id) => push_once(&mut components, id),
+            Meaning::Id(IdKind::Requirement, id) => push_once(&mut task.requirement_ids, id),
+            Meaning::Id(IdKind::Task, id) => push_once(&mut task.dependencies, id),
+            Meaning::NewId => remarks.new_id(value, IdKind::Task, floors),
+            Meaning::Status => remarks.unread_status(value),
+            Meaning::Empty => {}
+            _ => path(task, value, is_path, remarks),
+        }
+    }
+    let id = remarks.id.clone();
+    for (ids, what) in [(&features, "feature"), (&components, "component")] {
+        if let [_, second, ..] = &ids[..] {
+            let of = |value: &&Value| matches!(&value.meaning, Meaning::Id(_, id) if id == second);
+            let at = values.iter().find(of).map_or(remarks.at, |value| value.range.start);
+            let all = quoted(ids.iter().map(String::as_str));
+            remarks.refuse(at, format!("{id} names two {what}s, {all}; a task belongs to one"));
+        }
+    }
+    task.feature_id = features.into_iter().next().unwrap_or_default();
+    task.component_id = components.into_iter().next().unwrap_or_default();
+}
+
+fn path(task: &mut Task, value: &Value, is_path: &dyn Fn(&str) -> bool, remarks: &mut Remarks) {
+    let text = value.text.as_str();
+    let at = value.range.start;
+    if text.contains(char::is_whitespace) && !is_path(text) {
+        remarks.refuse(at, format!("'{text}' is not a path"));
+    } else if text.starts_with(['/', '\\']) || text.split(['/', '\\']).any(|part| part == "..") {
+        remarks.refuse(at, format!("'{text}' is not a path inside the repository"));
+    } else {
+        push_once(&mut task.files_to_create, text);
+    }
+}
