@@ -26,6 +26,7 @@ pub(super) struct Body {
     /// Code blocks of a component, and items of its second list.
     pub interfaces: Vec<Piece>,
     pub comments: Vec<Range<usize>>,
+    markers: text::Markers,
     /// Where another list begins that is not next to the first one.
     pub second_list: Option<usize>,
     /// Items with a box to tick.
@@ -85,7 +86,7 @@ impl Body {
         if let BlockKind::Heading(_) = block.kind {
             self.headings.push(block.range.clone());
         }
-        if let Some(piece) = text::block_text(text, block)
+        if let Some(piece) = text::block_text(text, block, &mut self.markers)
             && !piece.is_empty()
         {
             self.description.push(Piece { range: block.range.clone(), text: piece });
@@ -129,9 +130,11 @@ impl Body {
 
     fn add_item(&mut self, kind: IdKind, text: &str, item: &Range<usize>, second: bool) {
         let source = text.get(item.clone()).unwrap_or_default().trim_end();
-        let range = item.start..item.start + source.len();
+        let end = item.start + source.len();
+        let source = source.trim_start();
+        let range = end - source.len()..end;
         let inner = text::item_text(source);
-        if text::has_box(source) {
+        if text::box_of(source).is_some() {
             self.boxes.push(range.start);
         }
         if inner.is_empty() {

@@ -1,15 +1,20 @@
 //! Records in Markdown: sections of a fixed form inside free prose. They are read from the bytes of
 //! a document and written into them; nothing here knows files or git.
 
+mod align;
+mod apply;
 mod blocks;
 mod body;
 mod criteria;
+mod edit;
 mod fields;
 mod heading;
+mod ids;
 mod mentions;
 mod parse;
 mod record;
 mod render;
+mod save;
 mod text;
 mod values;
 
@@ -17,9 +22,12 @@ use std::collections::BTreeMap;
 
 use super::{Artifact, IdFloors, IdKind};
 
+pub use apply::{Change, apply};
+pub use ids::{Taken, floors_of, number, take};
 pub use parse::{Reading, Remark, Section, read};
 pub use record::{Record, Records};
 pub use render::{LEVEL, normal, render};
+pub use save::{Saved, save, unfenced};
 
 /// A document that holds records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

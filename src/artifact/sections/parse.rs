@@ -65,6 +65,14 @@ impl Reading {
     }
 }
 
+/// What is said of a record that waits for its number.
+const UNNUMBERED: &str = "? has no number yet";
+
+/// True for what is said of a record that waits for its number.
+pub(super) fn is_unnumbered(remark: &Remark) -> bool {
+    remark.text.ends_with(UNNUMBERED)
+}
+
 /// A heading that begins a record, among the blocks of a document.
 pub(super) struct Head {
     pub at: usize,
@@ -383,7 +391,7 @@ impl Reader<'_> {
             let (at, kind) = (section.range.start, section.record.kind());
             let prefix = kind.prefix();
             if section.unnumbered.is_some() {
-                remarks.push((at, format!("{id} has no number yet"), true));
+                remarks.push((at, format!("{}{UNNUMBERED}", id.trim_end_matches('?')), true));
                 continue;
             }
             if let Some((_, line)) = seen.iter().find(|(known, _)| known == id) {

@@ -11,7 +11,11 @@ pub const LEVEL: u8 = 3;
 
 /// A record as a section of this level, with a final newline.
 pub fn render(record: &Record, level: u8) -> String {
-    let parts = Parts::of(record, level);
+    section(record, level, &Parts::of(record, level))
+}
+
+/// A record as a section of these parts.
+pub(super) fn section(record: &Record, level: u8, parts: &Parts) -> String {
     let mut out = format!("{}\n", heading_line(record, level));
     for part in parts.below(record.kind()) {
         out += &format!("\n{part}\n");
@@ -29,6 +33,7 @@ pub(super) fn heading_line(record: &Record, level: u8) -> String {
 pub(super) struct Parts {
     pub fields: String,
     pub description: String,
+    /// Without markers.
     pub items: Vec<String>,
     pub interfaces: Vec<String>,
 }
@@ -48,7 +53,7 @@ impl Parts {
         Self {
             fields: fields_line(record).join(" "),
             description: text::description(record.description(), level),
-            items: items.map(|item| text::marked("-", &item)).collect(),
+            items: items.collect(),
             interfaces: interfaces.map(|one| interface(one)).collect(),
         }
     }
@@ -57,7 +62,8 @@ impl Parts {
     fn below(&self, kind: IdKind) -> Vec<String> {
         let mut parts = vec![self.fields.clone()];
         let described = blocks(&self.description);
-        let list = self.items.join("\n");
+        let items = self.items.iter().map(|item| text::marked("-", item));
+        let list = items.collect::<Vec<_>>().join("\n");
         let first = match described.first() {
             Some(_) => self.description.as_str(),
             None => list.as_str(),

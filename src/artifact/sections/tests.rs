@@ -1,5 +1,8 @@
 //! Reading and writing records as sections.
 
+mod properties;
+mod random;
+
 use std::collections::BTreeMap;
 
 use super::*;

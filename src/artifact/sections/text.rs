@@ -29,19 +29,24 @@ enum Place {
     Item,
 }
 
-/// The text of one block of a description; `None` for a comment.
-pub(super) fn block_text(text: &str, block: &Block) -> Option<String> {
-    folded(text, block, Way::Read, None)
+/// The text of one block of a description, below those the markers know; `None` for a comment.
+pub(super) fn block_text(text: &str, block: &Block, markers: &mut Markers) -> Option<String> {
+    folded(text, block, Way::Read, markers)
 }
 
 /// The text of an item of a list, given its source from the marker on.
 pub(super) fn item_text(source: &str) -> String {
-    fold(untick(&dedented(source)).0, Way::Read, Place::Item)
+    let text = fold(untick(&dedented(source)).0, Way::Read, Place::Item);
+    match text.strip_prefix('\\') {
+        Some(rest) if untick(rest.trim_start_matches('\\')).1 => rest.to_owned(),
+        _ => text,
+    }
 }
 
-/// True when an item has a box to tick.
-pub(super) fn has_box(source: &str) -> bool {
-    untick(&dedented(source)).1
+/// The box to tick that an item has.
+pub(super) fn box_of(source: &str) -> Option<String> {
+    let inner = dedented(source);
+    untick(&inner).1.then(|| inner.trim_start().chars().take(3).collect())
 }
 
 /// A description as it is written in a section of this level.
@@ -75,10 +80,9 @@ pub(super) fn marked(marker: &str, item: &str) -> String {
 fn fold(text: &str, way: Way, place: Place) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut out = String::new();
-    let mut before: Option<Block> = None;
-    let mut marker = "";
+    let mut before: Option<BlockKind> = None;
+    let mut markers = Markers::default();
     for block in blocks(&text) {
-        let last = before.as_ref().filter(|last| last.is_list()).map(|_| marker);
         if let Way::Write { .. } = way
             && let Some(at) = unclosed(&text, &block)
         {
@@ -86,20 +90,15 @@ fn fold(text: &str, way: Way, place: Place) -> String {
             push(&mut out, &fold(&rest, way, place), "\n\n");
             return out;
         }
-        let Some(piece) = folded(&text, &block, way, last) else { continue };
+        let Some(piece) = folded(&text, &block, way, &mut markers) else { continue };
         if piece.is_empty() {
             continue;
         }
-        marker = if piece.starts_with('*') || piece[..piece.len().min(12)].contains(')') {
-            "other"
-        } else {
-            "first"
-        };
         let tight = place == Place::Item
             && interrupts(&block)
-            && before.as_ref().is_some_and(|last| last.kind == BlockKind::Paragraph);
+            && before == Some(BlockKind::Paragraph);
         push(&mut out, &piece, if tight { "\n" } else { "\n\n" });
-        before = Some(block);
+        before = Some(block.kind);
     }
     out
 }
@@ -116,20 +115,44 @@ fn interrupts(block: &Block) -> bool {
     matches!(block.kind, BlockKind::List { start: None | Some(1), .. })
 }
 
-/// One block in its one form. `last` is the marker style of a list just before it.
-fn folded(text: &str, block: &Block, way: Way, last: Option<&str>) -> Option<String> {
+/// The markers of a list: others than those of a list of its sort right above it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Markers {
+    /// Whether the list above is ordered, and has the other markers.
+    above: Option<(bool, bool)>,
+}
+
+impl Markers {
+    /// Whether the next block, if it is a list, has the other markers.
+    fn next(&mut self, kind: &BlockKind) -> bool {
+        let BlockKind::List { start, .. } = kind else {
+            self.above = None;
+            return false;
+        };
+        let ordered = start.is_some();
+        let other = self.above == Some((ordered, false));
+        self.above = Some((ordered, other));
+        other
+    }
+}
+
+/// One block in its one form; `None` for a comment.
+fn folded(text: &str, block: &Block, way: Way, markers: &mut Markers) -> Option<String> {
     let source = block.source(text);
+    if block.kind == BlockKind::Html && is_comment(source) {
+        return None;
+    }
+    let other = markers.next(&block.kind);
     Some(match &block.kind {
         BlockKind::Paragraph => paragraph(text, block, way),
         BlockKind::Heading(level) => title(source, *level, way),
         BlockKind::Code { fenced: true } => fence(source),
         BlockKind::Code { fenced: false } => indented(source),
-        BlockKind::List { start, items } => list(text, *start, items, last),
+        BlockKind::List { start, items } => list(text, *start, items, other),
         BlockKind::Rule => match way {
             Way::Read | Way::Keep => source.trim().to_owned(),
             Way::Write { .. } => format!("\\{}", source.trim()),
         },
-        BlockKind::Html if is_comment(source) => return None,
         BlockKind::Html | BlockKind::Quote | BlockKind::Table | BlockKind::Other => {
             lines_trimmed(source)
         }
@@ -312,8 +335,7 @@ fn indented(source: &str) -> String {
     fenced(&lines.join("\n"), "")
 }
 
-fn list(text: &str, start: Option<u64>, items: &[Range<usize>], last: Option<&str>) -> String {
-    let other = last == Some("first");
+fn list(text: &str, start: Option<u64>, items: &[Range<usize>], other: bool) -> String {
     let mut lines = Vec::new();
     let mut number = start;
     for range in items {

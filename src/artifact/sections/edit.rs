@@ -1,0 +1,381 @@
+//! Changes to the bytes of a section: of a title, a code span, an item, a block.
+
+use std::ops::Range;
+
+use super::super::IdKind;
+use super::align::{Step, steps};
+use super::blocks::{blocks, line_start};
+use super::body::Piece;
+use super::fields::{Meaning, Value, code};
+use super::render::{Parts, category_word, interface, priority_word};
+use super::{Record, Section, heading, text};
+
+/// A range of a text and what replaces it.
+pub(super) type Edit = (Range<usize>, String);
+
+/// A text with all replacements made; those at one place stay in order.
+pub(super) fn replaced(text: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (range, new) in edits {
+        out += text.get(at..range.start).unwrap_or_default();
+        out += &new;
+        at = range.end.max(at);
+    }
+    out += text.get(at..).unwrap_or_default();
+    out
+}
+
+/// The changes that make a section say what is wanted. `None` where the section has to be written
+/// again: a first item, references in another order.
+pub(super) fn edits(text: &str, section: &Section, wanted: &Record) -> Option<Vec<Edit>> {
+    let mut all = Vec::new();
+    if section.record.title() != wanted.title() {
+        (!section.title.is_empty()).then_some(())?;
+        all.push((section.title.clone(), heading::escaped(wanted.title())));
+    }
+    value_edits(text, section, wanted, &mut all)?;
+    let parts = Parts::of(wanted, section.level);
+    description_edits(text, section, &parts.description, &mut all)?;
+    item_edits(text, section, &parts.items, &mut all)?;
+    interface_edits(text, section, wanted, &mut all)?;
+    Some(all)
+}
+
+/// Values of one sort, and what they are to be.
+fn value_edits(text: &str, section: &Section, wanted: &Record, all: &mut Vec<Edit>) -> Option<()> {
+    let values = &section.body.values;
+    let ids = |kind: IdKind| -> Vec<&Value> {
+        let of = |value: &&Value| matches!(value.meaning, Meaning::Id(of, _) if of == kind);
+        values.iter().filter(of).collect()
+    };
+    match (&section.record, wanted) {
+        (Record::Requirement(old), Record::Requirement(new)) => {
+            let of = |value: &&Value| matches!(value.meaning, Meaning::Priority(_));
+            let word = priority_word(new.priority);
+            word_edit(values, values.iter().find(of), old.priority != new.priority, word, all)?;
+            let of = |value: &&Value| matches!(value.meaning, Meaning::Category(_));
+            let word = category_word(new.category);
+            word_edit(values, values.iter().find(of), old.category != new.category, word, all)
+        }
+        (Record::Feature(old), Record::Feature(new)) => {
+            let group = ids(IdKind::Requirement);
+            list_edits(text, values, &group, &old.requirement_ids, &new.requirement_ids, all)
+        }
+        (Record::Component(old), Record::Component(new)) => {
+            let own: Vec<&Value> =
+                values.iter().filter(|v| v.code && !matches!(v.meaning, Meaning::Id(..))).collect();
+            let pairs = [
+                (&old.component_type, &new.component_type, own.first()),
+                (&old.technology, &new.technology, own.get(1)),
+            ];
+            for (old, new, value) in pairs {
+                if old != new {
+                    let new = if new.is_empty() { "-" } else { new };
+                    all.push((value?.range.clone(), code(new)));
+                }
+            }
+            let group = ids(IdKind::Feature);
+            list_edits(text, values, &group, &old.related_features, &new.related_features, all)
+        }
+        (Record::Task(old), Record::Task(new)) => {
+            let one = |id: &String| if id.is_empty() { Vec::new() } else { vec![id.clone()] };
+            let group = ids(IdKind::Feature);
+            list_edits(text, values, &group, &one(&old.feature_id), &one(&new.feature_id), all)?;
+            let group = ids(IdKind::Component);
+            list_edits(
+                text,
+                values,
+                &group,
+                &one(&old.component_id),
+                &one(&new.component_id),
+                all,
+            )?;
+            let group = ids(IdKind::Requirement);
+            list_edits(text, values, &group, &old.requirement_ids, &new.requirement_ids, all)?;
+            let group = ids(IdKind::Task);
+            list_edits(text, values, &group, &old.dependencies, &new.dependencies, all)?;
+            path_edits(text, values, old, new, all)
+        }
+        _ => None,
+    }
+}
+
+/// Paths are one list in Markdown, whatever becomes of them.
+fn path_edits(
+    text: &str,
+    values: &[Value],
+    old: &super::super::Task,
+    new: &super::super::Task,
+    all: &mut Vec<Edit>,
+) -> Option<()> {
+    let group: Vec<&Value> = values.iter().filter(|v| v.meaning == Meaning::Other).collect();
+    let mut written: Vec<String> = Vec::new();
+    for value in &group {
+        if !written.contains(&value.text) {
+            written.push(value.text.clone());
+        }
+    }
+    let of = |task: &super::super::Task| -> Vec<String> {
+        task.files_to_create.iter().chain(&task.files_to_change).cloned().collect()
+    };
+    let (before, after) = (of(old), of(new));
+    // Kept in the order of the document; new ones last.
+    let mut wanted: Vec<String> =
+        written.iter().filter(|path| after.contains(path)).cloned().collect();
+    wanted.extend(after.into_iter().filter(|path| !before.contains(path)));
+    list_edits(text, values, &group, &written, &wanted, all)
+}
+
+/// A word like `high`; where it was assumed, it is added.
+fn word_edit(
+    values: &[Value],
+    value: Option<&Value>,
+    changed: bool,
+    word: &str,
+    all: &mut Vec<Edit>,
+) -> Option<()> {
+    if !changed {
+        return Some(());
+    }
+    match (value, values.last()) {
+        (Some(value), _) => {
+            let new = if value.code { code(word) } else { word.to_owned() };
+            all.push((value.range.clone(), new));
+        }
+        (None, Some(last)) => {
+            all.push((last.range.end..last.range.end, format!(" {}", code(word))))
+        }
+        (None, None) => return None,
+    }
+    Some(())
+}
+
+/// Ids or paths: replaced in their places, added behind the last one, taken away.
+fn list_edits(
+    text: &str,
+    values: &[Value],
+    group: &[&Value],
+    old: &[String],
+    new: &[String],
+    all: &mut Vec<Edit>,
+) -> Option<()> {
+    if old == new {
+        return Some(());
+    }
+    // Each id once, as it was read.
+    if group.len() != old.len() {
+        return None;
+    }
+    let reordered = new.iter().filter(|id| old.contains(id)).collect::<Vec<_>>()
+        != old.iter().filter(|id| new.contains(id)).collect::<Vec<_>>();
+    if reordered {
+        return None;
+    }
+    let mut anchor: Option<usize> = None;
+    for step in steps(old, new) {
+        match step {
+            Step::Keep(i, _) => anchor = Some(group[i].range.end),
+            Step::Replace(i, j) => {
+                let value = group[i];
+                let text = if value.code { code(&new[j]) } else { new[j].clone() };
+                all.push((value.range.clone(), text));
+                anchor = Some(value.range.end);
+            }
+            Step::Delete(i) => all.push(removal(text, values, group[i])),
+            Step::Insert(j) => {
+                let empty = values.iter().find(|value| value.meaning == Meaning::Empty);
+                match (anchor, empty, values.last()) {
+                    (Some(at), ..) => all.push((at..at, format!(" {}", code(&new[j])))),
+                    (None, None, Some(last)) if group.is_empty() => {
+                        all.push((last.range.end..last.range.end, format!(" {}", code(&new[j]))));
+                    }
+                    _ => return None,
+                }
+            }
+        }
+    }
+    Some(())
+}
+
+/// Takes a value away, with what separates it from another one; alone it becomes `-`.
+fn removal(text: &str, values: &[Value], value: &Value) -> Edit {
+    let at = values.iter().position(|one| one == value).unwrap_or(0);
+    let near = |from: usize, to: usize| {
+        text.get(from..to).is_some_and(|between| !between.contains(['\n', ':', '：']))
+    };
+    let before = at.checked_sub(1).and_then(|at| values.get(at));
+    if let Some(before) = before.filter(|one| near(one.range.end, value.range.start)) {
+        return (before.range.end..value.range.end, String::new());
+    }
+    if let Some(after) = values.get(at + 1).filter(|one| near(value.range.end, one.range.start)) {
+        return (value.range.start..after.range.start, String::new());
+    }
+    (value.range.clone(), code("-"))
+}
+
+/// The blocks of a description.
+fn description_edits(
+    text: &str,
+    section: &Section,
+    wanted: &str,
+    all: &mut Vec<Edit>,
+) -> Option<()> {
+    let old: Vec<&str> = section.body.description.iter().map(|one| one.text.as_str()).collect();
+    let written: Vec<&str> = blocks(wanted).iter().map(|one| one.source(wanted)).collect();
+    let mut markers = text::Markers::default();
+    let new: Vec<String> = blocks(wanted)
+        .iter()
+        .map(|block| text::block_text(wanted, block, &mut markers).unwrap_or_default())
+        .collect();
+    let new: Vec<&str> = new.iter().map(String::as_str).collect();
+    let pieces = &section.body.description;
+    let after_fields = section.body.fields.last().map(|range| range.end);
+    let mut anchor = after_fields;
+    for step in steps(&old, &new) {
+        match step {
+            Step::Keep(i, _) => anchor = Some(pieces[i].range.end),
+            Step::Replace(i, j) => {
+                all.push((pieces[i].range.clone(), written[j].to_owned()));
+                anchor = Some(pieces[i].range.end);
+            }
+            Step::Delete(i) => {
+                let start = blank_before(text, pieces[i].range.start);
+                all.push((start..pieces[i].range.end, String::new()));
+            }
+            Step::Insert(j) => all.push((anchor?..anchor?, format!("\n\n{}", written[j]))),
+        }
+    }
+    Some(())
+}
+
+/// Where the white space before a place begins.
+fn blank_before(text: &str, at: usize) -> usize {
+    text.get(..at).map_or(at, |before| before.trim_end().len())
+}
+
+/// The items of the list.
+fn item_edits(text: &str, section: &Section, wanted: &[String], all: &mut Vec<Edit>) -> Option<()> {
+    let pieces = &section.body.items;
+    let old: Vec<&str> = pieces.iter().map(|one| one.text.as_str()).collect();
+    let new: Vec<String> =
+        wanted.iter().map(|item| text::item_text(&text::marked("-", item))).collect();
+    let new: Vec<&str> = new.iter().map(String::as_str).collect();
+    if old == new {
+        return Some(());
+    }
+    if old.is_empty() || new.is_empty() {
+        return None;
+    }
+    let mut last: Option<usize> = None;
+    for step in steps(&old, &new) {
+        match step {
+            Step::Keep(i, _) => last = Some(i),
+            Step::Replace(i, j) => {
+                all.push((pieces[i].range.clone(), like(text, &pieces[i], &wanted[j], 0)));
+                last = Some(i);
+            }
+            Step::Delete(i) if i > 0 => {
+                all.push((
+                    blank_before(text, pieces[i].range.start)..pieces[i].range.end,
+                    String::new(),
+                ));
+            }
+            Step::Delete(i) => {
+                let next = pieces.get(i + 1)?;
+                all.push((pieces[i].range.start..next.range.start, String::new()));
+            }
+            Step::Insert(j) => {
+                let piece = &pieces[last.unwrap_or(0)];
+                let indent = &text[line_start(text, piece.range.start)..piece.range.start];
+                indent.trim().is_empty().then_some(())?;
+                let item = like(text, piece, &wanted[j], usize::from(last.is_some()));
+                match last {
+                    Some(_) => {
+                        all.push((piece.range.end..piece.range.end, format!("\n{indent}{item}")))
+                    }
+                    None => all
+                        .push((piece.range.start..piece.range.start, format!("{item}\n{indent}"))),
+                }
+            }
+        }
+    }
+    Some(())
+}
+
+/// An item with the marker and indentation of another one; of an ordered list `more` further on.
+fn like(text: &str, piece: &Piece, item: &str, more: usize) -> String {
+    let source = &text[piece.range.clone()];
+    let digits = source.bytes().take_while(u8::is_ascii_digit).count();
+    let sign = source[digits..].chars().next().unwrap_or('-');
+    let marker = match source[..digits].parse::<usize>() {
+        Ok(number) => format!("{}{sign}", number + more),
+        Err(_) => sign.to_string(),
+    };
+    let rest = &source[(digits + 1).min(source.len())..];
+    let spaces = rest.len() - rest.trim_start_matches(' ').len();
+    let spaces = if (1..5).contains(&spaces) && !rest.trim().is_empty() { spaces } else { 1 };
+    let outer = text[line_start(text, piece.range.start)..piece.range.start].len();
+    let indent = " ".repeat(outer + marker.len() + spaces);
+    let tick = text::box_of(source).map(|tick| format!("{tick} ")).unwrap_or_default();
+    let mut out = format!("{marker}{}{tick}", " ".repeat(spaces));
+    for (number, line) in item.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+            out += if line.is_empty() { "" } else { &indent };
+        }
+        out += line;
+    }
+    out
+}
+
+/// The code blocks of a component.
+fn interface_edits(
+    text: &str,
+    section: &Section,
+    wanted: &Record,
+    all: &mut Vec<Edit>,
+) -> Option<()> {
+    let Record::Component(wanted) = wanted else { return Some(()) };
+    let pieces = &section.body.interfaces;
+    let old: Vec<&str> = pieces.iter().map(|one| one.text.as_str()).collect();
+    let new: Vec<&str> = wanted.interfaces.iter().map(String::as_str).collect();
+    let fences = |piece: &Piece| {
+        let source = text[piece.range.clone()].trim_start();
+        source.starts_with("```") || source.starts_with("~~~")
+    };
+    let mut anchor: Option<usize> = None;
+    for step in steps(&old, &new) {
+        match step {
+            Step::Keep(i, _) => anchor = Some(pieces[i].range.end),
+            Step::Replace(i, j) if fences(&pieces[i]) => {
+                let source = &text[pieces[i].range.clone()];
+                all.push((pieces[i].range.clone(), with_info(source, new[j])));
+                anchor = Some(pieces[i].range.end);
+            }
+            Step::Insert(j) => {
+                all.push((anchor?..anchor?, format!("\n\n{}", interface(new[j]))));
+            }
+            Step::Replace(..) | Step::Delete(_) => return None,
+        }
+    }
+    Some(())
+}
+
+/// A code block of this content with the info string that the old one has.
+pub(super) fn with_info(old: &str, content: &str) -> String {
+    let first = old.trim_start().lines().next().unwrap_or_default();
+    let info = first.trim_start_matches(['`', '~']).trim();
+    let info = if first.starts_with('`') && !info.contains('`') { info } else { "" };
+    text::fenced(content, info)
+}
+
+/// The comments of a section, which stay when it is written again.
+pub(super) fn comments<'a>(text: &'a str, section: &Section) -> Vec<&'a str> {
+    let sources = section.body.comments.iter().filter_map(|range| text.get(range.clone()));
+    let divider = |source: &&str| {
+        source.trim().trim_start_matches("<!--").trim_end_matches("-->").trim().is_empty()
+    };
+    sources.filter(|source| !divider(source)).collect()
+}

@@ -1,0 +1,86 @@
+//! Numbers for records that a person wrote without one: `REQ-?`.
+
+use super::super::{IdFloors, IdKind, number_of};
+use super::blocks::{document_blocks, line_of};
+use super::heading::IdText;
+use super::parse::{heads, is_unnumbered};
+use super::{Context, Reading, edit, read};
+
+/// A document as it is after new records got their numbers.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// With numbers in the headings.
+    pub text: String,
+    /// What it says.
+    pub reading: Reading,
+    /// The lines that got a number, and the ids.
+    pub numbered: Vec<(usize, String)>,
+}
+
+/// Reads a document, and gives numbers to the records without one, unless something else in it is
+/// refused. Afterwards `floors` holds the new numbers.
+pub fn take(text: &str, context: &Context<'_>, floors: &mut IdFloors) -> Taken {
+    let mut reading = read(text, context);
+    let only_numbers = reading.refusals.iter().all(is_unnumbered);
+    if reading.refusals.is_empty() || !only_numbers {
+        reading.refusals.retain(|remark| !is_unnumbered(remark));
+        return Taken { text: text.to_owned(), reading, numbered: Vec::new() };
+    }
+    let (text, numbered) = number(text, context, floors);
+    let reading = read(&text, context);
+    Taken { text, reading, numbered }
+}
+
+/// Writes a number into each heading of a record that has none.
+pub fn number(
+    text: &str,
+    context: &Context<'_>,
+    floors: &mut IdFloors,
+) -> (String, Vec<(usize, String)>) {
+    let blocks = document_blocks(text);
+    let heads = heads(text, &blocks, context.kinds);
+    let mut known: Vec<String> = context.used.keys().cloned().collect();
+    known.extend(context.present.iter().map(|record| record.id().to_owned()));
+    known.extend(heads.iter().filter_map(|head| match &head.heading.id {
+        IdText::Id(id) => Some(id.clone()),
+        _ => None,
+    }));
+    for id in &known {
+        if let Some(kind) = IdKind::of(id) {
+            floors.see(kind, id);
+        }
+    }
+    let (mut edits, mut numbered) = (Vec::new(), Vec::new());
+    for head in heads {
+        let id = match &head.heading.id {
+            IdText::New(Some(above)) => next_below(above, &known),
+            IdText::New(None) | IdText::Word => floors.next(head.heading.kind),
+            _ => continue,
+        };
+        known.push(id.clone());
+        let written = &head.heading.written;
+        let range = head.start + written.start..head.start + written.end;
+        numbered.push((line_of(text, range.start), id.clone()));
+        edits.push((range, id));
+    }
+    (edit::replaced(text, edits), numbered)
+}
+
+/// The next sub-task of a task.
+fn next_below(above: &str, known: &[String]) -> String {
+    let prefix = format!("{above}.");
+    let below = known.iter().filter_map(|id| id.strip_prefix(&prefix));
+    let highest = below.filter_map(|rest| rest.split('.').next()?.parse::<u32>().ok()).max();
+    format!("{prefix}{}", highest.unwrap_or(0).saturating_add(1))
+}
+
+/// The highest numbers of these ids.
+pub fn floors_of<'a>(ids: impl IntoIterator<Item = &'a str>) -> IdFloors {
+    let mut floors = IdFloors::default();
+    for id in ids {
+        if let Some(kind) = IdKind::of(id).filter(|kind| number_of(*kind, id).is_some()) {
+            floors.see(kind, id);
+        }
+    }
+    floors
+}
