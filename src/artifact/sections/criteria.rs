@@ -36,23 +36,31 @@ pub(super) fn item_of(criterion: &Criterion) -> String {
     let last = blocks(text).pop().map(|block| block.kind);
     match last {
         None => test,
-        Some(BlockKind::Paragraph) => format!("{text} {test}"),
+        // A backtick in the text could take the first one of the test.
+        Some(BlockKind::Paragraph) if ends_with_test(&format!("{text} {test}"), &test) => {
+            format!("{text} {test}")
+        }
         Some(_) => format!("{text}\n\n{test}"),
     }
 }
 
+fn ends_with_test(text: &str, test: &str) -> bool {
+    let range = last_code(text);
+    range.is_some_and(|range| range.end == text.len() && text[range] == *test)
+}
+
 /// The last code span of a text, if it names a test.
 fn test_of(text: &str) -> Option<(Range<usize>, String)> {
-    let range = last_code(text, 0)?;
+    let range = last_code(text)?;
     let (_, inner) = code_span(&text[range.clone()])?;
     let inner = inner.trim();
     is_test(inner.strip_prefix('!').unwrap_or(inner)).then(|| (range, inner.to_owned()))
 }
 
-fn last_code(text: &str, offset: usize) -> Option<Range<usize>> {
+fn last_code(text: &str) -> Option<Range<usize>> {
     let all = blocks(text);
     let span = all.iter().flat_map(|block| &block.codes).max_by_key(|span| span.start)?;
-    Some(span.start + offset..span.end + offset)
+    Some(span.clone())
 }
 
 /// True for `path.ext::name`.

@@ -40,7 +40,7 @@ pub fn number(
     let blocks = document_blocks(text);
     let heads = heads(text, &blocks, context.kinds);
     let mut known: Vec<String> = context.used.keys().cloned().collect();
-    known.extend(context.present.iter().map(|record| record.id().to_owned()));
+    known.extend(context.present.ids().map(str::to_owned));
     known.extend(heads.iter().filter_map(|head| match &head.heading.id {
         IdText::Id(id) => Some(id.clone()),
         _ => None,

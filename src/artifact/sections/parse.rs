@@ -419,8 +419,10 @@ impl Reader<'_> {
         }
         added.sort();
         let mut floors = self.context.floors;
-        for section in self.context.present.iter() {
-            floors.see(section.kind(), section.id());
+        for id in self.context.present.ids() {
+            if let Some(kind) = IdKind::of(id) {
+                floors.see(kind, id);
+            }
         }
         for (id, at) in added {
             let Some(kind) = IdKind::of(&id) else { continue };
@@ -498,7 +500,7 @@ impl Reader<'_> {
     /// A person took all records away.
     fn nothing_left(&mut self) {
         let held =
-            |kind: &&IdKind| self.context.present.iter().any(|record| record.kind() == **kind);
+            |kind: &&IdKind| self.context.present.ids().any(|id| id.starts_with(kind.prefix()));
         let Some(kind) = self.context.kinds.iter().find(held) else { return };
         if self.out.sections.is_empty() && self.out.refusals.is_empty() {
             let (name, prefix) = (kind.name(), kind.prefix());

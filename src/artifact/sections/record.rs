@@ -108,6 +108,30 @@ impl Record {
         }
     }
 
+    /// Takes over which paths are created and which changed, of those that the other one names.
+    pub(super) fn keep_sides(&mut self, present: &Self) {
+        let (Self::Task(one), Self::Task(old)) = (self, present) else { return };
+        let (mut create, mut change) = (Vec::new(), Vec::new());
+        for path in &one.files_to_create {
+            let to = if old.files_to_change.contains(path) { &mut change } else { &mut create };
+            to.push(path.clone());
+        }
+        for path in &one.files_to_change {
+            let to = if old.files_to_create.contains(path) { &mut create } else { &mut change };
+            to.push(path.clone());
+        }
+        (one.files_to_create, one.files_to_change) = (create, change);
+    }
+
+    /// Its status, as JSON has it; requirements and components have none.
+    pub(super) fn status(&self) -> Option<Value> {
+        match self {
+            Self::Feature(one) => serde_json::to_value(one.status).ok(),
+            Self::Task(one) => serde_json::to_value(one.status).ok(),
+            Self::Requirement(_) | Self::Component(_) => None,
+        }
+    }
+
     /// The record as Markdown holds it: no status, no fields of other versions, one set of paths.
     #[must_use]
     pub fn written(&self) -> Self {
@@ -165,9 +189,18 @@ impl Records {
         }
     }
 
+    /// All ids.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        let requirements = self.requirements.iter().map(|one| one.id.as_str());
+        let features = self.features.iter().map(|one| one.id.as_str());
+        let components = self.components.iter().map(|one| one.id.as_str());
+        let tasks = self.tasks.iter().map(|one| one.id.as_str());
+        requirements.chain(features).chain(components).chain(tasks)
+    }
+
     /// True when there is a record with this id.
     pub fn has(&self, id: &str) -> bool {
-        self.get(id).is_some()
+        self.ids().any(|one| one == id)
     }
 
     /// Adds one at the end of its kind.

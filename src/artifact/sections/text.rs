@@ -94,9 +94,8 @@ fn fold(text: &str, way: Way, place: Place) -> String {
         if piece.is_empty() {
             continue;
         }
-        let tight = place == Place::Item
-            && interrupts(&block)
-            && before == Some(BlockKind::Paragraph);
+        let tight =
+            place == Place::Item && interrupts(&block) && before == Some(BlockKind::Paragraph);
         push(&mut out, &piece, if tight { "\n" } else { "\n\n" });
         before = Some(block.kind);
     }
@@ -241,8 +240,11 @@ fn join_lines(source: &str, breaks: &[usize]) -> String {
         at = range.end;
         let bare = line.trim();
         let ends_hard = breaks.iter().any(|place| range.contains(place));
-        let bare =
-            if ends_hard { bare.strip_suffix('\\').unwrap_or(bare).trim_end() } else { bare };
+        let bare = if ends_hard {
+            bare.strip_suffix('\\').filter(|rest| !rest.is_empty()).unwrap_or(bare).trim_end()
+        } else {
+            bare
+        };
         if !out.is_empty() && !bare.is_empty() {
             if hard && bare.starts_with(char::is_alphabetic) {
                 out += "\\\n";

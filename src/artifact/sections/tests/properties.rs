@@ -149,7 +149,8 @@ fn no_text_panics() {
                 at -= 1;
             }
             let wild = random.wild(4);
-            let id = random.one(&["REQ-001", "### REQ-? ", "TASK-001.?", "`", "\n### FEAT-2", "REQ-"]);
+            let id =
+                random.one(&["REQ-001", "### REQ-? ", "TASK-001.?", "`", "\n### FEAT-2", "REQ-"]);
             text.insert_str(at, if random.0.bool() { &wild } else { id });
         }
         let present: Records = records.iter().cloned().collect();

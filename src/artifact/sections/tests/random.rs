@@ -27,19 +27,98 @@ pub(super) struct Random(pub fastrand::Rng);
 
 /// What Markdown could trip over.
 const WILD: [&str; 64] = [
-    "a", "the reader", "meter", "`code`", "``a ` b``", "**bold**", "*", "_", "\n", "\n\n", "\n", " ",
-    "- ", "* ", "+ ", "1. ", "2) ", "# ", "## ", "#### ", "#", "```", "\n```\n", "~~~", "> ", "|",
-    "\n| a | b |\n|---|---|\n| c | d |\n", "---", "\n---\n", "***", "===", "<!-- x -->", "<!-- -->",
-    "<!--", "-->", "<div>", "</div>", "<a\nb>", "<script>", "[x](y)", "[a]: /url", "[^1]", "[^1]: n",
-    "[ ] ", "[x] ", "\\", "\\-", "  \n", "\\\n", "    ", "\t", ":", "Note:", "读数", "。", "é", "`",
-    "!", "&amp;", "~~s~~", "\r\n", "high", "`-`", "1986. ",
+    "a",
+    "the reader",
+    "meter",
+    "`code`",
+    "``a ` b``",
+    "**bold**",
+    "*",
+    "_",
+    "\n",
+    "\n\n",
+    "\n",
+    " ",
+    "- ",
+    "* ",
+    "+ ",
+    "1. ",
+    "2) ",
+    "# ",
+    "## ",
+    "#### ",
+    "#",
+    "```",
+    "\n```\n",
+    "~~~",
+    "> ",
+    "|",
+    "\n| a | b |\n|---|---|\n| c | d |\n",
+    "---",
+    "\n---\n",
+    "***",
+    "===",
+    "<!-- x -->",
+    "<!-- -->",
+    "<!--",
+    "-->",
+    "<div>",
+    "</div>",
+    "<a\nb>",
+    "<script>",
+    "[x](y)",
+    "[a]: /url",
+    "[^1]",
+    "[^1]: n",
+    "[ ] ",
+    "[x] ",
+    "\\",
+    "\\-",
+    "  \n",
+    "\\\n",
+    "    ",
+    "\t",
+    ":",
+    "Note:",
+    "读数",
+    "。",
+    "é",
+    "`",
+    "!",
+    "&amp;",
+    "~~s~~",
+    "\r\n",
+    "high",
+    "`-`",
+    "1986. ",
 ];
 
 /// What people write.
 const PLAIN: [&str; 24] = [
-    "the", "reader", "adds", "a", "number", "`meter add 1523`", "`x`", "**now**", "file.", "with,",
-    "(and", "so)", "Größe", "读数", "12", "e.g.", "it's", "C#", "a|b", "[brackets]", "_it_", "$5",
-    "50%", "don't",
+    "the",
+    "reader",
+    "adds",
+    "a",
+    "number",
+    "`meter add 1523`",
+    "`x`",
+    "**now**",
+    "file.",
+    "with,",
+    "(and",
+    "so)",
+    "Größe",
+    "读数",
+    "12",
+    "e.g.",
+    "it's",
+    "C#",
+    "a|b",
+    "[brackets]",
+    "_it_",
+    "$5",
+    "50%",
+    "don't",
 ];
 
 impl Random {
@@ -88,7 +167,8 @@ impl Random {
     fn criterion(&mut self, wild: bool) -> Criterion {
         let text = self.text(wild, 8);
         let test = (self.below(3) == 0).then(|| {
-            (*self.one(&["tests/add.rs::appends", "a/b_test.go::TestX", "t.py::x[1-a b]"])).to_owned()
+            (*self.one(&["tests/add.rs::appends", "a/b_test.go::TestX", "t.py::x[1-a b]"]))
+                .to_owned()
         });
         let fails_before = test.is_some() && self.0.bool();
         Criterion { text, test, fails_before }
@@ -148,7 +228,8 @@ impl Random {
                 let feature_id = self.ids(IdKind::Feature, 1).pop().unwrap_or_default();
                 let component_id = self.ids(IdKind::Component, 1).pop().unwrap_or_default();
                 let mut paths = self.list(4, |random| {
-                    let paths = ["src/a.rs", "src/b.rs", "README.md", "Makefile", "a b.txt", "lib/é.py"];
+                    let paths =
+                        ["src/a.rs", "src/b.rs", "README.md", "Makefile", "a b.txt", "lib/é.py"];
                     (*random.one(&paths)).to_owned()
                 });
                 paths.sort();
@@ -176,7 +257,8 @@ impl Random {
     }
 
     fn interface(&mut self, wild: bool) -> String {
-        let code = ["fn a();", "load(path)\nsave(path)", "  indented\n\n  more", "```\nx\n```", "- a"];
+        let code =
+            ["fn a();", "load(path)\nsave(path)", "  indented\n\n  more", "```\nx\n```", "- a"];
         if wild && self.0.bool() { self.wild(6) } else { (*self.one(&code)).to_owned() }
     }
 
@@ -193,7 +275,9 @@ impl Random {
 
     /// A document: prose, and these records, in the canonical form or one that people write.
     pub(super) fn document(&mut self, records: &[Record]) -> String {
-        let mut out = (*self.one(&["", "# PRD\n\n", "---\na: b\n---\n\nProse.\n\n", "\u{feff}Prose\n\n"])).to_owned();
+        let mut out =
+            (*self.one(&["", "# PRD\n\n", "---\na: b\n---\n\nProse.\n\n", "\u{feff}Prose\n\n"]))
+                .to_owned();
         let level = 2 + self.0.u8(..3);
         for record in records {
             if self.below(3) == 0 && level > 2 {

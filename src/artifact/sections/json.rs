@@ -1,0 +1,205 @@
+//! The JSON that is derived from documents, and what a person changed in it by hand.
+
+use serde_json::{Map, Value};
+
+use super::super::{DesignSpec, FeatureList, IdKind, Plan, Requirements};
+use super::apply::{Change, same};
+use super::{Record, Records, normal};
+
+/// The four files of records.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordFiles {
+    /// `requirements.json`
+    pub requirements: Requirements,
+    /// `feature_list.json`
+    pub features: FeatureList,
+    /// `design_spec.json`
+    pub design: DesignSpec,
+    /// `implementation_plan.json`
+    pub plan: Plan,
+}
+
+impl RecordFiles {
+    /// The records in them.
+    pub fn records(&self) -> Records {
+        Records {
+            requirements: self.requirements.requirements.clone(),
+            features: self.features.features.clone(),
+            components: self.design.components.clone(),
+            tasks: self.plan.tasks.clone(),
+        }
+    }
+
+    /// The files for the records of these kinds, which documents hold: in the order of the
+    /// documents, with what only JSON has. Other kinds stay as they are.
+    #[must_use]
+    pub fn derived(&self, records: &Records, kinds: &[IdKind]) -> Self {
+        let mut files = self.clone();
+        let old = self.records();
+        let mut all: Records = records
+            .iter()
+            .map(|mut record| {
+                if let Some(old) = old.get(record.id()) {
+                    record.keep_unwritten(&old);
+                    record.keep_sides(&old);
+                }
+                record
+            })
+            .collect();
+        for kind in kinds {
+            match kind {
+                IdKind::Requirement => {
+                    files.requirements.requirements = std::mem::take(&mut all.requirements);
+                }
+                IdKind::Feature => files.features.features = std::mem::take(&mut all.features),
+                IdKind::Component => {
+                    files.design.components = std::mem::take(&mut all.components);
+                }
+                IdKind::Task => files.plan.tasks = std::mem::take(&mut all.tasks),
+            }
+        }
+        files
+    }
+}
+
+/// An edit of JSON that Markdown can take.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JsonEdit {
+    /// For the documents, in the order of the JSON.
+    pub changes: Vec<Change>,
+    /// What is put back or ignored.
+    pub notes: Vec<String>,
+}
+
+/// What a person changed in JSON by hand, field by field: `edited` is the JSON as it is, `committed`
+/// that of the last commit, `document` what the Markdown says.
+///
+/// # Errors
+/// Records and fields that were changed to different things in JSON and in Markdown.
+pub fn take_json_edit(
+    edited: &Records,
+    committed: &Records,
+    document: &Records,
+    kinds: &[IdKind],
+) -> Result<JsonEdit, Vec<String>> {
+    let mut taken = JsonEdit::default();
+    let mut refused = Vec::new();
+    let held = |id: &str| IdKind::of(id).is_some_and(|kind| kinds.contains(&kind));
+    for record in edited.iter().filter(|record| held(record.id())) {
+        let id = record.id();
+        let (base, present) = (committed.get(id), document.get(id));
+        if let Some(base) = &base
+            && base.status() != record.status()
+        {
+            taken.notes.push(format!("the status of {id} is put back: it follows the commits"));
+        }
+        match (base, present) {
+            (base, Some(present)) => {
+                let base = base.unwrap_or_else(|| present.clone());
+                match three_way(&base, &record, &present) {
+                    Ok(merged) if same(&merged, &present) => {}
+                    Ok(merged) => taken.changes.push(Change::Put(merged)),
+                    Err(fields) => refused.extend(fields.into_iter().map(|field| {
+                        format!(
+                            "{field} of {id} was changed in JSON and in Markdown; undo one of them"
+                        )
+                    })),
+                }
+            }
+            (Some(base), None) if normal_same(&base, &record) => {}
+            (Some(_), None) => refused.push(format!(
+                "{id} was changed in JSON and deleted in Markdown; undo one of them"
+            )),
+            (None, None) => taken.changes.push(Change::Put(record)),
+        }
+    }
+    for base in committed.iter().filter(|base| held(base.id()) && !edited.has(base.id())) {
+        match document.get(base.id()) {
+            Some(present) if normal_same(&base, &present) => {
+                taken.changes.push(Change::Delete(base.id().to_owned()));
+            }
+            Some(_) => refused.push(format!(
+                "{} was deleted in JSON and changed in Markdown; undo one of them",
+                base.id()
+            )),
+            None => {}
+        }
+    }
+    if reordered(edited, committed) {
+        taken.notes.push("the order of records in JSON is not read: move the sections".to_owned());
+    }
+    if refused.is_empty() { Ok(taken) } else { Err(refused) }
+}
+
+/// The records that both have, in another order.
+fn reordered(edited: &Records, committed: &Records) -> bool {
+    let common = |one: &Records, other: &Records| -> Vec<String> {
+        one.ids().filter(|id| other.has(id)).map(str::to_owned).collect()
+    };
+    common(edited, committed) != common(committed, edited)
+}
+
+fn normal_same(one: &Record, other: &Record) -> bool {
+    same(&normal(one, super::LEVEL), &normal(other, super::LEVEL))
+}
+
+/// The fields of a record as JSON, with what is not in Markdown left out.
+pub(super) fn fields(record: &Record) -> Map<String, Value> {
+    let record = record.written();
+    let value = match &record {
+        Record::Requirement(one) => serde_json::to_value(one),
+        Record::Feature(one) => serde_json::to_value(one),
+        Record::Component(one) => serde_json::to_value(one),
+        Record::Task(one) => serde_json::to_value(one),
+    };
+    let mut fields = match value {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    fields.remove("status");
+    fields
+}
+
+/// A record from its fields, with what another one has besides them.
+pub(super) fn record_of(fields: Map<String, Value>, like: &Record) -> Option<Record> {
+    let value = Value::Object(fields);
+    let mut record = match like {
+        Record::Requirement(_) => Record::Requirement(serde_json::from_value(value).ok()?),
+        Record::Feature(_) => Record::Feature(serde_json::from_value(value).ok()?),
+        Record::Component(_) => Record::Component(serde_json::from_value(value).ok()?),
+        Record::Task(_) => Record::Task(serde_json::from_value(value).ok()?),
+    };
+    record.keep_unwritten(like);
+    record.keep_sides(like);
+    Some(record)
+}
+
+/// The record with the changes of JSON in it; or the fields changed twice.
+fn three_way(base: &Record, edited: &Record, present: &Record) -> Result<Record, Vec<String>> {
+    let level = super::LEVEL;
+    let base_fields = fields(&normal(base, level));
+    let edited_fields = fields(&normal(edited, level));
+    let present_fields = fields(&normal(present, level));
+    let mut merged = fields(present);
+    let mut twice = Vec::new();
+    let names: Vec<String> = base_fields.keys().chain(edited_fields.keys()).cloned().collect();
+    for name in names {
+        let (old, new) = (base_fields.get(&name), edited_fields.get(&name));
+        let now = present_fields.get(&name);
+        if new == old || new == now {
+            continue;
+        }
+        if now == old {
+            match new {
+                Some(new) => merged.insert(name, new.clone()),
+                None => merged.remove(&name),
+            };
+        } else if !twice.contains(&name) {
+            twice.push(name);
+        }
+    }
+    if !twice.is_empty() {
+        return Err(twice);
+    }
+    Ok(record_of(merged, present).unwrap_or_else(|| present.clone()))
+}

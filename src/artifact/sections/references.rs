@@ -1,0 +1,45 @@
+//! Whether the records that others name have a section.
+
+use super::super::IdKind;
+use super::fields::Meaning;
+use super::{Document, Documents, Reading, Record, Remark};
+
+/// References to records without a section, each with the document and line it is in. `readings`
+/// are those of the documents that exist.
+pub fn references(
+    documents: Documents,
+    readings: &[(Document, &str, &Reading)],
+) -> Vec<(Document, Remark)> {
+    let has = |id: &str| {
+        readings.iter().any(|(_, _, reading)| reading.sections.iter().any(|s| s.record.id() == id))
+    };
+    let mut found = Vec::new();
+    for (document, text, reading) in readings {
+        for section in &reading.sections {
+            let id = section.record.id();
+            for value in &section.body.values {
+                let Meaning::Id(kind, named) = &value.meaning else { continue };
+                if has(named) || !names(&section.record, named) {
+                    continue;
+                }
+                let said = match kind {
+                    IdKind::Component if !documents.design => {
+                        format!("{id} names {named}, and there is no design.md; remove it here")
+                    }
+                    _ => format!(
+                        "{id} refers to {named}, which has no section; remove it here or restore \
+                         the section"
+                    ),
+                };
+                let line = super::blocks::line_of(text, value.range.start);
+                found.push((*document, Remark { line, text: said }));
+            }
+        }
+    }
+    found.dedup();
+    found
+}
+
+fn names(record: &Record, id: &str) -> bool {
+    record.references().contains(&id)
+}
