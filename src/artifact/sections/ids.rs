@@ -67,7 +67,7 @@ pub fn number(
 }
 
 /// The next sub-task of a task.
-fn next_below(above: &str, known: &[String]) -> String {
+pub(super) fn next_below(above: &str, known: &[String]) -> String {
     let prefix = format!("{above}.");
     let below = known.iter().filter_map(|id| id.strip_prefix(&prefix));
     let highest = below.filter_map(|rest| rest.split('.').next()?.parse::<u32>().ok()).max();

@@ -94,18 +94,17 @@ pub fn take_json_edit(
             taken.notes.push(format!("the status of {id} is put back: it follows the commits"));
         }
         match (base, present) {
-            (base, Some(present)) => {
-                let base = base.unwrap_or_else(|| present.clone());
-                match three_way(&base, &record, &present) {
-                    Ok(merged) if same(&merged, &present) => {}
-                    Ok(merged) => taken.changes.push(Change::Put(merged)),
-                    Err(fields) => refused.extend(fields.into_iter().map(|field| {
-                        format!(
-                            "{field} of {id} was changed in JSON and in Markdown; undo one of them"
-                        )
-                    })),
-                }
-            }
+            (None, Some(present)) if !normal_same(&record, &present) => refused.push(format!(
+                "{id} is new in JSON and in Markdown, and not the same; undo one of them"
+            )),
+            (None, Some(_)) => {}
+            (Some(base), Some(present)) => match three_way(&base, &record, &present) {
+                Ok(merged) if same(&merged, &present) => {}
+                Ok(merged) => taken.changes.push(Change::Put(merged)),
+                Err(fields) => refused.extend(fields.into_iter().map(|field| {
+                    format!("{field} of {id} was changed in JSON and in Markdown; undo one of them")
+                })),
+            },
             (Some(base), None) if normal_same(&base, &record) => {}
             (Some(_), None) => refused.push(format!(
                 "{id} was changed in JSON and deleted in Markdown; undo one of them"

@@ -1,5 +1,6 @@
 //! Reading and writing records as sections.
 
+mod edits;
 mod properties;
 mod random;
 

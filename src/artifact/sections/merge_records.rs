@@ -1,0 +1,158 @@
+//! Three versions of a record: what two sides changed, per field and per item.
+
+use serde_json::{Map, Value};
+
+use super::align::{Step, steps};
+use super::json::{fields, record_of};
+use super::{Record, Records};
+use crate::artifact::{FeatureStatus, TaskStatus};
+
+/// Lists whose entries have no order of their own: ids and paths.
+const SETS: [&str; 4] = ["requirement_ids", "related_features", "dependencies", "files_to_create"];
+
+/// The record with the changes of both sides.
+///
+/// # Errors
+/// The fields that both sides changed to different things.
+pub(super) fn merged(base: &Record, ours: &Record, theirs: &Record) -> Result<Record, Vec<String>> {
+    let (old, our, their) = (fields(base), fields(ours), fields(theirs));
+    let mut names: Vec<&String> = our.keys().collect();
+    names.extend(their.keys().chain(old.keys()).filter(|name| !our.contains_key(*name)));
+    let mut all = Map::new();
+    let mut twice = Vec::new();
+    for name in names {
+        let value = |of: &Map<String, Value>| of.get(name).cloned().unwrap_or(Value::Null);
+        match field(name, &value(&old), &value(&our), &value(&their)) {
+            Some(Value::Null) => {}
+            Some(value) => {
+                all.insert(name.clone(), value);
+            }
+            None if twice.contains(name) => {}
+            None => twice.push(name.clone()),
+        }
+    }
+    if !twice.is_empty() {
+        return Err(twice);
+    }
+    Ok(record_of(all, ours).unwrap_or_else(|| ours.clone()))
+}
+
+/// One field; `None` when both sides changed it to different things.
+fn field(name: &str, old: &Value, ours: &Value, theirs: &Value) -> Option<Value> {
+    if ours == theirs || theirs == old {
+        return Some(ours.clone());
+    }
+    if ours == old {
+        return Some(theirs.clone());
+    }
+    let list = |value: &Value| match value {
+        Value::Array(items) => Some(items.clone()),
+        Value::Null => Some(Vec::new()),
+        _ => None,
+    };
+    let (old, ours, theirs) = (list(old)?, list(ours)?, list(theirs)?);
+    let items =
+        if SETS.contains(&name) { set(&old, &ours, &theirs) } else { items(&old, &ours, &theirs)? };
+    Some(Value::Array(items))
+}
+
+/// What ours has and theirs did not take away, and what theirs added.
+fn set(old: &[Value], ours: &[Value], theirs: &[Value]) -> Vec<Value> {
+    let kept = ours.iter().filter(|one| !old.contains(one) || theirs.contains(one));
+    let added = theirs.iter().filter(|one| !old.contains(one) && !ours.contains(one));
+    kept.chain(added).cloned().collect()
+}
+
+/// What became of each old item, and what was added before it and at the end.
+struct Fates {
+    items: Vec<Option<Value>>,
+    added: Vec<Vec<Value>>,
+}
+
+fn fates(old: &[Value], new: &[Value]) -> Fates {
+    let mut fates = Fates { items: old.iter().cloned().map(Some).collect(), added: Vec::new() };
+    fates.added.resize(old.len() + 1, Vec::new());
+    let mut at = 0;
+    for step in steps(old, new) {
+        match step {
+            Step::Keep(i, _) => at = i + 1,
+            Step::Replace(i, j) => {
+                fates.items[i] = Some(new[j].clone());
+                at = i + 1;
+            }
+            Step::Delete(i) => {
+                fates.items[i] = None;
+                at = i + 1;
+            }
+            Step::Insert(j) => fates.added[at].push(new[j].clone()),
+        }
+    }
+    fates
+}
+
+/// The items with the changes of both sides, ours first where both added some.
+fn items(old: &[Value], ours: &[Value], theirs: &[Value]) -> Option<Vec<Value>> {
+    let (ours, theirs) = (fates(old, ours), fates(old, theirs));
+    let mut all: Vec<Value> = Vec::new();
+    for at in 0..=old.len() {
+        all.extend(ours.added[at].iter().cloned());
+        let new = theirs.added[at].iter().filter(|one| !ours.added[at].contains(one));
+        all.extend(new.cloned());
+        let Some(item) = old.get(at) else { break };
+        let (our, their) = (&ours.items[at], &theirs.items[at]);
+        let kept = match () {
+            () if our == their || their.as_ref() == Some(item) => our,
+            () if our.as_ref() == Some(item) => their,
+            () => return None,
+        };
+        all.extend(kept.clone());
+    }
+    Some(all)
+}
+
+/// Records with the further status of two versions, and the unknown fields of both.
+pub fn further_status(mut records: Records, other: &Records) -> Records {
+    for feature in &mut records.features {
+        let theirs = other.features.iter().find(|one| one.id == feature.id);
+        feature.status =
+            feature.status.max(theirs.map_or(FeatureStatus::Planned, |one| one.status));
+        if let Some(theirs) = theirs {
+            add_missing(&mut feature.extra, &theirs.extra);
+        }
+    }
+    for task in &mut records.tasks {
+        let Some(theirs) = other.tasks.iter().find(|one| one.id == task.id) else { continue };
+        if rank(theirs.status) > rank(task.status) {
+            task.status = theirs.status;
+        }
+        add_missing(&mut task.extra, &theirs.extra);
+    }
+    for requirement in &mut records.requirements {
+        if let Some(theirs) = other.requirements.iter().find(|one| one.id == requirement.id) {
+            add_missing(&mut requirement.extra, &theirs.extra);
+        }
+    }
+    for component in &mut records.components {
+        if let Some(theirs) = other.components.iter().find(|one| one.id == component.id) {
+            add_missing(&mut component.extra, &theirs.extra);
+        }
+    }
+    records
+}
+
+fn add_missing(fields: &mut Map<String, Value>, other: &Map<String, Value>) {
+    for (name, value) in other {
+        if !fields.contains_key(name) {
+            fields.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+const fn rank(status: TaskStatus) -> u8 {
+    match status {
+        TaskStatus::Pending => 0,
+        TaskStatus::InProgress => 1,
+        TaskStatus::Blocked => 2,
+        TaskStatus::Completed => 3,
+    }
+}
