@@ -221,3 +221,27 @@ impl FromIterator<Record> for Records {
         all
     }
 }
+
+impl From<Requirement> for Record {
+    fn from(one: Requirement) -> Self {
+        Self::Requirement(one)
+    }
+}
+
+impl From<Feature> for Record {
+    fn from(one: Feature) -> Self {
+        Self::Feature(one)
+    }
+}
+
+impl From<Component> for Record {
+    fn from(one: Component) -> Self {
+        Self::Component(one)
+    }
+}
+
+impl From<Task> for Record {
+    fn from(one: Task) -> Self {
+        Self::Task(one)
+    }
+}

@@ -1,6 +1,8 @@
 //! Reading and writing records as sections.
 
+mod documents;
 mod edits;
+mod merges;
 mod properties;
 mod random;
 
