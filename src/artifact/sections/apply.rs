@@ -10,6 +10,7 @@ use super::{Context, Reading, Record, Records, Remark, Section, normal, parse, r
 
 /// What is to become of a record.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there are few of them at a time")]
 pub enum Change {
     /// The record replaces the one with its id, or is added.
     Put(Record),

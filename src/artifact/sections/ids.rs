@@ -2,8 +2,9 @@
 
 use super::super::{IdFloors, IdKind, number_of};
 use super::blocks::{document_blocks, line_of};
+use super::checks::is_unnumbered;
 use super::heading::IdText;
-use super::parse::{heads, is_unnumbered};
+use super::parse::heads;
 use super::{Context, Reading, edit, read};
 
 /// A document as it is after new records got their numbers.

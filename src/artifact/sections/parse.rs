@@ -9,69 +9,7 @@ use super::body::{self, Body};
 use super::fields::{self, Value};
 use super::heading::{self, IdText, RecordHeading};
 use super::values::{self, Remarks};
-use super::{Context, Record, Records, Writer, criteria, mentions, text};
-
-/// What is said about a line of a document; printed as `prd.md:LINE: text`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Remark {
-    /// From 1.
-    pub line: usize,
-    /// A sentence.
-    pub text: String,
-}
-
-/// A record and where it is in its document.
-#[derive(Clone, Debug)]
-pub struct Section {
-    /// What it says.
-    pub record: Record,
-    /// Its bytes, from the heading to what comes next.
-    pub range: Range<usize>,
-    /// The line of its heading, from 1.
-    pub line: usize,
-    /// The level of its heading.
-    pub(super) level: u8,
-    /// The bytes of the heading.
-    pub(super) heading: Range<usize>,
-    /// The id in the heading.
-    pub(super) written: Range<usize>,
-    /// The title in the heading, with escapes.
-    pub(super) title: Range<usize>,
-    pub(super) body: Body,
-    /// A number is still to be given; of a sub-task the task above it.
-    pub(super) unnumbered: Option<Option<String>>,
-}
-
-/// What a document says.
-#[derive(Clone, Debug, Default)]
-pub struct Reading {
-    /// In the order of the document.
-    pub sections: Vec<Section>,
-    /// What the reader should know.
-    pub notes: Vec<Remark>,
-    /// Why it cannot be taken as it is.
-    pub refusals: Vec<Remark>,
-}
-
-impl Reading {
-    /// The records, without their places.
-    pub fn records(&self) -> Records {
-        self.sections.iter().map(|section| section.record.clone()).collect()
-    }
-
-    /// The section of a record.
-    pub fn section(&self, id: &str) -> Option<&Section> {
-        self.sections.iter().find(|section| section.record.id() == id)
-    }
-}
-
-/// What is said of a record that waits for its number.
-const UNNUMBERED: &str = "? has no number yet";
-
-/// True for what is said of a record that waits for its number.
-pub(super) fn is_unnumbered(remark: &Remark) -> bool {
-    remark.text.ends_with(UNNUMBERED)
-}
+use super::{Context, Reading, Record, Remark, Section, Writer, criteria, open, paths};
 
 /// A heading that begins a record, among the blocks of a document.
 pub(super) struct Head {
@@ -94,7 +32,7 @@ pub fn read(text: &str, context: &Context<'_>) -> Reading {
     }
     reader.mentions();
     reader.ids();
-    reader.sides();
+    paths::split(&mut reader.out.sections, context);
     if context.by == Writer::Person {
         reader.nothing_left();
     }
@@ -144,26 +82,26 @@ fn heading_text(source: &str, written: &Range<usize>) -> Range<usize> {
     start + written.start..start + written.end
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    context: &'a Context<'a>,
-    blocks: &'a [Block],
-    out: Reading,
+pub(super) struct Reader<'a> {
+    pub(super) text: &'a str,
+    pub(super) context: &'a Context<'a>,
+    pub(super) blocks: &'a [Block],
+    pub(super) out: Reading,
 }
 
 impl Reader<'_> {
-    fn note(&mut self, at: usize, text: String) {
+    pub(super) fn note(&mut self, at: usize, text: String) {
         self.out.notes.push(Remark { line: line_of(self.text, at), text });
     }
 
-    fn refuse(&mut self, at: usize, text: String) {
+    pub(super) fn refuse(&mut self, at: usize, text: String) {
         self.out.refusals.push(Remark { line: line_of(self.text, at), text });
     }
 
     /// Blocks that never end, and conflict markers outside code.
     fn open_blocks(&mut self) {
         for block in self.blocks {
-            if let Some(what) = text::never_closed(self.text, block) {
+            if let Some(what) = open::never_closed(self.text, block) {
                 self.refuse(block.range.start, format!("the {what} opened here is never closed"));
             }
         }
@@ -206,10 +144,9 @@ impl Reader<'_> {
                 if *id != written_id {
                     self.note(at, format!("'{written_id}' is read as {id}"));
                 }
-                (id.clone(), None)
+                (id.clone(), false)
             }
-            IdText::New(above) => (format!("{}?", kind.prefix()), Some(above.clone())),
-            IdText::Word => (format!("{}?", kind.prefix()), Some(None)),
+            IdText::New(_) | IdText::Word => (format!("{}?", kind.prefix()), true),
             IdText::Bad => {
                 let (what, prefix) = (kind.name(), kind.prefix());
                 self.refuse(
@@ -231,19 +168,9 @@ impl Reader<'_> {
         let title =
             head.start + head.heading.title_range.start..head.start + head.heading.title_range.end;
         let line = line_of(self.text, at);
-        let (level, heading) = (head.level, block.range.clone());
+        let level = head.level;
         let range = at..stop;
-        self.out.sections.push(Section {
-            record,
-            range,
-            line,
-            level,
-            heading,
-            written,
-            title,
-            body,
-            unnumbered,
-        });
+        self.out.sections.push(Section { record, range, line, level, title, body, unnumbered });
     }
 
     fn record(&mut self, kind: IdKind, id: &str, title: &str, body: &Body, at: usize) -> Record {
@@ -378,136 +305,6 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
-        }
-    }
-
-    /// Ids used twice, deleted ones, and those above the next number.
-    fn ids(&mut self) {
-        let mut seen: Vec<(String, usize)> = Vec::new();
-        let mut added: Vec<(String, usize)> = Vec::new();
-        let mut remarks: Vec<(usize, String, bool)> = Vec::new();
-        for section in &self.out.sections {
-            let id = section.record.id();
-            let (at, kind) = (section.range.start, section.record.kind());
-            let prefix = kind.prefix();
-            if section.unnumbered.is_some() {
-                remarks.push((at, format!("{}{UNNUMBERED}", id.trim_end_matches('?')), true));
-                continue;
-            }
-            if let Some((_, line)) = seen.iter().find(|(known, _)| known == id) {
-                let text = format!(
-                    "{id} is already at line {line}; write {prefix}? to give this one a new number"
-                );
-                remarks.push((at, text, true));
-                continue;
-            }
-            seen.push((id.to_owned(), section.line));
-            if self.context.present.has(id) {
-                continue;
-            }
-            match self.context.used.get(id) {
-                Some(title) if title == section.record.title() => {}
-                Some(title) => {
-                    remarks.push((
-                        at,
-                        format!("{id} was \"{title}\" and was deleted; write {prefix}?"),
-                        true,
-                    ));
-                }
-                None => added.push((id.to_owned(), at)),
-            }
-        }
-        added.sort();
-        let mut floors = self.context.floors;
-        for id in self.context.present.ids() {
-            if let Some(kind) = IdKind::of(id) {
-                floors.see(kind, id);
-            }
-        }
-        for (id, at) in added {
-            let Some(kind) = IdKind::of(&id) else { continue };
-            let mut above = floors;
-            let next = above.next(kind);
-            if super::super::number_of(kind, &id) > super::super::number_of(kind, &next) {
-                remarks.push((at, format!("{id} is above the next number, {next}"), false));
-            }
-            floors.see(kind, &id);
-        }
-        for (at, text, refused) in remarks {
-            if refused { self.refuse(at, text) } else { self.note(at, text) }
-        }
-    }
-
-    /// Which paths of a task are created and which changed.
-    fn sides(&mut self) {
-        let mut named: BTreeSet<String> = BTreeSet::new();
-        let context = self.context;
-        for section in &mut self.out.sections {
-            let Record::Task(task) = &mut section.record else { continue };
-            let old = match context.present.get(&task.id) {
-                Some(Record::Task(old)) => old,
-                _ => Task::default(),
-            };
-            let paths = std::mem::take(&mut task.files_to_create);
-            for path in paths {
-                let bare = path.trim_start_matches("./").trim_end_matches('/').to_owned();
-                let created = if old.files_to_create.contains(&path) {
-                    true
-                } else if old.files_to_change.contains(&path) {
-                    false
-                } else {
-                    !(context.in_base)(&bare) && !named.contains(&bare)
-                };
-                named.insert(bare);
-                if created {
-                    task.files_to_create.push(path)
-                } else {
-                    task.files_to_change.push(path)
-                }
-            }
-        }
-    }
-
-    /// Records that are no sections: bold text, items, quotes, rows.
-    fn mentions(&mut self) {
-        let sections: BTreeSet<&str> = self.out.sections.iter().map(|s| s.record.id()).collect();
-        let fields: Vec<Range<usize>> =
-            self.out.sections.iter().flat_map(|s| s.body.fields.clone()).collect();
-        let mut found = Vec::new();
-        for block in self.blocks.iter().filter(|block| !fields.contains(&block.range)) {
-            for (at, kind, id) in mentions::leading_ids(self.text, block) {
-                let known = self.context.present.has(&id);
-                let used = self.context.used.contains_key(&id);
-                if self.context.kinds.contains(&kind)
-                    && !sections.contains(id.as_str())
-                    && (known || !used)
-                {
-                    let name = kind.name();
-                    found.push((
-                        at,
-                        format!(
-                            "{id} has no section; a {name} begins with a heading: ### {id} Title"
-                        ),
-                    ));
-                }
-            }
-        }
-        for (at, text) in found {
-            self.refuse(at, text);
-        }
-    }
-
-    /// A person took all records away.
-    fn nothing_left(&mut self) {
-        let held =
-            |kind: &&IdKind| self.context.present.ids().any(|id| id.starts_with(kind.prefix()));
-        let Some(kind) = self.context.kinds.iter().find(held) else { return };
-        if self.out.sections.is_empty() && self.out.refusals.is_empty() {
-            let (name, prefix) = (kind.name(), kind.prefix());
-            self.refuse(
-                0,
-                format!("no {name} found; a {name} begins with a heading: ### {prefix}001 Title"),
-            );
         }
     }
 }

@@ -72,16 +72,6 @@ impl Record {
         ids.into_iter().map(String::as_str).filter(|id| !id.is_empty()).collect()
     }
 
-    /// Gives it another id.
-    pub(super) fn set_id(&mut self, id: String) {
-        match self {
-            Self::Requirement(one) => one.id = id,
-            Self::Feature(one) => one.id = id,
-            Self::Component(one) => one.id = id,
-            Self::Task(one) => one.id = id,
-        }
-    }
-
     pub(super) fn extra_mut(&mut self) -> &mut Map<String, Value> {
         match self {
             Self::Requirement(one) => &mut one.extra,

@@ -6,7 +6,7 @@ use super::super::IdFloors;
 use super::apply::{Change, apply, inserted, same};
 use super::blocks::{Block, BlockKind, document_blocks};
 use super::ids::take;
-use super::{Context, LEVEL, Reading, Remark, Section, heading, parse, read};
+use super::{Context, LEVEL, Reading, Remark, Section, heading, open, parse, read};
 
 /// A document after a model saved it.
 #[derive(Clone, Debug)]
@@ -72,9 +72,8 @@ pub fn unfenced(sent: &str) -> &str {
     if marks < 3 || !closes || !matches!(info.as_str(), "md" | "markdown") {
         return sent;
     }
-    let open = document_blocks(inner)
-        .iter()
-        .any(|block| super::text::never_closed(inner, block).is_some());
+    let open =
+        document_blocks(inner).iter().any(|block| open::never_closed(inner, block).is_some());
     if open { sent } else { inner }
 }
 

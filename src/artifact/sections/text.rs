@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::blocks::{Block, BlockKind, blocks};
 use super::heading;
+use super::open::{open_fence, unclosed};
 
 /// Which way a text goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -267,9 +268,7 @@ fn is_cjk(c: char) -> bool {
 /// A heading with leading marks.
 fn title(source: &str, level: u8, way: Way) -> String {
     let content = &source[heading::content(source)];
-    let setext = !source.trim_start().starts_with('#') || source.trim().contains('\n');
-    let line = heading::one_line(content);
-    let line = if setext { heading::unclosing(&line) } else { line };
+    let line = heading::unclosing(&heading::one_line(content));
     let level = match way {
         Way::Write { level: above } if above >= 6 => return format!("\\# {line}"),
         Way::Write { level: above } if level <= above => above + 1,
@@ -293,16 +292,6 @@ fn fence(source: &str) -> String {
         lines.push(mark);
     }
     lines.join("\n")
-}
-
-/// The mark that would close a fenced block that is open.
-pub(super) fn open_fence(source: &str) -> Option<String> {
-    let source = source.trim_start();
-    let mark = source.chars().next()?;
-    let length = source.chars().take_while(|c| *c == mark).count();
-    let last = source.lines().skip(1).last().unwrap_or_default().trim();
-    let closed = last.chars().count() >= length && last.chars().all(|c| c == mark);
-    (!closed).then(|| mark.to_string().repeat(length))
 }
 
 /// The content of a fenced block: the lines between the fences.
@@ -410,43 +399,6 @@ fn lines_trimmed(source: &str) -> String {
     let lines: Vec<&str> =
         source.trim_start_matches([' ', '\t']).lines().map(str::trim_end).collect();
     lines.join("\n")
-}
-
-/// Where in a text a block of HTML begins that never ends.
-fn unclosed(text: &str, block: &Block) -> Option<usize> {
-    if block.kind != BlockKind::Html || block.range.end < text.trim_end().len() {
-        return None;
-    }
-    let source = block.source(text);
-    let lower = source.trim_start().to_ascii_lowercase();
-    let ends: &[&str] = match () {
-        () if lower.starts_with("<!--") => &["-->"],
-        () if lower.starts_with("<?") => &["?>"],
-        () if lower.starts_with("<![cdata[") => &["]]>"],
-        () if lower.starts_with("<!") => &[">"],
-        () if ["<script", "<pre", "<style", "<textarea"]
-            .iter()
-            .any(|tag| lower.starts_with(tag)) =>
-        {
-            &["</script>", "</pre>", "</style>", "</textarea>"]
-        }
-        () => return None,
-    };
-    let open = !ends.iter().any(|end| lower.contains(end));
-    let lead = source.len() - source.trim_start().len();
-    open.then_some(block.range.start + lead)
-}
-
-/// What is open at the end of a block: a code block, or a comment or other HTML.
-pub(super) fn never_closed(text: &str, block: &Block) -> Option<&'static str> {
-    match block.kind {
-        BlockKind::Code { fenced: true } => open_fence(block.source(text)).map(|_| "code block"),
-        BlockKind::Html => {
-            let at = unclosed(text, block)?;
-            Some(if text[at..].starts_with("<!--") { "comment" } else { "HTML block" })
-        }
-        _ => None,
-    }
 }
 
 fn escaped_at(text: &str, at: usize) -> String {

@@ -261,12 +261,12 @@ mod tests {
 
     #[test]
     fn a_report_on_a_large_change_has_an_end() {
-        let long: Criterion = "a long criterion ".repeat(20).into();
+        let long = "a long criterion ".repeat(20);
         let mut story = story(&long);
         story.size = Size { files: 400, added: 9_000, removed: 0 };
         let one = story.requirements[0].clone();
         story.requirements =
-            vec![Requirement { acceptance_criteria: vec![long.clone(); 30], ..one }; 20];
+            vec![Requirement { acceptance_criteria: vec![long.as_str().into(); 30], ..one }; 20];
         let task = story.tasks[0].clone();
         story.tasks = vec![task; 100];
         let files: Vec<String> = (0..400).map(|n| format!("src/some/module{n}.rs")).collect();

@@ -233,17 +233,25 @@ fn a_deleted_section_takes_nothing_else_with_it() {
 
 #[test]
 fn what_would_not_be_read_the_same_is_not_written() {
-    for (description, said) in [(
-        "a\n\n### REQ-009 b",
-        "the description of REQ-001 holds the heading of a record: ### REQ-009 b",
-    )] {
-        let refused = applied(PRD, |all| {
-            let mut one = all.requirements[0].clone();
-            one.description = description.into();
-            put(Record::Requirement(one))
-        });
-        assert_eq!(refused.unwrap_err()[0].text, said);
-    }
+    let refused = applied(PRD, |all| {
+        let mut one = all.requirements[0].clone();
+        one.description = "a\n\n### REQ-009 b".into();
+        put(one)
+    });
+    let said = "the description of REQ-001 holds the heading of a record: ### REQ-009 b";
+    assert_eq!(refused.unwrap_err()[0].text, said);
+    let refused = applied(PLAN, |all| {
+        let mut one = all.tasks[0].clone();
+        one.files_to_create = vec!["/etc/x".into()];
+        put(one)
+    });
+    assert_eq!(refused.unwrap_err()[0].text, "'/etc/x' is not a path inside the repository");
+    let refused = applied(PLAN, |all| {
+        let mut one = all.tasks[0].clone();
+        one.title = " ".into();
+        put(one)
+    });
+    assert_eq!(refused.unwrap_err()[0].text, "TASK-001 has no title");
 }
 
 fn saved(present: Option<&str>, sent: &str, made: &[&str]) -> Result<Saved, Vec<Remark>> {

@@ -2,6 +2,7 @@
 //! many and which.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 
 use super::super::*;
 use crate::artifact::{
@@ -17,7 +18,8 @@ pub(super) fn cases(mut test: impl FnMut(&mut Random)) {
         let mut random = Random(fastrand::Rng::with_seed(seed));
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&mut random)));
         if let Err(panic) = outcome {
-            eprintln!("COWORK_RANDOM_SEED={seed} COWORK_RANDOM_CASES=1 shows it again");
+            let again = format!("COWORK_RANDOM_SEED={seed} COWORK_RANDOM_CASES=1 shows it again");
+            writeln!(std::io::stderr(), "{again}").ok();
             std::panic::resume_unwind(panic);
         }
     }
@@ -128,10 +130,6 @@ impl Random {
 
     pub(super) fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.0.usize(..of.len())]
-    }
-
-    pub(super) fn often(&mut self) -> bool {
-        self.0.u8(..4) > 0
     }
 
     /// Words in a line.

@@ -1,0 +1,118 @@
+//! What is wrong with a document as a whole: ids used twice, records that are no sections.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::super::{IdKind, number_of};
+use super::parse::Reader;
+use super::{Remark, mentions};
+
+/// What is said of a record that waits for its number.
+const UNNUMBERED: &str = "? has no number yet";
+
+/// True for what is said of a record that waits for its number.
+pub(super) fn is_unnumbered(remark: &Remark) -> bool {
+    remark.text.ends_with(UNNUMBERED)
+}
+
+impl Reader<'_> {
+    /// Ids used twice, deleted ones, and those above the next number.
+    pub(super) fn ids(&mut self) {
+        let mut seen: Vec<(String, usize)> = Vec::new();
+        let mut added: Vec<(String, usize)> = Vec::new();
+        let mut remarks: Vec<(usize, String, bool)> = Vec::new();
+        for section in &self.out.sections {
+            let id = section.record.id();
+            let (at, kind) = (section.range.start, section.record.kind());
+            let prefix = kind.prefix();
+            if section.unnumbered {
+                remarks.push((at, format!("{}{UNNUMBERED}", id.trim_end_matches('?')), true));
+                continue;
+            }
+            if let Some((_, line)) = seen.iter().find(|(known, _)| known == id) {
+                let text = format!(
+                    "{id} is already at line {line}; write {prefix}? to give this one a new number"
+                );
+                remarks.push((at, text, true));
+                continue;
+            }
+            seen.push((id.to_owned(), section.line));
+            if self.context.present.has(id) {
+                continue;
+            }
+            match self.context.used.get(id) {
+                Some(title) if title == section.record.title() => {}
+                Some(title) => {
+                    remarks.push((
+                        at,
+                        format!("{id} was \"{title}\" and was deleted; write {prefix}?"),
+                        true,
+                    ));
+                }
+                None => added.push((id.to_owned(), at)),
+            }
+        }
+        added.sort();
+        let mut floors = self.context.floors;
+        for id in self.context.present.ids() {
+            if let Some(kind) = IdKind::of(id) {
+                floors.see(kind, id);
+            }
+        }
+        for (id, at) in added {
+            let Some(kind) = IdKind::of(&id) else { continue };
+            let mut above = floors;
+            let next = above.next(kind);
+            if number_of(kind, &id) > number_of(kind, &next) {
+                remarks.push((at, format!("{id} is above the next number, {next}"), false));
+            }
+            floors.see(kind, &id);
+        }
+        for (at, text, refused) in remarks {
+            if refused { self.refuse(at, text) } else { self.note(at, text) }
+        }
+    }
+
+    /// Records that are no sections: bold text, items, quotes, rows.
+    pub(super) fn mentions(&mut self) {
+        let sections: BTreeSet<&str> = self.out.sections.iter().map(|s| s.record.id()).collect();
+        let fields: Vec<Range<usize>> =
+            self.out.sections.iter().flat_map(|s| s.body.fields.clone()).collect();
+        let mut found = Vec::new();
+        for block in self.blocks.iter().filter(|block| !fields.contains(&block.range)) {
+            for (at, kind, id) in mentions::leading_ids(self.text, block) {
+                let known = self.context.present.has(&id);
+                let used = self.context.used.contains_key(&id);
+                if self.context.kinds.contains(&kind)
+                    && !sections.contains(id.as_str())
+                    && (known || !used)
+                {
+                    let name = kind.name();
+                    found.push((
+                        at,
+                        format!(
+                            "{id} has no section; a {name} begins with a heading: ### {id} Title"
+                        ),
+                    ));
+                }
+            }
+        }
+        for (at, text) in found {
+            self.refuse(at, text);
+        }
+    }
+
+    /// A person took all records away.
+    pub(super) fn nothing_left(&mut self) {
+        let held =
+            |kind: &&IdKind| self.context.present.ids().any(|id| id.starts_with(kind.prefix()));
+        let Some(kind) = self.context.kinds.iter().find(held) else { return };
+        if self.out.sections.is_empty() && self.out.refusals.is_empty() {
+            let (name, prefix) = (kind.name(), kind.prefix());
+            self.refuse(
+                0,
+                format!("no {name} found; a {name} begins with a heading: ### {prefix}001 Title"),
+            );
+        }
+    }
+}
