@@ -6,7 +6,7 @@ use super::super::{IdKind, Task};
 use super::blocks::blocks;
 use super::edit::{self, replaced};
 use super::render::{self, LEVEL, Parts};
-use super::{Context, Reading, Record, Records, Remark, Section, normal, parse, read};
+use super::{Context, Reading, Record, Records, Remark, Section, normal, parse, read, values};
 
 /// What is to become of a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +72,11 @@ fn put(text: &str, record: &Record, context: &Context<'_>) -> Result<String, Vec
         let id = record.id();
         let text = format!("the description of {id} holds the heading of a record: {heading}");
         return Err(refusal(line, text));
+    }
+    if let Record::Task(task) = record
+        && let Some(path) = task.files().find(|path| values::is_outside(path))
+    {
+        return Err(refusal(line, values::outside(path)));
     }
     let Some(section) = section else {
         let (at, level) = place(&before, record, text);

@@ -214,9 +214,19 @@ fn path(task: &mut Task, value: &Value, is_path: &dyn Fn(&str) -> bool, remarks:
     let at = value.range.start;
     if text.contains(char::is_whitespace) && !is_path(text) {
         remarks.refuse(at, format!("'{text}' is not a path"));
-    } else if text.starts_with(['/', '\\']) || text.split(['/', '\\']).any(|part| part == "..") {
-        remarks.refuse(at, format!("'{text}' is not a path inside the repository"));
+    } else if is_outside(text) {
+        remarks.refuse(at, outside(text));
     } else {
         push_once(&mut task.files_to_create, text);
     }
+}
+
+/// True for an absolute path, or one that leads out of the repository.
+pub(super) fn is_outside(path: &str) -> bool {
+    path.starts_with(['/', '\\']) || path.split(['/', '\\']).any(|part| part == "..")
+}
+
+/// What is said of such a path.
+pub(super) fn outside(path: &str) -> String {
+    format!("'{path}' is not a path inside the repository")
 }
