@@ -1,5 +1,6 @@
 //! The top-level blocks of a Markdown text, with their byte ranges.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
@@ -36,15 +37,45 @@ pub(super) struct Block {
     pub comments: Vec<Range<usize>>,
     /// Code spans.
     pub codes: Vec<Range<usize>>,
+    /// Emphasis, and whether it is strong.
+    pub emphasis: Vec<(Range<usize>, bool)>,
 }
 
 impl Block {
     fn new(kind: BlockKind, range: Range<usize>) -> Self {
-        Self { kind, range, breaks: Vec::new(), comments: Vec::new(), codes: Vec::new() }
+        let (breaks, comments, codes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { kind, range, breaks, comments, codes, emphasis: Vec::new() }
     }
 
     pub(super) fn is_list(&self) -> bool {
         matches!(self.kind, BlockKind::List { .. })
+    }
+
+    /// The text with its emphasis marked as formatters do: `_so_` and `**so**`. All places stay.
+    pub(super) fn with_plain_emphasis<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.emphasis.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut bytes = text.as_bytes().to_vec();
+        for (range, strong) in &self.emphasis {
+            let (width, mark) = if *strong { (2, b'*') } else { (1, b'_') };
+            let alone =
+                |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || ".,;:!?()".contains(c));
+            let before = text.get(..range.start).and_then(|before| before.chars().next_back());
+            let after = text.get(range.end..).and_then(|after| after.chars().next());
+            let inside = |(other, _): &(Range<usize>, bool)| {
+                other != range && other.start <= range.start && range.end <= other.end
+            };
+            let marks = [range.start..range.start + width, range.end - width..range.end];
+            let marked = |at: &Range<usize>| {
+                text.get(at.clone()).is_some_and(|mark| matches!(mark, "*" | "_" | "**" | "__"))
+            };
+            let plain = marks.iter().all(marked) && alone(before) && alone(after);
+            if plain && !self.emphasis.iter().any(inside) {
+                marks.into_iter().flatten().for_each(|at| bytes[at] = mark);
+            }
+        }
+        String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
     /// Its bytes.
@@ -106,6 +137,9 @@ fn blocks_from(text: &str, offset: usize) -> Vec<Block> {
                         found.last_mut()
                 {
                     items.push(range);
+                } else if let (Some(block), Tag::Emphasis | Tag::Strong) = (found.last_mut(), &tag)
+                {
+                    block.emphasis.push((range, tag == Tag::Strong));
                 }
             }
             Event::End(_) => depth = depth.saturating_sub(1),

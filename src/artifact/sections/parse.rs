@@ -49,7 +49,8 @@ pub(super) fn heads(text: &str, blocks: &[Block], kinds: &[IdKind]) -> Vec<Head>
     let mut found = Vec::new();
     for (at, block) in blocks.iter().enumerate() {
         let BlockKind::Heading(level) = block.kind else { continue };
-        let source = block.source(text);
+        let marked = block.with_plain_emphasis(text);
+        let source = block.source(&marked);
         let content = heading::content(source);
         let start = block.range.start + content.start;
         let Some(heading) = heading::record_heading(&source[content]) else { continue };

@@ -2,6 +2,7 @@
 
 mod documents;
 mod edits;
+mod formatters;
 mod merges;
 mod properties;
 mod random;

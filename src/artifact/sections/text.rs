@@ -38,6 +38,11 @@ pub(super) fn block_text(text: &str, block: &Block, markers: &mut Markers) -> Op
 /// The text of an item of a list, given its source from the marker on.
 pub(super) fn item_text(source: &str) -> String {
     let text = fold(untick(&dedented(source)).0, Way::Read, Place::Item);
+    // A formatter may have escaped the other bracket, too.
+    let text = match text.strip_prefix("\\[ \\] ") {
+        Some(rest) => format!("\\[ ] {rest}"),
+        None => text,
+    };
     match text.strip_prefix('\\') {
         Some(rest) if untick(rest.trim_start_matches('\\')).1 => rest.to_owned(),
         _ => text,
@@ -138,6 +143,7 @@ impl Markers {
 
 /// One block in its one form; `None` for a comment.
 fn folded(text: &str, block: &Block, way: Way, markers: &mut Markers) -> Option<String> {
+    let text = &*block.with_plain_emphasis(text);
     let source = block.source(text);
     if block.kind == BlockKind::Html && is_comment(source) {
         return None;
@@ -153,9 +159,8 @@ fn folded(text: &str, block: &Block, way: Way, markers: &mut Markers) -> Option<
             Way::Read | Way::Keep => source.trim().to_owned(),
             Way::Write { .. } => format!("\\{}", source.trim()),
         },
-        BlockKind::Html | BlockKind::Quote | BlockKind::Table | BlockKind::Other => {
-            lines_trimmed(source)
-        }
+        BlockKind::Table => table(source),
+        BlockKind::Html | BlockKind::Quote | BlockKind::Other => lines_trimmed(source),
     })
 }
 
@@ -393,6 +398,41 @@ fn untick(text: &str) -> (&str, bool) {
         }
     }
     (text, false)
+}
+
+/// A table whose cells have one space around them.
+fn table(source: &str) -> String {
+    let lines = source.lines().enumerate().map(|(number, line)| {
+        let cells = cells(line).into_iter();
+        let cells = cells.map(|cell| if number == 1 { alignment(cell) } else { cell.to_owned() });
+        format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The cells of a row: a backslash before a pipe makes it text.
+fn cells(line: &str) -> Vec<&str> {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line);
+    let mut cells = Vec::new();
+    let (mut start, mut escaped) = (0, false);
+    for (at, c) in line.char_indices() {
+        if c == '|' && !escaped {
+            cells.push(line[start..at].trim());
+            start = at + 1;
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    if !line[start..].trim().is_empty() {
+        cells.push(line[start..].trim());
+    }
+    cells
+}
+
+/// `:-----` as `:---`.
+fn alignment(cell: &str) -> String {
+    let side = |is: bool| if is { ":" } else { "" };
+    format!("{}---{}", side(cell.starts_with(':')), side(cell.ends_with(':')))
 }
 
 fn lines_trimmed(source: &str) -> String {
