@@ -217,6 +217,18 @@ fn with_definitions(text: &str, offset: usize, found: Vec<Block>) -> Vec<Block> 
             block.range.start = at.min(block.range.end);
         }
         all.extend(gap(at, block.range.start));
+        // What is indented right below a definition would be code or HTML on its own.
+        let source = block.source(text);
+        let indented =
+            source.starts_with("    ") || source.trim_start_matches(' ').starts_with('\t');
+        if indented
+            && block.kind == BlockKind::Paragraph
+            && let Some(Block { kind: BlockKind::Other, range, .. }) = all.last_mut()
+        {
+            range.end = block.range.end;
+            at = block.range.end.max(at);
+            continue;
+        }
         at = block.range.end.max(at);
         all.push(block);
     }

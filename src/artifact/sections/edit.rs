@@ -317,17 +317,9 @@ fn like(text: &str, piece: &Piece, item: &str, more: usize) -> String {
     let spaces = rest.len() - rest.trim_start_matches(' ').len();
     let spaces = if (1..5).contains(&spaces) && !rest.trim().is_empty() { spaces } else { 1 };
     let outer = text[line_start(text, piece.range.start)..piece.range.start].len();
-    let indent = " ".repeat(outer + marker.len() + spaces);
     let tick = text::box_of(source).map(|tick| format!("{tick} ")).unwrap_or_default();
-    let mut out = format!("{marker}{}{tick}", " ".repeat(spaces));
-    for (number, line) in item.split('\n').enumerate() {
-        if number > 0 {
-            out.push('\n');
-            out += if line.is_empty() { "" } else { &indent };
-        }
-        out += line;
-    }
-    out
+    let item = text::hanging(item, outer + marker.len() + spaces);
+    format!("{marker}{}{tick}{item}", " ".repeat(spaces))
 }
 
 /// The code blocks of a component.

@@ -7,8 +7,11 @@ pub(super) fn open_fence(source: &str) -> Option<String> {
     let source = source.trim_start();
     let mark = source.chars().next()?;
     let length = source.chars().take_while(|c| *c == mark).count();
-    let last = source.lines().skip(1).last().unwrap_or_default().trim();
-    let closed = last.chars().count() >= length && last.chars().all(|c| c == mark);
+    let last = source.lines().skip(1).last().unwrap_or_default().trim_end();
+    let marks = last.trim_start_matches(' ');
+    let closed = last.len() - marks.len() < 4
+        && marks.chars().count() >= length
+        && marks.chars().all(|c| c == mark);
     (!closed).then(|| mark.to_string().repeat(length))
 }
 

@@ -69,18 +69,23 @@ pub(super) fn item(text: &str) -> String {
 
 /// An item behind its marker.
 pub(super) fn marked(marker: &str, item: &str) -> String {
-    let indent = " ".repeat(marker.len() + 1);
-    let mut out = format!("{marker} ");
+    let lines = hanging(item, marker.len() + 1);
+    format!("{marker} {lines}").trim_end().to_owned()
+}
+
+/// An item whose lines below the first are this far to the right.
+pub(super) fn hanging(item: &str, width: usize) -> String {
+    let mut out = String::new();
     for (number, line) in item.split('\n').enumerate() {
-        if number > 0 {
-            out.push('\n');
-            if !line.is_empty() {
-                out += &indent;
-            }
+        let bare = line.trim_start_matches([' ', '\t']);
+        match (number, bare.is_empty()) {
+            (0, _) => out += line,
+            (_, true) => out.push('\n'),
+            // A tab would be narrower there.
+            _ => out += &format!("\n{}{bare}", " ".repeat(width + columns(line))),
         }
-        out += line;
     }
-    out.trim_end().to_owned()
+    out
 }
 
 fn fold(text: &str, way: Way, place: Place) -> String {
@@ -177,6 +182,9 @@ pub(super) fn is_comment(source: &str) -> bool {
 /// A paragraph in one line.
 fn paragraph(text: &str, block: &Block, way: Way) -> String {
     let mut out = joined(text, block.range.clone(), &block.breaks, &block.comments);
+    if !block.comments.is_empty() && !is_paragraph(&out) {
+        out = joined(text, block.range.clone(), &block.breaks, &[]);
+    }
     let bare = out.trim_start_matches('\\');
     if is_rule(bare) && bare.len() < out.len() {
         match way {
@@ -188,6 +196,10 @@ fn paragraph(text: &str, block: &Block, way: Way) -> String {
     out
 }
 
+fn is_paragraph(text: &str) -> bool {
+    matches!(&blocks(text)[..], [Block { kind: BlockKind::Paragraph, .. }])
+}
+
 /// True for a line that is a rule.
 fn is_rule(line: &str) -> bool {
     let Some(mark) = line.chars().next().filter(|mark| "-*_".contains(*mark)) else { return false };
@@ -196,7 +208,7 @@ fn is_rule(line: &str) -> bool {
 }
 
 /// The lines of a range in one, comments left out.
-pub(super) fn joined(
+fn joined(
     text: &str,
     range: Range<usize>,
     breaks: &[Range<usize>],

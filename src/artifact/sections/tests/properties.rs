@@ -64,7 +64,7 @@ fn several_records_are_read_from_one_document() {
         let records = random.records(&kinds, wild);
         let text = random.document(&records);
         let reading = known_paths(&text, &Records::default());
-        assert_eq!(reading.refusals, [], "{text}");
+        assert_eq!(reading.refusals, [], "{records:#?}\n{text}");
         let level = reading.sections.first().unwrap().level;
         let expected = records.iter().map(|record| normal(record, level).written());
         assert_eq!(written(&reading), expected.collect::<Vec<_>>(), "{text}");
@@ -78,7 +78,7 @@ fn an_edit_changes_one_record_and_no_byte_outside_its_section() {
         let records = random.records(&[kind], false);
         let text = random.document(&records);
         let present: Records = records.iter().cloned().collect();
-        let number = 1 + random.0.u32(..4);
+        let number = 1 + random.0.u32(..3);
         let new = random.record(kind, number, random.0.clone().bool());
         let context = Context {
             kinds: &ALL,
@@ -103,8 +103,10 @@ fn an_edit_changes_one_record_and_no_byte_outside_its_section() {
             assert!(after.starts_with(&text[..section.range.start]), "{text}\n=====\n{after}");
             assert!(after.ends_with(&text[section.range.end..]), "{text}\n=====\n{after}");
         }
-        let back = apply(&after, &[Change::Delete(new.id().to_owned())], &context).unwrap();
-        assert!(read(&back, &context).section(new.id()).is_none(), "{back}");
+        if random.below(4) == 0 {
+            let back = apply(&after, &[Change::Delete(new.id().to_owned())], &context).unwrap();
+            assert!(read(&back, &context).section(new.id()).is_none(), "{back}");
+        }
     });
 }
 
@@ -141,7 +143,8 @@ fn an_edited_field_leaves_the_other_bytes_alone() {
 #[test]
 fn no_text_panics() {
     cases(|random| {
-        let records = random.records(&[IdKind::Requirement, IdKind::Task], true);
+        let kind = any_kind(random);
+        let records = random.records(&[kind], true);
         let mut text = random.document(&records);
         for _ in 0..random.below(6) {
             let mut at = random.below(text.len() + 1);
@@ -163,11 +166,22 @@ fn no_text_panics() {
             by: Writer::Person,
         };
         let mut floors = IdFloors::default();
-        let taken = take(&text, &context, &mut floors);
-        assert!(take(&taken.text, &context, &mut floors).numbered.is_empty());
-        let sent = random.wild(20);
-        let _ = save(Some(&text), &sent, &context, &std::collections::BTreeSet::new(), &mut floors);
-        let change = random.record(IdKind::Task, 1, true);
-        let _ = apply(&text, &[Change::Put(change)], &context);
+        match random.below(4) {
+            0 => {
+                let taken = take(&text, &context, &mut floors);
+                assert!(take(&taken.text, &context, &mut floors).numbered.is_empty());
+            }
+            1 => {
+                let (sent, made) = (random.wild(20), std::collections::BTreeSet::new());
+                let _ = save(Some(&text), &sent, &context, &made, &mut floors);
+            }
+            2 => {
+                let change = random.record(IdKind::Task, 1, true);
+                let _ = apply(&text, &[Change::Put(change)], &context);
+            }
+            _ => {
+                convert(&text, &present, &ALL);
+            }
+        }
     });
 }

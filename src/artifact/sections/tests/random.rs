@@ -264,7 +264,7 @@ impl Random {
     pub(super) fn records(&mut self, kinds: &[IdKind], wild: bool) -> Vec<Record> {
         let mut all = Vec::new();
         for kind in kinds {
-            for number in 1..=1 + self.0.u32(..3) {
+            for number in 1..=1 + self.0.u32(..2) {
                 all.push(self.record(*kind, number, wild));
             }
         }
