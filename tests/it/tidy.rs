@@ -153,17 +153,21 @@ fn test_modules(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn is_test_file(path: &str, sources: &[Source]) -> bool {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let name = file.trim_end_matches(".rs");
-    sources.iter().any(|source| {
-        let inner = source.path.trim_end_matches("/mod.rs").trim_end_matches(".rs");
-        let beside = source.path.rsplit_once('/').is_some_and(|(dir, _)| dir == folder);
-        (beside || inner == folder)
-            && test_modules(&source.text).any(|(at, declaration)| {
-                let named = declaration == format!("mod {name};");
-                // `#[path = "menu_tests.rs"]` stands between the attribute and the module.
-                let head = source.text[at..].split("mod ").next().unwrap_or_default();
-                declaration.ends_with(';') && (named || head.contains(&format!("\"{file}\"")))
-            })
-    })
+    let above = format!("{folder}.rs");
+    let in_tests =
+        sources.iter().any(|source| source.path == above) && is_test_file(&above, sources);
+    in_tests
+        || sources.iter().any(|source| {
+            let inner = source.path.trim_end_matches("/mod.rs").trim_end_matches(".rs");
+            let beside = source.path.rsplit_once('/').is_some_and(|(dir, _)| dir == folder);
+            (beside || inner == folder)
+                && test_modules(&source.text).any(|(at, declaration)| {
+                    let named = declaration == format!("mod {name};");
+                    // `#[path = "menu_tests.rs"]` stands between the attribute and the module.
+                    let head = source.text[at..].split("mod ").next().unwrap_or_default();
+                    declaration.ends_with(';') && (named || head.contains(&format!("\"{file}\"")))
+                })
+        })
 }
 
 fn is_word(c: char) -> bool {

@@ -82,7 +82,7 @@ fn put(text: &str, record: &Record, context: &Context<'_>) -> Result<String, Vec
         let (at, level) = place(&before, record, text);
         let new = render::render(record, level);
         let after = inserted(text, at, &new);
-        return check(&before, after, record, level, context);
+        return check(&before, after, &normal(record, level), context);
     };
     let wanted = normal(record, section.level);
     if same(&section.record, &wanted) {
@@ -91,7 +91,7 @@ fn put(text: &str, record: &Record, context: &Context<'_>) -> Result<String, Vec
     if let Some(edits) = edit::edits(text, section, &wanted) {
         let edits = edits.into_iter().map(|(range, new)| (range, as_lines_of(text, &new)));
         let after = replaced(text, edits.collect());
-        if let Ok(after) = check(&before, after, record, section.level, context) {
+        if let Ok(after) = check(&before, after, &wanted, context) {
             return Ok(after);
         }
     }
@@ -99,7 +99,7 @@ fn put(text: &str, record: &Record, context: &Context<'_>) -> Result<String, Vec
     let end = section.range.start + source.trim_end().len();
     let new = again(text, section, record);
     let after = replaced(text, vec![(section.range.start..end, as_lines_of(text, new.trim_end()))]);
-    check(&before, after, record, section.level, context)
+    check(&before, after, &wanted, context)
 }
 
 /// A section written again, with its comments and the info strings of its code blocks.
@@ -235,7 +235,6 @@ fn check(
     before: &Reading,
     after: String,
     wanted: &Record,
-    level: u8,
     context: &Context<'_>,
 ) -> Result<String, Vec<Remark>> {
     let reading = read(&after, context);
@@ -243,7 +242,7 @@ fn check(
     let id = wanted.id();
     others_kept(before, &reading, id)?;
     let found = reading.section(id).map(|section| &section.record);
-    if !found.is_some_and(|found| same(found, &normal(wanted, level))) {
+    if !found.is_some_and(|found| same(found, wanted)) {
         let line = before.section(id).map_or(1, |section| section.line);
         return Err(refusal(line, format!("{id} cannot be written so that it is read the same")));
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::super::Criterion;
 use super::blocks::{BlockKind, blocks};
 use super::fields::{code, code_span};
-use super::text;
+use super::{indent, text};
 
 /// A criterion from the text of an item.
 pub(super) fn criterion(text: &str) -> Criterion {
@@ -23,7 +23,7 @@ pub(super) fn criterion(text: &str) -> Criterion {
         };
     let kept = format!("{before}{between}{after}");
     // What is left must be read as it is.
-    let kept = text::item_text(&text::marked("-", &text::item(&kept)));
+    let kept = text::item_text(&indent::marked("-", &text::item(&kept)));
     let bare = test.trim_start_matches('!');
     Criterion { text: kept, test: Some(bare.to_owned()), fails_before: bare.len() < test.len() }
 }

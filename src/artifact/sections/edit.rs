@@ -8,7 +8,7 @@ use super::blocks::{blocks, line_start};
 use super::body::Piece;
 use super::fields::{Meaning, Value, code};
 use super::render::{Parts, category_word, interface, priority_word};
-use super::{Record, Section, heading, text};
+use super::{Record, Section, heading, indent, text};
 
 /// A range of a text and what replaces it.
 pub(super) type Edit = (Range<usize>, String);
@@ -260,7 +260,7 @@ fn item_edits(text: &str, section: &Section, wanted: &[String], all: &mut Vec<Ed
     let pieces = &section.body.items;
     let old: Vec<&str> = pieces.iter().map(|one| one.text.as_str()).collect();
     let new: Vec<String> =
-        wanted.iter().map(|item| text::item_text(&text::marked("-", item))).collect();
+        wanted.iter().map(|item| text::item_text(&indent::marked("-", item))).collect();
     let new: Vec<&str> = new.iter().map(String::as_str).collect();
     if old == new {
         return Some(());
@@ -318,7 +318,7 @@ fn like(text: &str, piece: &Piece, item: &str, more: usize) -> String {
     let spaces = if (1..5).contains(&spaces) && !rest.trim().is_empty() { spaces } else { 1 };
     let outer = text[line_start(text, piece.range.start)..piece.range.start].len();
     let tick = text::box_of(source).map(|tick| format!("{tick} ")).unwrap_or_default();
-    let item = text::hanging(item, outer + marker.len() + spaces);
+    let item = indent::hanging(item, outer + marker.len() + spaces);
     format!("{marker}{}{tick}{item}", " ".repeat(spaces))
 }
 

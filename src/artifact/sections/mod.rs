@@ -12,6 +12,7 @@ mod edit;
 mod fields;
 mod heading;
 mod ids;
+mod indent;
 mod json;
 mod mentions;
 mod merge;
@@ -25,6 +26,7 @@ mod record;
 mod references;
 mod render;
 mod save;
+mod table;
 mod text;
 mod values;
 

@@ -4,7 +4,7 @@ use super::super::{Category, Component, Feature, IdFloors, IdKind, Priority, Req
 use super::blocks::{Block, BlockKind, blocks};
 use super::fields::{code, one_value};
 use super::heading;
-use super::{Context, Record, Records, Writer, body, criteria, parse, text};
+use super::{Context, Record, Records, Writer, body, criteria, indent, parse, text};
 
 /// The level of a record's heading, unless the document has another.
 pub const LEVEL: u8 = 3;
@@ -62,7 +62,7 @@ impl Parts {
     fn below(&self, kind: IdKind) -> Vec<String> {
         let mut parts = vec![self.fields.clone()];
         let described = blocks(&self.description);
-        let items = self.items.iter().map(|item| text::marked("-", item));
+        let items = self.items.iter().map(|item| indent::marked("-", item));
         let list = items.collect::<Vec<_>>().join("\n");
         let first = match described.first() {
             Some(_) => self.description.as_str(),

@@ -7,7 +7,9 @@ use std::ops::Range;
 
 use super::blocks::{Block, BlockKind, blocks};
 use super::heading;
+use super::indent::{dedented, marked, strip_columns};
 use super::open::{open_fence, unclosed};
+use super::table;
 
 /// Which way a text goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,27 +67,6 @@ pub(super) fn item(text: &str) -> String {
     let text = text.trim();
     let text = fold(text, Way::Write { level: 0 }, Place::Item);
     if untick(text.trim_start_matches('\\')).1 { format!("\\{text}") } else { text }
-}
-
-/// An item behind its marker.
-pub(super) fn marked(marker: &str, item: &str) -> String {
-    let lines = hanging(item, marker.len() + 1);
-    format!("{marker} {lines}").trim_end().to_owned()
-}
-
-/// An item whose lines below the first are this far to the right.
-pub(super) fn hanging(item: &str, width: usize) -> String {
-    let mut out = String::new();
-    for (number, line) in item.split('\n').enumerate() {
-        let bare = line.trim_start_matches([' ', '\t']);
-        match (number, bare.is_empty()) {
-            (0, _) => out += line,
-            (_, true) => out.push('\n'),
-            // A tab would be narrower there.
-            _ => out += &format!("\n{}{bare}", " ".repeat(width + columns(line))),
-        }
-    }
-    out
 }
 
 fn fold(text: &str, way: Way, place: Place) -> String {
@@ -164,7 +145,7 @@ fn folded(text: &str, block: &Block, way: Way, markers: &mut Markers) -> Option<
             Way::Read | Way::Keep => source.trim().to_owned(),
             Way::Write { .. } => format!("\\{}", source.trim()),
         },
-        BlockKind::Table => table(source),
+        BlockKind::Table => table::table(source),
         BlockKind::Html | BlockKind::Quote | BlockKind::Other => lines_trimmed(source),
     })
 }
@@ -359,45 +340,12 @@ fn list(text: &str, start: Option<u64>, items: &[Range<usize>], other: bool) -> 
             Some(n) => format!("{n}."),
         };
         number = number.map(|n| n.saturating_add(1));
-        lines.push(marked(&marker, &inner));
+        let line = marked(&marker, &inner);
+        // `- ---` is a rule.
+        let rule = line.lines().next().is_some_and(is_rule);
+        lines.push(if rule { marked(&marker, &format!("\\{inner}")) } else { line });
     }
     lines.join("\n")
-}
-
-/// The source of an item without its marker, lines below the first moved to the left.
-fn dedented(source: &str) -> String {
-    let source = source.trim_end();
-    let marker = match source.bytes().take_while(u8::is_ascii_digit).count() {
-        0 => 1,
-        digits => digits + 1,
-    };
-    let mut lines = source.lines();
-    let first = lines.next().unwrap_or_default();
-    let rest = first.get(marker..).unwrap_or_default();
-    let spaces = columns(rest);
-    let blank = rest.trim().is_empty();
-    let inner = if blank || spaces > 4 { 1 } else { spaces };
-    let mut out = strip_columns(rest, inner);
-    for line in lines {
-        out.push('\n');
-        out += &strip_columns(line, marker + inner);
-    }
-    out
-}
-
-/// How wide the white space is that a line begins with.
-fn columns(line: &str) -> usize {
-    let space = line.chars().take_while(|c| matches!(c, ' ' | '\t'));
-    space.fold(0, |at, c| if c == '\t' { at / 4 * 4 + 4 } else { at + 1 })
-}
-
-/// A line without white space of this width.
-fn strip_columns(line: &str, width: usize) -> String {
-    let bare = line.trim_start_matches([' ', '\t']);
-    if bare.is_empty() {
-        return String::new();
-    }
-    format!("{}{bare}", " ".repeat(columns(line).saturating_sub(width)))
 }
 
 /// The text behind a box to tick, and whether there is one.
@@ -410,41 +358,6 @@ fn untick(text: &str) -> (&str, bool) {
         }
     }
     (text, false)
-}
-
-/// A table whose cells have one space around them.
-fn table(source: &str) -> String {
-    let lines = source.lines().enumerate().map(|(number, line)| {
-        let cells = cells(line).into_iter();
-        let cells = cells.map(|cell| if number == 1 { alignment(cell) } else { cell.to_owned() });
-        format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The cells of a row: a backslash before a pipe makes it text.
-fn cells(line: &str) -> Vec<&str> {
-    let line = line.trim();
-    let line = line.strip_prefix('|').unwrap_or(line);
-    let mut cells = Vec::new();
-    let (mut start, mut escaped) = (0, false);
-    for (at, c) in line.char_indices() {
-        if c == '|' && !escaped {
-            cells.push(line[start..at].trim());
-            start = at + 1;
-        }
-        escaped = c == '\\' && !escaped;
-    }
-    if !line[start..].trim().is_empty() {
-        cells.push(line[start..].trim());
-    }
-    cells
-}
-
-/// `:-----` as `:---`.
-fn alignment(cell: &str) -> String {
-    let side = |is: bool| if is { ":" } else { "" };
-    format!("{}---{}", side(cell.starts_with(':')), side(cell.ends_with(':')))
 }
 
 fn lines_trimmed(source: &str) -> String {

@@ -134,7 +134,7 @@ impl Random {
 
     /// Words in a line.
     pub(super) fn plain(&mut self) -> String {
-        let count = 1 + self.below(8);
+        let count = 1 + self.below(6);
         let words: Vec<&str> = (0..count).map(|_| *self.one(&PLAIN)).collect();
         let text = words.join(" ");
         // A text may not begin with what a person would not begin one with.
@@ -185,14 +185,14 @@ impl Random {
         if wild {
             return self.wild(14);
         }
-        self.list(3, Self::plain).join("\n\n")
+        self.list(2, Self::plain).join("\n\n")
     }
 
     /// A record of a kind, with this number.
     pub(super) fn record(&mut self, kind: IdKind, number: u32, wild: bool) -> Record {
         let id = kind.format(number);
         let (title, description) = (self.title(wild), self.description(wild));
-        let items = self.list(3, |random| random.text(wild, 8));
+        let items = self.list(2, |random| random.text(wild, 8));
         match kind {
             IdKind::Requirement => Record::Requirement(Requirement {
                 id,
@@ -200,7 +200,7 @@ impl Random {
                 description,
                 priority: *self.one(&[Priority::High, Priority::Medium, Priority::Low]),
                 category: *self.one(&[Category::Functional, Category::NonFunctional]),
-                acceptance_criteria: self.list(3, |random| random.criterion(wild)),
+                acceptance_criteria: self.list(2, |random| random.criterion(wild)),
                 ..Requirement::default()
             }),
             IdKind::Feature => Record::Feature(Feature {
