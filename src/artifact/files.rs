@@ -5,6 +5,8 @@ use anyhow::Context as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::ledger::is_older;
+use super::sections::Document;
 use super::{
     ChangeRequest, DesignSpec, Feature, FeatureList, Feedback, IdFloors, IdKind, Plan, Requirement,
     Requirements, SessionFile, Task,
@@ -82,6 +84,16 @@ impl Artifact {
     /// The artifact with this file name.
     pub fn named(file_name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|artifact| artifact.file_name() == file_name)
+    }
+
+    /// The document whose sections these records are, in a session that has it.
+    pub const fn document(self) -> Option<Self> {
+        match self {
+            Self::Requirements | Self::Features => Some(Self::Prd),
+            Self::DesignSpec => Some(Self::Design),
+            Self::ImplementationPlan => Some(Self::Plan),
+            _ => None,
+        }
     }
 
     /// True for records, false for documents.
@@ -179,6 +191,15 @@ impl<'a> Store<'a> {
             Some(text) => read_json(artifact, &text),
             None => Ok(T::default()),
         }
+    }
+
+    /// True where the sections of a document do not give the records beside it: one of an older
+    /// session.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn is_older(&self, document: Document) -> anyhow::Result<bool> {
+        is_older(self.files, document)
     }
 
     /// Writes a record file. True when its bytes changed.

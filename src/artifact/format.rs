@@ -22,7 +22,16 @@ struct Migration {
 }
 
 /// Every step that something has to be done for, in order.
-const MIGRATIONS: [Migration; 1] = [Migration { from: UNNUMBERED, to: (1, 0), apply: name_idea }];
+const MIGRATIONS: [Migration; 2] = [
+    Migration { from: UNNUMBERED, to: (1, 0), apply: name_idea },
+    Migration { from: (1, 0), to: (1, 1), apply: note_depth },
+];
+
+/// Before 1.1, where records are sections of the documents, every session had all stages, gates and
+/// critics, whatever its `depth` said.
+fn note_depth(file: &mut Map<String, Value>) {
+    file.insert("depth".to_owned(), Value::from("thorough"));
+}
 
 /// 0.9 need not have had a title of its own: the idea's first line was shown for one.
 fn name_idea(file: &mut Map<String, Value>) {
@@ -130,8 +139,8 @@ mod tests {
     #[test]
     fn what_is_not_known_is_left_alone() {
         for (version, expected) in [
-            (json!("1.0"), Format::Present),
-            (json!("1.1"), Format::Unknown("1.1".to_owned())),
+            (json!("1.1"), Format::Present),
+            (json!("1.2"), Format::Unknown("1.2".to_owned())),
             (json!("2.0"), Format::Unknown("2.0".to_owned())),
             (json!("one"), Format::Unknown("one".to_owned())),
             (json!(1), Format::Unknown("1".to_owned())),

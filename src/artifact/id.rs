@@ -19,8 +19,7 @@ pub enum IdKind {
 
 impl IdKind {
     /// All of them.
-    pub(super) const ALL: [Self; 4] =
-        [Self::Requirement, Self::Feature, Self::Component, Self::Task];
+    pub const ALL: [Self; 4] = [Self::Requirement, Self::Feature, Self::Component, Self::Task];
 
     /// What stands before the number.
     pub const fn prefix(self) -> &'static str {

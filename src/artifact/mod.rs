@@ -6,13 +6,17 @@
 
 mod change;
 mod criterion;
+mod derived;
 mod feedback;
 mod files;
 mod format;
 mod id;
+mod ledger;
+mod merged_files;
 mod readable;
 mod records;
 mod renumber;
+mod renumber_sections;
 mod session_file;
 
 pub mod check;
@@ -21,14 +25,18 @@ pub mod sections;
 
 pub use change::{ChangeRequest, Risk, Scope};
 pub use criterion::Criterion;
+pub use derived::{Compared, Found, Known, RECORDS, is_plainly_same};
 pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity};
 pub use files::{Artifact, Files, Store, read_json, render_json};
 pub use format::{Format, raise};
 pub use id::{IdFloors, IdKind, number_of};
+pub use ledger::{History, Ledger, Saved, Settled, is_settled};
+pub use merged_files::{MergedFiles, merge_files};
 pub use readable::unreadable;
 pub use records::{
     Category, Component, DesignSpec, Feature, FeatureList, FeatureStatus, Plan, Priority,
     Requirement, Requirements, Task, TaskStatus,
 };
-pub use renumber::{NamedRecord, Renumbered, collided, named_records, renumber, renumber_text};
+pub use renumber::{NamedRecord, Renumbered, named_records, renumber_text};
+pub use renumber_sections::{collided, renumber};
 pub use session_file::{Base, Depth, Parent, SCHEMA_VERSION, SessionFile, SessionKind};

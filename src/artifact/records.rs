@@ -156,10 +156,7 @@ pub struct DesignSpec {
     /// In the order they were made.
     #[serde(default)]
     pub components: Vec<Component>,
-    /// The shape of the whole, free form, in sessions of earlier versions.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub architecture: Value,
-    /// Fields of other versions.
+    /// Fields of other versions: earlier ones had `architecture`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -272,10 +269,7 @@ pub struct Plan {
     /// In the order they were made; sub-tasks stand beside their parents.
     #[serde(default)]
     pub tasks: Vec<Task>,
-    /// Points on the way, free form, in sessions of earlier versions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub milestones: Vec<Value>,
-    /// Fields of other versions.
+    /// Fields of other versions: earlier ones had `milestones`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -338,7 +338,7 @@ pub fn renumber_text(text: &str, side: usize, done: &[Renumbered]) -> String {
 }
 
 /// Lines that only one side wrote name what that side meant.
-fn document(text: &str, sides: &[String], done: &[Renumbered]) -> String {
+pub(super) fn document(text: &str, sides: &[String], done: &[Renumbered]) -> String {
     let wrote = |side: usize, line: &str| sides[side].lines().any(|other| other == line);
     let mut out = String::new();
     for line in text.split_inclusive('\n') {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The version this program writes.
-pub const SCHEMA_VERSION: &str = "1.0";
+pub const SCHEMA_VERSION: &str = "1.1";
 
 /// Where a session comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,9 +25,9 @@ pub enum Depth {
     /// As little ceremony as possible.
     Quick,
     /// The default.
-    #[default]
     Standard,
     /// Every question asked.
+    #[default]
     Thorough,
 }
 

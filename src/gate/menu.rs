@@ -126,17 +126,32 @@ fn edit(
         say(terminal, "there is no document to edit here; f says what to change")?;
         return Ok(None);
     }
-    let changed = match gate.editor.open(files) {
-        Ok(EditResult::Changed(changed)) => changed,
-        Ok(EditResult::Unchanged) => {
-            say(terminal, "nothing was changed; p passes the draft as it is")?;
-            return Ok(None);
+    let mut changed = Vec::new();
+    loop {
+        match gate.editor.open(files) {
+            Ok(EditResult::Changed(now)) => changed = now,
+            Ok(EditResult::Unchanged) if changed.is_empty() => {
+                say(terminal, "nothing was changed; p passes the draft as it is")?;
+                return Ok(None);
+            }
+            Ok(EditResult::Unchanged) => return Ok(Some(Decision::Stop)),
+            Err(error) => {
+                failed(terminal, &error)?;
+                return Ok(None);
+            }
         }
-        Err(error) => {
-            failed(terminal, &error)?;
-            return Ok(None);
+        let unreadable = (draft.unreadable)()?;
+        if unreadable.is_empty() {
+            break;
         }
-    };
+        for line in &unreadable {
+            say(terminal, &clean_line(line))?;
+        }
+        say(
+            terminal,
+            "your editor opens again; closed without a change, the draft waits as it is",
+        )?;
+    }
     let names: Vec<_> =
         changed.iter().map(|path| screen::shown_path(path, &gate.editor.cwd)).collect();
     let names = names.join(", ");

@@ -71,6 +71,7 @@ impl Desk {
             critic_next: true,
             diffstat: None,
             full_diff: &diff,
+            unreadable: &|| Ok(Vec::new()),
             earlier: &EARLIER,
             note: None,
         };

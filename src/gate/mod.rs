@@ -170,6 +170,8 @@ pub struct Draft<'a> {
     pub diffstat: Option<String>,
     /// The whole diff, made only when asked for; the argument asks for git's colours.
     pub full_diff: &'a dyn Fn(bool) -> anyhow::Result<String>,
+    /// What cannot be read of the documents as they are on disk: `prd.md:12: …`.
+    pub unreadable: &'a dyn Fn() -> anyhow::Result<Vec<String>>,
     /// Stages one can go back to.
     pub earlier: &'a [Stage],
     /// Why the gate is open, when it is not the usual reason.

@@ -40,6 +40,7 @@ fn program() {
         critic_next: true,
         diffstat: None,
         full_diff: &|_| Ok(String::new()),
+        unreadable: &|| Ok(Vec::new()),
         earlier: &[],
         note: None,
     };

@@ -149,12 +149,48 @@ fn has_merge_options(git: &Git) -> Result<bool> {
     Ok(git.configuration()?.all().any(|(key, _)| has(key)))
 }
 
-/// The paths that a merge under way has not decided.
-fn unmerged(git: &Git) -> Result<Vec<String>> {
+/// The paths that a merge, rebase or cherry-pick under way has not decided.
+///
+/// # Errors
+/// Git fails.
+pub fn unmerged(git: &Git) -> Result<Vec<String>> {
     let diff = git.read(["diff", "--name-only", "--diff-filter=U", "--no-relative", "-z"]);
     let mut paths: Vec<String> = nul_texts(&diff.checked()?.stdout).collect();
     paths.dedup();
     Ok(paths)
+}
+
+/// Stages these paths as they are in the working tree: what was in conflict there is decided.
+///
+/// # Errors
+/// Git fails.
+pub fn stage(git: &Git, paths: &[String]) -> Result<()> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let add = git.write(["add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"]);
+    add.stdin_nul(paths).checked().map(|_| ())
+}
+
+/// A text with the changes of both sides, as git merges lines; nothing where they conflict.
+///
+/// # Errors
+/// Git fails, or a temporary file cannot be written.
+pub fn merged_text(git: &Git, base: &str, ours: &str, theirs: &str) -> Result<Option<String>> {
+    let scratch = tempfile::tempdir().context("creating a temporary directory")?;
+    let mut merge = git.read(["merge-file", "-p"]);
+    for (name, text) in [("ours", ours), ("base", base), ("theirs", theirs)] {
+        let path = scratch.path().join(name);
+        std::fs::write(&path, text).context("writing a version of a text")?;
+        merge = merge.arg(path);
+    }
+    let output = merge.output()?;
+    match output.code {
+        Some(0) => Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned())),
+        // The number of conflicts; git says 255 of an error.
+        Some(code) if code < 128 => Ok(None),
+        _ => Err(merge.failure(&output).into()),
+    }
 }
 
 /// The tree `git merge` would make of two commits; nothing but objects is written.

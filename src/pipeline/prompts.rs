@@ -22,8 +22,6 @@ macro_rules! prompt {
 pub const SYSTEM: Prompt = prompt!("system.md");
 /// The actor reading its own first draft.
 pub const SELF_REVIEW: Prompt = prompt!("self-review.md");
-/// One side of a draft is brought in line with what a person edited on the other.
-pub const ALIGN: Prompt = prompt!("align.md");
 /// The second opinion before delivery.
 pub const CHALLENGER: Prompt = prompt!("challenger.md");
 /// What guidance on a language yields to; goes before it.
@@ -95,6 +93,8 @@ pub struct Variables {
     pub tasks: String,
     /// What is left out unless somebody asks for it.
     pub unasked: Unasked,
+    /// The ids that new records get, the next of each kind the stage writes.
+    pub next_ids: String,
     /// Levels of sub-tasks.
     pub levels: usize,
     /// Characters of the report's title.
@@ -121,10 +121,6 @@ pub struct Variables {
     pub words: String,
     /// What changed since the critic last looked, possibly empty.
     pub delta: String,
-    /// Files a person edited, which stay as they are; only when bringing the others in line.
-    pub edited: String,
-    /// The files to be brought in line with them.
-    pub follows: String,
 }
 
 /// The prompts of one run.
@@ -193,7 +189,7 @@ mod tests {
 
     /// Every prompt: those of the rows, and those that all share.
     fn all() -> Vec<Prompt> {
-        let mut all = vec![SYSTEM, SELF_REVIEW, ALIGN, CHALLENGER, GUIDANCE];
+        let mut all = vec![SYSTEM, SELF_REVIEW, CHALLENGER, GUIDANCE];
         all.extend(
             languages::ALL
                 .iter()

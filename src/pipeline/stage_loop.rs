@@ -106,7 +106,10 @@ async fn step(
             other => return Ok(other),
         }
     }
-    edits::align(run, spec, progress).await?;
+    match review::unread_edits::follow(run, spec, progress)? {
+        StepOutcome::Next => {}
+        other => return Ok(other),
+    }
     keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
     // What a self-review that was stopped has left is half a change: it is finished first.
     if !self_review::is_self_reviewing(run, spec, progress)? {

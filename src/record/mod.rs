@@ -18,6 +18,7 @@ pub mod stage;
 pub mod start;
 pub mod tags;
 pub mod task;
+pub mod unmerged;
 
 mod abort;
 mod approval;

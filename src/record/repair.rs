@@ -52,6 +52,26 @@ pub fn commit_renumbered(
     Ok(recorded)
 }
 
+/// Commits JSON that was written again from the documents, on the branch that is checked out;
+/// `lines` say which.
+pub fn commit_derived(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    lines: &[String],
+) -> anyhow::Result<Recorded> {
+    let subject = match lines {
+        [one] => format!("Records: {one}"),
+        _ => "Records: write them again from the documents".to_owned(),
+    };
+    let body: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    let message = Message { subject, body: body.join("\n"), trailers: recorder.base_trailers() };
+    let dirty = git::status::of(recorder.git, &[&recorder.name.artifact_dir()])?;
+    let paths: Vec<String> = dirty.into_iter().map(|entry| entry.path).collect();
+    let recorded = commit_here(recorder, tip, &paths, &message)?;
+    recorder.workspace.written().clear()?;
+    Ok(recorded)
+}
+
 /// Commits files that `verify --fix` restored, on the branch that is checked out; `lines` say
 /// which, and from where.
 pub fn commit_restored(

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::change_requests::known;
-use super::{Entry, RefNames, Session, SessionName, key, used_ids};
+use super::{Entry, KnownRecords, RefNames, Session, SessionName, key};
 use crate::artifact::Base;
 use crate::error::Error;
 use crate::git::{Git, Oid};
@@ -125,7 +125,7 @@ fn trailers(
     let history = &session.history[..until.map_or(0, |at| at + 1)];
     // Ids of records that were deleted before the stage was completed stay used.
     let then = Session { tip: entry.commit.clone(), history: history.to_vec(), ..session.clone() };
-    trailers.push((key::IDS.to_owned(), used_ids(git, &then)?.ids().join(" ")));
+    trailers.push((key::IDS.to_owned(), KnownRecords::of(git, &then)?.floors.ids().join(" ")));
     Ok(trailers)
 }
 

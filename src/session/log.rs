@@ -24,10 +24,6 @@ use crate::spent::Spent;
 use crate::stage::Stage;
 use crate::stages;
 
-/// What the transcript of a conversation that brings a draft in line with a person's edit has in
-/// its name, where another has its task.
-pub const ALIGNING: &str = "align";
-
 /// One step. The first six fields are there in every line of `log --json`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Step {
@@ -415,8 +411,8 @@ impl Teller<'_> {
             let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return false };
             let mut parts = name.splitn(4, '.');
             let (of, draft, _role, task) = (parts.next(), parts.next(), parts.next(), parts.next());
-            // What was brought in line with a person's edit belongs to the draft.
-            let task = task.filter(|task| *task != ALIGNING);
+            // Versions before records were sections asked a model to follow a person's edit.
+            let task = task.filter(|task| *task != "align");
             of == Some(stage.name())
                 && draft.and_then(|n| n.parse().ok()).is_some_and(|n| drafts.contains(&n))
                 && task == step.task.as_deref()

@@ -11,6 +11,7 @@ mod find;
 mod head;
 mod history;
 mod inherit;
+mod known_records;
 mod last_good;
 mod leftover;
 mod live;
@@ -40,11 +41,12 @@ pub use find::{default_session, exists, heads, newest_open, taken};
 pub use head::{Head, merged_heads, states};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use inherit::{Inheritance, StageOf};
+pub use known_records::{KnownRecords, completed_files, recorded_files};
 pub use last_good::{from_top, last_good};
 pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
 pub use live::{Doing, LiveRun, Position, RunNotes, live_run};
 pub use lock::{Holder, SessionLock};
-pub use log::{ALIGNING, Step, log};
+pub use log::{Step, log};
 pub use merged::{Merged, merged, merged_in};
 pub use merged_changes::{MergedChange, merged_changes};
 pub use message::{Message, Trailers, key, subject_line};
@@ -58,7 +60,7 @@ pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop, session
 pub use unrecorded::{FROM_FILES, shown, unrecorded};
 pub use used::Used;
 
-use crate::artifact::{Artifact, ChangeRequest, Files, Scope, SessionFile, SessionKind, Store};
+use crate::artifact::{Artifact, ChangeRequest, Files, Scope, SessionFile, SessionKind};
 use crate::error::Error;
 use crate::git::{self, Git, Object, Oid, Part, Reader};
 use crate::stage::Stage;
@@ -364,28 +366,4 @@ impl Files for CommittedFiles {
 /// Where an artifact of a session lies, relative to the top of the working tree.
 pub fn artifact_path(name: &SessionName, artifact: Artifact) -> String {
     artifact.path_in(&name.artifact_dir(), &name.record_dir())
-}
-
-/// Every id a session has ever used, from all versions of its records in history, and in that of its
-/// parent and of the change requests it has taken in.
-pub fn used_ids(git: &Git, session: &Session) -> anyhow::Result<crate::artifact::IdFloors> {
-    let mut floors = crate::artifact::IdFloors::default();
-    for entry in &session.history {
-        floors.see_all(entry.trailers.get(key::IDS).unwrap_or_default());
-    }
-    let own = session.history.iter().map(|entry| entry.commit.clone());
-    let mut commits = Vec::new();
-    for (_, commit) in change_requests::related_commits(git, &session.name, &session.tip, &[])? {
-        floors.see_all(Trailers::parse(&commit.message).get(key::IDS).unwrap_or_default());
-        commits.push(commit.id);
-    }
-    commits.extend(own.chain([session.tip.clone()]));
-    commits.sort();
-    commits.dedup();
-    for commit in commits {
-        let files = CommittedFiles::new(git, &session.name, &commit);
-        // A version somebody broke by hand must not stop the session; its ids are in its neighbours.
-        let _ = Store::new(&files).see_ids(&mut floors);
-    }
-    Ok(floors)
 }

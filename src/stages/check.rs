@@ -24,12 +24,7 @@ pub(super) const CHECK: StageSpec = StageSpec {
             ],
         ],
     },
-    context: &[
-        Artifact::Requirements,
-        Artifact::Features,
-        Artifact::DesignSpec,
-        Artifact::ImplementationPlan,
-    ],
+    context: &[Artifact::Prd, Artifact::Design, Artifact::Plan],
     artifacts: &[Artifact::CheckReport],
     judges: true,
     rechecks: true,

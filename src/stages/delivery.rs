@@ -17,10 +17,9 @@ pub(super) const DELIVERY: StageSpec = StageSpec {
     },
     context: &[
         Artifact::Idea,
-        Artifact::Requirements,
-        Artifact::Features,
-        Artifact::DesignSpec,
-        Artifact::ImplementationPlan,
+        Artifact::Prd,
+        Artifact::Design,
+        Artifact::Plan,
         Artifact::CheckReport,
     ],
     artifacts: &[Artifact::DeliveryReport],

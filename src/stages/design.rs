@@ -41,7 +41,7 @@ pub(super) const DESIGN: StageSpec = StageSpec {
             VERDICT,
         ],
     }),
-    context: &[Artifact::Idea, Artifact::Prd, Artifact::Requirements, Artifact::Features],
+    context: &[Artifact::Idea, Artifact::Prd],
     guidance: true,
     artifacts: &[Artifact::Design, Artifact::DesignSpec],
     check: |input| check::design(&input.store, &input.sizes, input.baseline),

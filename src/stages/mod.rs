@@ -17,7 +17,7 @@ mod tools;
 mod triage;
 
 pub use input::{Changed, CheckInput, Facts, Known, TaskFiles};
-pub use row::{Approves, Prompt, RoleSpec, Selected, Side, StageSpec, Work};
+pub use row::{Approves, Prompt, RoleSpec, Selected, StageSpec, Work};
 
 use crate::artifact::check::Report;
 use crate::artifact::{FeatureStatus, Scope};
@@ -140,7 +140,6 @@ pub fn lasting_checks(stages: &[Stage], input: &CheckInput<'_>) -> Vec<(Stage, R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::Artifact;
 
     #[test]
     fn every_stage_has_its_row() {
@@ -170,15 +169,5 @@ mod tests {
         assert_eq!(least, [Stage::Triage, coding, check, Stage::Delivery]);
         assert_eq!(order(true, None).len(), 7);
         assert_eq!(order(false, None), Stage::ALL[1..]);
-    }
-
-    #[test]
-    fn one_side_follows_the_other() {
-        let prd = row(Stage::Prd);
-        let (document, records) = (Artifact::Prd, Artifact::Features);
-        assert_eq!(prd.follows(&[document]), Some(Side::Records));
-        assert_eq!(prd.follows(&[records]), Some(Side::Document));
-        assert_eq!(prd.follows(&[document, records]), None);
-        assert_eq!(row(Stage::Idea).follows(&[Artifact::Idea]), None);
     }
 }

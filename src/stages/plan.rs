@@ -48,14 +48,7 @@ pub(super) const PLAN: StageSpec = StageSpec {
             VERDICT,
         ],
     }),
-    context: &[
-        Artifact::Idea,
-        Artifact::Prd,
-        Artifact::Requirements,
-        Artifact::Features,
-        Artifact::Design,
-        Artifact::DesignSpec,
-    ],
+    context: &[Artifact::Idea, Artifact::Prd, Artifact::Design],
     guidance: true,
     artifacts: &[Artifact::Plan, Artifact::ImplementationPlan],
     check: |input| {

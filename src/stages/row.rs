@@ -170,22 +170,6 @@ pub(super) const USUAL: StageSpec = StageSpec {
     after_abort: "starts the stage again",
 };
 
-/// One of the two forms a stage's result has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// The Markdown document people read.
-    Document,
-    /// The JSON records programs read.
-    Records,
-}
-
-impl Side {
-    /// Which an artifact belongs to.
-    pub fn of(artifact: Artifact) -> Self {
-        if artifact.is_json() { Self::Records } else { Self::Document }
-    }
-}
-
 impl StageSpec {
     /// True for the stage that writes the code.
     pub fn writes_code(&self) -> bool {
@@ -207,9 +191,9 @@ impl StageSpec {
         !matches!(self.selected, Selected::ChangesOnly)
     }
 
-    /// True for a stage that leaves both a document and the records behind it.
-    pub fn has_both_sides(&self) -> bool {
-        [Side::Document, Side::Records].iter().all(|side| self.side(*side).next().is_some())
+    /// True for a stage that leaves records behind it: requirements, features, components or tasks.
+    pub fn leaves_records(&self) -> bool {
+        self.artifacts.iter().any(|artifact| artifact.document().is_some())
     }
 
     /// Whether its actor is offered a tool.
@@ -217,19 +201,8 @@ impl StageSpec {
         self.actor.tools.iter().any(|group| group.contains(&tool))
     }
 
-    /// The artifacts of one side.
-    pub fn side(&self, side: Side) -> impl Iterator<Item = Artifact> {
-        self.artifacts.iter().copied().filter(move |artifact| Side::of(*artifact) == side)
-    }
-
-    /// What has to follow when a person edited these: the other side, if the stage has both and
-    /// only one was edited.
-    pub fn follows(&self, edited: &[Artifact]) -> Option<Side> {
-        let touched = |side| edited.iter().any(|artifact| Side::of(*artifact) == side);
-        match (self.has_both_sides(), touched(Side::Document), touched(Side::Records)) {
-            (true, true, false) => Some(Side::Records),
-            (true, false, true) => Some(Side::Document),
-            _ => None,
-        }
+    /// The document a person reads first.
+    pub fn document(&self) -> Option<Artifact> {
+        self.artifacts.iter().copied().find(|artifact| !artifact.is_json())
     }
 }

@@ -25,12 +25,7 @@ pub(super) const TRIAGE: StageSpec = StageSpec {
             &["ask_user"],
         ],
     },
-    context: &[
-        Artifact::Requirements,
-        Artifact::Features,
-        Artifact::DesignSpec,
-        Artifact::ImplementationPlan,
-    ],
+    context: &[Artifact::Prd, Artifact::Design, Artifact::Plan],
     artifacts: &[Artifact::ChangeRequest],
     check: |input| check::triage(&input.store),
     subject: |facts| Ok(facts.store.change_request()?.unwrap_or_default().headline()),

@@ -37,13 +37,13 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     },
     &Plain {
         name: "get_design",
-        description: "Components and architecture.",
+        description: "The components.",
         effect: Effect::ReadsArtifacts,
         run: |context, _: Nothing| Ok(json(&serde_json::to_value(context.store.design()?)?)),
     },
     &Plain {
         name: "get_plan",
-        description: "Tasks and milestones.",
+        description: "The tasks.",
         effect: Effect::ReadsArtifacts,
         run: |context, args: PlanFilter| {
             let mut plan = context.store.plan()?;

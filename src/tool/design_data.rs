@@ -7,11 +7,13 @@ use super::data::{
 use super::plain::{Plain, arguments};
 use super::{Answer, Context, Effect, Tool};
 use crate::artifact::check::uncovered_features;
-use crate::artifact::{Artifact, DesignSpec, IdKind};
+use crate::artifact::sections::{Change, Record};
+use crate::artifact::{Component, DesignSpec, IdKind};
 
 arguments! {
     CreateComponent {
         name: String,
+        description: Option<String>,
         /// such as module, service, ui
         component_type: String,
         responsibilities: Vec<String>,
@@ -24,6 +26,7 @@ arguments! {
     UpdateComponent {
         id: String,
         name: Option<String>,
+        description: Option<String>,
         /// such as module, service, ui
         component_type: Option<String>,
         responsibilities: Option<Vec<String>>,
@@ -62,13 +65,14 @@ fn create_component(context: &mut Context<'_>, args: CreateComponent) -> anyhow:
     let mut fields = fields_of(&args, &[])?;
     resolve(context, IdKind::Feature, &mut fields, "related_features")?;
     let mut design = context.store.design()?;
-    let component = match create(context, IdKind::Component, &design.components, fields)? {
+    let component: Component = match create(context, IdKind::Component, &design.components, fields)?
+    {
         Created::New(component) => component,
         Created::Same(id) => return Ok(exists(&id)),
     };
     let text = format!("Created {} '{}'.", component.id, component.name);
+    context.ledger.change(&[Change::Put(Record::Component(component.clone()))])?;
     design.components.push(component);
-    context.store.save(Artifact::DesignSpec, &design)?;
     Ok(Answer::ok(format!("{text} {}", standing(context, &design)?)))
 }
 
@@ -76,13 +80,13 @@ fn update_component(context: &mut Context<'_>, args: UpdateComponent) -> anyhow:
     let id = reference(context, IdKind::Component, &args.id)?;
     let mut fields = fields_of(&args, &["id", "reason"])?;
     resolve(context, IdKind::Feature, &mut fields, "related_features")?;
-    let mut design = context.store.design()?;
+    let components = context.store.design()?.components;
     let mut changed = Vec::new();
-    for component in design.components.iter_mut().filter(|component| component.id == id) {
-        changed = change(component, std::mem::take(&mut fields))?;
+    for mut component in components.into_iter().filter(|component| component.id == id) {
+        changed = change(&mut component, std::mem::take(&mut fields))?;
+        context.ledger.change(&[Change::Put(Record::Component(component))])?;
     }
     keep_reason_of_update(context, &id, &changed, args.reason.as_ref())?;
-    context.store.save(Artifact::DesignSpec, &design)?;
     Ok(updated(&id, &changed))
 }
 
@@ -92,8 +96,8 @@ fn delete_component(context: &mut Context<'_>, args: Delete) -> anyhow::Result<A
     context.store.see_ids(context.ids)?;
     let mut design = context.store.design()?;
     design.components.retain(|component| component.id != id);
+    context.ledger.change(&[Change::Delete(id.clone())])?;
     keep_reason(context, &id, "deleted", args.reason.as_ref())?;
-    context.store.save(Artifact::DesignSpec, &design)?;
     let tasks = context.store.plan()?.tasks;
     let left: Vec<_> =
         tasks.iter().filter(|t| t.component_id == id).map(|t| t.id.as_str()).collect();
@@ -103,7 +107,7 @@ fn delete_component(context: &mut Context<'_>, args: Delete) -> anyhow::Result<A
         format!(" Tasks that still name it, to fix in plan: {}.", left.join(", "))
     };
     let standing = standing(context, &design)?;
-    Ok(Answer::ok(format!("Deleted {id}.{left} {standing} Next: take {id} out of design.md.")))
+    Ok(Answer::ok(format!("Deleted {id}.{left} {standing}")))
 }
 
 /// How many components there are, and which features none of them carries yet.

@@ -2,14 +2,16 @@
 
 use super::plain::{Nothing, Plain, arguments};
 use super::{Answer, Context, Effect, Tool};
-use crate::artifact::{Artifact, check};
+use crate::artifact::check::plural_of;
+use crate::artifact::sections::Document;
+use crate::artifact::{Artifact, IdKind, check};
 
 /// Bytes of a document.
 const MAX_DOCUMENT: usize = 256 * 1024;
 
 arguments! {
-    Document {
-        /// the whole document, Markdown
+    Content {
+        /// the whole document, Markdown; or single sections of requirements, features, components, tasks
         content: String,
     }
 }
@@ -55,7 +57,7 @@ pub(super) static TOOLS: [&dyn Tool; 11] = [
     load!("load_feedback_history", "Read all feedback so far.", Feedback),
 ];
 
-fn save(context: &mut Context<'_>, args: &Document, artifact: Artifact) -> anyhow::Result<Answer> {
+fn save(context: &mut Context<'_>, args: &Content, artifact: Artifact) -> anyhow::Result<Answer> {
     let text = clean(&args.content)?;
     if artifact == Artifact::DeliveryReport {
         anyhow::ensure!(
@@ -65,17 +67,45 @@ fn save(context: &mut Context<'_>, args: &Document, artifact: Artifact) -> anyho
             check::LONGEST_TITLE
         );
     }
+    if let Some(document) = Document::of(artifact) {
+        return save_records(context, document, &text);
+    }
     let name = artifact.file_name();
     if !context.store.save_text(artifact, &text)? {
         return Ok(Answer::ok(format!("{name} has this content already; nothing changed.")));
     }
-    let next = match artifact {
-        Artifact::Prd => " Its REQ and FEAT ids must be those of the records.",
-        Artifact::Design => " Its COMP ids must be those of the records.",
-        Artifact::Plan => " Its TASK ids must be those of the records.",
-        _ => "",
-    };
-    Ok(Answer::ok(format!("Saved {name}, {} lines.{next}", text.lines().count())))
+    Ok(Answer::ok(format!("Saved {name}, {} lines.", text.lines().count())))
+}
+
+/// A document with records, or sections of one.
+fn save_records(
+    context: &mut Context<'_>,
+    document: Document,
+    text: &str,
+) -> anyhow::Result<Answer> {
+    let name = document.artifact().file_name();
+    let saved = context.ledger.save(document, text)?;
+    if !saved.changed {
+        return Ok(Answer::ok(format!("{name} has this content already; nothing changed.")));
+    }
+    let held = context.ledger.held(document)?;
+    let held: Vec<String> = held.iter().map(|(kind, number)| count(*kind, *number)).collect();
+    let mut told = format!("Saved {name}: {}.", held.join(", "));
+    if !saved.deleted.is_empty() {
+        told += &format!(" Deleted: {}.", saved.deleted.join(", "));
+    }
+    for note in saved.notes {
+        told += &format!("\n{note}");
+    }
+    Ok(Answer::ok(told))
+}
+
+/// `3 requirements`
+fn count(kind: IdKind, number: usize) -> String {
+    match number {
+        1 => format!("1 {}", kind.name()),
+        _ => format!("{number} {}", plural_of(kind)),
+    }
 }
 
 fn load(context: &mut Context<'_>, artifact: Artifact) -> anyhow::Result<Answer> {

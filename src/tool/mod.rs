@@ -24,9 +24,9 @@ mod registry;
 mod testing;
 
 pub use arguments::{fit, parse};
-pub use registry::{all, call, find, for_side, plain_name, specs};
+pub use registry::{all, call, find, plain_name, specs};
 
-use crate::artifact::{Feedback, IdFloors, Plan, Store};
+use crate::artifact::{Feedback, IdFloors, Ledger, Plan, Store};
 use crate::config::Limits;
 use crate::model::{BoxFuture, ToolSpec};
 use crate::stage::{Role, Stage};
@@ -177,6 +177,8 @@ pub struct Context<'a> {
     pub task: Option<&'a str>,
     /// The session's artifacts in the working tree.
     pub store: Store<'a>,
+    /// Its records, and the documents that hold them.
+    pub ledger: Ledger<'a>,
     /// Files and commands.
     pub workspace: &'a Workspace,
     /// How much there may be.

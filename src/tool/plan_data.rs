@@ -9,6 +9,7 @@ use super::data::{
 use super::plain::{Plain, arguments, some};
 use super::{Answer, Context, Effect, Tool};
 use crate::artifact::check::{MAX_LEVELS, derive_feature_status, task_order};
+use crate::artifact::sections::{Change, Record};
 use crate::artifact::{Artifact, IdKind, Plan, SessionKind, Task, TaskStatus};
 
 arguments! {
@@ -17,6 +18,8 @@ arguments! {
         description: String,
         feature_id: String,
         component_id: String,
+        /// existing ids, such as REQ-001
+        requirement_ids: Option<Vec<String>>,
         /// ids of tasks that come first
         dependencies: Option<Vec<String>>,
         /// new paths; they exist when it is done
@@ -36,6 +39,8 @@ arguments! {
         description: Option<String>,
         feature_id: Option<String>,
         component_id: Option<String>,
+        /// existing ids, such as REQ-001
+        requirement_ids: Option<Vec<String>>,
         /// ids of tasks that come first
         dependencies: Option<Vec<String>>,
         /// new paths; they exist when it is done
@@ -105,9 +110,9 @@ fn create_task(context: &mut Context<'_>, args: CreateTask) -> anyhow::Result<An
     };
     let text = format!("Created {} '{}'.", task.id, task.title);
     let id = task.id.clone();
+    context.ledger.change(&[Change::Put(Record::Task(task.clone()))])?;
     plan.tasks.push(task);
     let hint = hint(context, &plan, &id);
-    context.store.save(Artifact::ImplementationPlan, &plan)?;
     Ok(Answer::ok(format!("{text}{hint} {}", standing(context, &plan)?)))
 }
 
@@ -145,15 +150,16 @@ fn update_task(context: &mut Context<'_>, args: UpdateTask) -> anyhow::Result<An
     resolve_all(context, &mut fields)?;
     let mut plan = context.store.plan()?;
     let was_ordered = task_order(&plan).is_ok();
-    let mut changed = Vec::new();
+    let (mut changed, mut changes) = (Vec::new(), Vec::new());
     for task in plan.tasks.iter_mut().filter(|task| task.id == id) {
         changed = change(task, std::mem::take(&mut fields))?;
+        changes.push(Change::Put(Record::Task(task.clone())));
     }
     if let (true, Err(cycle)) = (was_ordered, task_order(&plan)) {
         anyhow::bail!("tasks would wait for each other: {}", cycle.join(" → "));
     }
+    context.ledger.change(&changes)?;
     keep_reason_of_update(context, &id, &changed, Some(&args.reason))?;
-    context.store.save(Artifact::ImplementationPlan, &plan)?;
     let mut answer = updated(&id, &changed);
     answer.text += &hint(context, &plan, &id);
     Ok(answer)
@@ -186,18 +192,18 @@ fn delete_task(context: &mut Context<'_>, args: DeleteTask) -> anyhow::Result<An
     let gone = |other: &String| *other == id || other.starts_with(&below);
     let deleted: Vec<_> = plan.tasks.iter().map(|t| t.id.clone()).filter(&gone).collect();
     plan.tasks.retain(|task| !gone(&task.id));
+    let mut changes: Vec<Change> = deleted.iter().cloned().map(Change::Delete).collect();
     let mut from = Vec::new();
     for task in plan.tasks.iter_mut().filter(|task| task.dependencies.iter().any(gone)) {
         task.dependencies.retain(|other| !gone(other));
         from.push(format!("the dependencies of {}", task.id));
+        changes.push(Change::Put(Record::Task(task.clone())));
     }
+    context.ledger.change(&changes)?;
     keep_reason(context, &id, "deleted", Some(&args.reason))?;
-    context.store.save(Artifact::ImplementationPlan, &plan)?;
     let (deleted, cleaned) = (deleted.join(", "), cleaned(&from));
     let standing = standing(context, &plan)?;
-    Ok(Answer::ok(format!(
-        "Deleted {deleted}.{cleaned} {standing} Next: take {id} out of plan.md."
-    )))
+    Ok(Answer::ok(format!("Deleted {deleted}.{cleaned} {standing}")))
 }
 
 fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyhow::Result<Answer> {
@@ -271,6 +277,7 @@ fn can_be_completed(plan: &Plan, id: &str, exists: &dyn Fn(&str) -> bool) -> any
 fn resolve_all(context: &Context<'_>, fields: &mut Map<String, Value>) -> anyhow::Result<()> {
     resolve(context, IdKind::Feature, fields, "feature_id")?;
     resolve(context, IdKind::Component, fields, "component_id")?;
+    resolve(context, IdKind::Requirement, fields, "requirement_ids")?;
     resolve(context, IdKind::Task, fields, "dependencies")
 }
 

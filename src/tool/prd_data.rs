@@ -6,6 +6,7 @@ use super::data::{
 };
 use super::plain::{Plain, arguments};
 use super::{Answer, Context, Effect, Tool};
+use crate::artifact::sections::{Change, Record};
 use crate::artifact::{Artifact, Category, FeatureStatus, IdKind, Priority, TaskStatus};
 
 arguments! {
@@ -103,17 +104,16 @@ fn create_requirement(
     context: &mut Context<'_>,
     args: CreateRequirement,
 ) -> anyhow::Result<Answer> {
-    let mut all = context.store.requirements()?;
+    let all = context.store.requirements()?;
     let requirement =
         match create(context, IdKind::Requirement, &all.requirements, fields_of(&args, &[])?)? {
             Created::New(requirement) => requirement,
             Created::Same(id) => return Ok(exists(&id)),
         };
     let text = format!("Created {} '{}'.", requirement.id, requirement.title);
-    all.requirements.push(requirement);
-    context.store.save(Artifact::Requirements, &all)?;
+    context.ledger.change(&[Change::Put(Record::Requirement(requirement))])?;
     let limits = context.limits.requirements;
-    let tally = tally(context, IdKind::Requirement, all.requirements.len(), limits)?;
+    let tally = tally(context, IdKind::Requirement, all.requirements.len() + 1, limits)?;
     Ok(Answer::ok(format!("{text} {tally} Next: features that serve it (add_feature).")))
 }
 
@@ -122,13 +122,13 @@ fn update_requirement(
     args: UpdateRequirement,
 ) -> anyhow::Result<Answer> {
     let id = reference(context, IdKind::Requirement, &args.id)?;
-    let mut all = context.store.requirements()?;
+    let all = context.store.requirements()?.requirements;
     let mut changed = Vec::new();
-    for requirement in all.requirements.iter_mut().filter(|r| r.id == id) {
-        changed = change(requirement, fields_of(&args, &["id", "reason"])?)?;
+    for mut requirement in all.into_iter().filter(|r| r.id == id) {
+        changed = change(&mut requirement, fields_of(&args, &["id", "reason"])?)?;
+        context.ledger.change(&[Change::Put(Record::Requirement(requirement))])?;
     }
     keep_reason_of_update(context, &id, &changed, args.reason.as_ref())?;
-    context.store.save(Artifact::Requirements, &all)?;
     Ok(updated(&id, &changed))
 }
 
@@ -136,25 +136,21 @@ fn delete_requirement(context: &mut Context<'_>, args: Delete) -> anyhow::Result
     let id = reference(context, IdKind::Requirement, &args.id)?;
     // A deleted number stays used.
     context.store.see_ids(context.ids)?;
-    let mut all = context.store.requirements()?;
-    all.requirements.retain(|requirement| requirement.id != id);
-    let mut features = context.store.features()?;
+    let left = context.store.requirements()?.requirements.len().saturating_sub(1);
+    let mut changes = vec![Change::Delete(id.clone())];
     let mut from = Vec::new();
-    for feature in &mut features.features {
+    for mut feature in context.store.features()?.features {
         if feature.requirement_ids.contains(&id) {
             feature.requirement_ids.retain(|other| *other != id);
             from.push(feature.id.clone());
+            changes.push(Change::Put(Record::Feature(feature)));
         }
     }
+    context.ledger.change(&changes)?;
     keep_reason(context, &id, "deleted", args.reason.as_ref())?;
-    if !from.is_empty() {
-        context.store.save(Artifact::Features, &features)?;
-    }
-    context.store.save(Artifact::Requirements, &all)?;
-    let limits = context.limits.requirements;
-    let tally = tally(context, IdKind::Requirement, all.requirements.len(), limits)?;
+    let tally = tally(context, IdKind::Requirement, left, context.limits.requirements)?;
     let cleaned = cleaned(&from);
-    Ok(Answer::ok(format!("Deleted {id}.{cleaned} {tally} Next: take {id} out of prd.md.")))
+    Ok(Answer::ok(format!("Deleted {id}.{cleaned} {tally}")))
 }
 
 fn add_feature(context: &mut Context<'_>, args: AddFeature) -> anyhow::Result<Answer> {
@@ -165,50 +161,47 @@ fn add_feature(context: &mut Context<'_>, args: AddFeature) -> anyhow::Result<An
         traced.is_some_and(|ids| !ids.is_empty()),
         "a feature must serve at least one requirement: give requirement_ids"
     );
-    let mut all = context.store.features()?;
+    let all = context.store.features()?;
     let feature = match create(context, IdKind::Feature, &all.features, fields)? {
         Created::New(feature) => feature,
         Created::Same(id) => return Ok(exists(&id)),
     };
     let text = format!("Created {} '{}'.", feature.id, feature.name);
-    all.features.push(feature);
-    context.store.save(Artifact::Features, &all)?;
+    context.ledger.change(&[Change::Put(Record::Feature(feature))])?;
     let limits = context.limits.features;
-    let tally = tally(context, IdKind::Feature, all.features.len(), limits)?;
-    Ok(Answer::ok(format!("{text} {tally} prd.md must mention every id.")))
+    let tally = tally(context, IdKind::Feature, all.features.len() + 1, limits)?;
+    Ok(Answer::ok(format!("{text} {tally}")))
 }
 
 fn update_feature(context: &mut Context<'_>, args: UpdateFeature) -> anyhow::Result<Answer> {
     let id = reference(context, IdKind::Feature, &args.id)?;
     let mut fields = fields_of(&args, &["id", "reason"])?;
     resolve(context, IdKind::Requirement, &mut fields, "requirement_ids")?;
-    let mut all = context.store.features()?;
+    let all = context.store.features()?.features;
     let mut changed = Vec::new();
-    for feature in all.features.iter_mut().filter(|feature| feature.id == id) {
-        changed = change(feature, std::mem::take(&mut fields))?;
+    for mut feature in all.into_iter().filter(|feature| feature.id == id) {
+        changed = change(&mut feature, std::mem::take(&mut fields))?;
+        context.ledger.change(&[Change::Put(Record::Feature(feature))])?;
     }
     keep_reason_of_update(context, &id, &changed, args.reason.as_ref())?;
-    context.store.save(Artifact::Features, &all)?;
     Ok(updated(&id, &changed))
 }
 
 fn delete_feature(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Answer> {
     let id = reference(context, IdKind::Feature, &args.id)?;
     context.store.see_ids(context.ids)?;
-    let mut all = context.store.features()?;
-    all.features.retain(|feature| feature.id != id);
+    let rest = context.store.features()?.features.len().saturating_sub(1);
     // Components and tasks belong to later stages, which a change request runs again.
+    let mut changes = vec![Change::Delete(id.clone())];
     let mut from = Vec::new();
-    let mut design = context.store.design()?;
-    for component in design.components.iter_mut().filter(|c| c.related_features.contains(&id)) {
+    let components = context.store.design()?.components.into_iter();
+    for mut component in components.filter(|c| c.related_features.contains(&id)) {
         component.related_features.retain(|other| *other != id);
         from.push(component.id.clone());
+        changes.push(Change::Put(Record::Component(component)));
     }
+    context.ledger.change(&changes)?;
     keep_reason(context, &id, "deleted", args.reason.as_ref())?;
-    if !from.is_empty() {
-        context.store.save(Artifact::DesignSpec, &design)?;
-    }
-    context.store.save(Artifact::Features, &all)?;
     let tasks = context.store.plan()?.tasks;
     let left: Vec<_> = tasks.iter().filter(|t| t.feature_id == id).map(|t| t.id.as_str()).collect();
     let left = if left.is_empty() {
@@ -216,10 +209,9 @@ fn delete_feature(context: &mut Context<'_>, args: Delete) -> anyhow::Result<Ans
     } else {
         format!(" Tasks that still name it, to fix in plan: {}.", left.join(", "))
     };
-    let limits = context.limits.features;
-    let tally = tally(context, IdKind::Feature, all.features.len(), limits)?;
+    let tally = tally(context, IdKind::Feature, rest, context.limits.features)?;
     let cleaned = cleaned(&from);
-    Ok(Answer::ok(format!("Deleted {id}.{cleaned}{left} {tally} Next: take {id} out of prd.md.")))
+    Ok(Answer::ok(format!("Deleted {id}.{cleaned}{left} {tally}")))
 }
 
 fn update_feature_status(

@@ -4,14 +4,14 @@
 use strsim::levenshtein;
 
 use super::{
-    Access, Answer, Context, Effect, Tool, arguments, change, checks, commands, control, data,
-    design_data, documents, files, plan_data, prd_data,
+    Access, Answer, Context, Tool, arguments, change, checks, commands, control, data, design_data,
+    documents, files, plan_data, prd_data,
 };
 use crate::excerpt;
 use crate::model::{ToolCall, ToolSpec};
 use crate::secret::WITHHELD;
 use crate::stage::Role;
-use crate::stages::{Side, StageSpec, TABLE, row_of};
+use crate::stages::{StageSpec, TABLE, row_of};
 
 /// Bytes of an answer a model gets to read.
 const MAX_ANSWER: usize = 16 * 1024;
@@ -61,19 +61,6 @@ pub fn specs(names: &[&str], may_reach: &str) -> Vec<ToolSpec> {
         Some(spec)
     };
     names.iter().filter_map(spec).collect()
-}
-
-/// The tools of a stage's actor that write this side, and those that only look at the session's
-/// artifacts: all that may be called while this side is brought in line with the other.
-pub fn for_side(spec: &StageSpec, side: Side) -> Vec<&'static str> {
-    let writes = match side {
-        Side::Document => Effect::WritesDocument,
-        Side::Records => Effect::WritesRecords,
-    };
-    let fits = |name: &&str| {
-        find(name).is_some_and(|tool| [writes, Effect::ReadsArtifacts].contains(&tool.effect()))
-    };
-    spec.actor.tools().into_iter().filter(fits).collect()
 }
 
 /// Refuses in another stage what writes artifacts: what an earlier stage left is read-only.
@@ -204,7 +191,8 @@ mod tests {
                 for name in role.tools() {
                     let tool = find(name).unwrap_or_else(|| panic!("no tool {name}"));
                     assert!(
-                        tool.access() == Access::Read || tool.effect() == Effect::WritesDocument,
+                        tool.access() == Access::Read
+                            || tool.effect() == crate::tool::Effect::WritesDocument,
                         "{name} in {}",
                         spec.stage
                     );
@@ -222,20 +210,6 @@ mod tests {
                     ["write_file", "edit_file", "delete_file", "run_command"].contains(&name);
                 assert!(!writes || spec.stage == Stage::Coding, "{name} in {}", spec.stage);
             }
-        }
-    }
-
-    #[test]
-    fn a_side_has_the_tools_that_write_it() {
-        for spec in TABLE.iter().filter(|spec| spec.has_both_sides()) {
-            let writes = |side| -> Vec<&str> {
-                let tools = for_side(spec, side).into_iter();
-                tools.filter(|n| find(n).unwrap().access() == Access::Write).collect()
-            };
-            assert_eq!(writes(Side::Document).len(), 1, "{}", spec.stage);
-            assert!(writes(Side::Document)[0].starts_with("save_"));
-            assert!(writes(Side::Records).len() >= 3, "{}", spec.stage);
-            assert!(!writes(Side::Records).iter().any(|name| name.starts_with("save_")));
         }
     }
 

@@ -1,8 +1,8 @@
 //! A bench for tests of tools: artifacts in memory, a person with a fixed answer.
 
 use super::{Answer, Context, Outcome, Person, ProjectCommands, Question};
-use crate::artifact::check::testing::Memory;
-use crate::artifact::{IdFloors, Store};
+use crate::artifact::check::testing::{Memory, NoHistory};
+use crate::artifact::{IdFloors, Ledger, Store};
 use crate::config::Limits;
 use crate::model::ToolCall;
 use crate::stage::{Role, Stage};
@@ -15,6 +15,8 @@ pub(crate) const NOW: &str = "2026-01-02T03:04:05Z";
 /// What a [`Context`] borrows.
 pub(crate) struct Bench {
     pub(crate) files: Memory,
+    recorded: Memory,
+    history: NoHistory,
     pub(crate) answer: Option<String>,
     stage: Stage,
     workspace: Workspace,
@@ -51,6 +53,8 @@ impl Bench {
         });
         Self {
             files: Memory::default(),
+            recorded: Memory::default(),
+            history: NoHistory::default(),
             answer: None,
             stage,
             workspace: workspace.unwrap(),
@@ -81,6 +85,12 @@ impl Bench {
             iteration: 2,
             task: None,
             store: self.store(),
+            ledger: Ledger {
+                files: &self.files,
+                recorded: &self.recorded,
+                completed: &self.recorded,
+                history: &self.history,
+            },
             workspace: &self.workspace,
             limits: &self.limits,
             commands: &self.commands,

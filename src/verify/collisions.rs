@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::git::{self, Git, Oid};
 use crate::record::{self, Recorded, Recorder};
 use crate::session::{
-    CommittedFiles, MergedChange, Session, SessionName, merged_changes, used_ids,
+    CommittedFiles, KnownRecords, MergedChange, Session, SessionName, merged_changes,
 };
 
 /// The records of a change that name ids.
@@ -41,7 +41,7 @@ pub fn renumber_collisions(
     let sides: Vec<CommittedFiles> = committed(git, session, &of_sides);
     let files = |record_dir| recorder.workspace.session_files(folder.clone(), record_dir);
     let merged = files(folder.clone());
-    let mut floors = used_ids(git, session)?;
+    let mut floors = KnownRecords::of(git, session)?.floors;
     for side in sides.iter().map(|side| side as &dyn Files).chain([&merged as &dyn Files]) {
         Store::new(side).see_ids(&mut floors)?;
     }

@@ -3,8 +3,10 @@
 //! read there and what a run has left.
 
 mod approved;
+mod both_sides;
 mod collisions;
 mod drafts;
+mod finished;
 mod history;
 mod lost;
 mod problem;
@@ -14,6 +16,7 @@ mod tags;
 mod working_tree;
 
 pub use approved::changed_since_approval;
+pub use both_sides::follow_documents;
 pub use collisions::renumber_collisions;
 pub use drafts::stray_drafts;
 pub use problem::{Problem, Severity};
@@ -21,6 +24,8 @@ pub use readable::{Broken, UNREADABLE, Unreadable, require_readable, unreadable_
 pub use restore::restore_unreadable;
 pub use tags::wrong_tags;
 pub use working_tree::{Beside, in_progress, own_refs, working_tree};
+
+use std::collections::BTreeSet;
 
 use self::working_tree::leads_to;
 use crate::artifact::check::Baseline;
@@ -88,6 +93,11 @@ impl Verify<'_> {
             // The checks would only say the same again.
             return Ok(problems);
         }
+        let compared = both_sides::compared(self.git, session)?;
+        if !compared.broken.is_empty() {
+            problems.extend(both_sides::problems(session, &compared, &BTreeSet::new()));
+            return Ok(problems);
+        }
         // Where the start commit's records cannot be read there is nothing to compare with.
         let mut baseline = baseline(self.git, session).ok().flatten();
         let folder = format!("{}/changes", session.name.artifact_dir());
@@ -98,10 +108,11 @@ impl Verify<'_> {
         }
         let changes = merged_changes(self.git, self.refs, session)?;
         let tellable = collisions::tellable(self.git, session, &changes)?;
+        problems.extend(both_sides::problems(session, &compared, &tellable));
         problems.extend(lost::problems(self.git, session, &changes)?);
         // A squash has left no trailer that would tell.
-        let both = TABLE.iter().filter(|row| row.has_both_sides());
-        let all: Vec<Stage> = both.map(|row| row.stage).collect();
+        let with_records = TABLE.iter().filter(|row| row.leaves_records());
+        let all: Vec<Stage> = with_records.map(|row| row.stage).collect();
         let done = session.done();
         let stages = if session.history.is_empty() { &all } else { &done };
         let files = ProjectFiles::at(self.git, session, &session.tip, &store.plan()?)?;
@@ -124,7 +135,11 @@ impl Verify<'_> {
                     }
                     _ => Problem { suggested_fix: finding.suggested_fix, ..problem },
                 };
-                if !problems.contains(&problem) {
+                let is_said = |other: &Problem| {
+                    other == &problem
+                        || (other.code, &other.about) == ("duplicate-id", &problem.about)
+                };
+                if !problems.iter().any(is_said) {
                     problems.push(problem);
                 }
             }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::git::Oid;
-use crate::session::Session;
+use crate::session::{Session, SessionName};
 
 /// Something that does not hold, as `verify --json` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,6 +47,19 @@ impl Problem {
             about: about.into(),
             details: details.into(),
             suggested_fix: None,
+            fixable: false,
+            severity: Severity::Error,
+        }
+    }
+
+    /// What a merge under way has left to a person.
+    pub fn unmerged(session: &SessionName, details: String) -> Self {
+        Self {
+            session: session.to_string(),
+            code: "merge-conflict",
+            about: details.split(':').next().unwrap_or_default().to_owned(),
+            details,
+            suggested_fix: Some("resolve it by hand, then: git cowork verify --fix".to_owned()),
             fixable: false,
             severity: Severity::Error,
         }

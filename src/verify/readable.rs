@@ -4,12 +4,13 @@
 use std::fs::{Metadata, symlink_metadata};
 use std::path::Path;
 
+use super::both_sides;
+use super::finished::Finished;
 use super::problem::Problem;
 use crate::artifact::{Artifact, unreadable};
 use crate::error::Error;
-use crate::git::{Git, Object, Oid, Reader};
-use crate::session::{KeptDraft, Session, artifact_path, from_top, kept_draft, last_good};
-use crate::stages;
+use crate::git::{Git, Object, Oid};
+use crate::session::{Session, artifact_path, from_top, last_good};
 
 /// Where it is that an artifact cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +135,9 @@ pub fn unreadable_artifacts(
             (Some(why), None) if top.is_some() => (why, Broken::TipOnly),
             (Some(why), _) => (why, Broken::Committed),
         };
+        if broken == Broken::Committed && both_sides::is_derivable(git, session, artifact) {
+            continue;
+        }
         let good = match broken {
             Broken::Uncommitted => Some(session.tip.clone()),
             Broken::TipOnly => None,
@@ -153,7 +157,7 @@ pub fn require_readable(git: &Git, session: &Session) -> anyhow::Result<()> {
     let mut found = unreadable_artifacts(git, session, Some(git.top()))?;
     found.retain(|one| one.finished);
     if found.is_empty() {
-        return Ok(());
+        return require_read(git, session);
     }
     let details: Vec<String> = found.iter().map(Unreadable::details).collect();
     let mut error = Error::repository(details.join("\n"));
@@ -175,50 +179,17 @@ pub fn require_readable(git: &Git, session: &Session) -> anyhow::Result<()> {
     Err(error.into())
 }
 
-/// Which artifacts must be there.
-struct Finished {
-    artifacts: Vec<Artifact>,
-    /// A squash left nothing that tells what is finished.
-    unknown: bool,
-}
-
-impl Finished {
-    fn of(git: &Git, session: &Session, reader: &dyn Reader) -> anyhow::Result<Self> {
-        let done = session.done();
-        let mut artifacts = vec![Artifact::Session];
-        artifacts.extend(done.iter().flat_map(|stage| stages::row(*stage).artifacts));
-        if let Some(start) = session.history.first().filter(|_| session.is_patch()) {
-            // Its parent's, edited in place; those of the stage in progress are its draft.
-            let drafted = match session.next_stage().filter(|stage| !done.contains(stage)) {
-                Some(stage) if drafting(git, session, stage)? => stages::row(stage).artifacts,
-                _ => &[],
-            };
-            for artifact in Artifact::ALL {
-                let path = artifact_path(&session.name, artifact);
-                if !drafted.contains(&artifact)
-                    && reader.blob(Object::At(&start.commit, &path))?.is_some()
-                {
-                    artifacts.push(artifact);
-                }
-            }
-        }
-        Ok(Self { artifacts, unknown: session.history.is_empty() })
+/// Refuses to go on where records of a committed document cannot be read.
+fn require_read(git: &Git, session: &Session) -> anyhow::Result<()> {
+    let lines = both_sides::unreadable(git, session)?;
+    if lines.is_empty() {
+        return Ok(());
     }
-
-    fn leaves(&self, artifact: Artifact) -> bool {
-        self.artifacts.contains(&artifact)
-    }
-
-    /// Feedback is every stage's, once there is some.
-    fn always(&self, artifact: Artifact, there: bool) -> bool {
-        there && (artifact == Artifact::Feedback || self.unknown)
-    }
-}
-
-/// Whether there is a draft of the stage, waiting or kept.
-fn drafting(git: &Git, session: &Session, stage: crate::stage::Stage) -> anyhow::Result<bool> {
-    Ok(session.waiting().is_some()
-        || matches!(kept_draft(git, session, stage)?, Some(KeptDraft::Live(_))))
+    let name = &session.name;
+    Err(Error::repository(lines.join("\n"))
+        .hint("correct it by hand and commit it")
+        .hint(format!("what verify --fix can solve of it: git cowork verify {name} --fix"))
+        .into())
 }
 
 /// Why the file in the working tree cannot be read, and whether a folder is in its place.

@@ -5,14 +5,13 @@ use serde_json::{Value, json};
 
 use crate::support::kill::{abort_at, kill_at_request};
 use crate::support::server::Received;
-use crate::support::todo::{self, IDEA, TASKS, component, feature, reject, task_work};
+use crate::support::todo::{self, IDEA, TASKS, feature, reject, task_work};
 use crate::support::{Reply, Sandbox, at};
 
 /// The plan of `todo`, where the first task has two levels of sub-tasks, and a sub-task alone
 /// works on FEAT-002.
 fn plan_with_sub_tasks() -> Reply {
-    let plan = format!("{}- TASK-001.1 Lock\n- TASK-001.1.1 Tell\n", todo::plan());
-    let draft = Reply::call("save_plan_doc", json!({"content": plan}));
+    let draft = Reply::call("save_plan_doc", json!({"content": "# Plan\n\nIn this order.\n"}));
     let draft = (0..TASKS.len()).fold(draft, |draft, index| {
         let mut task = todo::task(index);
         task["feature_id"] = json!("FEAT-001");
@@ -83,7 +82,8 @@ fn a_brief_names_the_sub_tasks_of_its_task() {
     ] {
         assert!(role.contains(part), "no '{part}' in {role}");
     }
-    assert!(!brief(&sandbox, "coding", Some("TASK-002")).contains("### TASK-001.1"));
+    let other = brief(&sandbox, "coding", Some("TASK-002"));
+    assert!(!other.split("# Your role").nth(1).unwrap().contains("### TASK-001.1"));
     // Completed is refused until the files of all of them are there, and completes them all.
     let refused = &sandbox.server.requests_of("coding", "actor")[1].tool_results()[1];
     assert!(refused.contains("lib/lock.sh, lib/tell.sh must exist first"), "{refused}");
@@ -277,23 +277,14 @@ fn what_undo_took_back_is_not_told() {
 /// A session of five Python files in a repository that holds none.
 fn python() -> Sandbox {
     let sandbox = Sandbox::new();
-    let design = Reply::call("save_design_doc", json!({"content": todo::DESIGN}));
-    let with = |name: &str, features: &[&str]| {
-        let mut component = component(name, features);
-        component["technology"] = json!("Python 3, standard library");
-        component
-    };
-    let design = design
-        .and("create_design_component", with("Todo core", &["FEAT-001", "FEAT-002"]))
-        .and("create_design_component", with("Command line", &["FEAT-001"]));
+    let design = todo::DESIGN.replace("POSIX sh", "Python 3, standard library");
+    let design = Reply::call("save_design_doc", json!({"content": design}));
     sandbox.server.on(at("design", "actor").turn(1), design);
     let file = |index: usize| format!("todo/part{index}.py");
-    let plan = Reply::call("save_plan_doc", json!({"content": todo::plan()}));
-    let plan = (0..TASKS.len()).fold(plan, |draft, index| {
-        let mut task = todo::task(index);
-        task["files_to_create"] = json!([file(index)]);
-        draft.and("create_task", task)
+    let plan = (0..TASKS.len()).fold(todo::plan(), |plan, index| {
+        plan.replace(&format!("`{}`", TASKS[index].2), &format!("`{}`", file(index)))
     });
+    let plan = Reply::call("save_plan_doc", json!({"content": plan}));
     sandbox.server.on(at("plan", "actor").turn(1), plan);
     for (index, task) in TASKS.iter().enumerate() {
         let work = write(&file(index), "x = 1\n")
@@ -367,14 +358,11 @@ fn a_command_that_is_no_longer_the_projects_is_no_failure_from_before() {
 fn feedback_that_was_answered_is_not_repeated() {
     let sandbox = Sandbox::new();
     // One requirement is too few, then the critic objects, then all is well.
-    let few = Reply::call("save_prd_doc", json!({"content": "# PRD\n\n- REQ-001\n- FEAT-001\n"}))
+    let few = Reply::call("save_prd_doc", json!({"content": "# PRD\n\nWhat it must do.\n"}))
         .and("create_requirement", todo::requirement("Add a todo"))
         .and("add_feature", feature("Adding", &["REQ-001"]));
     sandbox.server.on(at("prd", "actor").iteration(1).turn(1), few);
-    let more = Reply::call("save_prd_doc", json!({"content": todo::PRD}))
-        .and("create_requirement", todo::requirement("List todos"))
-        .and("create_requirement", todo::requirement("Tick a todo off"))
-        .and("add_feature", feature("Reading and ticking", &["REQ-002", "REQ-003"]));
+    let more = todo::prd_draft();
     sandbox.server.on(at("prd", "actor").iteration(2).turn(1), more);
     let again =
         Reply::call("save_prd_doc", json!({"content": format!("{}\nBy date.\n", todo::PRD)}));

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::support::change::triage;
-use crate::support::{Reply, Sandbox, todo};
+use crate::support::{Reply, Sandbox};
 
 const DIR: &str = ".cowork/sessions/todo";
 const QUICK: &str = "cowork/todo--quick";
@@ -22,11 +22,7 @@ fn two_changes() -> Sandbox {
     modify(&sandbox, "quick");
     sandbox.script("triage", triage("Sort todos", &["prd", "code"], &["lib/list.sh"]));
     let update = json!({"id": "REQ-002", "description": "A user can: List todos, sorted."});
-    let prd = todo::PRD.replace("REQ-002 List todos", "REQ-002 List todos, sorted");
-    sandbox.script(
-        "prd",
-        Reply::call("update_requirement", update).and("save_prd_doc", json!({"content": prd})),
-    );
+    sandbox.script("prd", Reply::call("update_requirement", update));
     let edit = json!({"path": "lib/list.sh", "old_text": "List todos", "new_text": "Sort todos"});
     sandbox.script("coding", Reply::call("edit_file", edit));
     modify(&sandbox, "sorted");
@@ -86,22 +82,23 @@ fn the_same_requirement_is_an_honest_conflict_and_its_resolution_is_accepted() {
         modify(&sandbox, name);
     }
     merge_conflicts(&sandbox);
-    let path = format!("{DIR}/requirements.json");
+    let told = sandbox.cowork(&["verify", "--fix"]).exits(1);
+    let said = "prd.md: description of REQ-002 was changed on both sides";
+    assert!(told.stdout.contains(said), "{}", told.stdout);
+    let path = format!("{DIR}/prd.md");
     let text = sandbox.read(&path);
     let (ours, theirs) = ("list todos quickly.", "list todos sorted.");
-    let conflict: Vec<&str> = text
-        .lines()
-        .skip_while(|line| !line.starts_with("<<<<<<<"))
-        .take_while(|line| !line.starts_with(">>>>>>>"))
-        .collect();
-    assert_eq!(conflict.len(), 4, "one line against one line: {conflict:?}");
-    assert!(conflict[1].contains(ours) && conflict[3].contains(theirs), "{conflict:?}");
     // The person's word: both.
     let mut resolved: Vec<String> = text.lines().map(str::to_owned).collect();
     resolved.retain(|line| !line.starts_with(['<', '=', '>']) && !line.contains(theirs));
     let resolved = resolved.join("\n").replace(ours, "list todos quickly and sorted.") + "\n";
     sandbox.write(&path, &resolved);
-    sandbox.git(&["commit", "-q", "-a", "-m", "Merge both"]);
+    // The rest follows from it.
+    sandbox.cowork(&["verify", "--fix"]).exits(0);
+    assert_eq!(sandbox.read(&path), resolved);
+    let json = sandbox.read(&format!("{DIR}/requirements.json"));
+    assert!(json.contains("list todos quickly and sorted."), "{json}");
+    sandbox.git(&["commit", "-q", "--no-edit"]);
     sandbox.cowork(&["verify", "todo"]).exits(0);
     sandbox.cowork(&["verify"]).exits(0);
 }
@@ -153,7 +150,7 @@ fn ids_that_collide_are_found_and_renumbered_with_all_that_means_them() {
         assert_eq!((&task["id"], &task["feature_id"]), (&json!("TASK-007"), &json!("FEAT-004")));
         let prd = sandbox.blob("HEAD", &format!("{DIR}/prd.md"));
         assert!(
-            prd.contains("- REQ-004 Quick adding") && prd.contains("- REQ-005 Sorted lists"),
+            prd.contains("### REQ-004 Quick adding") && prd.contains("### REQ-005 Sorted lists"),
             "{prd}"
         );
         sandbox.cowork(&["verify"]).exits(0);
@@ -164,22 +161,6 @@ fn ids_that_collide_are_found_and_renumbered_with_all_that_means_them() {
         // The next change goes on from there.
         let ids = ["REQ-006", "FEAT-005", "TASK-008"];
         sandbox.script_addition("Due dates", ids, "lib/due.sh");
-        let prd = format!("{prd}- REQ-006 Due dates\n- FEAT-005 Due dates (REQ-006)\n");
-        let plan = sandbox.blob("HEAD", &format!("{DIR}/plan.md"));
-        let plan = format!("{plan}- TASK-008 Due dates (FEAT-005, COMP-001): `lib/due.sh`\n");
-        sandbox.server.on_with(crate::support::at("prd", "actor").turn(1), move |_| {
-            Some(
-                Reply::call("save_prd_doc", json!({"content": prd}))
-                    .and("create_requirement", todo::requirement("Due dates"))
-                    .and("add_feature", todo::feature("Due dates", &["REQ-006"])),
-            )
-        });
-        sandbox.server.on_with(crate::support::at("plan", "actor").turn(1), move |_| {
-            Some(Reply::call("save_plan_doc", json!({"content": plan})).and(
-                "create_task",
-                crate::support::change::task("Due dates", "lib/due.sh", "FEAT-005"),
-            ))
-        });
         sandbox.cowork(&["modify", "due dates", "--session", "todo", "--review", "auto"]).exits(0);
     }
 }
@@ -193,7 +174,7 @@ fn a_branch_that_is_not_checked_out_is_not_renumbered() {
     sandbox.cowork(&["verify", "todo", "--fix"]).exits(5).says("not checked out");
     sandbox.git(&["switch", "-q", "cowork/todo"]);
     let path = format!("{DIR}/plan.md");
-    let mine = format!("{}mine\n", sandbox.read(&path));
+    let mine = format!("{}\nmine\n", sandbox.read(&path));
     sandbox.write(&path, &mine);
     sandbox.cowork(&["verify", "todo", "--fix"]).exits(5).says("uncommitted changes");
     assert_eq!(sandbox.read(&path), mine);

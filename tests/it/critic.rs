@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::script::At;
 use crate::support::server::Received;
-use crate::support::todo::{PRD, component, prd_draft, reject, requirement};
+use crate::support::todo::{PRD, prd_draft, reject, requirement};
 use crate::support::{Reply, Sandbox, anywhere, at};
 
 /// The second and later PRD drafts change the document a little.
@@ -137,7 +137,7 @@ fn a_critics_marker_stays_out_of_what_people_read() {
 fn checks_come_before_the_critic_and_cost_no_request() {
     let sandbox = Sandbox::new();
     // One requirement is too few, and a feature names one that is not there.
-    let thin = Reply::call("save_prd_doc", json!({"content": PRD}))
+    let thin = Reply::call("save_prd_doc", json!({"content": "# PRD\n\nWhat it must do.\n"}))
         .and("create_requirement", requirement("Add a todo"));
     sandbox.server.on(at("prd", "actor").iteration(1).turn(1), thin);
     let rest = Reply::call("create_requirement", requirement("List todos"))
@@ -160,7 +160,7 @@ fn checks_come_before_the_critic_and_cost_no_request() {
 fn ids_that_only_one_of_document_and_json_has_are_found() {
     let sandbox = Sandbox::new();
     let draft = prd_draft();
-    let lie = json!({"content": format!("{PRD}- REQ-004 Sync\n")});
+    let lie = json!({"content": format!("{PRD}\nIt syncs, as REQ-004 says.\n")});
     sandbox.server.on(at("prd", "actor").iteration(1).turn(2), Reply::call("save_prd_doc", lie));
     sandbox.server.on(at("prd", "actor").iteration(1).turn(3), Reply::text("Saved."));
     sandbox.server.on(at("prd", "actor").iteration(1).turn(1), draft);
@@ -193,9 +193,8 @@ fn a_dependency_cycle_is_named() {
 #[test]
 fn an_uncovered_feature_is_found() {
     let sandbox = Sandbox::new();
-    let draft = Reply::call("save_design_doc", json!({"content": crate::support::todo::DESIGN}))
-        .and("create_design_component", component("Todo core", &["FEAT-001"]))
-        .and("create_design_component", component("Command line", &["FEAT-001"]));
+    let design = crate::support::todo::DESIGN.replace("`FEAT-001` `FEAT-002`", "`FEAT-001`");
+    let draft = Reply::call("save_design_doc", json!({"content": design}));
     sandbox.server.on(at("design", "actor").iteration(1).turn(1), draft);
     let cover = json!({"id": "COMP-001", "related_features": ["FEAT-001", "FEAT-002"]});
     let mended = Reply::call("update_design_component", cover);

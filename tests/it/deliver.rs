@@ -33,9 +33,7 @@ fn task(title: &str, description: &str, create: &[&str], change: &[&str]) -> Val
 
 /// The plan draft with these tasks.
 fn plan(tasks: &[Value]) -> Reply {
-    let ids: String = (1..=tasks.len()).map(|n| format!("- TASK-00{n}\n")).collect();
-    let draft =
-        Reply::call("save_plan_doc", json!({"content": format!("# Plan\n\nAll of it:\n{ids}")}));
+    let draft = Reply::call("save_plan_doc", json!({"content": "# Plan\n\nAll of it.\n"}));
     tasks.iter().fold(draft, |draft, task| draft.and("create_task", task.clone()))
 }
 

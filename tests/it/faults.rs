@@ -192,7 +192,13 @@ fn an_unknown_tool_goes_back_to_the_model() {
 #[test]
 fn every_call_of_a_turn_is_answered_by_its_id() {
     let sandbox = Sandbox::new();
-    sandbox.server.on(at("prd", "actor").turn(1), prd_draft().wire(Wire::ODD));
+    let six = prd_draft()
+        .and("get_requirements", json!({}))
+        .and("load_prd_doc", json!({}))
+        .and("update_requirement", json!({"id": "REQ-001", "priority": "low"}))
+        .and("update_requirement", json!({"id": "REQ-002", "priority": "low"}))
+        .and("load_idea", json!({}));
+    sandbox.server.on(at("prd", "actor").turn(1), six.wire(Wire::ODD));
     sandbox.auto(&["--stop-after", "prd"]).exits(0);
     let second = &sandbox.server.requests_of("prd", "actor")[1];
     assert_eq!(second.tool_results().len(), 6);

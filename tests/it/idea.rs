@@ -100,11 +100,11 @@ fn a_change_that_leaves_the_idea_alone_leaves_its_document_alone() {
     sandbox.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
     let rest = |idea: &str| saves(idea);
     sandbox.server.on(at("prd", "actor").iteration(2).turn(1), rest(IDEA));
-    let prd = json!({"content": format!("{PRD}- REQ-004 Due\n- FEAT-003 Due (REQ-004)\n")});
-    let first = Reply::call("save_prd_doc", prd)
-        .and("create_requirement", todo::requirement("Due"))
-        .and("add_feature", todo::feature("Due", &["REQ-004"]))
-        .and("save_idea", json!({"content": "# Due dates\n"}));
+    let requirement = todo::requirement_section("REQ-004", "Due");
+    let feature = todo::feature_section("FEAT-003", "Due", &["REQ-004"]);
+    let prd = json!({"content": format!("{PRD}{requirement}{feature}")});
+    let first =
+        Reply::call("save_prd_doc", prd).and("save_idea", json!({"content": "# Due dates\n"}));
     sandbox.server.on(at("prd", "actor").iteration(1).turn(1), first);
     let modify = ["modify", "due", "-n", "due", "--review", "auto", "--stop-after", "prd"];
     let told = sandbox.cowork(&modify).exits(0).stderr;

@@ -179,7 +179,7 @@ fn going_back_to_before_the_start_is_refused() {
 fn ids_go_on_where_the_other_session_was() {
     let sandbox = Sandbox::new();
     // The third feature of the first draft is deleted again before the stage is recorded.
-    let doc = format!("{}- FEAT-003 Sorting (REQ-001)\n", todo::PRD);
+    let doc = todo::PRD.to_owned() + &todo::feature_section("FEAT-003", "Sorting", &["REQ-001"]);
     let first = todo::prd_draft()
         .and("add_feature", todo::feature("Sorting", &["REQ-001"]))
         .and("save_prd_doc", json!({"content": doc}));

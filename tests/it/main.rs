@@ -92,6 +92,8 @@ mod new;
 mod next;
 #[cfg(unix)]
 mod notify;
+#[cfg(unix)]
+mod older;
 mod outage;
 #[cfg(unix)]
 mod pager;
@@ -104,6 +106,7 @@ mod preflight;
 mod prune;
 #[cfg(unix)]
 mod readings;
+mod records_merge;
 mod replay;
 mod report;
 mod repos;

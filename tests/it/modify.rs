@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::change::{task, triage};
+use crate::support::change::triage;
 use crate::support::{Reply, Sandbox, at, todo};
 
 const DIR: &str = ".cowork/sessions/todo";
@@ -128,11 +128,7 @@ fn a_changed_requirement_is_all_the_diff_shows() {
     let sandbox = delivered();
     sandbox.script("triage", triage("Sort todos", &["prd", "code"], &["lib/list.sh"]));
     let update = json!({"id": "REQ-002", "description": "A user can: List todos, sorted."});
-    let prd = todo::PRD.replace("REQ-002 List todos", "REQ-002 List todos, sorted");
-    sandbox.script(
-        "prd",
-        Reply::call("update_requirement", update).and("save_prd_doc", json!({"content": prd})),
-    );
+    sandbox.script("prd", Reply::call("update_requirement", update));
     let edit =
         json!({"path": "lib/list.sh", "old_text": "List todos", "new_text": "List todos, sorted"});
     sandbox.script("coding", Reply::call("edit_file", edit));
@@ -164,13 +160,10 @@ fn a_file_outside_the_scope_is_warned_of_once() {
 
 /// The prd of a change adds a feature, and nothing else is scripted for it.
 fn adds_a_feature(sandbox: &Sandbox) {
-    let prd = format!("{}- REQ-004 Due dates\n- FEAT-003 Due dates (REQ-004)\n", todo::PRD);
-    sandbox.script(
-        "prd",
-        Reply::call("save_prd_doc", json!({"content": prd}))
-            .and("create_requirement", todo::requirement("Due dates"))
-            .and("add_feature", todo::feature("Due dates", &["REQ-004"])),
-    );
+    let requirement = todo::requirement_section("REQ-004", "Due dates");
+    let feature = todo::feature_section("FEAT-003", "Due dates", &["REQ-004"]);
+    let sections = json!({"content": format!("{requirement}{feature}")});
+    sandbox.script("prd", Reply::call("save_prd_doc", sections));
 }
 
 #[test]
@@ -329,19 +322,14 @@ fn ten_changes_in_a_row() {
         let task_id = format!("TASK-{:03}", number + 5);
         let file = format!("lib/wish{number}.sh");
         sandbox.script("triage", triage(&title, &["prd", "plan", "code"], &[]));
-        prd += &format!("- {requirement} {title}\n");
-        plan += &format!("- {task_id} {title} (FEAT-001, COMP-001): `{file}`\n");
+        prd += &todo::requirement_section(&requirement, &title);
+        plan += &todo::task_section(&task_id, &title, feature, &file);
         sandbox.script(
             "prd",
             Reply::call("save_prd_doc", json!({"content": prd}))
-                .and("create_requirement", todo::requirement(&title))
                 .and("update_feature", json!({"id": feature, "description": title})),
         );
-        sandbox.script(
-            "plan",
-            Reply::call("save_plan_doc", json!({"content": plan}))
-                .and("create_task", task(&title, &file, feature)),
-        );
+        sandbox.script("plan", Reply::call("save_plan_doc", json!({"content": plan})));
         let work = Reply::call("write_file", json!({"path": file, "content": "# wish\n"}))
             .and("update_task_status", json!({"task_id": task_id, "new_status": "completed"}));
         sandbox.server.on(at("coding", "actor").task(&task_id).turn(1), work);
@@ -420,7 +408,7 @@ fn the_gates_show_what_the_change_makes_of_the_documents() {
     terminal.types("p");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
-    for part in ["What this change makes of it: 1 requirement added", "+- REQ-004 Due dates"] {
+    for part in ["What this change makes of it: 1 requirement added", "+### REQ-004 Due dates"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("REQ-001"), "{shown}");

@@ -53,7 +53,7 @@ fn the_start_commit_holds_the_raw_idea() {
     assert!(!trailers.contains_key("Cowork-Stage"), "{trailers:?}");
 
     let session = session_json(&sandbox, name);
-    assert_eq!(session["schema_version"], "1.0");
+    assert_eq!(session["schema_version"], "1.1");
     assert_eq!(session["id"], trailers["Cowork-Session-Id"][0].as_str());
     assert_eq!(session["name"], name);
     assert_eq!(session["kind"], "new");

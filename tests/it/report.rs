@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::todo::{self, plan, task, task_work};
+use crate::support::todo::{self, task, task_work};
 use crate::support::{Reply, Sandbox, at};
 
 /// Columns of a line.
@@ -51,7 +51,7 @@ fn the_report_on_a_large_change_says_where_the_rest_is() {
         record["acceptance_criteria"] = json!(vec![criterion; 12]);
         record
     };
-    let prd = Reply::call("save_prd_doc", json!({"content": todo::PRD}))
+    let prd = Reply::call("save_prd_doc", json!({"content": "# PRD\n\nWhat it must do.\n"}))
         .and("create_requirement", long("Add a todo"))
         .and("create_requirement", long("List todos"))
         .and("create_requirement", long("Tick a todo off"))
@@ -64,7 +64,8 @@ fn the_report_on_a_large_change_says_where_the_rest_is() {
     let mut named = vec!["lib/store.sh".to_owned()];
     named.extend(files.iter().cloned());
     first["files_to_create"] = json!(named);
-    let draft = Reply::call("save_plan_doc", json!({"content": plan()})).and("create_task", first);
+    let draft = Reply::call("save_plan_doc", json!({"content": "# Plan\n\nIn order.\n"}))
+        .and("create_task", first);
     sandbox
         .script("plan", (1..5).fold(draft, |draft, index| draft.and("create_task", task(index))));
     let text = "echo\n".repeat(10);

@@ -20,9 +20,9 @@ const TASK: &[(&str, &str)] = &[(
      exist",
 )];
 const BOTH_SIDES: &[(&str, &str)] = &[
-    ("prd-actor", "It mentions every id that exists and no other."),
-    ("design-actor", "It mentions every component id that exists and no other; REQ and FEAT ids"),
-    ("plan-actor", "It mentions every task id that exists and no other; REQ, FEAT and COMP ids"),
+    ("prd-actor", "Other text mentions only ids that exist."),
+    ("design-actor", "Other text mentions only ids that exist."),
+    ("plan-actor", "Other text mentions only ids that exist."),
 ];
 
 const RULES: &[Rule] = &[
@@ -52,21 +52,15 @@ const RULES: &[Rule] = &[
     // Prd.
     ("requirement-count", &[("prd-actor", "{{ requirements }} requirements")]),
     ("feature-count", &[("prd-actor", "{{ features }} features")]),
-    (
-        "incomplete-requirement",
-        &[("prd-actor", "Title (or name), description and criteria are never empty")],
-    ),
-    (
-        "incomplete-feature",
-        &[("prd-actor", "Title (or name), description and criteria are never empty")],
-    ),
+    ("incomplete-requirement", &[("prd-actor", "Description and criteria are never empty")]),
+    ("incomplete-feature", &[("prd-actor", "Description and criteria are never empty")]),
     ("untraced-feature", &[("prd-actor", "Every feature names a requirement")]),
-    ("unknown-requirement", &[("prd-actor", "the ids named must exist")]),
+    ("unknown-requirement", &[("prd-actor", "which must exist")]),
     ("unplanned-feature", &[("prd-actor", "If the scope has no `plan`, add no feature")]),
     // Design.
     ("component-count", &[("design-actor", "{{ components }} components")]),
-    ("incomplete-component", &[("design-actor", "No component is without a name")]),
-    ("unknown-feature", &[("design-actor", "the features it names must exist")]),
+    ("incomplete-component", &[("design-actor", "then the name")]),
+    ("unknown-feature", &[("design-actor", "which must exist")]),
     ("uncovered-feature", &[("design-actor", "Every feature is in at least one component")]),
     // Plan.
     ("task-count", &[("plan-actor", "{{ tasks }} tasks")]),
@@ -80,7 +74,7 @@ const RULES: &[Rule] = &[
     ),
     ("dependency-cycle", &[("plan-actor", "no circles")]),
     ("sub-task-too-deep", &[("plan-actor", "at most {{ levels }} levels")]),
-    ("sub-task-without-parent", &[("plan-actor", "`parent_id`")]),
+    ("sub-task-without-parent", &[("plan-actor", "`### TASK-001.1 Title` below their task")]),
     // Coding.
     ("open-task", CODING),
     ("missing-file", CODING),

@@ -51,7 +51,7 @@ fn looks(sandbox: &Sandbox, stage: &str) -> (Received, String) {
 #[track_caller]
 fn holds_the_difference_only(text: &str) {
     let feedback = text.find(COMPLAINT).unwrap();
-    let change = text.find("+- REQ-002 List todos by date").unwrap();
+    let change = text.find("+### REQ-002 List todos by date").unwrap();
     let heading = text.find("## Changed since you last read it").unwrap();
     assert!(text.starts_with("## Your feedback so far"), "{}", &text[..200.min(text.len())]);
     assert!(feedback < heading && heading < change, "{text}");

@@ -58,7 +58,8 @@ fn completed(sandbox: &Sandbox) -> Value {
 #[test]
 fn a_draft_the_checks_refuse_is_not_self_reviewed() {
     let sandbox = before_prd();
-    let thin = save(PRD).and("create_requirement", requirement("Add a todo"));
+    let thin =
+        save("# PRD\n\nWhat it must do.\n").and("create_requirement", requirement("Add a todo"));
     sandbox.server.on(at("prd", "actor").iteration(1).turn(1), thin);
     let rest = Reply::call("create_requirement", requirement("List todos"))
         .and("create_requirement", requirement("Tick a todo off"))
@@ -187,7 +188,7 @@ fn the_gate_shows_what_the_self_review_could_not_fix() {
 #[test]
 fn the_checks_run_again_after_a_self_reviews_edits() {
     let sandbox = before_prd();
-    let lie = format!("{PRD}- REQ-009 Sync\n");
+    let lie = format!("{PRD}\nIt syncs, as REQ-009 says.\n");
     self_review(&sandbox, Some(save(&lie)), "<review>PASS</review>");
     sandbox.server.on(at("prd", "actor").iteration(2).turn(1), save(&revised()));
     sandbox.cowork(&RESUME).exits(0);

@@ -251,13 +251,16 @@ fn streamed_text_is_shown() {
 #[test]
 fn an_edit_that_fails_the_checks_comes_back_to_the_person() {
     let mut sandbox = Sandbox::stopped_after("idea");
-    sandbox.editor("sed -i 's/FEAT-002/FEAT-009/' \"$f\"");
+    // Two requirements are too few.
+    sandbox.editor("sed -i -e 's/^### REQ-003 /### /' -e 's/ `REQ-003`//' \"$f\"");
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
     terminal.sees(ASKED);
     terminal.types("e");
     let shown = terminal.sees(ASKED);
-    assert!(shown.contains("your edit") && shown.contains("FEAT-009"), "{shown}");
-    sandbox.editor("sed -i 's/FEAT-009/FEAT-002/' \"$f\"");
+    assert!(shown.contains("your edit") && shown.contains("at least 3"), "{shown}");
+    sandbox.editor(
+        "sed -i -e 's/^### Tick/### REQ-003 Tick/' -e 's/^`REQ-002`$/`REQ-002` `REQ-003`/' \"$f\"",
+    );
     terminal.types("e");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
@@ -279,8 +282,11 @@ fn a_second_review_elsewhere_shows_what_changed_since_the_answer() {
     resume();
     let mut terminal = sandbox.terminal(&["review"]);
     let shown = terminal.sees(ASKED);
-    assert!(shown.contains("Since you last looked: 2 lines changed"), "{shown}");
-    assert!(shown.contains("+- REQ-002 List todos by date"), "{shown}");
+    assert!(
+        shown.contains("Since you last looked: 1 requirement changed, 2 lines changed"),
+        "{shown}"
+    );
+    assert!(shown.contains("+### REQ-002 List todos by date"), "{shown}");
     assert!(shown.contains("You said \"REQ-002 by date\""), "{shown}");
     terminal.types("p");
     assert_eq!(terminal.ends().0, 0);

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::Sizes;
-use crate::artifact::{Artifact, Files};
+use crate::artifact::ledger::records_of;
+use crate::artifact::sections::{self, Document, Documents};
+use crate::artifact::{Artifact, Files, History, IdFloors};
 
 /// Artifacts in memory.
 #[derive(Default)]
@@ -46,10 +48,6 @@ impl Memory {
              ## Thoughts\nOne file.\n## Technical considerations\nPOSIX shell.\n\
              ## Next steps\nRequirements.\n",
         );
-        files.put(Artifact::Prd, "# PRD\nREQ-001, REQ-002, REQ-003; FEAT-001 and FEAT-002.\n");
-        files
-            .put(Artifact::Design, "# Design\nCOMP-001 is the core. COMP-002: the command line.\n");
-        files.put(Artifact::Plan, "# Plan\nTASK-001 TASK-002 TASK-003 TASK-004 TASK-005.\n");
         let requirement = |n: u32| {
             json!({"id": format!("REQ-00{n}"), "title": format!("t{n}"), "description": "d",
                    "acceptance_criteria": ["a"]})
@@ -63,8 +61,10 @@ impl Memory {
              "requirement_ids": ["REQ-002", "REQ-003"], "completion_criteria": ["c"]}]);
         files.put(Artifact::Features, &json!({"features": features}).to_string());
         let components = json!([
-            {"id": "COMP-001", "name": "core", "related_features": ["FEAT-001", "FEAT-002"]},
-            {"id": "COMP-002", "name": "cli", "related_features": ["FEAT-002"]}]);
+            {"id": "COMP-001", "name": "core", "component_type": "module", "technology": "sh",
+             "related_features": ["FEAT-001", "FEAT-002"]},
+            {"id": "COMP-002", "name": "cli", "component_type": "module", "technology": "sh",
+             "related_features": ["FEAT-002"]}]);
         files.put(Artifact::DesignSpec, &json!({"components": components}).to_string());
         let task = |n: u32| {
             let feature = if n < 3 { "FEAT-001" } else { "FEAT-002" };
@@ -77,7 +77,45 @@ impl Memory {
         };
         let tasks: Vec<_> = (1..6).map(task).collect();
         files.put(Artifact::ImplementationPlan, &json!({"tasks": tasks}).to_string());
+        files.write_documents();
         files
+    }
+
+    /// Documents whose sections are the records.
+    pub(crate) fn write_documents(&self) {
+        let records = records_of(self).unwrap();
+        let all = Documents { prd: true, design: true, plan: true };
+        for (document, title) in
+            [(Document::Prd, "PRD"), (Document::Design, "Design"), (Document::Plan, "Plan")]
+        {
+            let own = records.iter().filter(|one| all.holding(one.kind()) == Some(document));
+            let sections: String =
+                own.map(|record| format!("\n{}", sections::render(&record, 3))).collect();
+            let text = format!("# {title}\n\nWhat it is about.\n{sections}");
+            self.put(document.artifact(), &text);
+        }
+    }
+}
+
+/// A session without a commit.
+#[derive(Default)]
+pub(crate) struct NoHistory(BTreeMap<String, String>);
+
+impl History for NoHistory {
+    fn titles(&self) -> &BTreeMap<String, String> {
+        &self.0
+    }
+
+    fn floors(&self) -> IdFloors {
+        IdFloors::default()
+    }
+
+    fn in_base(&self, _path: &str) -> bool {
+        false
+    }
+
+    fn committed(&self) -> Option<&dyn Files> {
+        None
     }
 }
 

@@ -210,11 +210,11 @@ fn dangling(
                 .iter()
                 .map(|(document, reading)| (*document, version.texts[document].as_str(), reading))
                 .collect();
-            references(documents, &all)
+            references(documents, &all, &records_of(&all))
         })
         .map(|(_, remark)| remark.text)
         .collect();
-    let mut found: Vec<Conflict> = references(documents, &all)
+    let mut found: Vec<Conflict> = references(documents, &all, &records_of(&all))
         .into_iter()
         .filter(|(_, remark)| !before.contains(&remark.text))
         .map(|(document, remark)| Conflict { document, text: remark.text })
@@ -226,4 +226,10 @@ fn dangling(
         }));
     }
     found
+}
+
+/// The records of these readings.
+fn records_of(readings: &[(Document, &str, &Reading)]) -> Records {
+    let sections = readings.iter().flat_map(|(_, _, reading)| &reading.sections);
+    sections.map(|section| section.record.clone()).collect()
 }

@@ -6,6 +6,7 @@ mod apply;
 mod blocks;
 mod body;
 mod checks;
+mod compare;
 mod convert;
 mod criteria;
 mod edit;
@@ -25,6 +26,7 @@ mod reading;
 mod record;
 mod references;
 mod render;
+mod renumbered;
 mod save;
 mod table;
 mod text;
@@ -35,6 +37,7 @@ use std::collections::BTreeMap;
 use super::{Artifact, IdFloors, IdKind};
 
 pub use apply::{Change, apply};
+pub use compare::different_fields;
 pub use convert::{convert, gives};
 pub use ids::{Taken, floors_of, number, take};
 pub use json::{JsonEdit, RecordFiles, take_json_edit};
@@ -45,6 +48,7 @@ pub use reading::{Reading, Remark, Section};
 pub use record::{Record, Records};
 pub use references::references;
 pub use render::{LEVEL, normal, render};
+pub use renumbered::renumbered;
 pub use save::{Saved, save, unfenced};
 
 /// A document that holds records.
@@ -89,6 +93,15 @@ pub struct Documents {
 }
 
 impl Documents {
+    /// Adds one.
+    pub const fn add(&mut self, document: Document) {
+        match document {
+            Document::Prd => self.prd = true,
+            Document::Design => self.design = true,
+            Document::Plan => self.plan = true,
+        }
+    }
+
     /// The kinds of records that a document holds.
     pub const fn kinds(self, document: Document) -> &'static [IdKind] {
         match document {

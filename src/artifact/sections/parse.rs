@@ -171,7 +171,8 @@ impl Reader<'_> {
         let line = line_of(self.text, at);
         let level = head.level;
         let range = at..stop;
-        self.out.sections.push(Section { record, range, line, level, title, body, unnumbered });
+        let id = written;
+        self.out.sections.push(Section { record, range, line, level, id, title, body, unnumbered });
     }
 
     fn record(&mut self, kind: IdKind, id: &str, title: &str, body: &Body, at: usize) -> Record {

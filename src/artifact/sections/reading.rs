@@ -25,6 +25,8 @@ pub struct Section {
     pub line: usize,
     /// The level of its heading.
     pub(super) level: u8,
+    /// The id in the heading.
+    pub(super) id: Range<usize>,
     /// The title in the heading, with escapes.
     pub(super) title: Range<usize>,
     pub(super) body: Body,

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::super::{Component, Feature, IdKind, Requirement, Task};
+use super::Change;
 
 /// A requirement, feature, component or task.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +83,7 @@ impl Record {
     }
 
     /// Takes over what is never in Markdown.
-    pub(super) fn keep_unwritten(&mut self, present: &Self) {
+    pub(in crate::artifact) fn keep_unwritten(&mut self, present: &Self) {
         match (self, present) {
             (Self::Requirement(one), Self::Requirement(old)) => one.extra.clone_from(&old.extra),
             (Self::Component(one), Self::Component(old)) => one.extra.clone_from(&old.extra),
@@ -99,7 +100,7 @@ impl Record {
     }
 
     /// Takes over which paths are created and which changed, of those that the other one names.
-    pub(super) fn keep_sides(&mut self, present: &Self) {
+    pub(in crate::artifact) fn keep_sides(&mut self, present: &Self) {
         let (Self::Task(one), Self::Task(old)) = (self, present) else { return };
         let (mut create, mut change) = (Vec::new(), Vec::new());
         for path in &one.files_to_create {
@@ -201,6 +202,33 @@ impl Records {
             Record::Component(one) => self.components.push(one),
             Record::Task(one) => self.tasks.push(one),
         }
+    }
+
+    /// All of them as Markdown holds them.
+    #[must_use]
+    pub fn written(&self) -> Self {
+        self.iter().map(|record| record.written()).collect()
+    }
+
+    /// Puts or deletes one.
+    pub fn apply(&mut self, change: &Change) {
+        let mut all: Vec<Record> = self.iter().collect();
+        match change {
+            Change::Put(record) => match all.iter_mut().find(|one| one.id() == record.id()) {
+                Some(one) => one.clone_from(record),
+                None => all.push(record.clone()),
+            },
+            Change::Delete(id) => all.retain(|one| one.id() != id),
+        }
+        *self = all.into_iter().collect();
+    }
+
+    /// Puts those of these ids in this order, the others after them.
+    pub fn order(&mut self, ids: &[String]) {
+        let place = |record: &Record| ids.iter().position(|id| id == record.id());
+        let mut all: Vec<Record> = self.iter().collect();
+        all.sort_by_key(|record| place(record).unwrap_or(usize::MAX));
+        *self = all.into_iter().collect();
     }
 }
 

@@ -2,24 +2,22 @@
 
 use super::super::IdKind;
 use super::fields::Meaning;
-use super::{Document, Documents, Reading, Record, Remark};
+use super::{Document, Documents, Reading, Record, Records, Remark};
 
-/// References to records without a section, each with the document and line it is in. `readings`
-/// are those of the documents that exist.
+/// References to records that there are not, each with the document and line it is in. `records` are
+/// those of these readings and of documents of older sessions, which are not read.
 pub fn references(
     documents: Documents,
     readings: &[(Document, &str, &Reading)],
+    records: &Records,
 ) -> Vec<(Document, Remark)> {
-    let has = |id: &str| {
-        readings.iter().any(|(_, _, reading)| reading.sections.iter().any(|s| s.record.id() == id))
-    };
     let mut found = Vec::new();
     for (document, text, reading) in readings {
         for section in &reading.sections {
             let id = section.record.id();
             for value in &section.body.values {
                 let Meaning::Id(kind, named) = &value.meaning else { continue };
-                if has(named) || !names(&section.record, named) {
+                if records.has(named) || !names(&section.record, named) {
                     continue;
                 }
                 let said = match kind {

@@ -17,8 +17,8 @@ use crate::record;
 use crate::session::{RefNames, Session, SessionName, delivered_here};
 use crate::ui::sanitize;
 use crate::verify::{
-    Problem, UNREADABLE, Verify, in_progress, renumber_collisions, restore_unreadable,
-    stray_drafts, working_tree, wrong_tags,
+    Problem, UNREADABLE, Verify, follow_documents, in_progress, renumber_collisions,
+    restore_unreadable, stray_drafts, working_tree, wrong_tags,
 };
 
 #[derive(Debug, Args)]
@@ -36,6 +36,11 @@ pub(crate) struct VerifyArgs {
 }
 
 pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
+    if args.fix
+        && let Some(left) = solve_unmerged(context)?
+    {
+        return Ok(if left { Kind::Failed.exit_code() } else { 0 });
+    }
     let mut unreadable = Vec::new();
     let merged = if args.all { Vec::new() } else { merged(context, &args.names)? };
     let sessions = if !merged.is_empty() {
@@ -65,6 +70,38 @@ pub(crate) fn run(context: &Context, args: VerifyArgs) -> Answer {
         print(context, &session, &problems)?;
     }
     Ok(if found { Kind::Failed.exit_code() } else { 0 })
+}
+
+/// In a merge, rebase or cherry-pick that is not finished: merges the records of every session with
+/// unmerged paths, and stages them. Whether something is left to a person; nothing where there is no
+/// such path.
+fn solve_unmerged(context: &Context) -> anyhow::Result<Option<bool>> {
+    let sessions = record::unmerged::sessions(context.git()?)?;
+    if sessions.is_empty() {
+        return Ok(None);
+    }
+    let (mut left, mut out) = (false, String::new());
+    for (name, paths) in sessions {
+        let held = lock::hold(context, &name, "git cowork verify --fix")?;
+        let solution = record::unmerged::solve(&held.git, &name, &paths)?;
+        solution.told.into_iter().for_each(|text| context.ui.emit(Event::Note { text }));
+        for details in solution.left {
+            left = true;
+            if context.global.json {
+                let problem = Problem::unmerged(&name, details);
+                let _ = writeln!(out, "{}", serde_json::to_string(&problem)?);
+            } else {
+                let _ = writeln!(out, "{name}: {} (merge-conflict)", sanitize(&details));
+            }
+        }
+    }
+    context.print(&out)?;
+    let text = match left {
+        true => "resolve the rest by hand, then again: git cowork verify --fix",
+        false => "all records are merged and staged; finish what you began with git",
+    };
+    context.ui.emit(Event::Note { text: text.to_owned() });
+    Ok(Some(left))
 }
 
 /// For `pre-push`: says what does not hold in these sessions, and nothing of those where all does.
@@ -183,6 +220,13 @@ fn fix(context: &Context, session: Session, problems: &[Problem]) -> anyhow::Res
     if fixable("duplicate-id") {
         recorder_of(context, &held, &session, |recorder| {
             say(renumber_collisions(&held.git, &session, recorder)?);
+            Ok(())
+        })?;
+        session = at_head(&held, &session)?;
+    }
+    if ["records-differ", "schema"].into_iter().any(fixable) {
+        recorder_of(context, &held, &session, |recorder| {
+            say(follow_documents(&held.git, &session, recorder, true)?);
             Ok(())
         })?;
         session = at_head(&held, &session)?;

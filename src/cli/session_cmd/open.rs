@@ -3,12 +3,15 @@
 use crate::cli::context::Context;
 use crate::cli::remote::upstream;
 use crate::cli::session_cmd::lock::{self, LockedSession};
+use crate::cli::session_cmd::recorder::recorder_of;
 use crate::cli::session_cmd::{find, new_session, pending_start};
 use crate::error::{Error, Kind};
+use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
 use crate::git::{self, Git, Head, Oid};
 use crate::pipeline::{Discarded, leave_base};
 use crate::session::{RefNames, Session, SessionName};
+use crate::verify::follow_documents;
 
 /// Says what the session leaves behind on its way to `target`. On a terminal a person whom that
 /// may surprise is asked.
@@ -77,6 +80,14 @@ pub(crate) fn take_after(
     if unfinished && let Some(session) = new_session::finish(context, &held, &refs, &name)? {
         return Ok((held, session));
     }
+    let session = Session::find(git, &refs, &name)?;
+    let told = recorder_of(context, &held, &session, |recorder| {
+        follow_documents(&held.git, &session, recorder, false)
+    })?;
+    if told.is_empty() {
+        return Ok((held, session));
+    }
+    context.ui.emit(Event::Note { text: told.join("; ") });
     let session = Session::find(git, &refs, &name)?;
     Ok((held, session))
 }

@@ -197,7 +197,7 @@ pub(crate) fn run_session(
                 stage if row(stage).writes_code() => {
                     format!("git diff {}...HEAD -- . ':!.cowork'", base_of(&base))
                 }
-                stage if is_patch && row(stage).has_both_sides() => {
+                stage if is_patch && row(stage).leaves_records() => {
                     format!("git diff {}...HEAD -- .cowork", base_of(&base))
                 }
                 _ => format!("git cowork show {name} {stage}"),

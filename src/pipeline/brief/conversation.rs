@@ -2,7 +2,8 @@
 
 use crate::agent::{self, Brief, Conversation, Transcript};
 use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
-use crate::artifact::{Artifact, Store, Task};
+use crate::artifact::sections::{Document, Documents};
+use crate::artifact::{Artifact, Ledger, Store, Task};
 use crate::error::Error;
 use crate::event::Event;
 use crate::pipeline::brief::sections::{artifacts, section};
@@ -10,11 +11,11 @@ use crate::pipeline::brief::{open_feedback, repository, task_brief};
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::prompts::{ALIGN, CommandItem, SYSTEM, TaskItem, Variables};
+use crate::pipeline::prompts::{CommandItem, SYSTEM, TaskItem, Variables};
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::test_changes::tests_rule;
-use crate::session::{ALIGNING, used_ids};
+use crate::session::{KnownRecords, completed_files, recorded_files};
 use crate::stage::Role;
 use crate::stages::Prompt;
 use crate::stages::{Approves, StageSpec, Work};
@@ -31,10 +32,6 @@ Your conversation grew too long for you to hold and begins again here. What you 
 it is in the documents and files. Go on from there; read only what you need, in small parts, and do \
 not do again what is done.
 ";
-
-/// Model turns there may be to bring one side of a draft in line: calls, a correction or two, an
-/// end.
-const ALIGN_TURNS: u32 = 6;
 
 /// One conversation to be had.
 pub(crate) struct Part<'a> {
@@ -119,15 +116,14 @@ async fn converse_once(
         prompt,
         tools: part.tools.clone(),
         temperature: config.temperature(stage, part.role),
-        max_turns: if part.prompt == ALIGN {
-            config.limits.tool_turns.min(ALIGN_TURNS)
-        } else {
-            config.limits.tool_turns
-        },
+        max_turns: config.limits.tool_turns,
         context_window,
         refusals,
     };
-    let mut ids = used_ids(run.env.git, &run.session)?;
+    let known = KnownRecords::of(run.env.git, &run.session)?;
+    let recorded = recorded_files(run.env.git, &run.session)?;
+    let completed = completed_files(run.env.git, &run.session)?;
+    let mut ids = known.floors;
     let earlier = run.session.earlier(stage);
     let at = now();
     let commands = (run.env.commands)();
@@ -137,6 +133,12 @@ async fn converse_once(
         iteration: part.iteration,
         task: part.task.map(|task| task.id.as_str()),
         store,
+        ledger: Ledger {
+            files: &files,
+            recorded: &recorded,
+            completed: &completed,
+            history: &known,
+        },
         workspace: run.env.workspace,
         limits: &config.limits,
         commands: &commands,
@@ -195,11 +197,9 @@ fn left_so_far(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Res
 
 fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcript {
     let task = part.task.map(|task| format!(".{}", task.id)).unwrap_or_default();
-    let aligns = part.prompt == ALIGN;
-    let what = if aligns { format!(".{ALIGNING}") } else { task };
-    let name = format!("{}.{}.{}{what}", part.spec.stage, part.iteration, part.role);
+    let name = format!("{}.{}.{}{task}", part.spec.stage, part.iteration, part.role);
     // Only the first conversations of a run can have been cut by the end of the last one.
-    let drafts = matches!(part.role, Role::Actor | Role::SelfReview) && !aligns;
+    let drafts = matches!(part.role, Role::Actor | Role::SelfReview);
     let goes_on = may_go_on && drafts && run.continues_transcript.get();
     let dir = run.env.state.transcripts();
     Transcript::new(&dir, &name, run.session.tip.as_str(), goes_on)
@@ -225,6 +225,7 @@ pub(crate) fn brief_variables(
         tasks: range(limits.tasks),
         feedback: open_feedback::open_items(run, spec, progress)?,
         unasked: Unasked::default(),
+        next_ids: next_ids(run, spec)?,
         levels: MAX_LEVELS,
         longest_title: LONGEST_TITLE,
         patch,
@@ -243,7 +244,18 @@ pub(crate) fn brief_variables(
         words: String::new(),
         failing_now: String::new(),
         delta: String::new(),
-        edited: String::new(),
-        follows: String::new(),
     })
+}
+
+/// The ids that new records of the stage's document get: `REQ-004, FEAT-003`.
+fn next_ids(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
+    let Some(document) = spec.artifacts.iter().find_map(|artifact| Document::of(*artifact)) else {
+        return Ok(String::new());
+    };
+    let files = run.files();
+    let mut floors = KnownRecords::of(run.env.git, &run.session)?.floors;
+    Store::new(&files).see_ids(&mut floors)?;
+    let kinds = Documents::with(&files, document)?.kinds(document);
+    let next: Vec<String> = kinds.iter().map(|kind| floors.next(*kind)).collect();
+    Ok(next.join(", "))
 }

@@ -145,12 +145,12 @@ fn language_names(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'stati
     let files = run.files();
     let store = Store::new(&files);
     let mut paths: BTreeSet<String> = git::paths::tracked(run.env.git)?.into_iter().collect();
-    if spec.context.contains(&Artifact::ImplementationPlan) {
+    if spec.context.contains(&Artifact::Plan) {
         let plan = store.plan()?;
         paths.extend(plan.tasks.iter().flat_map(Task::files).map(str::to_owned));
     }
     let languages = codebase::main_languages(paths.iter().map(String::as_str));
-    if !spec.context.contains(&Artifact::DesignSpec) || !languages.is_empty() {
+    if !spec.context.contains(&Artifact::Design) || !languages.is_empty() {
         return Ok(languages);
     }
     let technologies = store.design()?.components.into_iter().map(|c| c.technology);

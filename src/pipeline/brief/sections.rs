@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use crate::artifact::sections::Document;
 use crate::artifact::{Artifact, Store};
 use crate::excerpt;
 use crate::session::{SessionName, artifact_path};
@@ -32,13 +33,25 @@ pub fn cut(text: &str, budget: usize) -> String {
     format!("{}\n[cut here: {end} of {whole} bytes shown]", shown.trim_end_matches('\n'))
 }
 
-/// Artifacts of the session as sections under their paths; missing ones are left out.
+/// Artifacts of the session as sections under their paths; missing ones are left out. Records are
+/// read in their document; only one of an older session is followed by its JSON.
 pub fn artifacts(
     store: &Store<'_>,
     name: &SessionName,
     which: &[Artifact],
 ) -> anyhow::Result<String> {
-    which.iter().map(|artifact| artifact_section(store, name, *artifact)).collect()
+    let mut out = String::new();
+    for artifact in which.iter().filter(|artifact| artifact.document().is_none()) {
+        out += &artifact_section(store, name, *artifact)?;
+        if Document::of(*artifact).is_some_and(|document| store.is_older(document).unwrap_or(true))
+        {
+            let own = |json: &&Artifact| json.document() == Some(*artifact);
+            for json in Artifact::ALL.iter().filter(own) {
+                out += &artifact_section(store, name, *json)?;
+            }
+        }
+    }
+    Ok(out)
 }
 
 /// One of them; empty where it is missing.

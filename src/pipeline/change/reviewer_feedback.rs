@@ -1,12 +1,15 @@
 //! Reviewers' comments on what was delivered: a task of their own, and back to coding.
 
-use crate::artifact::{Artifact, IdKind, Origin, Plan, Store, Task, TaskStatus};
+use crate::artifact::sections::{Change, Record};
+use crate::artifact::{Artifact, IdKind, Ledger, Origin, Plan, Store, Task, TaskStatus};
 use crate::error::Error;
 use crate::git;
 use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
 use crate::record::{self, ApprovedContent, Recorded};
-use crate::session::{Verdict, artifact_path, subject_line, used_ids};
+use crate::session::{
+    KnownRecords, Verdict, artifact_path, completed_files, recorded_files, subject_line,
+};
 use crate::stage::Stage;
 use crate::stages::code_stage;
 use crate::verify::require_readable;
@@ -17,8 +20,6 @@ const PLAN: [Artifact; 2] = [Artifact::Plan, Artifact::ImplementationPlan];
 const REOPENING: &str = "reopening.json";
 /// Most of the comments that is kept in the plan, in characters: all of it is in the feedback.
 const DESCRIPTION: usize = 1_000;
-/// The part of `plan.md` that lists these tasks.
-const HEADING: &str = "## Review comments";
 /// Longest title of such a task, in characters.
 const TITLE: usize = 60;
 
@@ -97,10 +98,13 @@ pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
 fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedContent>> {
     let files = run.files();
     let store = Store::new(&files);
-    let mut plan = store.plan()?;
+    let plan = store.plan()?;
     let Some(like) = spoken_of(&plan, comments) else { return Ok(None) };
     let title = title(comments);
-    let mut floors = used_ids(run.env.git, &run.session)?;
+    let known = KnownRecords::of(run.env.git, &run.session)?;
+    let recorded = recorded_files(run.env.git, &run.session)?;
+    let completed = completed_files(run.env.git, &run.session)?;
+    let mut floors = known.floors;
     store.see_ids(&mut floors)?;
     let task = Task {
         id: floors.next(IdKind::Task),
@@ -112,10 +116,9 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
         ..Task::default()
     }
     .from_review();
-    let text = store.text(Artifact::Plan)?.unwrap_or_default();
-    store.save_text(Artifact::Plan, &with_line(&text, &task))?;
-    plan.tasks.push(task);
-    store.save(Artifact::ImplementationPlan, &plan)?;
+    let (recorded, completed) = (&recorded, &completed);
+    let ledger = Ledger { files: &files, recorded, completed, history: &known };
+    ledger.change(&[Change::Put(Record::Task(task))])?;
     let paths: Vec<String> =
         PLAN.iter().map(|artifact| artifact_path(&run.session.name, *artifact)).collect();
     let blobs = git::blobs::hash_files(run.env.git, &paths, crate::git::Store::Write)?;
@@ -201,13 +204,6 @@ fn title(comments: &str) -> String {
     format!("{}…", cut.trim_end_matches('…'))
 }
 
-/// The plan with a line for the task.
-fn with_line(plan: &str, task: &Task) -> String {
-    let Task { id, title, feature_id, component_id, .. } = task;
-    let heading = if plan.contains(HEADING) { "" } else { "\n## Review comments\n\n" };
-    format!("{}\n{heading}- {id} {title} ({feature_id}, {component_id})\n", plan.trim_end())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,16 +237,5 @@ mod tests {
         assert_eq!(spoken("FEAT-001: wrong"), Some("TASK-001"));
         assert_eq!(spoken("nicer, please"), Some("TASK-002"));
         assert_eq!(spoken_of(&Plan::default(), "x"), None);
-    }
-
-    #[test]
-    fn the_plan_names_the_task_once_under_one_heading() {
-        let task = |id: &str| Task { id: id.into(), title: "review: x".into(), ..Task::default() };
-        let once = with_line("# Plan\n", &task("TASK-006"));
-        let twice = with_line(&once, &task("TASK-007"));
-        assert_eq!(
-            twice,
-            "# Plan\n\n## Review comments\n\n- TASK-006 review: x (, )\n- TASK-007 review: x (, )\n"
-        );
     }
 }

@@ -15,8 +15,8 @@ use crate::pipeline::report::{self, cell};
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::{self, asked};
 use crate::session::artifact_path;
+use crate::stages::StageSpec;
 use crate::stages::{CheckInput, Known};
-use crate::stages::{Side, StageSpec};
 
 /// Characters of a line that tells what was run or found.
 const LINE: usize = 1_000;
@@ -35,7 +35,7 @@ pub(crate) fn finish(
     put_back_others(run, spec)?;
     let files = run.files();
     let store = Store::new(&files);
-    if let (Some(finish), Some(document)) = (spec.finish, spec.side(Side::Document).next())
+    if let (Some(finish), Some(document)) = (spec.finish, spec.document())
         && let Some(text) = store.text(document)?
     {
         let known = KnownNow { run, store: &store, progress };

@@ -1,28 +1,18 @@
-//! A person's edit is law. What a person changed in a draft stays byte for byte; where only the
-//! document or only the records were edited, one conversation may change the other side and
-//! nothing else, and what it changed is shown before it is recorded. Later drafts are told what the
-//! person wrote, and the gate compares with it.
+//! A person's edit is law. What a person changed in a draft stays byte for byte. Later drafts are told
+//! what the person wrote, and the gate compares with it.
 
 pub(crate) mod overwritten_edits;
+pub(crate) mod records;
 
-use crate::artifact::{Artifact, BY_HAND, FeedbackType, Files, Origin, Store, record_diff};
-use crate::event::Event;
-use crate::gate::Mode;
+use crate::artifact::{Artifact, BY_HAND, FeedbackType, Files as _, Origin};
 use crate::git::{self, DiffStyle, Oid};
-use crate::pipeline::brief::conversation::{self, Part};
-use crate::pipeline::brief::sections::{DIFF, artifacts, cut, section};
-use crate::pipeline::draft::{checks, keep};
+use crate::pipeline::brief::sections::cut;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::progress::edit::{Edit, names};
-use crate::pipeline::prompts::ALIGN;
+use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::run::Run;
-use crate::pipeline::usage;
-use crate::record::DraftEnding;
 use crate::session::{CommittedFiles, Entry};
-use crate::stage::Role;
-use crate::stages::{Approves, Side, StageSpec};
-use crate::tool;
+use crate::stages::{Approves, StageSpec};
 
 /// Bytes of a person's edit that later drafts are told.
 const TOLD: usize = 4_000;
@@ -52,8 +42,10 @@ pub(crate) fn edit_since(
             files.push(*artifact);
         }
     }
-    let (since, base) = (shown.clone(), shown.clone());
-    let edit = Edit { since, base, files, aligned: false, told: false };
+    // Records follow their document: it is the one that was edited.
+    let changed = files.clone();
+    files.retain(|file| file.document().is_none_or(|document| !changed.contains(&document)));
+    let edit = Edit { since: shown.clone(), files, told: false };
     Ok((!edit.files.is_empty()).then_some(edit))
 }
 
@@ -71,7 +63,6 @@ pub(crate) fn note_edit(
         Some(earlier) => edit_since(run, spec, &earlier.since)?.and_then(|mut all| {
             let theirs = |file: &Artifact| new.files.contains(file) || earlier.files.contains(file);
             all.files.retain(theirs);
-            all.base = new.base;
             (!all.files.is_empty()).then_some(all)
         }),
     };
@@ -117,9 +108,8 @@ pub(crate) fn note_code_by_hand(
     if taken.is_empty() && !committed_by_hand(run, draft.parents.first())? {
         return Ok(false);
     }
-    let (since, base) = (draft.commit.clone(), draft.commit.clone());
-    let files = Vec::new();
-    progress.edit = Some(Edit { since, base, files, aligned: true, told: false });
+    let since = draft.commit.clone();
+    progress.edit = Some(Edit { since, files: Vec::new(), told: false });
     Ok(true)
 }
 
@@ -140,136 +130,6 @@ fn committed_by_hand(run: &Run<'_>, since: Option<&Oid>) -> anyhow::Result<bool>
         }
     }
     Ok(false)
-}
-
-/// Brings the side of the draft a person did not edit in line with the one they did.
-///
-/// # Errors
-/// Of the model. The draft is then as the person left it, and the next run tries again.
-pub(crate) async fn align(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<()> {
-    let Some(edit) = progress.edit.clone().filter(|edit| !edit.aligned) else {
-        return Ok(());
-    };
-    let waits = run.env.mode == Mode::Wait && run.env.config.gated(spec.stage);
-    if waits && progress.by_hand {
-        // No model is asked before a person has passed it.
-        return Ok(());
-    }
-    progress.by_hand = false;
-    keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
-    let side = spec.follows(&edit.files);
-    if let Some(side) = side {
-        bring_in_line(run, spec, progress, &edit, side).await?;
-    }
-    progress.edit = Some(Edit { aligned: true, ..edit });
-    if side.is_some() { keep::keep(run, spec, progress) } else { Ok(()) }
-}
-
-async fn bring_in_line(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    edit: &Edit,
-    side: Side,
-) -> anyhow::Result<()> {
-    let law: Vec<Artifact> =
-        spec.artifacts.iter().copied().filter(|file| Side::of(*file) != side).collect();
-    let follows: Vec<Artifact> = spec.side(side).collect();
-    let law = document_texts(&run.files(), &law)?;
-    // A run that was killed may have left half a change.
-    let base = CommittedFiles::new(run.env.git, &run.session.name, &edit.base);
-    for (file, text) in document_texts(&base, &follows)? {
-        if !alike(run.files().read(file)?, text.clone()) {
-            put_texts(run, &[(file, text)])?;
-        }
-    }
-    let before = document_texts(&run.files(), &follows)?;
-    let held = checks::check_report(run, spec, progress)?.is_ok();
-    let text = format!("{}: bringing {} in line with your edit", spec.stage, names(&follows));
-    run.env.sink.emit(Event::Note { text });
-    let part = follow_up(run, spec, progress, edit, side, &follows)?;
-    let conversation = conversation::converse(run, &part, &mut progress.refusals).await;
-    // Whatever a tool did: what the person wrote is law.
-    put_texts(run, &law)?;
-    if let Err(error) = conversation {
-        put_texts(run, &before)?;
-        return Err(error);
-    }
-    progress.credit.merge(usage::take_credit(run));
-    let report = checks::check_report(run, spec, progress)?;
-    let Some(finding) = report.findings.first() else {
-        let now = document_texts(&run.files(), &follows)?;
-        let differing = now.iter().zip(&before).filter(|(now, before)| now != before);
-        let changed: Vec<Artifact> = differing.map(|((file, _), _)| *file).collect();
-        if !changed.is_empty() {
-            progress.approval = None;
-            progress.note = Some(what_followed(run, edit, &changed)?);
-        }
-        return Ok(());
-    };
-    put_texts(run, &before)?;
-    // The person decides: what they passed is not what the records say.
-    progress.approval = None;
-    let (edited, follows) = (edit.names(), names(&follows));
-    let why = if held {
-        let found = &finding.details;
-        format!("{follows} could not be brought in line with your edit of {edited}: {found}")
-    } else {
-        format!(
-            "your edit of {edited} does not pass the checks, and {follows} could not be \
-             brought in line with it"
-        )
-    };
-    if run.env.mode == Mode::Auto {
-        run.warn(format!("{}: {why}", spec.stage));
-    }
-    progress.note = Some(why);
-    Ok(())
-}
-
-fn follow_up<'a>(
-    run: &Run<'_>,
-    spec: &'a StageSpec,
-    progress: &Progress,
-    edit: &Edit,
-    side: Side,
-    follows: &[Artifact],
-) -> anyhow::Result<Part<'a>> {
-    let files = run.files();
-    let mut extra = artifacts(&Store::new(&files), &run.session.name, spec.artifacts)?;
-    let diff = diff_of(run, spec, edit)?;
-    section(&mut extra, "What the person changed", &diff, DIFF / 2);
-    let mut variables = conversation::brief_variables(run, spec, progress)?;
-    variables.edited = edit.names();
-    variables.follows = names(follows);
-    Ok(Part {
-        spec,
-        role: Role::Actor,
-        prompt: ALIGN,
-        tools: tool::for_side(spec, side),
-        iteration: progress.iteration,
-        task: None,
-        opening: None,
-        extra,
-        variables,
-    })
-}
-
-/// For the person: what was changed to go with their edit.
-fn what_followed(run: &Run<'_>, edit: &Edit, follows: &[Artifact]) -> anyhow::Result<String> {
-    let before = CommittedFiles::new(run.env.git, &run.session.name, &edit.base);
-    let changes = record_diff::changes(&before, &run.files(), follows)?;
-    let all: Vec<&record_diff::Change> = changes.iter().collect();
-    let what = match record_diff::names(&all, 6) {
-        names if names.is_empty() => "look at what changed".to_owned(),
-        names => names,
-    };
-    let follow = if follows.len() == 1 { "follows" } else { "follow" };
-    Ok(format!("{} {follow} your edit of {}: {what}", names(follows), edit.names()))
 }
 
 /// Tells the next draft what the person wrote in this one: it stays.
@@ -302,24 +162,4 @@ fn diff_of(run: &Run<'_>, spec: &StageSpec, edit: &Edit) -> anyhow::Result<Strin
     let path = |file: &Artifact| crate::session::artifact_path(&run.session.name, *file);
     let paths: Vec<String> = edit.files.iter().map(path).collect();
     git::diff::text(run.env.git, &edit.since, &tree, &paths, DiffStyle::Patch, false)
-}
-
-fn document_texts(
-    files: &dyn Files,
-    which: &[Artifact],
-) -> anyhow::Result<Vec<(Artifact, Option<String>)>> {
-    which.iter().map(|artifact| Ok((*artifact, files.read(*artifact)?))).collect()
-}
-
-/// Puts back what differs, byte for byte.
-fn put_texts(run: &Run<'_>, texts: &[(Artifact, Option<String>)]) -> anyhow::Result<()> {
-    let files = run.files();
-    for (artifact, text) in texts {
-        if let Some(text) = text
-            && files.read(*artifact)?.as_ref() != Some(text)
-        {
-            files.write(*artifact, text)?;
-        }
-    }
-    Ok(())
 }

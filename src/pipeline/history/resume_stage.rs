@@ -204,7 +204,7 @@ fn is_there(run: &Run<'_>, commit: &Oid) -> bool {
 /// What a draft notes of a person's edit, where what it was compared with is there.
 fn edit_noted(run: &Run<'_>, draft: &Entry) -> Option<Edit> {
     let edit = draft.trailers.get(key::EDITED).and_then(Edit::parse)?;
-    (is_there(run, &edit.since) && is_there(run, &edit.base)).then_some(edit)
+    is_there(run, &edit.since).then_some(edit)
 }
 
 /// What a person has made of a draft that was refused, or that could not go on, is the next

@@ -13,41 +13,31 @@ const CODE: &str = "code";
 pub(crate) struct Edit {
     /// What the person was shown before their first edit of this draft.
     pub since: Oid,
-    /// What they were shown before their last: what they did not touch is as it was there.
-    pub base: Oid,
     /// What they changed, by more than white space; none where it is the code.
     pub files: Vec<Artifact>,
-    /// The other side was brought in line, or nothing had to be.
-    pub aligned: bool,
     /// The person was told that the checks refuse it: what they decide then is done.
     pub told: bool,
 }
 
 impl Edit {
-    /// For the trailer of a kept draft: `prd.md since=1a2b… base=1a2b… aligned`, with `code` in the
-    /// place of files where it is that.
+    /// For the trailer of a kept draft: `prd.md since=1a2b…`, with `code` in the place of files where
+    /// it is that. Versions before records were sections wrote more words, which are not read.
     pub fn render(&self) -> String {
         let mut files: Vec<&str> = self.files.iter().map(|file| file.file_name()).collect();
         if files.is_empty() {
             files.push(CODE);
         }
-        let aligned = if self.aligned { " aligned" } else { "" };
-        let (since, base) = (self.since.as_str(), self.base.as_str());
-        format!("{} since={since} base={base}{aligned}", files.join(" "))
+        format!("{} since={}", files.join(" "), self.since.as_str())
     }
 
     /// Reads that back.
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let commit = |key: &str| {
-            let value = words.iter().find_map(|word| word.strip_prefix(key))?;
-            Oid::from_str(value).ok()
-        };
-        let (since, base) = (commit("since=")?, commit("base=")?);
+        let since = words.iter().find_map(|word| word.strip_prefix("since="))?;
+        let since = Oid::from_str(since).ok()?;
         let files: Vec<Artifact> = words.iter().filter_map(|word| Artifact::named(word)).collect();
-        let aligned = words.contains(&"aligned");
         let any = !files.is_empty() || words.contains(&CODE);
-        any.then_some(Self { since, base, files, aligned, told: false })
+        any.then_some(Self { since, files, told: false })
     }
 
     pub fn names(&self) -> String {
@@ -72,15 +62,14 @@ mod tests {
     fn an_edit_reads_back_from_its_trailer() {
         let edit = Edit {
             since: "0123456789012345678901234567890123456789".parse().unwrap(),
-            base: "1123456789012345678901234567890123456789".parse().unwrap(),
             files: vec![Artifact::Prd, Artifact::Features],
-            aligned: false,
             told: false,
         };
         assert_eq!(Edit::parse(&edit.render()), Some(edit.clone()));
-        let aligned = Edit { aligned: true, ..edit };
-        assert_eq!(Edit::parse(&aligned.render()), Some(aligned.clone()));
-        let of_code = Edit { files: Vec::new(), ..aligned };
+        let older =
+            format!("{} base=1123456789012345678901234567890123456789 aligned", edit.render());
+        assert_eq!(Edit::parse(&older), Some(edit.clone()));
+        let of_code = Edit { files: Vec::new(), ..edit };
         assert_eq!(Edit::parse(&of_code.render()), Some(of_code));
         assert_eq!(Edit::parse("prd.md"), None);
         assert_eq!(Edit::parse(""), None);

@@ -110,20 +110,21 @@ impl Story {
 
     fn criteria(&self) -> Section {
         let mut items = Vec::new();
-        let mut block = |what: String, criteria: &mut dyn Iterator<Item = &String>| {
+        let mut block = |what: String, criteria: Vec<&str>| {
             items.push(what);
-            items.extend(criteria.map(|text| format!("  - {}", cell(text, REASON))));
+            items.extend(criteria.iter().map(|text| format!("  - {}", cell(text, REASON))));
         };
         if let Some(change) = &self.change
             && !change.asked.acceptance_criteria.is_empty()
         {
-            let mut criteria = change.asked.acceptance_criteria.iter();
-            block("- **The change**".to_owned(), &mut criteria);
+            let criteria = change.asked.acceptance_criteria.iter().map(String::as_str);
+            block("- **The change**".to_owned(), criteria.collect());
         }
         for requirement in &self.requirements {
             let what = cell(&format!("{} {}", requirement.id, requirement.title), TITLE);
             let what = format!("- **{what}**: {}", self.evidence(requirement));
-            block(what, &mut requirement.acceptance_criteria.iter().map(|one| &one.text));
+            let criteria = requirement.acceptance_criteria.iter().map(|one| one.text.as_str());
+            block(what, criteria.collect());
         }
         let lead = self.judged.as_deref().filter(|_| !items.is_empty()).unwrap_or_default();
         Section::new("## Acceptance criteria", lead).list(&items, &self.show("prd"))

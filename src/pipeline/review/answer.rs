@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::gate::{Decision, EditResult, Editor};
 use crate::git::Oid;
 use crate::pipeline::draft::stop;
+use crate::pipeline::edits::records;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::history::{dropped, resume_stage};
 use crate::pipeline::review::{feedback, shown};
@@ -87,6 +88,14 @@ fn record_answer(
         },
     };
     let (verdict, said) = weigh(run, spec, waiting, verdict, words)?;
+    if verdict != Verdict::Aborted {
+        let unread = records::settle(run)?.refusals;
+        if !unread.is_empty() {
+            return Err(Error::waiting(unread.join("\n"))
+                .hint("correct it: git cowork review --edit")
+                .into());
+        }
+    }
     if verdict == Verdict::Feedback {
         run.give_feedback(feedback::persons_words(run, spec, number, &said))?;
     }
@@ -174,10 +183,16 @@ fn edit(run: &Run<'_>, spec: &StageSpec, editor: &Editor) -> anyhow::Result<Verd
             .hint("edit the code with your own tools, then: git cowork review --pass")
             .into());
     }
-    Ok(match editor.open(&files)? {
-        EditResult::Changed(_) => Verdict::Edited,
-        EditResult::Unchanged => Verdict::Passed,
-    })
+    let mut verdict = Verdict::Passed;
+    while let EditResult::Changed(_) = editor.open(&files)? {
+        verdict = Verdict::Edited;
+        let unread = records::unreadable(run, Some(&run.session.tip))?;
+        if unread.is_empty() || run.env.gate.is_none() {
+            break;
+        }
+        unread.into_iter().for_each(|line| run.warn(line));
+    }
+    Ok(verdict)
 }
 
 fn ask_waiting(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Decision> {

@@ -48,7 +48,6 @@ pub(crate) fn take_up_comments(
     // What is left of the edit without them.
     progress.edit = edits::edit_since(run, spec, &edit.since)?.and_then(|mut rest| {
         rest.files.retain(|file| edit.files.contains(file));
-        rest.base = edit.base;
         (!rest.files.is_empty()).then_some(rest)
     });
     if !progress.needs_draft {

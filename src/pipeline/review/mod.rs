@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod feedback;
 pub(crate) mod shown;
 pub(crate) mod since_last_review;
+pub(crate) mod unread_edits;
 pub(crate) mod waiting;
 
 use crate::artifact::check::Report;
@@ -78,6 +79,9 @@ pub(crate) fn open_gate(
     progress.seen = shown;
     match decision {
         Decision::Pass => {
+            if !edits::records::settle(run)?.refusals.is_empty() {
+                return Ok(StepOutcome::Again);
+            }
             let verdict = if edited { Verdict::Edited } else { Verdict::Passed };
             note_pass(run, spec, progress, verdict)?;
             if std::mem::take(&mut progress.critic_asks) {
@@ -103,7 +107,11 @@ pub(crate) fn open_gate(
             waiting::drop_draft(run, spec, progress)?;
             Err(outcome::aborted(spec).into())
         }
-        Decision::Stop => waiting::leave_waiting(run, spec, progress, why),
+        Decision::Stop => {
+            let unread = edits::records::unreadable(run, progress.draft.as_ref())?;
+            let why = if unread.is_empty() { why } else { Some(unread.join("\n")) };
+            waiting::leave_waiting(run, spec, progress, why)
+        }
     }
 }
 
@@ -158,6 +166,7 @@ fn save_edited(
         None => Vec::new(),
     };
     run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))?;
+    let read = edits::records::settle(run)?.refusals.is_empty();
     if let Some(shown) = &shown {
         edits::note_edit(run, spec, progress, shown)?;
     }
@@ -166,7 +175,9 @@ fn save_edited(
     if !comments.is_empty() {
         return feedback::take_answer(run, spec, progress, &comments);
     }
-    note_pass(run, spec, progress, Verdict::Edited)?;
+    if read {
+        note_pass(run, spec, progress, Verdict::Edited)?;
+    }
     // The checks have not seen these bytes.
     Ok(StepOutcome::Again)
 }

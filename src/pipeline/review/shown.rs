@@ -4,6 +4,7 @@ use crate::artifact::{Artifact, Store};
 use crate::gate::{Decision, Document, Draft};
 use crate::git::DiffStyle;
 use crate::pipeline::draft::{checks, self_review};
+use crate::pipeline::edits::records;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::review::since_last_review;
@@ -49,6 +50,7 @@ pub(crate) fn ask_person(
         critic_next: spec.critic.is_some() && progress.judged.is_none() && !progress.critic_asks,
         diffstat,
         full_diff: &full,
+        unreadable: &|| records::unreadable(run, progress.draft.as_ref()),
         earlier: &earlier,
         note: progress.note.clone(),
     })

@@ -11,8 +11,8 @@ fn a_session_of_a_newer_format_is_refused_and_left_as_it_is() {
     let file = ".cowork/sessions/todo/session.json";
     let text = base.read(file);
     for newer in [
-        text.replace("\"1.0\"", "\"1.1\""),
-        text.replace("\"1.0\"", "\"2.0\""),
+        text.replace("\"1.1\"", "\"1.2\""),
+        text.replace("\"1.1\"", "\"2.0\""),
         "{\"schema_version\": \"3.0\", \"all\": \"different\"}\n".to_owned(),
     ] {
         let sandbox = base.fork();
@@ -63,7 +63,7 @@ const FILE: &str = ".cowork/sessions/todo/session.json";
 /// A session whose `session.json` is as the format before 1.0 had it, with a field of its own.
 fn of_an_older_format() -> Sandbox {
     let sandbox = designed();
-    let text = sandbox.read(FILE).replace("  \"schema_version\": \"1.0\",\n", "");
+    let text = sandbox.read(FILE).replace("  \"schema_version\": \"1.1\",\n", "");
     let end = text.rfind('}').unwrap();
     let body = text[..end].trim_end();
     sandbox.write(FILE, &format!("{body},\n  \"of_another_tool\": {{\"kept\": true}}\n}}\n"));
@@ -89,16 +89,16 @@ fn an_older_format_is_read_as_it_is_and_raised_in_a_commit_of_its_own() {
     sandbox.git(&["add", "README.md"]);
     sandbox.server.forget();
     let told = keeps(&sandbox, &["resume", "--review", "auto", "--stop-after", "plan"], 0);
-    assert!(told.contains("is in format 1.0 now, it was in 0.9"), "{told}");
+    assert!(told.contains("is in format 1.1 now, it was in 0.9"), "{told}");
     assert!(sandbox.server.requests().iter().all(|request| request.stage == "plan"));
-    let subject = "session: format 0.9 -> 1.0";
+    let subject = "session: format 0.9 -> 1.1";
     assert_eq!(sandbox.subjects("cowork/todo~2..cowork/todo")[0], subject);
     assert_eq!(sandbox.git(&["show", "--format=", "--name-only", "HEAD~1"]), FILE);
     let trailers = sandbox.trailers("HEAD~1");
     let keys: Vec<_> = trailers.keys().map(String::as_str).collect();
     assert_eq!(keys, ["Cowork-Session", "Cowork-Session-Id"]);
     let new = sandbox.blob("HEAD", FILE);
-    assert!(new.starts_with("{\n  \"schema_version\": \"1.0\",\n"), "{new}");
+    assert!(new.starts_with("{\n  \"schema_version\": \"1.1\",\n"), "{new}");
     assert!(new.contains("\"of_another_tool\""), "{new}");
     keeps(&sandbox, &["resume", "--review", "auto", "--stop-after", "coding"], 0);
     assert_eq!(raised(&sandbox), [subject]);
@@ -159,7 +159,7 @@ fn a_hook_that_refuses_the_new_format_stops_the_run_and_changes_nothing() {
 #[test]
 fn a_format_nobody_can_raise_is_refused_and_left_as_it_is() {
     let sandbox = designed();
-    sandbox.write(FILE, &sandbox.read(FILE).replace("\"1.0\"", "\"0.8\""));
+    sandbox.write(FILE, &sandbox.read(FILE).replace("\"1.1\"", "\"0.8\""));
     sandbox.commit_all("written by a much older program");
     let refs = sandbox.all_refs();
     for args in [&["status"][..], &["resume", "--review", "auto"], &["archive"]] {

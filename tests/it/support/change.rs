@@ -61,20 +61,15 @@ impl Sandbox {
     pub fn script_addition(&self, title: &str, ids: [&str; 3], file: &str) {
         let [requirement, feature, task_id] = ids;
         self.script("triage", triage(title, &["prd", "plan", "code"], &[file]));
-        let prd =
-            format!("{}- {requirement} {title}\n- {feature} {title} ({requirement})\n", todo::PRD);
-        self.script(
-            "prd",
-            Reply::call("save_prd_doc", json!({"content": prd}))
-                .and("create_requirement", todo::requirement(title))
-                .and("add_feature", todo::feature(title, &[requirement])),
+        let prd = format!(
+            "{}{}",
+            todo::requirement_section(requirement, title).trim_start(),
+            todo::feature_section(feature, title, &[requirement])
         );
-        let plan = format!("{}- {task_id} {title} ({feature}, COMP-001): `{file}`\n", todo::plan());
-        self.script(
-            "plan",
-            Reply::call("save_plan_doc", json!({"content": plan}))
-                .and("create_task", task(title, file, feature)),
-        );
+        self.script("prd", Reply::call("save_prd_doc", json!({"content": prd})));
+        let plan = todo::task_section(task_id, title, feature, file);
+        let plan = plan.trim_start();
+        self.script("plan", Reply::call("save_plan_doc", json!({"content": plan})));
         let work = Reply::call("write_file", json!({"path": file, "content": "# new\n"}))
             .and("update_task_status", json!({"task_id": task_id, "new_status": "completed"}));
         self.server.on(at("coding", "actor").task(task_id).turn(1), work);
@@ -95,10 +90,31 @@ impl Sandbox {
                 all[list.0].as_array_mut().unwrap().extend(added);
                 serde_json::to_string_pretty(&all).unwrap() + "\n"
             } else {
-                let added = theirs.lines().filter(|line| !ours.contains(line));
-                ours.lines().chain(added).map(|line| format!("{line}\n")).collect()
+                both_sections(&base, &ours, &theirs)
             };
             self.write(path, &both);
         }
     }
+}
+
+/// Ours, and behind each of its last sections what theirs has added there.
+fn both_sections(base: &str, ours: &str, theirs: &str) -> String {
+    let sections = |text: &str| -> Vec<String> {
+        let mut parts = vec![String::new()];
+        for line in text.split_inclusive('\n') {
+            if line.starts_with('#') {
+                parts.push(String::new());
+            }
+            parts.last_mut().unwrap().push_str(line);
+        }
+        parts
+    };
+    let known = sections(base);
+    let mut all = sections(ours);
+    for new in sections(theirs).into_iter().filter(|one| !known.contains(one)) {
+        let kind = &new[..new.find('-').unwrap()];
+        let place = all.iter().rposition(|one| one.starts_with(kind)).unwrap();
+        all.insert(place + 1, new);
+    }
+    all.concat()
 }

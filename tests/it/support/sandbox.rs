@@ -48,6 +48,8 @@ pub struct Sandbox {
     user: Option<u32>,
     /// Whether whoever starts the program left `/` open.
     leaves_open: bool,
+    /// Another release of the program, to be run instead of this one.
+    other: Option<PathBuf>,
 }
 
 impl Sandbox {
@@ -83,6 +85,7 @@ impl Sandbox {
             cwd,
             user: None,
             leaves_open: false,
+            other: None,
         }
     }
 
@@ -93,7 +96,7 @@ impl Sandbox {
         let status =
             Command::new("cp").arg("-Rp").arg(self.root()).arg(copy.root()).status().unwrap();
         assert!(status.success());
-        Self { env: self.env.clone(), ..copy }
+        Self { env: self.env.clone(), other: self.other.clone(), ..copy }
     }
 
     /// Where everything lies.
@@ -139,11 +142,17 @@ impl Sandbox {
         self.leaves_open = true;
     }
 
+    /// From now on `cowork` runs another release of the program.
+    pub fn use_release(&mut self, program: &Path) {
+        self.other = Some(program.to_owned());
+    }
+
     /// `git-cowork`, where who runs it gets at it.
     fn program(&self) -> PathBuf {
-        match self.user {
-            Some(_) => self.root().join("bin/git-cowork"),
-            None => env!("CARGO_BIN_EXE_git-cowork").into(),
+        match (&self.other, self.user) {
+            (Some(other), _) => other.clone(),
+            (None, Some(_)) => self.root().join("bin/git-cowork"),
+            (None, None) => env!("CARGO_BIN_EXE_git-cowork").into(),
         }
     }
 

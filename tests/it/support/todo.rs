@@ -6,7 +6,7 @@ use super::reply::Reply;
 use super::script::{Script, at};
 
 /// Id, title, file, feature, component, dependencies.
-type PlannedTask =
+pub type PlannedTask =
     (&'static str, &'static str, &'static str, &'static str, &'static str, &'static [&'static str]);
 
 pub const TASKS: [PlannedTask; 5] = [
@@ -50,13 +50,52 @@ Write the requirements.
 pub const PRD: &str = "# Product requirements
 
 ## Requirements
-- REQ-001 Add a todo
-- REQ-002 List todos
-- REQ-003 Tick a todo off
+
+### REQ-001 Add a todo
+
+`high` `functional`
+
+A user can: Add a todo.
+
+- Add a todo works
+
+### REQ-002 List todos
+
+`high` `functional`
+
+A user can: List todos.
+
+- List todos works
+
+### REQ-003 Tick a todo off
+
+`high` `functional`
+
+A user can: Tick a todo off.
+
+- Tick a todo off works
 
 ## Features
-- FEAT-001 Adding (REQ-001)
-- FEAT-002 Reading and ticking (REQ-002, REQ-003)
+
+### FEAT-001 Adding
+
+`REQ-001`
+
+Adding.
+
+- Adding is there
+
+### FEAT-002 Reading and ticking
+
+`REQ-002` `REQ-003`
+
+Reading and ticking.
+
+- Reading and ticking is there
+
+## Later
+
+Nothing is put off.
 ";
 
 pub const DESIGN: &str = "# Design
@@ -64,17 +103,64 @@ pub const DESIGN: &str = "# Design
 One script and a few functions; todos live in one text file.
 
 ## Components
-- COMP-001 Todo core: keeps the list (FEAT-001, FEAT-002)
-- COMP-002 Command line: reads the arguments (FEAT-001)
+
+### COMP-001 Todo core
+
+`module` `POSIX sh` `FEAT-001` `FEAT-002`
+
+- Todo core does its part
+
+```
+shell functions
+```
+
+### COMP-002 Command line
+
+`module` `POSIX sh` `FEAT-001`
+
+- Command line does its part
+
+```
+shell functions
+```
+
+## Later
+
+Nothing is put off.
 ";
 
 /// `plan.md`, from [`TASKS`].
 pub fn plan() -> String {
-    let mut text = "# Plan\n\n## Tasks\n".to_owned();
-    for (id, title, file, feature, component, _) in TASKS {
-        text += &format!("- {id} {title} ({feature}, {component}): `{file}`\n");
-    }
-    text
+    let task = |(id, title, file, feature, component, dependencies): PlannedTask| {
+        let fields = [&[feature, component], dependencies, &[file]].concat();
+        let about = format!("{title}, in {file}.");
+        section(id, title, &fields, &about, &format!("{file} exists"))
+    };
+    let tasks: String = TASKS.into_iter().map(task).collect();
+    format!("# Plan\n\n## Tasks\n{tasks}\n## Later\n\nNothing is put off.\n")
+}
+
+/// A record as a section of a document.
+fn section(id: &str, title: &str, fields: &[&str], about: &str, criterion: &str) -> String {
+    let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
+    format!("\n### {id} {title}\n\n{}\n\n{about}\n\n- {criterion}\n", fields.join(" "))
+}
+
+/// [`requirement`] as a section of `prd.md`.
+pub fn requirement_section(id: &str, title: &str) -> String {
+    let about = format!("A user can: {title}.");
+    section(id, title, &["high", "functional"], &about, &format!("{title} works"))
+}
+
+/// [`feature`] as a section of `prd.md`.
+pub fn feature_section(id: &str, name: &str, requirements: &[&str]) -> String {
+    section(id, name, requirements, &format!("{name}."), &format!("{name} is there"))
+}
+
+/// A task of COMP-001 that creates a file, as a section of `plan.md`.
+pub fn task_section(id: &str, title: &str, feature: &str, file: &str) -> String {
+    let about = format!("{title}, in {file}.");
+    section(id, title, &[feature, "COMP-001", file], &about, &format!("{file} exists"))
 }
 
 pub const CHECK: &str = "# Check report
@@ -159,24 +245,16 @@ pub fn task(index: usize) -> Value {
 /// The whole PRD draft in one turn.
 pub fn prd_draft() -> Reply {
     Reply::call("save_prd_doc", json!({"content": PRD}))
-        .and("create_requirement", requirement("Add a todo"))
-        .and("create_requirement", requirement("List todos"))
-        .and("create_requirement", requirement("Tick a todo off"))
-        .and("add_feature", feature("Adding", &["REQ-001"]))
-        .and("add_feature", feature("Reading and ticking", &["REQ-002", "REQ-003"]))
 }
 
 /// The whole design draft in one turn.
 pub fn design_draft() -> Reply {
     Reply::call("save_design_doc", json!({"content": DESIGN}))
-        .and("create_design_component", component("Todo core", &["FEAT-001", "FEAT-002"]))
-        .and("create_design_component", component("Command line", &["FEAT-001"]))
 }
 
 /// The whole plan draft in one turn.
 pub fn plan_draft() -> Reply {
-    let draft = Reply::call("save_plan_doc", json!({"content": plan()}));
-    (0..TASKS.len()).fold(draft, |draft, index| draft.and("create_task", task(index)))
+    Reply::call("save_plan_doc", json!({"content": plan()}))
 }
 
 /// Writes a task's file and reports it completed.

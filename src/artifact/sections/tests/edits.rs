@@ -111,7 +111,8 @@ fn outcome(edit: &Edit) -> (Vec<String>, Vec<String>, Vec<String>) {
         taken.reading.records().iter().for_each(|record| after.push(record));
     }
     if refusals.is_empty() {
-        refusals.extend(references(DOCUMENTS, &all).iter().map(|(_, remark)| print(remark)));
+        refusals
+            .extend(references(DOCUMENTS, &all, &after).iter().map(|(_, remark)| print(remark)));
     }
     let mut changed: Vec<String> = Vec::new();
     for record in present.iter() {

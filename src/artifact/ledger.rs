@@ -1,0 +1,431 @@
+//! Documents whose sections are records, and the JSON that is derived from them, kept the same.
+//!
+//! The Markdown is what people and models write; the JSON is read from it. A document of an older
+//! session, which has no such sections, is left alone until a draft changes it: its JSON is the source
+//! (contract, section 3).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::sections::{
+    self, Change, Context, Document, Documents, Reading, Record, RecordFiles, Records, Remark,
+    Writer,
+};
+use super::{Artifact, Files, IdFloors, IdKind, Store};
+
+/// What history knows of a session's records.
+pub trait History {
+    /// What each id that a commit holds was called last.
+    fn titles(&self) -> &BTreeMap<String, String>;
+    /// The highest number of each kind that was ever used.
+    fn floors(&self) -> IdFloors;
+    /// Whether the commit that the session began with holds a file.
+    fn in_base(&self, path: &str) -> bool;
+    /// The session's files in the newest commit of ours, where there is one.
+    fn committed(&self) -> Option<&dyn Files>;
+}
+
+/// The records of a session and the documents that hold them.
+#[derive(Clone, Copy)]
+pub struct Ledger<'a> {
+    /// The session's files as they are.
+    pub files: &'a dyn Files,
+    /// The same files as they were recorded last with documents that had been read.
+    pub recorded: &'a dyn Files,
+    /// The same files as the newest completed stage left them.
+    pub completed: &'a dyn Files,
+    /// What history knows.
+    pub history: &'a dyn History,
+}
+
+/// What reading the documents has come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// The files that were written.
+    pub changed: Vec<Artifact>,
+    /// What a person is told: `prd.md:12: …`.
+    pub notes: Vec<String>,
+    /// What cannot be read: `prd.md:12: …`; nothing was written then.
+    pub refusals: Vec<String>,
+}
+
+/// What was read of all documents, before anything of it is written.
+struct Read {
+    settled: Settled,
+    texts: Vec<(Document, String)>,
+    records: Records,
+}
+
+/// A document with notes on it, or why it cannot be taken.
+type Edited = Result<(String, Vec<String>), Vec<String>>;
+
+/// A document that a model saved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Saved {
+    /// False where it was so already.
+    pub changed: bool,
+    /// Records that it has no longer.
+    pub deleted: Vec<String>,
+    /// `prd.md:12: …`
+    pub notes: Vec<String>,
+}
+
+impl Ledger<'_> {
+    /// The records, as the JSON has them.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn records(&self) -> anyhow::Result<Records> {
+        records_of(self.files)
+    }
+
+    /// True for a document whose JSON is the source: neither as its stage left it nor as it is does
+    /// it hold the records as sections.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn is_older(&self, document: Document) -> anyhow::Result<bool> {
+        Ok(is_older(self.completed, document)? && is_older(self.files, document)?)
+    }
+
+    /// Reads every document, takes over what was edited in the JSON, numbers new records, and writes
+    /// the JSON anew where it says something else. Nothing is written while anything cannot be read.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn settle(&self, by: Writer) -> anyhow::Result<Settled> {
+        let Read { mut settled, texts, records } = self.read(by)?;
+        if !settled.refusals.is_empty() {
+            return Ok(settled);
+        }
+        for (document, text) in texts {
+            if self.files.read(document.artifact())?.as_ref() != Some(&text) {
+                self.files.write(document.artifact(), &text)?;
+                settled.changed.push(document.artifact());
+            }
+        }
+        settled.changed.extend(self.write_json(&records)?);
+        Ok(settled)
+    }
+
+    /// What a person has written that cannot be read: `prd.md:12: …`.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn unreadable(&self) -> anyhow::Result<Vec<String>> {
+        Ok(self.read(Writer::Person)?.settled.refusals)
+    }
+
+    /// Reads every document that is not of an older session: its text with what was edited in the
+    /// JSON and with new numbers, and all records then.
+    fn read(&self, by: Writer) -> anyhow::Result<Read> {
+        let mut settled = Settled::default();
+        if is_settled(self.files, self.completed)? {
+            return Ok(Read { settled, texts: Vec::new(), records: self.records()? });
+        }
+        let documents = Documents::of(self.files)?;
+        let in_base = |path: &str| self.history.in_base(path);
+        let present = self.records()?;
+        let mut floors = self.floors(&present);
+        let mut texts = Vec::new();
+        let mut records = present.clone();
+        for document in Document::ALL {
+            let Some(text) = self.files.read(document.artifact())? else { continue };
+            if self.is_older(document)? {
+                continue;
+            }
+            let context = self.context(documents.kinds(document), &present, &in_base, by);
+            let text = match self.with_json_edits(&text, &context)? {
+                Ok((text, notes)) => {
+                    settled.notes.extend(notes);
+                    text
+                }
+                Err(refusals) => {
+                    settled.refusals.extend(refusals);
+                    continue;
+                }
+            };
+            let taken = sections::take(&text, &context, &mut floors);
+            settled.notes.extend(told(document, &taken.reading.notes));
+            settled.refusals.extend(told(document, &taken.reading.refusals));
+            replace(&mut records, context.kinds, &taken.reading);
+            texts.push((document, taken.text, taken.reading));
+        }
+        let readings: Vec<(Document, &str, &Reading)> = texts
+            .iter()
+            .map(|(document, text, reading)| (*document, text.as_str(), reading))
+            .collect();
+        for (document, remark) in sections::references(documents, &readings, &records) {
+            settled.refusals.extend(told(document, &[remark]));
+        }
+        let texts = texts.into_iter().map(|(document, text, _)| (document, text)).collect();
+        Ok(Read { settled, texts, records })
+    }
+
+    /// How many records of each kind a document holds.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn held(&self, document: Document) -> anyhow::Result<Vec<(IdKind, usize)>> {
+        let records = self.records()?;
+        let count = |kind: &IdKind| records.iter().filter(|one| one.kind() == *kind).count();
+        let kinds = Documents::of(self.files)?.kinds(document);
+        Ok(kinds.iter().map(|kind| (*kind, count(kind))).collect())
+    }
+
+    /// Saves what a model sends: a whole document, or sections of it.
+    ///
+    /// # Errors
+    /// It cannot be taken as it is; the message says where and why, and nothing is written. A file
+    /// cannot be read or written.
+    pub fn save(&self, document: Document, sent: &str) -> anyhow::Result<Saved> {
+        let artifact = document.artifact();
+        let before = self.present(document)?;
+        let documents = Documents::with(self.files, document)?;
+        let present = self.records()?;
+        let in_base = |path: &str| self.history.in_base(path);
+        let context = self.context(documents.kinds(document), &present, &in_base, Writer::Model);
+        let made = self.made_in_this_draft(&present)?;
+        let saved =
+            sections::save(before.as_deref(), sent, &context, &made, &mut self.floors(&present))
+                .map_err(|found| refused(document, &found))?;
+        let mut records = present.clone();
+        replace(&mut records, context.kinds, &saved.reading);
+        let reading = [(document, saved.text.as_str(), &saved.reading)];
+        let found = sections::references(documents, &reading, &records);
+        let found: Vec<Remark> = found.into_iter().map(|(_, remark)| remark).collect();
+        if !found.is_empty() {
+            return Err(refused(document, &found));
+        }
+        let changed = self.files.read(artifact)?.as_ref() != Some(&saved.text);
+        if changed {
+            self.files.write(artifact, &saved.text)?;
+        }
+        let changed = !self.write_json(&records)?.is_empty() || changed;
+        Ok(Saved { changed, deleted: saved.deleted, notes: told(document, &saved.reading.notes) })
+    }
+
+    /// Adds, replaces and deletes records: in their documents, and in the JSON.
+    ///
+    /// # Errors
+    /// A document cannot hold the record as it is; nothing is written then. A file cannot be read or
+    /// written.
+    pub fn change(&self, changes: &[Change]) -> anyhow::Result<()> {
+        let mut records = self.records()?;
+        let documents = Documents::of(self.files)?;
+        let in_base = |path: &str| self.history.in_base(path);
+        let mut texts = Vec::new();
+        for document in Document::ALL {
+            let own: Vec<Change> = changes
+                .iter()
+                .filter(|one| Self::home(documents, one) == Some(document))
+                .cloned()
+                .collect();
+            if own.is_empty() {
+                continue;
+            }
+            let mut documents = documents;
+            documents.add(document);
+            let context =
+                self.context(documents.kinds(document), &records, &in_base, Writer::Model);
+            let before = self.present(document)?.unwrap_or_default();
+            let text = sections::apply(&before, &own, &context)
+                .map_err(|found| refused(document, &found))?;
+            texts.push((document, text));
+        }
+        for change in changes {
+            records.apply(change);
+        }
+        for (document, text) in texts {
+            let kinds = Documents::with(self.files, document)?.kinds(document);
+            let read =
+                sections::read(&text, &self.context(kinds, &records, &in_base, Writer::Model));
+            let ids: Vec<String> = read.records().ids().map(str::to_owned).collect();
+            records.order(&ids);
+            if self.files.read(document.artifact())?.as_deref() != Some(text.as_str()) {
+                self.files.write(document.artifact(), &text)?;
+            }
+        }
+        self.write_json(&records)?;
+        Ok(())
+    }
+
+    /// The document that a change is made in; that of a new kind of record is begun.
+    fn home(documents: Documents, change: &Change) -> Option<Document> {
+        let kind = match change {
+            Change::Put(record) => record.kind(),
+            Change::Delete(id) => IdKind::of(id)?,
+        };
+        // Without any document the plan is not begun with requirements: prd.md is.
+        let there = documents.holding(kind).filter(|one| *one != Document::Plan || documents.plan);
+        Some(there.unwrap_or(match kind {
+            IdKind::Requirement | IdKind::Feature => Document::Prd,
+            IdKind::Component => Document::Design,
+            IdKind::Task => Document::Plan,
+        }))
+    }
+
+    /// The highest numbers of history and of these records.
+    fn floors(&self, present: &Records) -> IdFloors {
+        let mut floors = self.history.floors();
+        present.iter().for_each(|record| floors.see(record.kind(), record.id()));
+        floors
+    }
+
+    fn context<'c>(
+        &'c self,
+        kinds: &'c [IdKind],
+        present: &'c Records,
+        in_base: &'c dyn Fn(&str) -> bool,
+        by: Writer,
+    ) -> Context<'c> {
+        Context {
+            kinds,
+            used: self.history.titles(),
+            floors: self.floors(present),
+            present,
+            in_base,
+            by,
+        }
+    }
+
+    /// A document as a change of it begins: one of an older session with its records as sections.
+    fn present(&self, document: Document) -> anyhow::Result<Option<String>> {
+        let Some(text) = self.files.read(document.artifact())? else { return Ok(None) };
+        if !self.is_older(document)? {
+            return Ok(Some(text));
+        }
+        let kinds = Documents::of(self.files)?.kinds(document);
+        Ok(Some(sections::convert(&text, &self.records()?, kinds)))
+    }
+
+    /// The records that no commit and no earlier draft holds.
+    fn made_in_this_draft(&self, present: &Records) -> anyhow::Result<BTreeSet<String>> {
+        let recorded = records_of(self.recorded)?;
+        let new = present.iter().filter(|record| !recorded.has(record.id()));
+        Ok(new.map(|record| record.id().to_owned()).collect())
+    }
+
+    /// A document with what was edited in the JSON, and notes; or what cannot be taken.
+    fn with_json_edits(&self, text: &str, context: &Context<'_>) -> anyhow::Result<Edited> {
+        // Statuses are not the document's: tools set them, and they follow the commits.
+        let (edited, recorded) = (context.present.written(), records_of(self.recorded)?.written());
+        // What git put back to our newest commit nobody has edited.
+        let committed = self.history.committed().map(records_of).transpose()?;
+        if edited == recorded || committed.is_some_and(|records| records.written() == edited) {
+            return Ok(Ok((text.to_owned(), Vec::new())));
+        }
+        let written = sections::read(text, context).records().written();
+        let taken = match sections::take_json_edit(&edited, &recorded, &written, context.kinds) {
+            Ok(taken) => taken,
+            Err(refusals) => return Ok(Err(refusals)),
+        };
+        let lines = |found: Vec<Remark>| found.into_iter().map(|one| one.text).collect();
+        let text = sections::apply(text, &taken.changes, context).map_err(lines);
+        Ok(text.map(|text| (text, taken.notes)))
+    }
+
+    /// Writes the JSON files that say something else; which.
+    fn write_json(&self, records: &Records) -> anyhow::Result<Vec<Artifact>> {
+        let store = Store::new(self.files);
+        let old = files_of(self.files)?;
+        let new = old.derived(records, &IdKind::ALL);
+        let mut changed = Vec::new();
+        if new.requirements != old.requirements {
+            store.save(Artifact::Requirements, &new.requirements)?;
+            changed.push(Artifact::Requirements);
+        }
+        if new.features != old.features {
+            store.save(Artifact::Features, &new.features)?;
+            changed.push(Artifact::Features);
+        }
+        if new.design != old.design {
+            store.save(Artifact::DesignSpec, &new.design)?;
+            changed.push(Artifact::DesignSpec);
+        }
+        if new.plan != old.plan {
+            store.save(Artifact::ImplementationPlan, &new.plan)?;
+            changed.push(Artifact::ImplementationPlan);
+        }
+        Ok(changed)
+    }
+}
+
+/// The files that hold records.
+fn files_of(files: &dyn Files) -> anyhow::Result<RecordFiles> {
+    let store = Store::new(files);
+    Ok(RecordFiles {
+        requirements: store.requirements()?,
+        features: store.features()?,
+        design: store.design()?,
+        plan: store.plan()?,
+    })
+}
+
+/// All records, as the JSON has them.
+pub(super) fn records_of(files: &dyn Files) -> anyhow::Result<Records> {
+    Ok(files_of(files)?.records())
+}
+
+impl Documents {
+    /// Those that there are.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn of(files: &dyn Files) -> anyhow::Result<Self> {
+        let mut documents = Self::default();
+        for document in Document::ALL {
+            if files.read(document.artifact())?.is_some() {
+                documents.add(document);
+            }
+        }
+        Ok(documents)
+    }
+
+    /// Those that there are when this one is written.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn with(files: &dyn Files, document: Document) -> anyhow::Result<Self> {
+        let mut documents = Self::of(files)?;
+        documents.add(document);
+        Ok(documents)
+    }
+}
+
+/// True where the sections of a document, read, do not give the records of the JSON beside it.
+pub(super) fn is_older(files: &dyn Files, document: Document) -> anyhow::Result<bool> {
+    let Some(text) = files.read(document.artifact())? else { return Ok(false) };
+    let kinds = Documents::of(files)?.kinds(document);
+    Ok(!sections::gives(&text, &records_of(files)?, kinds))
+}
+
+/// True where every document, read, gives the records of the JSON beside it; those of an older session
+/// aside, as `completed` has them.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn is_settled(files: &dyn Files, completed: &dyn Files) -> anyhow::Result<bool> {
+    for document in Document::ALL {
+        if is_older(files, document)? && !is_older(completed, document)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Puts what was read of a document in the place of its records.
+pub(super) fn replace(records: &mut Records, kinds: &[IdKind], reading: &Reading) {
+    let others = records.iter().filter(|record| !kinds.contains(&record.kind()));
+    let own = reading.sections.iter().map(|section| section.record.clone());
+    *records = others.chain(own).collect::<Vec<Record>>().into_iter().collect();
+}
+
+/// Remarks with the file they are about.
+fn told(document: Document, remarks: &[Remark]) -> Vec<String> {
+    let name = document.artifact().file_name();
+    remarks.iter().map(|one| format!("{name}:{}: {}", one.line, one.text)).collect()
+}
+
+fn refused(document: Document, remarks: &[Remark]) -> anyhow::Error {
+    anyhow::anyhow!("not saved: {}", told(document, remarks).join("\n"))
+}

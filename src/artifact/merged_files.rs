@@ -1,0 +1,134 @@
+//! The documents and the JSON of a session, merged: documents by their sections, JSON derived from
+//! what comes out.
+
+use std::collections::BTreeMap;
+
+use super::derived::{is_source, plainly_read, readable_json, rendered, set};
+use super::ledger::replace;
+use super::sections::{
+    self, Document, Documents, MergeProse, Record, Records, Texts, further_status,
+};
+use super::{Artifact, Files, IdFloors, IdKind, Renumbered, renumber_text};
+
+/// What a merge comes to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MergedFiles {
+    /// The documents and records, whole.
+    pub files: Vec<(Artifact, String)>,
+    /// Records of theirs that got another id.
+    pub renumbered: Vec<Renumbered>,
+}
+
+/// Files of one side with its ids renumbered.
+struct RenumberedFiles<'a> {
+    files: &'a dyn Files,
+    done: &'a [Renumbered],
+}
+
+impl Files for RenumberedFiles<'_> {
+    fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
+        Ok(self.files.read(artifact)?.map(|text| renumber_text(&text, 1, self.done)))
+    }
+
+    fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {
+        self.files.write(artifact, text)
+    }
+}
+
+/// Merges what two sides made of a session. `resolved` are documents that a person has put together.
+/// Nothing where a document is of an older session: its JSON is the source.
+///
+/// # Errors
+/// A file cannot be read. The inner error names what only a person can decide: `prd.md: …`.
+pub fn merge_files(
+    [base, ours, theirs]: [&dyn Files; 3],
+    resolved: &BTreeMap<Document, String>,
+    floors: &mut IdFloors,
+    prose: &MergeProse<'_>,
+) -> anyhow::Result<Option<Result<MergedFiles, Vec<String>>>> {
+    let Some([old, our, their]) = texts_of([base, ours, theirs], resolved)? else {
+        return Ok(None);
+    };
+    let merged = match sections::merge(&old, &our, &their, floors, prose) {
+        Ok(merged) => merged,
+        Err(conflicts) => {
+            let told = conflicts.iter().map(|conflict| {
+                format!("{}: {}", conflict.document.artifact().file_name(), conflict.text)
+            });
+            return Ok(Some(Err(told.collect())));
+        }
+    };
+    let theirs = RenumberedFiles { files: theirs, done: &merged.renumbered };
+    let json = json_of(&merged.texts, base, ours, &theirs)?;
+    let documents = merged.texts.iter().map(|(document, text)| (document.artifact(), text.clone()));
+    let files = documents.chain(json).collect();
+    Ok(Some(Ok(MergedFiles { files, renumbered: merged.renumbered })))
+}
+
+/// The documents of three versions, with the records of older ones as sections; nothing where none
+/// of them has a document's records so.
+fn texts_of(
+    versions: [&dyn Files; 3],
+    resolved: &BTreeMap<Document, String>,
+) -> anyhow::Result<Option<[Texts; 3]>> {
+    let mut texts = [Texts::new(), Texts::new(), Texts::new()];
+    for document in Document::ALL {
+        if let Some(text) = resolved.get(&document) {
+            texts.iter_mut().for_each(|version| {
+                version.insert(document, text.clone());
+            });
+            continue;
+        }
+        let mut found = Vec::new();
+        for (at, files) in versions.into_iter().enumerate() {
+            if let Some(text) = files.read(document.artifact())? {
+                found.push((at, text, is_source(files, files, document)?));
+            }
+        }
+        if !found.is_empty() && found.iter().all(|(.., source)| !source) {
+            return Ok(None);
+        }
+        for (at, text, source) in found {
+            let text = if source { text } else { converted(versions[at], document, &text)? };
+            texts[at].insert(document, text);
+        }
+    }
+    Ok(Some(texts))
+}
+
+fn converted(files: &dyn Files, document: Document, text: &str) -> anyhow::Result<String> {
+    let records = readable_json(files, files)?.0.records();
+    Ok(sections::convert(text, &records, Documents::of(files)?.kinds(document)))
+}
+
+/// The JSON of merged documents: what only JSON has is of both sides, the further status counts.
+fn json_of(
+    texts: &Texts,
+    base: &dyn Files,
+    ours: &dyn Files,
+    theirs: &dyn Files,
+) -> anyhow::Result<Vec<(Artifact, String)>> {
+    let (old, _) = readable_json(ours, base)?;
+    let their = readable_json(theirs, base)?.0.records();
+    let ours_only = old.records();
+    let more = their.iter().filter(|record| !ours_only.has(record.id()));
+    let present: Records =
+        ours_only.iter().chain(more).collect::<Vec<Record>>().into_iter().collect();
+    let mut documents = Documents::default();
+    texts.keys().for_each(|document| documents.add(*document));
+    let mut records = present.clone();
+    for (document, text) in texts {
+        let kinds = documents.kinds(*document);
+        replace(&mut records, kinds, &plainly_read(text, kinds, &present));
+    }
+    let mut new = old.derived(&records, &IdKind::ALL);
+    let further = further_status(new.records(), &their);
+    set(&mut new, further);
+    let mut json = Vec::new();
+    for (artifact, text, _) in rendered(&old, &new)? {
+        if ours.read(artifact)?.is_some() || theirs.read(artifact)?.is_some() {
+            json.push((artifact, text));
+        }
+    }
+    Ok(json)
+}

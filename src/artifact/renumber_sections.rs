@@ -1,0 +1,128 @@
+//! Ids that two branches gave to different things, in documents whose sections are the records: who
+//! wrote which is found out as for JSON, which is derived for that; what comes out is written into
+//! headings and fields lines.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::derived::{is_source, plainly_read, readable_json, rendered};
+use super::ledger::replace;
+use super::renumber as values;
+use super::sections::{self, Document, Documents, Record, Records};
+use super::{Artifact, Files, IdFloors, IdKind, Renumbered};
+
+/// The files of one version, the JSON of documents that are the source derived from them.
+struct View {
+    files: RefCell<BTreeMap<Artifact, String>>,
+    /// The documents whose sections are the records.
+    sources: Vec<Document>,
+}
+
+impl View {
+    fn of(files: &dyn Files) -> anyhow::Result<Self> {
+        let mut found = BTreeMap::new();
+        for artifact in Artifact::ALL {
+            if let Some(text) = files.read(artifact)? {
+                found.insert(artifact, text);
+            }
+        }
+        let documents = Documents::of(files)?;
+        let mut sources = Vec::new();
+        for document in Document::ALL {
+            if found.contains_key(&document.artifact()) && is_source(files, files, document)? {
+                sources.push(document);
+            }
+        }
+        let (json, _) = readable_json(files, files)?;
+        let (known, mut records) = (json.records(), json.records());
+        let mut kinds: Vec<IdKind> = Vec::new();
+        for document in &sources {
+            let own = documents.kinds(*document);
+            let reading = plainly_read(&found[&document.artifact()], own, &known);
+            replace(&mut records, own, &reading);
+            kinds.extend(own);
+        }
+        let records: Vec<Record> = records.iter().map(|one| as_known(one, &known)).collect();
+        let mut new = json.clone();
+        super::derived::set(&mut new, records.into_iter().collect());
+        for (artifact, text, _) in rendered(&json, &new)? {
+            let derived = kinds.iter().any(|kind| super::derived::file_of(*kind) == artifact);
+            if derived && (found.contains_key(&artifact) || text.contains("\"id\"")) {
+                found.insert(artifact, text);
+            }
+        }
+        Ok(Self { files: RefCell::new(found), sources })
+    }
+
+    fn views(sides: &[&dyn Files]) -> anyhow::Result<Vec<Self>> {
+        sides.iter().map(|side| Self::of(*side)).collect()
+    }
+}
+
+impl Files for View {
+    fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
+        Ok(self.files.borrow().get(&artifact).cloned())
+    }
+
+    fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {
+        self.files.borrow_mut().insert(artifact, text.to_owned());
+        Ok(())
+    }
+}
+
+/// A record with what only JSON has, of the one that is called the same.
+fn as_known(mut record: Record, known: &Records) -> Record {
+    let is_it = |other: &Record| other.id() == record.id() && other.title() == record.title();
+    if let Some(other) = known.iter().find(is_it) {
+        record.keep_unwritten(&other);
+        record.keep_sides(&other);
+    }
+    record
+}
+
+/// The ids two records have that [`renumber`] can tell apart by the sides.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn collided(merged: &dyn Files, sides: &[&dyn Files]) -> anyhow::Result<BTreeSet<String>> {
+    let views = View::views(sides)?;
+    let views: Vec<&dyn Files> = views.iter().map(|view| view as &dyn Files).collect();
+    values::collided(&View::of(merged)?, &views)
+}
+
+/// Gives one of every two records with the same id a new one, with all references, and writes what
+/// changed. Ids whose records cannot be told apart by the sides are left as they are.
+///
+/// # Errors
+/// A file cannot be read or written.
+pub fn renumber(
+    merged: &dyn Files,
+    sides: &[&dyn Files],
+    floors: &mut IdFloors,
+) -> anyhow::Result<Vec<Renumbered>> {
+    let view = View::of(merged)?;
+    let views = View::views(sides)?;
+    let views: Vec<&dyn Files> = views.iter().map(|view| view as &dyn Files).collect();
+    let done = values::renumber(&view, &views, floors)?;
+    if done.is_empty() {
+        return Ok(done);
+    }
+    let documents = Documents::of(merged)?;
+    let (json, _) = readable_json(merged, merged)?;
+    let records = readable_json(&view, &view)?.0.records();
+    for document in &view.sources {
+        let artifact = document.artifact();
+        let Some(text) = merged.read(artifact)? else { continue };
+        let reading = plainly_read(&text, documents.kinds(*document), &json.records());
+        let text = sections::renumbered(&text, &reading, &records, &done);
+        let texts = sides.iter().map(|side| Ok(side.read(artifact)?.unwrap_or_default()));
+        let texts: Vec<String> = texts.collect::<anyhow::Result<_>>()?;
+        view.write(artifact, &values::document(&text, &texts, &done))?;
+    }
+    for (artifact, text) in &*view.files.borrow() {
+        if merged.read(*artifact)?.as_ref() != Some(text) {
+            merged.write(*artifact, text)?;
+        }
+    }
+    Ok(done)
+}

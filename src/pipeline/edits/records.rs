@@ -1,0 +1,69 @@
+//! Records follow the documents: what a person changed in one is read, without a model.
+
+use crate::artifact::sections::Writer;
+use crate::artifact::{Artifact, Files, Ledger, Settled, is_settled};
+use crate::gate::comments;
+use crate::git::Oid;
+use crate::pipeline::protected_files;
+use crate::pipeline::run::Run;
+use crate::session::{CommittedFiles, KnownRecords, completed_files, recorded_files};
+
+/// What [`Ledger`] finds in the working tree of a session.
+fn with_ledger<T: Default>(
+    run: &Run<'_>,
+    files: &dyn Files,
+    look: impl FnOnce(&Ledger<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let completed = completed_files(run.env.git, &run.session)?;
+    if is_settled(files, &completed)? {
+        // All of history is only read where something was changed.
+        return Ok(T::default());
+    }
+    let known = KnownRecords::of(run.env.git, &run.session)?;
+    let recorded = recorded_files(run.env.git, &run.session)?;
+    look(&Ledger { files, recorded: &recorded, completed: &completed, history: &known })
+}
+
+/// Reads the documents as a person left them, and writes the JSON that follows from them. Says what
+/// the person should know; what cannot be read is for whoever calls.
+pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
+    protected_files::tell_of_set_aside(run);
+    let settled = with_ledger(run, &run.files(), |ledger| ledger.settle(Writer::Person))?;
+    // What was edited in the JSON stands in the document now, or was refused.
+    run.env.workspace.take_set_aside();
+    if settled.refusals.is_empty() {
+        settled.notes.iter().for_each(|note| run.note(note.clone()));
+    }
+    Ok(settled)
+}
+
+/// What a person has written that cannot be read, comments on the draft they were shown aside.
+pub(crate) fn unreadable(run: &Run<'_>, shown: Option<&Oid>) -> anyhow::Result<Vec<String>> {
+    let shown = shown.unwrap_or(&run.session.tip);
+    let files = WithoutComments {
+        files: &run.files(),
+        shown: &CommittedFiles::new(run.env.git, &run.session.name, shown),
+        prefix: &run.env.config.review.comment_prefix,
+    };
+    let look: fn(&Ledger<'_>) -> anyhow::Result<Vec<String>> = |ledger| Ledger::unreadable(ledger);
+    with_ledger(run, &files, look)
+}
+
+/// Files without the comments that were written into them since they were shown.
+struct WithoutComments<'a> {
+    files: &'a dyn Files,
+    shown: &'a dyn Files,
+    prefix: &'a str,
+}
+
+impl Files for WithoutComments<'_> {
+    fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
+        let Some(text) = self.files.read(artifact)? else { return Ok(None) };
+        let shown = self.shown.read(artifact)?.unwrap_or_default();
+        Ok(Some(comments::take(&text, &shown, self.prefix).text))
+    }
+
+    fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {
+        self.files.write(artifact, text)
+    }
+}

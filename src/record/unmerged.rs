@@ -1,0 +1,257 @@
+//! What a merge, rebase or cherry-pick of git has left undecided in the documents and records of
+//! sessions: they are merged record by record, the JSON is derived, and what is solved is staged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Context as _;
+
+use crate::artifact::sections::Document;
+use crate::artifact::{
+    Artifact, Files as _, IdFloors, RECORDS, Renumbered, merge_files, render_json, renumber_text,
+};
+use crate::git::{self, Git, Oid};
+use crate::session::{CommittedFiles, KnownRecords, SESSIONS, Session, SessionName, key};
+
+/// What was solved of one session, and what is left to a person; a line each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Solution {
+    /// What was done.
+    pub told: Vec<String>,
+    /// What nobody but a person can decide: `prd.md: …`.
+    pub left: Vec<String>,
+}
+
+/// The versions that meet.
+struct Versions {
+    base: Option<Oid>,
+    ours: Oid,
+    theirs: Oid,
+}
+
+impl Versions {
+    /// Those of the operation that is half done here.
+    fn of(git: &Git) -> anyhow::Result<Option<Self>> {
+        let theirs = match git::state::operation_in_progress(git)? {
+            Some("merge") => git.resolve("MERGE_HEAD")?,
+            Some("rebase") => git.resolve("REBASE_HEAD")?,
+            Some("cherry-pick") => git.resolve("CHERRY_PICK_HEAD")?,
+            _ => None,
+        };
+        let (Some(theirs), Some(ours)) = (theirs, git.head()?.oid().cloned()) else {
+            return Ok(None);
+        };
+        let base = match git.resolve("MERGE_HEAD")? {
+            Some(_) => git::merge::base(git, &ours, &theirs)?,
+            None => git.resolve(&format!("{theirs}^1"))?,
+        };
+        Ok(Some(Self { base, ours, theirs }))
+    }
+}
+
+/// The sessions that have unmerged paths, with these; none where no merge, rebase or cherry-pick is
+/// under way.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn sessions(git: &Git) -> anyhow::Result<BTreeMap<SessionName, Vec<String>>> {
+    let mut found: BTreeMap<SessionName, Vec<String>> = BTreeMap::new();
+    if Versions::of(git)?.is_none() {
+        return Ok(found);
+    }
+    for path in git::merge::unmerged(git)? {
+        let below = path.strip_prefix(SESSIONS).and_then(|rest| rest.strip_prefix('/'));
+        let folder = below.and_then(|rest| rest.split('/').next());
+        if let Some(name) = folder.and_then(|folder| folder.parse::<SessionName>().ok()) {
+            found.entry(name).or_default().push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// Merges what is unmerged of one session, and stages it.
+///
+/// # Errors
+/// Git fails, a file cannot be read or written.
+pub fn solve(git: &Git, name: &SessionName, unmerged: &[String]) -> anyhow::Result<Solution> {
+    let mut solution = Solution::default();
+    let Some(versions) = Versions::of(git)? else { return Ok(solution) };
+    let mut staged = Vec::new();
+    let folder = name.artifact_dir();
+    let own: Vec<String> = Document::ALL
+        .iter()
+        .map(|document| document.artifact())
+        .chain(RECORDS)
+        .map(|artifact| format!("{folder}/{}", artifact.file_name()))
+        .collect();
+    if unmerged.iter().any(|path| own.contains(path)) {
+        solve_records(git, name, unmerged, &versions, &mut solution, &mut staged)?;
+    }
+    for path in unmerged.iter().filter(|path| !own.contains(path)) {
+        match feedback(git, &versions, path)? {
+            Some(text) => write(git, path, &text, &mut staged)?,
+            None => solution.left.push(format!("{path} is changed on both sides")),
+        }
+    }
+    git::merge::stage(git, &staged)?;
+    for path in unmerged.iter().filter(|path| staged.contains(path)) {
+        solution.told.push(format!("{path} is merged and staged"));
+    }
+    Ok(solution)
+}
+
+/// The documents that hold records, and their JSON.
+fn solve_records(
+    git: &Git,
+    name: &SessionName,
+    unmerged: &[String],
+    versions: &Versions,
+    solution: &mut Solution,
+    staged: &mut Vec<String>,
+) -> anyhow::Result<()> {
+    let at = |commit: &Oid| CommittedFiles::new(git, name, commit);
+    let empty = git::in_the_way::empty_tree(git)?;
+    let base = at(versions.base.as_ref().unwrap_or(&empty));
+    let (ours, theirs) = (at(&versions.ours), at(&versions.theirs));
+    let prose = |base: &str, ours: &str, theirs: &str| {
+        git::merge::merged_text(git, base, ours, theirs).ok().flatten()
+    };
+    let mut resolved = BTreeMap::new();
+    for document in Document::ALL {
+        let path = format!("{}/{}", name.artifact_dir(), document.artifact().file_name());
+        let text = |files: &CommittedFiles| files.read(document.artifact());
+        let (Some(our), Some(their)) = (text(&ours)?, text(&theirs)?) else { continue };
+        let Ok(there) = std::fs::read_to_string(git.top().join(&path)) else { continue };
+        let by_person = if unmerged.contains(&path) {
+            !there.lines().any(|line| line.starts_with("<<<<<<< "))
+        } else if there == our || there == their {
+            false
+        } else {
+            prose(&text(&base)?.unwrap_or_default(), &our, &their).as_deref() != Some(&*there)
+        };
+        if by_person {
+            resolved.insert(document, there);
+        }
+    }
+    let mut floors = floors(git, name, versions);
+    let merged = merge_files([&base, &ours, &theirs], &resolved, &mut floors, &prose)?;
+    let merged = match merged {
+        Some(Ok(merged)) => merged,
+        Some(Err(conflicts)) => {
+            solution.left.extend(conflicts);
+            return Ok(());
+        }
+        None => {
+            let told = format!("{name} is of an older version: merge its records by hand");
+            solution.left.push(told);
+            return Ok(());
+        }
+    };
+    for (artifact, text) in &merged.files {
+        let path = format!("{}/{}", name.artifact_dir(), artifact.file_name());
+        let there = std::fs::read_to_string(git.top().join(&path)).ok();
+        if there.as_deref() != Some(text) || unmerged.contains(&path) {
+            write(git, &path, text, staged)?;
+        }
+    }
+    follow_in_change(git, name, versions, &merged.renumbered, staged)?;
+    note_renumbered(git, name, &merged.renumbered)?;
+    for Renumbered { from, to, .. } in &merged.renumbered {
+        solution.told.push(format!("{from} of the other side is {to} now"));
+    }
+    Ok(())
+}
+
+/// The highest numbers that any side has used.
+fn floors(git: &Git, name: &SessionName, versions: &Versions) -> IdFloors {
+    let mut floors = IdFloors::default();
+    for commit in [&versions.ours, &versions.theirs] {
+        let known =
+            Session::load(git, name, commit).and_then(|session| KnownRecords::of(git, &session));
+        // A side without the session has used none.
+        if let Ok(known) = known {
+            floors.see_all(&known.floors.ids().join(" "));
+        }
+    }
+    floors
+}
+
+/// A change that only theirs has says what it means with the new ids.
+fn follow_in_change(
+    git: &Git,
+    name: &SessionName,
+    versions: &Versions,
+    done: &[Renumbered],
+    staged: &mut Vec<String>,
+) -> anyhow::Result<()> {
+    if done.is_empty() {
+        return Ok(());
+    }
+    let changes = format!("{}/changes", name.artifact_dir());
+    let of = |commit: &Oid| git::paths::names_in(git, commit, &changes);
+    let ours: BTreeSet<String> = of(&versions.ours)?.into_iter().collect();
+    for change in of(&versions.theirs)?.into_iter().filter(|change| !ours.contains(change)) {
+        let folder = format!("{changes}/{change}");
+        for file in git::paths::names_in(git, &versions.theirs, &folder)? {
+            let path = format!("{folder}/{file}");
+            let Ok(text) = std::fs::read_to_string(git.top().join(&path)) else { continue };
+            let new = renumber_text(&text, 1, done);
+            if new != text && Artifact::named(&file) != Some(Artifact::Session) {
+                write(git, &path, &new, staged)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The commit that ends the operation says what got another id.
+fn note_renumbered(git: &Git, name: &SessionName, done: &[Renumbered]) -> anyhow::Result<()> {
+    if done.is_empty() {
+        return Ok(());
+    }
+    let values: Vec<String> =
+        done.iter().map(|one| format!("{name} {} {}", one.from, one.to)).collect();
+    let trailers: Vec<(&str, &str)> =
+        values.iter().map(|value| (key::RENUMBERED, value.as_str())).collect();
+    for file in ["MERGE_MSG", "rebase-merge/message"] {
+        let file = git.git_dir().join(file);
+        if file.is_file() {
+            git::settings::add_trailers(git, &file, &trailers)?;
+        }
+    }
+    Ok(())
+}
+
+/// The feedback of both sides: entries are only ever added.
+fn feedback(git: &Git, versions: &Versions, path: &str) -> anyhow::Result<Option<String>> {
+    if !path.ends_with(&format!("/{}", Artifact::Feedback.file_name())) {
+        return Ok(None);
+    }
+    let entries = |commit: Option<&Oid>| -> anyhow::Result<Option<Vec<serde_json::Value>>> {
+        let Some(commit) = commit else { return Ok(Some(Vec::new())) };
+        let bytes = git.reader().blob(git::Object::At(commit, path))?;
+        Ok(match bytes {
+            Some(bytes) => serde_json::from_slice(&bytes).ok(),
+            None => Some(Vec::new()),
+        })
+    };
+    let (Some(base), Some(mut ours), Some(theirs)) = (
+        entries(versions.base.as_ref())?,
+        entries(Some(&versions.ours))?,
+        entries(Some(&versions.theirs))?,
+    ) else {
+        return Ok(None);
+    };
+    if base.iter().any(|entry| !ours.contains(entry) || !theirs.contains(entry)) {
+        return Ok(None);
+    }
+    let more: Vec<_> = theirs.into_iter().filter(|entry| !ours.contains(entry)).collect();
+    ours.extend(more);
+    Ok(Some(render_json(&ours)?))
+}
+
+/// Writes a file of the working tree that is to be staged.
+fn write(git: &Git, path: &str, text: &str, staged: &mut Vec<String>) -> anyhow::Result<()> {
+    std::fs::write(git.top().join(path), text).with_context(|| format!("writing {path}"))?;
+    staged.push(path.to_owned());
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! Both sides of a session: the documents of finished stages, and the JSON that follows from them.
+
+use std::collections::BTreeSet;
+
+use super::finished::Finished;
+use super::problem::Problem;
+use crate::artifact::sections::{Document, Writer};
+use crate::artifact::{Artifact, Compared, Files, Found, Known, Ledger, RECORDS, is_plainly_same};
+use crate::error::Error;
+use crate::git::{self, Git, Oid};
+use crate::record::{self, Recorded, Recorder};
+use crate::session::{
+    CommittedFiles, KnownRecords, Session, artifact_path, completed_files, recorded_files,
+};
+
+/// What comparing the documents at the tip, those of finished stages, with the JSON has come to.
+///
+/// # Errors
+/// Git cannot be read.
+pub(super) fn compared(git: &Git, session: &Session) -> anyhow::Result<Compared> {
+    let files = CommittedFiles::new(git, &session.name, &session.tip);
+    if is_plainly_same(&files) {
+        return Ok(Compared::default());
+    }
+    let (recorded, history) = (recorded_files(git, session)?, KnownRecords::of(git, session)?);
+    let known = Known { files: &files, recorded: &recorded, history: &history };
+    known.compare(&looked_at(git, session)?)
+}
+
+fn looked_at(git: &Git, session: &Session) -> anyhow::Result<Vec<Document>> {
+    let finished = Finished::of(git, session, git.reader().as_ref())?;
+    let counts = |document: &Document| finished.has_left(document.artifact());
+    Ok(Document::ALL.into_iter().filter(counts).collect())
+}
+
+/// What is said of a document that cannot be read: `.cowork/sessions/todo/prd.md:12: …`.
+fn told(session: &Session, found: &Found) -> String {
+    let path = artifact_path(&session.name, found.artifact);
+    match found.line {
+        0 => format!("{path} {}", found.text),
+        line => format!("{path}:{line}: {}", found.text),
+    }
+}
+
+/// Whether it says that two records have one id.
+fn is_double(found: &Found) -> bool {
+    found.text.contains(" is already at line ")
+}
+
+/// For `verify`; `tellable` are ids two records have whose authors are known.
+pub(super) fn problems(
+    session: &Session,
+    compared: &Compared,
+    tellable: &BTreeSet<String>,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for found in &compared.unreadable {
+        let details = told(session, found);
+        let path = artifact_path(&session.name, found.artifact);
+        let id = found.id.clone().unwrap_or_default();
+        problems.push(match is_double(found) {
+            true if tellable.contains(&id) => {
+                Problem::new(session, "duplicate-id", id, details).fixable()
+            }
+            true => Problem::new(session, "duplicate-id", id, details).fix(
+                "whose is which cannot be told: give one of the two another id by hand, also where it is meant, then commit",
+            ),
+            false => Problem::new(session, "unreadable-record", &path, details)
+                .fix(format!("correct it in {path} by hand, then commit")),
+        });
+    }
+    for found in &compared.different {
+        let code = if found.line == 0 { "schema" } else { "records-differ" };
+        let about =
+            found.id.clone().unwrap_or_else(|| artifact_path(&session.name, found.artifact));
+        problems.push(Problem::new(session, code, about, told(session, found)).fixable());
+    }
+    problems
+}
+
+/// Why committed documents cannot be read, a line each.
+///
+/// # Errors
+/// Git cannot be read.
+pub(super) fn unreadable(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
+    let compared = compared(git, session)?;
+    Ok(compared.unreadable.iter().map(|found| told(session, found)).collect())
+}
+
+/// Whether JSON that cannot be read at the tip follows from a document that can.
+pub(super) fn is_derivable(git: &Git, session: &Session, artifact: Artifact) -> bool {
+    RECORDS.contains(&artifact)
+        && compared(git, session).is_ok_and(|compared| {
+            compared.unreadable.is_empty() && compared.broken.contains(&artifact)
+        })
+}
+
+/// Writes the JSON again from the documents, where it says something else, and commits it on the
+/// branch that is checked out. Says what was done, a line each. `always`: also where no merge came
+/// between, so that the stage in progress would do it.
+///
+/// # Errors
+/// Exit 5: a record was changed in both, a hook refuses the commit.
+pub fn follow_documents(
+    git: &Git,
+    session: &Session,
+    recorder: &Recorder<'_>,
+    always: bool,
+) -> anyhow::Result<Vec<String>> {
+    if git.head()?.oid() != Some(&session.tip) {
+        return Ok(Vec::new());
+    }
+    let compared = compared(git, session)?;
+    if compared.different.is_empty() || !compared.unreadable.is_empty() {
+        return Ok(Vec::new());
+    }
+    let merged = merged_since(git, session)?;
+    if !always && merged.is_empty() && compared.broken.is_empty() {
+        return Ok(Vec::new());
+    }
+    let records = Document::ALL.iter().map(|one| one.artifact()).chain(RECORDS);
+    let paths: Vec<String> = records.map(|one| artifact_path(&session.name, one)).collect();
+    if !git::status::of(git, &paths)?.is_empty() {
+        // What is being edited there is read when it is done.
+        return Ok(Vec::new());
+    }
+    let folder = session.name.artifact_dir();
+    let files = recorder.workspace.session_files(folder.clone(), folder);
+    let (recorded, history) = (recorded_files(git, session)?, KnownRecords::of(git, session)?);
+    let mut lines = Vec::new();
+    if merged.is_empty() && compared.broken.is_empty() {
+        // What a person edited in the JSON goes into the document.
+        let completed = completed_files(git, session)?;
+        let (recorded, completed) = (&recorded, &completed);
+        let ledger = Ledger { files: &files, recorded, completed, history: &history };
+        let settled = ledger.settle(Writer::Person)?;
+        if !settled.refusals.is_empty() {
+            return Err(Error::repository(settled.refusals.join("\n")).into());
+        }
+        lines.extend(
+            settled
+                .changed
+                .iter()
+                .map(|one| format!("{} is as the other says now", one.file_name())),
+        );
+    }
+    let sides: Vec<CommittedFiles> =
+        merged.iter().map(|commit| CommittedFiles::new(git, &session.name, commit)).collect();
+    let views: Vec<&dyn Files> = sides.iter().map(|side| side as &dyn Files).collect();
+    let known = Known { files: &files, recorded: &recorded, history: &history };
+    for artifact in known.derive(&looked_at(git, session)?, &views)? {
+        let document = artifact.document().map_or("the documents", Artifact::file_name);
+        lines.push(format!("{} is written again from {document}", artifact.file_name()));
+    }
+    if lines.is_empty() {
+        return Ok(lines);
+    }
+    match record::repair::commit_derived(recorder, &session.tip, &lines)? {
+        Recorded::Done(_) => Ok(lines),
+        Recorded::Refused(why) => Err(Error::repository(why.to_string())
+            .hint("the files are changed; commit them yourself, or take them back: git checkout -- .cowork")
+            .into()),
+    }
+}
+
+/// The commits that merges since our newest commit brought together.
+fn merged_since(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
+    let newest: Vec<Oid> =
+        session.history.last().map(|entry| entry.commit.clone()).into_iter().collect();
+    let found = git.reader().walk(std::slice::from_ref(&session.tip), &newest)?;
+    let merges = found.into_iter().filter(|commit| commit.parents.len() > 1);
+    Ok(merges.flat_map(|commit| commit.parents).collect())
+}
