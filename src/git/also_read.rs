@@ -59,6 +59,8 @@ pub struct AlsoRead {
 pub fn list(git: &Git) -> Result<AlsoRead> {
     let list = git.read(["--no-literal-pathspecs", "ls-files", "-z", "--cached", "--"]);
     let list = list.args([":(top,glob,icase)**/.gitattributes", ":(top,icase).gitmodules"]);
+    // Where Git LFS sends files to, and what it runs for it.
+    let list = list.arg(":(top,icase).lfsconfig");
     let mut files: BTreeSet<String> = nul_texts(&list.checked()?.stdout).collect();
     let mut folders = BTreeSet::new();
     let hooks = hooks::folder(git)?;
@@ -127,13 +129,15 @@ mod tests {
         assert_eq!(list(&repo.git()).unwrap(), AlsoRead::default());
         for path in [".gitattributes", "a/b/.gitattributes", ".gitmodules", "a/.gitmodules"] {
             repo.file(path, "");
+            repo.file(".lfsconfig", "");
         }
         repo.commit_all("files");
         repo.file("etc/gitconfig", "[a]\n\tb = c\n");
         repo.run(&["config", "include.path", "../etc/gitconfig"]);
         repo.run(&["config", "core.hooksPath", ".githooks"]);
         let read = list(&repo.git()).unwrap();
-        let files = [".gitattributes", ".gitmodules", "a/b/.gitattributes", "etc/gitconfig"];
+        let files =
+            [".gitattributes", ".gitmodules", ".lfsconfig", "a/b/.gitattributes", "etc/gitconfig"];
         assert_eq!(texts(&read.files), files);
         assert_eq!(texts(&read.folders), [".githooks"]);
     }

@@ -307,7 +307,7 @@ mod tests {
         let said = waited.take().concat();
         assert!(said.contains(&format!("git commit (process {pid})")), "{said}");
 
-        // No child is under way, and something holds the lock all the same.
+        // No child runs, and something holds the lock all the same.
         let git = git.unwrap();
         let mut left = alive(&git.children.as_ref().unwrap().file);
         drop(git);

@@ -42,7 +42,7 @@ pub enum CommitOutcome {
 /// The message is taken as it is, less trailing white space.
 ///
 /// # Errors
-/// Anything but a hook's refusal: a failed signature, a merge under way, a full disk.
+/// Anything but a hook's refusal: a failed signature, an unfinished merge, a full disk.
 pub fn only<S: AsRef<str>>(
     git: &Git,
     paths: &[S],

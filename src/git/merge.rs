@@ -123,7 +123,41 @@ pub fn no_ff(git: &Git, theirs: &Oid, message: &str, signoff: bool) -> Result<Me
     })
 }
 
-/// Takes back a merge that is under way.
+/// Merges a commit whose merge has conflicts: `solve` decides them in the working tree, stages what it
+/// decided, and answers with the message of the merge, or nothing where a person is needed; then it
+/// is aborted, and index and working tree are as before. Hooks and signing apply.
+///
+/// # Errors
+/// Git or `solve` fails.
+pub fn solved(
+    git: &Git,
+    theirs: &Oid,
+    signoff: bool,
+    solve: &dyn Fn() -> Result<Option<String>>,
+) -> Result<Option<MergeOutcome>> {
+    in_the_way::refuse_overwriting(git, theirs)?;
+    let merge = git.write(["merge", "--no-ff", "--no-squash", "--no-commit", "--no-log"]);
+    let merge = merge.args(["--no-autostash", "--no-stat", "--quiet"]).arg(theirs.as_str());
+    merge.output()?;
+    let outcome = match solve() {
+        Ok(Some(message)) if unmerged(git)?.is_empty() => {
+            commit_staged(git, &message, signoff).map(Some)
+        }
+        Ok(_) => Ok(None),
+        Err(error) => Err(error),
+    };
+    if !matches!(outcome, Ok(Some(CommitOutcome::Committed(_))))
+        && git.resolve("MERGE_HEAD")?.is_some()
+    {
+        abort(git)?;
+    }
+    Ok(outcome?.map(|outcome| match outcome {
+        CommitOutcome::Committed(head) => MergeOutcome::Merged(head),
+        CommitOutcome::HookRefused { hook, output } => MergeOutcome::HookRefused { hook, output },
+    }))
+}
+
+/// Takes back an unfinished merge.
 ///
 /// # Errors
 /// Git fails, there is none.
@@ -149,7 +183,7 @@ fn has_merge_options(git: &Git) -> Result<bool> {
     Ok(git.configuration()?.all().any(|(key, _)| has(key)))
 }
 
-/// The paths that a merge, rebase or cherry-pick under way has not decided.
+/// The unmerged paths of an unfinished merge, rebase or cherry-pick.
 ///
 /// # Errors
 /// Git fails.

@@ -112,6 +112,20 @@ impl<'a> RefFiles<'a> {
         Ok(names.filter_map(|(name, moved)| Some((RefName::new(name).ok()?, moved))).collect())
     }
 
+    /// Those that match and stand for another one, with its name. Packed ones never do.
+    pub(super) fn symbolic<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<(String, String)>> {
+        let mut found = Vec::new();
+        for pattern in patterns {
+            self.loose(&check(pattern.as_ref())?, &mut |name| {
+                if let Some(Value::Symbolic(to)) = self.loose_value(name)? {
+                    found.push((name.to_owned(), to));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+
     /// What one reference points to; `None` where there is none.
     pub(super) fn one(&self, name: &str) -> Result<Option<Ref>> {
         ensure!(is_shared(name), "{name} is another one in each working tree");

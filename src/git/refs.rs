@@ -11,6 +11,7 @@ use super::spawn::STARTS;
 use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
 use crate::git::{hooks, move_ref};
+use crate::shell_quote::quoted;
 
 /// A reference and the commit it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,14 +52,17 @@ struct RefChange {
 impl RefChange {
     fn command(&self) -> String {
         let name = &self.name;
-        match (&self.new, &self.old) {
+        // The reference itself, never what it stands for.
+        let itself = "option no-deref\0";
+        let change = match (&self.new, &self.old) {
             (Some(new), Some(old)) => format!("update {name}\0{new}\0{old}\0"),
             (Some(new), None) => format!("create {name}\0{new}\0"),
             (None, old) => {
                 let old = old.as_ref().map_or("", Oid::as_str);
                 format!("delete {name}\0{old}\0")
             }
-        }
+        };
+        format!("{itself}{change}")
     }
 }
 
@@ -95,6 +99,8 @@ impl RefTransaction {
     /// An old value is not as expected, a name stands in another's way, a hook refuses: exit 5,
     /// and nothing has changed.
     pub fn commit(mut self, git: &Git) -> Result<()> {
+        let names: Vec<&str> = self.changes.iter().map(|change| change.name.as_str()).collect();
+        refuse_symbolic(git, &names)?;
         if let [RefChange { name, new: Some(new), old }] = self.changes.as_slice() {
             git.require_new_enough()?;
             let reason = &self.reflog_message;
@@ -137,6 +143,31 @@ impl RefTransaction {
         self.changes.push(change);
         self
     }
+}
+
+/// Makes sure that none of the references that match stands for another one, which would be moved, or
+/// read, in its place. Ours never do.
+///
+/// # Errors
+/// One does, by its name: exit 5. Git fails.
+pub fn refuse_symbolic<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<()> {
+    let found = match git.in_process(|fast| fast.files().symbolic(patterns)) {
+        Some(found) => found,
+        None => {
+            let one = |fields: &[&[u8]]| -> Result<(String, String)> {
+                let text = |at: usize| lossy(fields.get(at).copied().unwrap_or_default());
+                Ok((text(0).trim_start_matches('\n').to_owned(), text(1)))
+            };
+            for_each_ref(git, &["%(refname)", "%(symref)"], patterns, one)?
+        }
+    };
+    let Some((name, to)) = found.into_iter().find(|(_, to)| !to.is_empty()) else { return Ok(()) };
+    Err(Error::repository(format!("{name} is a symbolic reference to {to}, which it must not be"))
+        .hint(format!(
+            "look at what put it there, then remove it: git symbolic-ref --delete {}",
+            quoted(&name)
+        ))
+        .into())
 }
 
 /// How many of [`FIELDS`] name a reference and its object.
@@ -395,6 +426,28 @@ mod tests {
             RefTransaction::new("x").delete(&a, &second).delete(&b, &second).commit(&git).unwrap();
             assert_eq!(git.resolve(a.as_str()).unwrap(), None);
             RefTransaction::new("nothing").commit(&git).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_a_symbolic_reference_stands_for_is_never_moved() {
+        for options in [&[][..], &["--ref-format=reftable"]] {
+            let repo = Repo::with_commit_in(options);
+            let git = repo.git();
+            let first = repo.head();
+            let second = repo.commit_all("second");
+            let (own, other) = (name("refs/cowork/drafts/s/prd"), name("refs/heads/main"));
+            repo.run(&["symbolic-ref", own.as_str(), other.as_str()]);
+            let error = refuse_symbolic(&git, &["refs/cowork/"]).unwrap_err().to_string();
+            assert!(error.contains(own.as_str()) && error.contains(other.as_str()), "{error}");
+            assert!(refuse_symbolic(&git, &["refs/tags/", "refs/heads/"]).is_ok());
+            let moves = RefTransaction::new("x").update(&own, &first, &second);
+            assert_eq!(kind_of(&moves.clone().commit(&git).unwrap_err()), Kind::Repository);
+            // Between the look and the change it may have become one.
+            let commands: String = moves.changes.iter().map(RefChange::command).collect();
+            git.write(["update-ref", "-z", "--stdin"]).stdin(commands).checked().unwrap();
+            assert_eq!(git.resolve(other.as_str()).unwrap(), Some(second.clone()));
+            assert_eq!(git.resolve(own.as_str()).unwrap(), Some(first));
         }
     }
 

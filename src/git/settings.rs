@@ -9,14 +9,26 @@ use super::configuration::{as_bool, normal};
 use crate::error::Error;
 use crate::git::state;
 
+/// Our own pager; read where pagers are looked for.
+const PAGER: &str = "cowork.pager";
+
 /// Every `cowork.*` setting in the order git reads them, so the last of a key counts. Keys
 /// as git normalises them: section and variable in lower case. A key without `=` is `true`.
 ///
 /// # Errors
 /// A configuration file is broken.
 pub fn all(git: &Git) -> Result<Vec<(String, String)>> {
+    beginning(git, &["cowork."])
+}
+
+/// Every setting whose key begins with one of these, as [`all`] has them.
+///
+/// # Errors
+/// A configuration file is broken.
+pub fn beginning(git: &Git, with: &[&str]) -> Result<Vec<(String, String)>> {
     let all = git.configuration()?;
-    let ours = all.all().filter(|(key, _)| key.starts_with("cowork."));
+    let wanted = |key: &str| key != PAGER && with.iter().any(|start| key.starts_with(start));
+    let ours = all.all().filter(|(key, _)| wanted(key));
     let text = |value: Option<&str>| value.unwrap_or("true").to_owned();
     Ok(ours.map(|(key, value)| (key.to_owned(), text(value))).collect())
 }
@@ -83,7 +95,23 @@ pub fn pager(git: &Git) -> Result<String> {
 /// # Errors
 /// Git cannot be started.
 pub fn diff_pager(git: &Git) -> Result<String> {
-    let own = get(git, "pager.diff")?;
+    named_pager(git, "pager.diff")
+}
+
+/// The pager for what our own commands print: as [`diff_pager`], by `cowork.pager`, else by
+/// `pager.cowork`, which git itself obeys where it starts us.
+///
+/// # Errors
+/// Git cannot be started.
+pub fn own_pager(git: &Git) -> Result<String> {
+    match get(git, PAGER)? {
+        Some(_) => named_pager(git, PAGER),
+        None => named_pager(git, "pager.cowork"),
+    }
+}
+
+fn named_pager(git: &Git, key: &str) -> Result<String> {
+    let own = get(git, key)?;
     match own.as_deref().map(|own| own.trim().to_lowercase()).as_deref() {
         Some("" | "0" | "false" | "no" | "off") => Ok("cat".to_owned()),
         None | Some("1" | "true" | "yes" | "on") => pager(git),

@@ -162,7 +162,7 @@ pub fn sparse_excludes(git: &Git, path: &str) -> Result<bool> {
 /// The user's identity for authorship, `Name <email>`.
 ///
 /// # Errors
-/// None is configured (exit 5 with the mend).
+/// None is configured: exit 5, and the error names the command that sets it.
 pub fn author(git: &Git) -> Result<String> {
     identity(git, Who::Author)
 }
@@ -170,7 +170,7 @@ pub fn author(git: &Git) -> Result<String> {
 /// The user's identity as a committer, `Name <email>`.
 ///
 /// # Errors
-/// None is configured (exit 5 with the mend).
+/// None is configured: exit 5, and the error names the command that sets it.
 pub fn committer(git: &Git) -> Result<String> {
     identity(git, Who::Committer)
 }
@@ -178,7 +178,7 @@ pub fn committer(git: &Git) -> Result<String> {
 /// Fails unless commits can be made under the user's name.
 ///
 /// # Errors
-/// No identity is configured (exit 5 with the mend).
+/// No identity is configured: exit 5, and the error names the commands that set it.
 pub fn require_identity(git: &Git) -> Result<()> {
     committer(git)?;
     author(git).map(|_| ())
