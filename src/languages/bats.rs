@@ -2,6 +2,12 @@
 //! report.
 
 use super::language::{Language, PLAIN, RunnerOutput, TestCode};
+use super::one_test::OneTest;
+use crate::shell_quote::quoted;
+
+/// A test that passed, in the Test Anything Protocol; not one that was skipped.
+pub(super) const OK: &str =
+    r"^\s*ok \d+(?: -)? (?<name>[^#\n]*?)\s*(?:# (?:time|duration)[^\n]*)?$";
 
 pub(super) static BATS: Language = Language {
     name: "bats",
@@ -22,5 +28,13 @@ pub(super) static BATS: Language = Language {
         ends: &[r"^\s*ok \d+", r"^\s+\.\.\.$"],
         ..PLAIN.runners
     },
+    one_test: Some(OneTest {
+        passed: &[OK],
+        names: |test| vec![test.name().to_owned()],
+        alone: |test, _| {
+            let name = quoted(&format!("^{}$", regex::escape(test.name())));
+            Some(format!("bats --tap --filter {name} {}", quoted(test.path)))
+        },
+    }),
     ..PLAIN
 };

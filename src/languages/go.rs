@@ -6,6 +6,8 @@ use super::commands::ProjectCommands;
 use super::language::Shape::{Anonymous, Code, Type};
 use super::language::{Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode};
 use super::manager::{Manager, USUAL};
+use super::one_test::{Named, OneTest, Project, below, folder_of_manifest, in_folder};
+use crate::shell_quote::quoted;
 
 pub(super) static GO: Language = Language {
     name: "go",
@@ -47,6 +49,11 @@ pub(super) static GO: Language = Language {
         ends: &[r"^FAIL\b", r"^ok\b", "^PASS$"],
         ..PLAIN.runners
     },
+    one_test: Some(OneTest {
+        passed: &[r"^\s*--- PASS: (?<name>\S+)"],
+        names: |test| vec![test.name().to_owned()],
+        alone,
+    }),
     commands: |root| {
         let there = root.join("go.mod").is_file();
         there.then(|| ProjectCommands::new("go test ./...", "go build ./...", "go vet ./..."))
@@ -92,6 +99,16 @@ const GUIDANCE: &str = "\
       named in the design; `go.mod` and `go.sum` are committed.\n\
     - Interfaces where they are used and only with two implementations; structs returned; no \
       goroutine without a known end; formatted with `gofmt`, clean under `go vet`.\n";
+
+fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
+    let module = folder_of_manifest(project.root, test.path, "go.mod");
+    let package = match below(module, test.folder_and_file().0) {
+        "" => ".".to_owned(),
+        folder => format!("./{folder}"),
+    };
+    let name = quoted(&format!("^{}$", test.name()));
+    Some(in_folder(module, format!("go test -v -count=1 -run {name} {}", quoted(&package))))
+}
 
 /// go names a package after its tests, and tests of several packages may share a name.
 fn failed_tests(output: &str) -> BTreeSet<String> {

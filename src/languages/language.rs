@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::commands::ProjectCommands;
 use super::manager::Manager;
+use super::one_test::OneTest;
 
 /// Reads something out of the text of a file.
 pub type Reader = fn(text: &str) -> Option<String>;
@@ -34,6 +35,8 @@ pub struct Language {
     pub tests: Option<TestCode>,
     /// What its test runners print.
     pub runners: RunnerOutput,
+    /// What is known of one test that somebody names.
+    pub one_test: Option<OneTest>,
     /// The command in a file of this name, one of the manifests, that runs the tests.
     pub test_script: Option<(&'static str, Reader)>,
     /// The commands of a project at this place; none where it is not a project in this language.
@@ -67,6 +70,7 @@ pub const PLAIN: Language = Language {
         reports: &[],
         ends: &[],
     },
+    one_test: None,
     test_script: None,
     commands: |_| None,
     programs: Programs {

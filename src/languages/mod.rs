@@ -15,6 +15,7 @@ mod javascript;
 mod language;
 mod makefile;
 mod manager;
+mod one_test;
 mod php;
 mod python;
 mod ruby;
@@ -26,6 +27,7 @@ use std::path::Path;
 pub use commands::ProjectCommands;
 pub use language::{Imports, Language, Reader, RunnerOutput, Shape, Syntax, TestCode};
 pub use manager::Manager;
+pub use one_test::{Named, OneTest, Project};
 
 /// The languages. Where files of several are at the top of a project, the first says how it is built.
 pub static ALL: &[&Language] = &[
@@ -126,5 +128,7 @@ fn extension(path: &str) -> Option<&str> {
     name.rsplit_once('.').map(|(_, extension)| extension)
 }
 
+#[cfg(test)]
+mod one_test_tests;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use super::commands::{ProjectCommands, files_in, text};
 use super::language::{Language, PLAIN, Programs, RunnerOutput, TestCode};
+use super::one_test::{Named, OneTest, Project, up_to};
+use crate::shell_quote::quoted;
 
 pub(super) static RUBY: Language = Language {
     name: "ruby",
@@ -38,6 +40,18 @@ pub(super) static RUBY: Language = Language {
         ends: &[r"^\s+\d+\) (?:Failure|Error|Skipped):$", r"^\d+ runs, "],
         ..PLAIN.runners
     },
+    one_test: Some(OneTest {
+        passed: &[
+            // minitest, told to be verbose
+            r"^(?<name>[A-Z][\w:]*(?:[ \w:]*)#test_.*?) = [0-9.]+ s = \.$",
+            // test-unit, the same
+            r"^\s+(?<name>test[^:]*):\s+\.:",
+            // rspec
+            r#""description":"(?<name>(?:[^"\\]|\\.)*)","full_description":"(?:[^"\\]|\\.)*","status":"passed""#,
+        ],
+        names: |test| vec![test.joined("#"), test.name().to_owned()],
+        alone,
+    }),
     commands,
     programs: Programs {
         run_tests: &["rake", "rails"],
@@ -111,6 +125,22 @@ fn tests(rakefile: &str) -> bool {
         Some(!rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
     };
     rakefile.contains("TestTask") || rakefile.lines().any(|line| task(line) == Some(true))
+}
+
+fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
+    let (path, name) = (quoted(test.path), quoted(test.name()));
+    let detected = commands(project.root).map(|own| own.test).unwrap_or_default();
+    for known in [project.tests, &detected] {
+        if let Some(rspec) = up_to(known, "rspec") {
+            return Some(format!("{rspec} {path} -e {name} --format json"));
+        }
+        if let Some(rails) = up_to(known, "rails") {
+            return Some(format!("{rails} test {path} -v -n {name}"));
+        }
+    }
+    let bundle = project.root.join("Gemfile").is_file() && detected.starts_with("bundle exec ");
+    let ruby = if bundle { "bundle exec ruby" } else { "ruby" };
+    Some(format!("{ruby} -Ilib -Itest {path} -v -n {name}"))
 }
 
 fn is_test(name: String) -> bool {

@@ -6,6 +6,8 @@ use super::commands::ProjectCommands;
 use super::language::Shape::{Code, Implementation, Import, Type};
 use super::language::{Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode};
 use super::manager::{Files, Manager, USUAL};
+use super::one_test::{Named, OneTest, Project, folder_of_manifest, in_folder};
+use crate::shell_quote::quoted;
 
 pub(super) static RUST: Language = Language {
     name: "rust",
@@ -58,6 +60,16 @@ pub(super) static RUST: Language = Language {
         ends: &[r"^failures:$", r"^test result: "],
         ..PLAIN.runners
     },
+    one_test: Some(OneTest {
+        passed: &[
+            // cargo test
+            r"^test (?<name>\S+)(?: - should panic)? \.\.\. ok$",
+            // cargo nextest
+            r"^\s+PASS \[[^\]]*\](?: \([^)]*\))? +\S+ (?<name>\S+)$",
+        ],
+        names: |test| vec![target_and_name(test).1],
+        alone,
+    }),
     commands: |root| {
         let there = root.join("Cargo.toml").is_file();
         there.then(|| ProjectCommands::new("cargo test", "cargo build", "cargo clippy"))
@@ -108,6 +120,39 @@ const GUIDANCE: &str = "\
     - Borrow before you clone; `&str` and slices as parameters; enums rather than flags and \
       strings; no lifetimes, generics or macros where plain types do. It builds without \
       warnings.\n";
+
+/// The part of the package that a test is built into, as cargo is told it, and the test's name in it.
+fn target_and_name(test: &Named<'_>) -> (String, String) {
+    let path = test.path.strip_suffix(".rs").unwrap_or(test.path);
+    let below = |folder: &str| {
+        let inner = format!("/{folder}/");
+        let begins = path.strip_prefix(&inner[1..]);
+        begins.or_else(|| path.rsplit_once(&inner).map(|(_, rest)| rest))
+    };
+    let modules = |rest: &str| -> Vec<String> {
+        let plain = |name: &&str| !["mod", "main", "lib"].contains(name);
+        rest.split('/').filter(plain).map(str::to_owned).collect()
+    };
+    let (target, mut names) = if let Some(rest) = below("tests") {
+        let mut names = modules(rest);
+        let target = if names.is_empty() { String::new() } else { names.remove(0) };
+        (format!(" --test {}", quoted(&target)), names)
+    } else if let Some(rest) = below("src/bin") {
+        let mut names = modules(rest);
+        let target = if names.is_empty() { String::new() } else { names.remove(0) };
+        (format!(" --bin {}", quoted(&target)), names)
+    } else {
+        (String::new(), modules(below("src").unwrap_or(path)))
+    };
+    names.extend(test.parts.iter().map(|part| (*part).to_owned()));
+    (target, names.join("::"))
+}
+
+fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
+    let folder = folder_of_manifest(project.root, test.path, "Cargo.toml");
+    let (target, name) = target_and_name(test);
+    Some(in_folder(folder, format!("cargo test{target} -- --exact {}", quoted(&name))))
+}
 
 /// Whether a manifest begins a workspace.
 fn is_apart(place: &Path, files: &Files) -> bool {

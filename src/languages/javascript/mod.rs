@@ -1,6 +1,7 @@
 //! JavaScript and TypeScript, for Node: npm, pnpm and yarn; jest, vitest, mocha and `node --test`.
 
 mod npm_lock;
+mod one_test;
 
 use std::path::Path;
 
@@ -10,6 +11,7 @@ use crate::languages::language::{
     Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode,
 };
 use crate::languages::manager::{Files, Manager, USUAL};
+use crate::languages::one_test::OneTest;
 
 pub(super) static JAVASCRIPT: Language = Language {
     name: "node",
@@ -72,6 +74,11 @@ pub(super) static JAVASCRIPT: Language = Language {
         ends: &["^✔ ", "^ℹ "],
         ..PLAIN.runners
     },
+    one_test: Some(OneTest {
+        passed: one_test::PASSED,
+        names: one_test::names,
+        alone: one_test::alone,
+    }),
     test_script: Some(("package.json", |text| script(&package(text)?, "test"))),
     commands,
     programs: Programs {

@@ -1,5 +1,6 @@
 //! Python: pytest and unittest; pip, uv and poetry; ruff.
 
+mod one_test;
 mod requirements;
 
 use std::fmt::Write as _;
@@ -11,6 +12,7 @@ use crate::languages::language::{
     Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode,
 };
 use crate::languages::manager::{Files, Manager, USUAL};
+use crate::languages::one_test::OneTest;
 use crate::shell_quote::quoted;
 
 pub(super) static PYTHON: Language = Language {
@@ -55,6 +57,11 @@ pub(super) static PYTHON: Language = Language {
         ends: &["^={5,}", "^Ran [0-9]+ tests?", "^Captured "],
         ..PLAIN.runners
     },
+    one_test: Some(OneTest {
+        passed: one_test::PASSED,
+        names: one_test::names,
+        alone: one_test::alone,
+    }),
     commands,
     programs: Programs {
         test_frameworks: &["pytest", "unittest"],

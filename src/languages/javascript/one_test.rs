@@ -1,0 +1,47 @@
+//! One test of a JavaScript project: node, jest, vitest and mocha.
+
+use super::{package, script};
+use crate::languages::bats;
+use crate::languages::commands::text;
+use crate::languages::one_test::{Named, Project, below, folder_of_manifest, in_folder};
+use crate::shell_quote::quoted;
+
+/// Of jest, mocha, vitest and node. The time behind a name is none of it.
+pub(super) const PASSED: &[&str] =
+    &[r"^\s*[✓✔√] (?<name>\S.*?)(?:\s+\(?[0-9.]+ ?m?s\)?)?$", bats::OK];
+
+/// Most show groups by indentation, vitest and reports of failures in a line.
+pub(super) fn names(test: &Named<'_>) -> Vec<String> {
+    let mut names = vec![test.name().to_owned()];
+    if test.parts.len() > 1 {
+        names.extend([" ", " > ", " › "].map(|by| test.joined(by)));
+    }
+    names.push(format!("{} > {}", test.path, test.joined(" > ")));
+    names.dedup();
+    names
+}
+
+pub(super) fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
+    let folder = folder_of_manifest(project.root, test.path, "package.json");
+    let file = quoted(below(folder, test.path));
+    let manifest = text(project.root, format!("{folder}/package.json").trim_start_matches('/'));
+    let own = manifest.and_then(|text| script(&package(&text)?, "test")).unwrap_or_default();
+    let uses = |runner: &str| own.contains(runner) || project.tests.contains(runner);
+    let whole = regex::escape(&test.joined(" "));
+    let command = if uses("vitest") {
+        format!("npx vitest run {file} -t {} --reporter=verbose", quoted(&format!("{whole}$")))
+    } else if uses("jest") {
+        let name = quoted(&format!("^{whole}$"));
+        format!("npx jest --runTestsByPath {file} -t {name} --verbose")
+    } else if uses("mocha") {
+        format!("npx mocha {file} -g {}", quoted(&format!("{whole}$")))
+    } else {
+        // Older versions compare the test's own name, newer ones that with its groups before it.
+        let name = regex::escape(test.name());
+        format!(
+            "node --test --test-reporter=spec --test-name-pattern={} {file}",
+            quoted(&format!("{name}$"))
+        )
+    };
+    Some(in_folder(folder, command))
+}
