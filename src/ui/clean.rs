@@ -5,7 +5,7 @@ use crate::clean::{obeyed, sanitize};
 /// What standard output may show: foreign text made harmless, and of colours only those a table of
 /// ours has, where it has any.
 pub fn painted(text: &str, colors: bool) -> String {
-    const OURS: [&str; 4] = ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"];
+    const OURS: [&str; 6] = ["\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m"];
     if !colors {
         return sanitize(text);
     }

@@ -6,13 +6,17 @@
 mod clean;
 mod echo;
 mod json;
+mod markdown;
 mod out;
+mod styled;
+mod table;
 mod terminal;
 
 pub use crate::clean::{one_line, sanitize};
 pub use clean::{escaped_json, painted};
 pub use echo::restore;
 pub use json::JsonLines;
+pub use markdown::markdown;
 pub use out::Output;
 pub use terminal::{Look, Terminal, Verbosity};
 

@@ -1,0 +1,48 @@
+//! Bold text and code in lines that are yet to be laid out.
+
+use crate::wrap::wrap;
+
+const BOLD: &str = "\x1b[1m";
+const CODE: &str = "\x1b[36m";
+const END: &str = "\x1b[0m";
+
+/// Where bold text and code begin and end, in text that is yet to be broken into lines: characters
+/// without width that hardly anybody writes (Mongolian variation selectors). A control character has
+/// a width in the tables of `unicode-width`.
+const MARKS: [(char, &str); 4] =
+    [('\u{180b}', BOLD), ('\u{180c}', END), ('\u{180d}', CODE), ('\u{180f}', END)];
+
+/// A line with the colours its marks stand for.
+pub(super) fn styled(line: &str, colors: bool) -> String {
+    let mut out = String::with_capacity(line.len());
+    for c in line.chars() {
+        match MARKS.iter().find(|(mark, _)| *mark == c) {
+            Some((_, code)) if colors => out.push_str(code),
+            Some(_) => {}
+            None => out.push(c),
+        }
+    }
+    out
+}
+
+/// Parts of one text with the marks that are open at the end of a part closed there, and opened again
+/// in the next.
+pub(super) fn parts(text: &str, width: usize) -> Vec<String> {
+    let mut open: Option<char> = None;
+    let close = |mark: char| if mark == '\u{180b}' { '\u{180c}' } else { '\u{180f}' };
+    let mut parts = Vec::new();
+    for line in text.split('\n').flat_map(|line| wrap(line, width)) {
+        let mut part: String = open.into_iter().collect();
+        for c in line.chars() {
+            match c {
+                '\u{180b}' | '\u{180d}' => open = Some(c),
+                '\u{180c}' | '\u{180f}' => open = None,
+                _ => {}
+            }
+            part.push(c);
+        }
+        part.extend(open.map(close));
+        parts.push(part);
+    }
+    parts
+}
