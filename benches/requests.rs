@@ -13,8 +13,8 @@ use serde_json::Value;
 use support::Sandbox;
 use support::server::Received;
 
-const REQUESTS: usize = 6;
-const BYTES: usize = 60_000;
+const REQUESTS: usize = 3;
+const BYTES: usize = 40_000;
 
 /// Bytes of one request body by what they are for.
 #[derive(Clone, Copy, Default)]

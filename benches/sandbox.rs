@@ -52,8 +52,13 @@ fn compare(root: &Path, level: &str, command: &str, sealed: &[PathBuf]) {
     let covers = covers.map(|(at, with)| json!({"at": at, "with": with}));
     let hidden = ["/etc/shadow", "/etc/gshadow"].map(Path::new).into_iter();
     let hidden: Vec<_> = hidden.filter(|path| std::fs::File::open(path).is_ok()).collect();
+    // A home below what is covered, with toolchains in it.
+    let home = root.with_file_name("home");
+    let kept =
+        [".cargo/bin", ".cargo/registry", ".rustup", ".local/bin"].map(|path| home.join(path));
+    kept.iter().for_each(|path| std::fs::create_dir_all(path).unwrap());
     let spec = json!({
-        "level": level, "root": root, "sealed": sealed, "writable": [], "hidden": hidden,
+        "closed": [home], "kept": kept, "level": level, "root": root, "sealed": sealed, "writable": [], "hidden": hidden,
         "covers": covers, "network": false
     });
     let shell = ["sh", "-c", command];

@@ -44,5 +44,6 @@ pub mod workspace;
 mod clean;
 mod excerpt;
 mod markers;
+mod nearest;
 mod shell_quote;
 mod wrap;

@@ -16,6 +16,8 @@ pub struct Spent {
     pub requests: u64,
     /// Requests whose tokens nobody counted and we guessed.
     pub guessed: u64,
+    /// Answered requests of which nobody says how many tokens they took.
+    pub uncounted: u64,
     /// Cost in millionths of a US dollar: the server's word, else the configured price.
     pub micros: u64,
     /// Answered requests whose cost is not known.
@@ -41,6 +43,7 @@ impl Spent {
             },
             requests: self.requests.max(other.requests),
             guessed: self.guessed.max(other.guessed),
+            uncounted: self.uncounted.max(other.uncounted),
             micros: self.micros.max(other.micros),
             unpriced: self.unpriced.max(other.unpriced),
             millis: self.millis.max(other.millis),
@@ -59,21 +62,30 @@ impl Spent {
             usage: of(self.usage, earlier.usage),
             requests: self.requests.saturating_sub(earlier.requests),
             guessed: self.guessed.saturating_sub(earlier.guessed),
+            uncounted: self.uncounted.saturating_sub(earlier.uncounted),
             micros: self.micros.saturating_sub(earlier.micros),
             unpriced: self.unpriced.saturating_sub(earlier.unpriced),
             millis: self.millis.saturating_sub(earlier.millis),
         }
     }
 
-    /// `182k tokens in (71% cached), 24k out`; `tokens not reported` where nobody counted any.
+    /// `182k tokens in (71% cached), 24k out`; `tokens not reported` where nobody counted any, and
+    /// `1 request unknown` beside those that were counted.
     pub fn words(&self) -> String {
         if self.tokens() == 0 {
-            return "tokens not reported".to_owned();
+            let unknown = if self.uncounted > 0 { "tokens unknown" } else { "tokens not reported" };
+            return unknown.to_owned();
         }
+        let unknown = match self.uncounted {
+            0 => String::new(),
+            1 => ", 1 request unknown".to_owned(),
+            many => format!(", {many} requests unknown"),
+        };
         let Usage { input, output, cached } = self.usage;
         let share = cached.saturating_mul(100).checked_div(input).unwrap_or(0);
         let about = if self.guessed > 0 { "about " } else { "" };
-        format!("{about}{} tokens in ({share}% cached), {} out", tokens(input), tokens(output))
+        let (input, output) = (tokens(input), tokens(output));
+        format!("{about}{input} tokens in ({share}% cached), {output} out{unknown}")
     }
 
     /// `$0.31`, `at least $0.31` where some requests had no price, none where nothing is known.
@@ -91,6 +103,7 @@ impl AddAssign for Spent {
         self.usage += other.usage;
         self.requests = self.requests.saturating_add(other.requests);
         self.guessed = self.guessed.saturating_add(other.guessed);
+        self.uncounted = self.uncounted.saturating_add(other.uncounted);
         self.micros = self.micros.saturating_add(other.micros);
         self.unpriced = self.unpriced.saturating_add(other.unpriced);
         self.millis = self.millis.saturating_add(other.millis);
@@ -149,6 +162,8 @@ mod tests {
         assert_eq!(spent.cost().as_deref(), Some("$0.31"));
         assert!(spent.words().starts_with("about 182k"));
         assert_eq!(Spent { requests: 3, ..Spent::default() }.words(), "tokens not reported");
+        spent.uncounted = 1;
+        assert!(spent.words().ends_with("24k out, 1 request unknown"), "{}", spent.words());
         spent.unpriced = 1;
         assert_eq!(spent.cost().as_deref(), Some("at least $0.31"));
     }

@@ -1,4 +1,4 @@
-//! The coordinates of all work: which [`Stage`], and in which [`Role`].
+//! The coordinates of all work: which [`Stage`], in which [`Role`], and at which [`Depth`].
 //!
 //! What a stage *does* is its row in the stage table (`stages`); this module is only the names,
 //! because history, configuration, tools and requests all speak them.
@@ -68,6 +68,62 @@ impl FromStr for Stage {
     }
 }
 
+/// How much process a session gets, from the least to the most. What that is stands in the table of
+/// depths (`stages`).
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Depth {
+    /// One document and the code.
+    Quick,
+    /// Every document, few stops.
+    Standard,
+    /// Every stage by itself.
+    #[default]
+    Thorough,
+}
+
+impl Depth {
+    /// Every depth, in order.
+    pub const ALL: [Self; 3] = [Self::Quick, Self::Standard, Self::Thorough];
+
+    /// The depth with more process, if there is one.
+    pub const fn next(self) -> Option<Self> {
+        match self {
+            Self::Quick => Some(Self::Standard),
+            Self::Standard => Some(Self::Thorough),
+            Self::Thorough => None,
+        }
+    }
+
+    /// The name in trailers, files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Standard => "standard",
+            Self::Thorough => "thorough",
+        }
+    }
+}
+
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Depth {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|depth| depth.name() == s).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|depth| depth.name()).collect();
+            format!("unknown depth '{s}' (one of: {})", names.join(", "))
+        })
+    }
+}
+
 /// Who a model plays in one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -110,5 +166,9 @@ mod tests {
             assert_eq!(stage.name().parse::<Stage>(), Ok(stage));
         }
         assert!("prds".parse::<Stage>().is_err_and(|e| e.contains("prd")));
+        for depth in Depth::ALL {
+            assert_eq!(depth.name().parse::<Depth>(), Ok(depth));
+        }
+        assert!("deep".parse::<Depth>().is_err_and(|e| e.contains("quick, standard, thorough")));
     }
 }

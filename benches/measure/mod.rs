@@ -144,7 +144,6 @@ pub fn recording(sandbox: &Sandbox, files_of: impl Fn(usize) -> Vec<String>) -> 
     let mut lines = vec![json!({"cowork_replay": 1, "model": "bench"})];
     let mut drafted = |stage: &str, draft: &Reply, critic: bool| {
         lines.push(said(stage, "actor", None, 1, draft));
-        lines.push(said(stage, "actor", None, 2, &Reply::text("The draft is saved.")));
         if critic {
             lines.push(said(stage, "critic", None, 1, &todo::approve()));
         }
@@ -161,7 +160,6 @@ pub fn recording(sandbox: &Sandbox, files_of: impl Fn(usize) -> Vec<String>) -> 
         let done = json!({"task_id": id, "new_status": "completed"});
         let work = work.and("update_task_status", done);
         lines.push(said("coding", "actor", Some(id), 1, &work));
-        lines.push(said("coding", "actor", Some(id), 2, &Reply::text("The task is done.")));
     }
     lines.push(said("coding", "critic", None, 1, &todo::approve()));
     for (stage, tool, text) in [
@@ -170,7 +168,6 @@ pub fn recording(sandbox: &Sandbox, files_of: impl Fn(usize) -> Vec<String>) -> 
     ] {
         let draft = Reply::call(tool, json!({"content": text}));
         lines.push(said(stage, "actor", None, 1, &draft));
-        lines.push(said(stage, "actor", None, 2, &Reply::text("The draft is saved.")));
     }
     let path = sandbox.root().join("replay.jsonl");
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();

@@ -241,7 +241,7 @@ mod tests {
         let one = Earlier { message: user("one"), how: How::Guarded, seen: vec![seen] };
         assert_eq!(second.begin(&[user("new opening")]).unwrap(), [one]);
         second.end().unwrap();
-        let mut afresh = Transcript::new(dir.path(), "prd.1.actor", "a", false);
-        assert!(afresh.begin(&open).unwrap().is_empty());
+        let mut fresh = Transcript::new(dir.path(), "prd.1.actor", "a", false);
+        assert!(fresh.begin(&open).unwrap().is_empty());
     }
 }

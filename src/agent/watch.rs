@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::transcript::How;
 use crate::model::ToolCall;
-use crate::tool::{self, Access};
+use crate::tool;
 
 /// Refusals by a guard in one stage before a person should look.
 const REFUSALS: u32 = 3;
@@ -98,7 +98,7 @@ impl Watch {
         self.fruitful = true;
         self.failures.remove(&key);
         self.failing.remove(&call.name);
-        if changes_something(&call.name) && self.changes.insert(key.clone()) {
+        if tool::changes_something(&call.name) && self.changes.insert(key.clone()) {
             self.repeats.clear();
         }
         let (count, told) = self.repeats.entry(key).or_default();
@@ -126,7 +126,7 @@ impl Watch {
         if times >= SAME_FAILURES {
             self.stop(format!("the same call of {} failed {times} times: {answer}", call.name));
         }
-        if changes_something(&call.name) {
+        if tool::changes_something(&call.name) {
             let turns = count_turn(&mut self.failing, call.name.clone(), turn);
             if turns >= FAILING_TURNS {
                 self.stop(format!("{} failed {turns} times in a row: {answer}", call.name));
@@ -142,10 +142,6 @@ impl Watch {
     fn stop(&mut self, why: String) {
         self.astray.get_or_insert(why);
     }
-}
-
-fn changes_something(name: &str) -> bool {
-    tool::find(tool::plain_name(name)).is_some_and(|tool| tool.access() == Access::Write)
 }
 
 /// Counts the turns something happened in, each once.
@@ -223,10 +219,10 @@ mod tests {
         assert_eq!(ends(&mut Watch::default(), &of("edit_file")), Some(3));
         assert_eq!(ends(&mut Watch::default(), &of("read_file")), Some(5));
         assert_eq!(ends(&mut Watch::default(), &of("no_such_tool")), Some(5));
-        let mut mended = of("edit_file");
-        mended[2] = ("edit_file", "{}", How::Done);
-        mended.truncate(5);
-        assert_eq!(ends(&mut Watch::default(), &mended), None);
+        let mut corrected = of("edit_file");
+        corrected[2] = ("edit_file", "{}", How::Done);
+        corrected.truncate(5);
+        assert_eq!(ends(&mut Watch::default(), &corrected), None);
     }
 
     #[test]

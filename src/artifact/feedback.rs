@@ -13,6 +13,8 @@ pub const BY_HAND: &str = "edited";
 pub const DROPPED: &str = "dropped";
 /// The extra field of an entry that asks to go back: the stage that is to be done again.
 const GOTO_STAGE: &str = "goto_stage";
+/// The extra field of an entry with which a draft was rejected for good.
+const REJECTED: &str = "rejected";
 /// The extra field of an entry that is the reason for a change of a record: its id.
 const RECORD: &str = "record";
 
@@ -77,7 +79,7 @@ pub enum FeedbackType {
 pub enum Severity {
     /// A taste.
     Minor,
-    /// Must be mended.
+    /// Must be fixed.
     #[default]
     Major,
     /// Nothing else matters before this.
@@ -122,7 +124,7 @@ pub struct Feedback {
     /// In words.
     #[serde(default)]
     pub details: String,
-    /// How it might be mended.
+    /// How it might be fixed.
     #[serde(default)]
     pub suggested_fix: Option<String>,
     /// Fields of other versions.
@@ -159,6 +161,18 @@ impl Feedback {
             _ if self.goto_stage().is_some() => "feedback",
             _ => "rejected",
         }
+    }
+
+    /// True where the challenger will have no other draft of this: a person decides.
+    pub fn is_rejection(&self) -> bool {
+        self.extra.contains_key(REJECTED)
+    }
+
+    /// The same entry as a rejection.
+    #[must_use]
+    pub fn as_rejection(mut self) -> Self {
+        self.extra.insert(REJECTED.to_owned(), true.into());
+        self
     }
 
     /// The same entry as a reason for a change of this record.

@@ -88,7 +88,7 @@ impl Ledger<'_> {
     }
 
     /// Reads every document, takes over what was edited in the JSON, numbers new records, and writes
-    /// the JSON anew where it says something else. Nothing is written while anything cannot be read.
+    /// the JSON again where it says something else. Nothing is written while anything cannot be read.
     ///
     /// # Errors
     /// A file cannot be read or written.

@@ -13,6 +13,7 @@ mod format;
 mod id;
 mod ledger;
 mod merged_files;
+pub mod plan_parts;
 mod readable;
 mod records;
 mod renumber;
@@ -39,4 +40,4 @@ pub use records::{
 };
 pub use renumber::{NamedRecord, Renumbered, named_records, renumber_text};
 pub use renumber_sections::{collided, renumber};
-pub use session_file::{Base, Depth, Parent, SCHEMA_VERSION, SessionFile, SessionKind};
+pub use session_file::{Base, Parent, SCHEMA_VERSION, SessionFile, SessionKind};

@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::stage::Depth;
+
 /// The version this program writes.
 pub const SCHEMA_VERSION: &str = "1.1";
 
@@ -16,19 +18,6 @@ pub enum SessionKind {
     New,
     /// A change request on another session.
     Patch,
-}
-
-/// How thorough the user wants it. Only recorded for now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Depth {
-    /// As little ceremony as possible.
-    Quick,
-    /// The default.
-    Standard,
-    /// Every question asked.
-    #[default]
-    Thorough,
 }
 
 /// What the session's branch was started from.
@@ -68,7 +57,7 @@ pub struct SessionFile {
     /// The idea as it was given.
     #[serde(default)]
     pub idea: String,
-    /// How thorough.
+    /// How much process it gets; the newest `Cowork-Depth` counts before this.
     #[serde(default)]
     pub depth: Depth,
     /// Where it began.
@@ -80,6 +69,9 @@ pub struct SessionFile {
     /// RFC 3339 in UTC.
     #[serde(default)]
     pub created_at: String,
+    /// The language of the idea, by its English name, where the model has said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
     /// Fields of other versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,

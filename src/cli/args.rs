@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use crate::cli::suggest::hinted;
+use crate::error::Error;
 use crate::session::SessionName;
-use crate::stage::Stage;
+use crate::stage::{Depth, Stage};
+use crate::stages::DepthChoice;
 
 /// `--color`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -75,7 +79,21 @@ pub(crate) struct SessionArg {
 /// The exit code of a command.
 pub(crate) type Answer = anyhow::Result<u8>;
 
-/// Parses a stage for clap.
-pub(crate) fn parse_stage(text: &str) -> Result<Stage, String> {
+/// Parses a depth for clap.
+pub(crate) fn depth_choice() -> impl TypedValueParser<Value = DepthChoice> {
+    PossibleValuesParser::new(DepthChoice::NAMES).try_map(|name| name.parse())
+}
+
+/// Parses a depth that a session is raised to.
+pub(crate) fn parse_depth(text: &str) -> Result<Depth, String> {
     text.parse()
+}
+
+/// Parses a stage for clap.
+pub(crate) fn parse_stage(text: &str) -> Result<Stage, Error> {
+    text.parse().map_err(|_| {
+        let names = Stage::ALL.map(Stage::name);
+        let all = format!("one of: {}", names.join(", "));
+        hinted(Error::usage(format!("there is no stage '{text}'")), text, names, all)
+    })
 }

@@ -19,7 +19,7 @@ use crate::gate;
 use crate::git::{self, Git};
 use crate::secret::Secrets;
 use crate::session::{RefNames, SessionName};
-use crate::ui::{JsonLines, Look, Terminal, Verbosity, escaped_json, painted};
+use crate::ui::{JsonLines, Look, Terminal, Verbosity, escaped_json, markdown, painted};
 
 /// See the module.
 pub(crate) struct Context {
@@ -230,9 +230,37 @@ impl Context {
         })
     }
 
-    /// Prints the content of a file: to a terminal as [`Self::print`], to anything else as it is.
-    pub(crate) fn print_file(&self, text: &str) -> anyhow::Result<()> {
-        if std::io::stdout().is_terminal() { self.print(text) } else { self.print_bytes(text) }
+    /// Prints what may be long as [`Self::print`], on a terminal through the user's pager.
+    pub(crate) fn page(&self, text: &str) -> anyhow::Result<()> {
+        if self.global.json || !std::io::stdout().is_terminal() {
+            return self.print(text);
+        }
+        let text = painted(text, self.color_stdout());
+        self.page_with(&git::settings::own_pager(self.git()?)?, &text)
+    }
+
+    /// Prints what was cleaned, on a terminal through this pager.
+    pub(crate) fn page_with(&self, pager: &str, text: &str) -> anyhow::Result<()> {
+        if gate::is_pager(pager) && std::io::stdout().is_terminal() {
+            match gate::page_output(pager, self.git()?.top(), text) {
+                Ok(()) => return Ok(()),
+                Err(text) => self.ui.emit(Event::Warning { text }),
+            }
+        }
+        self.print_bytes(text)
+    }
+
+    /// Prints the content of a file: to a terminal laid out and as [`Self::page`], to anything else
+    /// as it is.
+    pub(crate) fn print_file(&self, text: &str, is_markdown: bool) -> anyhow::Result<()> {
+        if !std::io::stdout().is_terminal() {
+            return self.print_bytes(text);
+        }
+        let width = usize::from(console::Term::stdout().size().1);
+        match is_markdown {
+            true => self.page(&markdown(text, width, self.color_stdout())),
+            false => self.page(text),
+        }
     }
 
     fn print_bytes(&self, text: &str) -> anyhow::Result<()> {

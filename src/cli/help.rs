@@ -8,13 +8,13 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Start a session", &["new", "modify", "feedback", "demo"]),
     ("Work on a session", &["resume", "review", "revert", "undo", "restore"]),
-    ("Look at sessions", &["status", "list", "log", "show", "verify"]),
+    ("Look at sessions", &["status", "list", "log", "show", "diff", "verify"]),
     ("Deliver and clean up", &["merge", "pr", "archive", "delete", "prune"]),
-    ("Set up", &["init", "trust", "completions"]),
+    ("Set up", &["models", "init", "trust", "completions", "man"]),
 ];
 
 /// Examples of each command, one a line.
-const EXAMPLES: [(&str, &[&str]); 22] = [
+const EXAMPLES: [(&str, &[&str]); 25] = [
     ("new", &["git cowork new 'a todo list for the terminal'", "git cowork new --from todo@prd"]),
     ("modify", &["git cowork modify 'add due dates'", "git cowork modify todo 'add due dates'"]),
     ("feedback", &["gh pr view --comments | git cowork feedback -F -"]),
@@ -22,25 +22,45 @@ const EXAMPLES: [(&str, &[&str]); 22] = [
     ("resume", &["git cowork resume", "git cowork resume todo --review auto"]),
     ("review", &["git cowork review --pass", "git cowork review --feedback 'no charts'"]),
     ("revert", &["git cowork revert --to design --reason 'one file is enough'"]),
-    ("undo", &["git cowork undo"]),
+    ("undo", &["git cowork undo", "git cowork undo --list"]),
     ("restore", &["git cowork restore todo", "git cowork restore todo 1"]),
     ("status", &["git cowork status", "git cowork status -v todo"]),
     ("list", &["git cowork list --all", "git cowork list --json"]),
     ("log", &["git cowork log", "git cowork log --json todo"]),
     ("show", &["git cowork show prd", "git cowork show report"]),
+    ("diff", &["git cowork diff", "git cowork diff todo --without-artifacts"]),
     ("verify", &["git cowork verify", "git cowork verify --fix"]),
     ("merge", &["git cowork merge", "git cowork merge --without-artifacts"]),
     ("pr", &["git cowork pr --dry-run", "git cowork pr --draft"]),
     ("archive", &["git cowork archive todo"]),
-    ("delete", &["git cowork delete todo"]),
+    ("delete", &["git cowork delete todo", "git cowork delete todo --dry-run"]),
     ("prune", &["git cowork prune --dry-run", "git cowork prune --older-than 30d"]),
+    ("models", &["git cowork models", "git cowork models --json"]),
     ("init", &["git cowork init", "git cowork init --hooks"]),
     ("trust", &["git cowork trust", "git cowork trust --revoke"]),
     ("completions", &["git cowork completions bash"]),
+    ("man", &["git cowork man --install", "git cowork man merge"]),
 ];
 
-/// The command line with the commands in groups, and examples in each command's long help.
-pub(crate) fn explained(command: Command) -> Command {
+/// What each exit code says.
+pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
+    (0, "done, or nothing to do"),
+    (1, "the session failed: draft limit reached, stuck in a loop, checks fail, aborted"),
+    (2, "wrong usage"),
+    (3, "waiting for a person: a review, a question"),
+    (4, "model, credentials or configuration; a budget was reached"),
+    (5, "the repository is not ready: wrong branch, merge in progress, session locked"),
+    (130, "interrupted"),
+];
+
+/// The examples of a command, one a line.
+pub(crate) fn examples(name: &str) -> &'static [&'static str] {
+    EXAMPLES.iter().find(|(command, _)| *command == name).map_or(&[], |(_, lines)| lines)
+}
+
+/// The command line with the commands in groups, and examples in each command's long help; and what
+/// to do where git would find no manual.
+pub(crate) fn explained(command: Command, has_manual: bool) -> Command {
     let style = *command.get_styles().get_header();
     let heading = |text: &str| format!("{}{text}:{}", style.render(), style.render_reset());
     let mut groups = String::new();
@@ -53,9 +73,18 @@ pub(crate) fn explained(command: Command) -> Command {
         }
         groups.push('\n');
     }
+    let manual = match has_manual {
+        true => "'git help cowork' shows the manual.\n",
+        false => {
+            "'git help cowork' and 'git cowork --help' need the manual: git cowork man --install\n"
+        }
+    };
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{}\n{{options}}\n\n\
-         'git cowork help COMMAND' shows the options of a command, with examples.\n",
+         Words of git's that work, too: continue (resume), approve (review --pass),\n\
+         abort (review --abort), st (status), ls (list).\n\
+         'git cowork help COMMAND' shows the options of a command, with examples.\n\
+         {manual}",
         heading("Options")
     );
     EXAMPLES.into_iter().fold(command.help_template(template), |command, (name, lines)| {
@@ -114,7 +143,7 @@ mod tests {
 
     #[test]
     fn help_shows_groups_and_examples() {
-        let mut command = super::explained(Cli::command().bin_name("git cowork"));
+        let mut command = super::explained(Cli::command().bin_name("git cowork"), false);
         let help = command.render_long_help().to_string();
         assert!(help.contains("Look at sessions:\n  status       Show the state"), "{help}");
         assert!(!help.contains("Commands:"), "{help}");

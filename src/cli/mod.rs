@@ -5,13 +5,16 @@
 
 mod args;
 mod commands;
+mod complete;
 mod context;
 mod help;
 mod overview;
 mod remote;
 mod sandbox_helper;
 mod session_cmd;
+mod suggest;
 mod terminal;
+mod usage;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,13 +22,13 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::error::{Error, Kind, kind_of};
+use crate::error::kind_of;
 use crate::record;
-use crate::ui::JsonLines;
 use args::{Answer, Global, SessionArg};
+use commands::review::ReviewArgs;
 use commands::{
-    archive, completions, delete, demo, feedback, hook, init, list, log, merge, modify, new, pr,
-    prune, restore, resume, revert, review, show, status, trust, undo, verify,
+    archive, completions, delete, demo, diff, feedback, hook, init, list, log, man, merge, models,
+    modify, new, pr, prune, restore, resume, revert, review, show, status, trust, undo, verify,
 };
 use context::Context;
 
@@ -48,19 +51,30 @@ enum Command {
     /// Address reviewers' comments on a delivered session
     Feedback(feedback::FeedbackArgs),
     /// Continue a session
+    #[command(alias = "continue")]
     Resume(resume::ResumeArgs),
     /// Rewind to before a stage; the abandoned work is kept as an attempt
     Revert(revert::RevertArgs),
     /// Restore an attempt or an archived session
     Restore(restore::RestoreArgs),
     /// Undo the last revert, goto, restore, abort or delete
-    Undo,
+    Undo(undo::UndoArgs),
     /// Review a waiting draft
     Review(review::ReviewArgs),
+    /// Pass the waiting draft, as review --pass
+    #[command(hide = true)]
+    Approve(SessionArg),
+    /// Abort the waiting draft, as review --abort
+    #[command(hide = true)]
+    Abort(SessionArg),
     /// Show the state of a session and the next step
+    #[command(alias = "st")]
     Status(SessionArg),
     /// List sessions
+    #[command(alias = "ls")]
     List(list::ListArgs),
+    /// Show what a session changed, against its base
+    Diff(diff::DiffArgs),
     /// Check that history, tags, documents and approvals are consistent
     Verify(verify::VerifyArgs),
     /// Merge a delivered session into its base branch, with its report as the message
@@ -70,13 +84,15 @@ enum Command {
     /// Archive a session: hide its branch, delete nothing
     Archive(SessionArg),
     /// Delete a session; its tip is kept as an attempt
-    Delete(SessionArg),
+    Delete(delete::DeleteArgs),
     /// List and drop old attempts and drafts
     Prune(prune::PruneArgs),
     /// Show what happened in a session: stages, verdicts, reverts, tokens and cost
     Log(SessionArg),
     /// Print an artifact of a session
     Show(show::ShowArgs),
+    /// List the models that the configured servers offer, and those that run on this machine
+    Models,
     /// Write the project's configuration file
     Init(init::InitArgs),
     /// Trust the project's configuration file as it is now
@@ -88,6 +104,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Print shell completions
     Completions(completions::CompletionsArgs),
+    /// Show or install the manual pages
+    Man(man::ManArgs),
 }
 
 /// Runs the program.
@@ -96,16 +114,14 @@ pub fn main() -> ExitCode {
         return code;
     }
     // A shell that completes calls us back, and gets its answer here.
-    clap_complete::CompleteEnv::with_factory(Cli::command).var(completions::VARIABLE).complete();
+    let completed = || complete::completed(Cli::command());
+    clap_complete::CompleteEnv::with_factory(completed).var(completions::VARIABLE).complete();
     let args: Vec<OsString> = std::env::args_os().collect();
-    // Help says `git cowork`; the command itself keeps its name, which completions are made from.
-    let command = help::explained(Cli::command().bin_name("git cowork"));
-    let parsed = command.try_get_matches_from(&args);
+    let mut command = command();
+    let parsed = command.try_get_matches_from_mut(&args);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => {
-            return usage_error(&error, &args);
-        }
+        Err(error) => return usage::answer(&command, &error, &args),
     };
     record::arm(
         std::env::var("COWORK_TEST_ABORT_AT").ok().filter(|spec| !spec.is_empty()).as_deref(),
@@ -124,6 +140,11 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Help says `git cowork`; the command itself keeps its name, which completions are made from.
+fn command() -> clap::Command {
+    help::explained(Cli::command().bin_name("git cowork"), man::is_installed())
+}
+
 fn dispatch(cli: Cli, context: &Context) -> Answer {
     match cli.command {
         None => overview::run(context),
@@ -133,42 +154,29 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
         Some(Command::Resume(args)) => resume::run(context, args),
         Some(Command::Revert(args)) => revert::run(context, args),
         Some(Command::Restore(args)) => restore::run(context, &args),
-        Some(Command::Undo) => undo::run(context),
+        Some(Command::Undo(args)) => undo::run(context, &args),
         Some(Command::Merge(args)) => merge::run(context, &args),
         Some(Command::Pr(args)) => pr::run(context, &args),
         Some(Command::Archive(args)) => archive::run(context, &args),
         Some(Command::Delete(args)) => delete::run(context, &args),
         Some(Command::Prune(args)) => prune::run(context, &args),
         Some(Command::Review(args)) => review::run(context, args),
+        Some(Command::Approve(args)) => review::run(context, ReviewArgs::pass(args)),
+        Some(Command::Abort(args)) => review::run(context, ReviewArgs::abort(args)),
         Some(Command::Status(args)) => status::run(context, args),
         Some(Command::List(args)) => list::run(context, args),
         Some(Command::Log(args)) => log::run(context, args),
+        Some(Command::Diff(args)) => diff::run(context, &args),
         Some(Command::Verify(args)) => verify::run(context, args),
         Some(Command::Show(args)) => show::run(context, args),
+        Some(Command::Models) => models::run(context),
         Some(Command::Init(args)) => init::run(context, &args),
         Some(Command::Trust(args)) => trust::run(context, &args),
         Some(Command::Hook(args)) => hook::run(context, &args),
         Some(Command::Demo(args)) => demo::run(context, args),
         Some(Command::Completions(args)) => completions::run(context, args),
+        Some(Command::Man(args)) => man::run(context, &args, Cli::command()),
     }
-}
-
-/// Help and version are answers, the rest is exit 2. Who asked for JSON gets the error as an
-/// event, though the option could not be parsed; else clap prints each where it belongs.
-fn usage_error(error: &clap::Error, args: &[OsString]) -> ExitCode {
-    let mut options = args.iter().take_while(|arg| *arg != "--");
-    if !error.use_stderr() || !options.any(|arg| arg == "--json") {
-        let _ = error.print();
-        return ExitCode::from(if error.use_stderr() { Kind::Usage.exit_code() } else { 0 });
-    }
-    let text = error.render().to_string();
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or_default();
-    let mut said = Error::usage(first.strip_prefix("error: ").unwrap_or(first));
-    said.hints = lines.map(str::to_owned).collect();
-    let (out, err) = (Box::new(std::io::stdout()), Box::new(std::io::stderr()));
-    JsonLines::new(out, err, "").error(&said.into());
-    ExitCode::from(Kind::Usage.exit_code())
 }
 
 /// Somebody closed our standard output (`git cowork list | head`): a quiet end.

@@ -19,7 +19,7 @@ use super::parse::Symbols;
 use crate::languages::syntaxes;
 
 /// Raised when [`Symbols`] or how they are found changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Bytes of the largest file that is read, and written.
 const SIZE_MAX: u64 = 32 * 1024 * 1024;
 /// Bytes of the longest line: the most symbols of a file, and some more.
@@ -241,9 +241,9 @@ mod tests {
         assert_eq!(cache.get("b2", "rust"), Symbols::default());
         cache.save();
         let mut text = std::fs::read_to_string(&path).unwrap();
-        text = text.replace("b2", "b3") + &text.replace("\"format\":1", "\"format\":9");
-        text.push_str("nonsense\n{\"format\":1,\"blob\":\"b1\",\"language\":\"rust\",\n");
-        text.push_str("{\"format\":1,\"blob\":\"half");
+        text = text.replace("b2", "b3") + &text.replace("\"format\":2", "\"format\":9");
+        text.push_str("nonsense\n{\"format\":2,\"blob\":\"b1\",\"language\":\"rust\",\n");
+        text.push_str("{\"format\":2,\"blob\":\"half");
         std::fs::write(&path, text).unwrap();
         let (cache, found) = open(&path, &["b1", "b2", "b3"]);
         assert_eq!(found, ["b1 rust {\"one\"}", "b3 c {\"two\"}"]);

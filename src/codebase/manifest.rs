@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::worth::is_own;
+use super::worth::{is_own, is_trial};
 use super::{Source, is_odd, plain};
 use crate::languages::{self, Language};
 
 /// Manifests shown at most.
 const SHOWN: usize = 4;
+/// Bytes of all together.
+const ROOM: usize = 6_000;
+/// Bytes of one at the top, and of one of a part.
+const AT_THE_TOP: usize = 4_000;
+const OF_A_PART: usize = 600;
 /// Files that may be one and are remembered: some are too large, or not here.
 const LOOKED_AT: usize = 24;
 /// Manifests deeper than this belong to parts.
@@ -38,6 +43,7 @@ impl Manifests {
         if let Some(rank) = rank(name)
             && depth <= DEPTH_MAX
             && is_own(path)
+            && !is_trial(path)
         {
             self.found.insert((depth, rank, path.to_owned()), content.to_owned());
             if self.found.len() > LOOKED_AT {
@@ -55,19 +61,20 @@ impl Manifests {
         }
     }
 
-    /// The manifests nearest to the top, each with its text, not yet cut: of a makefile its targets,
-    /// of JSON what is not indentation.
+    /// The manifests nearest to the top, each with its text and how many bytes of it may be shown: of a
+    /// makefile its targets, of JSON what is not indentation. Those at the top come whole before any
+    /// of a part.
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn texts(&self, source: &dyn Source) -> anyhow::Result<Vec<(String, String)>> {
+    pub fn texts(&self, source: &dyn Source) -> anyhow::Result<Vec<(String, String, usize)>> {
         let contents: Vec<&str> = self.found.values().map(String::as_str).collect();
         let keys: Vec<&(usize, usize, String)> = self.found.keys().collect();
-        let (mut shown, mut taken) = (Vec::new(), 0);
+        let (mut shown, mut taken, mut room) = (Vec::new(), 0, ROOM);
         source.each_content(&contents, SIZE_MAX, &mut |at, bytes| {
             let Some(bytes) = bytes else { return Ok(ControlFlow::Continue(())) };
             taken += 1;
-            let (.., path) = keys[at];
+            let (depth, _, path) = keys[at];
             let name = path.rsplit('/').next().unwrap_or(path);
             let text = String::from_utf8(bytes).unwrap_or_default();
             let text = match name {
@@ -76,9 +83,15 @@ impl Manifests {
                 _ => text,
             };
             if !text.trim().is_empty() {
-                shown.push((plain(path), visible(&text)));
+                let most = if *depth == 0 { AT_THE_TOP } else { OF_A_PART }.min(room);
+                room -= text.len().min(most);
+                shown.push((plain(path), visible(&text), most));
             }
-            Ok(if taken < SHOWN { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            Ok(if taken < SHOWN && room > 0 {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            })
         })?;
         Ok(shown)
     }
@@ -169,13 +182,14 @@ mod tests {
         ];
         let files = Files::new(&files);
         let found = told(&files).texts(&files).unwrap();
-        let found: Vec<_> = found.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
+        let found: Vec<_> =
+            found.iter().map(|(p, t, most)| (p.as_str(), t.as_str(), *most)).collect();
         assert_eq!(
             found,
             [
-                ("Cargo.toml", "[workspace]\n[2J"),
-                ("Makefile", "targets: all, test"),
-                ("web/package.json", "{\"name\":\"web\"}"),
+                ("Cargo.toml", "[workspace]\n[2J", AT_THE_TOP),
+                ("Makefile", "targets: all, test", AT_THE_TOP),
+                ("web/package.json", "{\"name\":\"web\"}", OF_A_PART),
             ]
         );
     }

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use super::Source;
 use super::cache::Cache;
-use super::parse::{Parsers, Symbols};
+use super::named::Named;
+use super::parse::{self, Parsers};
 use super::rank::{Place, Ranked, rank, words, words_from};
 use super::wanted::{Wanted, wanted};
 use super::worth::{FILE_MAX, is_trial, is_written};
@@ -33,22 +34,42 @@ pub struct Map<'a> {
     pub cache: Option<&'a Path>,
     /// The work in hand, in words: what it names comes first.
     pub about: &'a str,
+    /// Files that are shown whole elsewhere.
+    pub shown: &'a [&'a str],
 }
 
-/// The definitions most used, in at most `budget` bytes: files, the most used first, each with
-/// lines of `LINE: head`. Empty where nothing is defined in a known language.
+/// What a look at a code base found.
+#[derive(Default)]
+pub struct Symbols {
+    /// The definitions most used: files, the most used first, each with lines of `LINE: head`. Tests,
+    /// examples and the like are left out unless the work in hand names them. Empty where nothing is
+    /// defined in a known language.
+    pub most_used: String,
+    /// The definitions that the work in hand names, as they are written.
+    pub named: String,
+}
+
+/// The definitions most used and those that are named, each in at most so many bytes.
 ///
 /// Of a repository that is too large for one look, the files nearest to the work in hand are taken
 /// apart; with a cache, later looks know these and go on with the next ones.
 ///
 /// # Errors
 /// The files cannot be read, or the program was asked to stop.
-pub fn symbols(map: &Map<'_>, budget: usize) -> anyhow::Result<String> {
+pub fn symbols(map: &Map<'_>, budget: usize, named_budget: usize) -> anyhow::Result<Symbols> {
     let (wanted, all) = wanted(map.source, &words_from(map.about, 3), FILES)?;
     let Found { files, cache, gone } = found(map, &wanted)?;
     let ranked: Vec<Ranked> = files.into_iter().map(|(_, ranked)| ranked).collect();
     let places = rank(&ranked);
     let by_path: HashMap<&str, &Wanted> = wanted.iter().map(|file| (file.path(), file)).collect();
+    let mut in_full = Named::new(map.about, named_budget);
+    let unseen = |file: &&Ranked| !file.trial && !map.shown.contains(&file.path.as_str());
+    for file in ranked.iter().filter(unseen).filter(|file| file.defines_mentioned()) {
+        if let Some(known) = by_path.get(file.path.as_str()) {
+            let symbols = cache.get(&known.content, known.syntax.name);
+            in_full.look_into(&file.path, &known.content, symbols);
+        }
+    }
     let named = |file: &Ranked| by_path.get(file.path.as_str()).is_some_and(|file| file.is_named());
     let mut shown = Shown {
         files: &ranked,
@@ -61,7 +82,7 @@ pub fn symbols(map: &Map<'_>, budget: usize) -> anyhow::Result<String> {
     };
     let chosen = shown.choose(&places, budget.saturating_sub(LAST_LINE));
     if chosen.is_empty() {
-        return Ok(String::new());
+        return Ok(Symbols::default());
     }
     let mut out = String::new();
     let mut count = 0;
@@ -80,8 +101,9 @@ pub fn symbols(map: &Map<'_>, budget: usize) -> anyhow::Result<String> {
             chosen.len()
         ));
     }
+    let named = in_full.text(map.source)?;
     cache.save();
-    Ok(out.trim_end().to_owned())
+    Ok(Symbols { most_used: out.trim_end().to_owned(), named })
 }
 
 /// What is known of the files that are wanted.
@@ -102,7 +124,7 @@ fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
     }
     let mut files: Vec<(usize, Ranked)> = Vec::new();
     let (mut names, mut gone) = (0, 0);
-    let mut know = |content: &str, syntax: &'static str, symbols: &Symbols| {
+    let mut know = |content: &str, syntax: &'static str, symbols: &parse::Symbols| {
         for at in of.get(&(content, syntax)).into_iter().flatten() {
             let (path, language) = (wanted[*at].path(), wanted[*at].language);
             let ranked = Ranked::new(path, language, is_trial(path), symbols, &mentions);
@@ -139,7 +161,7 @@ fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
         let text = String::from_utf8(bytes).ok().filter(|text| is_written(text));
         let symbols = match text {
             Some(text) => parsers.parse(syntax, &text),
-            None => Some(Symbols::default()),
+            None => Some(parse::Symbols::default()),
         };
         let mut room = taken < BYTES;
         if let Some(symbols) = symbols {
@@ -158,8 +180,8 @@ struct Shown<'a> {
     /// Whether the work in hand names a file.
     named: &'a dyn Fn(&Ranked) -> bool,
     /// Of files that were looked at again.
-    symbols: HashMap<u32, Symbols>,
-    read: &'a dyn Fn(&Ranked) -> Symbols,
+    symbols: HashMap<u32, parse::Symbols>,
+    read: &'a dyn Fn(&Ranked) -> parse::Symbols,
 }
 
 /// Definitions to be shown, by file.
@@ -176,7 +198,8 @@ impl Shown<'_> {
         for (most, only_named) in [(FIRST_TURN, true), (FIRST_TURN, false), (usize::MAX, false)] {
             let room = if only_named { room / NAMED } else { room };
             for place in places {
-                if only_named && !(self.named)(&self.files[place.file as usize]) {
+                let file = &self.files[place.file as usize];
+                if (only_named || file.trial) && !(self.named)(file) {
                     continue;
                 }
                 let known = at.get(&place.file).map(|at| &chosen[*at].1);

@@ -15,8 +15,8 @@ const PROJECT: [(&str, &str); 5] = [
 ];
 
 fn map(project: &[(&str, &str)], about: &str, budget: usize) -> String {
-    let map = Map { source: &Files::new(project), cache: None, about };
-    symbols(&map, budget).unwrap()
+    let map = Map { source: &Files::new(project), cache: None, about, shown: &[] };
+    symbols(&map, budget, 0).unwrap().most_used
 }
 
 #[test]
@@ -68,8 +68,8 @@ fn only_what_changed_is_read_again() {
     let path = dir.path().join("symbols.jsonl");
     let with = |project: &[(&str, &str)]| {
         let source = Files::new(project);
-        let map = Map { source: &source, cache: Some(&path), about: "" };
-        (symbols(&map, 2_000).unwrap(), source.read.get())
+        let map = Map { source: &source, cache: Some(&path), about: "", shown: &[] };
+        (symbols(&map, 2_000, 0).unwrap().most_used, source.read.get())
     };
     let (first, cold) = with(&PROJECT);
     assert_eq!(cold, 4);
@@ -98,8 +98,8 @@ fn a_repository_too_large_for_one_look_is_read_where_the_idea_points() {
     let project: Vec<_> = project.iter().map(|(p, text)| (p.as_str(), text.as_str())).collect();
     let look = |about| {
         let source = Files::new(&project);
-        let map = Map { source: &source, cache: Some(&path), about };
-        let text = symbols(&map, 1_000).unwrap();
+        let map = Map { source: &source, cache: Some(&path), about, shown: &[] };
+        let text = symbols(&map, 1_000, 0).unwrap().most_used;
         // `[SHOWN of ALL definitions, in …`
         let (_, last) = text.rsplit_once('[').unwrap();
         let known: usize = last.split(' ').nth(2).unwrap().parse().unwrap();
@@ -114,4 +114,46 @@ fn a_repository_too_large_for_one_look_is_read_where_the_idea_points() {
     let (last, all, read) = look("why is rarely slow");
     assert_eq!((all, read), (project.len(), 0), "{last}");
     assert!(last.starts_with("zz/deep/down/rarely.c\n"), "{last}");
+}
+
+#[test]
+fn tests_are_shown_only_when_they_are_named() {
+    let project = [
+        ("src/a.rs", "pub fn often() {}\n"),
+        ("benches/b.rs", "fn bench_it() { often(); tried(); }\npub fn tried() {}\n"),
+        ("fuzz/fuzz_targets/c.rs", "fn fuzz_it() { often(); tried(); }\n"),
+        ("tests/careful.rs", "fn careful_test() { often(); tried(); }\n"),
+    ];
+    let text = map(&project, "", 2_000);
+    assert!(text.starts_with("src/a.rs\n  1: pub fn often()\n[1 of 5 definitions"), "{text}");
+    let text = map(&project, "Let careful.rs be quicker", 2_000);
+    assert!(text.contains("tests/careful.rs\n  1: fn careful_test()"), "{text}");
+    assert!(!text.contains("bench_it") && !text.contains("fuzz_it"), "{text}");
+}
+
+#[test]
+fn what_the_work_names_is_shown_as_it_is_written() {
+    let fields = "pub struct Store {\n    path: PathBuf,\n    open: bool,\n}\n";
+    let store = format!(
+        "use x;\n\n{fields}\nimpl Store {{\n    fn close(&self) {{\n        end()\n    }}\n}}\n"
+    );
+    let project = [
+        ("src/store.rs", store.as_str()),
+        ("src/main.rs", "struct Other { a: u8 }\nfn list() {}\nfn load_all() {\n    x()\n}\n"),
+        ("tests/t.rs", "struct Store { no: u8 }\n"),
+    ];
+    let source = Files::new(&project);
+    let named = |about, budget| {
+        let map = Map { source: &source, cache: None, about, shown: &[] };
+        symbols(&map, 2_000, budget).unwrap().named
+    };
+    let text = named("Store should list what load_all() reads", 2_000);
+    let expected = format!(
+        "src/main.rs, lines 3-5\nfn load_all() {{\n    x()\n}}\n\nsrc/store.rs, lines 3-6\n{}",
+        fields.trim_end()
+    );
+    assert_eq!(text, expected);
+    let first = expected.split("\n\n").next().unwrap();
+    assert_eq!(named("Store should list what load_all() reads", 120), first);
+    assert_eq!(named("Make the store faster", 2_000), "");
 }

@@ -16,6 +16,7 @@ mod imports;
 mod main_languages;
 mod manifest;
 mod map;
+mod named;
 mod parse;
 mod rank;
 mod tree;
@@ -26,7 +27,8 @@ use std::ops::ControlFlow;
 
 pub use main_languages::main_languages;
 pub use manifest::Manifests;
-pub use map::{Map, symbols};
+pub use map::{Map, Symbols, symbols};
+pub use named::FileNames;
 pub use tree::{Tree, tree};
 
 /// Tracked regular files, so many that nobody holds them all.
@@ -50,6 +52,14 @@ pub trait Source {
         most: u64,
         visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
     ) -> anyhow::Result<()>;
+}
+
+/// Whether a file is code or text, as far as its name tells: no key, no picture, no data.
+pub fn is_source_or_text(path: &str) -> bool {
+    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let known =
+        crate::languages::syntax_of(path).is_some() || ["md", "rst", "txt"].contains(&ending);
+    known && !path.chars().any(is_odd)
 }
 
 /// A name as it may stand in a prompt: one line, nothing that moves a cursor or hides text.

@@ -39,6 +39,8 @@ pub(super) struct Definition {
     pub(super) signature: String,
     /// Where it begins, from 1.
     pub(super) line: usize,
+    /// Its last line.
+    pub(super) end: usize,
 }
 
 /// What is known of a file.
@@ -279,7 +281,8 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         }
         let (signature, owner) = (self.head(begin, end), owner.to_owned());
         let (name, line) = (text.to_owned(), node.start_position().row + 1);
-        self.symbols.defines.push(Definition { name, owner, signature, line });
+        let end = node.end_position().row + 1;
+        self.symbols.defines.push(Definition { name, owner, signature, line, end });
     }
 
     fn uses(&mut self, node: Node<'_>, of_type: bool) {

@@ -63,7 +63,7 @@ pub(super) struct Ranked {
     /// Files use names of their own language only.
     language: &'static str,
     /// Tests and examples, of which nothing is shown before code.
-    trial: bool,
+    pub(super) trial: bool,
     /// The work in hand names it.
     mentioned: bool,
     /// In the order of the file.
@@ -104,6 +104,11 @@ impl Ranked {
             defines: symbols.defines.iter().map(define).collect(),
             uses: symbols.uses.iter().map(used).collect(),
         }
+    }
+
+    /// Whether it defines something that the work in hand mentions.
+    pub(super) fn defines_mentioned(&self) -> bool {
+        self.defines.iter().any(|name| name.is(Name::MENTIONED))
     }
 
     /// How many names it takes to rank it.

@@ -2,15 +2,28 @@
 
 use anyhow::Result;
 
+use std::collections::BTreeMap;
+
 use super::{Config, DEFAULT_MODEL, Limits, ModelConfig};
 use crate::artifact::check::Sizes;
 use crate::error::Error;
-use crate::stage::{Role, Stage};
-use crate::stages::{StageSpec, TABLE, row};
+use crate::stage::{Depth, Role, Stage};
+use crate::stages::{depth, row};
 
-/// The stages for whose row something holds, such as that a person decides unless configured.
-pub(super) fn stages_with(holds: fn(&StageSpec) -> bool) -> Vec<Stage> {
-    TABLE.iter().filter(|row| holds(row)).map(|row| row.stage).collect()
+/// A switch for each stage that somebody has set; the others are as a session's depth has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Switches(pub(super) BTreeMap<Stage, bool>);
+
+impl Switches {
+    /// Whether a stage is switched on or off.
+    pub fn of(&self, stage: Stage) -> Option<bool> {
+        self.0.get(&stage).copied()
+    }
+
+    /// The stages that are switched on.
+    pub fn on(&self) -> Vec<Stage> {
+        self.0.iter().filter(|(_, on)| **on).map(|(stage, _)| *stage).collect()
+    }
 }
 
 impl Limits {
@@ -18,6 +31,19 @@ impl Limits {
     pub const fn sizes(&self) -> Sizes {
         let Self { requirements, features, components, tasks, .. } = *self;
         Sizes { requirements, features, components, tasks }
+    }
+
+    /// The limits of a session of this depth.
+    #[must_use]
+    pub fn at(&self, of: Depth) -> Self {
+        let mut limits = self.clone();
+        if let Some(fewest) = depth(of).fewest {
+            let Self { requirements, features, components, tasks, .. } = &mut limits;
+            for [least, _] in [requirements, features, components, tasks] {
+                *least = fewest.min(*least);
+            }
+        }
+        limits
     }
 }
 
@@ -92,9 +118,32 @@ impl Config {
         }
     }
 
-    /// Whether a person decides on the drafts of `stage`.
-    pub fn gated(&self, stage: Stage) -> bool {
-        self.review.gates.contains(&stage)
+    /// Whether a second opinion is asked for on the drafts of `stage`.
+    pub fn challenged(&self, stage: Stage) -> bool {
+        self.roles.challenger.is_some() && self.is_for_challenge(stage)
+    }
+
+    /// Whether it would be, if there were a challenger.
+    pub(super) fn is_for_challenge(&self, stage: Stage) -> bool {
+        self.review.challenge.of(stage).unwrap_or(row(stage).writes_code())
+    }
+
+    /// Whether a person decides on the drafts of `stage` in a session of this depth.
+    pub fn gated(&self, of: Depth, stage: Stage) -> bool {
+        self.gate_named(of, stage).unwrap_or(depth(of).gates.contains(&stage))
+    }
+
+    /// The same where somebody has said so. The gate of a stage that the depth lacks is that of the
+    /// stage which does its work.
+    pub fn gate_named(&self, of: Depth, stage: Stage) -> Option<bool> {
+        let named = self.review.gates.on();
+        let moved = named.iter().any(|named| depth(of).in_place_of(*named) == Some(stage));
+        if moved { Some(true) } else { self.review.gates.of(stage) }
+    }
+
+    /// Whether the actor reads the draft of `stage` once more in a session of this depth.
+    pub fn self_reviewed(&self, of: Depth, stage: Stage) -> bool {
+        self.project.self_review.of(stage).unwrap_or(depth(of).self_review.contains(&stage))
     }
 
     /// The subject line of a commit, from the project's template; not cut to a length.

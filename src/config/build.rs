@@ -9,7 +9,9 @@ use super::fields::Section as _;
 use super::layer::Settings;
 use super::settings::Values;
 use super::value::Value;
-use super::{Budget, Config, DEFAULT_MODEL, Limits, Price, Project, Review, Roles, StageConfig};
+use super::{
+    Budget, Config, DEFAULT_MODEL, Limits, Price, Project, Review, Roles, StageConfig, Switches,
+};
 use crate::stage::Stage;
 
 /// Resolves everything.
@@ -49,6 +51,7 @@ fn roles(values: &Values<'_>) -> Roles {
             DEFAULT_MODEL.clone_into(role);
         }
     }
+    roles.challenger = roles.challenger.filter(|name| !name.is_empty());
     roles
 }
 
@@ -59,7 +62,8 @@ fn review(values: &Values<'_>) -> Result<Review> {
         let problem = "must be visible, or every line would be a comment";
         return Err(values.wrong(&["review", "comment_prefix"], problem));
     }
-    review.gates = stages_on(&review.gates, |stage| values.read(&["stages", stage, "review"]));
+    review.gates = switches(|stage| values.read(&["stages", stage, "review"]));
+    review.challenge = switches(|stage| values.read(&["review", "challenge", stage]));
     Ok(review)
 }
 
@@ -90,10 +94,9 @@ fn limits(values: &Values<'_>) -> Result<Limits> {
     Ok(limits)
 }
 
-/// The stages a switch is on for, each unless it is set as usual.
-fn stages_on(usual: &[Stage], set: impl Fn(&str) -> Option<bool>) -> Vec<Stage> {
-    let on = |stage: &Stage| set(stage.name()).unwrap_or(usual.contains(stage));
-    Stage::ALL.into_iter().filter(on).collect()
+/// The stages that a switch is set for.
+fn switches(set: impl Fn(&str) -> Option<bool>) -> Switches {
+    Switches(Stage::ALL.into_iter().filter_map(|stage| Some((stage, set(stage.name())?))).collect())
 }
 
 fn stages(values: &Values<'_>) -> BTreeMap<Stage, StageConfig> {
@@ -116,8 +119,7 @@ fn budget(values: &Values<'_>) -> Budget {
 
 fn project(values: &Values<'_>) -> Result<Project> {
     let mut project: Project = values.section(&["project"]);
-    project.self_review =
-        stages_on(&project.self_review, |stage| values.read(&["project", "self_review", stage]));
+    project.self_review = switches(|stage| values.read(&["project", "self_review", stage]));
     if !is_ref_component(&project.branch_prefix) {
         let problem = "must be one part of a branch name, such as \"cowork\"";
         return Err(values.wrong(&["project", "branch_prefix"], problem));

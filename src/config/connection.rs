@@ -8,8 +8,8 @@ use serde_json::Map;
 
 use super::settings::Values;
 use super::{
-    ANTHROPIC, Api, DEFAULT_ANSWER_S, DEFAULT_MODEL, DEFAULT_RATE, HOSTED, ModelConfig, endpoint,
-    is_loopback, request_keys,
+    AGENT, ANTHROPIC, Api, DEFAULT_ANSWER_S, DEFAULT_MODEL, DEFAULT_RATE, HOSTED, ModelConfig,
+    endpoint, is_loopback, request_keys,
 };
 use crate::error::Error;
 
@@ -28,7 +28,7 @@ pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
 /// An agent program has a default of its own, and a server of Claude's names its newest model first;
 /// ours is unknown to both.
 fn has_own_default(provider: &str) -> bool {
-    provider == "cli" || provider == ANTHROPIC
+    provider == AGENT || provider == ANTHROPIC
 }
 
 /// What is not set is as in `[llm]`, except what belongs to another server: key, API, rate and time,
@@ -44,7 +44,9 @@ pub(super) fn named_model(
             .hint("the default model is described under [llm]")
             .into());
     }
-    let own_provider: Option<String> = values.read(&key("provider"));
+    let is_program = ["agent", "command"].iter().any(|name| values.get(&key(name)).is_some());
+    let own_provider: Option<String> =
+        values.read(&key("provider")).or_else(|| is_program.then(|| AGENT.to_owned()));
     let provider = own_provider.clone().unwrap_or_else(|| llm.provider.clone());
     let own_url: Option<String> = values.read(&key("base_url"));
     let own_key = values.get(&key("api_key")).is_some();
@@ -103,20 +105,23 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
         return Err(values.wrong(&at("model"), "is not a model name"));
     }
     match model.provider.as_str() {
-        "cli" if model.agent.is_empty() => {
-            let section = section.join(".");
+        AGENT if model.agent.is_empty() == model.command.is_empty() => {
+            let what = if model.agent.is_empty() { "neither" } else { "both" };
             return Err(Error::model(format!(
-                "[{section}] is an agent program, but does not say which"
+                "[{}] is an agent program, and names {what} of agent and command",
+                section.join(".")
             ))
-            .hint("set agent to \"codex\" or \"gemini\"")
+            .hint("set agent to \"claude\", \"codex\", \"gemini\" or \"opencode\"")
+            .hint("or command to a program of your own: command = [\"/path/to/it\"]")
             .into());
         }
+        AGENT if !is_set("answer_s") => model.answer_s = endpoint::AGENT_ANSWER_S,
         "openai" if model.base_url.is_empty() && has_key(values, &at("api_key"), &model) => {
             model.base_url = HOSTED.to_owned();
         }
         _ => {}
     }
-    let over_http = !matches!(model.provider.as_str(), "cli" | "replay");
+    let over_http = !matches!(model.provider.as_str(), AGENT | "replay");
     let remote = over_http && !model.base_url.is_empty() && !is_loopback(&model.base_url);
     if model.base_url != base.base_url {
         let (rate, answer_s) =

@@ -14,12 +14,17 @@ pub const LOOPBACK_SERVERS: [(&str, &str); 4] = [
 pub const HOSTED: &str = "https://api.openai.com/v1";
 /// The provider of Claude's own API, and where that is.
 pub const ANTHROPIC: &str = "anthropic";
+/// The provider of an agent program.
+pub const AGENT: &str = "agent";
 const ANTHROPIC_URL: &str = "https://api.anthropic.com/v1";
 
 /// Requests per minute for servers that are not on this machine.
 pub const DEFAULT_RATE: u32 = 30;
 /// Seconds an answer of a server elsewhere may take unless configured.
 pub const DEFAULT_ANSWER_S: u64 = 1800;
+
+/// Seconds a run of an agent program may take unless configured.
+pub(super) const AGENT_ANSWER_S: u64 = 900;
 
 /// The base URL of a preset provider.
 pub(super) fn preset(provider: &str) -> Option<&'static str> {

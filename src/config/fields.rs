@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Map;
 
+use super::Switches;
 use super::value::{Shape, Value};
 use crate::stage::Stage;
+use crate::stages::DepthChoice;
 
 /// When a value in the project's file counts although nobody has accepted that file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,7 +207,7 @@ held! {
     f64: Shape::Number(0.0, 1e9), Number;
     [u32; 2]: Shape::Range, Range;
     Vec<String>: Shape::List, List;
-    Vec<Stage>: Shape::Stages, Stages;
+    DepthChoice: Shape::Depth, Depth;
     Map<String, serde_json::Value>: Shape::Table, Table;
 }
 
@@ -223,6 +225,20 @@ impl Held for BTreeMap<String, String> {
     fn to_value(&self) -> Value {
         let text = |(name, text): (&String, &String)| (name.clone(), text.as_str().into());
         Value::Table(self.iter().map(text).collect())
+    }
+}
+
+/// A list switches the stages it names on, and all others off.
+impl Held for Switches {
+    const SHAPE: Shape = Shape::Stages;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let Value::Stages(listed) = value else { return None };
+        Some(Self(Stage::ALL.into_iter().map(|stage| (stage, listed.contains(&stage))).collect()))
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Stages(self.on())
     }
 }
 

@@ -8,8 +8,8 @@ use serde_json::Map;
 
 use super::fields::{keys, words};
 use super::value::Shape;
-use super::{DEFAULT_MODEL, stages_with};
-use crate::stage::Stage;
+use super::{DEFAULT_MODEL, Switches};
+use crate::stages::DepthChoice;
 
 /// Providers; the ones between `anthropic` and `replay` are presets of a loopback server.
 const PROVIDERS: Shape = Shape::Choice(&[
@@ -20,9 +20,9 @@ const PROVIDERS: Shape = Shape::Choice(&[
     "llamacpp",
     "vllm",
     "replay",
-    "cli",
+    "agent",
 ]);
-const AGENTS: Shape = Shape::Choice(&["gemini", "codex"]);
+const AGENTS: Shape = Shape::Choice(&["claude", "codex", "gemini", "opencode"]);
 const POSITIVE: Shape = Shape::Count(1, u32::MAX as u64);
 const DRAFTS: Shape = Shape::Count(1, 1000);
 const SECONDS: Shape = Shape::Count(1, 7 * 24 * 3600);
@@ -101,8 +101,8 @@ keys! {
     #[derive(Clone, PartialEq)]
     pub struct ModelConfig {
         /// Any compatible server is "openai"; "anthropic" is Claude's own API and servers that speak it;
-        /// "ollama", "lmstudio", "llamacpp" and "vllm" are local ones with a known base_url; "cli" is an
-        /// agent program; "replay" plays recorded answers.
+        /// "ollama", "lmstudio", "llamacpp" and "vllm" are local ones with a known base_url; "agent" is a
+        /// program that judges (critic, challenger); "replay" plays recorded answers.
         provider: String = "openai".to_owned() => Trust, PROVIDERS;
         /// Up to and including /v1, such as "http://127.0.0.1:11434/v1". Empty: the provider's; the
         /// hosted API where there is an api_key; else the usual local ports are tried.
@@ -121,7 +121,7 @@ keys! {
         /// Seconds of silence that count as a failure; before the first token ten times that.
         timeout_s: u64 = 120 => Trust, SECONDS;
         /// Seconds of one whole answer, which is then asked for once more; 0 is no limit. The default
-        /// for servers elsewhere is 1800.
+        /// for servers elsewhere is 1800; of an agent program, which is asked once, 900.
         answer_s: u64 = 0 => Trust, ANSWER;
         /// Tokens the model can hold.
         context_window: u64 = 128_000 => Trust, Shape::Count(1024, i64::MAX as u64);
@@ -139,8 +139,12 @@ keys! {
         query: BTreeMap<String, String> = BTreeMap::new() => Trust;
         /// Laid over the body of every request, table by table, such as { top_k = 40 }.
         extra_body: Map<String, serde_json::Value> = Map::new() => Trust;
-        /// Which agent program, for provider "cli".
+        /// Which agent program, for provider "agent": "claude", "codex", "gemini" or "opencode".
         agent: String = String::new() => Trust, AGENTS;
+        /// Or a program of your own and its arguments; the README says what it reads and writes.
+        command: Vec<String> = Vec::new() => Trust;
+        /// Environment variables it may see besides those every program needs: ["ANTHROPIC_API_KEY"].
+        env: Vec<String> = Vec::new() => Trust;
     }
 }
 
@@ -171,7 +175,7 @@ keys! {
         actor: String = DEFAULT_MODEL.to_owned() => Free;
         /// Who judges them.
         critic: String = DEFAULT_MODEL.to_owned() => Free;
-        /// An optional second opinion before delivery.
+        /// An optional second opinion, in the stages of challenge under [review].
         challenger: Option<String> = None => Stricter;
     }
 }
@@ -182,14 +186,21 @@ keys! {
     pub struct Review {
         /// Who reads a draft first: "draft-first" (a person) or "critic-first".
         order: ReviewOrder = ReviewOrder::DraftFirst => Trust;
-        /// Stages where a person decides.
-        gates: Vec<Stage> = stages_with(|row| row.gate) => Stricter;
+        /// Stages where a person decides: exactly these, whatever a session's depth. Where it is not
+        /// set the depth says it; standard has triage, prd, plan and coding.
+        gates: Switches = Switches::default() => Stricter;
         /// Editor command; empty: what git uses.
         editor: String = String::new() => Trust;
         /// What begins a comment line in an edited document.
         comment_prefix: String = ">>> ".to_owned() => Trust;
         /// Command run when a person is waited for.
         notify: String = String::new() => Trust;
+        /// Command that looks at a draft before a person is asked: exit 0 passes it, 1 makes what it
+        /// prints feedback, anything else leaves it to a person.
+        decide: String = String::new() => Trust;
+        /// Stages whose draft the challenger reads after the critic, where [roles] names one. Where it is
+        /// not set that is coding.
+        challenge: Switches = Switches::default() => Stricter;
     }
 }
 
@@ -291,8 +302,12 @@ keys! {
         tests: TestsPolicy = TestsPolicy::Asked => Trust;
         /// How models are credited: "assisted-by", "co-authored-by" or "none".
         attribution: Attribution = Attribution::AssistedBy => Trust;
-        /// Stages whose draft the actor reads once more, when the checks have passed it.
-        self_review: Vec<Stage> = stages_with(|row| row.self_review) => Stricter;
+        /// How much process a session gets: "quick" (one document and the code), "standard" (all
+        /// documents, few stops), "thorough" (every stage by itself), or "auto": by the idea.
+        depth: DepthChoice = DepthChoice::Auto => Stricter;
+        /// Stages whose draft the actor reads once more, when the checks have passed it. Where it is not
+        /// set the depth says it; thorough has the plan.
+        self_review: Switches = Switches::default() => Stricter;
     }
 }
 
@@ -305,6 +320,9 @@ keys! {
         /// Directories and files commands may write besides the working tree (never .git), a temporary
         /// directory and caches of their own: absolute, or "~/…".
         writable: Vec<String> = Vec::new() => Trust;
+        /// Directories and files commands may read in your home, where they see nothing else but
+        /// toolchains and fetched packages: absolute, or "~/…".
+        readable: Vec<String> = Vec::new() => Trust;
         /// Put before every command, instead of the built-in confinement: ["bwrap", …], a container.
         command_prefix: Vec<String> = Vec::new() => Trust;
         /// Where this system cannot confine commands, run them all the same. Else each is asked about,

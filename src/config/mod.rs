@@ -28,9 +28,9 @@ use std::collections::BTreeMap;
 
 use crate::stage::Stage;
 
-use access::stages_with;
+pub use access::Switches;
 pub use endpoint::{
-    ANTHROPIC, DEFAULT_ANSWER_S, DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback,
+    AGENT, ANTHROPIC, DEFAULT_ANSWER_S, DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback,
 };
 pub use keys::{
     Api, Attribution, Budget, FetchPolicy, Limits, ModelConfig, Price, Project, Review,

@@ -22,9 +22,10 @@ const LARGEST: u64 = 128 * 1024;
 /// read.
 pub fn project_file(top: &Path) -> Result<Option<String>> {
     let path = top.join(PROJECT_FILE);
-    for (place, name) in [(path.parent().unwrap_or(top), ".cowork"), (&path, PROJECT_FILE)] {
-        let kind = match fs::symlink_metadata(place) {
+    for name in [".cowork", ".cowork/sessions", PROJECT_FILE] {
+        let kind = match fs::symlink_metadata(top.join(name)) {
             Ok(meta) => meta.file_type(),
+            Err(error) if is_absent(error.kind()) && name == ".cowork/sessions" => continue,
             Err(error) if is_absent(error.kind()) => return Ok(None),
             Err(error) => return Err(unreadable(&error)),
         };
@@ -101,5 +102,9 @@ mod tests {
         std::os::unix::fs::symlink("/etc", top.path().join(".cowork")).unwrap();
         let error = project_file(top.path()).unwrap_err().to_string();
         assert!(error.contains(".cowork is no directory"), "{error}");
+        let top = tree();
+        std::os::unix::fs::symlink("..", top.path().join(".cowork/sessions")).unwrap();
+        let error = project_file(top.path()).unwrap_err().to_string();
+        assert!(error.contains(".cowork/sessions is no directory"), "{error}");
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn header_problem(headers: &BTreeMap<String, String>) -> Option<Strin
     headers.iter().find_map(|(name, value)| {
         let known = HeaderName::from_bytes(name.as_bytes());
         let problem = match &known {
-            Err(_) => "which is no name of a header",
+            Err(_) => "which is not a valid header name",
             Ok(name) if OURS.contains(&name.as_str()) => "which is set by the program",
             Ok(_) if HeaderValue::from_str(value).is_err() => {
                 "with characters that no header can hold"

@@ -11,7 +11,7 @@ use super::keys::{
     Budget, Limits, ModelConfig, Price, Project, Review, Roles, Sandbox, StageConfig,
 };
 use super::value::Value;
-use crate::stage::{Role, Stage};
+use crate::stage::{Depth, Role, Stage};
 
 /// Where each section's keys are, `*` standing for a name the user chooses; at most one, never first.
 pub(super) const SECTIONS: [(&str, &[Key]); 10] = [
@@ -59,6 +59,11 @@ pub(super) fn held(config: &Config, path: &[String]) -> Option<Value> {
         ["llm", key] => config.llm.held(key),
         ["models", name, key] => config.models.get(*name).unwrap_or(&config.llm).held(key),
         ["roles", key] => config.roles.held(key),
+        ["review", "gates"] => Some(most(|stage| config.gated(MOST, stage))),
+        ["review", "challenge"] => Some(most(|stage| config.is_for_challenge(stage))),
+        ["review", "challenge", name] => {
+            Some(Value::Flag(config.is_for_challenge(name.parse().ok()?)))
+        }
         ["review", key] => config.review.held(key),
         ["limits", key] => config.limits.held(key),
         ["stages", name, key @ ..] => of_stage(config, name.parse().ok()?, &key.join(".")),
@@ -66,13 +71,22 @@ pub(super) fn held(config: &Config, path: &[String]) -> Option<Value> {
         ["budget", "prices", model, key] => {
             config.budget.prices.get(*model).copied().unwrap_or_default().held(key)
         }
+        ["project", "self_review"] => Some(most(|stage| config.self_reviewed(MOST, stage))),
         ["project", "self_review", name] => {
-            Some(Value::Flag(config.project.self_review.contains(&name.parse().ok()?)))
+            Some(Value::Flag(config.self_reviewed(MOST, name.parse().ok()?)))
         }
         ["project", key] => config.project.held(key),
         ["sandbox", key] => config.sandbox.held(key),
         _ => None,
     }
+}
+
+/// The depth whose gates and readings a project's file must leave as they are.
+const MOST: Depth = Depth::Thorough;
+
+/// The stages that something is switched on for.
+fn most(on: impl Fn(Stage) -> bool) -> Value {
+    Value::Stages(Stage::ALL.into_iter().filter(|stage| on(*stage)).collect())
 }
 
 /// What holds for a stage, whoever says it.
@@ -81,7 +95,7 @@ fn of_stage(config: &Config, stage: Stage, key: &str) -> Option<Value> {
         "temperature.actor" => Some(config.temperature(stage, Role::Actor).to_value()),
         "temperature.critic" => Some(config.temperature(stage, Role::Critic).to_value()),
         "iterations" => Some(config.iterations(stage).to_value()),
-        "review" => Some(config.gated(stage).to_value()),
+        "review" => Some(config.gated(MOST, stage).to_value()),
         _ => config.stages.get(&stage).cloned().unwrap_or_default().held(key),
     }
 }

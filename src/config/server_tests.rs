@@ -106,7 +106,7 @@ fn keys_among_it_are_known_and_nothing_of_it_is_in_a_log() {
 #[test]
 fn what_cannot_be_sent_is_named_without_its_value() {
     for (line, named) in [
-        ("headers = { \"a b\" = \"hush\" }", "\"a b\", which is no name of a header"),
+        ("headers = { \"a b\" = \"hush\" }", "\"a b\", which is not a valid header name"),
         ("headers = { a = \"hush\\nhush\" }", "\"a\", with characters"),
         ("headers = { Host = \"hush\" }", "\"Host\", which is set by the program"),
         ("headers = { a = 1 }", "must be a table of strings"),

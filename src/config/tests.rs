@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::error::{Kind, hints_of, kind_of};
-use crate::stage::Role;
+use crate::stage::{Depth, Role};
 
 /// Sources whose system and user files lie in a directory of their own.
 pub(super) struct Case {
@@ -96,8 +96,8 @@ fn nothing_said_means_the_defaults_of_the_contract() {
     assert_eq!(config.iterations(Stage::Prd), 3);
     assert_eq!(config.iterations(Stage::Coding), 5);
     assert_eq!(config.iterations(Stage::Delivery), 3);
-    assert!(config.gated(Stage::Coding));
-    assert!(!config.gated(Stage::Check));
+    assert!(gates(&config).contains(&Stage::Coding));
+    assert!(!gates(&config).contains(&Stage::Check));
     assert_eq!(config.subject(Stage::Prd, "4 requirements"), "prd: 4 requirements");
 }
 
@@ -179,7 +179,7 @@ fn wrong_values_say_what_is_expected() {
         ("[project]\nsubject = \"{stage}\"", "{summary}"),
         ("[project]\nsubject = \"{summary} {ticket}\"", "{summary}"),
         ("[project]\ntemplate = \"../x\"", "name of a language"),
-        ("[models.a]\nprovider = \"cli\"", "[models.a] is an agent program"),
+        ("[models.a]\nprovider = \"cli\"", "\"agent\", not this string"),
         ("[llm\nmodel = 1", "user.toml:1 is not valid TOML"),
         ("[llm]\nmodel = \"a\"\nmodel = \"b\"", "user.toml:3 is not valid TOML"),
     ] {
@@ -239,7 +239,7 @@ fn an_unaccepted_project_file_sets_only_what_is_harmless() {
 [llm]
 base_url = "https://evil.example/v1"
 api_key = "k"
-provider = "cli"
+provider = "agent"
 agent = "codex"
 api = "chat"
 model = "theirs"
@@ -290,7 +290,7 @@ fetch = "always"
     assert_eq!(config.models["fast"].model, "fast");
     assert_eq!(config.model_for(Stage::Design, Role::Actor).unwrap().0, "fast");
     assert_eq!(config.iterations(Stage::Design), 3);
-    assert_eq!(config.review.gates, Config::default().review.gates);
+    assert_eq!(gates(&config), gates(&Config::default()));
     assert_eq!((config.review.editor.as_str(), config.review.notify.as_str()), ("", ""));
     assert_eq!(config.limits.features, [2, 4]);
     assert_eq!(config.budget.tokens, 5);
@@ -311,14 +311,14 @@ fetch = "always"
     assert!(!warning.contains("budget") && !warning.contains('\n'), "{warning}");
 
     let Loaded { config, warnings, .. } = case.trusted().load();
-    assert_eq!((config.llm.provider.as_str(), config.llm.api), ("cli", Api::Chat));
+    assert_eq!((config.llm.provider.as_str(), config.llm.api), ("agent", Api::Chat));
     assert_eq!((config.llm.max_tokens, config.llm.headers["x-evil"].as_str()), (9, "evil"));
     assert_eq!(config.review.editor, "evil");
     assert_eq!(config.project.test, "evil");
     assert!(config.sandbox.network);
     assert_eq!(config.sandbox.fetch, FetchPolicy::Always);
     assert_eq!((config.iterations(Stage::Design), config.limits.features), (7, [1, 9]));
-    assert_eq!(config.review.gates, [Stage::Prd]);
+    assert_eq!(gates(&config), [Stage::Prd]);
     assert!(warnings.is_empty(), "{warnings:?}");
 }
 
@@ -407,27 +407,86 @@ fn an_unaccepted_project_file_narrows_ranges_and_widens_none() {
     }
 }
 
+/// The stages where a person decides in a session that has every stage and every gate.
+fn gates(config: &Config) -> Vec<Stage> {
+    Stage::ALL.into_iter().filter(|stage| config.gated(Depth::Thorough, *stage)).collect()
+}
+
+#[test]
+fn gates_that_are_named_are_exact_at_every_depth() {
+    let named = |text: &str, of| {
+        let config = Case::new().user(text).config();
+        let gates = Stage::ALL.into_iter().filter(|stage| config.gated(of, *stage));
+        gates.map(Stage::name).collect::<Vec<_>>().join(" ")
+    };
+    for of in Depth::ALL {
+        // What a depth lacks is decided about where its work is done.
+        let prd = if of == Depth::Quick { "prd plan" } else { "prd" };
+        assert_eq!(named("[review]\ngates = [\"prd\"]", of), prd);
+        assert_eq!(named("[review]\ngates = []", of), "");
+    }
+    assert_eq!(named("", Depth::Quick), "triage plan coding");
+    assert_eq!(named("", Depth::Standard), "triage prd plan coding");
+    assert_eq!(named("", Depth::Thorough), "triage idea prd design plan coding");
+    assert_eq!(
+        named("stages.design.review = true", Depth::Standard),
+        "triage prd design plan coding"
+    );
+    let config = Case::new().config();
+    assert!(config.self_reviewed(Depth::Thorough, Stage::Plan));
+    assert!(!config.self_reviewed(Depth::Standard, Stage::Plan));
+}
+
+#[test]
+fn an_unaccepted_project_file_raises_the_depth_only() {
+    let depth = |own: &str, theirs: &str| {
+        let (config, looser) = untrusted(own, &format!("project.depth = \"{theirs}\""));
+        (config.project.depth.to_string(), looser.is_empty())
+    };
+    let own = |depth: &str| format!("project.depth = \"{depth}\"");
+    let is = |depth: &str, counts| (depth.to_owned(), counts);
+    assert_eq!(depth("", "thorough"), is("thorough", true));
+    assert_eq!(depth("", "standard"), is("standard", true));
+    assert_eq!(depth("", "quick"), is("auto", false));
+    assert_eq!(depth(&own("quick"), "auto"), is("auto", true));
+    assert_eq!(depth(&own("thorough"), "standard"), is("thorough", false));
+    assert!(Case::new().user(&own("deep")).error().contains("one of \"auto\", \"quick\""));
+}
+
+#[test]
+fn lower_limits_are_those_of_the_depth() {
+    let limits = Case::new().user("[limits]\nfeatures = [0, 4]").config().limits;
+    let quick = limits.at(Depth::Quick);
+    assert_eq!((quick.requirements, quick.features, quick.tasks), ([1, 6], [0, 4], [1, 12]));
+    assert_eq!(limits.at(Depth::Standard), limits);
+}
+
+const SECOND: &str = "[models.judge]\nmodel = \"j\"\n[roles]\nchallenger = \"judge\"";
+
 #[test]
 fn an_unaccepted_project_file_adds_gates_and_takes_none() {
-    let usual = Config::default().review.gates;
+    let usual = gates(&Config::default());
     for theirs in ["[review]\ngates = []", "[review]\ngates = [\"prd\"]"] {
         let (config, looser) = untrusted("", theirs);
-        assert_eq!((&config.review.gates, looser), (&usual, vec!["review.gates".to_owned()]));
+        assert_eq!((gates(&config), looser), (usual.clone(), vec!["review.gates".to_owned()]));
     }
     let (config, looser) = untrusted("", "[review]\ngates = [\"check\"]");
-    assert!(usual.iter().all(|stage| config.gated(*stage)) && config.gated(Stage::Check));
+    assert!(gates(&config).starts_with(&usual) && gates(&config).contains(&Stage::Check));
     assert_eq!(looser, ["review.gates"]);
     let (config, looser) =
         untrusted("", "stages.coding.review = false\nstages.check.review = true");
-    assert!(config.gated(Stage::Coding) && config.gated(Stage::Check));
+    assert!([Stage::Coding, Stage::Check].iter().all(|stage| gates(&config).contains(stage)));
     assert_eq!(looser, ["stages.coding.review"]);
     // The user's own list is exact, and can be added to.
     let own = "[review]\ngates = [\"prd\"]";
     let (config, looser) = untrusted(own, "[review]\ngates = [\"prd\", \"design\"]");
-    assert_eq!((config.review.gates, looser), (vec![Stage::Prd, Stage::Design], vec![]));
+    assert_eq!((gates(&config), looser), (vec![Stage::Prd, Stage::Design], vec![]));
     let (config, _) =
         untrusted("[project]\nself_review = [\"prd\"]", "[project]\nself_review = [\"plan\"]");
-    assert_eq!(config.project.self_review, [Stage::Prd, Stage::Plan]);
+    assert_eq!(config.project.self_review.on(), [Stage::Prd, Stage::Plan]);
+    let (config, looser) = untrusted(SECOND, "[review]\nchallenge = [\"prd\"]");
+    assert!(config.challenged(Stage::Prd) && config.challenged(Stage::Coding));
+    assert_eq!(looser, ["review.challenge"]);
     let challenged = |own: &str| untrusted(own, "roles.challenger = \"theirs\"").0.roles.challenger;
     assert_eq!(challenged("").as_deref(), Some("theirs"));
     assert_eq!(challenged("roles.challenger = \"mine\"").as_deref(), Some("mine"));
@@ -440,7 +499,7 @@ fn a_gate_the_user_named_stays_whatever_an_accepted_file_says() {
     let own = "[review]\ngates = [\"prd\"]";
     let none =
         "[review]\ngates = []\n[stages.prd]\nreview = false\n[stages.coding]\nreview = false";
-    let gates = |case: Case| case.trusted().config().review.gates;
+    let gates = |case: Case| gates(&case.trusted().config());
     assert_eq!(gates(Case::new().project(none)), []);
     assert_eq!(gates(Case::new().user(own).project(none)), [Stage::Prd]);
     assert_eq!(gates(Case::new().system(own).project(none)), [Stage::Prd]);
@@ -512,7 +571,7 @@ fn git_config_speaks_the_same_keys() {
     assert_eq!(config.model_for(Stage::Prd, Role::Critic).unwrap().1.model, "big");
     assert_eq!(config.limits.requirements, [1, 9]);
     assert_eq!(config.iterations(Stage::Prd), 9);
-    assert_eq!(config.review.gates, [Stage::Prd, Stage::Design]);
+    assert_eq!(gates(&config), [Stage::Prd, Stage::Design]);
     assert_eq!(config.temperature(Stage::Design, Role::Critic), 0.1);
     assert!(config.project.signoff);
     assert_eq!(config.project.test, "echo ${X}");
@@ -623,7 +682,7 @@ model = "qwen"
 provider = "openai"
 api_key = "h"
 [models.agent]
-provider = "cli"
+provider = "agent"
 agent = "codex"
 "#,
         )
@@ -663,6 +722,11 @@ fn who_plays_what() {
     assert_eq!(error.to_string(), "no model is called 'nobody'");
     assert!(hints_of(&error)[0].contains("default, big, judge"));
     assert!(config.model_for(Stage::Check, Role::Challenger).is_err());
+    assert!(!config.challenged(Stage::Coding));
+    let config = Case::new().user(SECOND).config();
+    assert!(config.challenged(Stage::Coding) && !config.challenged(Stage::Prd));
+    let none = Case::new().user(SECOND).git("cowork.roles.challenger", "").config();
+    assert_eq!(none.roles.challenger, None);
     let follows = Case::new().user("[models.big]\n model = \"b\"\n[stages.prd]\nmodel = \"big\"");
     let follows = follows.config();
     assert_eq!(follows.model_for(Stage::Prd, Role::Critic).unwrap().0, "big");
@@ -681,8 +745,8 @@ fn stages_have_their_own_settings() {
     assert_eq!(config.iterations(Stage::Coding), 5);
     assert_eq!(config.temperature(Stage::Prd, Role::Actor), 1.0);
     assert_eq!(config.temperature(Stage::Prd, Role::Critic), 0.3);
-    assert!(!config.gated(Stage::Prd));
-    assert!(config.gated(Stage::Check));
+    assert!(!gates(&config).contains(&Stage::Prd));
+    assert!(gates(&config).contains(&Stage::Check));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json};
 use toml::de::DeValue;
 
 use crate::stage::Stage;
+use crate::stages::DepthChoice;
 
 /// What a key may hold.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,8 @@ pub(super) enum Shape {
     List,
     /// Stage names.
     Stages,
+    /// How much process.
+    Depth,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Requests in a time.
@@ -50,6 +53,8 @@ pub(super) enum Value {
     List(Vec<String>),
     /// Of [`Shape::Stages`].
     Stages(Vec<Stage>),
+    /// Of [`Shape::Depth`].
+    Depth(DepthChoice),
     /// Of [`Shape::Rate`]: requests per minute.
     Rate(Option<u32>),
     /// Of [`Shape::Texts`] and [`Shape::Table`].
@@ -58,13 +63,14 @@ pub(super) enum Value {
 
 impl Value {
     /// Whether it allows no more than `held`, a value of the same shape: at most as many, a range
-    /// inside, a switch that is on where the other is, a text where there is none.
+    /// inside, a switch that is on where the other is, a text where there is none, no less process.
     pub(super) fn is_within(&self, held: &Self) -> bool {
         match (self, held) {
             (Self::Count(count), Self::Count(most)) => count <= most,
             (Self::Number(number), Self::Number(most)) => number <= most,
             (Self::Range([a, b]), Self::Range([least, most])) => least <= a && b <= most,
             (Self::Flag(flag), Self::Flag(held)) => *flag || !held,
+            (Self::Depth(depth), Self::Depth(least)) => depth >= least,
             (Self::Text(text), Self::Text(held)) => held.is_empty() || text == held,
             _ => false,
         }
@@ -88,6 +94,7 @@ impl Value {
                 let names: Vec<&str> = stages.iter().map(|stage| stage.name()).collect();
                 format!("{names:?}")
             }
+            Self::Depth(depth) => format!("\"{depth}\""),
             Self::Rate(Some(rate)) => format!("{rate} requests a minute"),
             Self::Rate(None) => "no limit".to_owned(),
             // Values may be keys to a server.
@@ -121,10 +128,8 @@ impl Shape {
                 let names: Vec<_> = Stage::ALL.iter().map(|stage| stage.name()).collect();
                 format!("a list of stages ({})", names.join(", "))
             }
-            Self::Choice(words) => {
-                let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
-                format!("one of {}", words.join(", "))
-            }
+            Self::Choice(words) => one_of(words),
+            Self::Depth => one_of(&DepthChoice::NAMES),
             Self::Rate => {
                 "a rate such as \"30/m\", \"2/s\" or \"600/h\" (at least \"60/h\"), or \"off\""
                     .to_owned()
@@ -143,7 +148,7 @@ impl Shape {
         expand: &dyn Fn(&str) -> Result<String, E>,
     ) -> Result<Option<Value>, E> {
         Ok(match (self, value) {
-            (Self::Text | Self::Choice(_) | Self::Rate, DeValue::String(text)) => {
+            (Self::Text | Self::Choice(_) | Self::Depth | Self::Rate, DeValue::String(text)) => {
                 self.read_text(&expand(text)?)
             }
             (Self::Flag, DeValue::Boolean(flag)) => Some(Value::Flag(*flag)),
@@ -201,6 +206,7 @@ impl Shape {
             Self::Choice(words) => {
                 words.contains(&text.trim()).then(|| Value::Text(text.trim().to_owned()))
             }
+            Self::Depth => text.trim().parse().ok().map(Value::Depth),
             Self::Rate => rate(text.trim()).map(Value::Rate),
             Self::Texts | Self::Table => match serde_json::from_str(text) {
                 Ok(Json::Object(table)) => self.table(table),
@@ -234,6 +240,12 @@ impl Shape {
             texts.iter().map(|text| text.to_lowercase().parse()).collect();
         stages.ok().map(Value::Stages)
     }
+}
+
+/// How an error names words to choose from.
+fn one_of(words: &[&str]) -> String {
+    let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    format!("one of {}", words.join(", "))
 }
 
 /// How an error names what was found instead, without the value: it may be a secret.

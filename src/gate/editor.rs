@@ -198,7 +198,7 @@ fn keyboard() -> Stdio {
 }
 
 /// The person's screen: stdout is for data, so stderr unless only stdout is a terminal.
-fn screen() -> Stdio {
+pub(crate) fn screen() -> Stdio {
     if std::io::stdout().is_terminal() && !std::io::stderr().is_terminal() {
         Stdio::inherit()
     } else {

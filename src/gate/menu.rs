@@ -10,7 +10,7 @@ use crate::gate::clean::{clean, clean_colored, clean_line};
 use crate::gate::editor::EditResult;
 use crate::gate::terminal::{self, Key, Terminal, Text};
 use crate::gate::{Decision, Document, Draft, Gate, comments, pager, screen};
-use crate::stage::Stage;
+use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::wrap::hanging;
 
@@ -64,6 +64,13 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
                 }
                 None
             }
+            Key::Char('+') => match draft.more {
+                Some(depth) => raise(terminal, depth)?,
+                None => {
+                    say(terminal, "this session cannot be raised here")?;
+                    None
+                }
+            },
             Key::Char('g') => go_back(terminal, draft.earlier)?,
             Key::Char('a') => abort(terminal, draft.stage)?,
             Key::Char('q') | Key::End => Some(Decision::Stop),
@@ -323,16 +330,27 @@ pub(super) fn earlier_stage(terminal: &dyn Terminal, earlier: &[Stage]) -> Resul
     }
 }
 
+fn raise(terminal: &dyn Terminal, depth: Depth) -> Result<Option<Decision>> {
+    let text =
+        format!("Go on as a {depth} session? Everything is kept; nothing lowers it again. [y/n] ");
+    confirmed(terminal, &text, Decision::Raise(depth))
+}
+
 fn abort(terminal: &dyn Terminal, stage: Stage) -> Result<Option<Decision>> {
     let then = row(stage).after_abort;
     let text = format!("Abort {stage}? Everything is kept; resume {then}. [y/n] ");
-    terminal.write(&hanging(&text, terminal.width(), 2))?;
+    confirmed(terminal, &text, Decision::Abort)
+}
+
+/// The decision, once a person has said yes to the question.
+fn confirmed(terminal: &dyn Terminal, text: &str, decided: Decision) -> Result<Option<Decision>> {
+    terminal.write(&hanging(text, terminal.width(), 2))?;
     terminal.write(" ")?;
     loop {
         let (answer, decision) = match terminal::menu_key(terminal, &[])? {
             // It may be the Enter after the `a`.
             Key::Enter => continue,
-            Key::Char('y') => ("yes", Some(Decision::Abort)),
+            Key::Char('y') => ("yes", Some(decided)),
             Key::End => ("", Some(Decision::Stop)),
             Key::Char(_) | Key::Escape | Key::Other | Key::Interrupt => ("no", None),
         };

@@ -68,11 +68,13 @@ impl Desk {
             unfixed: Vec::new(),
             actor_said: None,
             critic_said: None,
+            challenger_said: None,
             critic_next: true,
             diffstat: None,
             full_diff: &diff,
             unreadable: &|| Ok(Vec::new()),
             earlier: &EARLIER,
+            more: None,
             note: None,
         };
         (self.change)(&mut draft);
@@ -112,6 +114,16 @@ fn script(body: &str) -> String {
 
 fn decide(keys: &str) -> Decision {
     Desk::new(keys, "false").decision()
+}
+
+#[test]
+fn more_process_is_asked_for_and_confirmed() {
+    for (keys, decided) in [("+y", Decision::Raise(Depth::Standard)), ("+nq", Decision::Stop)] {
+        let desk = Desk::new(keys, "").with(|draft| draft.more = Some(Depth::Standard));
+        assert_eq!(desk.decision(), decided);
+        assert!(desk.said().contains("+  more process"));
+    }
+    assert_eq!(Desk::new("+q", "").decision(), Decision::Stop);
 }
 
 #[test]

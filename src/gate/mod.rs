@@ -7,6 +7,7 @@
 
 pub mod clean;
 pub mod comments;
+mod decide;
 pub mod editor;
 pub mod limit;
 mod menu;
@@ -23,12 +24,13 @@ use std::str::FromStr;
 
 use crate::error::Error;
 use crate::spent::Spent;
-use crate::stage::Stage;
+use crate::stage::{Depth, Stage};
 
+pub use decide::{Decided, command_name, decide};
 pub use editor::{EditResult, Editor};
 pub use limit::{LimitDecision, Stuck};
 pub use notify::notify;
-pub use pager::{Pagers, show as page};
+pub use pager::{Pagers, is_pager, page_output, show as page};
 pub use question::{NobodyThere, TerminalPerson, choose, confirm};
 pub use terminal::Terminal;
 pub use tty::Tty;
@@ -90,6 +92,8 @@ pub enum Decision {
     Feedback(String),
     /// Back to an earlier stage.
     GoBack(Stage),
+    /// More process from here on.
+    Raise(Depth),
     /// The session ends as failed; everything is kept.
     Abort,
     /// Later: the draft is kept as a waiting review.
@@ -164,6 +168,8 @@ pub struct Draft<'a> {
     pub actor_said: Option<String>,
     /// What the critic said, where it reads first.
     pub critic_said: Option<String>,
+    /// What the challenger said, likewise.
+    pub challenger_said: Option<String>,
     /// Whether the critic reads after a pass.
     pub critic_next: bool,
     /// `git diff --stat`, in coding.
@@ -174,6 +180,8 @@ pub struct Draft<'a> {
     pub unreadable: &'a dyn Fn() -> anyhow::Result<Vec<String>>,
     /// Stages one can go back to.
     pub earlier: &'a [Stage],
+    /// The depth the session can be raised to.
+    pub more: Option<Depth>,
     /// Why the gate is open, when it is not the usual reason.
     pub note: Option<String>,
 }

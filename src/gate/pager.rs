@@ -28,8 +28,8 @@ pub struct Pagers {
 /// The terminal cannot be written.
 pub fn show(terminal: &dyn Terminal, pager: &str, cwd: &Path, text: &str) -> Result<bool> {
     let pager = pager.trim();
-    if !pager.is_empty() && pager != "cat" {
-        let paged = page(pager, cwd, text);
+    if is_pager(pager) {
+        let paged = page(pager, cwd, text, editor::screen());
         terminal.discard_typed();
         match paged {
             Ok(true) => return Ok(true),
@@ -44,18 +44,39 @@ pub fn show(terminal: &dyn Terminal, pager: &str, cwd: &Path, text: &str) -> Res
     Ok(false)
 }
 
+/// Shows a text that was cleaned, by a shell command that pages on standard output; why it did not,
+/// where it cannot be run.
+pub fn page_output(pager: &str, cwd: &Path, text: &str) -> std::result::Result<(), String> {
+    let pager = pager.trim();
+    match page(pager, cwd, text, Stdio::inherit()) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(unusable(pager, "there is no such program")),
+        Err(error) => Err(unusable(pager, &error.to_string())),
+    }
+}
+
+/// Whether a person wants a pager at all.
+pub fn is_pager(pager: &str) -> bool {
+    !matches!(pager.trim(), "" | "cat")
+}
+
 fn say_unusable(terminal: &dyn Terminal, pager: &str, why: &str) -> Result<()> {
-    say(terminal, &format!("the pager '{}' cannot be run: {why}", clean_line(pager)))
+    say(terminal, &unusable(pager, why))
+}
+
+fn unusable(pager: &str, why: &str) -> String {
+    format!("the pager '{}' cannot be run: {why}", clean_line(pager))
 }
 
 /// Whether the pager ran. Git's own defaults for `less` and `lv` apply.
-fn page(pager: &str, cwd: &Path, text: &str) -> std::io::Result<bool> {
+fn page(pager: &str, cwd: &Path, text: &str, screen: Stdio) -> std::io::Result<bool> {
     let script = format!(": \"${{LESS=FRX}}\" \"${{LV=-c}}\"; export LESS LV; {pager}");
     // A file, not a pipe: the pager may end before it has read everything.
     let mut file = tempfile::tempfile()?;
     file.write_all(text.as_bytes())?;
     std::io::Seek::rewind(&mut file)?;
-    let status = editor::run(editor::shell(&script, cwd).stdin(Stdio::from(file)))?;
+    let mut shell = editor::shell(&script, cwd);
+    let status = editor::run(shell.stdin(Stdio::from(file)).stdout(screen))?;
     // 126 and 127: the shell found no program to run.
     Ok(!matches!(status.code(), Some(126 | 127)))
 }

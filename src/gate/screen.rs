@@ -91,6 +91,9 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     if let Some(said) = &draft.critic_said {
         labelled(&mut out, width, "Critic", said);
     }
+    if let Some(said) = &draft.challenger_said {
+        labelled(&mut out, width, "Second", &format!("opinion: {said}"));
+    }
     if let Some(said) = &draft.actor_said {
         labelled(&mut out, width, "Actor", said);
     }
@@ -183,6 +186,9 @@ fn rows(gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Vec<(char, String)>> {
     } else {
         vec![('g', "go back to an earlier stage".to_owned()), abort]
     });
+    if let Some(depth) = draft.more {
+        rows.push(vec![('+', format!("more process: go on as a {depth} session"))]);
+    }
     rows.push(vec![('q', "stop for now: draft kept, working tree left clean".to_owned())]);
     rows
 }

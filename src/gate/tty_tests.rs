@@ -37,11 +37,13 @@ fn program() {
         unfixed: Vec::new(),
         actor_said: None,
         critic_said: None,
+        challenger_said: None,
         critic_next: true,
         diffstat: None,
         full_diff: &|_| Ok(String::new()),
         unreadable: &|| Ok(Vec::new()),
         earlier: &[],
+        more: None,
         note: None,
     };
     let gate = Gate {

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use super::agents::AgentProgram;
 use super::meter::Metered;
 use super::openai::{BuildOptions, OpenAi};
 use super::replay::Replay;
 use super::{Model, ModelError};
-use crate::config::{ANTHROPIC, ModelConfig};
+use crate::config::{AGENT, ANTHROPIC, ModelConfig};
 use crate::error::Error;
 
 /// The model a configuration describes. The base URL is resolved already; with provider `replay`
@@ -26,13 +27,7 @@ pub fn build(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<Box<
                     .hint("or look around without one: git cowork demo")
                     .into());
             }
-            match OpenAi::new(config, options) {
-                Ok(model) => Ok(Box::new(model)),
-                Err(ModelError::Refused { message, .. }) => {
-                    Err(Error::model(format!("the model cannot be used: {message}")).into())
-                }
-                Err(error) => Err(Error::model(error.to_string()).into()),
-            }
+            Ok(Box::new(server(config, options)?))
         }
         "replay" if config.base_url.is_empty() => {
             Err(Error::model("no recording to replay").hint("name one with --replay FILE").into())
@@ -42,15 +37,28 @@ pub fn build(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<Box<
             let replay = Replay::open(Path::new(path))?;
             Ok(Box::new(Metered::new(replay, options.meter)))
         }
-        "cli" => {
-            Err(Error::model("agent programs (provider \"cli\") are not supported by this version")
-                .hint("use provider = \"openai\" with a base URL")
-                .into())
-        }
+        AGENT => match AgentProgram::new(config, options) {
+            Ok(agent) => Ok(Box::new(agent)),
+            Err(error) => Err(Error::model(error.to_string()).into()),
+        },
         other => Err(Error::model(format!("unknown model provider '{other}'"))
-            .hint("one of: openai, anthropic, ollama, lmstudio, llamacpp, vllm, replay")
+            .hint("one of: openai, anthropic, ollama, lmstudio, llamacpp, vllm, agent, replay")
             .into()),
     }
+}
+
+/// The server of a model.
+///
+/// # Errors
+///
+/// Of kind `Model`: its base URL or key cannot be used.
+pub fn server(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<OpenAi> {
+    OpenAi::new(config, options).map_err(|error| match error {
+        ModelError::Refused { message, .. } => {
+            Error::model(format!("the model cannot be used: {message}")).into()
+        }
+        error => Error::model(error.to_string()).into(),
+    })
 }
 
 #[cfg(test)]
@@ -69,7 +77,6 @@ mod tests {
             assert_eq!(kind_of(&error), Kind::Model);
             (error.to_string(), hints_of(&error).len())
         };
-        assert!(error("cli", "", "").0.contains("not supported"));
         assert!(error("bard", "", "").0.contains("bard"));
         assert_eq!(error("openai", "", "").1, 3);
         assert!(error("openai", "ftp://x", "").0.contains("http"));

@@ -9,6 +9,7 @@ use super::endpoint::Endpoint;
 use super::failure::{self, Failure};
 use super::retry::Told;
 use super::transport;
+use crate::config::Price;
 
 /// Where local servers listen by default: Ollama, LM Studio, llama.cpp, vLLM.
 pub const LOOPBACK_PORTS: [u16; 4] = [11434, 1234, 8080, 8000];
@@ -21,29 +22,41 @@ const GLANCE: Duration = Duration::from_secs(1);
 /// Most bytes of a list that are read.
 const MAX_LIST: usize = 8 << 20;
 
-/// Looks for a model server on this machine: base URL and first model of the first port, in
-/// the order given, that lists models. Ports of other programs are passed over.
-pub async fn discover(ports: &[u16]) -> Option<(String, String)> {
-    let http = transport::http_client("http://127.0.0.1", GLANCE).ok()?;
+/// A model that a server lists, with what the list tells of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Offered {
+    /// What it is called there.
+    pub id: String,
+    /// Tokens it holds.
+    pub context_window: Option<u64>,
+    /// What it costs there.
+    pub price: Option<Price>,
+}
+
+/// Looks for model servers on this machine: base URL and models of each port, in the order given,
+/// that lists any. Ports of other programs are passed over.
+pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {
+    let Ok(http) = transport::http_client("http://127.0.0.1", GLANCE) else { return Vec::new() };
     let look = |port: &u16| {
         let (http, base_url) = (http.clone(), format!("http://127.0.0.1:{port}/v1"));
         async move {
             let endpoint = Endpoint::open(&base_url);
             let listed = tokio::time::timeout(GLANCE, models(&http, &endpoint)).await;
-            Some((base_url, first_chat_model(listed.ok()?.ok()?)?))
+            let offered = chat_models(listed.ok()?.ok()?);
+            (!offered.is_empty()).then_some((base_url, offered))
         }
     };
-    futures::future::join_all(ports.iter().map(look)).await.into_iter().flatten().next()
+    futures::future::join_all(ports.iter().map(look)).await.into_iter().flatten().collect()
 }
 
 /// The models a server lists; empty where it has no such list, which many gateways have not.
 /// Fails when it cannot be reached or will not take the key, or where the list is below `/v1` of a
 /// base URL that has none.
-pub async fn models(http: &reqwest::Client, endpoint: &Endpoint) -> Result<Vec<String>, Failure> {
+pub async fn models(http: &reqwest::Client, endpoint: &Endpoint) -> Result<Vec<Offered>, Failure> {
     let (status, told, body) = list(http, endpoint).await?;
     let is_list = || serde_json::from_str::<Value>(&body).is_ok();
     match (status, failure::from_status(status, told, &body, Refusals::default())) {
-        (200..300, _) if is_list() => return Ok(ids(&body)),
+        (200..300, _) if is_list() => return Ok(offered(&body)),
         (401 | 403 | 407, failure @ Failure::Refused { .. }) => return Err(failure),
         // A server that is starting up or busy, or a gateway whose server is away.
         (429 | 502..=504 | 529, failure @ Failure::Transient { .. }) => return Err(failure),
@@ -52,7 +65,7 @@ pub async fn models(http: &reqwest::Client, endpoint: &Endpoint) -> Result<Vec<S
     let versioned = endpoint.below("/v1");
     if !endpoint.has_version()
         && let Ok((200..300, _, body)) = list(http, &versioned).await
-        && !ids(&body).is_empty()
+        && !offered(&body).is_empty()
     {
         let (base_url, right) = (shown(endpoint.base_url()), shown(versioned.base_url()));
         let message = format!("nothing is at {base_url}: the base URL is {right}");
@@ -86,22 +99,71 @@ fn shown(base_url: &str) -> String {
     url.to_string()
 }
 
-/// The first of them that is not for embeddings.
-pub fn first_chat_model(models: Vec<String>) -> Option<String> {
-    let chats = |id: &String| {
-        !id.is_empty() && !id.to_lowercase().contains("embed") && !id.contains(char::is_control)
-    };
-    models.into_iter().find(chats)
+/// Words in the names of models that do something else than talk.
+const OTHER_WORK: [&str; 12] = [
+    "embed",
+    "rerank",
+    "moderation",
+    "whisper",
+    "transcribe",
+    "tts",
+    "audio",
+    "realtime",
+    "image",
+    "dall-e",
+    "sora",
+    "ocr",
+];
+
+/// Those of them that one can talk to.
+pub fn chat_models(mut models: Vec<Offered>) -> Vec<Offered> {
+    models.retain(|model| {
+        let name = model.id.to_lowercase();
+        !OTHER_WORK.iter().any(|word| name.contains(word))
+    });
+    models
 }
 
-fn ids(body: &str) -> Vec<String> {
+/// Reads a list of models in any of the forms in use.
+fn offered(body: &str) -> Vec<Offered> {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
     let list = value.get("data").or_else(|| value.get("models")).unwrap_or(&value);
-    let id = |model: &Value| {
-        let id = model.get("id").or_else(|| model.get("name")).unwrap_or(model);
-        id.as_str().map(str::to_owned)
+    let one = |model: &Value| {
+        let id = model.get("id").or_else(|| model.get("name")).unwrap_or(model).as_str()?;
+        let named = !id.is_empty() && !id.contains(char::is_control);
+        named.then(|| Offered {
+            id: id.to_owned(),
+            context_window: context_window(model),
+            price: price(model),
+        })
     };
-    list.as_array().map(|models| models.iter().filter_map(id).collect()).unwrap_or_default()
+    list.as_array().map(|models| models.iter().filter_map(one).collect()).unwrap_or_default()
+}
+
+/// As OpenRouter, Groq, vLLM, LM Studio and Mistral, Anthropic and llama.cpp call it.
+fn context_window(model: &Value) -> Option<u64> {
+    let keys = [
+        "/context_length",
+        "/context_window",
+        "/max_model_len",
+        "/max_context_length",
+        "/max_input_tokens",
+        "/meta/n_ctx",
+        "/meta/n_ctx_train",
+    ];
+    keys.iter().find_map(|key| model.pointer(key)?.as_u64()).filter(|tokens| *tokens > 0)
+}
+
+/// As OpenRouter has it: dollars for one token, as text.
+fn price(model: &Value) -> Option<Price> {
+    let dollars = |key: &str| {
+        let one: f64 = model.get("pricing")?.get(key)?.as_str()?.parse().ok()?;
+        // To a millionth, which hides what binary fractions leave over.
+        Some((one * 1e12).round() / 1e6).filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
+    };
+    let input = dollars("prompt")?;
+    let cached = dollars("input_cache_read").unwrap_or(input);
+    Some(Price { input, output: dollars("completion")?, cached })
 }
 
 #[cfg(test)]
@@ -110,13 +172,35 @@ mod tests {
     use crate::model::testserver::{Answer, Server};
 
     #[tokio::test]
-    async fn the_first_port_with_a_model_list_is_found() {
+    async fn ports_with_a_model_list_are_found() {
         let other = Server::start(vec![Answer::json(200, "<html>a web site</html>")]).await;
         let list = r#"{"data":[{"id":"nomic-embed-text"},{"id":"coder"}]}"#;
         let model = Server::start(vec![Answer::json(200, list)]).await;
-        let found = discover(&[other.port(), model.port()]).await;
-        assert_eq!(found, Some((model.base_url(), "coder".to_owned())));
+        let found = local(&[other.port(), model.port()]).await;
+        let coder = Offered { id: "coder".into(), ..Offered::default() };
+        assert_eq!(found, [(model.base_url(), vec![coder])]);
         let closed = Server::start(vec![]).await.close().await;
-        assert_eq!(discover(&[closed]).await, None);
+        assert!(local(&[closed]).await.is_empty());
+    }
+
+    #[test]
+    fn lists_are_read_with_what_they_tell() {
+        let router = r#"{"data":[{"id":"a/b","context_length":200000,"pricing":
+            {"prompt":"0.000002","completion":"0.00001","input_cache_read":"0.0000002"}}]}"#;
+        let found = &offered(router)[0];
+        assert_eq!((found.id.as_str(), found.context_window), ("a/b", Some(200_000)));
+        let price = found.price.unwrap();
+        assert!((price.input - 2.0).abs() < 1e-9 && (price.cached - 0.2).abs() < 1e-9, "{price:?}");
+        for (body, tokens) in [
+            (r#"{"data":[{"id":"m","max_model_len":32768}]}"#, Some(32_768)),
+            (r#"{"data":[{"id":"m","meta":{"n_ctx_train":4096}}]}"#, Some(4096)),
+            (r#"{"models":[{"name":"m","context_window":0}]}"#, None),
+            (r#"["m"]"#, None),
+        ] {
+            let found = offered(body);
+            assert_eq!((found[0].id.as_str(), found[0].context_window), ("m", tokens), "{body}");
+            assert_eq!(found[0].price, None);
+        }
+        assert!(offered(r#"{"data":[{"id":""},{"id":"a\u001bb"},7]}"#).is_empty());
     }
 }

@@ -19,8 +19,9 @@ use crate::stage::{Role, Stage};
 pub struct Place {
     /// The commit the session stood on.
     pub on: String,
-    /// Stage.
-    pub stage: Stage,
+    /// Stage; none in the first request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
     /// Role.
     pub role: Role,
     /// Draft number.
@@ -51,12 +52,12 @@ impl Place {
     /// True when the first try at `self` makes an earlier one at `other` worthless: a process that
     /// was killed asked the same, or the draft was begun again.
     fn replaces(&self, other: &Self) -> bool {
-        let anew = self.role == Role::Actor && self.turn == 1;
+        let first_turn = self.role == Role::Actor && self.turn == 1;
         let same = self.iteration == other.iteration
-            && (self.role == other.role && self.turn == other.turn || anew);
+            && (self.role == other.role && self.turn == other.turn || first_turn);
         self.attempt == 1
             && (self.stage, &self.task) == (other.stage, &other.task)
-            && (same || anew && other.iteration > self.iteration)
+            && (same || first_turn && other.iteration > self.iteration)
     }
 }
 
@@ -137,7 +138,7 @@ impl Written {
             Kind::Sent => {
                 let place = Place {
                     on: self.on?,
-                    stage: self.stage?,
+                    stage: self.stage,
                     role: self.role?,
                     iteration: self.iteration?,
                     task: self.task,
@@ -206,6 +207,21 @@ impl Ledger {
     pub(super) fn raise(&mut self, at_least: Spent) {
         self.total = self.total().max(at_least);
         self.open = None;
+    }
+
+    /// Goes on with what another one kept in memory, as work on top of the commit `on`: there was no
+    /// session yet to write it down for. One that has a file is that file.
+    pub(super) fn take_over(&mut self, earlier: Self, on: &str) -> anyhow::Result<()> {
+        if earlier.path.is_some() {
+            return Ok(());
+        }
+        for Answered { place, model, spent } in earlier.answered {
+            let place = Place { on: on.to_owned(), ..place };
+            self.sent(place, &model, Spent::default())?;
+            self.got(&model, spent)?;
+        }
+        self.share = self.share.or(earlier.share);
+        Ok(())
     }
 
     /// Writes down a request before it is sent.
@@ -298,7 +314,7 @@ mod tests {
 
     fn place(role: Role, iteration: u32, turn: u32, attempt: u32) -> Place {
         let (on, task) = ("a".to_owned(), None);
-        Place { on, stage: Stage::Prd, role, iteration, task, turn, attempt }
+        Place { on, stage: Some(Stage::Prd), role, iteration, task, turn, attempt }
     }
 
     fn of(requests: u64) -> Spent {

@@ -51,6 +51,8 @@ pub(super) struct Bill {
     pub(super) usage: Option<Usage>,
     /// It is a guess.
     pub(super) guessed: bool,
+    /// It was answered, and nobody says what it used.
+    pub(super) uncounted: bool,
     /// Dollars, where the server says them.
     pub(super) usd: Option<f64>,
     /// Without a price it costs nothing.
@@ -74,16 +76,20 @@ impl Meter {
         Self { budget, notice, state: RefCell::default() }
     }
 
-    /// Goes on with the ledger of a session, of which history tells that `recorded` was used.
+    /// Goes on with the ledger of a session that stands on the commit `on`, and of which history
+    /// tells that `recorded` was used. What was asked before there was a session is its own.
     ///
     /// # Errors
-    /// The ledger cannot be read.
-    pub fn open(&self, ledger: &Path, recorded: Spent) -> anyhow::Result<()> {
+    /// The ledger cannot be read or written.
+    pub fn open(&self, ledger: &Path, recorded: Spent, on: &str) -> anyhow::Result<()> {
         let mut state = self.state.borrow_mut();
-        state.ledger = Ledger::read(ledger)?;
-        state.ledger.raise(recorded);
-        state.before = state.ledger.total();
-        Ok(())
+        let mut opened = Ledger::read(ledger)?;
+        opened.raise(recorded);
+        state.before = opened.total();
+        // The ledger tells of it.
+        state.fresh.clear();
+        let earlier = std::mem::replace(&mut state.ledger, opened);
+        state.ledger.take_over(earlier, on)
     }
 
     /// Work on top of the commit `on` begins: the clock runs until the answer is dropped.
@@ -218,7 +224,12 @@ impl Meter {
 
     fn charge(&self, model: &str, bill: &Bill) -> Spent {
         let mut spent = Spent { requests: 1, ..Spent::default() };
-        let Some(usage) = bill.usage else { return spent };
+        let Some(usage) = bill.usage else {
+            spent.uncounted = u64::from(bill.uncounted);
+            spent.micros = bill.usd.map_or(0, budget::micros);
+            spent.unpriced = u64::from(bill.uncounted && bill.usd.is_none() && !bill.free);
+            return spent;
+        };
         spent.usage = usage;
         spent.guessed = u64::from(bill.guessed);
         let prices = &self.budget.prices;

@@ -4,6 +4,7 @@
 //! [`Reply`]s. Retries, rate limits and parameter fall-backs happen below this interface, so a
 //! turn either is complete or is an error whose [`ModelError`] says what kind it is.
 
+pub mod agents;
 mod answer;
 pub mod budget;
 pub mod choose;
@@ -11,6 +12,7 @@ mod dialect;
 pub mod discover;
 mod endpoint;
 mod failure;
+pub mod known_prices;
 pub mod ledger;
 mod lines;
 #[cfg(test)]
@@ -63,10 +65,11 @@ pub use stream::made_up_id;
 /// which a replay finds its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// Session name.
+    /// Session name; empty where the session has none yet.
     pub session: String,
-    /// Stage.
-    pub stage: Stage,
+    /// Stage; none in the first request, which is made before there is a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
     /// Role.
     pub role: Role,
     /// Draft number, from 1.
@@ -76,6 +79,11 @@ pub struct Position {
     pub task: Option<String>,
     /// Turn of this conversation, from 1.
     pub turn: u32,
+}
+
+/// What a stage is called where a request may have none.
+pub(crate) fn stage_name(stage: Option<Stage>) -> &'static str {
+    stage.map_or("start", Stage::name)
 }
 
 /// A message of a conversation, in the shape of the chat-completions API.
@@ -220,6 +228,14 @@ pub enum ModelError {
         /// Which one, and what was used.
         message: String,
         /// How to raise it.
+        hint: String,
+    },
+    /// An agent program gave no answer.
+    #[error("{message}")]
+    Agent {
+        /// Which one, how it ended, what it said last.
+        message: String,
+        /// What to do about it.
         hint: String,
     },
     /// A replay has no answer for this position.

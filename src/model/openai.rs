@@ -2,6 +2,7 @@
 //! of tries it takes. The only place where tries are repeated.
 
 use std::cell::{Cell, OnceCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use tokio::time::Instant;
 
 use super::answer::{cut, take, whole};
 use super::dialect::{self, Choice, Refusals};
+use super::discover::Offered;
 use super::endpoint::Endpoint;
 use super::failure::{self, Failure};
 use super::meter::{Bill, Meter, Notice};
@@ -49,6 +51,10 @@ pub struct BuildOptions {
     pub meter: Rc<Meter>,
     /// The variable that names the proxy which requests go through, if any.
     pub proxy: Option<String>,
+    /// The user's environment, for agent programs.
+    pub env: BTreeMap<String, String>,
+    /// An agent program may use what nobody counts.
+    pub uncounted: bool,
 }
 
 /// A model behind a server. What the server refuses is remembered as long as this lives, and the
@@ -120,7 +126,7 @@ impl OpenAi {
             self.look().await?;
         }
         if !request.messages.iter().any(|said| matches!(said, Message::Assistant { .. })) {
-            self.refused.set(self.refused.get().anew());
+            self.refused.set(self.refused.get().for_new_conversation());
         }
         let guess = dialect::estimate(request, 0);
         let mut spent = Usage::default();
@@ -185,7 +191,7 @@ impl OpenAi {
         tracing::debug!(
             "request: {} {}, draft {}, turn {}: model {}, {} messages, {} tools, temperature {}, \
              stream {}, {dialect:?}",
-            request.position.stage,
+            super::stage_name(request.position.stage),
             request.position.role,
             request.position.iteration,
             request.position.turn,
@@ -277,7 +283,7 @@ impl OpenAi {
             usage: paid.then(|| counted.unwrap_or_else(guess)),
             guessed: paid && counted.is_none(),
             usd: assembly.usd,
-            free: false,
+            ..Bill::default()
         }
     }
 
@@ -311,22 +317,30 @@ impl OpenAi {
         reply
     }
 
+    /// The models that the server lists; none where it has no list.
+    ///
+    /// # Errors
+    /// It cannot be reached, or refuses to tell.
+    pub async fn offered(&self) -> Result<Vec<Offered>, ModelError> {
+        let mut tries = Tries::default();
+        loop {
+            match discover::models(&self.http, &self.endpoint).await {
+                Ok(models) => return Ok(discover::chat_models(models)),
+                Err(failure) => self.recover(failure, &mut tries).await?,
+            }
+        }
+    }
+
     /// Asks for the list of models: whether the server is there, and which model to take where
     /// none is configured.
     async fn look(&self) -> Result<(), ModelError> {
-        let mut tries = Tries::default();
-        let models = loop {
-            match discover::models(&self.http, &self.endpoint).await {
-                Ok(models) => break models,
-                Err(failure) => self.recover(failure, &mut tries).await?,
-            }
-        };
+        let models = self.offered().await?;
         if self.name().is_empty() {
-            let Some(first) = discover::first_chat_model(models) else {
+            let Some(first) = models.into_iter().next() else {
                 let message = "no model is configured, and the server lists none".to_owned();
                 return Err(ModelError::Refused { status: None, message });
             };
-            self.chosen.get_or_init(|| first);
+            self.chosen.get_or_init(|| first.id);
         }
         Ok(())
     }
@@ -366,11 +380,12 @@ impl Model for OpenAi {
 fn headers(position: &Position) -> HeaderMap {
     let pairs = [
         ("cowork-session", position.session.clone()),
-        ("cowork-stage", position.stage.to_string()),
+        ("cowork-stage", super::stage_name(position.stage).to_owned()),
         ("cowork-role", position.role.to_string()),
         ("cowork-iteration", position.iteration.to_string()),
     ];
     let valid = |(name, value): (&'static str, String)| {
+        let value = Some(value).filter(|value| !value.is_empty())?;
         Some((HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
     };
     pairs.into_iter().filter_map(valid).collect()

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::{BoxFuture, Model, ModelError, Position, Reply, Request, thinking};
+use super::{BoxFuture, Model, ModelError, Position, Reply, Request, stage_name, thinking};
 use crate::error::Error;
 use crate::stage::{Role, Stage};
 
@@ -25,8 +25,9 @@ pub struct Header {
 /// A position without the session's name: a recording fits any session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Key {
-    /// Stage.
-    pub stage: Stage,
+    /// Stage; none in the first request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
     /// Role.
     pub role: Role,
     /// Draft number.
@@ -127,9 +128,10 @@ impl Replay {
     }
 
     fn missing(&self, position: &Position) -> String {
-        let Position { stage, role, iteration, task, turn, .. } = position;
+        let Position { role, iteration, task, turn, .. } = position;
+        let stage = stage_name(position.stage);
         let of_task = task.as_ref().map(|task| format!(" {task}")).unwrap_or_default();
-        let near = |key: &&Key| key.stage == *stage && key.role == *role;
+        let near = |key: &&Key| key.stage == position.stage && key.role == *role;
         // For each draft (and task) the last turn it goes to.
         let mut drafts: BTreeMap<(Option<&str>, u32), u32> = BTreeMap::new();
         for key in self.answers.keys().filter(near) {
@@ -252,7 +254,7 @@ mod tests {
         assert!(error.contains("nothing for the critic of prd"), "{error}");
         let coding = |task: &'static str| {
             ask(&replay, move |p| {
-                p.stage = Stage::Coding;
+                p.stage = Some(Stage::Coding);
                 p.task = Some(task.into());
             })
         };

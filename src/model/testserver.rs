@@ -202,7 +202,7 @@ pub(super) fn request() -> Request {
     Request {
         position: Position {
             session: "todo-cli".into(),
-            stage: Stage::Prd,
+            stage: Some(Stage::Prd),
             role: Role::Actor,
             iteration: 1,
             task: None,

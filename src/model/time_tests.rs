@@ -105,7 +105,7 @@ async fn the_wall_clock_of_the_budget_ends_an_answer_that_still_comes() {
             let folder = tempfile::tempdir().unwrap();
             let meter = Rc::new(Meter::new(Budget { wall_s: 10, ..Budget::default() }, None));
             let before = Spent { millis: 9_800, ..Spent::default() };
-            meter.open(&folder.path().join("ledger"), before).unwrap();
+            meter.open(&folder.path().join("ledger"), before, "tip").unwrap();
             let _working = meter.work("tip");
             let options = BuildOptions { meter: Rc::clone(&meter), ..patient() };
             let asked = ask(vec![endless], api, options).await;

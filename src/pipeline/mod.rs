@@ -10,6 +10,7 @@ mod brief;
 mod change;
 pub mod checks;
 mod corrections;
+mod criteria;
 mod critic;
 mod draft;
 mod edits;
@@ -45,12 +46,11 @@ use crate::git::Oid;
 use crate::interrupt;
 use crate::record;
 use crate::session::{Attempt, Session};
-use crate::stage::Stage;
-use crate::stages;
+use crate::stage::{Depth, Stage};
 use crate::verify;
 use change::reviewer_feedback;
 use draft::stop;
-use history::{formats, from_files, present_stage, restore, rewind};
+use history::{formats, from_files, present_stage, raise, restore, rewind};
 use limits::blocked;
 use outcome::StageEnd;
 use review::answer;
@@ -150,6 +150,14 @@ impl<'a> Pipeline<'a> {
         rewind::rewind(&mut self.0, stage, reason)
     }
 
+    /// Gives a session more process whose code is not begun.
+    ///
+    /// # Errors
+    /// Exit 5: the depth is less, coding has begun, or something of the user's is in the way.
+    pub fn raise(&mut self, depth: Depth) -> anyhow::Result<()> {
+        raise::raise(&mut self.0, depth)
+    }
+
     /// Makes an attempt the tip again; the present tip becomes an attempt.
     ///
     /// # Errors
@@ -187,10 +195,11 @@ impl<'a> Pipeline<'a> {
                 return Ok(Finish::Completed);
             }
             interrupt::check()?;
+            raise::give_documents(run)?;
             let stage = present_stage::present_stage(run)?;
             run.stage.set(stage);
             formats::raise_format(run, stage)?;
-            let spec = stages::row_of(stage, run.session.is_patch());
+            let spec = run.session.row(stage);
             match stage_loop::run_stage(run, spec).await? {
                 StageEnd::Completed(stage) if run.env.stop_after == Some(stage) => {
                     return Ok(Finish::Stopped(stage));
@@ -198,6 +207,7 @@ impl<'a> Pipeline<'a> {
                 StageEnd::Completed(_) | StageEnd::Rework => {}
                 StageEnd::Waiting(why) => return Ok(Finish::Waiting { stage, why }),
                 StageEnd::GoBack(way) => rewind::go_back(run, &way)?,
+                StageEnd::Raise(depth) => raise::raise(run, depth)?,
             }
         }
     }

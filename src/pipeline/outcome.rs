@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::git::Oid;
 use crate::pipeline::progress::Progress;
 use crate::session::{Back, Verdict};
-use crate::stage::Stage;
+use crate::stage::{Depth, Stage};
 use crate::stages::StageSpec;
 use crate::tool::GoBack;
 
@@ -60,6 +60,8 @@ pub(crate) enum StageEnd {
     Waiting(Option<String>),
     /// Back to an earlier stage.
     GoBack(WayBack),
+    /// More process from here on.
+    Raise(Depth),
     /// The check stage found the code wrong: corrections, then check again.
     Rework,
 }
@@ -92,6 +94,8 @@ pub(crate) enum BlockReason {
     Astray(String),
     /// Roles want to go back more often than they may.
     Replans(Asked),
+    /// The challenger will have no other draft of it, and says why.
+    Rejected(String),
 }
 
 /// What a role wants beside its work.
@@ -112,6 +116,7 @@ impl BlockReason {
             Self::Asked(_) => "a person is asked for".to_owned(),
             Self::Astray(_) => "not making progress".to_owned(),
             Self::Replans(_) => "going back again and again".to_owned(),
+            Self::Rejected(_) => "rejected by the second opinion".to_owned(),
         }
     }
 
@@ -119,7 +124,10 @@ impl BlockReason {
         match self {
             Self::Drafts if used == 1 => "the only draft was refused".to_owned(),
             Self::Drafts => format!("{used} drafts were refused"),
-            Self::Repetition(what) | Self::Asked(what) | Self::Astray(what) => what.clone(),
+            Self::Repetition(what)
+            | Self::Asked(what)
+            | Self::Astray(what)
+            | Self::Rejected(what) => what.clone(),
             Self::Replans(asked) => {
                 format!("{} (once more, and {max_replans} times is the limit)", asked.words())
             }

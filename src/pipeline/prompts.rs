@@ -20,10 +20,12 @@ macro_rules! prompt {
 
 /// Who every role is, and how tools work; the same in every request.
 pub const SYSTEM: Prompt = prompt!("system.md");
+/// The first request of a session, alone: it has neither system prompt nor documents.
+pub const START: Prompt = prompt!("start.md");
 /// The actor reading its own first draft.
 pub const SELF_REVIEW: Prompt = prompt!("self-review.md");
-/// The second opinion before delivery.
-pub const CHALLENGER: Prompt = prompt!("challenger.md");
+/// What a program without our tools is told last.
+pub const NO_TOOLS: Prompt = prompt!("no-tools.md");
 /// What guidance on a language yields to; goes before it.
 pub const GUIDANCE: Prompt = prompt!("guidance.md");
 
@@ -103,6 +105,8 @@ pub struct Variables {
     pub feedback: Vec<FeedbackItem>,
     /// True in a change request.
     pub patch: bool,
+    /// The document of an earlier stage that is judged with this one's, possibly none.
+    pub earlier: &'static str,
     /// The task, in coding.
     pub task: TaskItem,
     /// Whether tests are wanted, as a sentence.
@@ -185,11 +189,11 @@ mod tests {
     use super::*;
     use crate::artifact::check::word_evidence;
     use crate::stage::Stage;
-    use crate::stages::{TABLE, Work, row};
+    use crate::stages::{CHALLENGER, TABLE, Work, row};
 
     /// Every prompt: those of the rows, and those that all share.
     fn all() -> Vec<Prompt> {
-        let mut all = vec![SYSTEM, SELF_REVIEW, CHALLENGER, GUIDANCE];
+        let mut all = vec![SYSTEM, START, SELF_REVIEW, CHALLENGER.prompt, NO_TOOLS, GUIDANCE];
         all.extend(
             languages::ALL
                 .iter()
@@ -197,7 +201,10 @@ mod tests {
                 .map(|language| Prompt { file_name: language.name, built_in: language.guidance }),
         );
         for row in TABLE {
-            all.extend([&row.actor].into_iter().chain(&row.critic).map(|role| role.prompt));
+            let forms = [Some(row), row.with_earlier.map(|(_, row)| row), row.alone];
+            for row in forms.into_iter().flatten() {
+                all.extend([&row.actor].into_iter().chain(&row.critic).map(|role| role.prompt));
+            }
             if let Work::Tasks { correction, change } = row.work {
                 all.extend([correction, change]);
             }

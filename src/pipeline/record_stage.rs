@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::event::Event;
 use crate::git::Oid;
+use crate::pipeline::change::depth;
 use crate::pipeline::draft::{commit_message, keep};
 use crate::pipeline::evidence::{self, Evidence};
 use crate::pipeline::files::approved_content;
@@ -14,7 +15,7 @@ use crate::record::{
     self, ApprovedContent, Credit, DraftEnding, DraftNotes, Recorded, StageRecord,
 };
 use crate::session::{Session, key};
-use crate::stages::{self, StageSpec};
+use crate::stages::StageSpec;
 
 /// How often a hook may change approved bytes before we say that it never ends.
 const MAX_HOOK_CHANGES: u32 = 3;
@@ -27,6 +28,7 @@ pub(crate) fn record_stage(
     let tip = run.session.tip.clone();
     let record = StageRecord {
         stage: spec.stage,
+        depth: depth::depth_from(run, spec)?,
         summary: commit_message::summary_line(run, spec, progress)?,
         body: commit_message::body(run, spec, progress)?,
         iterations: progress.used(),
@@ -35,6 +37,7 @@ pub(crate) fn record_stage(
         credit: progress.credit.clone(),
         checks: spec.runs_checks.then(|| evidence::trailer(progress.evidence.as_ref())),
         evidence: progress.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
+        tests: progress.evidence.as_ref().map(Evidence::test_trailers).unwrap_or_default(),
     };
     match record::stage::commit(&run.recorder(), &tip, &record)? {
         Recorded::Refused(why) => {
@@ -97,7 +100,7 @@ pub(crate) fn compare_last(run: &mut Run<'_>) -> anyhow::Result<()> {
         return record::stage::mark_compared(&run.recorder());
     };
     let Some((stage, _)) = run.session.last_stage() else { return Ok(()) };
-    let spec = stages::row_of(stage, run.session.is_patch());
+    let spec = run.session.row(stage);
     run.stage.set(stage);
     let approved = entry.trailers.get(key::APPROVED).unwrap_or_default();
     let unseen = match ApprovedContent::parse(run.env.git, approved)? {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::artifact::check::made_before;
 use crate::artifact::{Feedback, FeedbackType, Origin, Severity, Store};
 use crate::clock;
-use crate::config::Config;
+use crate::config::{Config, DEFAULT_MODEL, Limits};
 use crate::error::Error;
 use crate::event::{Event, Sink};
 use crate::gate::{Gate, Mode};
@@ -18,8 +18,8 @@ use crate::model::meter::Meter;
 use crate::pipeline::prompts::Prompts;
 use crate::record::{DraftEnding, DraftNotes, Recorder, Scope};
 use crate::session::{Entry, Kind, RefNames, Session, StateDir};
-use crate::stage::{Role, Stage};
-use crate::stages::{self, Approves};
+use crate::stage::{Depth, Role, Stage};
+use crate::stages::{self, Approves, DepthSpec, RoleSpec, StageSpec};
 use crate::tool::{Person, ProjectCommands};
 use crate::workspace::{SessionFiles, Workspace};
 
@@ -32,6 +32,18 @@ pub struct Models {
 }
 
 impl Models {
+    /// Who drafts the first stage of a session, or of a change request.
+    ///
+    /// # Errors
+    /// Kind `Model`: the configuration names one that there is none of.
+    pub fn first(&self, config: &Config, is_patch: bool) -> anyhow::Result<&dyn Model> {
+        // No depth is chosen yet: the first of all stages.
+        match stages::order(Depth::default(), is_patch, None).next() {
+            Some(stage) => self.get(config.model_for(stage, Role::Actor)?.0),
+            None => self.get(DEFAULT_MODEL),
+        }
+    }
+
     fn get(&self, name: &str) -> anyhow::Result<&dyn Model> {
         match self.by_name.get(name).or_else(|| self.by_name.get("default")) {
             Some(model) => Ok(model.as_ref()),
@@ -112,6 +124,27 @@ impl<'a> Run<'a> {
             kept: RefCell::default(),
             warned: RefCell::default(),
         }
+    }
+
+    /// How much process the session gets: a row of the table of depths.
+    pub(crate) fn depth(&self) -> &'static DepthSpec {
+        stages::depth(self.session.depth())
+    }
+
+    /// How much there may be of everything.
+    pub(crate) fn limits(&self) -> Limits {
+        self.env.config.limits.at(self.session.depth())
+    }
+
+    /// Whether a person decides on the drafts of a stage.
+    pub(crate) fn gated(&self, stage: Stage) -> bool {
+        let usual = self.depth().gate(stage, &self.session.order());
+        self.env.config.gate_named(self.session.depth(), stage).unwrap_or(usual)
+    }
+
+    /// Whoever judges the drafts of a stage, if anybody does.
+    pub(crate) fn critic<'s>(&self, spec: &'s StageSpec) -> Option<&'s RoleSpec> {
+        spec.critic.as_ref().filter(|_| self.depth().critic(spec.stage, &self.session.order()))
     }
 
     /// Drafts that earlier, completed runs of the stage used.

@@ -1,15 +1,15 @@
 //! The one actor–critic loop, for every row of the table.
 //!
 //! ```text
-//! draft → checks → self-review → gate → critic → record    (critic → gate with [review] order =
-//!                                                           critic-first)
+//! draft → checks → self-review → gate → critic, challenger → record
+//!                                (critics → gate with [review] order = critic-first)
 //! ```
 //!
 //! Whoever refuses a draft leaves feedback, and the next draft begins. Two invariants hold
 //! whichever way it is configured: nobody's unseen bytes are recorded as approved, and nobody is
 //! asked twice about the same bytes.
 
-use crate::artifact::{Feedback, Store};
+use crate::artifact::{Artifact, Feedback, Files as _, Store};
 use crate::config::ReviewOrder;
 use crate::error::Error;
 use crate::event::Event;
@@ -26,9 +26,9 @@ use crate::pipeline::outcome::{BlockReason, StageEnd, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::review::{self, feedback};
 use crate::pipeline::run::{Run, now};
-use crate::pipeline::{critic, edits, limits, record_stage};
+use crate::pipeline::{criteria, critic, edits, limits, record_stage};
 use crate::record::DraftEnding;
-use crate::session::Waiting;
+use crate::session::{CommittedFiles, Waiting};
 use crate::stages::{Approves, StageSpec};
 use crate::verify::require_readable;
 
@@ -124,7 +124,7 @@ async fn step(
     }
     let critic_first = run.env.config.review.order == ReviewOrder::CriticFirst;
     if critic_first {
-        match critic::ask_critic(run, spec, progress).await? {
+        match judge(run, spec, progress).await? {
             StepOutcome::Next => {}
             other => return Ok(other),
         }
@@ -134,11 +134,22 @@ async fn step(
         other => return Ok(other),
     }
     // After a person's edit in critic-first order the critic reads the new bytes, too.
-    match critic::ask_critic(run, spec, progress).await? {
-        StepOutcome::Next => {}
-        other => return Ok(other),
+    match judge(run, spec, progress).await? {
+        StepOutcome::Next => record_stage::record_stage(run, spec, progress),
+        other => Ok(other),
     }
-    record_stage::record_stage(run, spec, progress)
+}
+
+/// The critic, then whoever gives a second opinion on what it approved.
+async fn judge(
+    run: &mut Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+) -> anyhow::Result<StepOutcome> {
+    match critic::ask_critic(run, spec, progress).await? {
+        StepOutcome::Next => critic::challenger::ask_challenger(run, spec, progress).await,
+        other => Ok(other),
+    }
 }
 
 /// The stages before this one must have left what they promise, and it must be readable (row B6).
@@ -147,8 +158,15 @@ fn require_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     earlier_stages::tell_what_no_longer_holds(run, spec.stage)?;
     let files = run.files();
     let store = Store::new(&files);
+    let committed = CommittedFiles::new(run.env.git, &run.session.name, &run.session.tip);
+    let done = run.session.done();
+    let left = |artifact: &Artifact| {
+        done.iter().any(|stage| run.session.row(*stage).document() == Some(*artifact))
+    };
     for artifact in spec.context {
-        if store.text(*artifact)?.is_none() {
+        // What the depth lacks, or a change request's parent had not, is no stage's to leave.
+        let is_due = left(artifact) || committed.read(*artifact)?.is_some();
+        if is_due && store.text(*artifact)?.is_none() {
             return Err(Error::repository(format!(
                 "{} is missing, which {} needs",
                 crate::session::artifact_path(&run.session.name, *artifact),
@@ -167,7 +185,8 @@ fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()>
         return Ok(());
     }
     let path = |artifact| crate::session::artifact_path(&run.session.name, artifact);
-    let paths: Vec<String> = spec.context.iter().map(|artifact| path(*artifact)).collect();
+    let earlier = spec.context.iter().filter(|artifact| !spec.artifacts.contains(artifact));
+    let paths: Vec<String> = earlier.map(|artifact| path(*artifact)).collect();
     let written = run.env.workspace.written().paths();
     for path in paths.iter().filter(|path| !written.contains(path)) {
         if !git::status::is_uncommitted(run.env.git, path)? {
@@ -190,6 +209,7 @@ async fn checks_hold(
     if spec.runs_checks {
         let known = progress.evidence.take();
         progress.evidence = gather::gather_evidence(run, known, &progress.checked).await?;
+        criteria::look_at_named_tests(run, &mut progress.evidence).await?;
         if progress.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
             gather::require_dependencies(run).await?;
         }

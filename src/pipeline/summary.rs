@@ -8,12 +8,16 @@ use crate::stages::{Facts, StageSpec};
 /// Characters of a model's words in a commit's body.
 const MOST_SAID: usize = 600;
 
-/// A few readable lines: the names behind the numbers, and why it was approved.
-pub fn body(spec: &StageSpec, facts: &Facts<'_>, approval: &str) -> anyhow::Result<String> {
+/// A few readable lines: the names behind the numbers, and what those who approved it said.
+pub fn body(
+    spec: &StageSpec,
+    facts: &Facts<'_>,
+    approvals: &[(&str, &str)],
+) -> anyhow::Result<String> {
     let mut out = (spec.names)(facts)?;
-    if !approval.trim().is_empty() {
-        let said: String = approval.trim().chars().take(MOST_SAID).collect();
-        let _ = write!(out, "\nThe critic approved: {said}");
+    for (who, said) in approvals.iter().filter(|(_, said)| !said.trim().is_empty()) {
+        let said: String = said.trim().chars().take(MOST_SAID).collect();
+        let _ = write!(out, "\nThe {who} approved: {said}");
     }
     Ok(out)
 }
@@ -39,6 +43,13 @@ pub fn task_body(task: &TaskItem, said: &str) -> String {
     out.trim().to_owned()
 }
 
+/// The actor's own words in the body of a task's commit.
+pub fn said_in(body: &str) -> &str {
+    let Some((_, rest)) = body.split_once("Done when:\n") else { return "" };
+    let words = rest.split_once("\n\n").map_or("", |(_, words)| words);
+    words.trim()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +68,11 @@ mod tests {
             task_body(&task, "It is kept now.\n"),
             "Keep todos in a file.\n\nPart of FEAT-001 Adding.\n\nDone when:\n- the file exists\n- it is locked\n\nIt is kept now."
         );
+        assert_eq!(
+            said_in(&task_body(&task, "It is kept now.\n\nRun it.")),
+            "It is kept now.\n\nRun it."
+        );
+        assert_eq!(said_in(&task_body(&task, "")), "");
         assert_eq!(task_body(&TaskItem::default(), ""), "");
     }
 }

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::git::{self, Git, Object, Oid, Reader};
-use crate::session::Verdict;
+use crate::session::{Verdict, key};
 
 /// The name of a whole tree.
 const TREE: &str = "tree";
@@ -134,8 +134,17 @@ pub struct Approval {
     pub bytes: ApprovedContent,
     /// How.
     pub verdict: Verdict,
-    /// `Name <email>` of the person, if it was one.
+    /// `Name <email>` of the person, if it was one; with [`Verdict::Auto`] the user's command that
+    /// decided.
     pub by: Option<String>,
+}
+
+impl Approval {
+    /// The trailer that names who decided: a command is never a reviewer.
+    pub fn decided_by(&self) -> Option<(&'static str, &str)> {
+        let key = if self.verdict == Verdict::Auto { key::DECIDED_BY } else { key::REVIEWED_BY };
+        self.by.as_deref().map(|by| (key, by))
+    }
 }
 
 #[cfg(test)]

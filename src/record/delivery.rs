@@ -53,6 +53,7 @@ impl Delivery {
         trailers.push(key::SESSION_ID, &session.file.id);
         trailers.push(key::EVENT, "merge");
         trailers.push(key::TIP, session.tip.as_str());
+        trailers.push(key::DEPTH, session.depth().name());
         let mut credit = Credit::default();
         let work = |kind: &Kind| matches!(kind, Kind::Stage(_) | Kind::Task(_));
         session.history.iter().filter(|e| work(&e.kind)).for_each(|e| credit.merge(Credit::of(e)));

@@ -35,6 +35,8 @@ pub struct DraftNotes {
     pub read: Option<Oid>,
     /// What the critic approved and its words, so that it is not asked twice either.
     pub judged: Option<(ApprovedContent, String)>,
+    /// The same of the challenger.
+    pub challenged: Option<(ApprovedContent, String)>,
     /// Who wants a person and what for, in the pipeline's own form.
     pub asks: Option<String>,
     /// How far the actor's self-review is, in the pipeline's own form.
@@ -100,7 +102,9 @@ pub(super) fn keep_tree(
     if let Some(approval) = &notes.approval {
         trailers.push(key::REVIEW, approval.verdict.name());
         trailers.push(key::APPROVED, approval.bytes.render());
-        trailers.push(key::REVIEWED_BY, approval.by.as_deref().unwrap_or_default());
+        if let Some((decided, by)) = approval.decided_by() {
+            trailers.push(decided, by);
+        }
     }
     trailers.push(key::EDITED, &notes.edited);
     for (key, commit) in [(key::SEEN, &notes.seen), (key::READ, &notes.read)] {
@@ -111,6 +115,10 @@ pub(super) fn keep_tree(
     } else if let Some((bytes, words)) = &notes.judged {
         trailers.push(key::CRITIC, format!("approved {}", bytes.render()));
         trailers.push(key::CRITIC_SAID, words);
+    }
+    if let Some((bytes, words)) = &notes.challenged {
+        trailers.push(key::CHALLENGER, format!("approved {}", bytes.render()));
+        trailers.push(key::CHALLENGER_SAID, words);
     }
     trailers.push(key::SELF_REVIEW, &notes.self_review);
     if notes.refusals > 0 {

@@ -3,7 +3,7 @@
 use super::{ApprovedContent, Recorded, Recorder, commit};
 use crate::git::Oid;
 use crate::session::{FROM_FILES, Message, Verdict, key};
-use crate::stage::Stage;
+use crate::stage::{Depth, Stage};
 
 /// Records that a person takes everything up to `stage` as done, with these bytes; without a
 /// stage the session begins.
@@ -14,6 +14,7 @@ pub fn take_as_done(
     recorder: &Recorder<'_>,
     tip: &Oid,
     stage: Option<Stage>,
+    depth: Depth,
     bytes: &ApprovedContent,
     by: &str,
 ) -> anyhow::Result<Recorded> {
@@ -21,6 +22,7 @@ pub fn take_as_done(
     let subject = match stage {
         Some(stage) => {
             trailers.push(key::STAGE, stage.name());
+            trailers.push(key::DEPTH, depth.name());
             trailers.push(key::FROM, format!("{FROM_FILES} {}", tip.abbreviated()));
             trailers.push(key::ITERATIONS, "0");
             trailers.push(key::REVIEW, Verdict::Passed.name());
@@ -30,6 +32,7 @@ pub fn take_as_done(
         }
         None => {
             trailers.push(key::EVENT, "start");
+            trailers.push(key::DEPTH, depth.name());
             recorder.subject("start", "begun again, whatever the files show")
         }
     };

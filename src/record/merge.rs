@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::commit::is_message_hook;
-use super::{Recorder, archive, point};
+use super::{Recorder, archive, point, unmerged};
 use crate::error::Error;
 use crate::git::{
     self, CommitOutcome, Git, Head, MergeOutcome, MergedTree, Oid, RefName, RefTransaction,
@@ -110,11 +110,50 @@ pub fn merge(
     point("merge.after-merge");
     // Also where git was interrupted in the middle of it.
     end_unfinished(recorder)?;
-    Ok(match outcome? {
+    let outcome = match outcome? {
+        MergeOutcome::Conflicts(paths) => {
+            let solved = merge_records(recorder, session, onto, (message, &paths))?;
+            solved.unwrap_or(MergeOutcome::Conflicts(paths))
+        }
+        other => other,
+    };
+    Ok(match outcome {
         MergeOutcome::Merged(commit) => Ok(commit),
         MergeOutcome::Conflicts(paths) => Err(Obstacle::Conflicts(paths)),
         MergeOutcome::HookRefused { hook, output } => Err(Obstacle::Hook { hook, output }),
     })
+}
+
+/// Merges where nothing but files of sessions is in conflict, record by record; nothing where a
+/// person has to decide.
+fn merge_records(
+    recorder: &Recorder<'_>,
+    session: &Session,
+    onto: &Oid,
+    (message, conflicts): (&str, &[String]),
+) -> anyhow::Result<Option<MergeOutcome>> {
+    let git = recorder.git;
+    let folder = format!("{SESSIONS}/");
+    if !conflicts.iter().all(|path| path.starts_with(&folder)) {
+        return Ok(None);
+    }
+    let solve = || {
+        let mut message = message.to_owned();
+        for (name, paths) in unmerged::sessions(git)? {
+            let solution = unmerged::solve(git, &name, &paths)?;
+            if !solution.left.is_empty() {
+                return Ok(None);
+            }
+            for value in solution.renumbered {
+                message += &format!("{}: {value}\n", key::RENUMBERED);
+            }
+        }
+        Ok(Some(message))
+    };
+    note_merge(recorder, session, onto, None)?;
+    let outcome = git::merge::solved(git, &session.tip, recorder.signs_off()?, &solve);
+    end_unfinished(recorder)?;
+    outcome
 }
 
 /// Brings the session's code to the branch HEAD is on, as one commit that changes nothing in

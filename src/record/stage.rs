@@ -5,7 +5,7 @@ use super::{
 };
 use crate::git::{self, Oid, RefTransaction};
 use crate::session::{Entry, Message, Session, Verdict, key};
-use crate::stage::Stage;
+use crate::stage::{Depth, Stage};
 
 /// Name of the note in the state directory about a stage commit that has to be compared with what was approved: the
 /// commit it is made on.
@@ -16,6 +16,8 @@ const UNCOMPARED: &str = "uncompared.json";
 pub struct StageRecord {
     /// Stage.
     pub stage: Stage,
+    /// How much process the session gets.
+    pub depth: Depth,
     /// What came out of it.
     pub summary: String,
     /// A few lines.
@@ -32,6 +34,8 @@ pub struct StageRecord {
     pub checks: Option<String>,
     /// Each of its commands with how it ended, its log and its tree.
     pub evidence: Vec<String>,
+    /// Each test that a criterion names with what became of it.
+    pub tests: Vec<String>,
 }
 
 /// Records a completed stage.
@@ -42,6 +46,7 @@ pub fn commit(
 ) -> anyhow::Result<Recorded> {
     let mut trailers = recorder.base_trailers();
     trailers.push(key::STAGE, record.stage.name());
+    trailers.push(key::DEPTH, record.depth.name());
     trailers.push(key::ITERATIONS, record.iterations.to_string());
     let verdict = record.approval.as_ref().map_or(Verdict::Auto, |approval| approval.verdict);
     trailers.push(key::REVIEW, verdict.name());
@@ -54,8 +59,9 @@ pub fn commit(
         trailers.push(key::CHECKS, checks);
     }
     record.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
-    if let Some(by) = record.approval.as_ref().and_then(|approval| approval.by.as_ref()) {
-        trailers.push(key::REVIEWED_BY, by);
+    record.tests.iter().for_each(|test| trailers.push(key::TESTS, test));
+    if let Some((decided, by)) = record.approval.as_ref().and_then(Approval::decided_by) {
+        trailers.push(decided, by);
     }
     let subject = recorder.subject(record.stage.name(), &record.summary);
     let message = Message { subject, body: record.body.clone(), trailers };

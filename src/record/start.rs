@@ -1,26 +1,31 @@
 //! The commit a session begins with.
 
 use super::{Credit, Recorded, Recorder, commit, point};
+use crate::artifact::SessionFile;
 use crate::git::Oid;
 use crate::session::{Inheritance, Message, key};
 
 /// The start commit: `session.json` and `.cowork/.gitattributes` are already written, and the
-/// artifacts it takes over from another session.
+/// artifacts it takes over from another session. `says_depth` unless that is left to a triage.
 pub fn commit(
     recorder: &Recorder<'_>,
     tip: &Oid,
-    title: &str,
-    idea: &str,
+    file: &SessionFile,
     paths: &[String],
+    says_depth: bool,
     from: Option<&Inheritance>,
 ) -> anyhow::Result<Recorded> {
     let mut trailers = recorder.base_trailers();
     trailers.push(key::EVENT, "start");
+    if says_depth {
+        trailers.push(key::DEPTH, file.depth.name());
+    }
     if let Some(from) = from {
         from.trailers.iter().for_each(|(key, value)| trailers.push(key, value));
         let credit = Credit { models: from.models.clone(), ..Credit::default() };
         credit.push(&mut trailers, recorder.project.attribution);
     }
+    let (title, idea) = (file.title.as_str(), file.idea.as_str());
     let body = if idea.trim() == title { "" } else { idea };
     let message =
         Message { subject: recorder.subject("start", title), body: body.to_owned(), trailers };

@@ -19,6 +19,8 @@ pub struct Solution {
     pub told: Vec<String>,
     /// What nobody but a person can decide: `prd.md: …`.
     pub left: Vec<String>,
+    /// What got another id, as a trailer says it: `todo REQ-004 REQ-005`.
+    pub renumbered: Vec<String>,
 }
 
 /// The versions that meet.
@@ -48,8 +50,8 @@ impl Versions {
     }
 }
 
-/// The sessions that have unmerged paths, with these; none where no merge, rebase or cherry-pick is
-/// under way.
+/// The sessions that have unmerged paths, with these; none where no merge, rebase or cherry-pick
+/// is unfinished.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -154,7 +156,9 @@ fn solve_records(
         }
     }
     follow_in_change(git, name, versions, &merged.renumbered, staged)?;
-    note_renumbered(git, name, &merged.renumbered)?;
+    let renumbered = merged.renumbered.iter();
+    solution.renumbered = renumbered.map(|one| format!("{name} {} {}", one.from, one.to)).collect();
+    note_renumbered(git, &solution.renumbered)?;
     for Renumbered { from, to, .. } in &merged.renumbered {
         solution.told.push(format!("{from} of the other side is {to} now"));
     }
@@ -204,12 +208,10 @@ fn follow_in_change(
 }
 
 /// The commit that ends the operation says what got another id.
-fn note_renumbered(git: &Git, name: &SessionName, done: &[Renumbered]) -> anyhow::Result<()> {
-    if done.is_empty() {
+fn note_renumbered(git: &Git, values: &[String]) -> anyhow::Result<()> {
+    if values.is_empty() {
         return Ok(());
     }
-    let values: Vec<String> =
-        done.iter().map(|one| format!("{name} {} {}", one.from, one.to)).collect();
     let trailers: Vec<(&str, &str)> =
         values.iter().map(|value| (key::RENUMBERED, value.as_str())).collect();
     for file in ["MERGE_MSG", "rebase-merge/message"] {

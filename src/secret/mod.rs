@@ -10,7 +10,7 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 
-pub use setting::of_setting;
+pub use setting::{has_secret_word, of_setting};
 
 /// What stands where a key of the user's was.
 pub const WITHHELD: &str = "[withheld key]";

@@ -39,8 +39,22 @@ pub fn of_setting(name: &str, value: &str) -> Vec<String> {
     keys
 }
 
-/// Whether one of the words of a name, however they are joined, means something secret.
+/// `prompt_cache_key` and the like are names.
 fn is_secret_name(name: &str) -> bool {
+    let words = words(name);
+    has_secret(&words) && !words.iter().any(|word| word == "cache")
+}
+
+/// Whether one of the words of a text, however they are joined, means something secret.
+pub fn has_secret_word(text: &str) -> bool {
+    has_secret(&words(text))
+}
+
+fn has_secret(words: &[String]) -> bool {
+    words.iter().any(|word| WORDS.contains(&word.as_str()))
+}
+
+fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut lower_before = false;
     for c in name.chars() {
@@ -52,9 +66,7 @@ fn is_secret_name(name: &str) -> bool {
         }
         lower_before = c.is_lowercase();
     }
-    let is = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
-    // `prompt_cache_key` and the like are names.
-    is(&WORDS) && !is(&["cache"])
+    words
 }
 
 fn is_scheme(word: &str) -> bool {

@@ -120,6 +120,25 @@ fn completes(commit: &Commit, name: &SessionName) -> bool {
         && trailers.get(key::SESSION) == Some(name.as_str())
 }
 
+/// The names of all sessions with a branch, here or on a remote, and of archived ones.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn names(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>> {
+    let named = git.refs(&[&refs.branch_root(), &refs.remote_pattern(), RefNames::ARCHIVE])?;
+    let mut names: Vec<SessionName> = named
+        .iter()
+        .filter_map(|named| {
+            let name = named.name.as_str();
+            let archived = || name.strip_prefix(RefNames::ARCHIVE)?.parse().ok();
+            refs.session_of_any(name).or_else(archived)
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
 /// True when the session has a branch here.
 pub fn exists(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
     Ok(git.resolve(refs.branch(name).as_str())?.is_some())

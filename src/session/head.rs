@@ -41,7 +41,7 @@ impl Head {
         if let Some(history) = recent.flatten() {
             let tip = tip.clone();
             let scope = None;
-            let session = Session { name, tip, file, older, history, scope };
+            let session = Session { name, tip, file, older, history, scope, has_prd: None };
             // Which stages are left to a change request, its scope tells, and what it has passed.
             if session.file.kind == SessionKind::New || session.is_completed() {
                 return Ok(Self { session, whole: false, time });

@@ -169,7 +169,7 @@ pub fn render_usage(usage: Usage) -> String {
 }
 
 /// `requests=12 ms=41235 usd=0.031200`, and where there were any `guessed=1` (requests whose tokens
-/// nobody counted) and `unpriced=2` (requests whose cost is not known). Empty for no request.
+/// nobody counted), `uncounted=1` (whose tokens nobody knows) and `unpriced=2` (whose cost is not known). Empty for no request.
 pub fn render_cost(spent: &Spent) -> String {
     if spent.requests == 0 {
         return String::new();
@@ -178,7 +178,9 @@ pub fn render_cost(spent: &Spent) -> String {
     if spent.micros > 0 || spent.unpriced == 0 {
         out += &format!(" usd={}.{:06}", spent.micros / 1_000_000, spent.micros % 1_000_000);
     }
-    for (name, count) in [("guessed", spent.guessed), ("unpriced", spent.unpriced)] {
+    let kinds =
+        [("guessed", spent.guessed), ("uncounted", spent.uncounted), ("unpriced", spent.unpriced)];
+    for (name, count) in kinds {
         if count > 0 {
             out += &format!(" {name}={count}");
         }
@@ -214,6 +216,7 @@ fn parse_cost(text: &str) -> Spent {
             "ms" => spent.millis = count,
             "usd" => spent.micros = (value.parse::<f64>().unwrap_or(0.0) * 1e6).round() as u64,
             "guessed" => spent.guessed = count,
+            "uncounted" => spent.uncounted = count,
             "unpriced" => spent.unpriced = count,
             _ => {}
         }

@@ -10,8 +10,8 @@ use super::{Entry, KnownRecords, RefNames, Session, SessionName, key};
 use crate::artifact::Base;
 use crate::error::Error;
 use crate::git::{Git, Oid};
-use crate::stage::Stage;
-use crate::stages::{self, row};
+use crate::stage::{Depth, Stage};
+use crate::stages::row;
 
 /// Trailers that speak of who generated and who approved the bytes.
 const TAKEN_OVER: [&str; 3] = [key::REVIEW, key::APPROVED, key::REVIEWED_BY];
@@ -45,6 +45,9 @@ pub struct Inheritance {
     pub idea: String,
     /// The same in a line.
     pub title: String,
+    /// How much process it was made with.
+    #[serde(default)]
+    pub depth: Depth,
     /// What the session was started from.
     pub base: Base,
     /// The commit that completed the stage.
@@ -76,7 +79,7 @@ impl Inheritance {
                 .into());
         };
         let stages: Vec<Stage> =
-            stages::order(false, None).filter(|stage| row(*stage).is_before_code()).collect();
+            session.order().into_iter().filter(|stage| row(*stage).is_before_code()).collect();
         let entry = session.stage_entry(*stage).filter(|_| stages.contains(stage));
         let Some(entry) = entry else {
             let has = stages.into_iter().filter(|stage| session.stage_entry(*stage).is_some());
@@ -85,6 +88,7 @@ impl Inheritance {
         Ok(Self {
             idea: session.file.idea.clone(),
             title: session.file.title.clone(),
+            depth: session.depth(),
             base: session.file.base.clone(),
             commit: entry.commit.clone(),
             trailers: trailers(git, &session, *stage, entry)?,

@@ -333,7 +333,8 @@ impl Teller<'_> {
                 step.to = Some(next.map_or("completed".to_owned(), |next| next.to_string()));
                 step.iteration = Some(iteration);
                 step.decision = entry.verdict().map(Verdict::name);
-                if let Some(by) = entry.trailers.get(key::REVIEWED_BY) {
+                let by = entry.trailers.get(key::REVIEWED_BY);
+                if let Some(by) = by.or_else(|| entry.trailers.get(key::DECIDED_BY)) {
                     by.clone_into(&mut step.actor);
                 }
                 step.self_review = entry.trailers.get(key::SELF_REVIEW).map(str::to_owned);
@@ -356,6 +357,10 @@ impl Teller<'_> {
                     rank = 5;
                 }
                 Some("merge") => step.event = "merged",
+                Some("depth") => {
+                    step.event = "depth_raised";
+                    step.to = entry.trailers.get(key::DEPTH).map(str::to_owned);
+                }
                 _ => return None,
             },
         }

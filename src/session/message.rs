@@ -24,6 +24,8 @@ pub mod key {
     pub const EVENT: &str = "Cowork-Event";
     /// Stage of a stage, draft or review commit.
     pub const STAGE: &str = "Cowork-Stage";
+    /// How much process the session gets from this commit on.
+    pub const DEPTH: &str = "Cowork-Depth";
     /// Task id.
     pub const TASK: &str = "Cowork-Task";
     /// Feature id.
@@ -46,12 +48,20 @@ pub mod key {
     pub const CHECKS: &str = "Cowork-Checks";
     /// Beside it, one a command: how it ended, the blob that holds its log, the tree it ran on.
     pub const EVIDENCE: &str = "Cowork-Evidence";
+    /// Beside it, one a test that a criterion names: what became of it, also on the base.
+    pub const TESTS: &str = "Cowork-Tests";
+    /// Beside `Cowork-Review: auto`: the command that decided.
+    pub const DECIDED_BY: &str = "Cowork-Decided-By";
     /// On a draft that waits: `approved` when the critic has approved these bytes (critic-first
     /// order), `asks` when it wants a person's decision. On a kept draft: `approved` and the bytes,
     /// or `asks` and what for.
     pub const CRITIC: &str = "Cowork-Critic";
     /// On a kept draft only: the critic's words when it approved.
     pub const CRITIC_SAID: &str = "Cowork-Critic-Said";
+    /// The same of the challenger; a person who passes what it refused has decided in its place.
+    pub const CHALLENGER: &str = "Cowork-Challenger";
+    /// On a kept draft only: the challenger's words when it approved.
+    pub const CHALLENGER_SAID: &str = "Cowork-Challenger-Said";
     /// On a kept draft only: how many calls a guard has refused in the stage.
     pub const REFUSALS: &str = "Cowork-Refusals";
     /// On a kept draft only: the run ended because it cannot go on without a person, and why.

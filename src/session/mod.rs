@@ -37,7 +37,7 @@ pub use change_requests::{
 };
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 use file_at_tip::{restorable, session_file};
-pub use find::{default_session, exists, heads, newest_open, taken};
+pub use find::{default_session, exists, heads, names, newest_open, taken};
 pub use head::{Head, merged_heads, states};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use inherit::{Inheritance, StageOf};
@@ -50,9 +50,9 @@ pub use log::{Step, log};
 pub use merged::{Merged, merged, merged_in};
 pub use merged_changes::{MergedChange, merged_changes};
 pub use message::{Message, Trailers, key, subject_line};
-pub use name::{SESSIONS, SessionName, slug};
+pub use name::{SESSIONS, SessionName, makes_a_name, slug};
 pub use project_files::{ProjectFiles, code_changes};
-pub(crate) use project_files::{code, code_since_start};
+pub(crate) use project_files::{code, code_since_start, start_of_code};
 pub use ref_names::RefNames;
 pub use state_dir::{Protected, StateDir};
 use status::present_draft;
@@ -63,8 +63,8 @@ pub use used::Used;
 use crate::artifact::{Artifact, ChangeRequest, Files, Scope, SessionFile, SessionKind};
 use crate::error::Error;
 use crate::git::{self, Git, Object, Oid, Part, Reader};
-use crate::stage::Stage;
-use crate::stages::{self, row};
+use crate::stage::{Depth, Stage};
+use crate::stages::{self, StageSpec, row};
 
 /// A draft that waits for a person, or was answered and waits for `resume`.
 #[derive(Clone, Debug)]
@@ -101,6 +101,8 @@ pub struct Session {
     /// Which stages a change request needs, as its triage at the tip says; `None` before that, and
     /// in a session of its own.
     pub scope: Option<Scope>,
+    /// Whether a change request has a `prd.md` at its tip; `None` where its depth tells.
+    has_prd: Option<bool>,
 }
 
 impl Session {
@@ -139,11 +141,14 @@ impl Session {
         older: Option<String>,
     ) -> anyhow::Result<Self> {
         let history = entries(reader, &file, tip)?;
-        let scope = match file.kind {
-            SessionKind::New => None,
-            SessionKind::Patch => scope(reader, name, tip)?,
+        let (scope, has_prd) = match file.kind {
+            SessionKind::New => (None, None),
+            SessionKind::Patch => {
+                let prd = artifact_path(name, Artifact::Prd);
+                (scope(reader, name, tip)?, Some(reader.blob(Object::At(tip, &prd))?.is_some()))
+            }
         };
-        Ok(Self { name: name.clone(), tip: tip.clone(), file, older, history, scope })
+        Ok(Self { name: name.clone(), tip: tip.clone(), file, older, history, scope, has_prd })
     }
 
     /// Reads a session by name.
@@ -159,13 +164,35 @@ impl Session {
         }
     }
 
+    /// How much process it gets: the newest commit that says so counts.
+    pub fn depth(&self) -> Depth {
+        let said = |entry: &Entry| entry.trailers.get(key::DEPTH)?.parse().ok();
+        self.history.iter().rev().find_map(said).unwrap_or(self.file.depth)
+    }
+
     /// The stages this session passes, in order. A change request passes those its scope names,
     /// and those it has passed already whatever its scope says now.
     pub fn order(&self) -> Vec<Stage> {
-        let named: Vec<Stage> = stages::order(self.is_patch(), self.scope).collect();
-        let all = stages::order(self.is_patch(), None);
+        let depth = self.depth();
+        let named: Vec<Stage> = stages::order(depth, self.is_patch(), self.scope).collect();
+        let all = stages::order(depth, self.is_patch(), None);
         let passes = |stage: &Stage| named.contains(stage) || self.stage_entry(*stage).is_some();
         all.filter(passes).collect()
+    }
+
+    /// Whether a commit says how much process it gets.
+    pub fn says_depth(&self) -> bool {
+        self.history.iter().any(|entry| entry.trailers.get(key::DEPTH).is_some())
+    }
+
+    /// True for a change request whose documents have no `prd.md`.
+    pub fn lacks_prd(&self) -> bool {
+        self.has_prd == Some(false)
+    }
+
+    /// The row of a stage as this session has it.
+    pub fn row(&self, stage: Stage) -> &'static StageSpec {
+        stages::row_of(stage, self.depth(), &self.order(), self.has_prd)
     }
 
     /// The stage of another session that this one began with, and the start commit that says so.

@@ -12,6 +12,8 @@ pub const SESSIONS: &str = ".cowork/sessions";
 const MAX_NAME: usize = 64;
 /// Longest slug made from an idea, in characters.
 const MAX_SLUG: usize = 40;
+/// What is called after words that have nothing a name may hold.
+const NAMELESS: &str = "session";
 
 /// A valid session name: `todo-cli`, or `todo-cli--due-dates` for a change request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,6 +121,11 @@ impl FromStr for SessionName {
     }
 }
 
+/// Whether a name can be made from words, and not only one that says nothing.
+pub fn makes_a_name(words: &str) -> bool {
+    slug(words).as_str() != NAMELESS
+}
+
 /// A name for an idea: ASCII-folded, lower-case, everything else a dash, cut at a word's end.
 pub fn slug(idea: &str) -> SessionName {
     let mut out = String::new();
@@ -147,7 +154,7 @@ pub fn slug(idea: &str) -> SessionName {
         };
     }
     let cut = cut.trim_matches('-');
-    SessionName(if cut.is_empty() { "session".to_owned() } else { cut.to_owned() })
+    SessionName(if cut.is_empty() { NAMELESS.to_owned() } else { cut.to_owned() })
 }
 
 /// The ASCII spelling of the commonest Latin letters with marks; others become dashes.

@@ -27,7 +27,7 @@ impl ProjectFiles {
     /// Git cannot be read.
     pub fn at(git: &Git, session: &Session, tree: &Oid, plan: &Plan) -> anyhow::Result<Self> {
         let named: Vec<&str> = plan.tasks.iter().flat_map(Task::files).collect();
-        let at_start = start(git, session)
+        let at_start = start_of_code(git, session)
             .map(|start| git::snapshot::existing(git, &start, &named))
             .transpose()?;
         Ok(Self {
@@ -52,7 +52,7 @@ impl ProjectFiles {
 
 /// The commit a session began on: a squash may have put code into the first commit that is left. `None`
 /// where a shallow clone, or a squash without trailers, leaves nothing that tells.
-fn start(git: &Git, session: &Session) -> Option<Oid> {
+pub(crate) fn start_of_code(git: &Git, session: &Session) -> Option<Oid> {
     let first = session.history.first()?;
     if session.from_files().is_some() {
         // Commits whose trailers are gone are the session's, too.
@@ -72,7 +72,7 @@ pub(crate) fn code_since_start(
 ) -> anyhow::Result<Vec<String>> {
     let tip = &session.tip;
     let first = session.history.first().map_or(tip, |entry| &entry.commit);
-    let start = &start(git, session).unwrap_or_else(|| first.clone());
+    let start = &start_of_code(git, session).unwrap_or_else(|| first.clone());
     let mut paths = code(git::paths::changed(git, start, commit)?);
     let since = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(start))?;
     if paths.is_empty() || since.iter().all(|commit| commit.parents.len() < 2) {
@@ -103,10 +103,12 @@ pub(crate) fn code_since_start(
 pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
     let reader = git.reader();
     // What a merge brought may be a change request's, which a task stands for under another id.
-    let since =
-        reader.diff(start(git, session).as_ref(), tree)?.into_iter().map(|change| change.path);
+    let since = reader
+        .diff(start_of_code(git, session).as_ref(), tree)?
+        .into_iter()
+        .map(|change| change.path);
     let touched: BTreeSet<String> = code(since.collect()).into_iter().collect();
-    let now = match start(git, session) {
+    let now = match start_of_code(git, session) {
         Some(_) => code_since_start(git, session, tree)?.into_iter().collect(),
         // Nobody can tell: nothing is concluded from it.
         None => touched.clone(),

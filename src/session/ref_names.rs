@@ -58,6 +58,12 @@ impl RefNames {
         Self::remote("*", &format!("{}/*", self.prefix))
     }
 
+    /// What all begin with that only this program moves.
+    pub fn own_roots(&self) -> [String; 3] {
+        let tags = format!("{}{}/", Self::TAGS, self.prefix);
+        [Self::OWN.to_owned(), self.branch_root(), tags]
+    }
+
     /// As [`Self::session_of`], also for a remote's branch.
     pub fn session_of_any(&self, branch: &str) -> Option<SessionName> {
         let remote = || {

@@ -5,7 +5,7 @@ use super::{CommittedFiles, Entry, KeptDraft, Kind, Session, artifact_path, kept
 use crate::artifact::{Files as _, Store, TaskStatus};
 use crate::git::Git;
 use crate::stage::Stage;
-use crate::stages::row;
+use crate::stages::{StageSpec, row};
 
 /// What `Cowork-From` says of stages that a person took as done from the files.
 pub const FROM_FILES: &str = "files";
@@ -39,11 +39,11 @@ pub fn shown(git: &Git, session: &Session) -> anyhow::Result<Vec<Stage>> {
     let order = session.order();
     for (place, stage) in order.iter().enumerate() {
         let own = !session.is_patch()
-            || row(*stage).artifacts.iter().all(|artifact| {
+            || session.row(*stage).artifacts.iter().all(|artifact| {
                 let path = artifact_path(&session.name, *artifact);
                 path.starts_with(&format!("{}/", session.name.record_dir()))
             }) && !row(*stage).writes_code();
-        let is_there = own && has(&files, *stage)?;
+        let is_there = own && has(&files, session.row(*stage))?;
         if is_there && (session.is_patch() || unbroken == place) {
             unbroken = place + 1;
         }
@@ -52,13 +52,13 @@ pub fn shown(git: &Git, session: &Session) -> anyhow::Result<Vec<Stage>> {
     Ok(shown)
 }
 
-fn has(files: &CommittedFiles, stage: Stage) -> anyhow::Result<bool> {
-    for artifact in row(stage).artifacts {
+fn has(files: &CommittedFiles, row: &StageSpec) -> anyhow::Result<bool> {
+    for artifact in row.artifacts {
         if files.read(*artifact)?.is_none_or(|text| text.trim().is_empty()) {
             return Ok(false);
         }
     }
-    if !row(stage).writes_code() {
+    if !row.writes_code() {
         return Ok(true);
     }
     // A plan nobody can read shows nothing.

@@ -24,6 +24,7 @@ pub(super) const CHECK: StageSpec = StageSpec {
             ],
         ],
     },
+    closing: &["save_check_report"],
     context: &[Artifact::Prd, Artifact::Design, Artifact::Plan],
     artifacts: &[Artifact::CheckReport],
     judges: true,

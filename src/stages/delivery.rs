@@ -15,6 +15,7 @@ pub(super) const DELIVERY: StageSpec = StageSpec {
         },
         tools: &[&["save_delivery_report"], READ_FILES, READ_SESSION, &["load_change_request"]],
     },
+    closing: &["save_delivery_report"],
     context: &[
         Artifact::Idea,
         Artifact::Prd,
@@ -30,6 +31,7 @@ pub(super) const DELIVERY: StageSpec = StageSpec {
         "" => Ok(report.to_owned()),
         _ => known.with_story(report),
     }),
+    rendered: Some(|known| known.summary()),
     feature_status: |status, _| match status {
         FeatureStatus::Implemented | FeatureStatus::Verified => FeatureStatus::Delivered,
         status => status,

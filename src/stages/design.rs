@@ -22,14 +22,13 @@ pub(super) const DESIGN: StageSpec = StageSpec {
                 "update_design_component",
                 "delete_design_component",
                 "get_design",
-                "get_requirements",
                 "check_feature_coverage",
-                "check_data_format",
             ],
             READ_FILES,
             &["ask_user", "goto_stage", "request_human_review", "review_with_feedback_content"],
         ],
     },
+    closing: &["save_design_doc"],
     critic: Some(RoleSpec {
         prompt: Prompt {
             file_name: "design-critic.md",
@@ -54,7 +53,6 @@ pub(super) const DESIGN: StageSpec = StageSpec {
         let components = facts.store.design()?.components;
         Ok(list(facts, components.iter().map(|item| (item.id.as_str(), item.name.as_str()))))
     },
-    gate: true,
     critic_temperature: 0.2,
     called: "design",
     issues: &["design_flaw", "architecture_conflict", OTHER_ISSUES],

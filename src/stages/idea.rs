@@ -13,10 +13,10 @@ pub(super) const IDEA: StageSpec = StageSpec {
         prompt: Prompt { file_name: "idea.md", built_in: include_str!("../../prompts/idea.md") },
         tools: &[&["save_idea", "load_idea"], READ_FILES, &["review_and_edit_content"]],
     },
+    closing: &["save_idea"],
     artifacts: &[Artifact::Idea],
     check: |input| check::idea(&input.store, input.drafting),
     subject: |facts| title_of(&facts.store, Artifact::Idea, facts.title),
-    gate: true,
     actor_temperature: 0.8,
     called: "idea",
     ..USUAL

@@ -66,6 +66,8 @@ impl Facts<'_> {
 pub trait Known {
     /// The report with what the program has checked.
     fn with_checked(&self, report: &str) -> anyhow::Result<String>;
+    /// A title and a summary from what the session's commits and records say.
+    fn summary(&self) -> anyhow::Result<String>;
     /// The report around what its actor wrote.
     fn with_story(&self, report: &str) -> anyhow::Result<String>;
 }

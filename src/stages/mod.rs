@@ -6,6 +6,7 @@
 mod check;
 mod coding;
 mod delivery;
+mod depth;
 mod design;
 mod idea;
 mod input;
@@ -16,12 +17,14 @@ mod summary;
 mod tools;
 mod triage;
 
+pub use depth::{DepthChoice, DepthSpec, depth};
 pub use input::{Changed, CheckInput, Facts, Known, TaskFiles};
 pub use row::{Approves, Prompt, RoleSpec, Selected, StageSpec, Work};
+pub use tools::CHALLENGER;
 
 use crate::artifact::check::Report;
 use crate::artifact::{FeatureStatus, Scope};
-use crate::stage::Stage;
+use crate::stage::{Depth, Stage};
 
 /// The rows, in the order a session passes the stages.
 pub const TABLE: &[StageSpec] = &[
@@ -84,22 +87,48 @@ pub fn row(stage: Stage) -> &'static StageSpec {
     &TABLE[stage as usize]
 }
 
-/// The row of a stage in a session of this kind.
-pub fn row_of(stage: Stage, is_patch: bool) -> &'static StageSpec {
-    let row = row(stage);
-    row.in_change.filter(|_| is_patch).unwrap_or(row)
+/// The row of a stage in a session that passes the stages of `order`; `has_prd` says whether a
+/// document before the plan holds the requirements, where that does not follow from the depth.
+pub fn row_of(
+    stage: Stage,
+    of: Depth,
+    order: &[Stage],
+    has_prd: Option<bool>,
+) -> &'static StageSpec {
+    let usual = row(stage);
+    let has_prd = has_prd.unwrap_or(depth(of).has(Stage::Prd));
+    if let Some(alone) = usual.alone.filter(|_| !has_prd) {
+        return alone;
+    }
+    let is_patch = order.iter().any(|stage| !row(*stage).is_in_new());
+    let together = |earlier: Stage| match row(earlier).selected {
+        Selected::NewOnly if is_patch => true,
+        _ => order.contains(&earlier) && depth(of).joins(earlier, stage),
+    };
+    let with_earlier = usual.with_earlier.filter(|(earlier, _)| together(*earlier));
+    with_earlier.map_or(usual, |(_, row)| row)
 }
 
-/// The stages of a new session or, with the scope of its triage where that is known, of a change
-/// request.
-pub fn order(is_patch: bool, scope: Option<Scope>) -> impl Iterator<Item = Stage> {
+/// Whether the actor of a stage is offered a tool in any session.
+pub fn offers(stage: Stage, tool: &str) -> bool {
+    let usual = row(stage);
+    let others = [usual.with_earlier.map(|(_, row)| row), usual.alone];
+    usual.offers(tool) || others.into_iter().flatten().any(|row| row.offers(tool))
+}
+
+/// The stages of a new session of this depth or, with the scope of its triage where that is known, of
+/// a change request.
+pub fn order(of: Depth, is_patch: bool, scope: Option<Scope>) -> impl Iterator<Item = Stage> {
+    let selects = depth(of);
+    // What would change a document that the depth lacks changes the plan.
+    let scope = scope.map(|scope| Scope { plan: scope.plan || selects.plans_for(scope), ..scope });
     let passes = move |row: &&StageSpec| match (is_patch, row.selected) {
         (patch, Selected::ChangesOnly) => patch,
         (patch, Selected::NewOnly) => !patch,
         (false, _) | (_, Selected::Always) => true,
         (true, Selected::Scoped(names)) => scope.is_none_or(names),
     };
-    TABLE.iter().filter(passes).map(|row| row.stage)
+    TABLE.iter().filter(passes).map(|row| row.stage).filter(|stage| selects.has(*stage))
 }
 
 /// The stage that writes the code, task by task.
@@ -140,6 +169,7 @@ pub fn lasting_checks(stages: &[Stage], input: &CheckInput<'_>) -> Vec<(Stage, R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::Artifact;
 
     #[test]
     fn every_stage_has_its_row() {
@@ -147,6 +177,14 @@ mod tests {
             assert_eq!(row(stage).stage, stage);
         }
         assert_eq!(TABLE.len(), Stage::ALL.len());
+    }
+
+    #[test]
+    fn every_actor_has_its_closing_act() {
+        for row in TABLE {
+            assert!(!row.closing.is_empty(), "{}", row.stage);
+            assert!(row.closing.iter().all(|tool| row.offers(tool)), "{}", row.stage);
+        }
     }
 
     #[test]
@@ -161,7 +199,7 @@ mod tests {
     #[test]
     fn a_scope_selects_stages() {
         let scope = Scope { prd: true, plan: true, code: true, ..Scope::default() };
-        let order = |is_patch, scope| order(is_patch, scope).collect::<Vec<_>>();
+        let order = |is_patch, scope| order(Depth::Thorough, is_patch, scope).collect::<Vec<_>>();
         let (coding, check) = (Stage::Coding, Stage::Check);
         let expected = [Stage::Triage, Stage::Prd, Stage::Plan, coding, check, Stage::Delivery];
         assert_eq!(order(true, Some(scope)), expected);
@@ -169,5 +207,45 @@ mod tests {
         assert_eq!(least, [Stage::Triage, coding, check, Stage::Delivery]);
         assert_eq!(order(true, None).len(), 7);
         assert_eq!(order(false, None), Stage::ALL[1..]);
+    }
+
+    #[test]
+    fn a_document_that_nobody_passes_is_passed_with_the_next() {
+        let new = |of| order(of, false, None).collect::<Vec<_>>();
+        let earlier = |stage, of, order: &[Stage]| {
+            row_of(stage, of, order, Some(true)).earlier_document().map(Artifact::file_name)
+        };
+        let (standard, thorough) = (new(Depth::Standard), new(Depth::Thorough));
+        assert_eq!(earlier(Stage::Prd, Depth::Standard, &standard), Some("idea.md"));
+        assert_eq!(earlier(Stage::Plan, Depth::Standard, &standard), Some("design.md"));
+        assert_eq!(earlier(Stage::Prd, Depth::Thorough, &thorough), None);
+        let scope = Scope { prd: true, design: true, plan: true, ..Scope::default() };
+        let change = |scope| order(Depth::Standard, true, Some(scope)).collect::<Vec<_>>();
+        assert_eq!(earlier(Stage::Plan, Depth::Standard, &change(scope)), Some("design.md"));
+        let alone = change(Scope { design: false, ..scope });
+        assert_eq!(earlier(Stage::Plan, Depth::Standard, &alone), None);
+        assert_eq!(earlier(Stage::Prd, Depth::Quick, &alone), Some("idea.md"));
+        // Where nothing comes after it, it is passed by itself.
+        let alone = change(Scope { plan: false, ..scope });
+        assert!(depth(Depth::Standard).gate(Stage::Design, &alone));
+        assert!(depth(Depth::Standard).critic(Stage::Design, &alone));
+        assert!(!depth(Depth::Standard).gate(Stage::Design, &standard));
+    }
+
+    #[test]
+    fn a_plan_without_requirements_before_it_holds_them() {
+        let order = order(Depth::Quick, false, None).collect::<Vec<_>>();
+        let plan = row_of(Stage::Plan, Depth::Quick, &order, None);
+        assert!(plan.artifacts.contains(&Artifact::Requirements) && plan.context.is_empty());
+        let scope = Scope { prd: true, ..Scope::default() };
+        let change = super::order(Depth::Quick, true, Some(scope)).collect::<Vec<_>>();
+        assert_eq!(change, [Stage::Triage, Stage::Plan, Stage::Coding, Stage::Delivery]);
+    }
+
+    #[test]
+    fn a_depth_selects_stages() {
+        let order = |of| super::order(of, false, None).collect::<Vec<_>>();
+        assert_eq!(order(Depth::Quick), [Stage::Plan, Stage::Coding, Stage::Delivery]);
+        assert_eq!(order(Depth::Standard), Stage::ALL[1..]);
     }
 }

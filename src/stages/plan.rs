@@ -1,78 +1,150 @@
 //! Tasks and their order.
 
+use super::input::CheckInput;
 use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
 use super::summary::{count, list, signs};
 use super::tools::{READ_FILES, VERDICT};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;
 
+const WRITE: &[&str] = &[
+    "save_plan_doc",
+    "load_plan_doc",
+    "create_task",
+    "update_task",
+    "delete_task",
+    "get_plan",
+    "check_task_dependencies",
+];
+
+/// How the actor asks for a person.
+const ASK: &[&str] =
+    &["ask_user", "goto_stage", "request_human_review", "review_with_feedback_content"];
+
+const ACTOR: Prompt =
+    Prompt { file_name: "plan-actor.md", built_in: include_str!("../../prompts/plan-actor.md") };
+
 pub(super) const PLAN: StageSpec = StageSpec {
-    stage: Stage::Plan,
-    selected: Selected::Scoped(|scope| scope.plan),
-    actor: RoleSpec {
-        prompt: Prompt {
-            file_name: "plan-actor.md",
-            built_in: include_str!("../../prompts/plan-actor.md"),
-        },
-        tools: &[
-            &[
-                "save_plan_doc",
-                "load_plan_doc",
-                "create_task",
-                "update_task",
-                "delete_task",
-                "get_plan",
-                "get_design",
-                "get_requirements",
-                "check_task_dependencies",
-                "check_data_format",
-            ],
-            READ_FILES,
-            &["ask_user", "goto_stage", "request_human_review", "review_with_feedback_content"],
-        ],
-    },
-    critic: Some(RoleSpec {
-        prompt: Prompt {
-            file_name: "plan-critic.md",
-            built_in: include_str!("../../prompts/plan-critic.md"),
-        },
-        tools: &[
-            &[
-                "load_plan_doc",
-                "get_plan",
-                "get_design",
-                "get_requirements",
-                "check_task_dependencies",
-            ],
-            READ_FILES,
-            VERDICT,
-        ],
-    }),
-    context: &[Artifact::Idea, Artifact::Prd, Artifact::Design],
-    guidance: true,
-    artifacts: &[Artifact::Plan, Artifact::ImplementationPlan],
+    with_earlier: Some((Stage::Design, &PLAN_WITH_DESIGN)),
+    alone: Some(&PLAN_ALONE),
+    ..plan(
+        RoleSpec { prompt: ACTOR, tools: &[WRITE, READ_FILES, ASK] },
+        &[Artifact::Plan, Artifact::ImplementationPlan],
+    )
+};
+
+/// The row where design.md is passed with the plan.
+const PLAN_WITH_DESIGN: StageSpec = StageSpec {
     check: |input| {
-        let mut report = check::plan(&input.store, &input.sizes, input.baseline);
-        if input.drafting {
-            let known = |path: &str| input.files.known(path);
-            report.merge(check::planned_files(&input.store, &known, input.baseline));
-        }
+        let mut report = check::design(&input.store, &input.sizes, input.baseline);
+        report.merge(check_plan(input));
         report
     },
-    check_lasts: true,
+    ..plan(
+        RoleSpec {
+            prompt: ACTOR,
+            // Records are changed by their sections: both kinds of tools would be too much to send.
+            tools: &[
+                &[
+                    "save_plan_doc",
+                    "save_design_doc",
+                    "delete_task",
+                    "delete_design_component",
+                    "check_task_dependencies",
+                ],
+                READ_FILES,
+                ASK,
+            ],
+        },
+        &[Artifact::Plan, Artifact::ImplementationPlan, Artifact::Design, Artifact::DesignSpec],
+    )
+};
+
+/// The row where the plan is the only document: it holds requirements and features, too.
+const PLAN_ALONE: StageSpec = StageSpec {
+    context: &[],
+    critic: None,
     subject: |facts| {
         let plan = facts.store.plan()?;
         let tasks = plan.tasks.iter().filter(|task| task.is_top_level()).count();
-        Ok(signs(facts).unwrap_or_else(|| count(tasks, "task")))
+        let requirements = facts.store.requirements()?.requirements.len();
+        Ok(signs(facts).unwrap_or_else(|| {
+            format!("{}, {}", count(requirements, "requirement"), count(tasks, "task"))
+        }))
     },
-    names: |facts| {
-        let tasks = facts.store.plan()?.tasks;
-        let tasks = tasks.iter().filter(|task| task.is_top_level());
-        Ok(list(facts, tasks.map(|task| (task.id.as_str(), task.title.as_str()))))
-    },
-    gate: true,
-    self_review: true,
-    called: "plan",
-    issues: &["missing_dependency"],
-    ..USUAL
+    ..plan(
+        RoleSpec {
+            prompt: Prompt {
+                file_name: "plan-alone.md",
+                built_in: include_str!("../../prompts/plan-alone.md"),
+            },
+            // A section of plan.md makes a record; a tool would make the first one in prd.md.
+            tools: &[
+                &[
+                    "save_plan_doc",
+                    "load_plan_doc",
+                    "delete_requirement",
+                    "delete_feature",
+                    "delete_task",
+                    "check_data_format",
+                ],
+                READ_FILES,
+                ASK,
+            ],
+        },
+        &[Artifact::Plan, Artifact::Requirements, Artifact::Features, Artifact::ImplementationPlan],
+    )
 };
+
+fn check_plan(input: &CheckInput<'_>) -> check::Report {
+    let mut report = check::plan(&input.store, &input.sizes, input.baseline);
+    if input.drafting {
+        let known = |path: &str| input.files.known(path);
+        report.merge(check::planned_files(&input.store, &known, input.baseline));
+    }
+    report
+}
+
+const fn plan(actor: RoleSpec, artifacts: &'static [Artifact]) -> StageSpec {
+    StageSpec {
+        stage: Stage::Plan,
+        selected: Selected::Scoped(|scope| scope.plan),
+        actor,
+        closing: &["save_plan_doc"],
+        critic: Some(RoleSpec {
+            prompt: Prompt {
+                file_name: "plan-critic.md",
+                built_in: include_str!("../../prompts/plan-critic.md"),
+            },
+            tools: &[
+                &[
+                    "load_plan_doc",
+                    "get_plan",
+                    "get_design",
+                    "get_requirements",
+                    "check_task_dependencies",
+                ],
+                READ_FILES,
+                VERDICT,
+            ],
+        }),
+        context: &[Artifact::Idea, Artifact::Prd, Artifact::Design],
+        guidance: true,
+        artifacts,
+        check: check_plan,
+        check_lasts: true,
+        subject: |facts| {
+            let plan = facts.store.plan()?;
+            let tasks = plan.tasks.iter().filter(|task| task.is_top_level()).count();
+            Ok(signs(facts).unwrap_or_else(|| count(tasks, "task")))
+        },
+        names: |facts| {
+            let tasks = facts.store.plan()?.tasks;
+            let tasks = tasks.iter().filter(|task| task.is_top_level());
+            Ok(list(facts, tasks.map(|task| (task.id.as_str(), task.title.as_str()))))
+        },
+        called: "plan",
+        issues: &["missing_dependency"],
+        ..USUAL
+    }
+}

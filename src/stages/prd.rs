@@ -16,31 +16,33 @@ const WRITE: &[&str] = &[
     "update_feature",
     "delete_feature",
     "get_requirements",
-    "check_data_format",
 ];
 
 /// How the actor asks for a person.
-const ASK: &[&str] = &["ask_user", "request_human_review", "review_with_feedback_content"];
+const ASK: &[&str] = &["ask_user", "request_human_review"];
 
 pub(super) const PRD: StageSpec = StageSpec {
-    in_change: Some(&PRD_OF_A_CHANGE),
+    with_earlier: Some((Stage::Idea, &PRD_WITH_IDEA)),
+    ..prd(&[WRITE, READ_FILES, ASK], &[Artifact::Prd, Artifact::Requirements, Artifact::Features])
+};
+
+/// The row where idea.md is passed with the PRD. A change request keeps its parent's true.
+const PRD_WITH_IDEA: StageSpec = StageSpec {
+    check: |input| {
+        let mut report = check::prd(&input.store, &input.sizes, input.baseline);
+        if input.baseline.is_none() {
+            report.merge(check::idea(&input.store, input.drafting));
+        }
+        report
+    },
     ..prd(
-        &[WRITE, READ_FILES, ASK],
-        &[Artifact::Idea],
-        &[Artifact::Prd, Artifact::Requirements, Artifact::Features],
+        &[WRITE, &["save_idea", "load_idea"], READ_FILES, ASK],
+        &[Artifact::Prd, Artifact::Requirements, Artifact::Features, Artifact::Idea],
     )
 };
 
-/// The row in a change request, which keeps idea.md true: the parent's idea is drafted on, too.
-const PRD_OF_A_CHANGE: StageSpec = prd(
-    &[WRITE, &["save_idea", "load_idea"], READ_FILES, ASK],
-    &[],
-    &[Artifact::Prd, Artifact::Requirements, Artifact::Features, Artifact::Idea],
-);
-
 const fn prd(
     tools: &'static [&'static [&'static str]],
-    context: &'static [Artifact],
     artifacts: &'static [Artifact],
 ) -> StageSpec {
     StageSpec {
@@ -53,6 +55,7 @@ const fn prd(
             },
             tools,
         },
+        closing: &["save_prd_doc"],
         critic: Some(RoleSpec {
             prompt: Prompt {
                 file_name: "prd-critic.md",
@@ -60,7 +63,7 @@ const fn prd(
             },
             tools: &[&["load_prd_doc", "get_requirements", "read_file", "search_files"], VERDICT],
         }),
-        context,
+        context: &[Artifact::Idea],
         artifacts,
         check: |input| check::prd(&input.store, &input.sizes, input.baseline),
         check_lasts: true,
@@ -79,7 +82,6 @@ const fn prd(
             let features = features.map(|item| (item.id.as_str(), item.name.as_str()));
             Ok(list(facts, requirements.chain(features)))
         },
-        gate: true,
         called: "prd",
         issues: &["requirement_mismatch"],
         ..USUAL

@@ -80,10 +80,15 @@ pub struct StageSpec {
     pub stage: Stage,
     /// Which sessions have it.
     pub selected: Selected,
-    /// The row that takes its place in a change request, where that differs.
-    pub in_change: Option<&'static Self>,
+    /// An earlier stage whose document is passed with this one's where nobody passes it before, and
+    /// the row that takes the place of this one then.
+    pub with_earlier: Option<(Stage, &'static Self)>,
+    /// The row in its place where no earlier document holds requirements: this one holds them.
+    pub alone: Option<&'static Self>,
     /// Who drafts.
     pub actor: RoleSpec,
+    /// The closing act: tools with which its actor ends a first draft, when nothing is missing.
+    pub closing: &'static [&'static str],
     /// Who judges, if anybody.
     pub critic: Option<RoleSpec>,
     /// How the actor works.
@@ -115,15 +120,13 @@ pub struct StageSpec {
     /// Finishing a draft adds what the program knows to the stage's document: its text before, and
     /// with that.
     pub finish: Option<Finish>,
+    /// The document as the program writes it by itself, at a depth where it does.
+    pub rendered: Option<fn(&dyn Known) -> anyhow::Result<String>>,
     /// How far a feature is once the draft is finished; the flag says that the project's tests have
     /// passed.
     pub feature_status: fn(FeatureStatus, bool) -> FeatureStatus,
     /// What an approval names.
     pub approves: Approves,
-    /// A person reviews its draft unless the configuration says otherwise.
-    pub gate: bool,
-    /// The actor reads its own first draft again unless the configuration says otherwise.
-    pub self_review: bool,
     /// Drafts it may take unless the configuration says otherwise.
     pub iterations: u32,
     /// How freely its actor answers unless the configuration says otherwise.
@@ -142,8 +145,10 @@ pub struct StageSpec {
 pub(super) const USUAL: StageSpec = StageSpec {
     stage: Stage::ALL[0],
     selected: Selected::Always,
-    in_change: None,
+    with_earlier: None,
+    alone: None,
     actor: RoleSpec { prompt: Prompt { file_name: "", built_in: "" }, tools: &[] },
+    closing: &[],
     critic: None,
     work: Work::Whole,
     context: &[],
@@ -158,10 +163,9 @@ pub(super) const USUAL: StageSpec = StageSpec {
     subject: |_| Ok(String::new()),
     names: |_| Ok(String::new()),
     finish: None,
+    rendered: None,
     feature_status: |status, _| status,
     approves: Approves::Artifacts,
-    gate: false,
-    self_review: false,
     iterations: 3,
     actor_temperature: 0.7,
     critic_temperature: 0.3,
@@ -199,6 +203,18 @@ impl StageSpec {
     /// Whether its actor is offered a tool.
     pub fn offers(&self, tool: &str) -> bool {
         self.actor.tools.iter().any(|group| group.contains(&tool))
+    }
+
+    /// The document of an earlier stage that is passed with its own.
+    pub fn earlier_document(&self) -> Option<Artifact> {
+        let mut documents = self.artifacts.iter().copied().filter(|artifact| !artifact.is_json());
+        documents.nth(1)
+    }
+
+    /// What of its artifacts its roles get as a draft; the others they have from before.
+    pub fn own_artifacts(&self) -> Vec<Artifact> {
+        let own = self.artifacts.iter().copied();
+        own.filter(|artifact| !self.context.contains(artifact)).collect()
     }
 
     /// The document a person reads first.

@@ -1,4 +1,6 @@
-//! Groups of tools that several rows offer.
+//! Groups of tools that several rows offer, and the role that is the same in all of them.
+
+use super::row::{Prompt, RoleSpec};
 
 pub(super) const READ_FILES: &[&str] = &["list_files", "read_file", "search_files"];
 
@@ -13,6 +15,15 @@ pub(super) const READ_SESSION: &[&str] = &[
     "load_plan_doc",
     "load_feedback_history",
 ];
+
+/// Who gives a second opinion, in whichever stage: it reads, and says its verdict in words.
+pub const CHALLENGER: RoleSpec = RoleSpec {
+    prompt: Prompt {
+        file_name: "challenger.md",
+        built_in: include_str!("../../prompts/challenger.md"),
+    },
+    tools: &[READ_FILES, READ_SESSION],
+};
 
 /// How a critic ends its reading.
 pub(super) const VERDICT: &[&str] =

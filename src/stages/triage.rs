@@ -25,12 +25,12 @@ pub(super) const TRIAGE: StageSpec = StageSpec {
             &["ask_user"],
         ],
     },
+    closing: &["save_change_request"],
     context: &[Artifact::Prd, Artifact::Design, Artifact::Plan],
     artifacts: &[Artifact::ChangeRequest],
     check: |input| check::triage(&input.store),
     subject: |facts| Ok(facts.store.change_request()?.unwrap_or_default().headline()),
     names: |facts| Ok(facts.store.change_request()?.unwrap_or_default().describe()),
-    gate: true,
     called: "change",
     ..USUAL
 };

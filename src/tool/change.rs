@@ -4,8 +4,6 @@ use super::data::{fields_of, resolve};
 use super::plain::{Argument, Arguments as _, Kind, Nothing, Plain, arguments};
 use super::{Answer, Effect, Tool};
 use crate::artifact::{Artifact, ChangeRequest, IdKind, Risk};
-use crate::stage::Stage;
-use crate::stages;
 
 arguments! {
     Scope {
@@ -21,13 +19,9 @@ arguments! {
         /// what must change
         scope: Scope,
         risk: Risk,
-        /// existing ids, such as COMP-001
         affected_components: Option<Vec<String>>,
-        /// existing ids, such as FEAT-001
         affected_features: Option<Vec<String>>,
-        /// paths
         affected_files: Option<Vec<String>>,
-        /// how much work it is
         effort: Option<String>,
         /// what must not change
         constraints: Option<Vec<String>>,
@@ -43,7 +37,7 @@ impl Argument for Scope {
 pub(super) static TOOLS: [&dyn Tool; 2] = [
     &Plain {
         name: "save_change_request",
-        description: "Save what the change touches, which stages it needs, and how risky it is.",
+        description: "Save what the change touches.",
         effect: Effect::WritesRecords,
         run: |context, args: SaveChangeRequest| {
             let mut fields = fields_of(&args, &[])?;
@@ -54,9 +48,7 @@ pub(super) static TOOLS: [&dyn Tool; 2] = [
             if !context.store.save(Artifact::ChangeRequest, &change)? {
                 return Ok(Answer::ok("The change request is so already; nothing changed."));
             }
-            let to_come = stages::order(true, Some(change.scope)).skip(1).map(Stage::name);
-            let to_come = to_come.collect::<Vec<_>>().join(", ");
-            Ok(Answer::ok(format!("Saved. Stages to come: {to_come}.")))
+            Ok(Answer::ok("Saved."))
         },
     },
     &Plain {
@@ -72,7 +64,7 @@ pub(super) static TOOLS: [&dyn Tool; 2] = [
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::stage::Stage;
     use crate::tool::testing::Bench;
 
     #[test]
@@ -84,7 +76,7 @@ mod tests {
             "affected_components":["COMP-001"],"affected_features":["feat-1"],"effort":"small",
             "acceptance_criteria":["shown"]}"#;
         let answer = context.call("save_change_request", change);
-        assert_eq!(answer.text, "Saved. Stages to come: prd, plan, coding, check, delivery.");
+        assert_eq!(answer.text, "Saved.");
         assert!(context.call("save_change_request", change).text.contains("nothing changed"));
         let saved = bench.store().change_request().unwrap().unwrap();
         assert!(saved.scope.prd && saved.scope.code && !saved.scope.design);

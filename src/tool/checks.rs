@@ -1,11 +1,13 @@
-//! Tools that run the mechanical checks, so that a model can mend before it is told.
+//! Tools that run the mechanical checks, so that a model can correct its draft before it is rejected.
 
 use serde::{Deserialize, Serialize};
 
 use super::plain::{Argument, Kind, Nothing, Plain, arguments};
 use super::{Answer, Effect, Tool};
+use crate::artifact::Artifact;
 use crate::artifact::check::{
     Report, components_of, features_of, requirements_of, task_order, tasks_of, uncovered_features,
+    unworked_features,
 };
 
 /// Which records.
@@ -32,7 +34,7 @@ arguments! {
 pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Plain {
         name: "check_data_format",
-        description: "Check records: required fields, ids, references.",
+        description: "Check records: fields, ids, references.",
         effect: Effect::ReadsArtifacts,
         run: |context, args: CheckDataFormat| {
             let store = context.store;
@@ -47,23 +49,26 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     },
     &Plain {
         name: "check_feature_coverage",
-        description: "Which features no component covers.",
+        description: "Which features no component covers; without a design, no task.",
         effect: Effect::ReadsArtifacts,
         run: |context, _: Nothing| {
             let features = context.store.features()?;
-            let uncovered = uncovered_features(&features, &context.store.design()?);
+            let (what, uncovered) = match context.store.text(Artifact::Design)? {
+                Some(_) => ("component", uncovered_features(&features, &context.store.design()?)),
+                None => ("task", unworked_features(&features, &context.store.plan()?)),
+            };
             if uncovered.is_empty() {
                 let count = features.features.len();
                 return Ok(Answer::ok(format!("All {count} features are covered.")));
             }
             let list: Vec<_> =
                 uncovered.iter().map(|(id, name)| format!("{id} '{name}'")).collect();
-            Ok(Answer::ok(format!("Covered by no component: {}.", list.join(", "))))
+            Ok(Answer::ok(format!("Covered by no {what}: {}.", list.join(", "))))
         },
     },
     &Plain {
         name: "check_task_dependencies",
-        description: "Unknown dependencies and cycles; else the order of the tasks.",
+        description: "Unknown dependencies and cycles.",
         effect: Effect::ReadsArtifacts,
         run: |context, _: Nothing| {
             let store = context.store;

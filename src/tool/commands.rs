@@ -7,25 +7,23 @@ use crate::workspace::{CommandResult, Dependencies};
 
 arguments! {
     RunCommand {
-        /// For sh -c
         command: String,
-        /// Seconds it may take
+        /// more for a long build
         timeout_s: Option<Number>,
     }
 
     CheckTests {
-        /// Only this file or directory, where the command can do that
+        /// only this file or directory
         path: Option<String>,
-        /// Another command, judged like run_command
+        /// another one
         command: Option<String>,
     }
 
     CheckLint {
-        /// Only this file or directory, where the command can do that
+        /// only this file or directory
         path: Option<String>,
-        /// Another command, judged like run_command
+        /// another one
         command: Option<String>,
-        /// Fix what it can, where the command can do that
         fix: Option<bool>,
     }
 }
@@ -34,13 +32,13 @@ arguments! {
 pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Waiting {
         name: "run_command",
-        description: "Runs a shell command at the top of the project. No servers, background jobs \
-                      or writing git commands; no input. Ask for more time for a long build.",
+        description: "Run a shell command at the top of the project. No servers, background jobs, \
+                      git commands that write; no input.",
         run: |context, args| Box::pin(run(context, args)),
     },
     &Waiting {
         name: "check_tests",
-        description: "Runs the project's own tests.",
+        description: "Run the project's tests.",
         run: |context, args: CheckTests| {
             let args = CheckLint { path: args.path, command: args.command, fix: None };
             Box::pin(check(context, args, "test", |own| &own.test))
@@ -48,7 +46,7 @@ pub(super) static TOOLS: [&dyn Tool; 3] = [
     },
     &Waiting {
         name: "check_lint",
-        description: "Runs the project's own lint.",
+        description: "Run the project's lint.",
         run: |context, args| Box::pin(check(context, args, "lint", |own| &own.lint)),
     },
 ];
@@ -130,7 +128,7 @@ fn narrowed(command: &str, path: &str) -> Option<String> {
     takes.then(|| format!("{command} -- '{}'", path.replace('\'', r"'\''")))
 }
 
-/// The command that mends what it finds, by the name of the linter.
+/// The command with which a linter fixes what it finds.
 fn fixing(command: &str) -> Option<String> {
     let mut known = languages::ALL.iter().flat_map(|language| language.programs.fix);
     let (start, flags) = known.find(|(start, _)| command.starts_with(start))?;

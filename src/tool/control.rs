@@ -21,23 +21,20 @@ arguments! {
     ProvideFeedback {
         feedback_type: FeedbackType,
         severity: Severity,
-        /// what is wrong and where, with ids
         details: String,
         suggested_fix: Option<String>,
     }
 
     ExitLoop {
-        /// why it is good enough
         summary: Option<String>,
     }
 
     RequestReplanning {
         target_stage: Option<Stage>,
-        /// design_flaw, missing_dependency, architecture_conflict, requirement_mismatch or another
+        /// design_flaw, missing_dependency, requirement_mismatch …
         issue_type: String,
         severity: Severity,
         details: String,
-        /// ids
         affected_features: Option<Vec<String>>,
         suggested_approach: Option<String>,
     }
@@ -50,14 +47,11 @@ arguments! {
     RequestHumanReview {
         reason: String,
         details: Option<String>,
-        /// infinite_loop, unclear_requirements, actor_not_responding, hallucination_detected or
-        /// another
         suspected_issue: Option<String>,
     }
 
     AskUser {
         question: String,
-        /// suggested answers
         options: Option<Vec<String>>,
     }
 
@@ -70,7 +64,7 @@ arguments! {
 pub(super) static TOOLS: [&dyn Tool; 8] = [
     &Plain {
         name: "provide_feedback",
-        description: "Reject the draft: say what is wrong. Once per issue.",
+        description: "Reject the draft: one call per problem.",
         effect: Effect::Looks,
         run: provide_feedback,
     },
@@ -100,13 +94,13 @@ pub(super) static TOOLS: [&dyn Tool; 8] = [
     },
     &Plain {
         name: "ask_user",
-        description: "Ask the person something only they can know.",
+        description: "Ask the person what only they know.",
         effect: Effect::Acts,
         run: ask_user,
     },
     &Plain {
         name: "review_and_edit_content",
-        description: "Let the person read and edit the draft now.",
+        description: "Let the person edit the draft now.",
         effect: Effect::Acts,
         run: open_gate,
     },

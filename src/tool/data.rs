@@ -18,7 +18,6 @@ arguments! {
     /// Of the tools that delete a record by its id.
     Delete {
         id: String,
-        /// why; kept in history
         reason: Option<String>,
     }
 }

@@ -14,12 +14,10 @@ arguments! {
     CreateComponent {
         name: String,
         description: Option<String>,
-        /// such as module, service, ui
         component_type: String,
         responsibilities: Vec<String>,
         technology: String,
         interfaces: Option<Vec<String>>,
-        /// existing ids, such as FEAT-001
         related_features: Option<Vec<String>>,
     }
 
@@ -27,14 +25,11 @@ arguments! {
         id: String,
         name: Option<String>,
         description: Option<String>,
-        /// such as module, service, ui
         component_type: Option<String>,
         responsibilities: Option<Vec<String>>,
         technology: Option<String>,
         interfaces: Option<Vec<String>>,
-        /// existing ids, such as FEAT-001
         related_features: Option<Vec<String>>,
-        /// why; kept in history
         reason: Option<String>,
     }
 }
@@ -43,13 +38,13 @@ arguments! {
 pub(super) static TOOLS: [&dyn Tool; 3] = [
     &Plain {
         name: "create_design_component",
-        description: "Create a component; answers with its id.",
+        description: "Add a component; answers its id.",
         effect: Effect::WritesRecords,
         run: create_component,
     },
     &Plain {
         name: "update_design_component",
-        description: "Change the given fields of a component.",
+        description: "Change fields of a component.",
         effect: Effect::WritesRecords,
         run: update_component,
     },

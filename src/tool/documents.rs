@@ -11,7 +11,7 @@ const MAX_DOCUMENT: usize = 256 * 1024;
 
 arguments! {
     Content {
-        /// the whole document, Markdown; or single sections of requirements, features, components, tasks
+        /// Markdown
         content: String,
     }
 }
@@ -41,15 +41,11 @@ macro_rules! load {
 /// The tools of this file.
 pub(super) static TOOLS: [&dyn Tool; 11] = [
     save!("save_idea", "Save idea.md.", Idea),
-    save!("save_prd_doc", "Save prd.md.", Prd),
-    save!("save_design_doc", "Save design.md.", Design),
-    save!("save_plan_doc", "Save plan.md.", Plan),
+    save!("save_prd_doc", "Save prd.md, whole or single sections of records.", Prd),
+    save!("save_design_doc", "Save design.md, whole or single sections of components.", Design),
+    save!("save_plan_doc", "Save plan.md, whole or single sections of records.", Plan),
     save!("save_check_report", "Save check_report.md.", CheckReport),
-    save!(
-        "save_delivery_report",
-        "Save delivery_report.md. Its first line is the pull request's title.",
-        DeliveryReport
-    ),
+    save!("save_delivery_report", "Save delivery_report.md.", DeliveryReport),
     load!("load_idea", "Read idea.md.", Idea),
     load!("load_prd_doc", "Read prd.md.", Prd),
     load!("load_design_doc", "Read design.md.", Design),

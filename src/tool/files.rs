@@ -9,65 +9,48 @@ use crate::workspace::Edit;
 
 arguments! {
     ListFiles {
-        /// Directory to list; the whole project when left out
         path: Option<String>,
-        /// Glob such as *.rs or src/**/*.py
+        /// such as *.rs or src/**/*.py
         pattern: Option<String>,
-        /// false: only what is in the directory itself
         recursive: Option<bool>,
-        /// Levels of directories to look into
         max_depth: Option<Number>,
     }
 
     ReadFile {
-        /// File, relative to the top of the project
         path: String,
-        /// First line to read, from 1
+        /// first line
         offset: Option<Number>,
-        /// Number of lines
+        /// lines
         limit: Option<Number>,
     }
 
     SearchFiles {
-        /// Regular expression, matched within lines
         pattern: String,
-        /// File or directory to search; everything when left out
         path: Option<String>,
-        /// Only files such as *.rs
+        /// such as *.rs
         glob: Option<String>,
     }
 
     WriteFile {
-        /// File, relative to the top of the project
         path: String,
-        /// The complete content
         content: String,
     }
 
     Passage {
-        /// The passage as it is now
         old_text: String,
-        /// What to put there; empty to delete it
         new_text: String,
-        /// Replace every occurrence
         replace_all: Option<bool>,
     }
 
     EditFile {
-        /// File, relative to the top of the project
         path: String,
-        /// The passage as it is now
         old_text: Option<String>,
-        /// What to put there; empty to delete it
         new_text: Option<String>,
-        /// Replace every occurrence
         replace_all: Option<bool>,
-        /// Several, applied in this order
         edits: Option<Vec<Passage>>,
     }
 
     DeleteFile {
-        /// File, relative to the top of the project
         path: String,
     }
 }
@@ -76,8 +59,8 @@ arguments! {
 pub(super) static TOOLS: [&dyn Tool; 6] = [
     &Plain {
         name: "list_files",
-        description: "Lists the project's files, without hidden and ignored ones. Paths are \
-                      relative to the top of the project.",
+        description: "List files, without hidden and ignored ones. Paths begin at the top of \
+                      the project.",
         effect: Effect::Looks,
         run: |context, args: ListFiles| {
             let path = some(args.path.as_ref()).unwrap_or(".");
@@ -88,8 +71,8 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     },
     &Plain {
         name: "read_file",
-        description: "Reads a text file, or a part of a long one. The first line of the answer \
-                      says which lines these are; it is not part of the file.",
+        description: "Read a text file or a part of it. The answer's first line says which lines \
+                      follow.",
         effect: Effect::Looks,
         run: |context, args: ReadFile| {
             let (offset, limit) = (args.offset.map(|line| line.0), args.limit.map(|lines| lines.0));
@@ -98,7 +81,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     },
     &Plain {
         name: "search_files",
-        description: "Finds the lines that match a regular expression, as path:line: text.",
+        description: "Find lines by a regular expression, as path:line: text.",
         effect: Effect::Looks,
         run: |context, args: SearchFiles| {
             let path = some(args.path.as_ref()).unwrap_or(".");
@@ -108,8 +91,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     },
     &Plain {
         name: "write_file",
-        description: "Makes a file, or replaces all of it. Missing directories are made. Write the \
-                      complete content; to change a part of a file, use edit_file.",
+        description: "Write a whole file; directories are made.",
         effect: Effect::Acts,
         run: |context, args: WriteFile| {
             Ok(Answer::ok(context.workspace.write(&args.path, &args.content)?))
@@ -117,8 +99,8 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     },
     &Plain {
         name: "edit_file",
-        description: "Replaces passages of a file. Copy old_text exactly, with enough lines that it \
-                      occurs once. For several, give edits: all are applied or none.",
+        description: "Replace a passage of a file, or several in edits: all or none. Copy old_text \
+                      exactly, with enough lines that it occurs once.",
         effect: Effect::Acts,
         run: |context, args: EditFile| {
             let path = args.path.clone();
@@ -127,7 +109,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
     },
     &Plain {
         name: "delete_file",
-        description: "Deletes a file, never a directory.",
+        description: "Delete a file.",
         effect: Effect::Acts,
         run: |context, args: DeleteFile| Ok(Answer::ok(context.workspace.delete(&args.path)?)),
     },

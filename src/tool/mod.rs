@@ -24,7 +24,7 @@ mod registry;
 mod testing;
 
 pub use arguments::{fit, parse};
-pub use registry::{all, call, find, plain_name, specs};
+pub use registry::{all, call, changes_something, find, plain_name, specs};
 
 use crate::artifact::{Feedback, IdFloors, Ledger, Plan, Store};
 use crate::config::Limits;

@@ -62,13 +62,17 @@ impl Field {
     }
 }
 
-/// The JSON schema of an object with these fields and no others.
+/// The JSON schema of an object with these fields, in as few bytes as may be: it is in every request.
+/// What is unknown is answered when a tool is called ([`super::fit`]).
 fn object(fields: &[Field]) -> Value {
     let properties: Map<_, _> =
         fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
     let required: Vec<_> = fields.iter().filter(|f| f.required).map(|f| f.name).collect();
-    json!({"type": "object", "properties": properties, "required": required,
-           "additionalProperties": false})
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
 }
 
 /// What a tool takes. Declared with [`arguments!`].

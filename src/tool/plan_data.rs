@@ -18,41 +18,31 @@ arguments! {
         description: String,
         feature_id: String,
         component_id: String,
-        /// existing ids, such as REQ-001
         requirement_ids: Option<Vec<String>>,
-        /// ids of tasks that come first
         dependencies: Option<Vec<String>>,
-        /// new paths; they exist when it is done
         files_to_create: Option<Vec<String>>,
-        /// paths that exist, or that an earlier task creates
         files_to_change: Option<Vec<String>>,
         acceptance_criteria: Vec<String>,
-        /// only for a sub-task: the task it is part of
+        /// of a sub-task
         parent_id: Option<String>,
     }
 
     UpdateTask {
         task_id: String,
-        /// why; kept in history
         reason: String,
         title: Option<String>,
         description: Option<String>,
         feature_id: Option<String>,
         component_id: Option<String>,
-        /// existing ids, such as REQ-001
         requirement_ids: Option<Vec<String>>,
-        /// ids of tasks that come first
         dependencies: Option<Vec<String>>,
-        /// new paths; they exist when it is done
         files_to_create: Option<Vec<String>>,
-        /// paths that exist, or that an earlier task creates
         files_to_change: Option<Vec<String>>,
         acceptance_criteria: Option<Vec<String>>,
     }
 
     DeleteTask {
         task_id: String,
-        /// why; kept in history
         reason: String,
     }
 
@@ -66,25 +56,25 @@ arguments! {
 pub(super) static TOOLS: [&dyn Tool; 4] = [
     &Plain {
         name: "create_task",
-        description: "Create a task small enough for one commit; answers with its id.",
+        description: "Add a task; answers its id.",
         effect: Effect::WritesRecords,
         run: create_task,
     },
     &Plain {
         name: "update_task",
-        description: "Change the given fields of a task.",
+        description: "Change fields of a task.",
         effect: Effect::WritesRecords,
         run: update_task,
     },
     &Plain {
         name: "delete_task",
-        description: "Delete a task, its sub-tasks and references to them.",
+        description: "Delete a task and its sub-tasks.",
         effect: Effect::WritesRecords,
         run: delete_task,
     },
     &Plain {
         name: "update_task_status",
-        description: "Say how far your task is. Completed needs its files_to_create.",
+        description: "Say how far your task is.",
         effect: Effect::WritesRecords,
         run: update_task_status,
     },
@@ -250,9 +240,6 @@ fn update_task_status(context: &mut Context<'_>, args: UpdateTaskStatus) -> anyh
     let mut text = format!("{id} is {}: {done} of {} tasks completed.", word(status), top.len());
     for change in changes {
         text.push_str(&format!(" {change}."));
-    }
-    if status == TaskStatus::Completed && context.task == Some(id.as_str()) {
-        text.push_str(" If nothing is left to do, answer without a tool call.");
     }
     Ok(Answer::ok(text))
 }

@@ -25,14 +25,12 @@ arguments! {
         priority: Option<Priority>,
         category: Option<Category>,
         acceptance_criteria: Option<Vec<String>>,
-        /// why; kept in history
         reason: Option<String>,
     }
 
     AddFeature {
         name: String,
         description: String,
-        /// existing ids, such as REQ-001
         requirement_ids: Vec<String>,
         completion_criteria: Option<Vec<String>>,
     }
@@ -41,10 +39,8 @@ arguments! {
         id: String,
         name: Option<String>,
         description: Option<String>,
-        /// existing ids, such as REQ-001
         requirement_ids: Option<Vec<String>>,
         completion_criteria: Option<Vec<String>>,
-        /// why; kept in history
         reason: Option<String>,
     }
 
@@ -58,31 +54,31 @@ arguments! {
 pub(super) static TOOLS: [&dyn Tool; 7] = [
     &Plain {
         name: "create_requirement",
-        description: "Create a requirement; answers with its id.",
+        description: "Add a requirement; answers its id.",
         effect: Effect::WritesRecords,
         run: create_requirement,
     },
     &Plain {
         name: "update_requirement",
-        description: "Change the given fields of a requirement.",
+        description: "Change fields of a requirement.",
         effect: Effect::WritesRecords,
         run: update_requirement,
     },
     &Plain {
         name: "delete_requirement",
-        description: "Delete a requirement and references to it.",
+        description: "Delete a requirement.",
         effect: Effect::WritesRecords,
         run: delete_requirement,
     },
     &Plain {
         name: "add_feature",
-        description: "Create a feature that serves existing requirements; answers with its id.",
+        description: "Add a feature; answers its id.",
         effect: Effect::WritesRecords,
         run: add_feature,
     },
     &Plain {
         name: "update_feature",
-        description: "Change the given fields of a feature.",
+        description: "Change fields of a feature.",
         effect: Effect::WritesRecords,
         run: update_feature,
     },
@@ -94,7 +90,7 @@ pub(super) static TOOLS: [&dyn Tool; 7] = [
     },
     &Plain {
         name: "update_feature_status",
-        description: "Set a feature's status. It follows its tasks anyway.",
+        description: "Set a feature's status.",
         effect: Effect::WritesRecords,
         run: update_feature_status,
     },

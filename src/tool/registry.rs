@@ -1,26 +1,22 @@
 //! All tools by name, and the one way to call them: unknown names, missing permission and wrong
 //! arguments are answered here, so that a tool only sees what fits its schema.
 
-use strsim::levenshtein;
-
 use super::{
     Access, Answer, Context, Tool, arguments, change, checks, commands, control, data, design_data,
     documents, files, plan_data, prd_data,
 };
 use crate::excerpt;
 use crate::model::{ToolCall, ToolSpec};
+use crate::nearest::nearest;
 use crate::secret::WITHHELD;
 use crate::stage::Role;
-use crate::stages::{StageSpec, TABLE, row_of};
+use crate::stages::{self, StageSpec, TABLE};
 
 /// Bytes of an answer a model gets to read.
 const MAX_ANSWER: usize = 16 * 1024;
 
 /// Tools that would do something with a key that stands in their arguments.
 const WORKS: [&str; 5] = ["write_file", "edit_file", "run_command", "check_tests", "check_lint"];
-
-/// Tools that run commands.
-const COMMANDS: [&str; 3] = ["run_command", "check_tests", "check_lint"];
 
 /// Every tool, in the contract's order.
 pub fn all() -> Vec<&'static dyn Tool> {
@@ -48,14 +44,19 @@ pub fn plain_name(name: &str) -> &str {
     name.trim().trim_start_matches("functions.")
 }
 
+/// True for a tool that does more than look.
+pub fn changes_something(name: &str) -> bool {
+    find(plain_name(name)).is_some_and(|tool| tool.access() == Access::Write)
+}
+
 /// The tools of these names as offered to a model, in the order of the names. Unknown names are
-/// left out. Those that run commands say what these `may_reach`.
+/// left out. `run_command` says what commands `may_reach`, for all that run some.
 pub fn specs(names: &[&str], may_reach: &str) -> Vec<ToolSpec> {
     let all = all();
     let spec = |name: &&str| {
         let tool = all.iter().find(|tool| tool.name() == *name)?;
         let mut spec = tool.spec();
-        if COMMANDS.contains(name) && !may_reach.is_empty() {
+        if *name == "run_command" && !may_reach.is_empty() {
             spec.description = format!("{} {may_reach}", spec.description);
         }
         Some(spec)
@@ -70,8 +71,7 @@ fn only_in_its_stage(context: &Context<'_>, tool: &dyn Tool) -> anyhow::Result<(
     let Some(own) = TABLE.iter().find(offers).filter(|_| tool.effect().writes_artifacts()) else {
         return Ok(());
     };
-    let is_patch = || context.store.change_request().map(|change| change.is_some());
-    if own.stage == now || row_of(now, is_patch()?).offers(name) {
+    if own.stage == now || stages::offers(now, name) {
         return Ok(());
     }
     let stage = own.stage;
@@ -87,7 +87,7 @@ fn only_in_its_stage(context: &Context<'_>, tool: &dyn Tool) -> anyhow::Result<(
 pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) -> Answer {
     let name = plain_name(&call.name);
     let Some(tool) = find(name) else {
-        let offered = nearest(name, allowed);
+        let offered = did_you_mean(name, allowed);
         return Answer::refused(format!("there is no tool '{name}'{offered}"));
     };
     let reads_only = matches!(context.role, Role::Critic | Role::Challenger);
@@ -132,11 +132,8 @@ fn bounded(text: String) -> String {
     format!("{shown}\n[cut: the first {end} of {whole} bytes; read_file shows parts]")
 }
 
-fn nearest(name: &str, offered: &[&str]) -> String {
-    // What differs in more than half of its letters was not meant.
-    let near = |other: &&&str| levenshtein(name, other) <= name.len() / 2;
-    let best = offered.iter().filter(near).min_by_key(|other| levenshtein(name, other));
-    match best {
+fn did_you_mean(name: &str, offered: &[&str]) -> String {
+    match nearest(name, offered.iter().copied()) {
         Some(best) => format!("; did you mean {best}?"),
         None => format!("; yours are {}", offered.join(", ")),
     }
@@ -150,6 +147,7 @@ mod tests {
 
     use super::*;
     use crate::stage::Stage;
+    use crate::stages::CHALLENGER;
     use crate::tool::testing::Bench;
 
     /// Contract 7 without the groups files and commands, `[r]` first.
@@ -187,7 +185,8 @@ mod tests {
     #[test]
     fn critics_and_whoever_judges_only_look() {
         for spec in TABLE {
-            for role in spec.critic.iter().chain(spec.judges.then_some(&spec.actor)) {
+            let judges = spec.critic.iter().chain(spec.judges.then_some(&spec.actor));
+            for role in judges.chain([&CHALLENGER]) {
                 for name in role.tools() {
                     let tool = find(name).unwrap_or_else(|| panic!("no tool {name}"));
                     assert!(
@@ -215,16 +214,14 @@ mod tests {
 
     fn well_formed(schema: &Value, at: &str) {
         let object = schema.as_object().unwrap();
-        let keys = ["type", "properties", "required", "additionalProperties", "description"];
+        let keys = ["type", "properties", "required", "description", "items", "enum"];
         for key in object.keys() {
-            let known = keys.contains(&key.as_str()) || key == "items" || key == "enum";
-            assert!(known, "{at}: {key} may be refused by strict servers");
+            assert!(keys.contains(&key.as_str()), "{at}: {key} may be refused by strict servers");
         }
         match schema["type"].as_str().unwrap() {
             "object" => {
-                assert_eq!(schema["additionalProperties"], Value::Bool(false), "{at}");
                 let properties = schema["properties"].as_object().unwrap();
-                for name in schema["required"].as_array().unwrap() {
+                for name in schema["required"].as_array().into_iter().flatten() {
                     assert!(properties.contains_key(name.as_str().unwrap()), "{at}: {name}");
                 }
                 for (name, inner) in properties {
@@ -237,16 +234,40 @@ mod tests {
     }
 
     #[test]
-    fn schemas_are_well_formed_and_small() {
-        let mut bytes = 0;
+    fn schemas_are_well_formed() {
         for tool in all() {
             let spec = tool.spec();
             assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
             well_formed(&spec.parameters, &spec.name);
             assert!(!spec.description.is_empty() && spec.description.len() <= 160, "{}", spec.name);
-            bytes += serde_json::to_string(&spec).unwrap().len();
         }
-        assert!(bytes < 20 * 1024, "{bytes} bytes of tools");
+    }
+
+    /// Bytes of what each request of a role carries.
+    const MOST: usize = 5_000;
+
+    #[test]
+    fn no_role_has_more_schemas_than_it_can_afford() {
+        let reach = "There is no network. Writable besides the project: $HOME (its own, for \
+                     caches), $TMPDIR.";
+        let bytes = |names: &[&str]| -> usize {
+            let tool = |spec| serde_json::json!({"type": "function", "function": spec});
+            specs(names, reach).into_iter().map(|spec| tool(spec).to_string().len() + 1).sum()
+        };
+        let forms = |row: &'static StageSpec| {
+            let others = [row.with_earlier.map(|(_, row)| row), row.alone];
+            std::iter::once(row).chain(others.into_iter().flatten())
+        };
+        let rows = TABLE.iter().flat_map(forms);
+        for row in rows {
+            let mut own = row.actor.tools();
+            own.push("provide_feedback");
+            let critic = row.critic.as_ref().map(crate::stages::RoleSpec::tools);
+            for (role, names) in [("actor", own), ("critic", critic.unwrap_or_default())] {
+                let bytes = bytes(&names);
+                assert!(bytes <= MOST, "{bytes} bytes of tools for the {role} of {}", row.stage);
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::artifact::check::testing::{Memory, NoHistory};
 use crate::artifact::{IdFloors, Ledger, Store};
 use crate::config::Limits;
 use crate::model::ToolCall;
-use crate::stage::{Role, Stage};
+use crate::stage::{Depth, Role, Stage};
 use crate::stages;
 use crate::workspace::{Workspace, WorkspaceOptions};
 
@@ -75,7 +75,7 @@ impl Bench {
 
     /// An actor's context.
     pub(crate) fn context(&self) -> Run<'_> {
-        let order: Vec<Stage> = stages::order(false, None).collect();
+        let order: Vec<Stage> = stages::order(Depth::Thorough, false, None).collect();
         // One test's worth of memory, so that a context can own what it borrows.
         let order: &[Stage] = Box::leak(order.into_boxed_slice());
         let at = order.iter().position(|stage| *stage == self.stage).unwrap_or_default();

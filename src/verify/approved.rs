@@ -136,7 +136,7 @@ fn documents(
 ) -> anyhow::Result<Vec<(String, Option<Oid>)>> {
     let reader = git.reader();
     let mut changed = Vec::new();
-    for artifact in stages::row_of(stage, session.is_patch()).artifacts {
+    for artifact in session.row(stage).artifacts {
         let name = artifact.file_name();
         let path = artifact_path(&session.name, *artifact);
         let blob = |commit: &Oid| git::snapshot::blob_id(git, commit, &path);

@@ -82,7 +82,7 @@ pub(super) fn problems(
 ///
 /// # Errors
 /// Git cannot be read.
-pub(super) fn unreadable(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
+pub fn unreadable_records(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
     let compared = compared(git, session)?;
     Ok(compared.unreadable.iter().map(|found| told(session, found)).collect())
 }

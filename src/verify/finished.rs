@@ -3,7 +3,6 @@
 use crate::artifact::Artifact;
 use crate::git::{Git, Object, Reader};
 use crate::session::{KeptDraft, Session, artifact_path, kept_draft};
-use crate::stages;
 
 /// Which artifacts must be there.
 pub(super) struct Finished {
@@ -16,11 +15,11 @@ impl Finished {
     pub(super) fn of(git: &Git, session: &Session, reader: &dyn Reader) -> anyhow::Result<Self> {
         let done = session.done();
         let mut artifacts = vec![Artifact::Session];
-        artifacts.extend(done.iter().flat_map(|stage| stages::row(*stage).artifacts));
+        artifacts.extend(done.iter().flat_map(|stage| session.row(*stage).own_artifacts()));
         if let Some(start) = session.history.first().filter(|_| session.is_patch()) {
             // Its parent's, edited in place; those of the stage in progress are its draft.
             let drafted = match session.next_stage().filter(|stage| !done.contains(stage)) {
-                Some(stage) if drafting(git, session, stage)? => stages::row(stage).artifacts,
+                Some(stage) if drafting(git, session, stage)? => session.row(stage).artifacts,
                 _ => &[],
             };
             for artifact in Artifact::ALL {

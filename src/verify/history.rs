@@ -6,7 +6,7 @@ use std::str::FromStr as _;
 use super::problem::{Problem, short};
 use crate::git::Git;
 use crate::session::{Entry, Kind, Session, Trailers, Verdict, key};
-use crate::stage::Stage;
+use crate::stage::{Depth, Stage};
 use crate::stages::row;
 
 pub(super) fn problems(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
@@ -43,6 +43,9 @@ fn unread(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
     Ok(problems)
 }
 
+/// What `Cowork-Event` may say.
+const EVENTS: [&str; 6] = ["start", "draft", "review", "depth", "attempt", "merge"];
+
 /// What is wrong with one commit's trailers.
 fn malformed(session: &Session, entry: &Entry) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -53,7 +56,8 @@ fn malformed(session: &Session, entry: &Entry) -> Vec<String> {
         }
     };
     known(key::SESSION, &|name| name == session.name.as_str());
-    known(key::EVENT, &|event| ["start", "draft", "review", "attempt", "merge"].contains(&event));
+    known(key::EVENT, &|event| EVENTS.contains(&event));
+    known(key::DEPTH, &|depth| Depth::from_str(depth).is_ok());
     known(key::STAGE, &|stage| Stage::from_str(stage).is_ok());
     known(key::ITERATIONS, &|number| number.parse::<u32>().is_ok());
     known(key::TOKENS, &|tokens| {

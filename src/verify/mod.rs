@@ -16,12 +16,12 @@ mod tags;
 mod working_tree;
 
 pub use approved::changed_since_approval;
-pub use both_sides::follow_documents;
+pub use both_sides::{follow_documents, unreadable_records};
 pub use collisions::renumber_collisions;
 pub use drafts::stray_drafts;
 pub use problem::{Problem, Severity};
 pub use readable::{Broken, UNREADABLE, Unreadable, require_readable, unreadable_artifacts};
-pub use restore::restore_unreadable;
+pub use restore::{restore_unreadable, rewrite_json};
 pub use tags::wrong_tags;
 pub use working_tree::{Beside, in_progress, own_refs, working_tree};
 
@@ -36,7 +36,7 @@ use crate::session::{
     CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, merged_changes,
 };
 use crate::stage::Stage;
-use crate::stages::{CheckInput, TABLE, row};
+use crate::stages::{self, CheckInput, TABLE};
 
 /// What a session is held to.
 pub struct Verify<'a> {
@@ -112,14 +112,16 @@ impl Verify<'_> {
         problems.extend(lost::problems(self.git, session, &changes)?);
         // A squash has left no trailer that would tell.
         let with_records = TABLE.iter().filter(|row| row.leaves_records());
-        let all: Vec<Stage> = with_records.map(|row| row.stage).collect();
+        let depth = stages::depth(session.depth());
+        let all = with_records.map(|row| row.stage).filter(|stage| depth.has(*stage));
+        let all: Vec<Stage> = all.collect();
         let done = session.done();
         let stages = if session.history.is_empty() { &all } else { &done };
         let files = ProjectFiles::at(self.git, session, &session.tip, &store.plan()?)?;
         for &stage in stages {
-            let report = (row(stage).check)(&CheckInput {
+            let report = (session.row(stage).check)(&CheckInput {
                 store,
-                sizes: self.config.limits.sizes(),
+                sizes: self.config.limits.at(session.depth()).sizes(),
                 baseline: baseline.as_ref(),
                 files: &files,
                 evidence: None,

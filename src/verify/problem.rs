@@ -52,7 +52,7 @@ impl Problem {
         }
     }
 
-    /// What a merge under way has left to a person.
+    /// Paths that an unfinished merge leaves to a person.
     pub fn unmerged(session: &SessionName, details: String) -> Self {
         Self {
             session: session.to_string(),

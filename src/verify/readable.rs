@@ -181,7 +181,7 @@ pub fn require_readable(git: &Git, session: &Session) -> anyhow::Result<()> {
 
 /// Refuses to go on where records of a committed document cannot be read.
 fn require_read(git: &Git, session: &Session) -> anyhow::Result<()> {
-    let lines = both_sides::unreadable(git, session)?;
+    let lines = both_sides::unreadable_records(git, session)?;
     if lines.is_empty() {
         return Ok(());
     }

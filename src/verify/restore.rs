@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
+use super::both_sides::unreadable_records;
 use super::readable::{Broken, Unreadable, unreadable_artifacts};
+use crate::artifact::{Artifact, RECORDS};
 use crate::error::Error;
 use crate::git::{self, Git, Store};
 use crate::record::{self, Recorded, Recorder, ending};
@@ -79,6 +81,53 @@ pub fn restore_unreadable(
                 .hint(format!("the files are restored; commit them yourself: {commit}"))
                 .into());
         }
+    }
+    Ok(told)
+}
+
+/// Writes JSON again that cannot be read in the working tree alone, where its document can: people and
+/// models write that. What was there is kept. Says what was done, a line each.
+///
+/// # Errors
+/// Git fails.
+pub fn rewrite_json(
+    git: &Git,
+    session: &Session,
+    recorder: &Recorder<'_>,
+) -> anyhow::Result<Vec<String>> {
+    let busy = git::state::operation_in_progress(git)?.is_some();
+    if busy || git.head()?.oid() != Some(&session.tip) {
+        return Ok(Vec::new());
+    }
+    let is_plain = |one: &Unreadable| {
+        let there = std::fs::symlink_metadata(git.top().join(&one.path));
+        !one.folder && there.map_or(true, |meta| meta.is_file())
+    };
+    let mut found = unreadable_artifacts(git, session, Some(git.top()))?;
+    found.retain(|one| one.broken == Broken::Uncommitted && RECORDS.contains(&one.artifact));
+    found.retain(is_plain);
+    if found.is_empty() || !unreadable_records(git, session)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut kept = None;
+    if is_only_there(git, session, &found.iter().collect::<Vec<_>>())? {
+        let reason = "before records that cannot be read were written again";
+        kept = Some(record::attempt::keep(recorder, &session.tip, reason, Verdict::Aborted)?);
+    }
+    let mut told = Vec::new();
+    for one in &found {
+        git::put_back::restore_paths(git, &session.tip, &[&one.path])?;
+        let document = one.artifact.document().map_or("its document", Artifact::file_name);
+        let mut line = format!(
+            "{} {} and is written again from {document}",
+            one.artifact.file_name(),
+            one.why
+        );
+        if let Some(number) = kept {
+            let kept = RefNames::attempt(&session.name, number);
+            line += &format!("; what was there: git show {kept}:{}", one.path);
+        }
+        told.push(line);
     }
     Ok(told)
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::workspace::journal::{Fingerprint, Journal};
 use crate::workspace::refusal::Refusal;
 
-/// A file with more lines than this had better be edited than written anew, and read before.
+/// A file with more lines than this should be edited rather than written again, and read before.
 pub(crate) const SMALL: usize = 300;
 /// All lines there are.
 const ALL: u64 = u64::MAX;

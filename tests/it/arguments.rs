@@ -4,19 +4,19 @@
 use serde_json::{Value, json};
 
 use crate::support::kill::kill_at_request;
-use crate::support::todo::{STAGES, approve, task, task_work};
+use crate::support::todo::{STAGES, approve, lingers, task, task_work};
 use crate::support::{Reply, Sandbox, at};
 
 #[test]
 fn arguments_nobody_knows_are_ignored_by_every_tool_and_that_is_said() {
     let sandbox = Sandbox::new();
-    sandbox.server.manner(|_, mut reply| {
+    sandbox.server.manner(|received, mut reply| {
         for call in &mut reply.calls {
             let mut arguments: Value = serde_json::from_str(&call.arguments).unwrap();
             arguments["colour"] = json!("red");
             call.arguments = arguments.to_string();
         }
-        reply
+        lingers(received, reply)
     });
     sandbox.auto(&[]).exits(0);
     assert_eq!(sandbox.stages("main..")[1..], STAGES);
@@ -88,6 +88,7 @@ fn a_directory_is_refused_as_a_directory_whoever_it_belongs_to() {
 #[test]
 fn reasons_for_updates_and_deletions_are_kept_in_history_over_a_kill() {
     let sandbox = Sandbox::new();
+    sandbox.server.manner(lingers);
     let title = json!({"id": "REQ-003", "title": "Tick todos off", "reason": "there are several"});
     sandbox.server.on(at("prd", "actor").turn(2), Reply::call("update_requirement", title));
     sandbox.server.on(at("prd", "actor").turn(3), Reply::text("Done."));

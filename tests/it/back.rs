@@ -99,7 +99,7 @@ fn an_aborted_draft_waits_again_after_undo() {
     assert_eq!(sandbox.cowork(&["status", "--json"]).json()["state"], "waiting");
     sandbox.cowork(&["review", "--pass"]).exits(0);
     sandbox.cowork(&["resume", "--review", "wait", "--stop-after", "idea"]).exits(0);
-    assert_eq!(sandbox.server.requests_of("idea", "actor").len(), 2);
+    assert_eq!(sandbox.server.requests_of("idea", "actor").len(), 1);
 }
 
 #[test]
@@ -166,10 +166,21 @@ fn a_deleted_session_is_an_attempt_and_undo_brings_it_back() {
     let sandbox = Sandbox::stopped_after("prd");
     let before = tip(&sandbox);
     let tags = sandbox.tags();
-    sandbox.cowork(&["delete", "todo"]).exits(0).says("undo");
+    // Nobody is there to be asked.
+    sandbox.cowork(&["delete"]).exits(2).says("git cowork delete todo --yes");
+    let said = sandbox.cowork(&["delete", "--dry-run"]).exits(0);
+    said.says("would delete cowork/todo");
+    assert_eq!((tip(&sandbox), sandbox.tags()), (before.clone(), tags.clone()));
+    sandbox.cowork(&["delete", "todo", "--yes"]).exits(0).says("undo");
     assert!(sandbox.refs("refs/heads/cowork").is_empty() && sandbox.tags().is_empty());
     assert_eq!(sandbox.git(&["rev-parse", "refs/cowork/attempts/todo/1^"]), before);
     assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "main");
+    let list = sandbox.cowork(&["undo", "--list"]).exits(0).stdout;
+    assert!(list.contains("deleted\n") && list.contains("git cowork restore todo 1\n"), "{list}");
+    assert_eq!(
+        sandbox.cowork(&["undo", "--list", "--json"]).exits(0).json_lines()[0]["attempt"],
+        1
+    );
     sandbox.cowork(&["undo"]).exits(0);
     assert_eq!(tip(&sandbox), before);
     assert_eq!(sandbox.tags(), tags);
@@ -228,7 +239,7 @@ fn what_cannot_be_brought_back_is_said() {
 fn a_tag_of_ones_own_does_not_keep_a_session_from_being_deleted() {
     let sandbox = Sandbox::stopped_after("idea");
     sandbox.git(&["tag", "-a", "-m", "shown to the team", "cowork/todo/shown"]);
-    sandbox.cowork(&["delete"]).exits(0);
+    sandbox.cowork(&["delete", "--yes"]).exits(0);
     assert!(sandbox.refs("refs/heads/cowork").is_empty());
     assert!(sandbox.refs("refs/tags/cowork").is_empty());
 }
@@ -260,4 +271,18 @@ fn an_abort_moves_nothing_on_another_branch() {
     assert_eq!(sandbox.read(&format!("{TODO}/idea.md")), IDEA);
     assert!(!sandbox.exists(&format!("{TODO}/session.json")), "main got files of the session");
     assert!(sandbox.refs("refs/cowork/attempts").is_empty());
+}
+
+#[test]
+fn a_dry_run_of_revert_says_what_would_be_left_and_moves_nothing() {
+    let sandbox = Sandbox::stopped_after("plan");
+    let refs = sandbox.all_refs();
+    let said = sandbox.cowork(&["revert", "--to", "design", "--dry-run"]).exits(0);
+    let said = said.says("nothing was moved").stdout;
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines[0].starts_with("Moves    cowork/todo from "), "{said}");
+    assert!(lines[1].starts_with("Leaves   ") && lines.len() == 3, "{said}");
+    assert_eq!(sandbox.all_refs(), refs);
+    sandbox.cowork(&["revert", "--to", "coding", "--dry-run"]).exits(0);
+    sandbox.cowork(&["revert", "--to", "delivery", "--dry-run"]).exits(5).says("has not reached");
 }

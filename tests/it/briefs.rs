@@ -190,8 +190,8 @@ fn a_run_that_was_killed_tells_what_fails_all_the_same() {
     let sandbox = broken_and_fixed();
     sandbox.auto(&["--stop-after", "plan"]).exits(0);
     let resume = ["resume", "--review", "auto", "--stop-after", "coding"];
-    // Two requests a task: this one begins TASK-003.
-    kill_at_request(&sandbox, &resume, 5).was_killed();
+    // One for TASK-001, two for TASK-002, which is told what it broke: this one begins TASK-003.
+    kill_at_request(&sandbox, &resume, 4).was_killed();
     let status = sandbox.cowork(&["status", "--color", "always"]).exits(0).stdout;
     assert!(status.contains("last test run: \x1b[31mfailed (sh suite.sh, exit 1)"), "{status}");
     sandbox.server.forget();
@@ -346,7 +346,7 @@ fn a_command_that_is_no_longer_the_projects_is_no_failure_from_before() {
     sandbox.user_config("[project]\ntest = \"sh -c 'exit 3'\"\n");
     sandbox.auto(&["--stop-after", "plan"]).exits(0);
     let resume = ["resume", "--review", "auto", "--stop-after", "coding"];
-    kill_at_request(&sandbox, &resume, 3).was_killed();
+    kill_at_request(&sandbox, &resume, 2).was_killed();
     sandbox.user_config("[project]\ntest = \"true\"\n");
     sandbox.server.forget();
     sandbox.cowork(&resume).exits(0);

@@ -2,7 +2,7 @@
 
 use crate::support::kill::kill_at_request;
 use crate::support::responses::Speaks;
-use crate::support::todo::{STAGES, approve};
+use crate::support::todo::{STAGES, approve, lingers};
 use crate::support::{Fault, Reply, Sandbox, at};
 
 const RESUME: [&str; 3] = ["resume", "--review", "auto"];
@@ -18,7 +18,7 @@ fn a_budget_of_tokens_stops_cleanly_and_can_be_raised() {
     assert!(outcome.stderr.contains("git config cowork.budget.tokens 2000"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("git cowork resume"), "{}", outcome.stderr);
     sandbox.assert_sound();
-    let asked = sandbox.server.requests().len() as u64;
+    let asked = sandbox.server.asked() as u64;
     assert!(asked * EACH <= 1000 && asked >= 6, "{asked} requests");
     let shown = sandbox.cowork(&["status"]).exits(0).stdout;
     assert!(shown.contains(&format!("{} of 1000 tokens", asked * EACH)), "{shown}");
@@ -41,12 +41,13 @@ fn every_stage_stops_at_its_budget_and_goes_on() {
     sandbox.auto(&[]).exits(4).says("budget of requests").says("1 of 1 requests");
     for requests in 2..60 {
         sandbox.assert_sound();
-        assert_eq!(sandbox.server.requests().len(), requests - 1);
+        // The first request of a session is one of them.
+        assert_eq!(sandbox.server.requests().len(), requests - 2);
         sandbox.git(&["config", "cowork.budget.requests", &requests.to_string()]);
         let outcome = sandbox.cowork(&RESUME);
         if outcome.code == 0 {
             assert_eq!(sandbox.stages("main..")[1..], STAGES);
-            let all = sandbox.server.requests().len() as u64;
+            let all = sandbox.server.asked() as u64;
             let status = sandbox.cowork(&["status", "--json"]).exits(0).json();
             assert_eq!(status["tokens"]["in"], 100 * all);
             return;
@@ -59,9 +60,10 @@ fn every_stage_stops_at_its_budget_and_goes_on() {
 #[test]
 fn what_a_killed_run_asked_is_not_forgotten() {
     let sandbox = Sandbox::stopped_after("idea");
+    sandbox.server.manner(lingers);
     kill_at_request(&sandbox, &RESUME, 2).was_killed();
     sandbox.server.forget();
-    // Two for the idea, two of the killed run, the second of them unanswered.
+    // The first, one for the idea, two of the killed run, the second of them unanswered.
     sandbox.git(&["config", "cowork.budget.requests", "4"]);
     sandbox.cowork(&RESUME).exits(4).says("4 of 4 requests");
     assert_eq!(sandbox.server.requests().len(), 0);
@@ -104,7 +106,8 @@ fn the_rate_limit_says_what_it_waits_for_and_keeps_the_budget() {
     sandbox.user_config("[llm]\nrate_limit = \"6/m\"\n[budget]\nwall_s = 1\n");
     let outcome = sandbox.auto(&[]).exits(4).says("s for the rate limit of 6 a minute");
     outcome.says("waiting ").says("budget of wall time is reached");
-    assert_eq!(sandbox.server.requests().len(), 1);
+    let asked = (sandbox.server.first_requests().len(), sandbox.server.requests().len());
+    assert_eq!(asked, (1, 0));
     sandbox.assert_sound();
 }
 
@@ -122,11 +125,11 @@ fn four_fifths_are_warned_of_once() {
 #[test]
 fn retries_are_requests() {
     let sandbox = Sandbox::new();
-    sandbox.user_config("[budget]\nrequests = 3\n");
+    sandbox.user_config("[budget]\nrequests = 4\n");
     sandbox.server.times(2, at("idea", "actor").turn(1), Reply::status(503, "busy"));
-    sandbox.auto(&[]).exits(4).says("3 of 3 requests");
+    sandbox.auto(&[]).exits(4).says("4 of 4 requests");
     assert_eq!(sandbox.server.requests().len(), 3);
-    sandbox.git(&["config", "cowork.budget.requests", "4"]);
+    sandbox.git(&["config", "cowork.budget.requests", "5"]);
     sandbox.cowork(&[&RESUME[..], &["--stop-after", "idea"]].concat()).exits(0);
     let trailers = sandbox.trailers(&sandbox.stage_commit("idea"));
     assert!(trailers["Cowork-Cost"][0].starts_with("requests=4 "), "{trailers:?}");
@@ -140,12 +143,12 @@ fn money_is_counted_by_the_configured_prices() {
     sandbox.user_config(&format!("[budget]\nusd = 0.01\n{prices}\n"));
     let outcome = sandbox.auto(&[]).exits(4).says("budget of money").says("of $0.01");
     assert!(outcome.stderr.contains("cowork.budget.usd 0.02"), "{}", outcome.stderr);
-    assert_eq!(sandbox.server.requests().len(), 2);
+    assert_eq!(sandbox.server.asked(), 1);
     sandbox.user_config(&format!("[budget]\nusd = 2.0\n{prices}\n"));
     sandbox.cowork(&RESUME).exits(0);
     let trailers = sandbox.trailers(&sandbox.stage_commit("idea"));
     assert!(trailers["Cowork-Cost"][0].ends_with(" usd=0.008000"), "{trailers:?}");
-    let all = sandbox.server.requests().len();
+    let all = sandbox.server.asked();
     let cents = (all * 4 + 5) / 10;
     let line = format!("${}.{:02} of $2.00", cents / 100, cents % 100);
     let shown = sandbox.cowork(&["status"]).exits(0).stdout;
@@ -160,7 +163,8 @@ fn money_without_a_price_is_not_spent_blindly() {
     sandbox.user_config("[budget]\nusd = 5.0\n");
     let outcome = sandbox.auto(&[]).exits(4).says("the price of scripted is not known");
     assert!(outcome.stderr.contains("cowork.budget.prices.scripted.in"), "{}", outcome.stderr);
-    assert_eq!(sandbox.server.requests().len(), 1);
+    let asked = (sandbox.server.first_requests().len(), sandbox.server.requests().len());
+    assert_eq!(asked, (1, 0));
     for key in ["in", "out"] {
         sandbox.git(&["config", &format!("cowork.budget.prices.scripted.{key}"), "0"]);
     }
@@ -176,7 +180,7 @@ fn the_log_tells_the_usage_of_each_stage_and_the_report_none() {
     sandbox.server.on(at("delivery", "actor").turn(1), save);
     sandbox.auto(&[]).exits(0);
     let report = sandbox.artifact("delivery_report.md");
-    let asked = sandbox.server.requests().len() as u64;
+    let asked = sandbox.server.asked() as u64;
     assert!(!report.contains("## Usage") && !report.contains("Nearly nothing"), "{report}");
     assert!(report.starts_with("Add a todo list for the terminal\n"));
     let log = sandbox.cowork(&["log", "-v"]).exits(0).stdout;
@@ -197,7 +201,7 @@ fn words(input: u64, output: u64) -> String {
 #[test]
 fn a_clone_knows_what_was_used() {
     let sandbox = Sandbox::stopped_after("prd");
-    let asked = sandbox.server.requests().len();
+    let asked = sandbox.server.asked();
     sandbox.git(&["clone", "-q", ".", "../clone"]);
     let mut clone = sandbox.fork();
     clone.enter("../clone");
@@ -211,9 +215,9 @@ fn a_clone_knows_what_was_used() {
 #[test]
 fn the_end_of_a_session_tells_what_all_its_runs_used() {
     let sandbox = Sandbox::stopped_after("check");
-    let earlier = sandbox.server.requests().len();
+    let earlier = sandbox.server.asked();
     let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(0).stderr;
-    let all = sandbox.server.requests().len();
+    let all = sandbox.server.asked();
     // Each takes 120.
     let short = |n: usize| match n * 120 {
         n @ 0..1000 => n.to_string(),

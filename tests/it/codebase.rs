@@ -86,8 +86,13 @@ fn every_request_of_a_session_is_told_the_same() {
     sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
     let requests = sandbox.server.requests();
     let first = repository(&requests[0]);
+    // Where code is written, what a task touches takes the place of what is most used.
+    let used = first.find("## What is most used").unwrap();
+    let readme_end = first.find("## AGENTS.md").unwrap();
+    let short = format!("{}{}", &first[..used], &first[readme_end..]);
     for request in &requests {
-        assert_eq!(repository(request), first, "{}", request.position());
+        let expected = if request.stage == "coding" { &short } else { &first };
+        assert_eq!(&repository(request), expected, "{}", request.position());
     }
     // Actor and critic of a stage share more than that: all up to the end of the documents.
     let told = |role| sandbox.server.requests_of("design", role)[0].text();
@@ -124,6 +129,63 @@ fn later_tasks_are_told_what_earlier_ones_wrote() {
     }
     // The language became known with the first file.
     assert!(!of("TASK-001").contains("Python:") && second.contains("Python:\n"));
+}
+
+#[test]
+fn requests_of_two_stages_begin_alike() {
+    let sandbox = polyglot();
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    // All is the same up to the documents, which come in their order.
+    let until = |text: String, end: &str| text[..text.find(end).unwrap()].to_owned();
+    let first = |stage| sandbox.server.requests_of(stage, "actor")[0].text();
+    let asked = "## The idea, as it was given\n\na todo list for the terminal\n";
+    let prd = until(first("prd"), "\n## .cowork/");
+    assert!(prd.ends_with(asked), "{prd}");
+    for stage in ["idea", "design", "plan"] {
+        assert!(first(stage).starts_with(&prd), "{stage}");
+    }
+    assert!(first("coding").contains(asked));
+    let design = until(first("design"), "## The project's own commands");
+    assert!(first("plan").starts_with(&design));
+}
+
+#[test]
+fn what_the_idea_names_is_told_as_it_is_written() {
+    let sandbox = polyglot();
+    let idea = "Let total() in tools/sum.py skip what is no number; Ledger stays as it is.";
+    let new = ["new", "-n", "todo", idea, "--review", "auto", "--stop-after", "idea"];
+    sandbox.cowork(&new).exits(0);
+    let told = repository(&sandbox.server.requests()[0]);
+    for part in [
+        "## tools/sum.py (as the session found it)\n\ndef total(rows):\n    return sum(rows)\n",
+        "## What the idea names in it\n\nsrc/ledger.rs, lines 1-1\npub struct Ledger;\n",
+    ] {
+        assert!(told.contains(part), "{part}\nis not in\n{told}");
+    }
+    assert!(!told.contains("tools/sum.py, lines"), "it is told once: {told}");
+}
+
+#[test]
+fn who_writes_a_task_sees_its_files_and_what_is_beside_them() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lib/store.sh", "# nothing is stored yet\n");
+    sandbox.write("lib/near.py", "def near(path):\n    return path\n");
+    sandbox.write("far/away.py", "def far():\n    pass\n");
+    sandbox.commit_all("code");
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let of = |task: &str| {
+        let found = requests.iter().find(|r| r.task.as_deref() == Some(task) && r.turn == 1);
+        found.unwrap().text()
+    };
+    let first = of("TASK-001");
+    let file = "## lib/store.sh (as it is now)\n\n# nothing is stored yet\n\n";
+    let beside =
+        "## What files beside them define (LINE: head)\n\nlib/near.py\n  1: def near(path)\n\n";
+    assert!(first.contains(&format!("{file}{beside}")), "{first}");
+    assert!(!first.contains("def far()"), "{first}");
+    let fifth = of("TASK-005");
+    assert!(!fifth.contains("(as it is now)") && !fifth.contains("def near"), "{fifth}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::script::At;
 use crate::support::server::Received;
-use crate::support::todo::{PRD, prd_draft, reject, requirement};
+use crate::support::todo::{PRD, lingers, prd_draft, reject, requirement};
 use crate::support::{Reply, Sandbox, anywhere, at};
 
 /// The second and later PRD drafts change the document a little.
@@ -159,6 +159,7 @@ fn checks_come_before_the_critic_and_cost_no_request() {
 #[test]
 fn ids_that_only_one_of_document_and_json_has_are_found() {
     let sandbox = Sandbox::new();
+    sandbox.server.manner(lingers);
     let draft = prd_draft();
     let lie = json!({"content": format!("{PRD}\nIt syncs, as REQ-004 says.\n")});
     sandbox.server.on(at("prd", "actor").iteration(1).turn(2), Reply::call("save_prd_doc", lie));
@@ -175,6 +176,7 @@ fn ids_that_only_one_of_document_and_json_has_are_found() {
 #[test]
 fn a_dependency_cycle_is_named() {
     let sandbox = Sandbox::new();
+    sandbox.server.manner(lingers);
     let cycle = json!({
         "task_id": "TASK-001", "reason": "it needs the list", "dependencies": ["TASK-003"],
     });

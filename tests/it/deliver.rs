@@ -140,7 +140,7 @@ fn a_task_that_names_no_file_is_told_at_once_and_refused() {
             .on(at("plan", "actor").iteration(2).turn(1), Reply::call("update_task", update));
         sandbox.cowork(&new(&["--stop-after", "plan"])).exits(0).says("TASK-001 names no file");
         let requests = sandbox.server.requests_of("plan", "actor");
-        let told = requests[1].tool_results().join("\n");
+        let told = requests[1].text();
         assert!(told.contains("It names no file: files_to_change or files_to_create"), "{told}");
         let again = requests.iter().find(|request| request.iteration == 2).unwrap().text();
         for field in ["set files_to_change (files that exist", "or files_to_create (new files)"] {

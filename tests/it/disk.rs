@@ -3,6 +3,7 @@
 
 use serde_json::json;
 
+use crate::support::todo::lingers;
 use crate::support::{Reply, Sandbox, at, todo};
 
 const RESUME: [&str; 3] = ["resume", "--review", "auto"];
@@ -52,6 +53,7 @@ fn a_directory_in_the_place_of_a_document_stops_nothing_it_need_not() {
 #[test]
 fn a_full_disk_stops_the_run_with_everything_kept() {
     let sandbox = Sandbox::stopped_after("prd");
+    sandbox.server.manner(lingers);
     let transcripts = sandbox.repo().join(".git/cowork/sessions/todo/transcripts");
     let before: Vec<_> = std::fs::read_dir(&transcripts).unwrap().collect();
     assert!(!before.is_empty());

@@ -150,10 +150,8 @@ fn comments_reach_the_actor_with_their_place_and_leave_the_document() {
                 mv \"$f.new\" \"$f\";; esac";
     let (sandbox, mut terminal) = at_prd(edit);
     let reply = Reply::call("save_prd_doc", json!({"content": dated()}));
-    sandbox.server.sequence(
-        at("prd", "actor").iteration(2),
-        vec![reply, Reply::text("The list is sorted by date now.")],
-    );
+    let reply = reply.saying("The list is sorted by date now.");
+    sandbox.server.on(at("prd", "actor").iteration(2).turn(1), reply);
     terminal.types("e");
     let shown = terminal.sees(ASKED);
     assert!(shown.contains("your 2 comments go to the actor"), "{shown}");

@@ -96,7 +96,7 @@ const ROWS: &[Row] = &[
     ("a refused key", |s| s.server.on(anywhere(), Reply::status(401, "bad key")), AUTO, 4),
     ("no quota", |s| s.server.on(anywhere(), Reply::status(402, "pay first")), AUTO, 4),
     ("a failing server", |s| s.server.on(anywhere(), Reply::status(503, "away")), AUTO, 4),
-    ("a budget", |s| s.user_config("[budget]\nrequests = 3\n"), AUTO, 4),
+    ("a budget", |s| s.user_config("[budget]\nrequests = 2\n"), AUTO, 4),
     ("an unknown key", |s| s.user_config("[limits]\nlunch = 1\n"), AUTO, 4),
     ("a broken file", |s| s.user_config("[limits\n"), AUTO, 4),
     ("no recording", nothing, &["resume", "--review", "auto", "--replay", "no/such/file"], 4),

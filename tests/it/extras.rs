@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::todo::IDEA;
+use crate::support::todo::{IDEA, lingers};
 use crate::support::{Fault, Reply, Sandbox, at};
 
 /// In two parts, so that only the program can have put it together.
@@ -47,6 +47,7 @@ fn keys_in_it_are_withheld_as_api_key_is() {
     sandbox.commit_file(".gitignore", "settings.txt\n", "ignore it");
     sandbox.write("settings.txt", &keys.join("\n"));
     let server = &sandbox.server;
+    server.manner(lingers);
     server.on(
         at("idea", "actor").turn(1),
         Reply::call("save_idea", json!({"content": format!("{IDEA}\nIt uses {header}.\n")}))
@@ -102,6 +103,7 @@ fn a_projects_file_sets_none_of_it_unless_it_is_trusted() {
 fn a_gateway_to_claude_is_told_what_to_cache() {
     let mut sandbox = Sandbox::new();
     sandbox.set_env("COWORK_LLM_MODEL", "anthropic/claude-scripted");
+    sandbox.server.manner(lingers);
     sandbox.auto(&STOP).exits(0);
     let marks = |body: &serde_json::Value| {
         body.to_string().matches(r#""cache_control":{"type":"ephemeral"}"#).count()

@@ -18,7 +18,7 @@ fn survives(fault: Reply) {
     sandbox.server.times(1, at("idea", "actor").turn(1), fault);
     sandbox.auto(&["--stop-after", "idea"]).exits(0);
     assert_eq!(sandbox.artifact("idea.md"), IDEA);
-    assert_eq!(sandbox.server.requests().len(), 3);
+    assert_eq!(sandbox.server.requests().len(), 2);
     sandbox.assert_sound();
 }
 
@@ -63,7 +63,7 @@ fn a_finish_reason_alone_is_an_end() {
     let sandbox = Sandbox::new();
     sandbox.server.on(at("idea", "actor").turn(1), save_idea().fault(Fault::NoDone));
     sandbox.auto(&["--stop-after", "idea"]).exits(0);
-    assert_eq!(sandbox.server.requests().len(), 2);
+    assert_eq!(sandbox.server.requests().len(), 1);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn every_call_of_a_turn_is_answered_by_its_id() {
         .and("load_prd_doc", json!({}))
         .and("update_requirement", json!({"id": "REQ-001", "priority": "low"}))
         .and("update_requirement", json!({"id": "REQ-002", "priority": "low"}))
-        .and("load_idea", json!({}));
+        .and("read_file", json!({"path": "nowhere.txt"}));
     sandbox.server.on(at("prd", "actor").turn(1), six.wire(Wire::ODD));
     sandbox.auto(&["--stop-after", "prd"]).exits(0);
     let second = &sandbox.server.requests_of("prd", "actor")[1];
@@ -271,8 +271,8 @@ fn a_model_that_repeats_itself_is_stopped() {
 #[test]
 fn control_sequences_of_a_model_do_not_reach_the_terminal() {
     let sandbox = Sandbox::new();
-    let nasty = Reply::text("Saved.\u{1b}[2J\u{1b}]0;owned\u{7} Yes.");
-    sandbox.server.on(at("idea", "actor").turn(2), nasty);
+    let nasty = save_idea().saying("Saved.\u{1b}[2J\u{1b}]0;owned\u{7} Yes.");
+    sandbox.server.on(at("idea", "actor").turn(1), nasty);
     let outcome = sandbox.auto(&["--stream", "--stop-after", "idea"]).exits(0);
     assert!(!outcome.stderr.contains('\u{1b}') && !outcome.stdout.contains('\u{1b}'));
 }

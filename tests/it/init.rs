@@ -40,7 +40,7 @@ fn the_project_file_may_set_limits_but_not_where_requests_go() {
     sandbox.commit_all("a hostile file");
     // Said and ignored: the requests go where the user wants them.
     sandbox.auto(&ONLY_IDEA).exits(0).says("base_url");
-    assert_eq!(sandbox.server.requests().len(), 2);
+    assert_eq!(sandbox.server.requests().len(), 1);
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.write(
         ".cowork/config.toml",

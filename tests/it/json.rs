@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::todo::STAGES;
+use crate::support::todo::{STAGES, lingers};
 use crate::support::{Reply, Sandbox, at};
 
 fn names(events: &[Value]) -> Vec<&str> {
@@ -101,6 +101,7 @@ fn list_is_a_status_a_line() {
 #[test]
 fn streamed_text_does_not_get_into_the_json() {
     let sandbox = Sandbox::new();
+    sandbox.server.manner(lingers);
     let chatty = Reply::text("I have thought\nabout \"this\" for long.");
     sandbox.server.on(at("idea", "actor").turn(2), chatty);
     sandbox.auto(&["--json", "--stream", "--stop-after", "idea"]).exits(0).json_lines();

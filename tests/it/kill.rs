@@ -79,7 +79,7 @@ fn killed_at_every_request_of(stage: &str, before: &str) {
     let undisturbed = base.fork();
     undisturbed.cowork(&stop_after(stage)).exits(0);
     let requests = undisturbed.server.requests().len();
-    assert!(requests >= 2);
+    assert!(requests >= 1);
     for n in 1..=requests {
         let sandbox = base.fork();
         kill_at_request(&sandbox, &stop_after(stage), n).was_killed();
@@ -142,6 +142,7 @@ fn killed_while_starting_it_goes_on_or_starts_again() {
     let new = [&NEW[..], &["--stop-after", "idea"]].concat();
     for n in 1..=2 {
         let sandbox = base.fork();
+        sandbox.server.manner(crate::support::todo::lingers);
         kill_at_request(&sandbox, &new, n).was_killed();
         goes_on_or_starts_again(&sandbox, &format!("request {n} of idea"));
     }
@@ -191,6 +192,7 @@ fn killed_while_a_review_is_answered_or_taken_up_it_counts_once() {
 #[test]
 fn a_users_edit_made_after_a_crash_is_not_lost() {
     let sandbox = up_to("idea");
+    sandbox.server.manner(crate::support::todo::lingers);
     kill_at_request(&sandbox, &stop_after("prd"), 2).was_killed();
     // The draft lies in the working tree; the user goes on with it.
     let mine = sandbox.artifact("prd.md") + "\nA line of mine.\n";

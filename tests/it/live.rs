@@ -99,6 +99,7 @@ fn a_run_at_its_gate_is_told_so() {
 #[test]
 fn a_killed_run_is_no_run_and_its_draft_is_named() {
     let sandbox = Sandbox::stopped_after("idea");
+    sandbox.server.manner(crate::support::todo::lingers);
     // The first answer is the draft, its files lie there when the second is asked for.
     kill_at_request(&sandbox, &["resume", "--review", "auto"], 2).was_killed();
     left_alone(&sandbox);

@@ -46,7 +46,7 @@ fn a_whole_session_is_an_audit_log() {
     assert_eq!((&after["event"], &after["iteration"]), (&"draft_kept".into(), &2.into()));
     // The lines add up, and name the conversations on this machine.
     let sum: u64 = steps.iter().filter_map(|step| step["tokens"]["in"].as_u64()).sum();
-    assert_eq!(sum, 100 * sandbox.server.requests().len() as u64);
+    assert_eq!(sum, 100 * sandbox.server.asked() as u64);
     let transcripts = prd["transcripts"].as_array().unwrap();
     assert_eq!(transcripts.len(), 4, "{transcripts:?}");
     for path in transcripts {

@@ -23,7 +23,7 @@ fn back_and_forth() -> Sandbox {
     sandbox.cowork(&["review", "--pass"]).exits(0);
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
     sandbox.git(&["switch", "-q", "main"]);
-    sandbox.cowork(&["delete", "todo"]).exits(0);
+    sandbox.cowork(&["delete", "todo", "--yes"]).exits(0);
     sandbox.cowork(&["undo"]).exits(0);
     sandbox
 }

@@ -20,6 +20,7 @@
     reason = "a test fails by panicking, its helpers too"
 )]
 
+mod agents;
 mod arguments;
 #[cfg(unix)]
 mod asked_back;
@@ -29,6 +30,7 @@ mod briefs;
 mod broken;
 mod budget;
 mod by_hand;
+mod challenger;
 mod change_report;
 mod changes;
 mod changes_met;
@@ -42,20 +44,26 @@ mod codebase;
 mod coding;
 #[cfg(unix)]
 mod counts;
+mod criteria;
 mod critic;
 #[cfg(unix)]
+mod decide;
 mod deliver;
 #[cfg(unix)]
 mod dependencies;
+#[cfg(unix)]
+mod depth;
 #[cfg(unix)]
 mod disk;
 #[cfg(unix)]
 mod edit;
 #[cfg(unix)]
+#[cfg(unix)]
+mod ending;
+#[cfg(unix)]
 mod evidence;
 #[cfg(unix)]
 mod excerpts;
-#[cfg(unix)]
 mod exit_codes;
 mod extras;
 mod faults;
@@ -65,6 +73,8 @@ mod git_hooks;
 #[cfg(unix)]
 mod hands;
 mod harness;
+#[cfg(unix)]
+mod help;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod hostile;
@@ -86,8 +96,10 @@ mod meanwhile;
 #[cfg(unix)]
 mod merge;
 mod messages;
+mod models;
 mod modify;
 mod moved;
+mod names;
 mod new;
 mod next;
 #[cfg(unix)]
@@ -140,4 +152,5 @@ mod unlisted;
 mod untold;
 mod usage;
 mod verify;
+mod worldwide;
 mod yours;

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::support::pty::Terminal;
-use crate::support::todo::{IDEA, PRD, approve, code_of, reject, task_work};
+use crate::support::todo::{IDEA, PRD, approve, code_of, lingers, reject, task_work};
 use crate::support::{Reply, Sandbox, at};
 
 const RESUME: [&str; 3] = ["resume", "--review", "auto"];
@@ -79,6 +79,7 @@ fn what_a_person_writes_meanwhile_is_not_written_over() {
 #[test]
 fn a_document_edited_while_it_is_written_is_set_aside() {
     let sandbox = Sandbox::new();
+    sandbox.server.manner(lingers);
     let repo = sandbox.repo();
     let document = ".cowork/sessions/todo/idea.md";
     sandbox.server.on_with(at("idea", "actor").turn(2), move |_| {

@@ -56,6 +56,7 @@ fn the_report_is_the_message_and_all_ends_on_the_base() {
     assert_eq!(trailers["Cowork-Session"], ["todo"]);
     assert_eq!(trailers["Cowork-Event"], ["merge"]);
     assert_eq!(trailers["Cowork-Tip"], [tip.as_str()]);
+    assert_eq!(trailers["Cowork-Depth"], ["thorough"]);
     assert_eq!(trailers["Assisted-by"], ["git-cowork:scripted-1"]);
     assert!(trailers["Cowork-Tokens"][0].starts_with("in="));
     assert_eq!(state(&sandbox), "merged");

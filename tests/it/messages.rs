@@ -8,7 +8,7 @@ use crate::support::messages::{marks, turns};
 use crate::support::received::Api;
 use crate::support::responses::Speaks;
 use crate::support::server::Received;
-use crate::support::todo::IDEA;
+use crate::support::todo::{IDEA, lingers};
 use crate::support::{Fault, Reply, Sandbox, at};
 
 const RESUME: [&str; 4] = ["resume", "--review", "auto", "--stop-after"];
@@ -16,6 +16,7 @@ const RESUME: [&str; 4] = ["resume", "--review", "auto", "--stop-after"];
 /// A sandbox with Claude's own provider, whose address is that of the scripted server.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
+    sandbox.server.manner(lingers);
     sandbox.server.speaks(Speaks::Messages);
     sandbox.git(&["config", "cowork.llm.provider", "anthropic"]);
     sandbox
@@ -203,7 +204,10 @@ fn a_model_without_tools_writes_its_calls() {
             return Some(refused(400, "invalid_request_error", "m does not support tools"));
         }
         let call = json!({"name": "save_idea", "arguments": {"content": IDEA}});
-        let first = Reply::text(&format!("I save it.\n<tool_call>\n{call}\n</tool_call>"));
+        let other = json!({"name": "read_file", "arguments": {"path": "nowhere.txt"}});
+        let calls =
+            format!("<tool_call>\n{call}\n</tool_call>\n<tool_call>\n{other}\n</tool_call>");
+        let first = Reply::text(&format!("I save it.\n{calls}"));
         Some(if received.turn == 1 { first } else { Reply::text("The draft is saved.") })
     });
     let outcome = sandbox.auto(&["--stop-after", "idea"]).exits(0);

@@ -3,6 +3,7 @@
 //! goes on.
 
 use crate::support::sandbox::Outcome;
+use crate::support::todo::lingers;
 use crate::support::{Reply, Sandbox, at, todo};
 
 const RESUME: [&str; 3] = ["resume", "--review", "auto"];
@@ -38,6 +39,7 @@ fn while_the_model_works(sandbox: &Sandbox, script: &str) -> Outcome {
     let mut sh = sandbox.command("sh");
     sh.current_dir(repo).args(["-c", &script]);
     let sh = std::sync::Mutex::new(sh);
+    sandbox.server.manner(lingers);
     sandbox.server.on_with(at("design", "actor").turn(2), move |_| {
         assert!(sh.lock().unwrap().status().unwrap().success());
         Some(Reply::text("The draft is saved."))

@@ -23,6 +23,7 @@ fn nothing_created(sandbox: &Sandbox, refs_before: &str) {
     assert_eq!(sandbox.all_refs(), refs_before);
     assert!(!sandbox.exists(".cowork"));
     assert!(sandbox.server.requests().is_empty(), "the model was asked");
+    assert!(sandbox.server.first_requests().is_empty(), "the model was asked for names");
     sandbox.assert_clean();
 }
 
@@ -59,7 +60,8 @@ fn the_start_commit_holds_the_raw_idea() {
     assert_eq!(session["kind"], "new");
     assert_eq!(session["title"], IDEA);
     assert_eq!(session["idea"], IDEA);
-    assert_eq!(session["depth"], "standard");
+    assert_eq!(session["depth"], "thorough");
+    assert_eq!(trailers["Cowork-Depth"], ["thorough"]);
     assert_eq!(session["base"]["branch"], "main");
     assert_eq!(session["base"]["commit"], main.as_str());
     assert_eq!(session["parent"], Value::Null);

@@ -125,7 +125,9 @@ fn a_role_that_goes_round_is_named() {
 #[test]
 fn the_bare_command_names_a_draft_that_is_kept() {
     let sandbox = Sandbox::stopped_after("idea");
-    let save = Reply::call("save_prd_doc", json!({"content": PRD}));
+    // A call that fails is looked at in another turn.
+    let save = Reply::call("save_prd_doc", json!({"content": PRD}))
+        .and("read_file", json!({"path": "nowhere.txt"}));
     let gone = Reply::status(401, "enough");
     sandbox.server.sequence(at("prd", "actor"), vec![save, gone]);
     sandbox.cowork(&RESUME).exits(4);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
-use crate::support::todo::STAGES;
+use crate::support::todo::{STAGES, lingers};
 use crate::support::{Fault, Reply, Sandbox, anywhere, at};
 
 const RESUME: [&str; 3] = ["resume", "--review", "auto"];
@@ -64,6 +64,7 @@ fn passing() -> Vec<Reply> {
 #[test]
 fn every_kind_of_request_survives_every_fault() {
     let sandbox = Sandbox::new();
+    sandbox.server.manner(lingers);
     let asked: Arc<Mutex<BTreeMap<usize, usize>>> = Arc::default();
     // At the first turn of each kind: every lasting fault for one whole run, then each passing one.
     let counts = Arc::clone(&asked);
@@ -120,8 +121,8 @@ fn an_answer_without_an_end_is_cut_and_asked_for_once_more() {
     let told = sandbox.auto(&["--stop-after", "idea"]).exits(0).stderr;
     let says = "the answer has no end after 1 s (answer_s): asking once more";
     assert_eq!(told.matches(says).count(), 1, "{told}");
-    assert_eq!(sandbox.server.requests_of("idea", "actor").len(), 3);
-    // The scripted server counts 20 tokens for each answer it ends, and nobody those of the other.
+    assert_eq!(sandbox.server.requests_of("idea", "actor").len(), 2);
+    // The scripted server counts 20 tokens for each answer it ends (the first request's, too), and nobody those of the other.
     let trailers = sandbox.trailers(&sandbox.stage_commit("idea"));
     assert!(trailers["Cowork-Cost"][0].starts_with("requests=3 "), "{trailers:?}");
     let out = trailers["Cowork-Tokens"][0].split("out=").nth(1).unwrap();

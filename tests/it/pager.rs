@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use serde_json::json;
 
 use crate::support::pty::Terminal;
-use crate::support::todo::{IDEA, code_of, file_of};
+use crate::support::todo::{IDEA, code_of, file_of, lingers};
 use crate::support::{Reply, Sandbox, at};
 
 const NEW: [&str; 6] =
@@ -166,6 +166,7 @@ fn a_difference_has_the_users_colours_and_pager_and_no_colour_of_a_model() {
 #[test]
 fn what_is_typed_before_the_gate_is_there_does_not_answer_it() {
     let sandbox = Sandbox::new();
+    sandbox.server.manner(lingers);
     let (asks, asked) = channel::<()>();
     let (typed, has_typed) = channel::<()>();
     let (asks, has_typed) = (std::sync::Mutex::new(asks), std::sync::Mutex::new(has_typed));
@@ -181,4 +182,110 @@ fn what_is_typed_before_the_gate_is_there_does_not_answer_it() {
     typed.send(()).unwrap();
     leaves(terminal);
     assert!(sandbox.tags().is_empty());
+}
+
+/// A program that pages by writing what it gets to a file.
+const TO_FILE: &str = "cat >../paged";
+
+fn paged(sandbox: &Sandbox) -> Option<String> {
+    let file = sandbox.root().join("paged");
+    let text = std::fs::read_to_string(&file).ok();
+    let _ = std::fs::remove_file(file);
+    text
+}
+
+/// What a command says at a terminal, which it leaves with 0.
+fn at_terminal(terminal: Terminal) -> String {
+    let (code, text) = terminal.ends();
+    assert_eq!(code, 0, "{text}");
+    text
+}
+
+#[test]
+fn what_may_be_long_is_paged_as_git_does_it() {
+    let mut sandbox = Sandbox::stopped_after("prd");
+    sandbox.set_env("GIT_PAGER", "");
+    sandbox.git(&["config", "core.pager", TO_FILE]);
+    for args in [&["log"][..], &["list"], &["show", "prd"], &["show", "requirements"]] {
+        let shown = at_terminal(sandbox.terminal(args));
+        assert_eq!(shown.trim(), "", "{args:?}");
+        assert!(paged(&sandbox).is_some_and(|text| !text.is_empty()), "{args:?} was not paged");
+        // To a pipe, to a program, and where git is told not to.
+        sandbox.cowork(args).exits(0);
+        at_terminal(sandbox.terminal(&[args, &["--json"]].concat()));
+        let shown = at_terminal(
+            sandbox.in_terminal(sandbox.command("git"), &[&["-P", "cowork"], args].concat()),
+        );
+        assert!(!shown.trim().is_empty(), "{args:?}");
+        assert_eq!(paged(&sandbox), None, "{args:?}");
+    }
+    at_terminal(sandbox.terminal(&["status"]));
+    assert_eq!(paged(&sandbox), None);
+}
+
+#[test]
+fn our_own_pager_wins_over_gits_and_false_is_none() {
+    let mut sandbox = Sandbox::stopped_after("idea");
+    sandbox.set_env("GIT_PAGER", "");
+    sandbox.git(&["config", "core.pager", "touch ../was-gits"]);
+    for key in ["cowork.pager", "pager.cowork"] {
+        sandbox.git(&["config", key, TO_FILE]);
+        at_terminal(sandbox.terminal(&["log"]));
+        assert!(paged(&sandbox).is_some(), "{key}");
+        sandbox.git(&["config", key, "false"]);
+        let shown = at_terminal(sandbox.terminal(&["log"]));
+        assert!(shown.contains("idea") && !shown.contains("warning"), "{key}: {shown}");
+        sandbox.git(&["config", "--unset", key]);
+    }
+    assert!(!sandbox.root().join("was-gits").exists());
+    sandbox.git(&["config", "cowork.pager", "no-such-pager"]);
+    let shown = at_terminal(sandbox.terminal(&["log"]));
+    assert!(shown.contains("'no-such-pager' cannot be run") && shown.contains("idea"), "{shown}");
+}
+
+#[test]
+fn a_document_is_laid_out_for_the_width_of_the_terminal() {
+    let sandbox = Sandbox::stopped_after("idea");
+    let raw = sandbox.cowork(&["show", "idea"]).exits(0).stdout;
+    assert!(raw.starts_with("# "), "{raw}");
+    let program = env!("CARGO_BIN_EXE_git-cowork");
+    for width in [100, 200] {
+        let line = format!("unset COLUMNS; stty cols {width}; exec '{program}' show idea");
+        let shown = at_terminal(sandbox.in_terminal(sandbox.command("sh"), &["-c", &line]));
+        // The terminal is read byte by byte.
+        let bytes: Vec<u8> = shown.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+        let shown = String::from_utf8(bytes).unwrap();
+        let lines: Vec<&str> = shown.lines().map(|line| line.trim_end_matches('\r')).collect();
+        assert_eq!(lines[0], raw.lines().next().unwrap().trim_start_matches("# "), "{shown}");
+        assert!(lines[1].starts_with('━'), "{shown}");
+        let widest = lines.iter().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= width.min(100), "{width}: {shown}");
+        let words =
+            |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect() };
+        assert_eq!(words(&shown), words(&raw), "{width}: a word is missing");
+    }
+}
+
+#[test]
+fn diff_is_the_session_against_its_base() {
+    let mut sandbox = Sandbox::stopped_after("coding");
+    let begun = sandbox.git(&["merge-base", "main", "cowork/todo"]);
+    let all = sandbox.git(&["diff", &begun, "cowork/todo"]);
+    assert_eq!(sandbox.cowork(&["diff"]).exits(0).stdout.trim_end(), all);
+    let code = sandbox.cowork(&["diff", "todo", "--without-artifacts"]).exits(0).stdout;
+    assert!(code.contains(file_of("TASK-001")) && !code.contains(".cowork/sessions"), "{code}");
+    let stat = sandbox.cowork(&["diff", "--stat"]).exits(0).stdout;
+    assert!(stat.contains("files changed"), "{stat}");
+    // What the base got since is not the session's, also where the session has taken it.
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.commit_file("elsewhere.txt", "of the base\n", "on the base");
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    assert_eq!(sandbox.cowork(&["diff"]).exits(0).stdout.trim_end(), all);
+    sandbox.git(&["merge", "-q", "--no-edit", "main"]);
+    let merged = sandbox.cowork(&["diff"]).exits(0).stdout;
+    assert!(!merged.contains("elsewhere.txt"), "{merged}");
+    sandbox.set_env("GIT_PAGER", "");
+    sandbox.git(&["config", "pager.diff", TO_FILE]);
+    at_terminal(sandbox.terminal(&["diff"]));
+    assert!(paged(&sandbox).is_some_and(|text| text.contains(file_of("TASK-001"))));
 }

@@ -86,6 +86,7 @@ fn stage_commits_carry_their_trailers() {
         }
     }
     let idea = sandbox.trailers(&sandbox.stage_commit("idea"));
+    // The first request of the session is one of two.
     assert_eq!(idea["Cowork-Tokens"], ["in=200 out=40 cached=0"]);
 }
 
@@ -98,7 +99,7 @@ fn task_commits_carry_their_trailers_and_only_their_files() {
         assert_eq!(trailers["Cowork-Task"], [id]);
         assert_eq!(trailers["Cowork-Feature"], [feature]);
         assert_eq!(trailers["Cowork-Checks"], ["none"]);
-        assert_eq!(trailers["Cowork-Tokens"], ["in=200 out=40 cached=0"]);
+        assert_eq!(trailers["Cowork-Tokens"], ["in=100 out=20 cached=0"]);
         assert!(!trailers.contains_key("Cowork-Stage"), "{id}: {trailers:?}");
         let files = sandbox.git(&["diff", "--name-only", &format!("{commit}^"), &commit]);
         let code: Vec<_> = files.lines().filter(|f| !f.starts_with(".cowork/")).collect();

@@ -8,6 +8,7 @@ use crate::support::kill::kill_at_request;
 use crate::support::received::Api;
 use crate::support::responses::{Speaks, turns};
 use crate::support::server::Received;
+use crate::support::todo::lingers;
 use crate::support::{Fault, Reply, Sandbox, at};
 
 const WHOLE: [&str; 7] = ["start", "idea", "prd", "design", "plan", "coding", "check"];
@@ -17,6 +18,7 @@ const CHAT: &str = "/v1/chat/completions";
 /// A sandbox whose server has these APIs, and what `llm.api` is set to.
 fn sandbox(speaks: Speaks, api: &str) -> Sandbox {
     let sandbox = Sandbox::new();
+    sandbox.server.manner(lingers);
     sandbox.server.speaks(speaks);
     if !api.is_empty() {
         sandbox.git(&["config", "cowork.llm.api", api]);

@@ -27,6 +27,7 @@ const BOTH_SIDES: &[(&str, &str)] = &[
 
 const RULES: &[Rule] = &[
     // Any stage.
+    ("named-test", &[("prd-actor", "a criterion ends with the one that shows it: `file::name`")]),
     (
         "missing-document",
         &[
@@ -90,7 +91,7 @@ const RULES: &[Rule] = &[
             ("delivery", "A session that changes no file outside `.cowork` is not delivered."),
         ],
     ),
-    ("feature-status", &[("coding-correct", "and features follow them")]),
+    ("feature-status", &[("coding-correct", "features follow their tasks")]),
     (
         "build-fails",
         &[

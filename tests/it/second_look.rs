@@ -118,6 +118,7 @@ fn the_difference_survives_the_end_of_the_run() {
     let kill = Signal::KILL;
     for (n, signal) in [(4, kill), (5, kill), (6, kill), (4, Signal::INT), (5, Signal::INT)] {
         let sandbox = base.fork();
+        sandbox.server.manner(crate::support::todo::lingers);
         let prose = big();
         let mut draft = Reply::call("save_prd_doc", json!({"content": prose}));
         draft.calls.extend(prd_draft().calls.into_iter().skip(1));
@@ -161,8 +162,8 @@ fn code_is_compared_with_the_code_that_was_read() {
         let resume = ["resume", "--review", "auto", "--stop-after", "coding"];
         sandbox.server.forget();
         if kill {
-            // Two requests a task, the critic, then the correction's second turn.
-            kill_at_request(&sandbox, &resume, 13).was_killed();
+            // A request a task, the critic, then the correction's second turn.
+            kill_at_request(&sandbox, &resume, 8).was_killed();
             sandbox.server.forget();
         }
         sandbox.cowork(&resume).exits(0);

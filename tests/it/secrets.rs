@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::todo::{IDEA, code_of, file_of, task_work};
+use crate::support::todo::{IDEA, code_of, file_of, lingers, task_work};
 use crate::support::{Reply, Sandbox, Wire, at};
 
 /// The user's key, in two parts everywhere, so that only the program can have put it together.
@@ -113,6 +113,7 @@ fn the_users_key_is_nowhere_when_a_session_is_over() {
     sandbox.write("settings.txt", &format!("key = {key}\n"));
     let file = file_of("TASK-001");
     let server = &sandbox.server;
+    server.manner(lingers);
     server.on(
         at("idea", "actor").turn(1),
         Reply::call(

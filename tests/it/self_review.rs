@@ -207,7 +207,7 @@ fn a_self_review_that_was_stopped_goes_on_and_knows_what_it_changed() {
         let sandbox = base.fork();
         // The first turn edits, the second one closes.
         self_review(&sandbox, Some(save(&revised())), "Done. <review>PASS</review>");
-        signal_at_request(&sandbox, &RESUME, 4, signal);
+        signal_at_request(&sandbox, &RESUME, 3, signal);
         sandbox.server.forget();
         self_review(&sandbox, None, "Done. <review>PASS</review>");
         sandbox.cowork(&RESUME).exits(0).says("prd: self-review revised prd.md");
@@ -228,7 +228,7 @@ fn a_self_review_that_is_done_is_not_done_again() {
         let sandbox = base.fork();
         self_review(&sandbox, None, &format!("{PROBLEM}\n<review>NEEDS_REVISION</review>"));
         // The critic's request.
-        signal_at_request(&sandbox, &RESUME, 4, signal);
+        signal_at_request(&sandbox, &RESUME, 3, signal);
         sandbox.server.forget();
         sandbox.cowork(&RESUME).exits(0);
         assert!(sandbox.server.requests_of("prd", "self-review").is_empty(), "{signal:?}");
@@ -267,7 +267,7 @@ fn a_self_review_of_code_reads_the_difference_and_may_fix_it() {
 fn a_person_who_was_first_ends_the_self_review() {
     let sandbox = before_prd();
     // Killed while the actor reads its draft; before that goes on, a person edits it.
-    kill_at_request(&sandbox, &RESUME, 3).was_killed();
+    kill_at_request(&sandbox, &RESUME, 2).was_killed();
     let theirs = PRD.replace("REQ-001 Add a todo", "REQ-001 Add a todo by name");
     sandbox.write(".cowork/sessions/todo/prd.md", &theirs);
     sandbox.server.forget();

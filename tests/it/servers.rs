@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::todo::IDEA;
+use crate::support::todo::{IDEA, lingers};
 use crate::support::{Fault, Reply, Sandbox, anywhere, at};
 
 const IDEA_ONLY: [&str; 2] = ["--stop-after", "idea"];
@@ -72,6 +72,7 @@ fn a_refusal_and_a_filter_are_told_with_their_text() {
 #[test]
 fn a_conversation_that_was_refused_is_begun_again() {
     let sandbox = Sandbox::new();
+    sandbox.server.manner(lingers);
     // What is wrong is in the conversation: without a beginning of its own it stays wrong.
     sandbox.server.on_with(at("idea", "actor"), |received| {
         (received.turn == 2 && received.number < 4)
@@ -94,7 +95,10 @@ fn a_model_without_tools_writes_its_calls() {
             return Some(refusal(400, &[], "m does not support tools"));
         }
         let call = json!({"name": "save_idea", "arguments": {"content": IDEA}});
-        let first = Reply::text(&format!("I save it.\n<tool_call>\n{call}\n</tool_call>"));
+        let other = json!({"name": "read_file", "arguments": {"path": "nowhere.txt"}});
+        let calls =
+            format!("<tool_call>\n{call}\n</tool_call>\n<tool_call>\n{other}\n</tool_call>");
+        let first = Reply::text(&format!("I save it.\n{calls}"));
         Some(if received.turn == 1 { first } else { Reply::text("The draft is saved.") })
     });
     sandbox.auto(&IDEA_ONLY).exits(0).says("the model server refuses tools: asking without");

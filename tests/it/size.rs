@@ -3,8 +3,8 @@
 use crate::support::Sandbox;
 
 /// Requests and bytes of request bodies for idea and prd without a rejection.
-const REQUESTS: usize = 6;
-const BYTES: usize = 60_000;
+const REQUESTS: usize = 3;
+const BYTES: usize = 40_000;
 
 #[test]
 #[expect(clippy::print_stdout, reason = "a benchmark shows its numbers (with --nocapture)")]
@@ -22,7 +22,9 @@ fn idea_and_prd_stay_within_their_budget() {
 
 #[test]
 fn a_conversation_only_grows_at_its_end() {
-    let sandbox = Sandbox::stopped_after("plan");
+    let sandbox = Sandbox::new();
+    sandbox.server.manner(crate::support::todo::lingers);
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
     let requests = sandbox.server.requests();
     for pair in requests.windows(2) {
         let [earlier, later] = pair else { continue };

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
 use crate::support::sandbox::Outcome;
-use crate::support::todo::{self, IDEA, PRD};
+use crate::support::todo::{self, IDEA, PRD, lingers};
 use crate::support::{Fault, Reply, Sandbox, at};
 
 const NEW: [&str; 6] = ["new", "-n", "todo", "a todo list", "--review", "auto"];
@@ -199,6 +199,7 @@ fn stopped_again_and_again_while_a_command_runs_nothing_of_it_is_left() {
 fn while_the_network_is_silent() {
     for signal in SIGNALS {
         let sandbox = Sandbox::new();
+        sandbox.server.manner(lingers);
         let moment = Moment::new(&sandbox);
         let reached = both_ends(&moment.reached);
         sandbox.server.on_with(at("design", "actor").turn(2), move |_| {

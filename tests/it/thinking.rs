@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::support::kill::kill_at_request;
-use crate::support::todo::{PRD, approve};
+use crate::support::todo::{PRD, approve, lingers};
 use crate::support::vendor::{Seen, Vendor};
 use crate::support::{Reply, Sandbox, Wire, at};
 
@@ -136,6 +136,7 @@ fn a_verdict_after_a_thought_counts() {
 #[test]
 fn an_answer_that_is_all_thought_is_an_empty_one() {
     let sandbox = Sandbox::new();
+    sandbox.server.manner(lingers);
     sandbox.server.on(at("idea", "actor").turn(2), Reply::text("<think>The draft is"));
     sandbox.server.on(at("idea", "actor").turn(3), Reply::text("The draft is saved."));
     sandbox.auto(&["--stop-after", "idea"]).exits(0);

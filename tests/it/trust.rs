@@ -170,8 +170,8 @@ fn takes_nothing_away(sandbox: &Sandbox) {
 #[test]
 fn a_clone_spends_no_more_than_the_user_allows() {
     let sandbox = hostile_clone();
-    sandbox.user_config("[budget]\nrequests = 1\n");
-    sandbox.auto(&["--stop-after", "idea"]).exits(4).says("budget");
+    sandbox.user_config("[budget]\nrequests = 2\n");
+    sandbox.auto(&["--stop-after", "prd"]).exits(4).says("budget");
     assert_eq!(sandbox.server.requests().len(), 1);
 }
 

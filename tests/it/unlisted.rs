@@ -166,7 +166,7 @@ fn a_working_tree_that_holds_some_stays_where_it_is() {
         sandbox.git(&["update-index", mark, "README.md"]);
         sandbox.enter("");
         sandbox.write("../linked/README.md", MINE);
-        sandbox.cowork(&["delete", "todo"]).exits(5).says("README.md");
+        sandbox.cowork(&["delete", "todo", "--yes"]).exits(5).says("README.md");
         assert_eq!(sandbox.read("../linked/README.md"), MINE, "{mark}");
     }
 }

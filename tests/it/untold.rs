@@ -82,7 +82,7 @@ fn a_session_can_start_over_and_nothing_is_lost() {
     assert_eq!(sandbox.git(&["merge-base", &before, "HEAD"]), before);
     let kept = sandbox.blob("refs/cowork/attempts/todo/1", &format!("{DIR}/plan.md"));
     assert_eq!(kept, "# My plan\n");
-    assert_eq!(sandbox.server.requests_of("idea", "actor").len(), 2);
+    assert_eq!(sandbox.server.requests_of("idea", "actor").len(), 1);
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
     sandbox.cowork(&["verify"]).exits(0);
     sandbox.assert_sound();

@@ -1,7 +1,7 @@
 //! What must hold of artifacts, checked mechanically before any critic is asked (contract 3).
 //!
 //! Every check reads a [`Store`] and gives a [`Report`]; a file that cannot be read is a finding
-//! like any other, because its author is the one who can mend it. Nothing here judges taste:
+//! like any other, because its author is the one who can fix it. Nothing here judges taste:
 //! that is the critic's part, for whom [`Report::notes`] is evidence.
 
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ pub use words::{Unasked, word_evidence};
 pub(crate) use ids::{known_ids, same_id};
 pub use records::UNPLANNED;
 pub(crate) use records::{components_of, features_of, requirements_of, uncovered_features};
-pub(crate) use tasks::tasks_of;
+pub(crate) use tasks::{tasks_of, unworked_features};
 
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,9 +43,9 @@ pub struct Finding {
     pub feedback_type: FeedbackType,
     /// How bad it is.
     pub severity: Severity,
-    /// What does not hold, for whoever mends it.
+    /// What does not hold, for whoever fixes it.
     pub details: String,
-    /// How to mend it.
+    /// How to fix it.
     pub suggested_fix: Option<String>,
     /// The id it is about.
     pub about: Option<String>,
@@ -76,7 +76,7 @@ impl Finding {
         self
     }
 
-    /// Says how to mend it.
+    /// Says how to fix it.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.suggested_fix = Some(fix.into());

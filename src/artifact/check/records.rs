@@ -7,6 +7,19 @@ use crate::artifact::{Artifact, DesignSpec, FeatureList, IdKind, Requirements, S
 pub fn prd(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Report {
     let mut report = Report::default();
     let text = report.document(store, Artifact::Prd);
+    report.merge(requirements_and_features(store, sizes, added));
+    ids::agree(&mut report, store, Artifact::Prd, &[IdKind::Requirement, IdKind::Feature], &[]);
+    report.notes.extend(super::word_evidence(&text.unwrap_or_default()));
+    report
+}
+
+/// Checks the records of `requirements.json` and `feature_list.json`, whichever document holds them.
+pub(super) fn requirements_and_features(
+    store: &Store<'_>,
+    sizes: &Sizes,
+    added: Option<&Baseline>,
+) -> Report {
+    let mut report = Report::default();
     let requirements = report.load(store.requirements());
     let features = report.load(store.features());
     let requirement_ids: Vec<_> = requirements.requirements.iter().map(|r| r.id.as_str()).collect();
@@ -15,10 +28,8 @@ pub fn prd(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Report
     report.count(IdKind::Feature, &feature_ids, sizes.features, added);
     report.merge(requirements_of(&requirements));
     report.merge(features_of(&features, &requirements));
-    ids::agree(&mut report, store, Artifact::Prd, &[IdKind::Requirement, IdKind::Feature], &[]);
     untraced(&mut report, &requirements, &features);
     unplanned(&mut report, &features, added);
-    report.notes.extend(super::word_evidence(&text.unwrap_or_default()));
     report
 }
 

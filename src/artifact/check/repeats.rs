@@ -1,7 +1,7 @@
 //! Whether rejections say the same again and again, so that a person should look.
 //!
 //! Everything here is read from the feedback history: a run that was killed sees the same as one
-//! that was not. A person's word starts the count anew.
+//! that was not. A person's word starts the count again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 use super::code::{CodeChanges, something_changed, tasks_changed_something};
 use super::order::{find_cycle, task_order};
 use super::planned_files::{missing_file, promised};
-use super::records::{blank, incomplete};
+use super::records::{blank, incomplete, requirements_and_features};
 use super::{Baseline, Finding, Report, Sizes, ids};
 use crate::artifact::{
     Artifact, DesignSpec, FeatureList, FeatureStatus, IdKind, Plan, Store, Task, TaskStatus,
@@ -12,7 +12,8 @@ use crate::artifact::{
 /// Levels of `TASK-001.1.1`.
 pub const MAX_LEVELS: usize = 3;
 
-/// Checks `plan.md` and `implementation_plan.json`.
+/// Checks `plan.md` and `implementation_plan.json`; where there is no `prd.md`, also the requirements
+/// and features that the plan holds then.
 pub fn plan(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Report {
     let mut report = Report::default();
     let text = report.document(store, Artifact::Plan);
@@ -25,17 +26,35 @@ pub fn plan(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Repor
         .filter(|task| task.is_top_level() && !task.is_from_review())
         .map(|task| task.id.as_str())
         .collect();
+    let is_alone = report.load(store.text(Artifact::Prd)).is_none();
+    if is_alone {
+        report.merge(requirements_and_features(store, sizes, added));
+    }
     report.count(IdKind::Task, &top, sizes.tasks, added);
     report.merge(tasks_of(&plan, &features, &design));
-    let others = [IdKind::Requirement, IdKind::Feature, IdKind::Component];
-    ids::agree(&mut report, store, Artifact::Plan, &[IdKind::Task], &others);
-    for feature in &features.features {
-        if !plan.tasks.iter().any(|task| task.feature_id == feature.id) {
-            report.notes.push(format!("no task works on {} '{}'", feature.id, feature.name));
+    let kinds = [IdKind::Task, IdKind::Requirement, IdKind::Feature, IdKind::Component];
+    let (own, others) = kinds.split_at(if is_alone { 3 } else { 1 });
+    ids::agree(&mut report, store, Artifact::Plan, own, others);
+    for (id, name) in unworked_features(&features, &plan) {
+        let words = format!("no task works on {id} '{name}'");
+        match is_alone {
+            true => report.find(
+                Finding::missing("uncovered-feature", words)
+                    .fix(format!("name {id} in the task that builds it"))
+                    .about(id),
+            ),
+            false => report.notes.push(words),
         }
     }
     report.notes.extend(super::word_evidence(&text.unwrap_or_default()));
     report
+}
+
+/// Id and name of the features no task works on.
+pub(crate) fn unworked_features(features: &FeatureList, plan: &Plan) -> Vec<(String, String)> {
+    let worked_on = |id: &String| plan.tasks.iter().any(|task| task.feature_id == *id);
+    let idle = features.features.iter().filter(|feature| !worked_on(&feature.id));
+    idle.map(|feature| (feature.id.clone(), feature.name.clone())).collect()
 }
 
 /// Checks that coding is done: every top-level task completed, with the files it promised and a
@@ -112,7 +131,11 @@ fn open_tasks(plan: &Plan) -> Vec<Finding> {
 pub(crate) fn tasks_of(plan: &Plan, features: &FeatureList, design: &DesignSpec) -> Report {
     let mut report = Report::default();
     let ids: Vec<_> = plan.tasks.iter().map(|task| task.id.as_str()).collect();
-    report.rule("every task names a feature and a component", |report| {
+    let named = match design.components.is_empty() {
+        true => "every task names a feature",
+        false => "every task names a feature and a component",
+    };
+    report.rule(named, |report| {
         report.well_formed(IdKind::Task, &ids);
         report.unique(Artifact::ImplementationPlan, &ids);
         for task in &plan.tasks {
@@ -140,8 +163,9 @@ fn traced(report: &mut Report, task: &Task, features: &FeatureList, design: &Des
         ),
     ];
     for (what, id, known) in names {
-        // A sub-task may leave it to its parent.
-        if known || (id.is_empty() && !task.is_top_level()) {
+        // A sub-task may leave it to its parent, and without a design there are no components.
+        let none = what == "component" && design.components.is_empty();
+        if known || (id.is_empty() && (none || !task.is_top_level())) {
             continue;
         }
         let details = if id.is_empty() {

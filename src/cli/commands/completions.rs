@@ -1,5 +1,5 @@
-//! `git cowork completions SHELL`: a script that asks the program itself what fits, and for bash
-//! plugs into git's own completion, which calls a function named after the command.
+//! `git cowork completions SHELL`: a script that asks the program itself what fits, and for bash, zsh
+//! and fish plugs into their completion of git.
 
 use clap::Args;
 use clap_complete::env::Shells;
@@ -27,6 +27,32 @@ _git_cowork() {
 }
 "#;
 
+/// Zsh's completion of git calls a function named after the command, and offers the commands that
+/// a style names.
+const ZSH_ADAPTER: &str = r"
+_git-cowork() {
+    words[1]=git-cowork
+    _clap_dynamic_completer_git_cowork
+}
+() {
+    local -a known
+    zstyle -a ':completion:*:*:git:*' user-commands known
+    [[ -n ${(M)known:#cowork:*} ]] ||
+        zstyle ':completion:*:*:git:*' user-commands $known 'cowork:build software under review'
+}
+";
+
+/// Fish's completion of git leaves commands that are not git's alone.
+const FISH_ADAPTER: &str = r#"
+function __git_cowork_complete
+    set -l words (commandline -opc)
+    set -l at (contains -i -- cowork $words); or return
+    set -e words[1..$at]
+    complete -C "git-cowork $words "(commandline -ct)
+end
+complete -c git -f -n '__fish_seen_subcommand_from cowork' -a '(__git_cowork_complete)'
+"#;
+
 pub(crate) fn run(context: &Context, args: CompletionsArgs) -> Answer {
     let shells = Shells::builtins();
     let Some(shell) = shells.completer(&args.shell) else {
@@ -39,8 +65,11 @@ pub(crate) fn run(context: &Context, args: CompletionsArgs) -> Answer {
     let name = "git-cowork";
     shell.write_registration(VARIABLE, name, name, name, &mut script)?;
     let mut script = String::from_utf8_lossy(&script).into_owned();
-    if args.shell == "bash" {
-        script += GIT_ADAPTER;
+    match args.shell.as_str() {
+        "bash" => script += GIT_ADAPTER,
+        "zsh" => script += ZSH_ADAPTER,
+        "fish" => script += FISH_ADAPTER,
+        _ => {}
     }
     context.print(&script)?;
     Ok(0)

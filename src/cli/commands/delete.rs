@@ -1,9 +1,28 @@
 //! `git cowork delete`: a session is removed; its tip is kept as an attempt.
 
+use clap::Args;
+
 use crate::cli::args::{Answer, SessionArg};
 use crate::cli::context::Context;
-use crate::cli::session_cmd::remove::{self, Removal};
+use crate::cli::session_cmd::remove::{self, Consent, Removal};
 
-pub(crate) fn run(context: &Context, args: &SessionArg) -> Answer {
-    remove::remove(context, args, Removal::Delete)
+#[derive(Debug, Args)]
+pub(crate) struct DeleteArgs {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Delete without asking; needed where there is no terminal to ask on
+    #[arg(short, long)]
+    yes: bool,
+    /// Only say what would be deleted
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(context: &Context, args: &DeleteArgs) -> Answer {
+    let consent = match (args.dry_run, args.yes) {
+        (true, _) => Consent::Never,
+        (_, true) => Consent::Given,
+        _ => Consent::Asked,
+    };
+    remove::remove(context, &args.session, Removal::Delete(consent))
 }

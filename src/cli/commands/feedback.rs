@@ -27,7 +27,7 @@ pub(crate) struct FeedbackArgs {
 pub(crate) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
     let git = context.git()?;
     let refs = context.refs()?;
-    preflight::check(git)?;
+    preflight::check(git, &refs)?;
     context.mode()?;
     // `gh pr view --comments | git cowork feedback`
     let piped = args.file.is_none() && args.text.is_empty() && !std::io::stdin().is_terminal();

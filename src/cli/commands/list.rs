@@ -27,16 +27,21 @@ pub(crate) fn run(context: &Context, args: ListArgs) -> Answer {
     for text in unreadable {
         context.ui.emit(Event::Warning { text: format!("not a session: {text}") });
     }
+    let (refs, current) = (context.refs()?, git.head()?);
+    let here = |head: &&Head| current.branch() == Some(&refs.branch(head.name()));
+    if let Some(head) = heads.iter().find(here) {
+        find::warn_of_unreadable(context, &head.session(git)?)?;
+    }
     let out = if context.global.json {
         json(context, &heads, args.all)?
     } else {
-        lines(context, &heads, args.all, git.head()?.branch())?
+        lines(context, &heads, args.all, current.branch())?
     };
     if out.is_empty() && !context.global.json {
         let text = "no sessions here; start one: git cowork new \"what you want built\"";
         context.ui.emit(Event::Note { text: text.to_owned() });
     }
-    context.print(&out)?;
+    context.page(&out)?;
     Ok(0)
 }
 

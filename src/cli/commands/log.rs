@@ -21,6 +21,7 @@ const INDENT: usize = 37;
 pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     let git = context.git()?;
     let session = find::session(context, args.name.as_ref())?;
+    find::warn_of_unreadable(context, &session)?;
     let steps = log(git, &session)?;
     if context.global.json {
         let mut out = String::new();
@@ -48,7 +49,7 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     if transcripts.is_dir() {
         let _ = writeln!(out, "Transcripts {}", transcripts.display());
     }
-    context.print(&out)?;
+    context.page(&out)?;
     Ok(0)
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
         record::merge::end_unfinished(recorder)?;
         Ok(())
     })?;
-    preflight::check(git)?;
+    preflight::check(git, &refs)?;
     let into = match &args.into {
         Some(into) => into.clone(),
         None => base_branch(git, &refs, &session)?.ok_or_else(|| {

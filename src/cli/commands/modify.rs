@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::artifact::{SCHEMA_VERSION, SessionFile, SessionKind};
-use crate::cli::args::{Answer, parse_stage};
+use crate::cli::args::{Answer, depth_choice, parse_stage};
 use crate::cli::context::Context;
 use crate::cli::remote::upstream;
+use crate::cli::session_cmd::first_request::{self, Work};
 use crate::cli::session_cmd::new_session::{self, NewSession};
 use crate::cli::session_cmd::run::{self, Extent};
 use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input};
@@ -16,7 +17,8 @@ use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{Git, Head};
 use crate::session::{ChangeBase, RefNames, SessionName, change_base, changeable, subject_line};
-use crate::stage::Stage;
+use crate::stage::{Depth, Stage};
+use crate::stages::DepthChoice;
 
 #[derive(Debug, Args)]
 pub(crate) struct ModifyArgs {
@@ -26,7 +28,7 @@ pub(crate) struct ModifyArgs {
     /// Read the change from a file, or from standard input with -
     #[arg(short = 'F', long, value_name = "FILE|-", conflicts_with = "change")]
     file: Option<PathBuf>,
-    /// Name of the change [default: made from its text]; the session becomes SESSION--NAME
+    /// Name of the change [default: as the model names it]; the session becomes SESSION--NAME
     #[arg(short, long, value_name = "NAME")]
     name: Option<SessionName>,
     /// Session to change (same as --session)
@@ -35,31 +37,48 @@ pub(crate) struct ModifyArgs {
     /// Work in a linked worktree
     #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
     worktree: Option<Option<PathBuf>>,
+    /// How much process: quick, standard, thorough, or auto: by what triage finds [default: the
+    /// configuration's, else auto]
+    #[arg(long, value_name = "DEPTH", value_parser = depth_choice())]
+    depth: Option<DepthChoice>,
     /// Stop after this stage
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     stop_after: Option<Stage>,
 }
 
+/// Who holds the lock.
+const COMMAND: &str = "git cowork modify";
+
 pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let git = context.git()?;
-    preflight::check(git)?;
     let refs = context.refs()?;
+    preflight::check(git, &refs)?;
     let change = text_input::text(context, &args.change, args.file.as_deref(), "change")?;
     context.mode()?;
     let parent = parent(context, git, &refs, args.project.as_ref())?;
     upstream::require_not_behind(git, &refs, &parent)?;
     let ChangeBase { parent: found, base, start, artifacts } = change_base(git, &refs, &parent)?;
-    let name = free_name(git, &refs, &parent, args.name.as_ref(), &change)?;
+    let named = args.name.as_ref().map(|name| parent.change(name)).transpose()?;
+    let own_name = free_name(git, &refs, &parent, named.as_ref(), preflight::first_line(&change))?;
     preflight::room_for_branches(git, &context.config()?.project.branch_prefix)?;
-    preflight::require_not_sparse(git, &name)?;
+    preflight::require_not_sparse(git, &own_name)?;
     let worktree = preflight::worktree(context, args.worktree.as_ref())?;
-    context.ui.set_session(&name);
-    let held = lock::hold(context, &name, "git cowork modify")?;
+    if let Some(named) = &named {
+        context.ui.set_session(named);
+    }
+    let held = lock::hold(context, &own_name, COMMAND)?;
     let here = worktree.is_none() && dependencies::begins_here(git, &start)?;
     if here {
-        dependencies::require(context, &held, &name, dependencies::AGAIN)?;
+        dependencies::require(context, &held, &own_name, dependencies::AGAIN)?;
     }
     let models = models::open(context)?;
+    let work = Work { idea: &change, named: named.as_ref(), parent: Some(&parent) };
+    let first = first_request::ask(context, &models, &work)?;
+    let name = match first_request::words(&first) {
+        Some(words) => free_name(git, &refs, &parent, named.as_ref(), words)?,
+        None => own_name.clone(),
+    };
+    let held = first_request::hold_as(context, held, &own_name, &name, COMMAND)?;
     let from = if base.branch.is_empty() { start.short() } else { base.branch.as_str() };
     let text = format!("a change to {parent}, from {from}");
     context.ui.emit(Event::Note { text });
@@ -68,19 +87,23 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
         context.ui.emit(Event::Note { text });
     }
     let artifacts = artifacts.map(|(_, commit)| commit);
+    let choice = args.depth.unwrap_or(context.config()?.project.depth);
     let file = SessionFile {
         schema_version: SCHEMA_VERSION.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
         name: name.to_string(),
         kind: SessionKind::Patch,
-        title: subject_line(preflight::first_line(&change)),
+        title: subject_line(first.title.as_deref().unwrap_or(preflight::first_line(&change))),
         idea: change,
+        language: first.language,
+        depth: choice.fixed().unwrap_or(Depth::Standard),
         base,
         parent: Some(found),
         created_at: clock::rfc3339(clock::now()),
         ..SessionFile::default()
     };
-    let beginning = NewSession { file, start, artifacts, from: None, worktree };
+    let says_depth = args.depth.is_some_and(|choice| choice.fixed().is_some());
+    let beginning = NewSession { file, start, artifacts, from: None, says_depth, worktree };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
     if !here {
@@ -117,22 +140,17 @@ fn parent(
     Ok(name)
 }
 
+/// The name that was given, else a free one after `words`.
 fn free_name(
     git: &Git,
     refs: &RefNames,
     parent: &SessionName,
     named: Option<&SessionName>,
-    change: &str,
+    words: &str,
 ) -> anyhow::Result<SessionName> {
-    match named {
-        Some(named) => {
-            let name = parent.change(named)?;
-            preflight::require_free(git, refs, &name)?;
-            Ok(name)
-        }
-        None => {
-            let first = parent.change_named_after(preflight::first_line(change))?;
-            preflight::first_free(git, refs, &first)
-        }
+    if let Some(name) = named {
+        preflight::require_free(git, refs, name)?;
+        return Ok(name.clone());
     }
+    preflight::first_free(git, refs, &parent.change_named_after(words)?)
 }

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::artifact::{Artifact, Base, Depth, SCHEMA_VERSION, SessionFile};
-use crate::cli::args::{Answer, parse_stage};
+use crate::artifact::{Artifact, Base, SCHEMA_VERSION, SessionFile};
+use crate::cli::args::{Answer, depth_choice, parse_stage};
 use crate::cli::context::Context;
+use crate::cli::session_cmd::depth::{self, ChosenBy};
+use crate::cli::session_cmd::first_request::{self, Work};
 use crate::cli::session_cmd::new_session::{self, NewSession};
 use crate::cli::session_cmd::run::{self, Extent};
 use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input};
@@ -18,7 +20,7 @@ use crate::session::{
     Inheritance, RefNames, Session, SessionName, StageOf, artifact_path, slug, subject_line,
 };
 use crate::stage::Stage;
-use crate::stages::{TABLE, row};
+use crate::stages::{DepthChoice, TABLE, row};
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
@@ -28,7 +30,7 @@ pub(crate) struct NewArgs {
     /// Read the idea from a file, or from standard input with -
     #[arg(short = 'F', long, value_name = "FILE|-", conflicts_with = "idea")]
     file: Option<PathBuf>,
-    /// Session name [default: made from the idea]
+    /// Session name [default: as the model names the idea]
     #[arg(short, long, visible_alias = "project", value_name = "NAME")]
     name: Option<SessionName>,
     /// Start from this revision instead of HEAD
@@ -41,9 +43,10 @@ pub(crate) struct NewArgs {
     /// Work in a linked worktree
     #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
     worktree: Option<Option<PathBuf>>,
-    /// How thorough; only recorded for now
-    #[arg(long, value_enum, default_value = "standard")]
-    depth: Depth,
+    /// How much process: quick (one document and the code), standard (all documents, few stops),
+    /// thorough (every stage by itself), auto (by the idea) [default: the configuration's, else auto]
+    #[arg(long, value_name = "DEPTH", value_parser = depth_choice())]
+    depth: Option<DepthChoice>,
     /// Stop after this stage
     #[arg(long, value_name = "STAGE", value_parser = stage_of_new)]
     stop_after: Option<Stage>,
@@ -59,26 +62,30 @@ impl NewArgs {
             base: None,
             from: None,
             worktree: None,
-            depth: Depth::Standard,
+            depth: Some(DepthChoice::Thorough),
             stop_after: None,
         }
     }
 }
 
 /// A stage that a new session has; waiting for another one would never end.
-fn stage_of_new(text: &str) -> Result<Stage, String> {
+fn stage_of_new(text: &str) -> Result<Stage, Error> {
     match parse_stage(text)? {
         stage if !row(stage).is_in_new() => {
-            Err("only a change request has it (git cowork modify)".to_owned())
+            Err(Error::usage(format!("only a change request has the stage {stage}"))
+                .hint("start one: git cowork modify \"what is to change\""))
         }
         stage => Ok(stage),
     }
 }
 
+/// Who holds the lock.
+const COMMAND: &str = "git cowork new";
+
 pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     let git = context.git()?;
-    preflight::check(git)?;
     let refs = context.refs()?;
+    preflight::check(git, &refs)?;
     let from = args.from.as_ref().map(|from| Inheritance::of(git, &refs, from)).transpose()?;
     let (idea, title) = match &from {
         Some(from) if args.idea.is_empty() && args.file.is_none() => {
@@ -86,21 +93,23 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         }
         _ => {
             let idea = text_input::text(context, &args.idea, args.file.as_deref(), "idea")?;
-            let title = subject_line(preflight::first_line(&idea));
+            let title = preflight::first_line(&idea).to_owned();
             (idea, title)
         }
     };
     context.mode()?;
     let named = args.name.as_ref().or(context.global.session.as_ref());
-    let name = free_name(git, &refs, named, &idea)?;
+    let own_name = free_name(git, &refs, named, preflight::first_line(&idea))?;
     preflight::room_for_branches(git, &context.config()?.project.branch_prefix)?;
-    preflight::require_not_sparse(git, &name)?;
+    preflight::require_not_sparse(git, &own_name)?;
     let worktree = preflight::worktree(context, args.worktree.as_ref())?;
-    context.ui.set_session(&name);
-    let held = lock::hold(context, &name, "git cowork new")?;
+    if let Some(named) = named {
+        context.ui.set_session(named);
+    }
+    let held = lock::hold(context, &own_name, COMMAND)?;
     let beginning = || match &from {
         Some(from) if args.base.is_none() => base_of(git, from),
-        _ => base(context, git, &refs, &name, args.base.as_deref()),
+        _ => base(context, git, &refs, &own_name, args.base.as_deref()),
     };
     // An unborn HEAD gets its first commit only when all else is well.
     let unborn = matches!(git.head()?, Head::Unborn { .. });
@@ -108,9 +117,24 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     let here = worktree.is_none()
         && found.as_ref().map_or(Ok(true), |(_, start)| dependencies::begins_here(git, start))?;
     if here {
-        dependencies::require(context, &held, &name, dependencies::AGAIN)?;
+        dependencies::require(context, &held, &own_name, dependencies::AGAIN)?;
     }
+    let depth = |suggested| {
+        let start = found.as_ref().map(|(_, start)| start);
+        let (idea, from, stop_after) = (&idea[..], from.as_ref(), args.stop_after);
+        let work = ChosenBy { idea, start, from, stop_after, suggested };
+        depth::choose(git, context.config()?, args.depth, &work)
+    };
+    // Options that contradict each other are said before anybody is asked.
+    depth(None)?;
     let models = models::open(context)?;
+    let first = first_request::ask(context, &models, &Work { idea: &idea, named, parent: None })?;
+    let name = match first_request::words(&first) {
+        Some(words) => free_name(git, &refs, named, words)?,
+        None => own_name.clone(),
+    };
+    let held = first_request::hold_as(context, held, &own_name, &name, COMMAND)?;
+    let chosen = depth(first.depth.map(|depth| (depth, first.reason.clone())))?;
     let (base, start) = found.map_or_else(beginning, Ok)?;
     let artifacts = match (&from, &args.from) {
         (Some(from), Some(of)) => Some(artifacts(git, from, of, &name, &start)?),
@@ -120,16 +144,18 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         schema_version: SCHEMA_VERSION.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
         name: name.to_string(),
-        title,
+        title: subject_line(&first.title.unwrap_or(title)),
         idea,
-        depth: args.depth,
+        language: first.language,
+        depth: chosen.depth,
         base,
         created_at: clock::rfc3339(clock::now()),
         ..SessionFile::default()
     };
-    let beginning = NewSession { file, start, artifacts, from, worktree };
+    let beginning = NewSession { file, start, artifacts, from, says_depth: true, worktree };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
+    depth::tell(context, &session, &chosen);
     if !here {
         let then = dependencies::resume_in(context, &held, &name)?;
         dependencies::require(context, &held, &name, &then)?;
@@ -171,11 +197,12 @@ fn artifacts(
     git::snapshot::tree_with(git, start, &files)
 }
 
+/// The name that was given, else a free one after `words`.
 fn free_name(
     git: &Git,
     refs: &RefNames,
     named: Option<&SessionName>,
-    idea: &str,
+    words: &str,
 ) -> anyhow::Result<SessionName> {
     if let Some(name) = named {
         if name.patch_parts().is_some() {
@@ -186,7 +213,7 @@ fn free_name(
         preflight::require_free(git, refs, name)?;
         return Ok(name.clone());
     }
-    preflight::first_free(git, refs, &slug(preflight::first_line(idea)))
+    preflight::first_free(git, refs, &slug(words))
 }
 
 /// What the session starts from: the base as `session.json` has it, and the commit.

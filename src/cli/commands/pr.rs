@@ -385,7 +385,7 @@ fn say_what_would_be(
         }
     }
     let _ = write!(out, "Title    {}\n\n{}", delivery.title, delivery.text());
-    context.print(&out)?;
+    context.page(&out)?;
     let text = "nothing was pushed: this was a dry run".to_owned();
     context.ui.emit(Event::Note { text });
     Ok(0)

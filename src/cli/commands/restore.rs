@@ -22,7 +22,7 @@ pub(crate) fn run(context: &Context, args: &RestoreArgs) -> Answer {
     let (name, number) = parse(&args.words)?;
     let git = context.git()?;
     let refs = context.refs()?;
-    preflight::check(git)?;
+    preflight::check(git, &refs)?;
     let Some(number) = number else {
         let Some(name) = name.or_else(|| context.global.session.clone()) else {
             return Err(Error::usage("which session is to come out of the archive?")

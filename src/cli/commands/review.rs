@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::cli::args::Answer;
+use crate::cli::args::{Answer, SessionArg};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::{models, open, preflight, run, text_input};
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::gate::Mode;
 use crate::pipeline::Answer as Review;
 use crate::session::SessionName;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(group(clap::ArgGroup::new("answer").args(["pass", "edit", "feedback", "abort"])))]
 pub(crate) struct ReviewArgs {
     /// Session name [default: the branch you are on, else the newest unfinished one]
@@ -29,6 +29,18 @@ pub(crate) struct ReviewArgs {
     /// Abort; the next resume starts the stage again
     #[arg(long)]
     abort: bool,
+}
+
+impl ReviewArgs {
+    /// `--pass`
+    pub(crate) fn pass(session: SessionArg) -> Self {
+        Self { name: session.name, pass: true, ..Self::default() }
+    }
+
+    /// `--abort`
+    pub(crate) fn abort(session: SessionArg) -> Self {
+        Self { name: session.name, abort: true, ..Self::default() }
+    }
 }
 
 pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
@@ -49,7 +61,7 @@ pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
                 .into());
         }
     };
-    preflight::check(context.git()?)?;
+    preflight::check(context.git()?, &context.refs()?)?;
     let (held, session) = open::take(context, args.name.as_ref(), "git cowork review")?;
     let editor = text_input::editor(context)?;
     let name = session.name.clone();

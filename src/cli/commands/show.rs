@@ -1,14 +1,17 @@
-//! `git cowork show [SESSION] ARTIFACT`: to a terminal without what it would obey, to a pipe or a
-//! file byte for byte, as `git show` does.
+//! `git cowork show [SESSION] ARTIFACT`: to a terminal laid out, paged and without what it would obey,
+//! to a pipe or a file byte for byte, as `git show` does.
 
 use clap::Args;
 
-use crate::artifact::{Artifact, Files as _};
+use crate::artifact::{Artifact, Files as _, plan_parts};
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
+use crate::cli::suggest::hinted;
 use crate::error::Error;
-use crate::session::{CommittedFiles, SessionName};
+use crate::event::{Event, Sink as _};
+use crate::session::{CommittedFiles, Session, SessionName, key};
+use crate::stages::{self, TABLE, code_stage};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
@@ -19,7 +22,7 @@ pub(crate) struct ShowArgs {
 }
 
 /// The names people use, and the file each means.
-const NAMES: [(&str, Artifact); 15] = [
+pub(crate) const NAMES: [(&str, Artifact); 15] = [
     ("idea", Artifact::Idea),
     ("prd", Artifact::Prd),
     ("requirements", Artifact::Requirements),
@@ -46,13 +49,18 @@ pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
     let found = NAMES.iter().find(|(name, artifact)| name == what || artifact.file_name() == what);
     let Some((_, artifact)) = found else {
         let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-        return Err(Error::usage(format!("there is no artifact '{what}'"))
-            .hint(format!("one of: {}", names.join(", ")))
-            .into());
+        let all = format!("one of: {}", names.join(", "));
+        let error = Error::usage(format!("there is no artifact '{what}'"));
+        return Err(hinted(error, what, names, all).into());
     };
     let session = find::session(context, session.as_ref())?;
+    find::warn_of_unreadable(context, &session)?;
     let files = CommittedFiles::new(context.git()?, &session.name, &session.tip);
-    match files.read(*artifact)? {
+    let text = match files.read(*artifact)? {
+        None => instead(context, &session, *artifact)?,
+        text => text,
+    };
+    match text {
         Some(text) if context.global.json => {
             let object = serde_json::json!({
                 "session": session.name.as_str(),
@@ -62,9 +70,45 @@ pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
             });
             context.print(&format!("{object}\n")).map(|()| 0)
         }
-        Some(text) => context.print_file(&text).map(|()| 0),
+        Some(text) => {
+            let is_markdown = artifact.file_name().ends_with(".md");
+            context.print_file(&text, is_markdown).map(|()| 0)
+        }
         None => Err(Error::repository(format!("'{}' has no {what} yet", session.name))
             .hint("git cowork status shows how far it is")
             .into()),
     }
+}
+
+/// What there is in the place of an artifact that the session's depth lacks: its part of the plan, or
+/// what the program ran on the code.
+fn instead(
+    context: &Context,
+    session: &Session,
+    artifact: Artifact,
+) -> anyhow::Result<Option<String>> {
+    let depth = session.depth();
+    let of = TABLE.iter().find(|row| row.artifacts.contains(&artifact));
+    let Some(row) = of.filter(|row| !stages::depth(depth).has(row.stage)) else { return Ok(None) };
+    let (what, text) = if row.judges {
+        let Some(entry) = session.stage_entry(code_stage()) else { return Ok(None) };
+        let runs = [key::CHECKS, key::EVIDENCE].into_iter().flat_map(|key| entry.trailers.all(key));
+        let runs: String = runs.map(|run| format!("- {run}\n")).collect();
+        (
+            "these checks ran on its code",
+            format!("# {} {}\n\n{runs}", entry.commit.short(), entry.subject),
+        )
+    } else {
+        let files = CommittedFiles::new(context.git()?, &session.name, &session.tip);
+        let Some(plan) = files.read(Artifact::Plan)? else { return Ok(None) };
+        let part = match artifact {
+            Artifact::Prd => plan_parts::requirement_sections(&plan),
+            _ => plan_parts::prose(&plan),
+        };
+        ("this is its part of plan.md", format!("{part}\n"))
+    };
+    let (name, file) = (&session.name, artifact.file_name());
+    let text_of_note = format!("'{name}' is {depth} and has no {file}; {what}");
+    context.ui.emit(Event::Note { text: text_of_note });
+    Ok(Some(text))
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::cli::args::{Answer, SessionArg};
 use crate::cli::context::Context;
-use crate::cli::session_cmd::{find, next_step};
+use crate::cli::session_cmd::{confinement, find, next_step};
 use crate::cli::terminal::paint::Paint;
 use crate::cli::terminal::records;
 use crate::config::Budget;
@@ -29,6 +29,7 @@ pub(crate) const TITLE: usize = 200;
 pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     let git = context.git()?;
     let session = find::session(context, args.name.as_ref())?;
+    find::warn_of_unreadable(context, &session)?;
     let name = session.name.clone();
     let status = find::status(context, session)?;
     let beside = Beside::of(git, &context.refs()?, &status.session)?;
@@ -41,6 +42,7 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     let details = status.details(git)?;
     let mut text = full(&status, &details, &context.refs()?.short_branch(&name), &place, &paint);
     if context.global.verbose {
+        let _ = writeln!(text, "Sandbox  {}", sanitize(&confinement::in_force(context, git)?));
         match records::records(git, &status.session, &paint) {
             Ok(records) => text += &records,
             // Broken records are no reason not to say the rest.

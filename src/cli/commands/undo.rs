@@ -1,18 +1,43 @@
 //! `git cowork undo`: the last step back is taken back.
 
+use std::fmt::Write as _;
+use std::time::{Duration, UNIX_EPOCH};
+
+use clap::Args;
+use serde_json::json;
+
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::{preflight, restore};
+use crate::clock;
 use crate::error::Error;
-use crate::session::attempts;
+use crate::session::{Attempt, attempts};
+use crate::ui::one_line;
 
-pub(crate) fn run(context: &Context) -> Answer {
+/// Longest reason shown.
+const WHY: usize = 100;
+
+#[derive(Debug, Args)]
+pub(crate) struct UndoArgs {
+    /// List what can be undone, the newest first, with the command that does it
+    #[arg(long)]
+    list: bool,
+}
+
+pub(crate) fn run(context: &Context, args: &UndoArgs) -> Answer {
     let git = context.git()?;
     let refs = context.refs()?;
-    preflight::check(git)?;
+    if !args.list {
+        preflight::check(git, &refs)?;
+    }
     let here = git.head()?.branch().and_then(|branch| refs.session_of(branch.as_str()));
     let name = context.global.session.clone().or(here);
     let all = attempts(git, name.as_ref())?;
+    if args.list {
+        let undone = all.iter().rev().filter(|attempt| attempt.can_be_undone());
+        let line = if context.global.json { json_line } else { line };
+        return context.page(&undone.map(line).collect::<String>()).map(|()| 0);
+    }
     match all.iter().rfind(|attempt| attempt.can_be_undone()) {
         Some(attempt) => restore::attempt(context, &refs, attempt),
         None => {
@@ -22,4 +47,26 @@ pub(crate) fn run(context: &Context) -> Answer {
                 .into())
         }
     }
+}
+
+fn line(attempt: &Attempt) -> String {
+    let Attempt { session, number, tip, reason, .. } = attempt;
+    let moment = at(attempt).get(..16).unwrap_or_default().replace('T', " ");
+    let mut line = String::new();
+    let _ = writeln!(line, "{moment}  {}  {}", tip.short(), one_line(reason, WHY));
+    let _ = writeln!(line, "                  git cowork restore {session} {number}");
+    line
+}
+
+fn json_line(attempt: &Attempt) -> String {
+    let line = json!({
+        "session": attempt.session.as_str(), "attempt": attempt.number, "at": at(attempt),
+        "tip": attempt.tip.as_str(), "reason": attempt.reason,
+    });
+    format!("{line}\n")
+}
+
+fn at(attempt: &Attempt) -> String {
+    let since = Duration::from_secs(u64::try_from(attempt.time).unwrap_or_default());
+    clock::rfc3339(UNIX_EPOCH + since)
 }

@@ -11,18 +11,19 @@ use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
 use crate::event::{Event, Sink as _};
 use crate::gate::Tty;
-use crate::git::Git;
-use crate::workspace::{Cache, Confinement, Consent, Level, Weaker};
+use crate::git::{Git, settings};
+use crate::workspace::{Cache, Confinement, Consent, Level, OF_GIT, Weaker, find_confinement};
 
 /// How this run's commands are confined.
 pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
     let set = &context.config()?.sandbox;
     let home = context.env.get("HOME").map(PathBuf::from);
-    let writable = set.writable.iter().map(|path| match (path.strip_prefix("~/"), &home) {
+    let place = |path: &String| match (path.strip_prefix("~/"), &home) {
         (Some(path), Some(home)) => home.join(path),
-        // Relative to the tree, where all is writable anyway.
+        (None, Some(home)) if path == "~" => home.clone(),
+        // Relative to the tree, where all is read and written anyway.
         _ => git.top().join(path),
-    });
+    };
     let most = context.env.get("COWORK_TEST_SANDBOX").and_then(|word| Level::of_word(word));
     let terminal = || {
         let ui = Rc::clone(&context.ui);
@@ -33,7 +34,9 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
     Ok(Confinement {
         helper: Some(this_program()),
         sealed: sealed(git),
-        writable: writable.collect(),
+        writable: set.writable.iter().map(place).collect(),
+        readable: set.readable.iter().map(place).collect(),
+        git_settings: settings::beginning(git, &OF_GIT)?,
         network: set.network,
         cache: cache(context, git),
         most: most.unwrap_or_default(),
@@ -84,6 +87,46 @@ fn key_of(dir: &Path) -> String {
     digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// How commands are confined here, in one line.
+pub(crate) fn in_force(context: &Context, git: &Git) -> anyhow::Result<String> {
+    let set = &context.config()?.sandbox;
+    if !set.command_prefix.is_empty() {
+        return Ok(format!("{} (sandbox.command_prefix)", set.command_prefix.join(" ")));
+    }
+    let env = context.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let found = find_confinement(new(context, git)?, git.top(), env)?;
+    let network = if set.network { ", with the network" } else { "" };
+    let home = match found.closes_home {
+        true => "of your home only toolchains and fetched packages are read",
+        false => {
+            "your home can be read, but for known logins: the working tree is all of it or \
+                  holds it"
+        }
+    };
+    Ok(match (found.level, &found.weaker) {
+        (Level::Landlock, Some(weaker)) => format!("{}; {home}", by_landlock(weaker)),
+        (Level::None, Some(Weaker { cause, remedy, .. })) => {
+            format!("none: {cause}{}", after(remedy))
+        }
+        (level, _) => format!("by {}{network}; {home}", level.word()),
+    })
+}
+
+fn by_landlock(weaker: &Weaker) -> String {
+    let Weaker { cause, remedy, unix_sockets, .. } = weaker;
+    let unix = if *unix_sockets { "" } else { "UNIX sockets, " };
+    format!(
+        "by Landlock only: {cause}. They cannot use local servers, {unix}shared memory or terminals \
+         of their own, nor make new files at the top of the working tree, and they can send UDP{}",
+        after(remedy)
+    )
+}
+
+/// A sentence more, if there is one.
+fn after(remedy: &str) -> String {
+    if remedy.is_empty() { String::new() } else { format!(". {remedy}") }
+}
+
 /// Asks at the terminal, unless the configuration has the answer.
 struct Asking {
     ui: Rc<Ui>,
@@ -94,24 +137,14 @@ struct Asking {
 
 impl Consent for Asking {
     fn weaker(&self, weaker: &Weaker) {
-        let Weaker { level, cause, remedy, unix_sockets } = weaker;
+        let Weaker { level, cause, remedy, .. } = weaker;
         if (self.unconfined && *level == Level::None) || !self.said.is_new("weaker") {
             return;
         }
-        let remedy = match remedy.is_empty() {
-            true => String::new(),
-            false => format!(". {remedy}"),
-        };
+        let remedy = after(remedy);
         let text = match level {
             Level::Namespaces | Level::Seatbelt => return,
-            Level::Landlock => {
-                let unix = if *unix_sockets { "" } else { "UNIX sockets, " };
-                format!(
-                    "commands are confined by Landlock only: {cause}. They cannot use local \
-                     servers, {unix}shared memory or terminals of their own, nor make new files at \
-                     the top of the working tree, and they can send UDP{remedy}"
-                )
-            }
+            Level::Landlock => format!("commands are confined {}", by_landlock(weaker)),
             Level::None if self.terminal.is_some() => format!(
                 "commands cannot be confined here: {cause}. You are asked about each; a program \
                  that confines them can be set as sandbox.command_prefix{remedy}"

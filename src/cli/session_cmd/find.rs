@@ -4,12 +4,16 @@ use std::collections::HashSet;
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::{next_step, pending_start};
+use crate::cli::suggest::corrected;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::{self, Ref};
+use crate::git::{self, Git, Ref};
+use crate::nearest::nearest;
 use crate::session::{
-    Head, RefNames, Session, SessionName, Status, default_session, heads, session_state,
+    Head, RefNames, Session, SessionName, Status, default_session, exists, heads, names,
+    session_state, taken,
 };
+use crate::verify::unreadable_records;
 
 /// The session a command means: by name, by `--session`, by the branch, or the newest
 /// unfinished one, which is said.
@@ -39,7 +43,10 @@ pub(crate) fn session_name(
     named: Option<&SessionName>,
 ) -> anyhow::Result<SessionName> {
     let name = match named.or(context.global.session.as_ref()) {
-        Some(name) => name.clone(),
+        Some(name) => {
+            require_known(context.git()?, &context.refs()?, name)?;
+            name.clone()
+        }
         None => {
             let (git, refs) = (context.git()?, context.refs()?);
             let found = default_session(git, &refs);
@@ -57,6 +64,33 @@ pub(crate) fn session_name(
     };
     context.ui.set_session(&name);
     Ok(name)
+}
+
+/// Says which records of a session cannot be read: what only shows goes on without them.
+pub(crate) fn warn_of_unreadable(context: &Context, session: &Session) -> anyhow::Result<()> {
+    if context.global.json {
+        return Ok(());
+    }
+    // What cannot be read at all is said by what needs it.
+    for text in unreadable_records(context.git()?, session).unwrap_or_default() {
+        context.ui.emit(Event::Warning { text: format!("{text}; correct it, then commit it") });
+    }
+    Ok(())
+}
+
+/// Answers a name that was never used, and is like one that was.
+fn require_known(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<()> {
+    if exists(git, refs, name)? || taken(git, refs, name)? {
+        return Ok(());
+    }
+    let known = names(git, refs)?;
+    match nearest(name.as_str(), known.iter().map(SessionName::as_str)) {
+        Some(near) => Err(Error::repository(format!("there is no session '{name}'"))
+            .hint(format!("did you mean: {}", corrected(name.as_str(), near)))
+            .into()),
+        // What is wanted of it says the rest.
+        None => Ok(()),
+    }
 }
 
 /// Where a session stands.

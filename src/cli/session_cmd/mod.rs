@@ -1,11 +1,15 @@
 //! What several commands share: finding, locking and opening a session, running it, the next step.
 
+pub(crate) mod asking;
+pub(crate) mod choose_model;
 pub(crate) mod confinement;
 pub(crate) mod delivered;
 pub(crate) mod dependencies;
+pub(crate) mod depth;
 pub(crate) mod event_log;
 pub(crate) mod fetch_consent;
 pub(crate) mod find;
+pub(crate) mod first_request;
 pub(crate) mod from_files;
 pub(crate) mod lock;
 pub(crate) mod models;

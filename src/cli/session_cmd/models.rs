@@ -2,27 +2,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use std::time::Duration;
 
 use crate::cli::context::Context;
+use crate::cli::session_cmd::asking::{notice, options, unless_interrupted, unreachable};
+use crate::cli::session_cmd::choose_model::{Chosen, has_server};
 use crate::cli::terminal::runtime;
-use crate::config::{Config, LOOPBACK_SERVERS, ModelConfig};
+use crate::config::{AGENT, Budget, Config, DEFAULT_MODEL, ModelConfig, is_loopback};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
-use crate::interrupt;
-use crate::model::meter::{Meter, Metered, Notice};
+use crate::gate::{Tty, choose as choose_answer};
+use crate::model::agents::{tells_cost, tells_tokens};
+use crate::model::meter::{Meter, Metered};
 use crate::model::openai::BuildOptions;
 use crate::model::record::{Recorder, Recording};
 use crate::model::replay::Replay;
-use crate::model::{Model, ModelError, choose, discover};
+use crate::model::{Model, choose, known_prices};
 use crate::pipeline::Models;
 use crate::stage::{Role, Stage};
 
 /// The models of a run, probed, so that nothing is created when nobody can answer.
 pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
-    let runtime = runtime::current_thread()?;
     let global = &context.global;
-    let meter = Rc::new(Meter::new(context.config()?.budget.clone(), Some(notice(context))));
+    let asked = if context.embedded.is_some() || global.replay.is_some() {
+        Vec::new()
+    } else {
+        chosen(context)?
+    };
+    let budget = priced(context.config()?.budget.clone(), &asked);
+    let meter = Rc::new(Meter::new(budget, Some(notice(context))));
     let metered =
         |replay: Replay| -> Box<dyn Model> { Box::new(Metered::new(replay, Rc::clone(&meter))) };
     let mut models: BTreeMap<String, Box<dyn Model>> = BTreeMap::new();
@@ -31,14 +38,14 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
     } else if let Some(path) = &global.replay {
         models.insert("default".to_owned(), metered(Replay::open(path)?));
     } else {
-        let config = context.config()?;
-        for name in wanted(config)? {
-            let (_, model) = config.model(&name)?;
-            let model = resolve(context, &runtime, model)?;
-            let proxy = proxy(context, &model.base_url);
-            let options = BuildOptions { proxy, ..options(context, &meter) };
+        let runtime = runtime::current_thread()?;
+        for (name, model) in asked {
+            let uncounted = allow_uncounted(context, &name, &model)?;
+            let meter = Rc::clone(&meter);
+            let options = BuildOptions { meter, uncounted, ..options(context, &model.base_url) };
             let built = choose::build(&model, options)?;
             runtime.block_on(unless_interrupted(built.probe()))?.map_err(unreachable(&model))?;
+            tell(context, &name, built.name(), &model);
             models.insert(name, built);
         }
     }
@@ -56,13 +63,35 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
     Ok(Models { by_name: models, meter })
 }
 
-/// What comes of it, unless somebody asks us to stop first.
-async fn unless_interrupted<T>(wanted: impl Future<Output = T>) -> anyhow::Result<T> {
-    tokio::select! {
-        biased;
-        () = interrupt::requested() => Err(Error::new(Kind::Interrupted, "interrupted").into()),
-        found = wanted => Ok(found),
+/// The models of a run by their names in the configuration, with all that it leaves open.
+fn chosen(context: &Context) -> anyhow::Result<Vec<(String, ModelConfig)>> {
+    let config = context.config()?;
+    let mut chosen = Chosen::default();
+    let complete = |name: String| {
+        let model = chosen.complete(context, &name, config.model(&name)?.1)?;
+        Ok((name, model))
+    };
+    wanted(config)?.into_iter().map(complete).collect()
+}
+
+/// The list price of each model elsewhere that the user has named none for.
+fn priced(mut budget: Budget, asked: &[(String, ModelConfig)]) -> Budget {
+    for (_, model) in asked.iter().filter(|(_, model)| !is_loopback(&model.base_url)) {
+        if let Some(price) = known_prices::known(&model.model) {
+            budget.prices.entry(model.model.clone()).or_insert(price);
+        }
     }
+    budget
+}
+
+/// Which model answers, and where.
+fn tell(context: &Context, name: &str, called: &str, model: &ModelConfig) {
+    let whose = if name == DEFAULT_MODEL { String::new() } else { format!(" {name}") };
+    let text = match has_server(model) {
+        true => format!("model{whose}: {called} at {}", model.base_url),
+        false => format!("model{whose}: {called}"),
+    };
+    context.ui.emit(Event::Note { text });
 }
 
 /// The names of the models that play some role in some stage.
@@ -70,89 +99,55 @@ fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for stage in Stage::ALL {
         for role in [Role::Actor, Role::Critic, Role::SelfReview] {
-            names.insert(config.model_for(stage, role)?.0.to_owned());
+            let (name, model) = config.model_for(stage, role)?;
+            if model.provider == AGENT && role != Role::Critic {
+                return Err(Error::model(format!(
+                    "'{name}' is an agent program, which judges drafts and writes none"
+                ))
+                .hint("name it as critic or challenger under [roles], and a model of a server as actor")
+                .into());
+            }
+            names.insert(name.to_owned());
+        }
+        if config.roles.challenger.is_some() {
+            // A name that means nothing is said now, not when all the work is done.
+            let (name, _) = config.model_for(stage, Role::Challenger)?;
+            if config.challenged(stage) {
+                names.insert(name.to_owned());
+            }
         }
     }
     Ok(names)
 }
 
-/// Shows a person what happens on the way to a model.
-fn notice(context: &Context) -> Notice {
-    let ui = Rc::clone(&context.ui);
-    Rc::new(move |text: &str| ui.emit(Event::Warning { text: text.to_owned() }))
-}
-
-/// Shows a person what is waited for.
-fn waiting(context: &Context) -> Notice {
-    let ui = Rc::clone(&context.ui);
-    Rc::new(move |text: &str| ui.emit(Event::Note { text: text.to_owned() }))
-}
-
-fn options(context: &Context, meter: &Rc<Meter>) -> BuildOptions {
-    let mut options = BuildOptions {
-        no_stream: context.global.no_stream,
-        notice: Some(notice(context)),
-        waiting: Some(waiting(context)),
-        meter: Rc::clone(meter),
-        ..BuildOptions::default()
+/// Whether an agent program may use what a budget cannot count: a person is asked.
+///
+/// # Errors
+/// Exit 4: there is a budget, the program does not say what it uses, and nobody allows that.
+fn allow_uncounted(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<bool> {
+    let budget = &context.config()?.budget;
+    let priced = budget.prices.contains_key(&model.model);
+    let (what, key) = match (budget.tokens > 0, budget.usd > 0.0) {
+        _ if model.provider != AGENT => return Ok(false),
+        (true, _) if !tells_tokens(&model.agent) => ("how many tokens it uses", "tokens"),
+        (_, true) if !tells_cost(&model.agent) && !priced => ("what it costs", "usd"),
+        _ => return Ok(false),
     };
-    if let Some(millis) = context.env.get("COWORK_TEST_RETRY_MS").and_then(|ms| ms.parse().ok()) {
-        options.retry.second = Duration::from_millis(millis);
-    }
-    options
-}
-
-/// The variable that sends requests to a base URL through a proxy, as the HTTP client reads them.
-fn proxy(context: &Context, base_url: &str) -> Option<String> {
-    let own = if base_url.starts_with("https:") { "HTTPS_PROXY" } else { "HTTP_PROXY" };
-    let names =
-        [own, "ALL_PROXY"].into_iter().flat_map(|name| [name.to_lowercase(), name.to_owned()]);
-    let mut set = names.filter(|name| context.env.get(name).is_some_and(|value| !value.is_empty()));
-    set.next()
-}
-
-/// Fills in a base URL from the usual loopback ports where none is configured.
-fn resolve(
-    context: &Context,
-    runtime: &tokio::runtime::Runtime,
-    model: &ModelConfig,
-) -> anyhow::Result<ModelConfig> {
-    let mut model = model.clone();
-    if !model.base_url.is_empty() || !matches!(model.provider.as_str(), "openai") {
-        return Ok(model);
-    }
-    let ports = discover::discover(&discover::LOOPBACK_PORTS);
-    match runtime.block_on(unless_interrupted(ports))? {
-        Some((base_url, name)) => {
-            let text = format!("using {name} at {base_url}");
-            context.ui.emit(Event::Note { text });
-            model.base_url = base_url;
-            if !context.loaded()?.origins.contains_key("llm.model") {
-                model.model = name;
-            }
-            Ok(model)
-        }
-        None => {
-            let servers: Vec<&str> = LOOPBACK_SERVERS.iter().map(|(name, _)| *name).collect();
-            Err(Error::model("no model is configured, and none answers on this machine")
-                .hint(format!("start a local server ({}) and try again", servers.join(", ")))
-                .hint("or set a key: export OPENAI_API_KEY=… (or COWORK_LLM_BASE_URL=… for another server)")
-                .hint("or see it work without any: git cowork demo")
-                .into())
-        }
-    }
-}
-
-fn unreachable(model: &ModelConfig) -> impl Fn(ModelError) -> anyhow::Error + '_ {
-    |error| {
-        let status = error.status();
-        let mut error = Error::model(error.to_string());
-        error = match status {
-            Some(401 | 403) => error.hint("set the key: COWORK_LLM_API_KEY or [llm] api_key"),
-            _ => error.hint(format!("check that {} is right and the server runs", model.base_url)),
+    let why = format!("'{name}' does not say {what}, so the budget cannot be kept");
+    if context.attended {
+        context.ui.clear();
+        let answers =
+            [(true, "ask it all the same; what it uses is not counted"), (false, "cancel")];
+        let answer = choose_answer(&Tty::new(context.color), &why, &answers, None)?;
+        return match answer {
+            Some(true) => Ok(true),
+            _ => Err(Error::new(Kind::Interrupted, "cancelled; nothing was asked").into()),
         };
-        error.hint("or see it work without a model: git cowork demo").into()
     }
+    Err(Error::model(why)
+        .hint("allow it on a terminal: run this command there")
+        .hint(format!("or go on without that budget: git config cowork.budget.{key} 0"))
+        .into())
 }
 
 /// For commands that ask no model.

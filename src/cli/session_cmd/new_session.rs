@@ -27,6 +27,8 @@ pub(crate) struct NewSession {
     pub artifacts: Option<Oid>,
     /// The stage of another session that it begins with.
     pub from: Option<Inheritance>,
+    /// Its depth is chosen, and not left to a triage.
+    pub says_depth: bool,
     /// Work in a linked worktree, at this path or the default one.
     pub worktree: Option<Option<PathBuf>>,
 }
@@ -45,7 +47,7 @@ pub(crate) fn begin(
     name: &SessionName,
     beginning: NewSession,
 ) -> anyhow::Result<(LockedSession, Session)> {
-    let NewSession { file, start, artifacts, from, worktree } = beginning;
+    let NewSession { file, start, artifacts, from, says_depth, worktree } = beginning;
     let start = &start;
     git::locks::require_unlocked(&held.git)?;
     let before = held.git.head()?;
@@ -53,7 +55,7 @@ pub(crate) fn begin(
     // A linked worktree begins clean; the user's files stay in the other one.
     let dirty = if worktree.is_some() { Vec::new() } else { held.git.status()? };
     protect(context, &held, &dirty)?;
-    let starting = PendingStart { file, start: start.clone(), artifacts, from };
+    let starting = PendingStart { file, start: start.clone(), artifacts, from, says_depth };
     held.state.set_note(pending_start::NOTE, Some(&starting))?;
     point("start.before-branch");
     let branch = refs.short_branch(name);
@@ -177,7 +179,7 @@ fn commit(
     name: &SessionName,
     starting: &PendingStart,
 ) -> anyhow::Result<Session> {
-    let PendingStart { file, start, artifacts, from } = starting;
+    let PendingStart { file, start, artifacts, from, says_depth } = starting;
     let git = &held.git;
     let ours = paths(held, name, starting)?;
     let brought = brought(held, name, starting)?;
@@ -203,7 +205,7 @@ fn commit(
         id: &file.id,
         scope: Scope::Documents,
     };
-    match record::start::commit(&recorder, start, &file.title, &file.idea, &ours, from.as_ref())? {
+    match record::start::commit(&recorder, start, file, &ours, *says_depth, from.as_ref())? {
         Recorded::Done(commit) => {
             held.state.set_note::<PendingStart>(pending_start::NOTE, None)?;
             Session::load(git, name, &commit)

@@ -11,7 +11,7 @@ use crate::gate::{Mode, Tty};
 use crate::git::{self, Git, Head, Oid};
 use crate::pipeline::{Discarded, leave_base};
 use crate::session::{RefNames, Session, SessionName};
-use crate::verify::follow_documents;
+use crate::verify::{follow_documents, rewrite_json};
 
 /// Says what the session leaves behind on its way to `target`. On a terminal a person whom that
 /// may surprise is asked.
@@ -82,7 +82,9 @@ pub(crate) fn take_after(
     }
     let session = Session::find(git, &refs, &name)?;
     let told = recorder_of(context, &held, &session, |recorder| {
-        follow_documents(&held.git, &session, recorder, false)
+        let mut told = rewrite_json(&held.git, &session, recorder)?;
+        told.extend(follow_documents(&held.git, &session, recorder, false)?);
+        Ok(told)
     })?;
     if told.is_empty() {
         return Ok((held, session));

@@ -18,6 +18,9 @@ pub(crate) struct PendingStart {
     /// The stage of another session that it begins with.
     #[serde(default)]
     pub from: Option<Inheritance>,
+    /// Its depth is chosen, and not left to a triage.
+    #[serde(default)]
+    pub says_depth: bool,
 }
 
 /// Name of that note.

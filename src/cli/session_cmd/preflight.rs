@@ -10,8 +10,9 @@ use crate::record::ending;
 use crate::session::{RefNames, SessionName, taken};
 
 /// What must be so before anything is looked at.
-pub(crate) fn check(git: &Git) -> anyhow::Result<()> {
+pub(crate) fn check(git: &Git, refs: &RefNames) -> anyhow::Result<()> {
     git::state::require_identity(git)?;
+    git::refs::refuse_symbolic(git, &refs.own_roots())?;
     if let Some(operation) = git::state::operation_in_progress(git)? {
         return Err(Error::repository(format!("a {operation} is in progress"))
             .hint(format!("finish it, or: {}", ending(operation)))

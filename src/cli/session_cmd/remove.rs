@@ -25,36 +25,73 @@ pub(crate) enum Removal {
     /// Its tip stays in the archive.
     Archive,
     /// Its tip stays as an attempt.
-    Delete,
+    Delete(Consent),
+}
+
+/// Whether the person wants a session deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// The command line says so.
+    Given,
+    /// The person is asked.
+    Asked,
+    /// It is only said what would be.
+    Never,
 }
 
 /// Removes the branch of the session that the arguments name.
 pub(crate) fn remove(context: &Context, args: &SessionArg, removal: Removal) -> Answer {
     let git = context.git()?;
     let refs = context.refs()?;
-    preflight::check(git)?;
+    preflight::check(git, &refs)?;
     let name = find::session_name(context, args.name.as_ref())?;
     let session = Session::find(git, &refs, &name)?;
-    if removal == Removal::Delete && context.attended {
-        let question = format!("delete {name}? Its tip stays as an attempt.");
-        if !confirm(&Tty::new(context.color), &question)? {
-            return Err(Error::failed("nothing was deleted").into());
-        }
-    }
     let command =
         if removal == Removal::Archive { "git cowork archive" } else { "git cowork delete" };
     let held = lock::hold(context, &name, command)?;
     let tip = session.tip.clone();
     may_leave(context, &held, &refs, &session)?;
+    if let Removal::Delete(consent) = removal
+        && !is_wanted(context, &session, consent)?
+    {
+        return Ok(0);
+    }
     // First what would be left behind, then the branch.
     let kept = keep(context, &held, &session, removal)?;
     leave_branch(context, &held, &refs, &session)?;
     with_recorder(context, &held, &name, &tip, |recorder| match removal {
         Removal::Archive => record::archive::archive(recorder, &tip),
-        Removal::Delete => record::archive::delete(recorder, &tip),
+        Removal::Delete(_) => record::archive::delete(recorder, &tip),
     })?;
     say(context, &name, removal, kept);
     Ok(0)
+}
+
+/// Whether the session is to be deleted, after whatever stands against it was said.
+fn is_wanted(context: &Context, session: &Session, consent: Consent) -> anyhow::Result<bool> {
+    let name = &session.name;
+    match consent {
+        Consent::Given => Ok(true),
+        Consent::Never => {
+            let branch = context.refs()?.short_branch(name);
+            let tip = session.tip.short();
+            let text = format!(
+                "would delete {branch} ({tip}) and its tags, and keep its tip as an attempt"
+            );
+            context.ui.emit(Event::Note { text });
+            Ok(false)
+        }
+        Consent::Asked if context.attended => {
+            let question = format!("delete {name}? Its tip stays as an attempt.");
+            match confirm(&Tty::new(context.color), &question)? {
+                true => Ok(true),
+                false => Err(Error::failed("nothing was deleted").into()),
+            }
+        }
+        Consent::Asked => Err(Error::usage("there is no terminal to ask on whether to delete it")
+            .hint(format!("delete without asking: git cowork delete {name} --yes"))
+            .into()),
+    }
 }
 
 /// Makes sure that going back to the base loses nothing, before anything is put away.
@@ -119,7 +156,7 @@ fn keep(
     let refs = context.refs()?;
     let here = standing_on(&held.git, &refs, name)?;
     with_recorder(context, held, name, tip, |recorder| {
-        if removal == Removal::Delete {
+        if matches!(removal, Removal::Delete(_)) {
             return record::attempt::keep(recorder, tip, "deleted", Verdict::Aborted).map(Some);
         }
         let stage = session.next_stage();
@@ -229,7 +266,7 @@ fn say(context: &Context, name: &SessionName, removal: Removal, kept: Option<u32
     let note = |text: String| context.ui.emit(Event::Note { text });
     match removal {
         Removal::Archive => note(format!("{name} is archived; back: git cowork restore {name}")),
-        Removal::Delete => {
+        Removal::Delete(_) => {
             note(format!("{name} is deleted; back: git cowork undo --session {name}"))
         }
     }

@@ -5,7 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::recorder::with_recorder;
 use crate::cli::session_cmd::run::{self, Extent};
-use crate::cli::session_cmd::{dependencies, find, from_files, models, open, preflight};
+use crate::cli::session_cmd::{dependencies, depth, find, from_files, models, open, preflight};
 use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
 use crate::git;
@@ -23,10 +23,11 @@ pub(crate) fn go_on(
 ) -> Answer {
     let git = context.git()?;
     let refs = context.refs()?;
-    preflight::check(git)?;
+    preflight::check(git, &refs)?;
     let mode = context.mode()?;
     let name = find::session_name(context, name)?;
     if extent.go_back_to.is_none()
+        && extent.raise.is_none()
         && let Ok(session) = Session::find(git, &refs, &name)
         && session.is_completed()
         && merged(git, &refs, &session)?.is_some()
@@ -36,6 +37,9 @@ pub(crate) fn go_on(
         return Ok(0);
     }
     let (held, session) = open::take_after(context, Some(&name), command, |git, session| {
+        for stage in extent.stop_after.into_iter().chain(extent.go_back_to) {
+            depth::require_stage(session, stage, extent.raise)?;
+        }
         let Some(stage) = extent.go_back_to else { return Ok(()) };
         if from_files::is_from_files(git, session, Some(stage))? {
             return Ok(());
@@ -59,19 +63,21 @@ pub(crate) fn go_on(
     context
         .ui
         .emit(Event::SessionStarted { branch: refs.short_branch(&session.name), resumed: true });
+    let raised = extent.raise.is_some_and(|depth| depth != session.depth());
     let asks_nobody = session.is_completed() && extent.go_back_to.is_none();
     let waits = session.waiting().is_some_and(|waiting| waiting.answer.is_none());
     let goes_back = extent.go_back_to.is_some();
-    let models = if extent.no_run || asks_nobody || (waits && mode == Mode::Wait && !goes_back) {
-        models::none()
-    } else {
-        if !goes_back {
-            require_readable(&held.git, &session)?;
-        }
-        let then = format!("then: git cowork resume {}", session.name);
-        dependencies::require(context, &held, &session.name, &then)?;
-        models::open(context)?
-    };
+    let models =
+        if extent.no_run || asks_nobody || (waits && mode == Mode::Wait && !goes_back && !raised) {
+            models::none()
+        } else {
+            if !goes_back {
+                require_readable(&held.git, &session)?;
+            }
+            let then = format!("then: git cowork resume {}", session.name);
+            dependencies::require(context, &held, &session.name, &then)?;
+            models::open(context)?
+        };
     run::run_session(context, &held, &models, session, extent)
 }
 

@@ -21,7 +21,7 @@ use crate::moment;
 use crate::pipeline::prompts::Prompts;
 use crate::pipeline::{Env, Finish, Models, Pipeline};
 use crate::session::{RefNames, RunNotes, Session, SessionName};
-use crate::stage::Stage;
+use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::tool::{Person, ProjectCommands};
 
@@ -30,6 +30,8 @@ use crate::tool::{Person, ProjectCommands};
 pub(crate) struct Extent {
     /// Stop after this stage.
     pub stop_after: Option<Stage>,
+    /// First give the session more process.
+    pub raise: Option<Depth>,
     /// First go back to before this stage.
     pub go_back_to: Option<Stage>,
     /// Why, for whoever does that stage again.
@@ -87,7 +89,9 @@ pub(crate) fn with_pipeline<T>(
         Box::new(NobodyThere)
     };
     start_log(&held.state, &context.secrets()?, context.global.verbose)?;
-    models.meter.open(&held.state.ledger(&session.file.id), session.spent(&held.git)?)?;
+    let spent = session.spent(&held.git)?;
+    let ledger = held.state.ledger(&session.file.id);
+    models.meter.open(&ledger, spent, session.tip.as_str())?;
     let sink = EventLog::new(context, held, &session.name, (mode, &notes), &call)?;
     let scratch = held.state.path().to_owned();
     let tools = if mode == Mode::Ask || context.attended {
@@ -147,6 +151,9 @@ pub(crate) fn run_session(
     let is_patch = session.is_patch();
     let finish = with_pipeline(context, held, models, mode, session, |pipeline| {
         pipeline.stop_after(extent.stop_after);
+        if let Some(depth) = extent.raise {
+            pipeline.raise(depth)?;
+        }
         if let Some(stage) = extent.go_back_to {
             pipeline.rewind(stage, extent.reason.as_deref().unwrap_or_default())?;
             if extent.no_run {

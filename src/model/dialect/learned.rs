@@ -48,7 +48,7 @@ impl Learned {
         Self { refused: 0, all: false, reasoning: false, signature: false, unsigned: false };
 
     /// The same for a new conversation.
-    pub fn anew(self) -> Self {
+    pub fn for_new_conversation(self) -> Self {
         Self { unsigned: false, ..self }
     }
 
@@ -157,7 +157,7 @@ mod tests {
         }
         let (_, learned) = NONE.refusal("Invalid `signature` in `thinking` block").unwrap();
         assert!(learned.refuses("thinking_blocks") && !learned.refuses(REASONING));
-        assert!(!learned.anew().refuses("thinking_blocks"));
+        assert!(!learned.for_new_conversation().refuses("thinking_blocks"));
         let modified = "`thinking` or `redacted_thinking` blocks in the latest assistant message \
             cannot be modified.";
         assert_eq!(NONE.refusal(modified).unwrap().1, learned);

@@ -206,6 +206,24 @@ pub struct Chunk {
     pub model: Option<String>,
 }
 
+#[cfg(test)]
+impl Chunk {
+    /// What a whole stream says, of the fields that tests of a dialect compare.
+    fn joined(chunks: impl IntoIterator<Item = Self>) -> Self {
+        chunks.into_iter().fold(Self::default(), |mut all, chunk| {
+            all.text.push_str(&chunk.text);
+            all.refusal.push_str(&chunk.refusal);
+            all.calls.extend(chunk.calls);
+            all.items.extend(chunk.items);
+            all.thinking |= chunk.thinking;
+            all.model = chunk.model.or(all.model);
+            all.usage = chunk.usage.or(all.usage);
+            all.finish_reason = chunk.finish_reason.or(all.finish_reason);
+            all
+        })
+    }
+}
+
 /// A piece of a tool call.
 #[derive(Debug, Default, PartialEq)]
 pub struct CallPiece {

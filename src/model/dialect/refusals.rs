@@ -46,8 +46,8 @@ pub struct Refusals {
 impl Refusals {
     /// The same for a new conversation: what was wrong with the thoughts of another one is not wrong
     /// with those to come.
-    pub fn anew(self) -> Self {
-        Self { thinking: false, opaque: self.opaque.anew(), ..self }
+    pub fn for_new_conversation(self) -> Self {
+        Self { thinking: false, opaque: self.opaque.for_new_conversation(), ..self }
     }
 
     /// The same without any parameter that a server may do without.
@@ -187,6 +187,6 @@ mod tests {
         let (_, opaque) = Learned::NONE.refusal("Invalid `signature` in `thinking` block").unwrap();
         let refused = Refusals { thinking: true, cache: true, opaque, ..NONE };
         assert!(refused.opaque.refuses("thinking_blocks"));
-        assert_eq!(refused.anew(), Refusals { cache: true, ..NONE });
+        assert_eq!(refused.for_new_conversation(), Refusals { cache: true, ..NONE });
     }
 }

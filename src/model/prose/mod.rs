@@ -13,7 +13,7 @@ use super::stream::made_up_id;
 use super::{Reply, ToolSpec, written_tools};
 
 /// What a marker in the text says about a draft.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Marker {
     /// Good as it is.
     Pass,
@@ -38,25 +38,48 @@ pub fn verdict_marker(text: &str) -> Option<Marker> {
     found
 }
 
-/// The verdict of a challenger: the last of `APPROVED`, `NEEDS_REVISION`, `REJECTED` that stands
-/// alone in capitals and is not negated.
+/// The verdict of a challenger: the last line that is nothing but `APPROVED`, `NEEDS_REVISION` or
+/// `REJECTED`, with marks or a word such as "Verdict:" before it; else the worst of those that stand
+/// in the text in capitals and are not negated.
 pub fn challenge_marker(text: &str) -> Option<Marker> {
-    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty());
-    let mut before = "";
-    let mut found = None;
-    for word in words {
-        let marker = match word {
-            "APPROVED" => Some(Marker::Pass),
-            "NEEDS_REVISION" => Some(Marker::NeedsRevision),
-            "REJECTED" => Some(Marker::Rejected),
+    let alone = text.lines().rev().find_map(|line| {
+        let words: Vec<&str> = words(line).collect();
+        match words.as_slice() {
+            [word] => judgement(word),
+            [before, word] if line.contains(':') && *before != "not" => judgement(word),
             _ => None,
-        };
-        if marker.is_some() && !before.eq_ignore_ascii_case("not") {
-            found = marker;
         }
-        before = word;
+    });
+    let mut before = "";
+    let anywhere = words(text).filter_map(|word| {
+        let negated = std::mem::replace(&mut before, word).eq_ignore_ascii_case("not");
+        judgement(word).filter(|_| !negated)
+    });
+    alone.or_else(|| anywhere.max())
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+fn judgement(word: &str) -> Option<Marker> {
+    match word.trim_matches('_') {
+        "APPROVED" => Some(Marker::Pass),
+        "NEEDS_REVISION" => Some(Marker::NeedsRevision),
+        "REJECTED" => Some(Marker::Rejected),
+        _ => None,
     }
-    found
+}
+
+/// What a challenger said beside the line that is its verdict.
+pub fn without_judgement(text: &str) -> String {
+    let is_verdict = |line: &&str| {
+        let mut last = words(line);
+        let first = last.next();
+        first.and_then(judgement).is_some() && last.next().is_none()
+    };
+    let lines: Vec<&str> = text.lines().filter(|line| !is_verdict(line)).collect();
+    lines.join("\n").trim().to_owned()
 }
 
 /// Turns calls written in a reply's text into calls, where it has none of its own, and takes

@@ -88,6 +88,13 @@ fn the_last_marker_counts() {
     assert_eq!(challenge_marker("REJECTED: no tests"), Some(Marker::Rejected));
     assert_eq!(challenge_marker("not APPROVED, NEEDS_REVISION"), Some(Marker::NeedsRevision));
     assert_eq!(challenge_marker("it was approved"), None);
+    // A line of its own counts before whatever else is said; else the worst, for a pass is no guess.
+    let alone = "REJECTED input is shown again.\n\n**APPROVED**\n\nI read all of it.";
+    assert_eq!(challenge_marker(alone), Some(Marker::Pass));
+    assert_eq!(without_judgement(alone), "REJECTED input is shown again.\n\n\nI read all of it.");
+    let mixed = "NEEDS_REVISION, though I would have APPROVED it with tests";
+    assert_eq!(challenge_marker(mixed), Some(Marker::NeedsRevision));
+    assert_eq!(challenge_marker("Not APPROVED"), None);
 }
 
 /// Each form with a call of `read_file`, whose path is a text and whose limit a number.

@@ -1,9 +1,10 @@
 //! One conversation of one role: what it is sent, which tools it has, where it is written down.
 
-use crate::agent::{self, Brief, Conversation, Transcript};
+use crate::agent::{self, Brief, Conversation, Ending, Transcript};
 use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
 use crate::artifact::sections::{Document, Documents};
 use crate::artifact::{Artifact, Ledger, Store, Task};
+use crate::config::AGENT;
 use crate::error::Error;
 use crate::event::Event;
 use crate::pipeline::brief::sections::{artifacts, section};
@@ -11,7 +12,7 @@ use crate::pipeline::brief::{open_feedback, repository, task_brief};
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::prompts::{CommandItem, SYSTEM, TaskItem, Variables};
+use crate::pipeline::prompts::{CommandItem, NO_TOOLS, SYSTEM, TaskItem, Variables};
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::test_changes::tests_rule;
@@ -39,6 +40,8 @@ pub(crate) struct Part<'a> {
     pub role: Role,
     pub prompt: Prompt,
     pub tools: Vec<&'static str>,
+    /// Those of them that are the closing act; none where words or a verdict end it.
+    pub closing: Vec<&'static str>,
     pub iteration: u32,
     pub task: Option<&'a Task>,
     /// A second reading: what comes first, in the place of the repository and the documents.
@@ -49,15 +52,15 @@ pub(crate) struct Part<'a> {
 }
 
 /// Has one conversation; where it outgrows the model's window, another one that begins with
-/// what the first has left. Counts what guards refused.
+/// what the first has left. `refusals` are those of the stage's earlier conversations.
 pub(crate) async fn converse(
     run: &Run<'_>,
     part: &Part<'_>,
-    refusals: &mut u32,
+    refusals: u32,
+    ending: &mut dyn Ending,
 ) -> anyhow::Result<Conversation> {
-    let mut whole = converse_once(run, part, *refusals, 0).await?;
+    let mut whole = converse_once(run, part, refusals, 0, ending).await?;
     let mut restarts = 0;
-    *refusals += whole.outcome.guard_refusals;
     while whole.outgrown {
         restarts += 1;
         let (stage, role) = (part.spec.stage, part.role);
@@ -75,9 +78,9 @@ pub(crate) async fn converse(
                 "{stage}: the {role}'s context window is full; it starts again from what it has written"
             ),
         });
-        let next = converse_once(run, part, *refusals, restarts).await?;
-        *refusals += next.outcome.guard_refusals;
-        whole = next;
+        let refused = whole.outcome.guard_refusals;
+        whole = converse_once(run, part, refusals + refused, restarts, ending).await?;
+        whole.outcome.guard_refusals += refused;
     }
     Ok(whole)
 }
@@ -87,8 +90,9 @@ async fn converse_once(
     part: &Part<'_>,
     refusals: u32,
     restarts: u32,
+    ending: &mut dyn Ending,
 ) -> anyhow::Result<Conversation> {
-    let stage = part.spec.stage;
+    let (stage, config) = (part.spec.stage, run.env.config);
     let files = run.files();
     let store = Store::new(&files);
     let mut prompt = match &part.opening {
@@ -104,8 +108,12 @@ async fn converse_once(
     if restarts > 0 {
         prompt += RESTARTED;
     }
+    let without_tools = config.model_for(stage, part.role)?.1.provider == AGENT;
+    if without_tools {
+        prompt += &run.env.prompts.render(NO_TOOLS, &part.variables)?;
+    }
     let (model, context_window) = run.model_for(stage, part.role)?;
-    let config = run.env.config;
+    let limits = run.limits();
     let brief = Brief {
         session: run.session.name.to_string(),
         stage,
@@ -114,7 +122,8 @@ async fn converse_once(
         task: part.task.map(|task| task.id.clone()),
         system: run.env.prompts.render(SYSTEM, &part.variables)?,
         prompt,
-        tools: part.tools.clone(),
+        tools: if without_tools { Vec::new() } else { part.tools.clone() },
+        closing: part.closing.clone(),
         temperature: config.temperature(stage, part.role),
         max_turns: config.limits.tool_turns,
         context_window,
@@ -140,7 +149,7 @@ async fn converse_once(
             history: &known,
         },
         workspace: run.env.workspace,
-        limits: &config.limits,
+        limits: &limits,
         commands: &commands,
         ids: &mut ids,
         code: &|| run.recorder().tree(&run.session.tip).ok().map(String::from),
@@ -152,28 +161,34 @@ async fn converse_once(
     };
     let mut transcript = open_transcript(run, part, restarts == 0);
     let _working = run.env.models.meter.work(run.session.tip.as_str());
-    let conversation = agent::run(model, &brief, &mut context, &mut transcript, run.env.sink).await;
+    let sink = run.env.sink;
+    let conversation = agent::run(model, &brief, &mut context, &mut transcript, ending, sink).await;
     protected_files::tell_of_set_aside(run);
     conversation
 }
 
-/// What every role is told before it gets its own part.
+/// What every role is told before it gets its own part, what rarely changes first: of the requests of
+/// a session, each begins as the one before does, as far as can be.
 fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
-    let mut out = repository::repository_section(run)?;
-    let asked = &run.session.file.idea;
-    if run.session.is_patch() {
-        section(&mut out, "The change, as it was asked for", asked, ASKED);
-    } else if run.session.order().first() == Some(&part.spec.stage) {
-        section(&mut out, "The idea, as it was given", asked, ASKED);
-    }
+    let mut out = repository::repository_section(run, part.spec)?;
+    let language = run.session.file.language.as_ref();
+    let within = language.map(|name| format!(", in {name}")).unwrap_or_default();
+    let title = match run.session.is_patch() {
+        true => "The change, as it was asked for",
+        false => "The idea, as it was given",
+    };
+    section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
     out += &artifacts(store, &run.session.name, part.spec.context)?;
     // There is one in a change request only.
     if !part.spec.artifacts.contains(&Artifact::ChangeRequest) {
         out += &artifacts(store, &run.session.name, &[Artifact::ChangeRequest])?;
     }
+    out += &repository::own_commands(run);
     out += &repository::code_so_far(run, part.task)?;
     out += &task_brief::written_before(run, part.task)?;
-    out += &repository::own_commands(run);
+    if let Some(task) = part.task {
+        out += &repository::task_files(run, task)?;
+    }
     Ok(out)
 }
 
@@ -184,7 +199,7 @@ fn left_so_far(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Res
     match part.role {
         Role::Critic | Role::Challenger => out.push_str(&part.extra),
         Role::Actor | Role::SelfReview if part.spec.work == Work::Whole => {
-            out = artifacts(store, &run.session.name, part.spec.artifacts)?;
+            out = artifacts(store, &run.session.name, &part.spec.own_artifacts())?;
         }
         Role::Actor | Role::SelfReview => {
             let mut written: Vec<String> = run.env.workspace.written().paths();
@@ -213,7 +228,7 @@ pub(crate) fn brief_variables(
     let config = run.env.config;
     let patch = run.session.is_patch();
     let range = |limits| limit_words(limits, patch);
-    let limits = &config.limits;
+    let limits = run.limits();
     let commands = (run.env.commands)();
     Ok(Variables {
         session: run.session.name.to_string(),
@@ -229,6 +244,7 @@ pub(crate) fn brief_variables(
         levels: MAX_LEVELS,
         longest_title: LONGEST_TITLE,
         patch,
+        earlier: spec.earlier_document().map_or("", Artifact::file_name),
         task: TaskItem::default(),
         tests_rule: tests_rule(config.project.tests).to_owned(),
         guidance: match spec.guidance {
@@ -249,13 +265,18 @@ pub(crate) fn brief_variables(
 
 /// The ids that new records of the stage's document get: `REQ-004, FEAT-003`.
 fn next_ids(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
-    let Some(document) = spec.artifacts.iter().find_map(|artifact| Document::of(*artifact)) else {
+    let documents = spec.artifacts.iter().filter_map(|artifact| Document::of(*artifact));
+    let documents: Vec<Document> = documents.collect();
+    if documents.is_empty() {
         return Ok(String::new());
-    };
+    }
     let files = run.files();
     let mut floors = KnownRecords::of(run.env.git, &run.session)?.floors;
     Store::new(&files).see_ids(&mut floors)?;
-    let kinds = Documents::with(&files, document)?.kinds(document);
-    let next: Vec<String> = kinds.iter().map(|kind| floors.next(*kind)).collect();
+    let mut next = Vec::new();
+    for document in documents {
+        let kinds = Documents::with(&files, document)?.kinds(document);
+        next.extend(kinds.iter().map(|kind| floors.next(*kind)));
+    }
     Ok(next.join(", "))
 }

@@ -86,8 +86,9 @@ fn step(from: Origin, order: ReviewOrder) -> u8 {
     match (from, order) {
         (Origin::Validator, _) => 0,
         (Origin::Human, ReviewOrder::DraftFirst) => 1,
-        (Origin::Human, ReviewOrder::CriticFirst) => 3,
-        (Origin::Hook, _) => 4,
+        (Origin::Challenger, _) => 3,
+        (Origin::Human, ReviewOrder::CriticFirst) => 4,
+        (Origin::Hook, _) => 5,
         // Models: the critic, and what is like it.
         _ => 2,
     }
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_the_same_judge_has_looked_at_again_is_replaced() {
-        use Origin::{Critic, Hook, Human, Validator};
+        use Origin::{Challenger, Critic, Hook, Human, Validator};
         let replaced = |entry: (u32, Origin), later: (u32, Origin), order| {
             let all = [said(entry.0, entry.1), said(later.0, later.1)];
             is_replaced(&all[0], &all, order)
@@ -132,6 +133,8 @@ mod tests {
         assert!(replaced((1, Validator), (2, Critic), first));
         assert!(replaced((1, Critic), (2, Critic), first));
         assert!(replaced((1, Critic), (2, Hook), first));
+        assert!(replaced((1, Critic), (2, Challenger), first));
+        assert!(!replaced((1, Challenger), (2, Critic), first));
         // The critic has not seen the second draft.
         assert!(!replaced((1, Critic), (2, Validator), first));
         assert!(!replaced((1, Critic), (2, Human), first));

@@ -1,8 +1,9 @@
 //! What every role is told of the repository.
 //!
 //! First, and the same in all requests of a session: the repository *as the session found it*, read
-//! from its start commit: the tree in short, the manifests, the symbols most used, the README. A
-//! draft, a task's commit or a person's edit changes none of it, so that a provider's cache holds
+//! from its start commit: the tree in short, the manifests, the files and definitions that the idea
+//! names, the symbols most used, the README. Where code is written the last two are left out: the
+//! files of the task and what is beside them ([`task_files`]) take their place. A draft, a task's commit or a person's edit changes none of it, so that a provider's cache holds
 //! what stands before the documents from the first request to the last; what the session's idea
 //! names comes first among the symbols, what later documents name does not, for the same reason.
 //! The text is kept in the session's room of J: what is found once is not looked for again, and a
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::{Artifact, Store, Task};
-use crate::codebase::{self, Manifests, Map, Source, Tree};
+use crate::codebase::{self, FileNames, Manifests, Map, Source, Tree};
 use crate::git::{self, Git, Oid, TreeFile};
 use crate::languages;
 use crate::pipeline::brief::sections::section;
@@ -33,10 +34,20 @@ use crate::stages::StageSpec;
 
 /// Bytes of the tree.
 const TREE: usize = 2_500;
-/// Bytes of each manifest.
-const MANIFEST: usize = 1_200;
+/// Bytes of a file that the idea names, and of all of them.
+const NAMED_FILE: usize = 6_000;
+const NAMED_FILES: usize = 12_000;
+/// Bytes of the definitions that the idea names.
+const NAMED: usize = 6_000;
 /// Bytes of the map of symbols.
 const SYMBOLS: usize = 6_000;
+/// Bytes of a file of a task, and of all of them.
+const TASK_FILE: usize = 8_000;
+const TASK_FILES: usize = 24_000;
+/// Bytes of the map of what is beside them.
+const BESIDE: usize = 2_500;
+/// Files beside them that are looked at.
+const BESIDE_FILES: usize = 200;
 /// Bytes of the README's beginning.
 const README: usize = 1_200;
 /// Bytes of the list of files the session has changed.
@@ -51,12 +62,25 @@ const NOTE: &str = "repository.json";
 #[derive(Serialize, Deserialize)]
 struct Found {
     start: String,
-    text: String,
+    #[serde(flatten)]
+    about: Description,
+}
+
+/// A repository at a commit.
+#[derive(Serialize, Deserialize)]
+pub struct Description {
+    /// Its tree and manifests, and what the idea names.
+    pub head: String,
+    /// What else one has to know of it: the symbols most used, the README.
+    pub text: String,
 }
 
 /// The repository as the session found it, and how people work in it.
-pub(crate) fn repository_section(run: &Run<'_>) -> anyhow::Result<String> {
-    let mut out = as_found(run)?;
+pub(crate) fn repository_section(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
+    let Description { head: mut out, text } = as_found(run)?;
+    if !spec.writes_code() {
+        out += &text;
+    }
     for name in CONVENTIONS {
         let text = run.env.workspace.head(name, CONVENTION);
         section(&mut out, name, &text, CONVENTION);
@@ -64,19 +88,60 @@ pub(crate) fn repository_section(run: &Run<'_>) -> anyhow::Result<String> {
     Ok(out)
 }
 
-fn as_found(run: &Run<'_>) -> anyhow::Result<String> {
+fn as_found(run: &Run<'_>) -> anyhow::Result<Description> {
     let start = run.session.history.first().map_or(&run.session.tip, |entry| &entry.commit);
     // Half a note, or one of another session of this name, is none.
     let kept: Option<Found> = run.env.state.note(NOTE).ok().flatten();
     if let Some(found) = kept.filter(|found| found.start == start.as_str()) {
-        return Ok(found.text);
+        return Ok(found.about);
     }
-    let text = describe(run.env.git, start, &run.session.file.idea)?;
-    let found = Found { start: start.to_string(), text };
+    let about = describe(run.env.git, start, &run.session.file.idea)?;
+    let found = Found { start: start.to_string(), about };
     if let Err(error) = run.env.state.set_note(NOTE, Some(&found)) {
         run.warn(format!("the map of the code cannot be kept: {error:#}"));
     }
-    Ok(found.text)
+    Ok(found.about)
+}
+
+/// The files a task names, as they are now, and what files beside them define: who writes it need not
+/// begin with reading.
+pub(crate) fn task_files(run: &Run<'_>, task: &Task) -> anyhow::Result<String> {
+    let files = run.files();
+    let plan = Store::new(&files).plan()?;
+    let mut words = String::new();
+    for part in plan.with_sub_tasks(&task.id) {
+        let _ = write!(words, " {} {}", part.description, part.acceptance_criteria.join(" "));
+    }
+    let tracked = git::paths::tracked(run.env.git)?;
+    let said = FileNames::of(&words);
+    let mut paths: Vec<&str> = plan.files_of(&task.id).collect();
+    paths.extend(tracked.iter().map(String::as_str).filter(|path| said.has(path)));
+    let (mut out, mut shown) = (String::new(), BTreeSet::new());
+    for path in paths {
+        let text = run.env.workspace.head(path, TASK_FILE);
+        if !text.trim().is_empty() && out.len() < TASK_FILES && shown.insert(path) {
+            // A draft that was refused for a key still lies there.
+            let shown = match run.env.workspace.secrets().find(text.as_bytes(), 1)?.is_empty() {
+                true => text.as_str(),
+                false => "(not shown: it holds what looks like a key)",
+            };
+            section(&mut out, &format!("{path} (as it is now)"), shown, TASK_FILE);
+        }
+    }
+    let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(at, _)| at.to_owned());
+    let folders: BTreeSet<String> = plan.files_of(&task.id).map(folder).collect();
+    let beside = tracked.iter().filter(|path| {
+        !path.starts_with(".cowork/")
+            && !shown.contains(path.as_str())
+            && folders.contains(&folder(path))
+    });
+    let beside: Vec<&String> = beside.take(BESIDE_FILES).collect();
+    let source =
+        Files { git: run.env.git, files: git::files::at(run.env.git, &run.session.tip, &beside)? };
+    let map = Map { source: &source, cache: None, about: &words, shown: &[] };
+    let symbols = codebase::symbols(&map, BESIDE, 0)?.most_used;
+    section(&mut out, "What files beside them define (LINE: head)", &symbols, BESIDE);
+    Ok(out)
 }
 
 /// What the session has written so far: its files and what they define. Empty before there is
@@ -101,8 +166,8 @@ pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<
     if let Some(task) = task {
         let _ = write!(about, " {} {}", task.title, task.description);
     }
-    let map = Map { source: &files, cache: None, about: &about };
-    let symbols = codebase::symbols(&map, WRITTEN)?;
+    let map = Map { source: &files, cache: None, about: &about, shown: &[] };
+    let symbols = codebase::symbols(&map, WRITTEN, 0)?.most_used;
     section(&mut out, "What they define (LINE: head)", &symbols, WRITTEN);
     Ok(out)
 }
@@ -162,28 +227,59 @@ fn language_names(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'stati
 ///
 /// # Errors
 /// The commit cannot be read, or the program was asked to stop.
-pub fn describe(git: &Git, commit: &Oid, about: &str) -> anyhow::Result<String> {
+pub fn describe(git: &Git, commit: &Oid, about: &str) -> anyhow::Result<Description> {
     let source = AsFound { git, commit };
     let (mut tree, mut manifests) = (Tree::new(TREE), Manifests::default());
+    let names = FileNames::of(about);
+    let mut named: Vec<(String, String)> = Vec::new();
     source.each_file(&mut |path, content| {
         tree.add(path);
         manifests.add(path, content);
+        if names.has(path) && codebase::is_source_or_text(path) {
+            named.push((path.to_owned(), content.to_owned()));
+        }
         ControlFlow::Continue(())
     })?;
     let mut out = String::new();
     section(&mut out, "Files in the repository, as the session found it", &tree.text(), TREE);
-    for (path, text) in manifests.texts(&source)? {
-        section(&mut out, &path, &text, MANIFEST);
+    for (path, text, most) in manifests.texts(&source)? {
+        section(&mut out, &path, &text, most);
     }
+    let readme = manifests.readme(&source)?;
+    named.retain(|(path, _)| readme.as_ref().is_none_or(|(readme, _)| readme != path));
+    let whole = add_named_files(&mut out, &source, &named)?;
     // Beside the rooms of the sessions: what one has read, the next need not read again.
     let cache: PathBuf = git.state_dir().join("symbols.jsonl");
-    let map = Map { source: &source, cache: Some(&cache), about };
-    let symbols = codebase::symbols(&map, SYMBOLS)?;
-    section(&mut out, "What is most used in it (LINE: head)", &symbols, SYMBOLS);
-    if let Some((path, text)) = manifests.readme(&source)? {
+    let map = Map { source: &source, cache: Some(&cache), about, shown: &whole };
+    let symbols = codebase::symbols(&map, SYMBOLS, NAMED)?;
+    section(&mut out, "What the idea names in it", &symbols.named, NAMED);
+    let (head, mut out) = (out, String::new());
+    section(&mut out, "What is most used in it (LINE: head)", &symbols.most_used, SYMBOLS);
+    if let Some((path, text)) = readme {
         section(&mut out, &format!("{path} (its beginning)"), &text, README);
     }
-    Ok(out)
+    Ok(Description { head, text: out })
+}
+
+/// Adds the files that the idea names, whole and as far as there is room; which these are.
+fn add_named_files<'a>(
+    out: &mut String,
+    source: &AsFound<'_>,
+    named: &'a [(String, String)],
+) -> anyhow::Result<Vec<&'a str>> {
+    let contents: Vec<&str> = named.iter().map(|(_, content)| content.as_str()).collect();
+    let (mut shown, mut room) = (Vec::new(), NAMED_FILES);
+    source.each_content(&contents, NAMED_FILE as u64, &mut |at, bytes| {
+        let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
+        let path = named[at].0.as_str();
+        if !text.is_empty() && !text.contains('\0') && text.len() <= room {
+            room -= text.len();
+            shown.push(path);
+            section(out, &format!("{path} (as the session found it)"), &text, NAMED_FILE);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(shown)
 }
 
 /// The files of a commit without our own.

@@ -31,7 +31,7 @@ pub(crate) fn no_longer_holds(
         stages,
         &CheckInput {
             store: Store::new(&files),
-            sizes: run.env.config.limits.sizes(),
+            sizes: run.limits().sizes(),
             baseline: baseline.as_ref(),
             files: &project,
             evidence: evidence.map(Evidence::report),

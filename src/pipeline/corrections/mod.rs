@@ -6,6 +6,7 @@ pub(crate) mod earlier_stages;
 use crate::artifact::{Feedback, Origin};
 use crate::error::Error;
 use crate::gate::LimitDecision;
+use crate::pipeline::criteria;
 use crate::pipeline::evidence::{Evidence, base, gather};
 use crate::pipeline::limits;
 use crate::pipeline::outcome::{self, StageEnd, WayBack};
@@ -34,6 +35,7 @@ pub(crate) async fn code_is_wrong(
     }
     base::look_at_base_again(run).await?;
     *found = gather::gather_evidence(run, None, &[]).await?;
+    criteria::look_at_named_tests(run, found).await?;
     let findings = earlier_stages::no_longer_holds(run, &[code_stage()], found.as_ref())?;
     if findings.is_empty() {
         return Ok(None);

@@ -1,8 +1,10 @@
-//! The critic: reads a draft with read-only tools and gives its verdict.
+//! The critic: reads a draft with read-only tools and gives its verdict. What it approved a second
+//! one, the challenger, may read.
 
+pub(crate) mod challenger;
 pub(crate) mod second_reading;
 
-use crate::agent::Conversation;
+use crate::agent::{Conversation, WithWords};
 use crate::artifact::check::word_evidence;
 use crate::artifact::{Artifact, Feedback, Origin, Severity, Store};
 use crate::event::Event;
@@ -11,6 +13,7 @@ use crate::markers::without_markers;
 use crate::model::prose::{Marker, verdict_marker};
 use crate::pipeline::brief::conversation::{self, Part};
 use crate::pipeline::brief::reader;
+use crate::pipeline::critic::second_reading::Reading;
 use crate::pipeline::draft::{keep, self_review};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{Asked, BlockReason, NO_VERDICT, Request, StepOutcome};
@@ -29,7 +32,7 @@ pub(crate) async fn ask_critic(
     spec: &StageSpec,
     progress: &mut Progress,
 ) -> anyhow::Result<StepOutcome> {
-    let Some(critic) = &spec.critic else { return Ok(StepOutcome::Next) };
+    let Some(critic) = run.critic(spec) else { return Ok(StepOutcome::Next) };
     let bytes = approved_content::content_now(run, spec)?;
     let reader = run.env.git.reader();
     if let Some((approved, _)) = &progress.judged
@@ -39,7 +42,8 @@ pub(crate) async fn ask_critic(
     }
     let mut variables = conversation::brief_variables(run, spec, progress)?;
     variables.words = word_list(run, spec)?;
-    let again = second_reading::changes_since_reading(run, spec, critic, progress)?;
+    let reading = Reading { by: Origin::Critic, role: critic, read: progress.read.as_ref() };
+    let again = second_reading::changes_since_reading(run, spec, &reading, progress)?;
     let unfixed = self_review::unfixed_section(run, spec, progress)?;
     let (opening, extra) = match again {
         Some(again) => {
@@ -57,13 +61,16 @@ pub(crate) async fn ask_critic(
         role: Role::Critic,
         prompt: critic.prompt,
         tools: critic.tools(),
+        closing: Vec::new(),
         iteration: progress.iteration,
         task: None,
         opening,
         extra,
         variables,
     };
-    let conversation = conversation::converse(run, &part, &mut progress.refusals).await?;
+    let mut conversation =
+        conversation::converse(run, &part, progress.refusals, &mut WithWords).await?;
+    progress.note_run(&mut conversation);
     progress.credit.merge(usage::take_credit(run));
     let outcome = &conversation.outcome;
     if outcome.approved.is_some()
@@ -98,7 +105,7 @@ fn edited_while_read(
     }
     let why = format!("the {} draft was edited while the critic read it", spec.stage);
     run.env.sink.emit(Event::Note { text: why.clone() });
-    progress.approval = if run.env.mode != Mode::Auto && run.env.config.gated(spec.stage) {
+    progress.approval = if run.env.mode != Mode::Auto && run.gated(spec.stage) {
         progress.note = Some(why);
         None
     } else {

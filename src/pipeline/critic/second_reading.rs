@@ -17,6 +17,16 @@ use crate::stages::{Approves, RoleSpec, StageSpec};
 /// Bytes of the critic's own feedback.
 const SAID: usize = 12_000;
 
+/// Who reads again.
+pub(crate) struct Reading<'a> {
+    /// As whom its feedback was given.
+    pub by: Origin,
+    /// Its part.
+    pub role: &'a RoleSpec,
+    /// The draft it read last.
+    pub read: Option<&'a Oid>,
+}
+
 /// What a second reading begins with.
 pub(crate) struct SecondReading {
     /// The whole of it.
@@ -25,16 +35,21 @@ pub(crate) struct SecondReading {
     pub changes: String,
 }
 
-/// What the critic gets that has read a draft of this stage before; none on its first reading.
+/// What a judge gets that has read a draft of this stage before; none on its first reading.
 pub(crate) fn changes_since_reading(
     run: &Run<'_>,
     spec: &StageSpec,
-    critic: &RoleSpec,
+    reading: &Reading<'_>,
     progress: &Progress,
 ) -> anyhow::Result<Option<SecondReading>> {
-    let Some(read) = &progress.read else { return Ok(None) };
+    let Some(read) = reading.read else { return Ok(None) };
     let mut opening = String::new();
-    section(&mut opening, "Your feedback so far", &critics_words(run, spec, progress)?, SAID);
+    section(
+        &mut opening,
+        "Your feedback so far",
+        &own_words(run, spec, reading.by, progress)?,
+        SAID,
+    );
     let tree = run.recorder().tree(&run.session.tip)?;
     let Changes { mut diff, whole, unchanged } = match spec.approves {
         Approves::Artifacts => changed_documents(run, spec, read, &tree)?,
@@ -48,20 +63,23 @@ pub(crate) fn changes_since_reading(
     section(
         &mut opening,
         "Not repeated here",
-        &format!("{unchanged}{}", how_to_read(critic)),
+        &format!("{unchanged}{}", how_to_read(reading.role)),
         DIFF,
     );
     let changes = if diff.is_empty() { "It is above, whole.".to_owned() } else { diff };
     Ok(Some(SecondReading { opening, changes }))
 }
 
-/// What the critic said about earlier drafts of this run of the stage.
-fn critics_words(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
+/// What a judge said about earlier drafts of this run of the stage.
+pub(super) fn own_words(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    by: Origin,
+    progress: &Progress,
+) -> anyhow::Result<String> {
     let mut out = String::new();
     for entry in run.feedback_so_far()? {
-        if (entry.stage, entry.from) != (spec.stage, Origin::Critic)
-            || entry.iteration <= progress.offset
-        {
+        if (entry.stage, entry.from) != (spec.stage, by) || entry.iteration <= progress.offset {
             continue;
         }
         let draft = entry.iteration - progress.offset;
@@ -164,13 +182,13 @@ fn named(what: &str, paths: &[String]) -> String {
     if paths.is_empty() { String::new() } else { format!("{what}: {}.\n", paths.join(", ")) }
 }
 
-/// The critic's tools that read.
-fn how_to_read(critic: &RoleSpec) -> String {
+/// A judge's tools that read.
+fn how_to_read(judge: &RoleSpec) -> String {
     let reads = |name: &&str| {
         let verb = name.split_once('_').map_or("", |(verb, _)| verb);
         ["load", "get", "read", "search"].contains(&verb)
     };
-    let tools: Vec<&str> = critic.tools().into_iter().filter(reads).collect();
+    let tools: Vec<&str> = judge.tools().into_iter().filter(reads).collect();
     format!("Where the changes do not tell enough, read with {}.", tools.join(", "))
 }
 

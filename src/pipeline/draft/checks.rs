@@ -23,7 +23,7 @@ pub(crate) fn check_report(
     let project = project_files::project_files(run)?;
     let mut report = (spec.check)(&CheckInput {
         store: Store::new(&files),
-        sizes: run.env.config.limits.sizes(),
+        sizes: run.limits().sizes(),
         baseline: baseline.as_ref(),
         files: &project,
         evidence: progress.evidence.as_ref().map(Evidence::report),
@@ -32,10 +32,26 @@ pub(crate) fn check_report(
     if spec.offers("save_idea") && run.session.is_patch() {
         report.merge(scope::report_on_idea(run)?);
     }
-    test_changes::look_at_tests(run, spec, progress, &mut report)?;
+    of_every_draft(run, spec, &mut report)?;
+    Ok(report)
+}
+
+/// What can be said of a task before its commit: that others are open is no fault of it.
+pub(crate) fn task_report(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<Report> {
+    let mut report = progress.evidence.as_ref().map(Evidence::report).unwrap_or_default();
+    of_every_draft(run, spec, &mut report)?;
+    Ok(report)
+}
+
+fn of_every_draft(run: &Run<'_>, spec: &StageSpec, report: &mut Report) -> anyhow::Result<()> {
+    test_changes::look_at_tests(run, spec, report)?;
     let leaks = record::leaks::find(&run.recorder(), &run.session.tip)?;
     if !leaks.is_empty() {
         report.findings.push(secrets_found(&leaks));
     }
-    Ok(report)
+    Ok(())
 }

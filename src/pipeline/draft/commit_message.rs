@@ -19,8 +19,10 @@ pub(crate) fn summary_line(
 }
 
 pub(crate) fn body(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
-    let approval = progress.judged.as_ref().map_or("", |(_, words)| words.as_str());
-    facts(run, spec, progress, |facts| summary::body(spec, facts, approval))
+    let judges = [("critic", &progress.judged), ("challenger", &progress.challenged)];
+    let said =
+        judges.map(|(who, judged)| (who, judged.as_ref().map_or("", |(_, words)| words.as_str())));
+    facts(run, spec, progress, |facts| summary::body(spec, facts, &said))
 }
 
 fn facts<T>(

@@ -8,6 +8,7 @@ use crate::artifact::{Artifact, Store, Task};
 use crate::git;
 use crate::pipeline::change::scope;
 use crate::pipeline::checks::whole_session;
+use crate::pipeline::evidence::named_tests::NamedTest;
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
@@ -42,6 +43,20 @@ pub(crate) fn finish(
         store.save_text(document, &finish(&text, &known)?)?;
     }
     finish_features(run, spec, progress, task)?;
+    Ok(())
+}
+
+/// Writes the stage's document without asking a model.
+pub(crate) fn write_here(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<()> {
+    let files = run.files();
+    let store = Store::new(&files);
+    if let (Some(rendered), Some(document)) = (spec.rendered, spec.document()) {
+        store.save_text(document, &rendered(&KnownNow { run, store: &store, progress })?)?;
+    }
     Ok(())
 }
 
@@ -120,7 +135,7 @@ pub(crate) fn mechanical_section(
         &order,
         &CheckInput {
             store: *store,
-            sizes: run.env.config.limits.sizes(),
+            sizes: run.limits().sizes(),
             baseline: baseline.as_ref(),
             files: &project,
             evidence: evidence.map(Evidence::report),
@@ -141,6 +156,7 @@ pub(crate) fn mechanical_section(
     if !gather::verifies(run, evidence) {
         out += "- no feature is verified: the project's tests did not pass on this tree\n";
     }
+    out += &criteria_items(run, store, evidence)?;
     for line in &report.passed {
         let _ = writeln!(out, "- {}", cell(line, LINE));
     }
@@ -154,6 +170,29 @@ pub(crate) fn mechanical_section(
     for path in scope::outside_scope(run, &project_files::code_since_start(run, &run.session.tip)?)?
     {
         let _ = writeln!(out, "- outside the scope of the change: {path}");
+    }
+    Ok(out)
+}
+
+/// The items of the check report about criteria: the test that shows each, or whose review.
+fn criteria_items(
+    run: &Run<'_>,
+    store: &Store<'_>,
+    evidence: Option<&Evidence>,
+) -> anyhow::Result<String> {
+    let requirements = store.requirements()?.requirements;
+    if requirements.iter().all(|one| one.acceptance_criteria.is_empty()) {
+        return Ok(String::new());
+    }
+    let judged = report::judged(run).unwrap_or_else(|| "Nobody has passed the code.".to_owned());
+    let mut out = format!("- criteria. {judged}\n");
+    let tests = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
+    let became = |test: &str| tests.iter().find(|one| one.test == test).map(NamedTest::words);
+    for requirement in &requirements {
+        for criterion in &requirement.acceptance_criteria {
+            let line = report::criterion_line(criterion, became);
+            let _ = writeln!(out, "  - {}: {line}", cell(&requirement.id, LINE));
+        }
     }
     Ok(out)
 }
@@ -188,6 +227,10 @@ impl Known for KnownNow<'_> {
     fn with_checked(&self, report: &str) -> anyhow::Result<String> {
         let found = mechanical_section(self.run, self.store, self.progress.evidence.as_ref())?;
         Ok(with_section(report, MECHANICAL, &found))
+    }
+
+    fn summary(&self) -> anyhow::Result<String> {
+        report::summary_of(self.run, self.store)
     }
 
     fn with_story(&self, report: &str) -> anyhow::Result<String> {

@@ -1,6 +1,7 @@
 //! One draft: the actor's conversations, and the commit that keeps it.
 
 pub(crate) mod checks;
+pub(crate) mod closing;
 pub(crate) mod commit_message;
 pub(crate) mod finish_draft;
 pub(crate) mod keep;
@@ -8,10 +9,11 @@ pub(crate) mod self_review;
 pub(crate) mod stop;
 pub(crate) mod tasks;
 
-use crate::artifact::{Origin, Store};
+use crate::artifact::{Files as _, Origin, Store};
 use crate::pipeline::brief::conversation::{self, Part};
 use crate::pipeline::brief::sections::artifacts;
 use crate::pipeline::change::scope;
+use crate::pipeline::draft::closing::{Closing, closing_acts};
 use crate::pipeline::evidence::base;
 use crate::pipeline::files::{open_tasks, project_files};
 use crate::pipeline::outcome::{self, StepOutcome};
@@ -19,6 +21,7 @@ use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
 use crate::pipeline::{protected_files, test_changes, usage};
 use crate::record::DraftEnding;
+use crate::session::CommittedFiles;
 use crate::stage::Role;
 use crate::stages::Prompt;
 use crate::stages::{StageSpec, Work};
@@ -43,7 +46,13 @@ pub(crate) async fn make_draft(
     keep::mark(run, progress, progress.iteration, DraftEnding::Partial);
     base::look_before_coding(run, spec).await?;
     let pending = open_tasks::pending_tasks(run, spec)?;
+    let asked = || progress::asked_for_more(run, spec.stage, progress.offset);
+    let here = first && run.depth().written_here.contains(&spec.stage) && !asked()?;
     let turned = match spec.work {
+        _ if here => {
+            finish_draft::write_here(run, spec, progress)?;
+            StepOutcome::Next
+        }
         Work::Tasks { .. } if !pending.is_empty() => {
             tasks::work_on_tasks(run, spec, progress, pending).await?
         }
@@ -92,14 +101,17 @@ async fn whole(
         role: Role::Actor,
         prompt,
         tools: spec.actor.tools(),
+        closing: closing_acts(spec, progress.used() > 1),
         iteration: progress.iteration,
         task: None,
         opening: None,
         extra: draft_so_far(run, spec, progress)?,
         variables,
     };
-    let mut conversation = conversation::converse(run, &part, &mut progress.refusals).await?;
-    progress.note_checked(&mut conversation);
+    let refusals = progress.refusals;
+    let mut closing = Closing::new(run, spec, progress, None);
+    let mut conversation = conversation::converse(run, &part, refusals, &mut closing).await?;
+    progress.note_run(&mut conversation);
     progress.credit.merge(usage::take_credit(run));
     progress.words.clone_from(&conversation.text);
     let turned = outcome::of_conversation(spec, progress, Origin::Actor, conversation);
@@ -108,13 +120,17 @@ async fn whole(
 }
 
 /// From the second draft on the actor gets what it left last time, also in an earlier run of the
-/// stage; in a change request from the first one on, since it edits what is there.
+/// stage; where a commit has its document, such as its parent's, from the first one on.
 fn draft_so_far(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
     let files = run.files();
     let store = Store::new(&files);
-    let again = progress.iteration > 1 || run.session.is_patch();
+    let committed = CommittedFiles::new(run.env.git, &run.session.name, &run.session.tip);
+    let there = |document| committed.read(document).map(|text| text.is_some());
+    let again = progress.iteration > 1
+        || run.session.is_patch()
+        || spec.document().map_or(Ok(false), there)?;
     if again && spec.work == Work::Whole {
-        artifacts(&store, &run.session.name, spec.artifacts)
+        artifacts(&store, &run.session.name, &spec.own_artifacts())
     } else {
         Ok(String::new())
     }

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use crate::agent::WithWords;
 use crate::artifact::{Artifact, Feedback, Origin};
 use crate::event::Event;
 use crate::git::{self, Oid};
@@ -43,7 +44,7 @@ fn is_for_self_review(
     spec: &StageSpec,
     progress: &Progress,
 ) -> anyhow::Result<bool> {
-    let open = run.env.config.project.self_review.contains(&spec.stage)
+    let open = run.env.config.self_reviewed(run.session.depth(), spec.stage)
         && !matches!(progress.self_review, SelfReview::Done(_))
         && progress.approval.is_none()
         && progress.edit.is_none();
@@ -83,15 +84,17 @@ pub(crate) async fn self_review(
         role: Role::SelfReview,
         prompt: SELF_REVIEW,
         tools,
+        closing: Vec::new(),
         iteration: progress.iteration,
         task: None,
         opening: None,
         extra: reader::draft_for_reader(run, spec)?,
         variables: conversation::brief_variables(run, spec, progress)?,
     };
-    let mut conversation = conversation::converse(run, &part, &mut progress.refusals).await?;
+    let mut conversation =
+        conversation::converse(run, &part, progress.refusals, &mut WithWords).await?;
     run.continues_transcript.set(false);
-    progress.note_checked(&mut conversation);
+    progress.note_run(&mut conversation);
     progress.credit.merge(usage::take_credit(run));
     let unfixed = take_unfixed(run, spec, progress, &mut conversation);
     // Files of another branch are no draft.

@@ -7,6 +7,7 @@ use crate::event::Event;
 use crate::pipeline::brief::conversation::{self, Part};
 use crate::pipeline::brief::task_brief;
 use crate::pipeline::change::reviewer_feedback;
+use crate::pipeline::draft::closing::{Closing, closing_acts};
 use crate::pipeline::draft::{finish_draft, keep};
 use crate::pipeline::evidence::{self, Evidence, gather, recorded};
 use crate::pipeline::files::task_files::{self, Left};
@@ -47,14 +48,17 @@ pub(crate) async fn work_on_tasks(
             role: Role::Actor,
             prompt: spec.actor.prompt,
             tools: spec.actor.tools(),
+            closing: closing_acts(spec, false),
             iteration: progress.iteration,
             task: Some(&task),
             opening: None,
             extra: String::new(),
             variables,
         };
-        let mut conversation = conversation::converse(run, &part, &mut progress.refusals).await?;
-        progress.note_checked(&mut conversation);
+        let refusals = progress.refusals;
+        let mut closing = Closing::new(run, spec, progress, Some(&task));
+        let mut conversation = conversation::converse(run, &part, refusals, &mut closing).await?;
+        progress.note_run(&mut conversation);
         usage::take_credit(run);
         let credit = usage::task_credit(run, &task.id, progress.iteration);
         let said = conversation.text.clone();

@@ -44,7 +44,11 @@ pub(crate) fn edit_since(
     }
     // Records follow their document: it is the one that was edited.
     let changed = files.clone();
-    files.retain(|file| file.document().is_none_or(|document| !changed.contains(&document)));
+    let held_in = |file: &Artifact| {
+        let own = file.document()?;
+        if spec.artifacts.contains(&own) { Some(own) } else { spec.document() }
+    };
+    files.retain(|file| held_in(file).is_none_or(|document| !changed.contains(&document)));
     let edit = Edit { since: shown.clone(), files, told: false };
     Ok((!edit.files.is_empty()).then_some(edit))
 }

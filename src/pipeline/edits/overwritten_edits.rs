@@ -97,7 +97,7 @@ pub(crate) fn tell_of_overwritten(
             broken.file.file_name()
         );
         let full = format!("{short}: {}; {}", broken.words(), way_back(run, &broken)?);
-        let gated = run.env.config.gated(spec.stage) && run.env.mode != Mode::Auto;
+        let gated = run.gated(spec.stage) && run.env.mode != Mode::Auto;
         if run.env.mode != Mode::Ask || !gated {
             run.warn(format!("{}: {full}", spec.stage));
         }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::before::{BEFORE, Before};
-use super::check_run::CheckRun;
+use super::check_run::{CheckRun, Which};
 use super::results::failing_before;
 use crate::event::{Event, Sink};
 use crate::git::{self, Git, Oid, Store};
@@ -144,14 +144,43 @@ pub(crate) async fn look_at_base_again(run: &Run<'_>) -> anyhow::Result<()> {
         return Ok(());
     }
     run.note("looking again at what failed before anything was changed: dependencies are there");
-    let on_base = OnBase { base: before.tree.clone(), tip: tree, paths };
-    run.env.state.set_note(ON_BASE, Some(&on_base))?;
-    let back = BackToTip { git, state: run.env.state, sink: run.env.sink, on_base };
-    git::paths::restore_worktree(git, &before.tree, &back.on_base.paths)?;
-    point("base.after-files");
+    let back = to_base(run, OnBase { base: before.tree.clone(), tip: tree, paths })?;
     let looked = look_at(run, before.tree).await;
     drop(back);
     looked
+}
+
+/// Gives files the content of the base until what is returned is dropped.
+fn to_base<'a>(run: &Run<'a>, on_base: OnBase) -> anyhow::Result<BackToTip<'a>> {
+    let git = run.env.git;
+    run.env.state.set_note(ON_BASE, Some(&on_base))?;
+    let back = BackToTip { git, state: run.env.state, sink: run.env.sink, on_base };
+    git::paths::restore_worktree(git, &back.on_base.base, &back.on_base.paths)?;
+    point("base.after-files");
+    Ok(back)
+}
+
+/// Runs these commands where these files are what they are on `base`, and all others as in `tree`,
+/// which is what lies in the working tree. Each run with the tree it ran on; none where somebody
+/// has just changed one of the files.
+pub(crate) async fn run_on_base(
+    run: &Run<'_>,
+    (base, tree): (&Oid, &Oid),
+    paths: Vec<String>,
+    commands: &[(Which, String)],
+) -> anyhow::Result<Option<(Oid, Vec<CheckRun>)>> {
+    let git = run.env.git;
+    let here = git::blobs::hash_files(git, &paths, Store::No)?;
+    if here != git::snapshot::blob_ids(git, tree, &paths)? {
+        return Ok(None);
+    }
+    let mut others = git::paths::changed(git, base, tree)?;
+    others.retain(|path| !paths.contains(path));
+    let mixed = git::snapshot::tree(git, base, &others)?;
+    let back = to_base(run, OnBase { base: base.clone(), tip: tree.clone(), paths })?;
+    let ran = gather::run_all(run, commands, &mixed, &[]).await;
+    drop(back);
+    Ok(Some((mixed, ran?)))
 }
 
 async fn look_at(run: &Run<'_>, tree: Oid) -> anyhow::Result<()> {

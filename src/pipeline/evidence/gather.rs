@@ -38,7 +38,7 @@ pub(crate) async fn gather_evidence(
         return Ok(Some(Evidence { before, ..known }));
     }
     let runs = run_all(run, &commands, &tree, seen).await?;
-    Ok((!runs.is_empty()).then_some(Evidence { tree, runs, before }))
+    Ok((!runs.is_empty()).then_some(Evidence { tree, runs, before, tests: Vec::new() }))
 }
 
 /// # Errors

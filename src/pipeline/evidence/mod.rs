@@ -5,12 +5,14 @@
 pub(crate) mod base;
 pub(crate) mod before;
 mod check_run;
-mod failing;
+pub(crate) mod failing;
 pub(crate) mod gather;
+pub(crate) mod named_tests;
 pub(crate) mod recorded;
 mod refused;
 mod results;
 
 pub use base::leave_base;
+pub use check_run::{CheckRun, Which};
 pub use results::Evidence;
 pub(crate) use results::trailer;

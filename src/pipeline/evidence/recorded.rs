@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 
 use super::check_run::{CheckRun, Outcome};
 use super::failing;
+use super::named_tests::FAILED_ON_BASE;
 use super::results::{failing_before, list};
 use crate::excerpt;
-use crate::git;
+use crate::git::{self, Oid};
 use crate::pipeline::evidence::{before, gather};
 use crate::pipeline::run::Run;
 use crate::session::{Entry, Kind, key};
@@ -72,12 +73,46 @@ fn recorded_runs<'a>(run: &'a Run<'_>, command: &str) -> impl Iterator<Item = Re
 /// What a run printed; empty where its log is not here, as in a clone without the notes.
 fn output_of_run(run: &Run<'_>, ran: &Recorded<'_>) -> anyhow::Result<String> {
     let Some(log) = ran.log else { return Ok(String::new()) };
-    let Some(blob) = git::refs::object_id(run.env.git, log)? else { return Ok(String::new()) };
-    let bytes = git::files::contents(run.env.git, &[blob])?.pop().flatten().unwrap_or_default();
+    match git::refs::object_id(run.env.git, log)? {
+        Some(blob) => output_in_log(run, &blob),
+        None => Ok(String::new()),
+    }
+}
+
+/// What a command printed, from the blob that holds its log.
+pub(crate) fn output_in_log(run: &Run<'_>, log: &Oid) -> anyhow::Result<String> {
+    let bytes = git::files::contents(run.env.git, std::slice::from_ref(log))?.pop().flatten();
+    let bytes = bytes.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     // As `keep_log` writes it: command and tree, what it printed, how it ended.
     let said = text.split_once("\n\n").map_or("", |(_, said)| said);
     Ok(said.rsplit_once("\n\n").map_or("", |(said, _)| said).to_owned())
+}
+
+/// What became of a test that a criterion names, as the newest commit tells that looked at such
+/// tests: `passed, failed on the base`.
+pub(crate) fn became(run: &Run<'_>, test: &str) -> Option<String> {
+    let of = |entry: &Entry| entry.trailers.get(key::TESTS).is_some();
+    let entry = run.session.history.iter().rev().find(|entry| of(entry))?;
+    became_at(entry, test)
+}
+
+/// The same on one commit.
+fn became_at(entry: &Entry, test: &str) -> Option<String> {
+    let named = format!("{}: ", test.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut all = entry.trailers.all(key::TESTS);
+    all.find_map(|found| found.strip_prefix(&named)).map(str::to_owned)
+}
+
+/// Whether this test failed on the base when a commit with the code of this tree was made.
+pub(crate) fn failed_on_base(run: &Run<'_>, test: &str, tree: &Oid) -> anyhow::Result<bool> {
+    let told = |entry: &&Entry| {
+        became_at(entry, test).is_some_and(|words| words.ends_with(FAILED_ON_BASE))
+    };
+    match run.session.history.iter().rev().find(told) {
+        Some(entry) => gather::same_code(run, &entry.commit, tree),
+        None => Ok(false),
+    }
 }
 
 /// What earlier tasks of the session have broken and no later run has seen pass, for whoever

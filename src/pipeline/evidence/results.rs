@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::check_run::{CheckRun, EXCERPT, Outcome, Which};
+use super::named_tests::{self, NamedTest};
 use crate::artifact::FeedbackType;
 use crate::artifact::check::{Finding, Report};
 use crate::excerpt;
@@ -25,9 +26,16 @@ pub struct Evidence {
     pub runs: Vec<CheckRun>,
     /// What the project's commands said before the session's first change.
     pub before: Vec<CheckRun>,
+    /// Tests that criteria name.
+    pub tests: Vec<NamedTest>,
 }
 
 impl Evidence {
+    /// That nothing was run on a tree.
+    pub fn without_runs(tree: Oid) -> Self {
+        Self { tree, runs: Vec::new(), before: Vec::new(), tests: Vec::new() }
+    }
+
     /// How one of the runs compares with the same before the session.
     pub fn outcome(&self, run: &CheckRun) -> Outcome {
         let same =
@@ -118,13 +126,20 @@ impl Evidence {
     /// The values of `Cowork-Evidence`, one a command: how it ended, the blob that holds its log,
     /// the tree it ran on.
     pub fn digests(&self) -> Vec<String> {
-        let digest = |run: &CheckRun| {
-            let tree = self.tree.abbreviated();
+        let digest = |tree: &Oid, run: &CheckRun| {
+            let tree = tree.abbreviated();
             let log = run.log.as_ref().map(|log| format!("log {}, ", log.abbreviated()));
             let log = log.unwrap_or_default();
             format!("{}: {}, {log}tree {tree}", run.command, self.ending(run))
         };
-        self.runs.iter().map(digest).collect()
+        let alone = self.tests.iter().flat_map(|test| &test.runs);
+        let runs = self.runs.iter().map(|run| digest(&self.tree, run));
+        runs.chain(alone.map(|(tree, run)| digest(tree, run))).collect()
+    }
+
+    /// The values of `Cowork-Tests`, one a test: `tests/add.rs::appends: passed, failed on the base`.
+    pub fn test_trailers(&self) -> Vec<String> {
+        self.tests.iter().map(|test| format!("{}: {}", test.test, test.words())).collect()
     }
 
     /// A line for each command, for documents and messages.
@@ -178,12 +193,18 @@ impl Evidence {
             };
             let _ = write!(out, "The program ran `{command}` itself: {verdict}.\n\n{said}\n\n");
         }
+        if !self.tests.is_empty() {
+            out += "Tests that criteria name:\n";
+        }
+        for test in &self.tests {
+            let _ = writeln!(out, "- {}: {}: {}", test.of.join(", "), test.test, test.words());
+        }
         out.trim_end().to_owned()
     }
 
     /// What passed, what has to be fixed, what failed before already, and what was not run.
     pub fn report(&self) -> Report {
-        let mut report = Report::default();
+        let mut report = named_tests::report(&self.tests);
         for run in &self.runs {
             let (command, ending) = (&run.command, run.ending());
             match self.outcome(run) {
@@ -262,7 +283,7 @@ mod tests {
 
     fn evidence(now: CheckRun, before: Option<CheckRun>) -> Evidence {
         let tree = "abcdef7890123456789012345678901234567890".parse().unwrap();
-        Evidence { tree, runs: vec![now], before: before.into_iter().collect() }
+        Evidence { tree, runs: vec![now], before: before.into_iter().collect(), tests: vec![] }
     }
 
     #[test]

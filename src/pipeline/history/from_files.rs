@@ -11,8 +11,8 @@ use crate::pipeline::run::Run;
 use crate::record::{self, ApprovedContent, Recorded};
 use crate::session::{Verdict, artifact_path, shown};
 use crate::stage::Stage;
+use crate::stages::Approves;
 use crate::stages::code_stage;
-use crate::stages::{Approves, row_of};
 
 /// Takes the stages before `next` as done, all where there is none: one commit says so, and takes
 /// the files of the others away. History keeps them.
@@ -44,7 +44,7 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
         run.note(format!("what was not committed is in attempt {number} as well"));
     }
     let files = |stages: &[Stage]| -> BTreeSet<String> {
-        let rows = stages.iter().map(|stage| row_of(*stage, run.session.is_patch()));
+        let rows = stages.iter().map(|stage| run.session.row(*stage));
         let all = rows.flat_map(|row| row.artifacts);
         all.map(|artifact| artifact_path(&name, *artifact)).collect()
     };
@@ -60,7 +60,7 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
     git::put_back::restore_paths(git, &git::in_the_way::empty_tree(git)?, &gone)?;
     forget_later(run, next)?;
     let mut bytes = ApprovedContent::default();
-    for spec in done.iter().map(|stage| row_of(*stage, run.session.is_patch())) {
+    for spec in done.iter().map(|stage| run.session.row(*stage)) {
         if spec.approves == Approves::Artifacts {
             bytes.0.extend(approved_content::content_now(run, spec)?.0);
         }
@@ -70,6 +70,7 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
         &run.recorder(),
         &tip,
         done.last().copied(),
+        run.session.depth(),
         &bytes,
         &by,
     )? {

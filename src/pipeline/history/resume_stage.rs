@@ -231,14 +231,18 @@ fn resume_verdicts(
     let bytes = approved_content::content_at(run, spec, &entry.commit)?;
     let approved = entry.trailers.get(key::APPROVED) == Some(bytes.render().as_str());
     if let Some(verdict) = entry.verdict().filter(|_| approved) {
-        let by = entry.trailers.get(key::REVIEWED_BY).map(str::to_owned);
+        let by = entry.trailers.get(key::REVIEWED_BY);
+        let by = by.or_else(|| entry.trailers.get(key::DECIDED_BY)).map(str::to_owned);
         progress.approval = Some(Approval { bytes: bytes.clone(), verdict, by });
     }
-    let critic = entry.trailers.get(key::CRITIC).unwrap_or_default();
+    let said = |key| entry.trailers.get(key).unwrap_or_default();
+    if said(key::CHALLENGER).split_once(' ') == Some(("approved", bytes.render().as_str())) {
+        progress.challenged = Some((bytes.clone(), said(key::CHALLENGER_SAID).to_owned()));
+    }
+    let critic = said(key::CRITIC);
     match critic.split_once(' ') {
         Some(("approved", judged)) if judged == bytes.render() => {
-            let words = entry.trailers.get(key::CRITIC_SAID).unwrap_or_default();
-            progress.judged = Some((bytes, words.to_owned()));
+            progress.judged = Some((bytes, said(key::CRITIC_SAID).to_owned()));
         }
         Some((who @ ("asks" | "actor"), words)) => {
             progress.critic_asks = who == "asks";
@@ -311,10 +315,14 @@ fn resume_waiting(
         Some(verdict @ (Verdict::Passed | Verdict::Edited | Verdict::Auto)) => {
             let bytes = approved_content::content_at(run, spec, &answer.commit)?;
             progress.draft = Some(answer.commit.clone());
-            if critic.is_some() && answer.verdict() == Some(Verdict::Passed) {
-                // The critic approved before, or asked for this person's decision.
-                progress.judged = Some((bytes.clone(), String::new()));
-            }
+            let passed = answer.verdict() == Some(Verdict::Passed);
+            // Whoever approved before, or asked for this person's decision, is not asked again.
+            let settled = |judge| {
+                let judged = passed && waiting.draft.trailers.get(judge).is_some();
+                judged.then(|| (bytes.clone(), String::new()))
+            };
+            progress.judged = settled(key::CRITIC);
+            progress.challenged = settled(key::CHALLENGER);
             // A person who passes what followed their edit has still edited this draft.
             let number = waiting.draft.iterations();
             let edited = run.session.since_last_stage().iter().any(|entry| {

@@ -125,7 +125,8 @@ fn began_with(session: &Session, stage: Stage, last: Stage, start: &Entry) -> Er
         error =
             error.hint(format!("do its own stages again: git cowork revert {name} --to {next}"));
     }
-    let before = stages::order(false, None).take_while(|other| *other < stage).last();
+    let before =
+        stages::order(session.depth(), false, None).take_while(|other| *other < stage).last();
     let other = from.split('@').next().unwrap_or_default();
     match before {
         Some(before) => error.hint(format!(

@@ -16,6 +16,9 @@ use crate::stage::Stage;
 /// Name of the note in J about a run that failed where no draft could say why.
 const FAILED: &str = "failed.json";
 
+/// The kind of a stop whose draft the challenger rejected.
+const REJECTED: &str = "rejected";
+
 /// A run that failed on this tip.
 #[derive(Serialize, Deserialize)]
 struct Failed {
@@ -32,6 +35,7 @@ impl BlockReason {
             Self::Asked(_) => "asked".to_owned(),
             Self::Astray(_) => "astray".to_owned(),
             Self::Replans(asked) => format!("replans={}", asked.wish.stage),
+            Self::Rejected(_) => REJECTED.to_owned(),
         };
         format!("{kind} {words}")
     }
@@ -45,7 +49,7 @@ pub(crate) fn other_way(kind: &str, stage: Stage, config: &Config, name: &Sessio
             format!("or allow more drafts: git config cowork.limits.iterations.{stage} {more}")
         }
         Some((_, stage)) => format!("or go back yourself: git cowork revert {name} --to {stage}"),
-        None if kind == "circle" => {
+        None if kind == "circle" || kind == REJECTED => {
             format!("or start it again: git cowork revert {name} --to {stage}")
         }
         None => {

@@ -33,6 +33,10 @@ pub(crate) fn may_draft(
         return Ok(StepOutcome::Next);
     }
     let feedback = run.feedback_so_far()?;
+    if rejection(&feedback, spec.stage, progress) {
+        let why = "the challenger rejected the draft".to_owned();
+        return Ok(StepOutcome::Blocked(BlockReason::Rejected(why)));
+    }
     let circle = repetition::repetition(run, spec, progress, &feedback)?;
     if let Some(circle) = circle {
         let text = format!("{} {}", number(circle.strikes), circle.what);
@@ -45,6 +49,15 @@ pub(crate) fn may_draft(
         return Ok(StepOutcome::Next);
     }
     Ok(StepOutcome::Blocked(BlockReason::Drafts))
+}
+
+/// Whether the newest draft was rejected for good, and no person has had a word since.
+fn rejection(feedback: &[Feedback], stage: Stage, progress: &Progress) -> bool {
+    let mut newest = feedback.iter().rev().filter(|entry| {
+        (entry.stage, entry.iteration) == (stage, progress.iteration)
+            && (entry.is_rejection() || entry.from == Origin::Human)
+    });
+    newest.next().is_some_and(Feedback::is_rejection)
 }
 
 /// A role's wish for an answer or for an earlier stage: people decide where they can be asked,
@@ -113,13 +126,9 @@ pub(crate) fn stuck(
         (LimitDecision::Retry, _) => "try again".to_owned(),
         (LimitDecision::Guide(text), _) => text,
         (LimitDecision::Review, _) => {
-            let from_critic = |entry: &Feedback| {
-                entry.from == Origin::Critic
-                    && entry.stage == spec.stage
-                    && entry.iteration == progress.iteration
-            };
-            // Whoever reads the draft after the critic has refused it decides in its place.
-            progress.critic_asks |= run.feedback_so_far()?.iter().any(from_critic);
+            // Whoever reads the draft after somebody has refused it decides in their place.
+            progress.critic_asks |= progress::has_refused(run, spec, progress, Origin::Critic)?
+                || progress::has_refused(run, spec, progress, Origin::Challenger)?;
             return read_draft(run, spec, progress, words);
         }
         (LimitDecision::GoBack(stage), _) => {

@@ -37,6 +37,10 @@ pub(crate) struct Progress {
     pub seen: Option<Oid>,
     /// The draft the critic saw last.
     pub read: Option<Oid>,
+    /// What the challenger approved, and its words.
+    pub challenged: Option<(ApprovedContent, String)>,
+    /// The draft the challenger saw last in this run.
+    pub challenger_read: Option<Oid>,
     /// The critic asked for a person: a pass is its answer.
     pub critic_asks: bool,
     /// What for, until the person has answered.
@@ -71,11 +75,18 @@ impl Progress {
         self.iteration.saturating_sub(self.offset)
     }
 
-    /// Keeps what a conversation has run of the project's commands.
-    pub fn note_checked(&mut self, run: &mut Conversation) {
-        for checked in run.outcome.checked.drain(..) {
+    /// Counts what guards refused in a conversation, and keeps what it has run of the project's
+    /// commands.
+    pub fn note_run(&mut self, run: &mut Conversation) {
+        self.refusals += run.outcome.guard_refusals;
+        self.note_checked(&std::mem::take(&mut run.outcome.checked));
+    }
+
+    /// Keeps the newest run of each of the project's commands.
+    pub fn note_checked(&mut self, runs: &[Checked]) {
+        for checked in runs {
             self.checked.retain(|older| older.command != checked.command);
-            self.checked.push(checked);
+            self.checked.push(checked.clone());
         }
     }
 
@@ -88,6 +99,7 @@ impl Progress {
             seen: self.seen.clone(),
             read: self.read.clone(),
             judged: self.judged.clone(),
+            challenged: self.challenged.clone(),
             asks: self.asks.as_ref().map(|words| {
                 let who = if self.critic_asks { "asks" } else { "actor" };
                 format!("{who} {words}")
@@ -109,6 +121,19 @@ pub(crate) fn asked_for_more(run: &Run<'_>, stage: Stage, number: u32) -> anyhow
             && entry.iteration == number
             && !entry.is_of_dropped_draft()
             && !settled.contains(entry)
+    }))
+}
+
+/// Whether this judge has refused the newest draft.
+pub(crate) fn has_refused(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+    judge: Origin,
+) -> anyhow::Result<bool> {
+    let said = run.feedback_so_far()?;
+    Ok(said.iter().any(|entry| {
+        (entry.stage, entry.iteration, entry.from) == (spec.stage, progress.iteration, judge)
     }))
 }
 

@@ -14,15 +14,19 @@ mod lines;
 mod markdown;
 mod story;
 
-use crate::artifact::{Feature, FeatureStatus, Requirement, Store, Task, TaskStatus};
+use crate::artifact::check::pr_title;
+use crate::artifact::{Criterion, Feature, FeatureStatus, Requirement, Store, Task, TaskStatus};
 use crate::pipeline::protected_files::LEFT;
 use crate::pipeline::run::Run;
+use crate::pipeline::summary;
+use crate::session::Kind;
 use change::ChangeStory;
 use fit::{Section, fitted, room};
 use markdown::{REASON, TITLE, one_line_item, own_words, paths};
 use story::{Story, delivery_story};
 
 pub(crate) use markdown::cell;
+pub(crate) use story::judged;
 
 /// Refusals that are told.
 const REFUSALS: usize = 3;
@@ -50,6 +54,44 @@ pub(crate) fn delivery_report(
     own: &str,
 ) -> anyhow::Result<String> {
     Ok(delivery_story(run, store)?.around(own))
+}
+
+/// A criterion with what shows that it is met: its test and what became of that, or a review.
+pub(crate) fn criterion_line(
+    criterion: &Criterion,
+    became: impl Fn(&str) -> Option<String>,
+) -> String {
+    let text = cell(&criterion.text, REASON);
+    match &criterion.test {
+        Some(test) => {
+            let became = became(test).unwrap_or_else(|| "not run".to_owned());
+            let became = cell(&became, REASON);
+            format!("{text} ({} {became})", paths(std::slice::from_ref(test), 0))
+        }
+        None => format!("{text} (by review)"),
+    }
+}
+
+/// What a report begins with that nobody writes a summary for: the session's title, and what the last
+/// task's actor said of the code, else what the features are for.
+pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<String> {
+    let title = format!("# {}", run.session.file.title);
+    let title = match pr_title(&title) {
+        Some(_) => title,
+        None => format!("# Deliver {}", run.session.name),
+    };
+    let tasks = run.session.history.iter().rev();
+    let last = tasks.into_iter().find(|entry| matches!(entry.kind, Kind::Task(_)));
+    let said = last.map(|entry| summary::said_in(&entry.body)).unwrap_or_default();
+    if !said.is_empty() {
+        return Ok(format!("{title}\n\n{said}\n"));
+    }
+    let features = store.features()?.features;
+    let lines = features.iter().map(|feature| match feature.description.trim() {
+        "" => feature.name.clone(),
+        description => description.to_owned(),
+    });
+    Ok(format!("{title}\n\n{}\n", lines.collect::<Vec<_>>().join("\n\n")))
 }
 
 impl Story {
@@ -110,24 +152,28 @@ impl Story {
 
     fn criteria(&self) -> Section {
         let mut items = Vec::new();
-        let mut block = |what: String, criteria: Vec<&str>| {
+        let mut block = |what: String, criteria: &[Criterion]| {
             items.push(what);
-            items.extend(criteria.iter().map(|text| format!("  - {}", cell(text, REASON))));
+            items.extend(criteria.iter().map(|one| format!("  - {}", self.met(one))));
         };
         if let Some(change) = &self.change
             && !change.asked.acceptance_criteria.is_empty()
         {
-            let criteria = change.asked.acceptance_criteria.iter().map(String::as_str);
-            block("- **The change**".to_owned(), criteria.collect());
+            let criteria = change.asked.acceptance_criteria.iter().cloned().map(Criterion::from);
+            block("- **The change**".to_owned(), &criteria.collect::<Vec<_>>());
         }
         for requirement in &self.requirements {
             let what = cell(&format!("{} {}", requirement.id, requirement.title), TITLE);
             let what = format!("- **{what}**: {}", self.evidence(requirement));
-            let criteria = requirement.acceptance_criteria.iter().map(|one| one.text.as_str());
-            block(what, criteria.collect());
+            block(what, &requirement.acceptance_criteria);
         }
         let lead = self.judged.as_deref().filter(|_| !items.is_empty()).unwrap_or_default();
         Section::new("## Acceptance criteria", lead).list(&items, &self.show("prd"))
+    }
+
+    /// A criterion and what shows that it is met.
+    fn met(&self, criterion: &Criterion) -> String {
+        criterion_line(criterion, |test| self.became.get(test).cloned())
     }
 
     /// What stands for a requirement: how far its features are, and the tasks that brought them.
@@ -239,10 +285,32 @@ mod tests {
             ## Changes\n\n2 files: 90 lines added, 10 removed.\n\n\
             - TASK-001 Add a todo: `Add a todo`, `b.rs`\n- TASK-002 Add a todo: (not done)\n\n\
             ## Acceptance criteria\n\nJudged by review: by Ana.\n\n\
-            - **REQ-001 Add a todo**: FEAT-001 verified by the check: TASK-001\n  - Add a todo\n\n\
+            - **REQ-001 Add a todo**: FEAT-001 verified by the check: TASK-001\n  - Add a todo (by review)\n\n\
             ## Checks\n\npassed (cargo test), run by git-cowork on the files as committed.\n";
         assert_eq!(text, expected);
         assert_eq!(story.around(&text), text, "written again it is the same");
+    }
+
+    #[test]
+    fn a_criterion_says_what_shows_it() {
+        let mut story = story("Add");
+        let criterion = |test: &str| Criterion {
+            text: "it <adds>".into(),
+            test: Some(test.into()),
+            fails_before: true,
+        };
+        let criteria = vec!["by hand".into(), criterion("t/a.rs::adds"), criterion("t/a.rs::more")];
+        story.requirements[0].acceptance_criteria = criteria;
+        let became = "passed, failed on the base".to_owned();
+        story.became = [("t/a.rs::adds".to_owned(), became)].into();
+        let text = story.around("T");
+        for line in [
+            "  - by hand (by review)\n",
+            "  - it &lt;adds> (`t/a.rs::adds` passed, failed on the base)\n",
+            "  - it &lt;adds> (`t/a.rs::more` not run)\n",
+        ] {
+            assert!(text.contains(line), "{line} in\n{text}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::artifact::{
     BY_HAND, Feature, FeatureStatus, Feedback, Origin, Plan, Requirement, Severity, Store, Task,
 };
 use crate::git::{self, DiffStyle};
+use crate::pipeline::evidence::recorded;
 use crate::pipeline::files::project_files;
 use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
@@ -40,6 +41,8 @@ pub(super) struct Story {
     pub(super) checks: Vec<String>,
     /// Who has judged the code.
     pub(super) judged: Option<String>,
+    /// What became of the tests that criteria name.
+    pub(super) became: BTreeMap<String, String>,
     pub(super) weakened: Vec<String>,
     /// Changes no person has decided about.
     pub(super) left: String,
@@ -92,6 +95,10 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
         left: protected_files::left_to_a_person(run).unwrap_or_default(),
         ..Story::default()
     };
+    let criteria = story.requirements.iter().flat_map(|one| &one.acceptance_criteria);
+    let became = criteria
+        .filter_map(|one| Some((one.test.clone()?, recorded::became(run, one.test.as_deref()?)?)));
+    story.became = became.collect();
     let plan = Plan { tasks: std::mem::take(&mut story.tasks), ..Plan::default() };
     for task in plan.tasks.iter().filter(|task| task.is_top_level()) {
         let features = plan.features_of(&task.id).into_iter().map(str::to_owned).collect();
@@ -131,17 +138,20 @@ pub(super) fn changed_the_outcome(said: &Feedback) -> bool {
 }
 
 /// Who has passed the code, as its commit tells.
-fn judged(run: &Run<'_>) -> Option<String> {
+pub(crate) fn judged(run: &Run<'_>) -> Option<String> {
     let entry = run.session.stage_entry(stages::code_stage())?;
-    let critic = entry.body.contains("The critic approved: ");
+    let critic = match entry.body.contains("The challenger approved: ") {
+        true => Some("by the critic and a second opinion"),
+        false => entry.body.contains("The critic approved: ").then_some("by the critic"),
+    };
     let passed = matches!(entry.verdict(), Some(Verdict::Passed | Verdict::Edited));
     let person = entry.trailers.get(key::REVIEWED_BY).filter(|_| passed);
     let person = person.map(|name| cell(name.split(" <").next().unwrap_or(name), TITLE));
     Some(match (person, critic) {
-        (Some(person), true) => format!("Judged by review: by the critic, and by {person}."),
-        (Some(person), false) => format!("Judged by review: by {person}."),
-        (None, true) => "Judged by review: by the critic; no person passed the code.".to_owned(),
-        (None, false) => return None,
+        (Some(person), Some(critic)) => format!("Judged by review: {critic}, and by {person}."),
+        (Some(person), None) => format!("Judged by review: by {person}."),
+        (None, Some(critic)) => format!("Judged by review: {critic}; no person passed the code."),
+        (None, None) => return None,
     })
 }
 

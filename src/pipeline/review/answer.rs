@@ -13,7 +13,7 @@ use crate::pipeline::run::Run;
 use crate::record::{self, Recorded};
 use crate::session::{Verdict, Waiting};
 use crate::stage::Stage;
-use crate::stages::{self, StageSpec};
+use crate::stages::StageSpec;
 use crate::verify::require_readable;
 
 /// What a person says to a waiting draft.
@@ -50,7 +50,7 @@ pub(crate) fn give_answer(
     };
     // An answer is recorded with the session's files as they are.
     require_readable(run.env.git, &run.session)?;
-    let spec = stages::row_of(waiting.stage, run.session.is_patch());
+    let spec = run.session.row(waiting.stage);
     run.stage.set(spec.stage);
     let taken = approved_content::take_persons_code(run, spec, None)?;
     let result = record_answer(run, spec, &waiting, answer, editor);
@@ -82,6 +82,12 @@ fn record_answer(
             Decision::GoBack(stage) => {
                 return Err(Error::usage("a review answers the draft; it does not go back")
                     .hint(format!("git cowork revert {} --to {stage}", run.session.name))
+                    .into());
+            }
+            Decision::Raise(depth) => {
+                let hint = format!("git cowork resume {} --depth {depth}", run.session.name);
+                return Err(Error::usage("a review answers the draft; it raises no depth")
+                    .hint(hint)
                     .into());
             }
             Decision::Stop => return Ok(None),

@@ -1,12 +1,14 @@
 //! The gate of a stage: asking a person, leaving the draft to wait for one, or passing it.
 
 pub(crate) mod answer;
+mod decided;
 pub(crate) mod feedback;
 pub(crate) mod shown;
 pub(crate) mod since_last_review;
 pub(crate) mod unread_edits;
 pub(crate) mod waiting;
 
+use crate::artifact::Origin;
 use crate::artifact::check::Report;
 use crate::event::Event;
 use crate::gate::{Decision, Mode};
@@ -15,7 +17,7 @@ use crate::pipeline::draft::keep;
 use crate::pipeline::edits::{self, overwritten_edits};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{self, Asked, StageEnd, StepOutcome, WayBack};
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
 use crate::record::Approval;
 use crate::session::Verdict;
@@ -27,7 +29,7 @@ pub(crate) fn pass_gate(
     spec: &StageSpec,
     progress: &mut Progress,
 ) -> anyhow::Result<StepOutcome> {
-    if !run.env.config.gated(spec.stage) {
+    if !run.gated(spec.stage) {
         overwritten_edits::tell_of_overwritten(run, spec, progress)?;
         if progress.edit.is_some() {
             let bytes = approved_content::content_now(run, spec)?;
@@ -42,6 +44,9 @@ pub(crate) fn pass_gate(
         return Ok(StepOutcome::Next);
     }
     overwritten_edits::tell_of_overwritten(run, spec, progress)?;
+    if let Some(turned) = decided::by_command(run, spec, progress, &bytes)? {
+        return Ok(turned);
+    }
     match run.env.mode {
         Mode::Auto => {
             let before = progress.approval.as_ref().map(|approval| approval.verdict);
@@ -86,7 +91,11 @@ pub(crate) fn open_gate(
             note_pass(run, spec, progress, verdict)?;
             if std::mem::take(&mut progress.critic_asks) {
                 // The critic asked for a person, and this is the person's answer.
-                progress.judged = Some((approved_content::content_now(run, spec)?, String::new()));
+                let bytes = approved_content::content_now(run, spec)?;
+                if progress::has_refused(run, spec, progress, Origin::Challenger)? {
+                    progress.challenged = Some((bytes.clone(), String::new()));
+                }
+                progress.judged = Some((bytes, String::new()));
             }
             Ok(StepOutcome::Next)
         }
@@ -102,6 +111,10 @@ pub(crate) fn open_gate(
             let asked = asks.and_then(|words| Asked::parse(&words, progress.iteration));
             let way = WayBack::decided(spec.stage, stage, "", asked);
             Ok(StepOutcome::Ends(StageEnd::GoBack(way)))
+        }
+        Decision::Raise(depth) => {
+            keep::keep(run, spec, progress)?;
+            Ok(StepOutcome::Ends(StageEnd::Raise(depth)))
         }
         Decision::Abort => {
             waiting::drop_draft(run, spec, progress)?;

@@ -47,11 +47,15 @@ pub(crate) fn ask_person(
         unfixed: self_review::unfixed_about(run, spec, progress)?,
         actor_said: look.actor_said,
         critic_said: progress.judged.as_ref().map(|(_, words)| words.clone()),
-        critic_next: spec.critic.is_some() && progress.judged.is_none() && !progress.critic_asks,
+        challenger_said: progress.challenged.as_ref().map(|(_, words)| words.clone()),
+        critic_next: run.critic(spec).is_some()
+            && progress.judged.is_none()
+            && !progress.critic_asks,
         diffstat,
         full_diff: &full,
         unreadable: &|| records::unreadable(run, progress.draft.as_ref()),
         earlier: &earlier,
+        more: run.session.depth().next().filter(|_| spec.is_before_code()),
         note: progress.note.clone(),
     })
 }

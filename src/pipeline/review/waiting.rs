@@ -1,5 +1,6 @@
 //! A draft that waits for a person on the branch, or is dropped.
 
+use crate::artifact::Origin;
 use crate::error::Error;
 use crate::event::Event;
 use crate::gate::Mode;
@@ -7,8 +8,8 @@ use crate::pipeline::draft::{commit_message, keep};
 use crate::pipeline::edits;
 use crate::pipeline::history::dropped;
 use crate::pipeline::outcome::{StageEnd, StepOutcome};
-use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::Edit;
+use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
 use crate::record::{self, Recorded};
 use crate::session::{Verdict, key};
@@ -65,9 +66,23 @@ pub(crate) fn leave_waiting(
         (false, Some(_)) => "approved",
         (false, None) => "",
     };
+    let challenger = match &progress.challenged {
+        Some(_) => "approved",
+        None if progress.critic_asks
+            && progress::has_refused(run, spec, progress, Origin::Challenger)? =>
+        {
+            "asks"
+        }
+        None => "",
+    };
     let edited = progress.edit.as_ref().map(Edit::render).unwrap_or_default();
     let (recorder, own) = (run.recorder(), progress.self_review.outcome());
-    let marks = [(key::CRITIC, critic), (key::EDITED, edited.as_str()), (key::SELF_REVIEW, own)];
+    let marks = [
+        (key::CRITIC, critic),
+        (key::CHALLENGER, challenger),
+        (key::EDITED, edited.as_str()),
+        (key::SELF_REVIEW, own),
+    ];
     match record::review::commit_draft(
         &recorder, &tip, spec.stage, number, &summary, &body, &credit, &marks,
     )? {

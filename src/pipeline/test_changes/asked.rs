@@ -64,9 +64,16 @@ pub(crate) fn unasked_tests(
     }
     let files = run.files();
     let store = Store::new(&files);
+    // A test that a criterion names is asked for.
+    let named = files_of_criteria(&store)?;
+    let mut added = changes.added.clone();
+    added.retain(|path| !named.contains(path));
+    if added.is_empty() {
+        return Ok(None);
+    }
     let why = match policy {
         TestsPolicy::Never => "this project wants none (project.tests is \"never\")".to_owned(),
-        _ => match no_request(run, &store, &changes.added)? {
+        _ => match no_request(run, &store, &added)? {
             Some(why) => why,
             None => return Ok(None),
         },
@@ -74,8 +81,16 @@ pub(crate) fn unasked_tests(
     let plan = store.plan()?;
     let named: BTreeSet<&str> = plan.tasks.iter().flat_map(Task::files).collect();
     let (planned, beside_plan) =
-        changes.added.iter().cloned().partition(|path| named.contains(path.as_str()));
-    Ok(Some(UnaskedTests { files: changes.added.clone(), planned, beside_plan, why }))
+        added.iter().cloned().partition(|path| named.contains(path.as_str()));
+    Ok(Some(UnaskedTests { files: added, planned, beside_plan, why }))
+}
+
+/// The files of the tests that criteria name.
+fn files_of_criteria(store: &Store<'_>) -> anyhow::Result<BTreeSet<String>> {
+    let requirements = store.requirements()?.requirements;
+    let criteria = requirements.iter().flat_map(|one| &one.acceptance_criteria);
+    let tests = criteria.filter_map(|one| one.test.as_deref()?.split_once("::"));
+    Ok(tests.map(|(path, _)| path.to_owned()).collect())
 }
 
 /// Why these tests count as not asked for; `None` when they were. What the session was begun with

@@ -14,14 +14,15 @@ use crate::artifact::check::{Finding, Report};
 use crate::config::TestsPolicy;
 use crate::git::{Object, Oid};
 use crate::pipeline::files::project_files;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::session::Entry;
 use crate::stages::{Approves, StageSpec};
-use compare::{Changed, LARGEST, TestChanges, compare};
-use test_finder::{is_test_path, knows};
+use compare::{Changed, TestChanges, compare};
+use test_finder::knows;
 
 pub(crate) use asked::{CONVENTION, CONVENTIONS, tests_rule};
+pub(crate) use compare::LARGEST;
+pub(crate) use test_finder::{Test, is_test_path, tests_in};
 
 /// Weakened tests that are told one by one.
 const TOLD: usize = 20;
@@ -77,13 +78,12 @@ fn tests_since(
 pub(crate) fn look_at_tests(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     if spec.approves != Approves::Tree {
         return Ok(());
     }
-    let changes = changes_of_tests(run, progress.draft.as_ref().unwrap_or(&run.session.tip))?;
+    let changes = changes_of_tests(run, &run.recorder().tree(&run.session.tip)?)?;
     report.warnings.extend(told(&changes));
     let Some(unasked) = asked::unasked_tests(run, &changes)? else { return Ok(()) };
     let forbidden = run.env.config.project.tests == TestsPolicy::Never;

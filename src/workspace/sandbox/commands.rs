@@ -131,6 +131,11 @@ impl Sandbox {
         Ok(self.ready()?.map_or(Level::None, |ready| ready.spec.borrow().level))
     }
 
+    /// Whether commands see only some of the home.
+    pub(super) fn closes_home(&self) -> anyhow::Result<bool> {
+        Ok(self.ready()?.is_some_and(|ready| ready.place.closes_home()))
+    }
+
     /// What was fetched for the project; `None` where nothing is confined.
     pub(crate) fn fetched(&self) -> Option<Fetched<'_>> {
         Some(Fetched(self.place()?.fetched()))
@@ -187,6 +192,7 @@ impl Sandbox {
                 writable: place.writable(&wanted.writable),
                 hidden: place.hidden(&wanted.writable),
                 covers: place.covers(),
+                closed: place.homes(),
                 kept: place.kept(wanted.network),
                 users: users(&place, level).context("listing the users for commands")?,
                 network: wanted.network,

@@ -74,6 +74,10 @@ pub struct Confinement {
     pub sealed: Vec<PathBuf>,
     /// Writable besides the tree. Those that do not exist are passed over.
     pub writable: Vec<PathBuf>,
+    /// Readable besides what is installed there, where a home is closed.
+    pub readable: Vec<PathBuf>,
+    /// What commands find in their own configuration of git.
+    pub git_settings: Vec<(String, String)>,
     /// Whether commands have the network.
     pub network: bool,
     /// Where the commands' private home with its caches is kept between runs; created.

@@ -78,7 +78,9 @@ fn row(call: c_long, when: Vec<When>, answer: c_int) -> Row {
 fn rows(close: Close) -> Vec<Row> {
     use When::{Has, Is, IsKind, IsNot};
     let known = [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK];
-    let mut rows = vec![
+    let mut rows = mounting();
+    rows.extend(of_the_kernel());
+    rows.extend([
         // The kernel's keyrings know no namespace.
         row(libc::SYS_keyctl, Vec::new(), ENOSYS),
         row(libc::SYS_add_key, Vec::new(), ENOSYS),
@@ -92,7 +94,7 @@ fn rows(close: Close) -> Vec<Row> {
         // Others speak to hypervisors, Bluetooth devices, the kernel's ciphers.
         row(libc::SYS_socket, known.map(|family| IsNot(0, family)).into(), EAFNOSUPPORT),
         row(libc::SYS_socket, vec![Is(0, AF_NETLINK), IsNot(2, NETLINK_ROUTE)], EAFNOSUPPORT),
-    ];
+    ]);
     if close.unix {
         rows.push(row(libc::SYS_socket, vec![Is(0, AF_UNIX)], EAFNOSUPPORT));
         // A pair for datagrams can still send to anywhere; raw is another word for it.
@@ -120,6 +122,50 @@ fn rows(close: Close) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// A namespace of users gives all rights in it, and with them most of the kernel's code.
+fn mounting() -> Vec<Row> {
+    let new_users = || vec![When::Has(0, libc::CLONE_NEWUSER)];
+    // Programs fall back to what was there before: the flags of clone3 are in memory.
+    let newer = [
+        libc::SYS_clone3,
+        libc::SYS_open_tree,
+        libc::SYS_move_mount,
+        libc::SYS_fsopen,
+        libc::SYS_fsconfig,
+        libc::SYS_fsmount,
+        libc::SYS_fspick,
+        libc::SYS_mount_setattr,
+    ];
+    let older = [
+        libc::SYS_setns,
+        libc::SYS_mount,
+        libc::SYS_umount2,
+        libc::SYS_pivot_root,
+        libc::SYS_chroot,
+    ];
+    let newer = newer.map(|call| row(call, Vec::new(), ENOSYS)).into_iter();
+    let older = older.map(|call| row(call, Vec::new(), EPERM)).into_iter();
+    let users = [libc::SYS_clone, libc::SYS_unshare].map(|call| row(call, new_users(), EPERM));
+    newer.chain(older).chain(users).collect()
+}
+
+/// What is for administrators and those who look into other programs. Debuggers stay: a command's
+/// own processes are all it sees.
+fn of_the_kernel() -> Vec<Row> {
+    let calls = [
+        libc::SYS_bpf,
+        libc::SYS_userfaultfd,
+        libc::SYS_perf_event_open,
+        libc::SYS_kexec_load,
+        libc::SYS_init_module,
+        libc::SYS_finit_module,
+        libc::SYS_delete_module,
+        libc::SYS_open_by_handle_at,
+        libc::SYS_pidfd_getfd,
+    ];
+    calls.map(|call| row(call, Vec::new(), EPERM)).into()
 }
 
 /// Filters the calls of this process and all that come of it, for good.
@@ -263,6 +309,20 @@ mod tests {
         }
         for call in [libc::SYS_read, libc::SYS_ptrace, libc::SYS_connect, libc::SYS_clone] {
             assert_eq!(of(open, call, [AF_UNIX, 2, 3]), ALLOWED);
+        }
+        for call in [libc::SYS_clone, libc::SYS_unshare] {
+            let of = |flags| of(open, call, [flags, 0, 0]);
+            assert_eq!(of(libc::CLONE_NEWUSER | libc::CLONE_NEWNS), EPERM);
+            assert_eq!([libc::CLONE_VM | libc::CLONE_FS, 0].map(of), [ALLOWED; 2]);
+        }
+        for (call, answer) in [
+            (libc::SYS_clone3, ENOSYS),
+            (libc::SYS_fsopen, ENOSYS),
+            (libc::SYS_mount, EPERM),
+            (libc::SYS_bpf, EPERM),
+            (libc::SYS_pidfd_getfd, EPERM),
+        ] {
+            assert_eq!(of(open, call, [0; 3]), answer);
         }
         let ioctl = |command: u32| of(open, libc::SYS_ioctl, [0, command.cast_signed(), 0]);
         assert_eq!([TIOCSTI, TIOCLINUX, 0x5413].map(ioctl), [EPERM, EPERM, ALLOWED]);

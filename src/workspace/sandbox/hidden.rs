@@ -5,8 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Keys and logins in a person's home.
-const SECRETS: [&str; 27] = [
+/// Keys and logins in a person's home, where it is not closed as a whole (`homes`), or more of it is
+/// read than is good.
+const SECRETS: [&str; 43] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -32,6 +33,22 @@ const SECRETS: [&str; 27] = [
     ".cargo/credentials.toml",
     ".cargo/credentials",
     ".bash_history",
+    ".bundle/config",
+    ".bunfig.toml",
+    ".composer/auth.json",
+    ".condarc",
+    ".config/composer/auth.json",
+    ".config/go/env",
+    ".config/pip",
+    ".config/pypoetry",
+    ".gem/credentials",
+    ".gradle/gradle.properties",
+    ".m2/settings-security.xml",
+    ".m2/settings.xml",
+    ".nuget/NuGet",
+    ".pgpass",
+    ".pip/pip.conf",
+    ".yarnrc.yml",
     ".Xauthority",
     ".ICEauthority",
 ];
@@ -68,22 +85,30 @@ const DOORS: [&str; 8] = [
 const DOOR_NAMES: [&str; 3] = ["SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST"];
 
 /// Those that are there, by the environment `env`, but for what holds something in `needed` or is
-/// in it.
-pub(super) fn among(env: &BTreeMap<OsString, OsString>, needed: &[PathBuf]) -> Vec<PathBuf> {
+/// in it, and for what holds something in `named`.
+pub(super) fn among(
+    env: &BTreeMap<OsString, OsString>,
+    needed: &[PathBuf],
+    named: &[PathBuf],
+) -> Vec<PathBuf> {
     let value = |name: &str| env.get(OsStr::new(name));
     let home = value("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let config = value("XDG_CONFIG_HOME").map(PathBuf::from);
+    let cargo = value("CARGO_HOME").map(PathBuf::from).into_iter();
+    let cargo =
+        cargo.flat_map(|dir| ["credentials.toml", "credentials"].map(|name| dir.join(name)));
     let secrets = SECRETS.iter().filter_map(|path| Some(home.as_ref()?.join(path)));
     let config = config.into_iter().map(|dir| dir.join("cowork"));
-    let named = DOOR_NAMES.iter().filter_map(|name| {
+    let sockets = DOOR_NAMES.iter().filter_map(|name| {
         let value = value(name)?.to_str()?;
         let path = value.find('/').map(|_| value.trim_start_matches("unix:"))?;
         let path = path.trim_start_matches("path=").split(',').next()?;
         Some(Path::new("/").join(path.trim_start_matches("//")))
     });
-    let doors = DOORS.iter().map(PathBuf::from).chain(named);
+    let doors = DOORS.iter().map(PathBuf::from).chain(sockets);
     let of_system = of_system().into_iter().filter(|path| is_readable(path));
     let mut hidden: Vec<PathBuf> = secrets
+        .chain(cargo)
         .chain(config)
         .chain(doors)
         .chain(of_system)
@@ -91,6 +116,7 @@ pub(super) fn among(env: &BTreeMap<OsString, OsString>, needed: &[PathBuf]) -> V
         .filter(|path| {
             path != Path::new("/dev/null")
                 && !needed.iter().any(|inner| inner.starts_with(path) || path.starts_with(inner))
+                && !named.iter().any(|inner| inner.starts_with(path))
         })
         .collect();
     hidden.sort();

@@ -77,8 +77,15 @@ pub(super) fn restrict(spec: &Spec) -> anyhow::Result<()> {
         // Sockets cannot be read.
         let mut hidden: Vec<PathBuf> =
             spec.hidden.iter().filter(|path| path.is_dir() || path.is_file()).cloned().collect();
+        let secret = hidden.clone();
         hidden.push(DEV.into());
+        hidden.extend(spec.closed.iter().cloned());
         without(Path::new("/"), &hidden, &mut readable)?;
+        let below = |path: &&PathBuf| spec.closed.iter().any(|home| path.starts_with(home));
+        let own = std::iter::once(&spec.root).chain(&spec.writable).chain(&spec.sealed);
+        for path in own.chain(&spec.kept).filter(below) {
+            without(path, &secret, &mut readable)?;
+        }
     } else {
         // What must not be seen is mounted over.
         readable.push("/".into());

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use crate::secret::has_secret_word;
+
 /// Files a person's environment names, in which logins are kept: the step with the network does not
 /// get them.
 const CONFIGURED: [&str; 6] = [
@@ -33,17 +35,6 @@ const WITHOUT_LOGIN: [(&str, &str); 10] = [
 /// Where pip finds its configuration besides the home.
 const PIP_CONFIGURATION: &str = "/etc/pip.conf";
 
-/// Keys of cargo's configuration that hold a login or name a program that has one, wherever they are
-/// (<https://doc.rust-lang.org/cargo/reference/config.html>).
-const KEYS: [&str; 6] = [
-    "token",
-    "secret-key",
-    "credential-provider",
-    "global-credential-providers",
-    "credential-alias",
-    "env",
-];
-
 /// Takes an environment all ways to a login.
 pub(super) fn take_out(env: &mut BTreeMap<OsString, OsString>) {
     for name in CONFIGURED {
@@ -55,6 +46,25 @@ pub(super) fn take_out(env: &mut BTreeMap<OsString, OsString>) {
     }
 }
 
+/// Settings that are read line by line, without the lines that hold a login and what is indented
+/// below them.
+pub(super) fn lines_without(text: &str) -> String {
+    let mut left = String::new();
+    let mut gone: Option<usize> = None;
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let is_below = gone.is_some_and(|above| indent > above && !line.trim().is_empty());
+        if !is_below {
+            gone = (has_secret_word(line) || holds(line)).then_some(indent);
+        }
+        if gone.is_none() {
+            left.push_str(line);
+            left.push('\n');
+        }
+    }
+    left
+}
+
 /// Whether an address in this text has a password in it.
 pub(super) fn holds(text: &str) -> bool {
     text.split("://").skip(1).any(|rest| {
@@ -63,10 +73,10 @@ pub(super) fn holds(text: &str) -> bool {
     })
 }
 
-/// Cargo's configuration without any; none where it cannot be read.
+/// Cargo's configuration without any, nor the programs that have them; none where it cannot be read.
 pub(super) fn without(text: &str) -> Option<String> {
     fn clear(table: &mut toml::Table) {
-        table.retain(|key, value| !KEYS.contains(&key) && !value.as_str().is_some_and(holds));
+        table.retain(|key, value| !has_secret_word(key) && !value.as_str().is_some_and(holds));
         for (_, value) in table.iter_mut() {
             if let Some(inner) = value.as_table_mut() {
                 clear(inner);
@@ -96,15 +106,30 @@ mod tests {
             cainfo = "/etc/ca.pem"
             [source.crates-io]
             replace-with = "mirror"
+            [env]
+            OPENSSL_DIR = "/opt/ssl"
+            SIGNING_KEY = "s3cret"
         "#;
         let left = without(text).unwrap();
-        for kept in ["sparse+https://r.example/", "cainfo", "replace-with"] {
+        for kept in ["sparse+https://r.example/", "cainfo", "replace-with", "OPENSSL_DIR"] {
             assert!(left.contains(kept), "{left}");
         }
         for gone in ["s3cret", "credential"] {
             assert!(!left.contains(gone), "{left}");
         }
         assert_eq!(without("token = "), None);
+    }
+
+    #[test]
+    fn lines_with_logins_go_with_what_is_below_them() {
+        let text = "registry=https://r.example/\n//r.example/:_authToken=s3cret\n\
+                    npmScopes:\n  own:\n    npmAuthIdent:\n      me:s3cret\n    npmRegistryServer: r\n\
+                    proxy=http://me:s3cret@p.example\n//cache.example/:_password=s3cret\nsave=true\n";
+        let left = lines_without(text);
+        assert_eq!(
+            left,
+            "registry=https://r.example/\nnpmScopes:\n  own:\n    npmRegistryServer: r\nsave=true\n"
+        );
     }
 
     #[test]

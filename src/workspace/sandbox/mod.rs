@@ -1,4 +1,4 @@
-//! What the kernel keeps commands from: this program starts itself anew as a small helper, which
+//! What the kernel keeps commands from: this program starts itself again as a small helper, which
 //! gives up rights and then becomes the command (`helper`). What that helper is told stands in `spec`.
 //!
 //! | level | how | weaker |
@@ -15,9 +15,12 @@ mod fetched;
 mod fetching;
 #[cfg(target_os = "linux")]
 mod filter;
+mod found;
 #[cfg(target_os = "linux")]
 mod helper;
 mod hidden;
+mod homes;
+mod installed;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod logins;
@@ -28,6 +31,7 @@ mod namespaces;
 mod nested;
 mod place;
 mod seatbelt;
+mod settings;
 #[cfg(target_os = "linux")]
 mod sockets;
 mod spec;
@@ -40,7 +44,9 @@ mod why;
 pub(super) use commands::{Confined, Sandbox};
 pub use confinement::{Confinement, Consent, Level, Weaker};
 pub use fetching::{Fetching, MayFetch, Wanted};
+pub use found::{Found, find as find_confinement};
 #[cfg(target_os = "linux")]
 pub use helper::run as run_helper;
+pub use settings::OF_GIT;
 pub use spec::HELPER_WORD;
 pub use sweep::Cache;

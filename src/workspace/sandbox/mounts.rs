@@ -46,8 +46,17 @@ struct Mount {
     at: PathBuf,
     what: What,
     is_dir: bool,
-    /// Whether it is what covers, rather than what comes back.
-    covers: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// What comes back.
+    Back,
+    /// A command's own directory.
+    Cover,
+    /// A directory that holds nothing but what comes back.
+    Closed,
 }
 
 enum What {
@@ -122,7 +131,7 @@ fn covers(spec: &Spec) -> anyhow::Result<Vec<Mount>> {
         at: at.to_owned(),
         what: What::Empty(options),
         is_dir: true,
-        covers: true,
+        kind: Kind::Cover,
     };
     let mut covers = vec![
         empty(Path::new(DEV), c"mode=755,size=64k"),
@@ -130,9 +139,12 @@ fn covers(spec: &Spec) -> anyhow::Result<Vec<Mount>> {
     ];
     for cover in &spec.covers {
         covers.push(match &cover.with {
-            Some(own) => Mount { at: cover.at.clone(), covers: true, ..tree(own, INERT)? },
+            Some(own) => Mount { at: cover.at.clone(), kind: Kind::Cover, ..tree(own, INERT)? },
             None => empty(&cover.at, c"mode=755,size=64m"),
         });
+    }
+    for home in &spec.closed {
+        covers.push(Mount { kind: Kind::Closed, ..empty(home, c"mode=755,size=1m") });
     }
     Ok(covers)
 }
@@ -146,7 +158,7 @@ fn tree(path: &Path, attributes: u64) -> anyhow::Result<Mount> {
         let clone = open_tree(CWD, path, flags)?;
         set(clone.as_fd(), c"", attributes, true)?;
         let at = path.to_owned();
-        Ok(Mount { at, what: What::Tree(clone), is_dir: path.is_dir(), covers: false })
+        Ok(Mount { at, what: What::Tree(clone), is_dir: path.is_dir(), kind: Kind::Back })
     };
     clone().with_context(|| format!("mounting {}", path.display()))
 }
@@ -154,12 +166,18 @@ fn tree(path: &Path, attributes: u64) -> anyhow::Result<Mount> {
 /// Puts all in place, what is above before what is below.
 fn attach(mut mounts: Vec<Mount>) -> anyhow::Result<()> {
     mounts.sort_by_key(|mount| mount.at.components().count());
-    let (mut done, mut scaffolds): (Vec<(PathBuf, bool)>, Vec<PathBuf>) = (Vec::new(), Vec::new());
-    for Mount { at, what, is_dir, covers } in mounts {
+    let (mut done, mut scaffolds): (Vec<(PathBuf, Kind)>, Vec<PathBuf>) = (Vec::new(), Vec::new());
+    let mut read_only = Vec::new();
+    for Mount { at, what, is_dir, kind } in mounts {
         let attach = || -> anyhow::Result<()> {
             let above = done.iter().rev().find(|(above, _)| at != *above && at.starts_with(above));
-            if let Some((cover, true)) = above {
-                make_point(cover, &at, is_dir, &mut scaffolds)?;
+            match above {
+                Some((cover, Kind::Cover)) => make_point(cover, &at, is_dir, &mut scaffolds)?,
+                Some((_, Kind::Closed)) => {
+                    fs::create_dir_all(at.parent().context("a path without a parent")?)?;
+                    make(&at, is_dir)?;
+                }
+                Some((_, Kind::Back)) | None => {}
             }
             match what {
                 What::Tree(clone) => {
@@ -173,9 +191,13 @@ fn attach(mut mounts: Vec<Mount>) -> anyhow::Result<()> {
             Ok(())
         };
         attach().with_context(|| format!("mounting {}", at.display()))?;
-        done.push((at, covers));
+        if kind == Kind::Closed {
+            // Nobody is to think that what is written there will be found again.
+            read_only.push(at.clone());
+        }
+        done.push((at, kind));
     }
-    for scaffold in scaffolds {
+    for scaffold in scaffolds.into_iter().chain(read_only) {
         let path = CString::new(scaffold.as_os_str().as_bytes())?;
         set(CWD, &path, libc::MOUNT_ATTR_RDONLY, false).context("making mounts read-only")?;
     }

@@ -21,7 +21,7 @@ pub(super) struct Nested {
 
 impl Nested {
     /// Looks through the tree, and a little into the places in `extras`. Folders in `ignored` are
-    /// looked at, not into: what they hold is thrown away and fetched anew by the tools that own
+    /// looked at, not into: what they hold is thrown away and fetched again by the tools that own
     /// it, and may be large.
     pub(super) fn find(root: &Path, ignored: &BTreeSet<PathBuf>, extras: &[PathBuf]) -> Self {
         let mut found = Vec::new();

@@ -10,11 +10,15 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use tempfile::TempDir;
 
 use super::confinement::{Confinement, Level};
 use super::covers::{self, Cover};
-use super::{hidden, logins, sweep};
+use super::installed::{self, Closed};
+use super::settings::{self, Home};
+use super::{hidden, homes, logins, sweep};
 
 /// What of the environment only the step with the network gets, besides its certificates.
 const OF_NETWORK: [&str; 10] = [
@@ -46,6 +50,12 @@ pub(super) struct Place {
     temp: TempDir,
     /// What commands have for themselves; nothing where mounts are those of everybody.
     covers: Vec<Cover>,
+    /// Homes of which they see only what is installed there or named.
+    homes: Vec<PathBuf>,
+    /// What the user lets them read of a home.
+    readable: Vec<PathBuf>,
+    /// Settings that variables name.
+    settings: Vec<(&'static str, PathBuf)>,
     /// Objects that the repository has from others.
     lent: Vec<PathBuf>,
     /// Tells other runs that this one lives.
@@ -75,29 +85,40 @@ impl Place {
         };
         let (home, fetched) = (base.join("home"), base.join("fetched"));
         let (tmp, fetch) = (temp.path().join("tmp"), temp.path().join("fetch"));
-        for dir in [&home.join(".cache"), &home.join(".cargo"), &fetched, &tmp, &fetch] {
+        for dir in [&home, &fetched, &tmp, &fetch] {
             std::fs::create_dir_all(dir)?;
         }
+        let theirs: BTreeMap<_, _> = env.iter().cloned().collect();
+        let real = real_home(&theirs);
+        let settings = settings::named(&temp.path().join("settings"), real.as_deref(), &theirs)?;
+        let own = Home::open(&home)?;
+        own.write(real.as_deref(), &wanted.git_settings);
+        own.own(".cache")?;
+        let readable = existing([], &wanted.readable);
         let mut needed = existing([root.to_owned()], &wanted.writable);
         needed.push(root.to_owned());
         let covers = match level {
             Level::Namespaces => covers::make(&needed, temp.path())?,
             _ => Vec::new(),
         };
+        needed.extend(readable.iter().cloned());
         let place = Self {
             root: root.to_owned(),
             home,
             fetched,
             temp,
+            homes: homes::closed(&theirs, &covers, &needed),
             covers,
-            lent: wanted.sealed.iter().flat_map(|dir| covers::lent(dir)).collect(),
+            readable,
+            settings,
+            lent: wanted.sealed.iter().flat_map(|dir| installed::lent(dir)).collect(),
             _lock: lock,
-            theirs: env.iter().cloned().collect(),
+            theirs,
             network: wanted.network,
             used: RefCell::default(),
             python: RefCell::default(),
         };
-        place.link_crates();
+        place.link_crates()?;
         Ok(place)
     }
 
@@ -129,11 +150,26 @@ impl Place {
         Ok(others.into_iter().filter(as_before).collect())
     }
 
-    /// What is installed below a cover.
+    /// Homes of which commands see only what is kept.
+    pub(super) fn homes(&self) -> Vec<PathBuf> {
+        self.homes.clone()
+    }
+
+    /// Whether the home that the environment names is one of these.
+    pub(super) fn closes_home(&self) -> bool {
+        let home = real_home(&self.theirs).and_then(|home| home.canonicalize().ok());
+        home.is_some_and(|home| self.homes.contains(&home))
+    }
+
+    /// What is installed or named below what is covered or closed.
     pub(super) fn kept(&self, network: bool) -> Vec<PathBuf> {
         let mut more = self.lent.clone();
         more.push(self.fetched.clone());
-        covers::kept(&self.covers, &self.theirs, network, &more)
+        more.extend(self.readable.iter().cloned());
+        more.extend(self.settings.iter().map(|(_, file)| file.clone()));
+        let covered = self.covers.iter().map(|cover| &cover.at);
+        let all = covered.chain(&self.homes).cloned().collect();
+        Closed { all, homes: self.homes.clone() }.kept(&self.theirs, network, &more)
     }
 
     /// The list of users, where commands need one of their own.
@@ -161,8 +197,10 @@ impl Place {
         } else {
             self.used.borrow_mut().remove(manager);
         }
-        if manager == "cargo" {
-            self.link_crates();
+        if manager == "cargo"
+            && let Err(error) = self.link_crates()
+        {
+            tracing::info!("crates were not linked for commands: {error}");
         }
     }
 
@@ -175,27 +213,31 @@ impl Place {
         self.used.borrow().contains(manager)
     }
 
-    fn real_home(&self) -> Option<PathBuf> {
-        self.theirs.get(OsStr::new("HOME")).map(PathBuf::from).filter(|home| home.is_absolute())
-    }
-
-    /// What `name` says, else this path of the real home; where it exists.
+    /// What `name` says, else this path of the real home; where it exists. Behind a link, where it
+    /// leads: in a closed home the link is not there.
     fn real(&self, name: &str, path: &str) -> Option<PathBuf> {
         let set = self.theirs.get(OsStr::new(name)).map(PathBuf::from);
-        set.or_else(|| Some(self.real_home()?.join(path))).filter(|path| path.exists())
+        set.or_else(|| Some(real_home(&self.theirs)?.join(path)))?.canonicalize().ok()
+    }
+
+    /// Cargo's configuration without its logins.
+    fn of_cargo(&self, name: &str) -> Option<String> {
+        let text = std::fs::read_to_string(self.real("CARGO_HOME", ".cargo")?.join(name)).ok()?;
+        logins::without(&text)
     }
 
     /// Crates that were fetched already can be read, which is all cargo needs when it is offline.
-    fn link_crates(&self) {
+    fn link_crates(&self) -> std::io::Result<()> {
         let real = self.real("CARGO_HOME", ".cargo");
-        let crates =
-            if self.uses("cargo") { Some(self.fetched.join("cargo")) } else { real.clone() };
-        let private = self.home.join(".cargo");
-        for (from, names) in [(&crates, ["registry", "git"]), (&real, ["config.toml", "config"])] {
-            for name in names {
-                relink(from.as_ref().map(|from| from.join(name)), &private.join(name));
-            }
+        let crates = if self.uses("cargo") { Some(self.fetched.join("cargo")) } else { real };
+        let private = Home::open(&self.home)?.own(".cargo")?;
+        for name in ["registry", "git"] {
+            settings::relink(crates.as_ref().map(|from| from.join(name)), &private, name)?;
         }
+        for name in ["config.toml", "config"] {
+            settings::put(&private, name, self.of_cargo(name));
+        }
+        Ok(())
     }
 
     /// What is writable besides the tree.
@@ -212,7 +254,7 @@ impl Place {
         writable
     }
 
-    /// Shared by fetching and commands, so that these can install anew. A command could make a link
+    /// Shared by fetching and commands, so that these can install again. A command could make a link
     /// of it, to anywhere.
     fn npm_cache(&self) -> Option<PathBuf> {
         let cache = self.home.join(".npm");
@@ -225,7 +267,7 @@ impl Place {
         let mut needed = self.writable(extras);
         needed.extend(self.writable_to_fetch(&[]));
         needed.push(self.root.clone());
-        hidden::among(&self.theirs, &needed)
+        hidden::among(&self.theirs, &needed, &self.readable)
     }
 
     /// The environment of a command, from what it would be without a place of its own.
@@ -268,13 +310,16 @@ impl Place {
             ("POETRY_VIRTUALENVS_PATH", poetry),
             ("GRADLE_RO_DEP_CACHE", self.real("GRADLE_RO_DEP_CACHE", ".gradle/caches")),
             ("PYTHONUSERBASE", self.real("PYTHONUSERBASE", ".local")),
-            ("GIT_CONFIG_GLOBAL", self.real("GIT_CONFIG_GLOBAL", ".gitconfig")),
         ];
         for (name, path) in installed {
             if let Some(path) = path {
                 set(name, path);
             }
         }
+        for (name, file) in &self.settings {
+            set(name, file.clone());
+        }
+        self.find_programs(&mut env);
         let target = OsStr::new("CARGO_TARGET_DIR");
         if env.get(target).is_some_and(|dir| !self.root.join(dir).starts_with(&self.root)) {
             env.insert(target.to_owned(), cache.join("cargo-target").into());
@@ -292,6 +337,18 @@ impl Place {
         env.into_iter().collect()
     }
 
+    /// Where a directory of programs is reached through a link that commands do not see, its own name
+    /// is on their `PATH`.
+    fn find_programs(&self, env: &mut BTreeMap<OsString, OsString>) {
+        let Some(path) = env.get(OsStr::new("PATH")) else { return };
+        let closed = |dir: &PathBuf| self.homes.iter().any(|home| dir.starts_with(home));
+        let real = std::env::split_paths(path)
+            .map(|dir| if closed(&dir) { dir.canonicalize().unwrap_or(dir) } else { dir });
+        if let Ok(path) = std::env::join_paths(real) {
+            env.insert("PATH".into(), path);
+        }
+    }
+
     /// The environment of the step with the network: a home of its own, without what other commands
     /// may have left in theirs or in the tree.
     pub(super) fn environment_to_fetch(
@@ -302,7 +359,7 @@ impl Place {
         for (name, _) in OFFLINE {
             env.remove(OsStr::new(name));
         }
-        for name in OF_NETWORK.iter().chain(&covers::CERTIFICATES) {
+        for name in OF_NETWORK.iter().chain(&installed::CERTIFICATES) {
             if let Some(value) = self.theirs.get(OsStr::new(name)) {
                 env.insert(name.into(), value.clone());
             }
@@ -320,13 +377,10 @@ impl Place {
         for dir in [&home, &tmp, &cargo] {
             std::fs::create_dir_all(dir)?;
         }
-        let real = self.real("CARGO_HOME", ".cargo");
+        Home::open(&home)?.write(real_home(&self.theirs).as_deref(), &[]);
+        let own = Dir::open_ambient_dir(&cargo, ambient_authority())?;
         for name in ["config.toml", "config"] {
-            let text = real.as_ref().and_then(|real| std::fs::read_to_string(real.join(name)).ok());
-            let _ = std::fs::remove_file(cargo.join(name));
-            if let Some(text) = text.and_then(|text| logins::without(&text)) {
-                std::fs::write(cargo.join(name), text)?;
-            }
+            settings::put(&own, name, self.of_cargo(name));
         }
         logins::take_out(&mut env);
         let cache = self.fetched.join("cache");
@@ -366,22 +420,8 @@ fn existing<const N: usize>(own: [PathBuf; N], extras: &[PathBuf]) -> Vec<PathBu
     own.iter().chain(extras).filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// Lets `link` lead to `to`, or be no link any more. What tools put there themselves stays, aside.
-fn relink(to: Option<PathBuf>, link: &Path) {
-    if link.is_symlink() {
-        let _ = std::fs::remove_file(link);
-    }
-    #[cfg(unix)]
-    if let Some(to) = to.filter(|to| to.exists()) {
-        if link.exists() {
-            let aside = link.with_extension("own");
-            let _ = std::fs::remove_dir_all(&aside);
-            let _ = std::fs::rename(link, aside);
-        }
-        let _ = std::os::unix::fs::symlink(to, link);
-    }
-    #[cfg(not(unix))]
-    let _ = to;
+fn real_home(env: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    env.get(OsStr::new("HOME")).map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
 /// Puts a directory before those of a list.
@@ -400,9 +440,9 @@ mod tests {
     use super::super::sweep::Cache;
     use super::*;
 
-    struct Home(TempDir);
+    struct People(TempDir);
 
-    impl Home {
+    impl People {
         fn new(files: &[&str]) -> Self {
             let home = Self(TempDir::new().unwrap());
             for file in files {
@@ -427,7 +467,7 @@ mod tests {
 
     #[test]
     fn what_is_installed_is_found_and_what_is_written_is_private() {
-        let home = Home::new(&[".cargo/registry/x", ".rustup/toolchains/x", ".gitconfig"]);
+        let home = People::new(&[".cargo/registry/x", ".rustup/toolchains/x", ".config/go/env"]);
         let place = home.place("tree", &[]);
         let given = [("HOME", "/h"), ("NPM_CONFIG_CACHE", "/n"), ("CARGO_TARGET_DIR", "/t")];
         let given = given.map(|(name, value)| (name.into(), value.into()));
@@ -441,13 +481,15 @@ mod tests {
         assert!(at("TMPDIR").is_dir() && !env.contains_key(OsStr::new("NPM_CONFIG_CACHE")));
         assert!(at("CARGO_HOME").join("registry/x").exists());
         assert_eq!(at("RUSTUP_HOME"), home.path(".rustup"));
-        assert_eq!(at("GIT_CONFIG_GLOBAL"), home.path(".gitconfig"));
+        assert!(private.join(".gitconfig").exists() && at("GOENV").exists());
+        assert!(place.homes().contains(&home.path("")));
+        assert!(place.kept(false).contains(&home.path(".rustup")));
         assert!(!env.contains_key(OsStr::new("GOMODCACHE")));
     }
 
     #[test]
     fn what_was_fetched_is_found_and_only_fetching_writes_it() {
-        let home = Home::new(&[".cargo/registry/real", ".cargo/config.toml", "go/pkg/mod/x"]);
+        let home = People::new(&[".cargo/registry/real", ".cargo/config.toml", "go/pkg/mod/x"]);
         let tree = home.path("tree").display().to_string();
         let path = format!("{tree}/bin:/usr/bin:relative");
         let place = home.place("tree", &[("https_proxy", "http://proxy")]);
@@ -502,7 +544,7 @@ mod tests {
     #[test]
     fn keys_and_sockets_are_hidden_but_never_what_is_worked_on() {
         let files = [".ssh/id", ".netrc", "sock/agent", ".config/cowork/x", ".aws/project/x"];
-        let home = Home::new(&files);
+        let home = People::new(&files);
         let agent = home.path("sock/agent").display().to_string();
         let more = [("SSH_AUTH_SOCK", agent.as_str())];
         let ours = |place: &Place| {

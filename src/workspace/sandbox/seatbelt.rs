@@ -34,6 +34,13 @@ pub(super) fn profile(spec: &Spec) -> String {
             rule("deny file-write-unlink", "literal", above);
         }
     }
+    for path in &spec.closed {
+        rule("deny file-read-data", "subpath", path);
+    }
+    let own = std::iter::once(&spec.root).chain(&spec.writable).chain(&spec.sealed);
+    for path in own.chain(&spec.kept).filter(|_| !spec.closed.is_empty()) {
+        rule("allow file-read-data", "subpath", path);
+    }
     for path in &spec.hidden {
         rule("deny file-read* file-write* network-outbound", "subpath", path);
     }
@@ -66,7 +73,8 @@ mod tests {
             writable: paths(&["/private/tmp/x"]),
             hidden: paths(&["/Users/ana/.ssh"]),
             covers: Vec::new(),
-            kept: Vec::new(),
+            closed: paths(&["/Users/ana"]),
+            kept: paths(&["/Users/ana/.rustup"]),
             users: None,
             network,
         }
@@ -124,6 +132,8 @@ mod tests {
         let closed = profile(&spec(false));
         assert!(allowed(&closed, "file-read-data", "/usr/bin/true"));
         assert!(!allowed(&closed, "file-read-data", "/Users/ana/.ssh/id"));
+        assert!(!allowed(&closed, "file-read-data", "/Users/ana/notes"));
+        assert!(allowed(&closed, "file-read-data", "/Users/ana/.rustup/x"));
         assert!(!allowed(&closed, "network-outbound", "/x"));
         let open = profile(&spec(true));
         assert!(allowed(&open, "network-outbound", "/x"));

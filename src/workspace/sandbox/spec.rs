@@ -23,7 +23,10 @@ pub(super) struct Spec {
     /// Directories of other programs' files, which a command has for itself.
     #[serde(default)]
     pub(super) covers: Vec<Cover>,
-    /// What is there to be read although it is below one of them.
+    /// Homes: of what is in them only what is kept, sealed or writable is there.
+    #[serde(default)]
+    pub(super) closed: Vec<PathBuf>,
+    /// What is there to be read although it is below one of either.
     #[serde(default)]
     pub(super) kept: Vec<PathBuf>,
     /// The list of users, where the system's lacks this one.

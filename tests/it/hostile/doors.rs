@@ -283,6 +283,35 @@ fn neither_keyrings_nor_odd_sockets_nor_the_terminals_input_are_there() {
     });
 }
 
+/// What no build needs, with the error on which programs do without.
+#[test]
+fn calls_for_administrators_are_refused_as_if_they_were_not_there() {
+    const INVALID: i64 = -1;
+    let users = i64::from(libc::CLONE_NEWUSER);
+    let calls = [
+        (libc::SYS_clone3, 0, libc::ENOSYS),
+        (libc::SYS_open_tree, INVALID, libc::ENOSYS),
+        (libc::SYS_move_mount, INVALID, libc::ENOSYS),
+        (libc::SYS_fsopen, 0, libc::ENOSYS),
+        (libc::SYS_mount_setattr, INVALID, libc::ENOSYS),
+        (libc::SYS_unshare, users, libc::EPERM),
+        (libc::SYS_clone, users | i64::from(libc::SIGCHLD), libc::EPERM),
+        (libc::SYS_setns, INVALID, libc::EPERM),
+        (libc::SYS_userfaultfd, 0, libc::EPERM),
+        (libc::SYS_bpf, INVALID, libc::EPERM),
+        (libc::SYS_perf_event_open, 0, libc::EPERM),
+        (libc::SYS_open_by_handle_at, INVALID, libc::EPERM),
+        (libc::SYS_pidfd_getfd, INVALID, libc::EPERM),
+    ];
+    by_everybody(|_, sandbox| {
+        let attempts = calls.map(|(call, first, _)| format!("probe number {call},{first}"));
+        let attempts = attempts.each_ref().map(String::as_str);
+        for ((call, _, error), told) in calls.iter().zip(results(&sandbox, &attempts, 20)) {
+            assert!(told.contains(&format!("error {error}")), "{call}: {told}");
+        }
+    });
+}
+
 /// An open directory leads round every mount.
 #[test]
 fn descriptors_the_caller_left_open_are_closed() {

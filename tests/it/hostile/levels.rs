@@ -94,6 +94,9 @@ fn with_landlock_alone_it_is_said_why_what_is_lost_and_what_helps() {
     let said = String::from_utf8(outcome.stderr).unwrap();
     assert!(outcome.status.success(), "{said}");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = unshare("git-cowork status todo -v").unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("Sandbox  by Landlock only: this system's limit"), "{shown}");
     for part in [
         "confined by Landlock only: this system's limit on user namespaces is reached",
         "local servers",

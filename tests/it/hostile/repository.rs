@@ -257,9 +257,45 @@ fn a_folder_that_is_something_else_leads_nowhere() {
         }
         let new = sandbox.cowork(&["new", "-n", "fresh", "x", "--review", "auto"]);
         assert!((0..=5).contains(&new.code) && !new.stderr.contains("panicked"), "{at}: {new:#?}");
+        if [".cowork", ".cowork/sessions"].contains(&at) {
+            sandbox.cowork(&["status"]).exits(4).says(&format!("{at} is no directory"));
+        }
         assert_eq!(git(&sandbox), before, "{at}");
         assert!(!sandbox.root().join("fresh").exists() && !sandbox.exists(".git/fresh"), "{at}");
     }
+}
+
+/// What is written to a reference that stands for another one would be written to that one.
+#[test]
+fn a_reference_that_stands_for_another_one_is_refused_by_name() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    sandbox.git(&["switch", "-q", "main"]);
+    let main = sandbox.git(&["rev-parse", "main"]);
+    for name in [
+        "refs/cowork/attempts/todo/1",
+        "refs/cowork/drafts/todo/design",
+        "refs/cowork/archive/todo",
+        "refs/tags/cowork/todo/design",
+        "refs/heads/cowork/fresh",
+    ] {
+        sandbox.git(&["symbolic-ref", name, "refs/heads/main"]);
+        for command in [
+            &["resume", "todo", "--review", "auto", "--stop-after", "design"][..],
+            &["revert", "todo", "--to", "idea", "--no-run"],
+            &["delete", "todo"],
+            &["archive", "todo"],
+            &["new", "-n", "fresh", "x", "--review", "auto"],
+        ] {
+            let outcome = sandbox.cowork(command);
+            assert_eq!(outcome.code, 5, "{name} {command:?}: {outcome:#?}");
+            outcome.says(name).says("git symbolic-ref --delete");
+        }
+        assert_eq!(sandbox.git(&["rev-parse", "main"]), main, "{name}");
+        sandbox.git(&["symbolic-ref", "--delete", name]);
+    }
+    let stop = ["resume", "todo", "--review", "auto", "--stop-after", "design"];
+    sandbox.cowork(&stop).exits(0);
 }
 
 #[test]

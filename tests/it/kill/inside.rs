@@ -8,6 +8,7 @@ use crate::support::Sandbox;
 use crate::support::kill::signal_at_request;
 use crate::support::sandbox::Outcome;
 use crate::support::strike::{Spot, VICTIMS, Victim, some_of, spare, strike};
+use crate::support::todo::lingers;
 
 use super::{NEW, begun, outcome_of, stop_after};
 
@@ -220,12 +221,15 @@ fn a_git_that_a_hook_killed_leaves_no_lock_and_resume_goes_on() {
 fn a_draft_that_is_put_back_when_git_dies_is_whole_when_it_comes_again() {
     let base = Sandbox::stopped_after("plan");
     let undisturbed = base.fork();
+    undisturbed.server.manner(lingers);
     undisturbed.cowork(&stop_after("coding")).exits(0);
     let requests = undisturbed.server.requests().len();
     // In the middle of coding, tracked documents have changed and are put back.
     let term = rustix::process::Signal::TERM;
-    let stop =
-        |sandbox: &Sandbox| signal_at_request(sandbox, &stop_after("coding"), requests - 1, term);
+    let stop = |sandbox: &Sandbox| {
+        sandbox.server.manner(lingers);
+        signal_at_request(sandbox, &stop_after("coding"), requests - 1, term)
+    };
     let counted = base.fork();
     strike(&counted, Spot::Smudge, 0, Victim::Git);
     stop(&counted).exits(130);

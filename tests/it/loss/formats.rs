@@ -25,7 +25,7 @@ fn a_session_of_a_newer_format_is_refused_and_left_as_it_is() {
             &["resume", "--review", "auto"],
             &["revert", "--to", "prd", "--no-run"],
             &["archive"],
-            &["delete", "todo"],
+            &["delete", "todo", "--yes"],
         ] {
             let told = keeps(&sandbox, args, 5);
             assert!(told.contains("newer git-cowork"), "{args:?}: {told}");

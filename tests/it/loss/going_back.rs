@@ -19,7 +19,7 @@ fn work_that_is_not_in_the_way_stays_as_it_is() {
         &["resume", "--goto-stage", "design", "--review", "auto", "--stop-after", "design"],
         &["revert", "--to", "idea", "--no-run"],
         &["archive"],
-        &["delete", "todo"],
+        &["delete", "todo", "--yes"],
     ] {
         let sandbox = base.fork();
         keeps(&sandbox, args, 0);
@@ -50,7 +50,7 @@ fn a_persons_edits_of_the_sessions_documents_are_in_the_attempt() {
         &["revert", "--to", "prd", "--no-run"][..],
         &["revert", "--to", "design", "--no-run"],
         &["archive"],
-        &["delete", "todo"],
+        &["delete", "todo", "--yes"],
     ] {
         let sandbox = base.fork();
         keeps(&sandbox, args, 0);
@@ -130,7 +130,9 @@ fn an_edit_in_the_way_of_going_back_is_not_overwritten() {
         ("beside, in the folder that goes", |s| s.write("lib/mine.txt", "mine\n")),
     ];
     for (what, edit) in edits {
-        for args in [&["revert", "--to", "plan", "--no-run"][..], &["archive"], &["delete"]] {
+        for args in
+            [&["revert", "--to", "plan", "--no-run"][..], &["archive"], &["delete", "--yes"]]
+        {
             let sandbox = base.fork();
             edit(&sandbox);
             let before = Belongings::of(&sandbox);
@@ -151,7 +153,7 @@ fn an_unfinished_draft_and_what_a_person_changed_of_it_is_kept() {
         &["revert", "--to", "plan", "--no-run"][..],
         &["revert", "--to", "idea", "--no-run"],
         &["archive"],
-        &["delete", "todo"],
+        &["delete", "todo", "--yes"],
     ] {
         let sandbox = base.fork();
         sandbox.write(&format!("{SESSION}/plan.md"), "A plan of mine.\n");
@@ -211,7 +213,9 @@ fn commits_of_a_persons_own_on_top_are_kept_and_named() {
     let base = designed();
     base.write("mine.txt", "mine\n");
     base.commit_all("my own work");
-    for args in [&["revert", "--to", "prd", "--no-run"][..], &["delete", "todo"], &["archive"]] {
+    for args in
+        [&["revert", "--to", "prd", "--no-run"][..], &["delete", "todo", "--yes"], &["archive"]]
+    {
         let sandbox = base.fork();
         let told = keeps(&sandbox, args, 0);
         if args[0] == "revert" {
@@ -253,7 +257,7 @@ fn going_to_and_fro_piles_up_nothing_and_loses_nothing() {
     keeps(&sandbox, &["resume", "--review", "auto", "--stop-after", "design"], 0);
     sandbox.git(&["reset", "-q", "--keep", &tip]);
     keeps(&sandbox, &["resume", "--review", "auto", "--stop-after", "plan"], 0);
-    assert_eq!(sandbox.server.requests_of("design", "actor").len(), 4, "once more");
+    assert_eq!(sandbox.server.requests_of("design", "actor").len(), 2, "once more");
 }
 
 #[test]

@@ -53,5 +53,5 @@ fn archiving() {
 
 #[test]
 fn deleting() {
-    at_every_point_of(&with_work(), &["delete", "todo"], &["delete", "todo"]);
+    at_every_point_of(&with_work(), &["delete", "todo", "--yes"], &["delete", "todo", "--yes"]);
 }

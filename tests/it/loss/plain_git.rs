@@ -119,7 +119,7 @@ fn checked_out_elsewhere_it_stays_there() {
         &["resume", "todo", "--review", "auto"][..],
         &["revert", "todo", "--to", "prd", "--no-run"],
         &["archive", "todo"],
-        &["delete", "todo"],
+        &["delete", "todo", "--yes"],
     ] {
         let told = keeps(&sandbox, args, 5);
         assert!(told.contains("elsewhere"), "{args:?}: {told}");

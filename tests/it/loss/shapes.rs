@@ -16,7 +16,7 @@ fn there_and_back(sandbox: &Sandbox) {
     );
     keeps(sandbox, &["archive"], 0);
     keeps(sandbox, &["restore", "todo"], 0);
-    keeps(sandbox, &["delete", "todo"], 0);
+    keeps(sandbox, &["delete", "todo", "--yes"], 0);
     keeps(sandbox, &["undo"], 0);
     keeps(sandbox, &["verify", "todo"], 0);
     assert_eq!(sandbox.cowork(&["status", "todo", "--json"]).json()["stage"], "check");

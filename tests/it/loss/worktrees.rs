@@ -18,14 +18,16 @@ fn trees(sandbox: &Sandbox) -> usize {
 
 #[test]
 fn with_ignored_files_it_stays_on_no_branch_and_blocks_nothing() {
-    for (command, back) in [("archive", &["restore", "todo"][..]), ("delete", &["undo"])] {
+    let ways: [(&[&str], &[&str]); 2] =
+        [(&["archive", "todo"], &["restore", "todo"]), (&["delete", "todo", "--yes"], &["undo"])];
+    for (command, back) in ways {
         let sandbox = linked();
         sandbox.write("../tree/.env", "SECRET=mine\n");
         sandbox.write("../tree/target/debug/todo", "built\n");
-        let told = keeps(&sandbox, &[command, "todo"], 0);
+        let told = keeps(&sandbox, command, 0);
         assert!(told.contains(".env, target/"), "{told}");
         assert!(told.contains("git worktree remove"), "{told}");
-        assert!(sandbox.refs("refs/heads/cowork").is_empty(), "{command}: it was not put away");
+        assert!(sandbox.refs("refs/heads/cowork").is_empty(), "{command:?}: it was not put away");
         assert_eq!(sandbox.read("../tree/.env"), "SECRET=mine\n");
         assert_eq!(sandbox.read("../tree/target/debug/todo"), "built\n");
         let inside = |args: &[&str]| sandbox.git(&[&["-C", "../tree"], args].concat());
@@ -74,7 +76,7 @@ fn what_git_does_not_remove_stays() {
     sandbox.commit_all("a submodule");
     sandbox.auto(&["-w=../tree", "--stop-after", "idea"]).exits(0);
     sandbox.git(&["-C", "../tree", "submodule", "--quiet", "update", "--init"]);
-    keeps(&sandbox, &["delete", "todo"], 0);
+    keeps(&sandbox, &["delete", "todo", "--yes"], 0);
     assert!(sandbox.exists("../tree/vendor/library/.git"));
     keeps(&sandbox, &["undo"], 0);
 }
@@ -95,7 +97,7 @@ fn one_that_is_not_there_is_named_with_the_fix() {
     let sandbox = linked();
     std::fs::remove_dir_all(sandbox.path("../tree")).unwrap();
     let resume = ["resume", "todo", "--review", "auto", "--stop-after", "prd"];
-    for args in [&["archive", "todo"][..], &["delete", "todo"], &resume] {
+    for args in [&["archive", "todo"][..], &["delete", "todo", "--yes"], &resume] {
         let told = keeps(&sandbox, args, 5);
         assert!(told.contains("is not there") && told.contains("git worktree prune"), "{told}");
     }

@@ -5,6 +5,7 @@ pub mod children;
 pub mod confinement;
 pub mod copied;
 pub mod history;
+pub mod http;
 pub mod kill;
 pub mod many;
 pub mod messages;

@@ -25,7 +25,8 @@ impl Sandbox {
         self.in_terminal(self.command("git"), &[&["cowork"], args].concat())
     }
 
-    fn in_terminal(&self, mut command: std::process::Command, args: &[&str]) -> Terminal {
+    /// Runs a program in a terminal.
+    pub fn in_terminal(&self, mut command: std::process::Command, args: &[&str]) -> Terminal {
         command.args(args).env("TERM", "xterm-256color").env("NO_COLOR", "1");
         let options = Options::new().timeout_ms(Some(PATIENCE)).strip_ansi_escape_codes(true);
         Terminal { session: spawn_with_options(command, options).unwrap() }

@@ -113,6 +113,13 @@ impl Reply {
         Self::empty().and(name, arguments)
     }
 
+    /// With these words beside its calls.
+    #[must_use]
+    pub fn saying(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.text);
+        self
+    }
+
     /// One more tool call in the same turn.
     #[must_use]
     pub fn and(self, name: &str, arguments: Value) -> Self {

@@ -36,6 +36,8 @@ const GITCONFIG: &str = "[user]
 \tallow = always
 [cowork \"sandbox\"]
 \tunconfined = true
+[cowork \"project\"]
+\tdepth = thorough
 ";
 
 /// The place.

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde_json::json;
+
 use super::reply::Reply;
 use super::server::Received;
 
@@ -14,6 +16,9 @@ pub struct At {
     turn: Option<u32>,
     task: Option<String>,
 }
+
+/// The stage of the first request, which is made before there is a session.
+pub const START: &str = "start";
 
 /// Any turn of any draft of this stage and role.
 pub fn at(stage: &str, role: &str) -> At {
@@ -48,12 +53,22 @@ impl At {
     }
 
     fn fits(&self, received: &Received) -> bool {
+        // What is said everywhere is not said to the first request, which every session begins with.
+        if received.stage == START && self.stage.is_none() {
+            return false;
+        }
         self.stage.as_ref().is_none_or(|stage| *stage == received.stage)
             && self.role.as_ref().is_none_or(|role| *role == received.role)
             && self.iteration.is_none_or(|iteration| iteration == received.iteration)
             && self.turn.is_none_or(|turn| turn == received.turn)
             && self.task.as_ref().is_none_or(|task| Some(task) == received.task.as_ref())
     }
+}
+
+/// An answer to the first request that leaves the names to the idea.
+fn unnamed() -> Reply {
+    let said = json!({"depth": "standard", "reason": "It is scripted so."});
+    Reply::call("name_work", said)
 }
 
 type Answer = Box<dyn Fn(&Received) -> Option<Reply> + Send + Sync>;
@@ -105,7 +120,11 @@ impl Script {
     /// What is said to this request, if anybody scripted it.
     pub fn answer(&self, received: &Received) -> Option<Reply> {
         let fitting = self.rules.iter().rev().filter(|(at, _)| at.fits(received));
-        let reply = fitting.filter_map(|(_, answer)| answer(received)).next()?;
+        let said = fitting.filter_map(|(_, answer)| answer(received)).next();
+        if received.stage == START {
+            return said.or_else(|| Some(unnamed()));
+        }
+        let reply = said?;
         Some(match &self.manner {
             Some(manner) => manner(received, reply),
             None => reply,

@@ -3,24 +3,26 @@
 //! It keeps every request. A request nobody scripted is answered with HTTP 400 that names its
 //! position, and makes the test fail when the server is dropped.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::http::{self, Asked, respond};
 use super::messages;
 pub use super::received::{Api, Received};
 use super::reply::{Fault, Reply};
 use super::responses::{self, Given, Speaks};
-use super::script::{At, Script};
+use super::script::{At, START, Script};
 
 #[derive(Default)]
 struct Log {
     chats: Vec<Received>,
+    /// The first requests of sessions, which are not among the chats.
+    firsts: Vec<Received>,
     /// Requests without a position: the probe.
     probes: usize,
     unexpected: Vec<String>,
@@ -28,6 +30,8 @@ struct Log {
     /// Requests that came through an API, or in a way, which the server has not.
     turned_away: Vec<String>,
     given: Given,
+    /// The models it lists, instead of the scripted one.
+    models: Option<Value>,
     closing: bool,
     /// Send this process a signal when so many chats have arrived.
     victim: Option<(usize, Option<u32>)>,
@@ -79,6 +83,11 @@ impl Server {
         self.shared.log.lock().unwrap().speaks = speaks;
     }
 
+    /// From now on, it lists these models.
+    pub fn lists(&self, models: Value) {
+        self.shared.log.lock().unwrap().models = Some(models);
+    }
+
     /// The paths of requests that were refused because the server has not this API, in order.
     pub fn turned_away(&self) -> Vec<String> {
         self.shared.log.lock().unwrap().turned_away.clone()
@@ -113,19 +122,29 @@ impl Server {
         self.shared.script.lock().unwrap().manner(manner);
     }
 
-    /// Every chat request so far.
+    /// The first requests of sessions so far.
+    pub fn first_requests(&self) -> Vec<Received> {
+        self.shared.log.lock().unwrap().firsts.clone()
+    }
+
+    /// How many requests a model was paid for so far.
+    pub fn asked(&self) -> usize {
+        self.first_requests().len() + self.requests().len()
+    }
+
+    /// Every chat request so far, but for the first ones of sessions.
     pub fn requests(&self) -> Vec<Received> {
         self.shared.log.lock().unwrap().chats.clone()
     }
 
     /// Has been asked what another server was asked.
     pub fn inherit(&self, other: &Self) {
-        let (chats, probes) = {
+        let (chats, firsts, probes) = {
             let log = other.shared.log.lock().unwrap();
-            (log.chats.clone(), log.probes)
+            (log.chats.clone(), log.firsts.clone(), log.probes)
         };
         let mut log = self.shared.log.lock().unwrap();
-        (log.chats, log.probes) = (chats, probes);
+        (log.chats, log.firsts, log.probes) = (chats, firsts, probes);
     }
 
     /// The chat requests of a stage and role.
@@ -142,7 +161,9 @@ impl Server {
 
     /// Forgets the requests so far; counting starts at 1 again.
     pub fn forget(&self) {
-        self.shared.log.lock().unwrap().chats.clear();
+        let mut log = self.shared.log.lock().unwrap();
+        log.chats.clear();
+        log.firsts.clear();
     }
 
     /// Positions asked for that nobody scripted; asking forgives them.
@@ -185,26 +206,8 @@ impl Drop for Server {
 impl Shared {
     fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
         stream.set_nodelay(true)?;
-        let mut reader = BufReader::new(stream.try_clone()?);
+        let Asked { target, path, headers, body: raw } = http::read(&stream)?;
         let mut out = stream;
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        let target = line.split(' ').nth(1).unwrap_or_default().to_owned();
-        let path = target.split('?').next().unwrap_or_default().to_owned();
-        let mut headers = BTreeMap::new();
-        loop {
-            line.clear();
-            reader.read_line(&mut line)?;
-            match line.trim_end().split_once(':') {
-                Some((name, value)) => {
-                    headers.insert(name.to_lowercase(), value.trim().to_owned());
-                }
-                None => break,
-            }
-        }
-        let length = headers.get("content-length").and_then(|n| n.parse().ok()).unwrap_or(0);
-        let mut raw = vec![0; length];
-        reader.read_exact(&mut raw)?;
         let api = match path.as_str() {
             "/v1/chat/completions" => Some(Api::Chat),
             "/v1/responses" => Some(Api::Responses),
@@ -218,10 +221,13 @@ impl Shared {
                 self.asked(&mut out, &path, received)
             }
             None if path.ends_with("/v1/models") => {
-                self.log.lock().unwrap().probes += 1;
-                let models =
-                    json!({"object": "list", "data": [{"id": "scripted", "object": "model"}]});
-                respond(&mut out, 200, &[], &models.to_string())
+                let mut log = self.log.lock().unwrap();
+                log.probes += 1;
+                let models = log.models.clone();
+                drop(log);
+                let models = models.unwrap_or_else(|| json!([{"id": "scripted"}]));
+                let list = json!({"object": "list", "data": models});
+                respond(&mut out, 200, &[], &list.to_string())
             }
             None => respond(&mut out, 404, &[], &json!({"error": {"message": path}}).to_string()),
         }
@@ -266,7 +272,9 @@ impl Shared {
             self.log.lock().unwrap().probes += 1;
             return self.send(out, &received, &Reply::text("ok"));
         }
-        {
+        if received.stage == START {
+            self.log.lock().unwrap().firsts.push(received.clone());
+        } else {
             let mut log = self.log.lock().unwrap();
             received.number = log.chats.len() + 1;
             log.chats.push(received.clone());
@@ -407,17 +415,4 @@ fn wrongly(
     drop(log);
     let error = json!({"error": {"type": "invalid_request_error", "message": wrong}});
     respond(out, 400, &[], &error.to_string())
-}
-
-fn respond(
-    out: &mut TcpStream,
-    code: u16,
-    headers: &[(String, String)],
-    body: &str,
-) -> std::io::Result<()> {
-    write!(out, "HTTP/1.1 {code} Scripted\r\ncontent-type: application/json\r\n")?;
-    for (name, value) in headers {
-        write!(out, "{name}: {value}\r\n")?;
-    }
-    write!(out, "content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }

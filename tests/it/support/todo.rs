@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::reply::Reply;
 use super::script::{Script, at};
+use super::server::Received;
 
 /// Id, title, file, feature, component, dependencies.
 pub type PlannedTask =
@@ -189,6 +190,9 @@ graph LR
 By hand.
 ";
 
+/// What an actor says that is told what its draft lacks. The happy path never asks for it.
+pub const AT_A_LOSS: &str = "I know no better.";
+
 /// The file a task leaves behind.
 pub fn file_of(task: &str) -> &'static str {
     TASKS.iter().find(|t| t.0 == task).unwrap().2
@@ -261,6 +265,15 @@ pub fn plan_draft() -> Reply {
 pub fn task_work(task: &str) -> Reply {
     Reply::call("write_file", json!({"path": file_of(task), "content": code_of(task)}))
         .and("update_task_status", json!({"task_id": task, "new_status": "completed"}))
+        .saying("The task is done.")
+}
+
+/// An actor whose first turn ends nothing, because one of its calls fails.
+pub fn lingers(received: &Received, reply: Reply) -> Reply {
+    if received.role != "actor" || received.turn != 1 || reply.calls.is_empty() {
+        return reply;
+    }
+    reply.and("read_file", json!({"path": "nowhere.txt"}))
 }
 
 /// The critic's approval.
@@ -294,16 +307,17 @@ impl Script {
             ("delivery", Reply::call("save_delivery_report", json!({"content": DELIVERY}))),
         ];
         for (stage, draft) in drafts {
+            let draft = draft.saying("The draft is saved.");
+            script.on(at(stage, "actor"), Reply::text(AT_A_LOSS));
             script.on(at(stage, "actor").turn(1), draft);
-            script.on(at(stage, "actor").turn(2), Reply::text("The draft is saved."));
             script.on(at(stage, "self-review"), Reply::text("<review>PASS</review>"));
         }
-        script.on(at("triage", "actor").turn(2), Reply::text("The change request is saved."));
+        script.on(at("triage", "actor"), Reply::text(AT_A_LOSS));
+        script.on(at("coding", "actor"), Reply::text(AT_A_LOSS));
         script.on_with(at("coding", "actor").turn(1), |received| {
             let task = received.task.as_deref()?;
             TASKS.iter().any(|t| t.0 == task).then(|| task_work(task))
         });
-        script.on(at("coding", "actor").turn(2), Reply::text("The task is done."));
         for stage in ["prd", "design", "plan", "coding"] {
             script.on(at(stage, "critic").turn(1), approve());
         }

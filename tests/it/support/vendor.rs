@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::reply::Reply;
 use super::sandbox::Sandbox;
 use super::server::Received;
+use super::todo::lingers;
 
 /// Whose manners the server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,8 @@ impl Vendor {
         let seen = Seen::default();
         let ours = seen.clone();
         sandbox.server.manner(move |received, reply| match self.refusal(received, &ours) {
-            None => self.sealed(received, reply, &ours),
+            // Thoughts of a conversation of one turn never come back.
+            None => self.sealed(received, lingers(received, reply), &ours),
             Some(words) => {
                 ours.refused.lock().unwrap().push(words.clone());
                 Reply::status(400, &words)

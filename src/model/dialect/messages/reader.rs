@@ -213,19 +213,7 @@ mod tests {
 
     fn read(events: &[Value]) -> Chunk {
         let mut reader = Reader::default();
-        let mut all = Chunk::default();
-        for event in events {
-            let chunk = reader.chunk(event);
-            all.text.push_str(&chunk.text);
-            all.refusal.push_str(&chunk.refusal);
-            all.calls.extend(chunk.calls);
-            all.items.extend(chunk.items);
-            all.thinking |= chunk.thinking;
-            all.model = chunk.model.or(all.model);
-            all.usage = chunk.usage.or(all.usage);
-            all.finish_reason = chunk.finish_reason.or(all.finish_reason);
-        }
-        all
+        Chunk::joined(events.iter().map(|event| reader.chunk(event)))
     }
 
     fn start(at: u64, block: Value) -> Value {

@@ -22,7 +22,8 @@ const FILE: &str = "proposed.json";
 /// Files of a folder of hooks that are looked after; more are no hooks.
 const FILES_MAX: usize = 500;
 /// What git finds by its name wherever it lies.
-const NAMED: [(&str, &str); 2] = [(".gitattributes", "gitatt~"), (".gitmodules", "gitmod~")];
+const NAMED: [(&str, &str); 3] =
+    [(".gitattributes", "gitatt~"), (".gitmodules", "gitmod~"), (".lfsconfig", "lfscon~")];
 
 /// A change of what git acts upon that a model wants and a person has not decided about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

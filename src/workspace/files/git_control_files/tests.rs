@@ -63,6 +63,7 @@ fn tools_write_nothing_git_acts_on_and_keep_it_for_a_person() {
         ".gitattributes",
         "sub/.GitAttributes",
         ".gitmodules",
+        ".lfsconfig",
         ".gitattributes.",
         "GITATT~1",
         ".githooks/pre-push",
@@ -77,7 +78,7 @@ fn tools_write_nothing_git_acts_on_and_keep_it_for_a_person() {
     assert!(tree.workspace.delete(".githooks/pre-commit").is_err());
     assert_eq!(tree.get(".githooks/pre-commit"), "theirs\n");
     assert_eq!(tree.get("etc/gitconfig"), "theirs\n");
-    for gone in [".gitattributes", "sub", ".gitmodules", ".githooks/pre-push"] {
+    for gone in [".gitattributes", "sub", ".gitmodules", ".lfsconfig", ".githooks/pre-push"] {
         assert!(!tree.root().join(gone).exists(), "{gone}");
     }
     assert!(tree.workspace.written().paths().is_empty());

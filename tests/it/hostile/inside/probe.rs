@@ -66,6 +66,11 @@ fn attempt(what: &str, with: &str) -> Result<()> {
         "request_key" => call(CALLS[1]),
         "keyctl" => call(CALLS[2]),
         "io_uring" => call(CALLS[3]),
+        "number" => {
+            let mut words = with.split(',').map(|word| word.parse::<i64>().unwrap());
+            let (number, first) = (words.next().unwrap(), words.next().unwrap());
+            answer(unsafe { syscall(number, first, 0_i64, 0_i64, 0_i64, 0_i64) })
+        }
         "family" => {
             let (family, protocol) = with.split_once(',').unwrap_or((with, "0"));
             let (stream, raw) = (1, 3);

@@ -1,0 +1,155 @@
+//! What a session sends and is sent when its model is right at once, next to the same answers in a
+//! bare coding loop. Three kinds of work are played through the real program; the answers are the
+//! files in `benches/economy/`. Bytes are those of request bodies and answers. A billed equivalent
+//! counts a byte that a provider has not seen 1, one that it has 0.1, one that it writes 4: what a
+//! request has in common with the beginning of an earlier one, tools before messages.
+//!
+//! `cargo bench --bench economy -- [exercise|tool|feature]… [requests]`; `requests` lists them.
+//! `COWORK_BENCH_PROGRAM` names another program to be measured in the same way.
+//!
+//! Each role gets the tools it can use, at most 5 kB of schemas. One list of all tools for all roles is
+//! counted beside it. Where roles change often it is billed less (by 15 to 35 % in sessions of 18 to 27
+//! requests), because a new role's own tools come before all that it shares with the one before. But it
+//! takes 1.7 times the bytes: five requests with 14 kB of tools do not fit into the 80 kB that a quick
+//! session of five may take. What the list saves is what changes of role cost, and of these there are
+//! the fewer, the longer one conversation goes on.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
+
+#[path = "../tests/it/support/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "the tests use more of it")]
+mod support;
+
+#[path = "economy/bare.rs"]
+mod bare;
+#[path = "economy/count.rs"]
+mod count;
+#[path = "economy/edits.rs"]
+mod edits;
+#[path = "economy/kind.rs"]
+mod kind;
+#[path = "economy/player.rs"]
+mod player;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use count::{Count, Sent, one_list};
+use git_cowork::git::Git;
+use git_cowork::pipeline::describe;
+use kind::{KINDS, Kind};
+use player::Player;
+use support::{Reply, Sandbox, anywhere};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let named = |name: &str| arguments.iter().any(|argument| argument == name);
+    let all = !KINDS.iter().any(|kind| named(kind.name));
+    for kind in KINDS.iter().filter(|kind| all || named(kind.name)) {
+        measure(kind, named("requests"));
+    }
+}
+
+fn measure(kind: &'static Kind, each: bool) {
+    let mut sandbox = Sandbox::nowhere();
+    if let Some(program) = std::env::var_os("COWORK_BENCH_PROGRAM") {
+        sandbox.use_release(Path::new(&program));
+    }
+    kind.lay_out(&sandbox);
+    // Nothing is built or run here: what a build says is not what is measured.
+    let commands = "[project]\nbuild = \"true\"\ntest = \"true\"\nlint = \"true\"\n";
+    sandbox.user_config(&format!("{commands}{}", kind.config));
+    let git = Git::discover(&sandbox.repo()).unwrap();
+    let head = git.resolve("HEAD").unwrap().unwrap();
+    let found = describe(&git, &head, &kind.text("idea.txt")).unwrap();
+    let repository = found.head + &found.text;
+
+    let answers = Arc::new(Mutex::new(Vec::new()));
+    let player = Player { kind, repo: sandbox.repo() };
+    let kept = Arc::clone(&answers);
+    sandbox.server.on_with(anywhere(), move |request| {
+        let reply = player.answer(request);
+        kept.lock().unwrap().push(reply.clone());
+        Some(reply)
+    });
+    let idea = kind.path("idea.txt");
+    let new = ["new", "-n", kind.name, "-F", idea.to_str().unwrap(), "--review", "auto"];
+    sandbox.cowork(&[&new[..], &["--depth", kind.depth]].concat()).exits(0);
+
+    let answers: Vec<Reply> = std::mem::take(&mut *answers.lock().unwrap());
+    let requests = sandbox.server.requests();
+    let system = requests[0].messages()[0]["content"].as_str().unwrap().to_owned();
+    let session: Vec<Sent> =
+        requests.iter().zip(&answers).map(|(request, reply)| Sent::new(request, reply)).collect();
+    let bare = bare::played(kind, &system, &repository);
+    println!("== {}: {} ({})", kind.name, kind.what, kind.depth);
+    if each {
+        list(&session);
+    }
+    by_role(&session);
+    let count = Count::of(&session);
+    let one = Count::of(&one_list(&session));
+    let bare = Count::of(&bare);
+    Count::head();
+    count.print("session");
+    one.print("  with one list of tools");
+    bare.print("bare loop");
+    targets(kind, &session, &count, &bare);
+}
+
+/// Each request in a line.
+fn list(session: &[Sent]) {
+    let mut before = "";
+    for sent in session {
+        let same = 100 * count::common(before, &sent.wire) / sent.wire.len();
+        let (who, bytes, tools) = (&sent.who, sent.bytes, sent.tools_bytes);
+        println!(
+            "   {who:<34}{bytes:>8}  tools {tools:>6}  same {same:>3} %  {}",
+            sent.calls.join(" ")
+        );
+        before = &sent.wire;
+    }
+}
+
+/// Requests and bytes of each stage and role, in their order.
+fn by_role(session: &[Sent]) {
+    let mut order: Vec<&str> = Vec::new();
+    let mut sums: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
+    for sent in session {
+        if !order.contains(&sent.who.as_str()) {
+            order.push(&sent.who);
+        }
+        let (requests, bytes, tools) = sums.entry(&sent.who).or_default();
+        (*requests, *bytes, *tools) =
+            (*requests + 1, *bytes + sent.bytes, *tools + sent.tools_bytes);
+    }
+    println!("{:<26}{:>9}{:>9}{:>9}", "stage, role", "requests", "bytes", "tools");
+    for who in order {
+        let (requests, bytes, tools) = sums[who];
+        println!("{who:<26}{requests:>9}{bytes:>9}{tools:>9}");
+    }
+}
+
+/// What is wanted, beside what is.
+fn targets(kind: &Kind, session: &[Sent], count: &Count, bare: &Count) {
+    let begun: Vec<&Sent> = session
+        .iter()
+        .filter(|sent| sent.who.starts_with("idea") || sent.who.starts_with("prd"))
+        .collect();
+    let begun_bytes: usize = begun.iter().map(|sent| sent.bytes).sum();
+    for (what, is, most) in [
+        ("requests", count.requests, kind.most.requests),
+        ("request bytes", count.bytes, kind.most.bytes),
+        ("neither read, write nor run", count.idle, kind.most.idle),
+        ("billed, % of the bare loop", 100 * count.billed / bare.billed, kind.most.billed),
+        ("idea and prd, requests", begun.len(), kind.most.begun),
+        ("idea and prd, request bytes", begun_bytes, kind.most.begun_bytes),
+    ] {
+        if let Some(most) = most {
+            let held = if is <= most { "" } else { "  MISSED" };
+            println!("{what:<30}{is:>9}  at most {most:>8}{held}");
+        }
+    }
+    println!();
+}

@@ -1,0 +1,155 @@
+//! The three kinds of work, and what is wanted of each.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+/// At most; what is left open is not wanted of this kind.
+pub struct Most {
+    pub requests: Option<usize>,
+    pub bytes: Option<usize>,
+    pub idle: Option<usize>,
+    /// Percent of the bare loop's.
+    pub billed: Option<usize>,
+    pub begun: Option<usize>,
+    pub begun_bytes: Option<usize>,
+}
+
+/// A kind of work; its texts are in the folder of its name.
+pub struct Kind {
+    pub name: &'static str,
+    pub what: &'static str,
+    pub depth: &'static str,
+    /// More of the configuration: what a program needs that knows no lower limits of a depth.
+    pub config: &'static str,
+    /// A crate of our own dependencies that is the repository, instead of the folder `base`.
+    library: Option<&'static str>,
+    /// Files of the repository that one has to know to plan and to write.
+    pub needs: &'static [&'static str],
+    pub most: Most,
+}
+
+pub const KINDS: [Kind; 3] = [
+    Kind {
+        name: "exercise",
+        what: "a file of 120 lines whose tests are there",
+        depth: "quick",
+        config: "self_review = []\n[limits]\nrequirements = [1, 6]\nfeatures = [1, 4]\n\
+                        components = [1, 4]\ntasks = [1, 12]\n",
+        library: None,
+        needs: &["forth.py", "forth_test.py"],
+        most: Most {
+            requests: Some(5),
+            bytes: Some(80_000),
+            idle: Some(2),
+            billed: Some(160),
+            begun: None,
+            begun_bytes: None,
+        },
+    },
+    Kind {
+        name: "tool",
+        what: "a new tool with 8 criteria",
+        depth: "standard",
+        config: "",
+        library: None,
+        needs: &[],
+        most: Most {
+            requests: Some(12),
+            bytes: Some(350_000),
+            idle: None,
+            billed: None,
+            begun: Some(3),
+            begun_bytes: Some(40_000),
+        },
+    },
+    Kind {
+        name: "feature",
+        what: "a feature in a library of 4,900 lines",
+        depth: "standard",
+        config: "[sandbox]\nfetch = \"never\"\n",
+        // MIT. Nothing of it is copied: cargo has it, since this program uses it.
+        library: Some("dialoguer"),
+        needs: &[],
+        most: Most {
+            requests: Some(14),
+            bytes: Some(900_000),
+            idle: Some(6),
+            billed: None,
+            begun: None,
+            begun_bytes: None,
+        },
+    },
+];
+
+impl Kind {
+    pub fn path(&self, file: &str) -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/economy").join(self.name).join(file)
+    }
+
+    pub fn text(&self, file: &str) -> String {
+        let path = self.path(file);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// The repository before the session.
+    pub fn lay_out(&self, sandbox: &Sandbox) {
+        let from = self.library.map_or_else(|| self.path("base"), source_of);
+        let copied = Command::new("cp").arg("-R").arg(from.join(".")).arg(sandbox.repo()).status();
+        assert!(copied.unwrap().success());
+        let original = sandbox.path("Cargo.toml.orig");
+        if original.exists() {
+            std::fs::rename(original, sandbox.path("Cargo.toml")).unwrap();
+            std::fs::remove_file(sandbox.path("Cargo.lock")).ok();
+            for left in [".cargo-ok", ".cargo_vcs_info.json"] {
+                std::fs::remove_file(sandbox.path(left)).ok();
+            }
+        }
+        sandbox.git(&["init", "-q"]);
+        sandbox.commit_all("first");
+    }
+
+    /// The tasks, in their order.
+    pub fn tasks(&self) -> Vec<String> {
+        let folders = std::fs::read_dir(self.path("code")).unwrap();
+        let mut tasks: Vec<String> =
+            folders.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        tasks.sort();
+        tasks
+    }
+
+    /// The files of a task, with their texts, `PATH.edits` for changes.
+    pub fn files_of(&self, task: &str) -> Vec<(String, String)> {
+        let root = self.path("code").join(task);
+        let (mut files, mut folders) = (Vec::new(), vec![root.clone()]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+                files.push((name, std::fs::read_to_string(path).unwrap()));
+            }
+        }
+        files.sort();
+        files
+    }
+}
+
+/// Where cargo keeps the source of a dependency.
+fn source_of(name: &str) -> PathBuf {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let package = packages.iter().find(|package| package["name"] == name).unwrap();
+    PathBuf::from(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned()
+}

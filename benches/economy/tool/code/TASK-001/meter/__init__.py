@@ -1,0 +1,1 @@
+"""Readings of an electricity meter."""

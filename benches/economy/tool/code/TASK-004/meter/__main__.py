@@ -1,0 +1,7 @@
+"""`python3 -m meter`."""
+
+import sys
+
+from meter.cli import main
+
+sys.exit(main())

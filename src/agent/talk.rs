@@ -1,0 +1,378 @@
+//! A conversation in progress: its messages, the next answer, and the calls of a turn.
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use super::brief::Brief;
+use super::ending::{self, Ending, Standing};
+use super::failure::model_failure;
+use super::transcript::{How, Transcript};
+use super::watch::Watch;
+use super::window;
+use crate::event::{Event, Sink};
+use crate::model::{
+    Message, Model, ModelError, Position, Reply, Request, ToolCall, ToolSpec, made_up_id,
+};
+use crate::moment;
+use crate::secret::Secrets;
+use crate::tool::{self, Context, Outcome};
+
+/// What a person does when a model can be asked again.
+const THEN: &str = "then: git cowork resume; the draft is kept";
+
+/// Tools that only say something: what they said before a run was cut is heard by calling them
+/// again.
+const WISHES: [&str; 5] = [
+    "request_replanning",
+    "goto_stage",
+    "request_human_review",
+    "review_and_edit_content",
+    "review_with_feedback_content",
+];
+
+/// A conversation in progress.
+pub(super) struct Talk {
+    messages: Vec<Message>,
+    /// Messages it was opened with.
+    opening: usize,
+    /// What is on offer.
+    tools: Vec<ToolSpec>,
+    /// Bytes its messages may have.
+    room: usize,
+    pub(super) turn: u32,
+    /// Words from the program besides the opening and the answers to calls.
+    pub(super) nudges: u32,
+    /// The closing act was made.
+    acted: bool,
+    newest: NewestTurn,
+    /// The conversation as it is would be refused again.
+    pub(super) refused: bool,
+    watch: Watch,
+    /// Refusals by a guard in what a transcript brought back.
+    refused_before: u32,
+}
+
+/// How the calls of the newest turn came out.
+#[derive(Clone, Copy, Debug, Default)]
+struct NewestTurn {
+    /// One failed.
+    failed: bool,
+    /// One changed something.
+    changed: bool,
+}
+
+impl Talk {
+    pub(super) fn begin(
+        brief: &Brief,
+        context: &Context<'_>,
+        transcript: &mut Transcript,
+    ) -> anyhow::Result<Self> {
+        let secrets = context.workspace.secrets();
+        // Documents and conventions may hold a key of the user's; no model has to know it.
+        let messages = vec![
+            Message::System { content: brief.system.clone() },
+            Message::User { content: secrets.withheld(&brief.prompt).into_owned() },
+        ];
+        let earlier = transcript.begin(&messages)?;
+        let tools = tool::specs(&brief.tools, &context.workspace.commands().told());
+        let mut talk = Self {
+            opening: messages.len(),
+            messages,
+            room: window::room(brief.context_window, &tools),
+            tools,
+            turn: 1,
+            nudges: 0,
+            acted: false,
+            newest: NewestTurn::default(),
+            refused: false,
+            watch: Watch::new(brief.refusals),
+            refused_before: 0,
+        };
+        context.workspace.read_tracker().forget();
+        for earlier in earlier {
+            earlier.seen.into_iter().for_each(|seen| context.workspace.read_tracker().recall(seen));
+            talk.remember(brief, earlier.message, earlier.how);
+        }
+        Ok(talk)
+    }
+
+    /// Takes up a message of a run that was cut, as if it had just come.
+    fn remember(&mut self, brief: &Brief, message: Message, how: How) {
+        match &message {
+            Message::Assistant { .. } => self.begin_turn(),
+            Message::User { .. } => self.nudges += 1,
+            Message::Tool { tool_call_id, content } => {
+                self.refused_before += u32::from(how == How::Guarded);
+                let mut calls = self.newest_calls().iter();
+                if let Some(call) = calls.find(|call| call.id == *tool_call_id).cloned() {
+                    self.note(brief, &call, how, content);
+                }
+            }
+            Message::System { .. } => {}
+        }
+        self.messages.push(message);
+    }
+
+    /// What the run that was cut asked for besides its effects, and whether it had gone astray.
+    pub(super) async fn hear_wishes(&self, brief: &Brief, context: &mut Context<'_>) {
+        context.outcome.guard_refusals += self.refused_before;
+        let pending = self.unanswered();
+        for call in self.newest_calls() {
+            if WISHES.contains(&call.name.as_str()) && !pending.contains(call) {
+                tool::call(context, &brief.tools, call).await;
+            }
+        }
+        context.outcome.astray = self.watch.astray();
+    }
+
+    fn begin_turn(&mut self) {
+        self.turn += 1;
+        self.newest = NewestTurn::default();
+    }
+
+    /// Takes up the model's answer.
+    pub(super) fn hear(
+        &mut self,
+        reply: &mut Reply,
+        transcript: &mut Transcript,
+    ) -> anyhow::Result<()> {
+        let message = Message::Assistant {
+            content: reply.content.clone(),
+            tool_calls: reply.tool_calls.clone(),
+            opaque: reply.opaque.take(),
+        };
+        transcript.message(&message)?;
+        self.messages.push(message);
+        self.begin_turn();
+        Ok(())
+    }
+
+    /// Notes how a call of the newest turn came out. What comes back is told behind its answer.
+    fn note(&mut self, brief: &Brief, call: &ToolCall, how: How, answer: &str) -> Option<String> {
+        let name = tool::plain_name(&call.name);
+        match how {
+            How::Done => {
+                self.acted |= brief.closing.contains(&name);
+                self.newest.changed |= tool::changes_something(name);
+            }
+            How::Failed | How::Guarded => self.newest.failed = true,
+        }
+        self.watch.note(self.turn, call, how, answer)
+    }
+
+    /// Where the conversation stands after a turn whose calls are all answered.
+    pub(super) async fn standing(
+        &self,
+        outcome: &Outcome,
+        ending: &mut dyn Ending,
+    ) -> anyhow::Result<Standing> {
+        let answered = matches!(self.messages.last(), Some(Message::Tool { .. }));
+        if !answered || !self.acted || self.newest.failed || !self.newest.changed {
+            return Ok(Standing::Open);
+        }
+        Ok(match ending.standing(outcome).await? {
+            Standing::Lacks(_) if !ending::may_tell(self.nudges) => Standing::Ends,
+            standing => standing,
+        })
+    }
+
+    /// Says something to the model besides answers to its calls.
+    pub(super) fn tell(
+        &mut self,
+        content: String,
+        transcript: &mut Transcript,
+    ) -> anyhow::Result<()> {
+        let message = Message::User { content };
+        transcript.message(&message)?;
+        self.messages.push(message);
+        self.nudges += 1;
+        Ok(())
+    }
+
+    /// What the model said in its newest turn.
+    pub(super) fn newest_words(&self) -> String {
+        let newest = self.messages.iter().rev().find_map(|message| match message {
+            Message::Assistant { content, .. } => Some(content.trim().to_owned()),
+            _ => None,
+        });
+        newest.unwrap_or_default()
+    }
+
+    /// The closing text, if the conversation has come to its end.
+    pub(super) fn closed(&self) -> Option<String> {
+        match self.messages.last() {
+            Some(Message::Assistant { content, tool_calls, .. }) if tool_calls.is_empty() => {
+                Some(content.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// The calls of the newest turn.
+    fn newest_calls(&self) -> &[ToolCall] {
+        let newest = self.messages.iter().rev().find_map(|message| match message {
+            Message::Assistant { tool_calls, .. } => Some(tool_calls.as_slice()),
+            _ => None,
+        });
+        newest.unwrap_or_default()
+    }
+
+    pub(super) fn unanswered(&self) -> Vec<ToolCall> {
+        let answered: Vec<&str> = self
+            .messages
+            .iter()
+            .filter_map(|message| match message {
+                Message::Tool { tool_call_id, .. } => Some(tool_call_id.as_str()),
+                _ => None,
+            })
+            .collect();
+        let calls = self.newest_calls().iter();
+        calls.filter(|call| !answered.contains(&call.id.as_str())).cloned().collect()
+    }
+
+    /// The next answer; none when the conversation has outgrown the model's window.
+    pub(super) async fn ask(
+        &mut self,
+        model: &dyn Model,
+        brief: &Brief,
+        secrets: &Secrets,
+        sink: &dyn Sink,
+    ) -> anyhow::Result<Option<Reply>> {
+        let may_restart = self.messages.len() > self.opening;
+        if !window::fit(&mut self.messages, self.room)
+            && may_restart
+            && window::restart_helps(&self.messages[..self.opening], self.room)
+        {
+            return Ok(None);
+        }
+        let mut tries = 0;
+        loop {
+            let request = Request {
+                position: Position {
+                    session: brief.session.clone(),
+                    stage: Some(brief.stage),
+                    role: brief.role,
+                    iteration: brief.iteration,
+                    task: brief.task.clone(),
+                    turn: self.turn,
+                },
+                messages: self.messages.clone(),
+                tools: self.tools.clone(),
+                temperature: brief.temperature,
+            };
+            sink.emit(Event::Speaker { stage: brief.stage, role: brief.role });
+            let begun = Instant::now();
+            let shown = RefCell::new(secrets.stream());
+            let show = |text: String| {
+                if !text.is_empty() {
+                    sink.emit(Event::Text { text });
+                }
+            };
+            let on_text = |text: &str| {
+                let text = shown.borrow_mut().push(text);
+                show(text);
+            };
+            let answer = model.turn(&request, &on_text).await;
+            moment::end();
+            match answer {
+                Ok(mut reply) => {
+                    show(shown.borrow_mut().end());
+                    self.unique_ids(&mut reply);
+                    sink.emit(Event::ModelRequest {
+                        stage: brief.stage,
+                        role: brief.role,
+                        iteration: brief.iteration,
+                        turn: self.turn,
+                        usage: reply.usage,
+                        millis: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+                    });
+                    return Ok(Some(reply));
+                }
+                Err(ModelError::TooLong { .. })
+                    if tries == 0 && window::mask(&mut self.messages, 0) =>
+                {
+                    tries += 1;
+                    let text =
+                        "the conversation was too long for the model: old tool output was left out";
+                    sink.emit(Event::Warning { text: text.to_owned() });
+                }
+                Err(ModelError::TooLong { .. }) if may_restart => return Ok(None),
+                Err(error) => {
+                    self.refused = error.is_about_the_conversation();
+                    return Err(model_failure(error, THEN));
+                }
+            }
+        }
+    }
+
+    /// Some servers number calls again in every turn; answers must find their call.
+    fn unique_ids(&self, reply: &mut Reply) {
+        for (at, call) in reply.tool_calls.iter_mut().enumerate() {
+            let used = self.messages.iter().any(|message| match message {
+                Message::Assistant { tool_calls, .. } => tool_calls.iter().any(|c| c.id == call.id),
+                _ => false,
+            });
+            if used || call.id.is_empty() {
+                let id = made_up_id(self.turn, at);
+                if let Some(opaque) = &mut reply.opaque {
+                    opaque.rename_call(&call.id, &id);
+                }
+                call.id = id;
+            }
+        }
+    }
+
+    pub(super) async fn answer(
+        &mut self,
+        calls: &[ToolCall],
+        brief: &Brief,
+        context: &mut Context<'_>,
+        transcript: &mut Transcript,
+        sink: &dyn Sink,
+    ) -> anyhow::Result<()> {
+        let mut used = 0;
+        for call in calls {
+            let refusals = context.outcome.guard_refusals;
+            let answer = tool::call(context, &brief.tools, call).await;
+            let how = match answer.ok {
+                true => How::Done,
+                false if context.outcome.guard_refusals > refusals => How::Guarded,
+                false => How::Failed,
+            };
+            sink.emit(Event::ToolCall {
+                tool: call.name.clone(),
+                brief: brief_arguments(&call.arguments),
+                ok: answer.ok,
+                answer: answer.text.lines().next().unwrap_or_default().to_owned(),
+            });
+            for text in context.workspace.io_errors().new_ones() {
+                sink.emit(Event::Warning { text });
+            }
+            context.workspace.io_errors().require_room()?;
+            let told = self.note(brief, call, how, &answer.text);
+            let mut content = window::cut(answer.text, self.room, used);
+            if let Some(told) = told {
+                content.push_str(&format!("\n({told})"));
+            }
+            used += content.len();
+            let message = Message::Tool { tool_call_id: call.id.clone(), content };
+            transcript.answer(&message, how, context.workspace.read_tracker().take_new())?;
+            self.messages.push(message);
+        }
+        context.outcome.astray = self.watch.astray();
+        Ok(())
+    }
+}
+
+fn brief_arguments(arguments: &str) -> String {
+    const WIDTH: usize = 60;
+    let value: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
+    let named = ["path", "title", "name", "command", "task_id", "id", "pattern", "summary"];
+    let text = named.iter().find_map(|key| value.get(key).and_then(|v| v.as_str()));
+    let mut line: String =
+        text.unwrap_or_default().lines().next().unwrap_or_default().chars().take(WIDTH).collect();
+    if text.is_some_and(|text| text.chars().count() > WIDTH) {
+        line.push('…');
+    }
+    line
+}

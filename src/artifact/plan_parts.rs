@@ -1,0 +1,71 @@
+//! The parts of a plan that is a session's only document.
+
+use std::collections::BTreeMap;
+
+use super::sections::{self, Context, Document, Documents, Records, Writer};
+use super::{IdFloors, IdKind};
+
+/// The sections of requirements and features, as they are written.
+pub fn requirement_sections(plan: &str) -> String {
+    let wanted = [IdKind::Requirement, IdKind::Feature];
+    let reading = read(plan);
+    let sections = reading.sections.iter().filter(|one| wanted.contains(&one.record.kind()));
+    let texts: Vec<&str> = sections.map(|one| plan[one.range.clone()].trim()).collect();
+    texts.join("\n\n")
+}
+
+/// What stands outside of all records.
+pub fn prose(plan: &str) -> String {
+    let (mut out, mut at) = (String::new(), 0);
+    for section in read(plan).sections {
+        out.push_str(plan.get(at..section.range.start).unwrap_or_default());
+        at = section.range.end;
+    }
+    out.push_str(plan.get(at..).unwrap_or_default());
+    out.trim().to_owned()
+}
+
+/// The plan without its sections of requirements and features.
+pub fn without_requirements(plan: &str) -> String {
+    let (mut out, mut at) = (String::new(), 0);
+    for section in read(plan).sections {
+        if section.record.kind() != IdKind::Task {
+            out.push_str(plan.get(at..section.range.start).unwrap_or_default());
+            at = section.range.end;
+        }
+    }
+    out.push_str(plan.get(at..).unwrap_or_default());
+    out
+}
+
+fn read(plan: &str) -> sections::Reading {
+    let alone = Documents { plan: true, ..Documents::default() };
+    let context = Context {
+        kinds: alone.kinds(Document::Plan),
+        used: &BTreeMap::new(),
+        floors: IdFloors::default(),
+        present: &Records::default(),
+        in_base: &|_| false,
+        by: Writer::Model,
+    };
+    sections::read(plan, &context)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "# Plan\n\nAssumed: one user.\n\n### REQ-001 Add\n\n`high` `functional`\n\n\
+        Adds.\n\n- it adds\n\n### FEAT-001 Adding\n\n`REQ-001`\n\nAdds.\n\n\
+        ### TASK-001 Add\n\n`FEAT-001` `REQ-001` `a.rs`\n\nWrite it.\n\n- it adds\n\n## Later\n\nNothing.\n";
+
+    #[test]
+    fn a_plan_is_taken_apart() {
+        let sections = requirement_sections(PLAN);
+        assert!(sections.starts_with("### REQ-001 Add\n\n`high`"), "{sections}");
+        assert!(sections.ends_with("### FEAT-001 Adding\n\n`REQ-001`\n\nAdds."), "{sections}");
+        let tasks = without_requirements(PLAN);
+        assert!(tasks.starts_with("# Plan\n\nAssumed: one user.\n\n### TASK-001 Add"), "{tasks}");
+        assert_eq!(prose(PLAN), "# Plan\n\nAssumed: one user.\n\n## Later\n\nNothing.");
+    }
+}

@@ -1,0 +1,183 @@
+//! `git cowork man`: a manual page for each command, made from the same source as its `-h`.
+
+use std::fmt::Write as _;
+use std::io::{ErrorKind, IsTerminal as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, Command};
+use clap_mangen::Man;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::help::{EXIT_CODES, examples};
+use crate::cli::suggest::hinted;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::gate;
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Command to show the page of [default: git cowork itself]
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+    /// Install all pages, so that git help cowork and git cowork --help show them
+    #[arg(long, conflicts_with = "command")]
+    install: bool,
+}
+
+/// The page of git cowork itself.
+const MAIN: &str = "git-cowork";
+
+/// What shows a page on a terminal.
+const FORMATTER: &str = "man -l -";
+
+/// A page: its name and what `man` takes.
+struct Page {
+    name: String,
+    text: String,
+}
+
+pub(crate) fn run(context: &Context, args: &ManArgs, command: Command) -> Answer {
+    let pages = pages(command)?;
+    if args.install {
+        return install(context, &pages);
+    }
+    let name =
+        args.command.as_ref().map_or_else(|| MAIN.to_owned(), |name| format!("{MAIN}-{name}"));
+    let Some(page) = pages.iter().find(|page| page.name == name) else {
+        let wrong = args.command.as_deref().unwrap_or_default();
+        let names: Vec<&str> =
+            pages.iter().filter_map(|page| page.name.strip_prefix("git-cowork-")).collect();
+        let error = Error::usage(format!("there is no command '{wrong}'"));
+        return Err(hinted(error, wrong, names, "see the commands: git cowork -h").into());
+    };
+    if std::io::stdout().is_terminal() {
+        match gate::page_output(FORMATTER, &context.cwd, &page.text) {
+            Ok(()) => return Ok(0),
+            Err(text) => context.ui.emit(Event::Warning { text }),
+        }
+    }
+    context.print(&page.text).map(|()| 0)
+}
+
+fn install(context: &Context, pages: &[Page]) -> Answer {
+    let folders = folders();
+    let mut refused = None;
+    for folder in &folders {
+        match write(folder, pages) {
+            Ok(()) => {
+                let text = format!(
+                    "{} pages are in {}; try: git help cowork",
+                    pages.len(),
+                    folder.display()
+                );
+                context.ui.emit(Event::Note { text });
+                if let Some(parent) = folder.parent().filter(|parent| !is_searched(parent)) {
+                    let text = format!(
+                        "man looks there once you set: export MANPATH={}:",
+                        parent.display()
+                    );
+                    context.ui.emit(Event::Note { text });
+                }
+                return Ok(0);
+            }
+            Err(error) => refused = Some((folder, error)),
+        }
+    }
+    let Some((folder, error)) = refused else {
+        return Err(Error::repository("there is no home directory to install the pages in")
+            .hint("read a page without: git cowork man | man -l -")
+            .into());
+    };
+    Err(error).with_context(|| format!("the pages could not be written to {}", folder.display()))
+}
+
+fn write(folder: &Path, pages: &[Page]) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for Page { name, text } in pages {
+        std::fs::write(folder.join(format!("{name}.1")), text)?;
+    }
+    Ok(())
+}
+
+/// Whether a page was installed, by this command or with the program.
+pub(crate) fn is_installed() -> bool {
+    folders().iter().any(|folder| {
+        let found = folder.join(format!("{MAIN}.1")).metadata();
+        !matches!(found, Err(error) if error.kind() == ErrorKind::NotFound)
+    })
+}
+
+/// Where pages may be: beside a program in a folder `bin`, where man looks by itself, and in the
+/// user's own folder.
+fn folders() -> Vec<PathBuf> {
+    let program = std::env::current_exe().ok();
+    let bin = program.as_deref().and_then(Path::parent).filter(|folder| folder.ends_with("bin"));
+    let beside = bin.and_then(Path::parent).map(|prefix| prefix.join("share/man/man1"));
+    let set =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
+    beside.into_iter().chain(data.map(|data| data.join("man/man1"))).collect()
+}
+
+/// Whether man looks in a folder without being told: it does beside the folders of `PATH`.
+fn is_searched(man: &Path) -> bool {
+    let listed = |name: &str, fits: &dyn Fn(&Path) -> bool| {
+        std::env::var_os(name)
+            .is_some_and(|list| std::env::split_paths(&list).any(|path| fits(&path)))
+    };
+    listed("MANPATH", &|path| path == man)
+        || listed("PATH", &|path| {
+            path.parent().is_some_and(|prefix| prefix.join("share/man") == man)
+        })
+}
+
+fn pages(command: Command) -> anyhow::Result<Vec<Page>> {
+    let mut command = command.bin_name("git cowork").disable_help_subcommand(true);
+    command.build();
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let mut pages = Vec::new();
+    for command in std::iter::once(&command).chain(shown) {
+        pages.push(page(command)?);
+    }
+    Ok(pages)
+}
+
+fn page(command: &Command) -> anyhow::Result<Page> {
+    let name = command.get_display_name().unwrap_or(MAIN).to_owned();
+    let is_main = name == MAIN;
+    let man = Man::new(command.clone()).title(name.to_uppercase()).manual("Git Cowork Manual");
+    let man = man.source(concat!("git-cowork ", env!("CARGO_PKG_VERSION")));
+    let mut text = Vec::new();
+    man.render_title(&mut text)?;
+    man.render_name_section(&mut text)?;
+    man.render_synopsis_section(&mut text)?;
+    man.render_description_section(&mut text)?;
+    man.render_options_section(&mut text)?;
+    if is_main {
+        man.render_subcommands_section(&mut text)?;
+    }
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    if is_main {
+        text += ".SH EXIT STATUS\n";
+        for (code, meaning) in EXIT_CODES {
+            let _ = writeln!(text, ".TP\n.B {code}\n{}", escaped(meaning));
+        }
+    } else {
+        text += ".SH EXAMPLES\n.nf\n";
+        for line in examples(command.get_name()) {
+            let _ = writeln!(text, "{}", escaped(line));
+        }
+        text += ".fi\n";
+    }
+    text += ".SH SEE ALSO\n";
+    text += if is_main { "\\fBgit\\fR(1)\n" } else { "\\fBgit\\-cowork\\fR(1)\n" };
+    Ok(Page { name, text })
+}
+
+/// A line as man takes it: with its dashes as they are typed, and never a request.
+fn escaped(line: &str) -> String {
+    let line = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
+    if line.starts_with('.') { format!("\\&{line}") } else { line }
+}

@@ -1,0 +1,164 @@
+//! `git cowork models`: what the configured servers offer, and those that run on this machine.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::asking::unless_interrupted;
+use crate::cli::session_cmd::choose_model::{has_server, listed, no_server};
+use crate::cli::terminal::runtime;
+use crate::config::{DEFAULT_MODEL, ModelConfig, Price, is_loopback};
+use crate::event::{Event, Sink as _};
+use crate::model::discover::{self, LOOPBACK_PORTS, Offered};
+use crate::model::known_prices;
+
+/// A server and what it offers.
+struct Server {
+    base_url: String,
+    /// The model asked for under each name of the configuration, such as `default`; none for a
+    /// server that was only found.
+    used: BTreeMap<String, String>,
+    offered: Vec<Offered>,
+}
+
+pub(crate) fn run(context: &Context) -> Answer {
+    let (configured, unreachable) = configured(context)?;
+    let mut servers = configured;
+    let found = discover::local(&LOOPBACK_PORTS);
+    for (base_url, offered) in runtime::current_thread()?.block_on(unless_interrupted(found))? {
+        if servers.iter().all(|server| server.base_url != base_url) {
+            servers.push(Server { base_url, used: BTreeMap::new(), offered });
+        }
+    }
+    let mut out = String::new();
+    for server in &servers {
+        match context.global.json {
+            true => server.lines(context, &mut out)?,
+            false => server.table(context, &mut out)?,
+        }
+    }
+    context.print(&out)?;
+    match unreachable.into_iter().next() {
+        Some(error) => Err(error),
+        None if servers.is_empty() => Err(no_server().into()),
+        None => Ok(0),
+    }
+}
+
+/// The servers of the configuration, one each; and why the others could not be asked, of which all
+/// but the first are told.
+fn configured(context: &Context) -> anyhow::Result<(Vec<Server>, Vec<anyhow::Error>)> {
+    let config = context.config()?;
+    let named = config.models.iter().map(|(name, model)| (name.as_str(), model));
+    let all = std::iter::once((DEFAULT_MODEL, &config.llm)).chain(named);
+    let mut servers: Vec<Server> = Vec::new();
+    let mut failed: Vec<(&str, anyhow::Error)> = Vec::new();
+    for (name, model) in all.filter(|(_, model)| has_server(model) && !model.base_url.is_empty()) {
+        let url = model.base_url.as_str();
+        if let Some(server) = servers.iter_mut().find(|server| server.base_url == url) {
+            server.used.insert(name.to_owned(), model.model.clone());
+            continue;
+        }
+        if failed.iter().any(|(known, _)| *known == url) {
+            continue;
+        }
+        // Whoever looks wants to know now.
+        let once = ModelConfig { max_retries: 0, ..model.clone() };
+        match config.model(name).and_then(|_| listed(context, &once)) {
+            Ok(offered) => {
+                let used = BTreeMap::from([(name.to_owned(), model.model.clone())]);
+                servers.push(Server { base_url: url.to_owned(), used, offered });
+            }
+            Err(error) => failed.push((url, error)),
+        }
+    }
+    let mut errors: Vec<anyhow::Error> = failed.into_iter().map(|(_, error)| error).collect();
+    for error in errors.iter().skip(1) {
+        context.ui.emit(Event::Warning { text: format!("{error:#}") });
+    }
+    errors.truncate(1);
+    Ok((servers, errors))
+}
+
+impl Server {
+    /// Its models by name, and what it does not list but is asked for.
+    fn models(&self) -> Vec<Offered> {
+        let mut models = self.offered.clone();
+        for asked in self.used.values().filter(|asked| !asked.is_empty()) {
+            if self.offered.is_empty() && models.iter().all(|model| model.id != *asked) {
+                models.push(Offered { id: asked.clone(), ..Offered::default() });
+            }
+        }
+        models.sort_by(|one, other| one.id.cmp(&other.id));
+        models
+    }
+
+    /// Who asks for a model.
+    fn users(&self, model: &str) -> Vec<&str> {
+        self.used
+            .iter()
+            .filter(|(_, asked)| *asked == model)
+            .map(|(name, _)| name.as_str())
+            .collect()
+    }
+
+    /// The user's word, the server's, else the list price; nothing costs what runs here.
+    fn price(&self, context: &Context, model: &Offered) -> anyhow::Result<Option<Price>> {
+        let own = context.config()?.budget.prices.get(&model.id).copied();
+        let known = || known_prices::known(&model.id).filter(|_| !is_loopback(&self.base_url));
+        Ok(own.or(model.price).or_else(known))
+    }
+
+    fn lines(&self, context: &Context, out: &mut String) -> anyhow::Result<()> {
+        for model in self.models() {
+            let price = self.price(context, &model)?;
+            let price = price.map(|p| json!({"in": p.input, "out": p.output, "cached": p.cached}));
+            let line = json!({
+                "server": self.base_url,
+                "model": model.id,
+                "context_window": model.context_window,
+                "prices": price,
+                "used_by": self.users(&model.id),
+            });
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    }
+
+    fn table(&self, context: &Context, out: &mut String) -> anyhow::Result<()> {
+        let how = if self.used.is_empty() { " (found on this machine)" } else { "" };
+        writeln!(out, "{}{how}", self.base_url)?;
+        let models = self.models();
+        let width = models.iter().map(|model| model.id.chars().count()).max().unwrap_or(0);
+        for model in &models {
+            let users = self.users(&model.id);
+            let mark = if users.is_empty() { ' ' } else { '*' };
+            let mut told = Vec::new();
+            told.extend(model.context_window.map(|tokens| format!("{} tokens", short(tokens))));
+            told.extend(self.price(context, model)?.map(dollars));
+            let named: Vec<&str> =
+                users.into_iter().filter(|name| *name != DEFAULT_MODEL).collect();
+            told.extend((!named.is_empty()).then(|| named.join(", ")));
+            let line = format!("{mark} {:<width$}  {}", model.id, told.join(" · "));
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// `128k`, `1M`
+fn short(tokens: u64) -> String {
+    match tokens {
+        0..1000 => tokens.to_string(),
+        1000..1_000_000 => format!("{}k", tokens / 1000),
+        _ => format!("{}M", tokens / 1_000_000),
+    }
+}
+
+fn dollars(price: Price) -> String {
+    let Price { input, output, cached } = price;
+    format!("${input} in, ${output} out, ${cached} cached")
+}

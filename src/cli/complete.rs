@@ -1,0 +1,122 @@
+//! What a shell offers for an argument: the sessions, stages, artifacts, attempts and modes there
+//! are. What an argument takes is told by the name of its value, so that a new option needs nothing.
+//!
+//! A shell shows nothing but what fits, so whatever fails here offers nothing.
+
+use std::ffi::OsStr;
+
+use clap::{Arg, Command, ValueHint};
+use clap_complete::engine::{
+    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, ValueCompleter,
+};
+
+use crate::cli::args::Global;
+use crate::cli::commands::show::NAMES;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::find;
+use crate::session::{Attempt, SessionName, attempts};
+use crate::stage::Stage;
+use crate::ui::one_line;
+
+/// Longest description of a candidate.
+const ABOUT: usize = 60;
+
+/// The command line with what fits each argument.
+pub(super) fn completed(command: Command) -> Command {
+    command.mut_args(with_candidates).mut_subcommands(|command| command.mut_args(with_candidates))
+}
+
+fn with_candidates(arg: Arg) -> Arg {
+    let named = arg.get_value_names().and_then(<[_]>::first).map(ToString::to_string);
+    match named.as_deref() {
+        Some("SESSION" | "S") => arg.add(ArgValueCandidates::new(sessions)),
+        Some("STAGE") => arg.add(ArgValueCandidates::new(stages)),
+        Some("MODE") => arg.add(ArgValueCandidates::new(modes)),
+        Some("REF") => arg.add(ArgValueCandidates::new(kept)),
+        Some("[SESSION] ARTIFACT") => {
+            arg.add(ArgValueCompleter::new(Words { first: sessions, last: artifacts }))
+        }
+        Some("SESSION] [N") => {
+            arg.add(ArgValueCompleter::new(Words { first: sessions, last: numbers }))
+        }
+        Some("FILE" | "FILE|-") => arg.value_hint(ValueHint::FilePath),
+        _ => arg,
+    }
+}
+
+/// Two words, of which the first may be left out.
+struct Words {
+    first: fn() -> Vec<CompletionCandidate>,
+    last: fn() -> Vec<CompletionCandidate>,
+}
+
+impl ValueCompleter for Words {
+    fn complete(&self, current: &OsStr) -> Vec<CompletionCandidate> {
+        self.complete_at(0, current)
+    }
+
+    fn complete_at(&self, at: usize, current: &OsStr) -> Vec<CompletionCandidate> {
+        let mut all = (self.last)();
+        if at == 0 {
+            all.extend((self.first)());
+        }
+        let begun = current.to_string_lossy();
+        all.retain(|one| one.get_value().to_string_lossy().starts_with(&*begun));
+        all
+    }
+}
+
+fn candidate(value: impl AsRef<str>, about: &str) -> CompletionCandidate {
+    let about = Some(one_line(about, ABOUT)).filter(|about| !about.is_empty());
+    CompletionCandidate::new(value.as_ref()).help(about.map(Into::into))
+}
+
+fn context() -> Context {
+    Context::new(&Global { quiet: true, no_interactive: true, ..Global::default() })
+}
+
+fn sessions() -> Vec<CompletionCandidate> {
+    let heads = find::every(&context(), true).map(|(heads, _)| heads).unwrap_or_default();
+    heads.iter().map(|head| candidate(head.name().as_str(), &head.file().title)).collect()
+}
+
+fn stages() -> Vec<CompletionCandidate> {
+    let file = |stage: Stage| NAMES.iter().find(|(name, _)| *name == stage.name());
+    let about = |stage| file(stage).map_or("the code, task by task", |(_, file)| file.file_name());
+    Stage::ALL.into_iter().map(|stage| candidate(stage.name(), about(stage))).collect()
+}
+
+fn artifacts() -> Vec<CompletionCandidate> {
+    NAMES.iter().map(|(name, artifact)| candidate(name, artifact.file_name())).collect()
+}
+
+fn modes() -> Vec<CompletionCandidate> {
+    [
+        ("ask", "ask on the terminal"),
+        ("wait", "leave each draft as a commit, exit 3"),
+        ("auto", "pass every draft"),
+    ]
+    .into_iter()
+    .map(|(mode, about)| candidate(mode, about))
+    .collect()
+}
+
+/// Attempts of the session the command line names, else of the one a command would mean.
+fn numbers() -> Vec<CompletionCandidate> {
+    let context = context();
+    let typed = std::env::args().skip_while(|word| word != "--").skip(3);
+    let mut names = typed.filter_map(|word| word.parse::<SessionName>().ok());
+    let named = names.find(|name| name.as_str().parse::<u32>().is_err());
+    let session = named.map_or_else(|| find::session_name(&context, None), Ok).ok();
+    let numbers = of(&context, session.as_ref());
+    numbers.iter().map(|one| candidate(one.number.to_string(), &one.reason)).collect()
+}
+
+/// The refs of all attempts.
+fn kept() -> Vec<CompletionCandidate> {
+    of(&context(), None).iter().map(|one| candidate(one.ref_name(), &one.reason)).collect()
+}
+
+fn of(context: &Context, session: Option<&SessionName>) -> Vec<Attempt> {
+    context.git().and_then(|git| attempts(git, session)).unwrap_or_default()
+}

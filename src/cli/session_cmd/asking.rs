@@ -1,0 +1,75 @@
+//! How model servers are asked, and what is said where one cannot be.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::cli::context::Context;
+use crate::config::ModelConfig;
+use crate::error::{Error, Kind};
+use crate::event::{Event, Sink as _};
+use crate::interrupt;
+use crate::model::ModelError;
+use crate::model::meter::Notice;
+use crate::model::openai::BuildOptions;
+
+/// What comes of it, unless somebody asks us to stop first.
+pub(crate) async fn unless_interrupted<T>(wanted: impl Future<Output = T>) -> anyhow::Result<T> {
+    tokio::select! {
+        biased;
+        () = interrupt::requested() => Err(Error::new(Kind::Interrupted, "interrupted").into()),
+        found = wanted => Ok(found),
+    }
+}
+
+/// Shows a person what happens on the way to a model.
+pub(crate) fn notice(context: &Context) -> Notice {
+    let ui = Rc::clone(&context.ui);
+    Rc::new(move |text: &str| ui.emit(Event::Warning { text: text.to_owned() }))
+}
+
+/// Shows a person what is waited for.
+fn waiting(context: &Context) -> Notice {
+    let ui = Rc::clone(&context.ui);
+    Rc::new(move |text: &str| ui.emit(Event::Note { text: text.to_owned() }))
+}
+
+/// How a server is asked; with a meter of its own.
+pub(crate) fn options(context: &Context, base_url: &str) -> BuildOptions {
+    let mut options = BuildOptions {
+        no_stream: context.global.no_stream,
+        notice: Some(notice(context)),
+        waiting: Some(waiting(context)),
+        proxy: proxy(context, base_url),
+        env: context.env.clone(),
+        ..BuildOptions::default()
+    };
+    if let Some(millis) = context.env.get("COWORK_TEST_RETRY_MS").and_then(|ms| ms.parse().ok()) {
+        options.retry.second = Duration::from_millis(millis);
+    }
+    options
+}
+
+/// The variable that sends requests to a base URL through a proxy, as the HTTP client reads them.
+fn proxy(context: &Context, base_url: &str) -> Option<String> {
+    let own = if base_url.starts_with("https:") { "HTTPS_PROXY" } else { "HTTP_PROXY" };
+    let names =
+        [own, "ALL_PROXY"].into_iter().flat_map(|name| [name.to_lowercase(), name.to_owned()]);
+    let mut set = names.filter(|name| context.env.get(name).is_some_and(|value| !value.is_empty()));
+    set.next()
+}
+
+/// A server that cannot be used, with what to look at.
+pub(crate) fn unreachable(model: &ModelConfig) -> impl Fn(ModelError) -> anyhow::Error + '_ {
+    |error| {
+        if let ModelError::Agent { message, hint } = error {
+            return Error::model(message).hint(hint).into();
+        }
+        let status = error.status();
+        let mut error = Error::model(error.to_string());
+        error = match status {
+            Some(401 | 403) => error.hint("set the key: COWORK_LLM_API_KEY or [llm] api_key"),
+            _ => error.hint(format!("check that {} is right and the server runs", model.base_url)),
+        };
+        error.hint("or see it work without a model: git cowork demo").into()
+    }
+}

@@ -1,0 +1,69 @@
+//! The first request of a session, before anything of it exists; and the name that comes of it.
+
+use crate::agent::{FirstAnswer, FirstRequest};
+use crate::cli::context::Context;
+use crate::cli::session_cmd::asking::unless_interrupted;
+use crate::cli::session_cmd::lock::{self, LockedSession};
+use crate::cli::terminal::runtime;
+use crate::pipeline::Models;
+use crate::pipeline::prompts::{Prompts, START, Variables};
+use crate::session::{SessionName, makes_a_name};
+
+/// What the first request is about.
+pub(crate) struct Work<'a> {
+    /// The idea or change, as it was given.
+    pub idea: &'a str,
+    /// The session's name, where a person gave it.
+    pub named: Option<&'a SessionName>,
+    /// The session to be changed.
+    pub parent: Option<&'a SessionName>,
+}
+
+/// Asks the model that will be the first stage's actor.
+///
+/// # Errors
+/// Exit 4: it cannot be asked. Interrupted.
+pub(crate) fn ask(
+    context: &Context,
+    models: &Models,
+    work: &Work<'_>,
+) -> anyhow::Result<FirstAnswer> {
+    let name = |name: Option<&SessionName>| name.map(ToString::to_string).unwrap_or_default();
+    let patch = work.parent.is_some();
+    let variables = Variables { patch, session: name(work.parent), ..Variables::default() };
+    let request = FirstRequest {
+        session: name(work.named),
+        prompt: Prompts { folder: context.prompt_folder() }.render(START, &variables)?,
+        idea: work.idea.to_owned(),
+    };
+    let config = context.config()?;
+    let model = models.first(config, patch)?;
+    let secrets = context.secrets()?;
+    let _working = models.meter.work("");
+    runtime::current_thread()?.block_on(unless_interrupted(request.ask(model, &secrets)))?
+}
+
+/// The words to call it after, where the model found some.
+pub(crate) fn words(answer: &FirstAnswer) -> Option<&str> {
+    let both = [&answer.name, &answer.title].into_iter().flatten();
+    both.map(String::as_str).find(|words| makes_a_name(words))
+}
+
+/// Goes on as `name`, also where another one was locked while the model was asked.
+///
+/// # Errors
+/// Exit 5: another process has it.
+pub(crate) fn hold_as(
+    context: &Context,
+    held: LockedSession,
+    locked: &SessionName,
+    name: &SessionName,
+    command: &str,
+) -> anyhow::Result<LockedSession> {
+    context.ui.set_session(name);
+    if name == locked {
+        return Ok(held);
+    }
+    drop(held);
+    lock::hold(context, name, command)
+}

@@ -1,0 +1,155 @@
+//! What the work in hand names, as it is written: files by their names, definitions by theirs.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use super::parse::{Definition, Symbols};
+use super::worth::FILE_MAX;
+use super::{Source, is_odd};
+
+/// Bytes of the longest definition; of a longer one the beginning is shown.
+const LONGEST: usize = 2_500;
+/// A name that more definitions have is nobody's.
+const DEFINERS_MAX: usize = 3;
+/// Shorter names may mean anything.
+const SHORTEST: usize = 4;
+
+/// The files that a text names, by their paths or the ends of these.
+pub struct FileNames<'a>(Vec<&'a str>);
+
+impl<'a> FileNames<'a> {
+    /// Those of a text: its words with a dot inside.
+    pub fn of(about: &'a str) -> Self {
+        let inner = |c: char| c.is_alphanumeric() || "_./-".contains(c);
+        let words = about.split(|c: char| !inner(c));
+        let words = words.map(|word| word.trim_matches(|c: char| "./-".contains(c)));
+        Self(words.filter(|word| word.contains('.')).collect())
+    }
+
+    /// Whether a file is among them.
+    pub fn has(&self, path: &str) -> bool {
+        self.0.iter().any(|name| {
+            path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        })
+    }
+}
+
+/// A definition that is named.
+struct Place {
+    path: String,
+    content: String,
+    first: usize,
+    last: usize,
+    name: String,
+}
+
+/// The definitions that the work in hand names.
+pub(super) struct Named {
+    names: BTreeSet<String>,
+    budget: usize,
+    places: Vec<Place>,
+}
+
+impl Named {
+    pub(super) fn new(about: &str, budget: usize) -> Self {
+        let names = if budget == 0 { BTreeSet::new() } else { names_in(about) };
+        Self { names, budget, places: Vec::new() }
+    }
+
+    /// Notes those of a file.
+    pub(super) fn look_into(&mut self, path: &str, content: &str, symbols: Symbols) {
+        let named = |defined: &Definition| self.names.contains(&defined.name);
+        let found: Vec<Definition> = symbols.defines.into_iter().filter(named).collect();
+        self.places.extend(found.into_iter().map(|defined| Place {
+            path: path.to_owned(),
+            content: content.to_owned(),
+            first: defined.line,
+            last: defined.end,
+            name: defined.name,
+        }));
+    }
+
+    /// Their texts, as many as fit.
+    pub(super) fn text(self, source: &dyn Source) -> anyhow::Result<String> {
+        let Self { budget, places, .. } = self;
+        let common = |place: &&Place| {
+            places.iter().filter(|other| other.name == place.name).count() > DEFINERS_MAX
+        };
+        let shown: Vec<&Place> = places.iter().filter(|place| !common(place)).collect();
+        let contents: Vec<&str> = shown.iter().map(|place| place.content.as_str()).collect();
+        let mut out = String::new();
+        source.each_content(&contents, FILE_MAX, &mut |at, bytes| {
+            let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
+            let part = part_of(shown[at], &text);
+            if !part.is_empty() && out.len() + part.len() <= budget {
+                out.push_str(&part);
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(out.trim_end().to_owned())
+    }
+}
+
+/// `PATH, lines A-B` and the lines.
+fn part_of(place: &Place, text: &str) -> String {
+    let Place { path, first, last, .. } = place;
+    let mut lines = String::new();
+    let mut end = first.saturating_sub(1);
+    for line in text.lines().take(*last).skip(first.saturating_sub(1)) {
+        if lines.len() + line.len() > LONGEST || line.chars().any(|c| is_odd(c) && c != '\t') {
+            break;
+        }
+        lines.push_str(line);
+        lines.push('\n');
+        end += 1;
+    }
+    let mut out = String::new();
+    if !lines.is_empty() {
+        let more = if end < *last { format!(" of {first}-{last}") } else { String::new() };
+        let _ = write!(out, "{path}, lines {first}-{end}{more}\n{lines}\n");
+    }
+    out
+}
+
+/// The words of a text that can only be names: with `_`, with a capital letter, or called like a
+/// function.
+fn names_in(about: &str) -> BTreeSet<String> {
+    let inner = |c: char| c.is_alphanumeric() || c == '_';
+    let mut names = BTreeSet::new();
+    let mut rest = about;
+    while let Some(begin) = rest.find(inner) {
+        let word = &rest[begin..];
+        let end = word.find(|c| !inner(c)).unwrap_or(word.len());
+        let (word, after) = word.split_at(end);
+        rest = after;
+        let is_name =
+            word.contains('_') || word.contains(char::is_uppercase) || after.starts_with('(');
+        if is_name && word.len() >= SHORTEST {
+            names.insert(word.to_owned());
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_by_its_path_or_the_end_of_it() {
+        let about = "Fix src/a/forth.py, as README.md and (store.rs) say.";
+        for path in ["src/a/forth.py", "README.md", "x/store.rs", "docs/README.md"] {
+            assert!(FileNames::of(about).has(path), "{path}");
+        }
+        for path in ["a.py", "src/b/forth.py", "restore.rs", "store.py", "say"] {
+            assert!(!FileNames::of(about).has(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn plain_words_are_no_names() {
+        let names = names_in("Make Store::open_it() list todos; call drain() and add.");
+        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["Make", "Store", "drain", "open_it"]);
+    }
+}

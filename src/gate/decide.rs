@@ -1,0 +1,136 @@
+//! Asks a command of the user's whether a draft passes (`[review] decide`, row B21). It runs as the user
+//! does, at the top of the working tree, and is told what it is about in its environment.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+
+use crate::excerpt;
+use crate::interrupt;
+
+/// How often it is looked whether it has ended.
+const BEAT: Duration = Duration::from_millis(20);
+/// Bytes it may print before it is stopped.
+const FLOOD: u64 = 16 * 1024 * 1024;
+/// Bytes of what it printed that are feedback.
+const SHOWN: usize = 8_000;
+
+/// What it decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decided {
+    /// The draft passes.
+    Pass,
+    /// It does not, and why.
+    Feedback(String),
+    /// A person has to say: this happened.
+    Person(String),
+}
+
+/// Runs a command (a shell string) in `cwd` with these variables, at most `limit`.
+///
+/// # Errors
+/// It cannot be run at all; somebody asks us to stop.
+pub fn decide(
+    command: &str,
+    cwd: &Path,
+    about: &[(&str, String)],
+    limit: Duration,
+) -> Result<Decided> {
+    let name = command_name(command);
+    let mut printed = tempfile::tempfile().context("making a file for what a command prints")?;
+    let mut child = Command::new("sh");
+    child
+        .args(["-c", command])
+        .current_dir(cwd)
+        .envs(about.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(printed.try_clone()?)
+        .stderr(printed.try_clone()?);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut child, 0);
+    let mut child = child.spawn().with_context(|| format!("starting {name}"))?;
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        let asked_to_stop = interrupt::check();
+        let why = if begun.elapsed() > limit {
+            format!("{name} did not decide within {} s", limit.as_secs())
+        } else if printed.metadata()?.len() > FLOOD {
+            format!("{name} printed more than {} MiB", FLOOD / 1024 / 1024)
+        } else if asked_to_stop.is_ok() {
+            std::thread::sleep(BEAT);
+            continue;
+        } else {
+            String::new()
+        };
+        kill(&mut child);
+        asked_to_stop?;
+        return Ok(Decided::Person(why));
+    };
+    Ok(match status.code() {
+        Some(0) => Decided::Pass,
+        Some(1) => Decided::Feedback(words(&mut printed)?),
+        _ => Decided::Person(format!("{name} left it to a person ({})", ending(status))),
+    })
+}
+
+/// What a command is called: its first word, without a folder.
+pub fn command_name(command: &str) -> String {
+    let word = command.split_whitespace().next().unwrap_or_default();
+    word.rsplit('/').next().unwrap_or(word).to_owned()
+}
+
+fn words(printed: &mut File) -> Result<String> {
+    printed.rewind()?;
+    let mut bytes = Vec::new();
+    printed.take(FLOOD).read_to_end(&mut bytes)?;
+    let text = excerpt::plain(&String::from_utf8_lossy(&bytes));
+    Ok(excerpt::ends(text.trim(), SHOWN))
+}
+
+fn ending(status: ExitStatus) -> String {
+    status.code().map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit {code}"))
+}
+
+/// Kills it with all that it started in its group.
+fn kill(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_says_is_by_its_exit_status() {
+        let folder = tempfile::tempdir().unwrap();
+        let about = [("COWORK_STAGE", "prd".to_owned())];
+        let ask = |command: &str, limit| {
+            decide(command, folder.path(), &about, Duration::from_secs(limit)).unwrap()
+        };
+        assert_eq!(ask("test \"$COWORK_STAGE\" = prd", 60), Decided::Pass);
+        let said = ask("echo one; echo two >&2; exit 1", 60);
+        assert_eq!(said, Decided::Feedback("one\ntwo".to_owned()));
+        let person = |command: &str, limit| match ask(command, limit) {
+            Decided::Person(why) => why,
+            other => panic!("{command}: {other:?}"),
+        };
+        assert_eq!(person("exit 2", 60), "exit left it to a person (exit 2)");
+        assert_eq!(person("kill -9 $$", 60), "kill left it to a person (ended by a signal)");
+        assert_eq!(person("/no/such/judge -x", 60), "judge left it to a person (exit 127)");
+        assert_eq!(person("sleep 309.25", 0), "sleep did not decide within 0 s");
+        assert_eq!(person("cat /dev/zero", 60), "cat printed more than 16 MiB");
+    }
+}

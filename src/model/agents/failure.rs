@@ -1,0 +1,123 @@
+//! Why an agent program gave no answer: the program, how it ended, its last line, and what to do (row O5).
+
+use std::process::ExitStatus;
+
+use super::process::{Ended, Ending, MOST};
+use super::{AgentProgram, seconds};
+use crate::excerpt;
+use crate::model::ModelError;
+use crate::secret::Secrets;
+
+/// Characters of a line that are shown.
+const SHOWN: usize = 300;
+/// What ends most hints.
+const BY_HAND: &str = "see whether it answers by itself: ";
+
+/// A line as it is shown: plain, short, and without what the program was lent.
+pub(super) fn line(text: &str, secrets: &Secrets) -> String {
+    let plain = excerpt::plain(text);
+    let last = plain.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    secrets.withheld(last.trim()).chars().take(SHOWN).collect()
+}
+
+/// The program is not there.
+pub(super) fn missing(agent: &AgentProgram) -> ModelError {
+    let (title, program, row) = (agent.title(), agent.program(), agent.row);
+    let hint = match row.install {
+        "" => "say where it is: command = [\"/path/to/it\", …] under its [models.NAME]".to_owned(),
+        install => format!("install it: {install}; then sign in: {}", row.sign_in),
+    };
+    ModelError::Agent {
+        message: format!("{title} cannot be asked: there is no program '{program}' on PATH"),
+        hint,
+    }
+}
+
+/// What went wrong in a run, if anything did; `resumed` is the id of the conversation that was to go on.
+pub(super) fn of(agent: &AgentProgram, ended: &Ended, resumed: Option<&str>) -> Option<ModelError> {
+    let (title, row, heard) = (agent.title(), agent.row, &ended.heard);
+    let said = last_words(agent, ended);
+    let by_hand = format!("{BY_HAND}{}", agent.program());
+    let failed = |message: String, hint: String| Some(ModelError::Agent { message, hint });
+    let status = match &ended.ending {
+        Ending::NotStarted(error) => {
+            return failed(format!("{title} could not be started: {error}"), by_hand);
+        }
+        Ending::Flood => {
+            let most = MOST / 1024 / 1024;
+            let message = format!("{title} printed more than {most} MiB and was stopped{said}");
+            return failed(message, by_hand);
+        }
+        Ending::TimedOut(limit) => {
+            let limit = seconds(*limit);
+            let message = format!("{title} did not end within {limit} and was stopped{said}");
+            let signed_in = match row.sign_in {
+                "" => String::new(),
+                how => format!(" and whether you are signed in ({how})"),
+            };
+            return failed(
+                message,
+                format!(
+                    "{by_hand}{signed_in}; or give it more time: answer_s under its [models.NAME]"
+                ),
+            );
+        }
+        Ending::Exit(status) => *status,
+    };
+    let how = ending(status);
+    let all = format!(
+        "{}\n{}\n{}",
+        heard.error.as_deref().unwrap_or_default(),
+        heard.last_line,
+        ended.complaints
+    )
+    .to_lowercase();
+    let has_failed = !status.success() || heard.error.is_some();
+    if has_failed && row.signed_out.iter().any(|text| all.contains(text)) {
+        let message = format!("{title} is not signed in ({how}){said}");
+        return failed(message, format!("sign in: {}", row.sign_in));
+    }
+    if let Some(id) = resumed
+        && has_failed
+        && row.lost.iter().any(|text| all.contains(text))
+    {
+        let message = format!("Session not found: {title} no longer knows {id} ({how}){said}");
+        return failed(message, "the next run asks it from the beginning".to_owned());
+    }
+    if has_failed && (heard.error.is_some() || heard.text.is_empty()) {
+        return failed(format!("{title} failed ({how}){said}"), by_hand);
+    }
+    if !status.success() || !heard.is_whole && !heard.text.is_empty() {
+        let message = format!("{title} ended in the middle of its answer ({how}){said}");
+        return failed(message, by_hand);
+    }
+    if !heard.is_whole && !heard.last_line.is_empty() {
+        let message =
+            format!("{title} printed nothing that can be read as an answer ({how}){said}");
+        return failed(message, format!("{by_hand}; its version may be too old or too new"));
+    }
+    if heard.text.trim().is_empty() {
+        return failed(format!("{title} ended without an answer ({how}){said}"), by_hand);
+    }
+    None
+}
+
+/// `: its last line`, of what it calls an error, of its complaints, or of its output.
+fn last_words(agent: &AgentProgram, ended: &Ended) -> String {
+    let heard = &ended.heard;
+    let error = heard.error.as_deref().unwrap_or_default();
+    let mut said = [error, &ended.complaints, &heard.last_line].into_iter();
+    let said = said.find(|text| !text.trim().is_empty());
+    match said.map(|text| line(text, &agent.secrets)) {
+        Some(said) => format!(": {said}"),
+        None => "; it said nothing".to_owned(),
+    }
+}
+
+fn ending(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("signal {signal}");
+    }
+    status.code().map_or_else(|| "no exit status".to_owned(), |code| format!("exit {code}"))
+}

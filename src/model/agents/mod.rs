@@ -1,0 +1,350 @@
+//! Agent programs as models: the user's own Claude Code, Codex, Gemini CLI or OpenCode, or any command
+//! of theirs (rows H10 and O4 to O8).
+//!
+//! A turn is one run of the program, in an empty folder: the text goes to its standard input, and the
+//! last text it says is the answer. It gets no tools of ours, and as few of its own as it can do with.
+//! It runs as the user does: nothing confines it.
+
+mod failure;
+mod heard;
+mod presets;
+mod process;
+
+use std::cell::{Cell, RefCell};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::meter::{Bill, Meter, Notice};
+use super::openai::BuildOptions;
+use super::timeouts::Timeouts;
+use super::{BoxFuture, Message, Model, ModelError, Position, Reply, Request, dialect};
+use crate::config::ModelConfig;
+use crate::event::Usage;
+use crate::secret::Secrets;
+use heard::Heard;
+use presets::Preset;
+use process::{Ended, Ending, Started};
+
+pub use presets::{tells_cost, tells_tokens};
+
+/// Variables of the user's that every program sees, beside those its row and the user name.
+const VARIABLES: [&str; 26] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "SYSTEMROOT",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+];
+/// What nobody may name: our own configuration, keys included.
+const OURS: &str = "COWORK_";
+
+/// An agent program.
+pub(super) struct AgentProgram {
+    row: &'static Preset,
+    /// The program and what it is always given.
+    words: Vec<String>,
+    /// The model it is to use, else what it is called.
+    name: String,
+    env: Vec<(String, String)>,
+    /// What it was lent that must not be shown.
+    secrets: Secrets,
+    limit: Timeouts,
+    meter: Rc<Meter>,
+    notice: Option<Notice>,
+    told: Option<Notice>,
+    /// What it uses may stay unknown.
+    uncounted: bool,
+    /// Where it runs.
+    place: TempDir,
+    /// The conversation it had last.
+    talk: RefCell<Option<Talk>>,
+    is_told: Cell<bool>,
+}
+
+/// A conversation with a program.
+struct Talk {
+    place: Position,
+    /// The id the program has for it.
+    id: String,
+    /// What it has counted so far.
+    usage: Usage,
+}
+
+impl AgentProgram {
+    /// The program a configuration describes. Starts nothing yet.
+    ///
+    /// # Errors
+    /// There is nowhere to run it.
+    pub(super) fn new(config: &ModelConfig, options: BuildOptions) -> Result<Self, ModelError> {
+        let row = presets::named(&config.agent);
+        let place = tempfile::Builder::new().prefix("cowork-agent-").tempdir();
+        let place = place.map_err(|error| ModelError::Agent {
+            message: format!("no folder can be made to run an agent program in: {error}"),
+            hint: "make room in the temporary directory".to_owned(),
+        })?;
+        let mut words: Vec<String> = match config.agent.is_empty() {
+            true => config.command.clone(),
+            false => row.command.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        let lends = |name: &str| config.env.iter().any(|listed| listed == name);
+        if let Some((key, flag)) = row.with_key
+            && lends(key)
+        {
+            words.push(flag.to_owned());
+        }
+        if !config.model.is_empty() && !row.model.is_empty() {
+            words.extend([row.model.to_owned(), config.model.clone()]);
+        }
+        let sees = |name: &str| {
+            VARIABLES.contains(&name)
+                || name.starts_with("LC_")
+                || row.variables.contains(&name)
+                || lends(name)
+        };
+        let env = options.env.iter();
+        let lent = env.clone().filter(|(name, _)| lends(name)).map(|(_, value)| value.clone());
+        let secrets = Secrets::new(lent);
+        let mut env: Vec<(String, String)> = env
+            .filter(|(name, _)| sees(name) && !name.starts_with(OURS))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let set = [("TERM", "dumb"), ("NO_COLOR", "1")];
+        let set = set.iter().chain(row.set);
+        env.extend(set.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let own = words.first().map(|word| file_name(word)).unwrap_or_default();
+        let name = match (config.model.is_empty(), config.agent.is_empty()) {
+            (false, _) => config.model.clone(),
+            (true, false) => config.agent.clone(),
+            (true, true) => own,
+        };
+        let limit = Timeouts::from_seconds(config.timeout_s, config.answer_s);
+        Ok(Self {
+            row,
+            words,
+            name,
+            env,
+            secrets,
+            limit: options.timeouts.unwrap_or(limit),
+            meter: options.meter,
+            notice: options.notice,
+            told: options.waiting,
+            uncounted: options.uncounted,
+            place,
+            talk: RefCell::default(),
+            is_told: Cell::new(false),
+        })
+    }
+
+    /// What people call it.
+    fn title(&self) -> String {
+        match self.row.title {
+            "" => file_name(self.program()),
+            title => title.to_owned(),
+        }
+    }
+
+    fn program(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
+    /// The program's file, if there is one.
+    fn find(&self) -> Option<PathBuf> {
+        let program = Path::new(self.program());
+        if program.components().count() > 1 {
+            return Some(program.to_owned()).filter(|path| is_executable(path));
+        }
+        let path = self.env.iter().find(|(name, _)| name == "PATH")?;
+        std::env::split_paths(&path.1).map(|dir| dir.join(program)).find(|path| is_executable(path))
+    }
+
+    async fn ask(&self, request: &Request, on_text: &dyn Fn(&str)) -> Result<Reply, ModelError> {
+        let Some(program) = self.find() else { return Err(failure::missing(self)) };
+        if !self.is_told.replace(true)
+            && let Some(told) = &self.told
+        {
+            told(&format!(
+                "{} is asked: it runs as you, nothing confines it; it is given texts only, in an \
+                 empty folder",
+                self.title()
+            ));
+        }
+        let here = Position { turn: 0, ..request.position.clone() };
+        let known = self.talk.take().filter(|talk| talk.place == here);
+        let (input, resumed) = self.input(request, known);
+        let mut words: Vec<OsString> = self.words.iter().skip(1).map(OsString::from).collect();
+        if let Some(talk) = &resumed {
+            words.extend(self.row.resume.iter().map(OsString::from));
+            words.push(OsString::from(&talk.id));
+        }
+        words.extend(self.row.last.iter().map(OsString::from));
+        let guess = dialect::estimate(request, 0);
+        self.meter.admit(&request.position, 1, self.name(), guess)?;
+        let (limit, is_budget) = self.limit.of_answer(self.meter.time_left());
+        let started = Started { program: &program, words: &words, env: &self.env, input: &input };
+        let mut ended = process::run(&started, self.place.path(), self.row, limit).await;
+        let counted = ended.heard.usage.unwrap_or_default();
+        if let Some(talk) = resumed.as_ref().filter(|_| self.row.adds_up) {
+            ended.heard.usage = ended.heard.usage.map(|usage| without(usage, talk.usage));
+        }
+        self.meter.count(self.name(), &self.bill(&ended.heard));
+        if matches!(ended.ending, Ending::TimedOut(_))
+            && is_budget
+            && let Some(refusal) = self.meter.refusal()
+        {
+            return Err(refusal);
+        }
+        if let Some(failure) =
+            failure::of(self, &ended, resumed.as_ref().map(|talk| talk.id.as_str()))
+        {
+            return Err(failure);
+        }
+        let Ended { heard, .. } = ended;
+        on_text(&heard.text);
+        let talk = heard.session.clone().map(|id| Talk { place: here, id, usage: counted });
+        self.talk.replace(talk);
+        Ok(Reply {
+            finish_reason: Some("stop".to_owned()),
+            usage: heard.usage.unwrap_or_default(),
+            requests: 1,
+            model: self.answered(&heard),
+            content: heard.text,
+            ..Reply::default()
+        })
+    }
+
+    /// What it is told, and the conversation it is told in, where that goes on.
+    fn input(&self, request: &Request, known: Option<Talk>) -> (String, Option<Talk>) {
+        let said = |message: &Message| matches!(message, Message::Assistant { .. });
+        let Some(last) = request.messages.iter().rposition(said) else {
+            return (whole(&request.messages), None);
+        };
+        match known {
+            Some(talk) => (whole(&request.messages[last + 1..]), Some(talk)),
+            None => {
+                if let Some(notice) = self.notice.as_ref().filter(|_| !self.row.resume.is_empty()) {
+                    let title = self.title();
+                    notice(&format!(
+                        "Failed to capture session ID of {title}; it is sent everything again"
+                    ));
+                }
+                (whole(&request.messages), None)
+            }
+        }
+    }
+
+    /// What the run came to, as the program says; where it says nothing, nobody knows.
+    fn bill(&self, heard: &Heard) -> Bill {
+        Bill {
+            model: self.answered(heard),
+            usage: heard.usage,
+            usd: heard.usd,
+            free: self.uncounted,
+            uncounted: heard.is_whole && heard.usage.is_none(),
+            ..Bill::default()
+        }
+    }
+
+    fn answered(&self, heard: &Heard) -> String {
+        let said = heard.model.as_deref().map(|name| failure::line(name, &self.secrets));
+        let usable = |name: &String| !name.is_empty() && name.len() < 100 && name != "auto";
+        said.filter(usable).unwrap_or_else(|| self.name.clone())
+    }
+}
+
+impl Model for AgentProgram {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn turn<'a>(
+        &'a self,
+        request: &'a Request,
+        on_text: &'a dyn Fn(&str),
+    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(self.ask(request, on_text))
+    }
+
+    /// Whether the program is there. It is not started: that may take seconds.
+    fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        let found = self.find().map(drop).ok_or_else(|| failure::missing(self));
+        Box::pin(async { found })
+    }
+}
+
+/// Messages as one text.
+fn whole(messages: &[Message]) -> String {
+    let mut out = String::new();
+    for message in messages {
+        let text = match message {
+            Message::System { content }
+            | Message::User { content }
+            | Message::Tool { content, .. } => content.clone(),
+            Message::Assistant { content, .. } => format!("# Your answer was\n\n{content}"),
+        };
+        if !out.is_empty() {
+            out.push_str("\n\n");
+        }
+        out.push_str(text.trim_end());
+    }
+    out.push('\n');
+    out
+}
+
+fn file_name(program: &str) -> String {
+    let name = Path::new(program).file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+fn is_executable(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    path.is_file()
+}
+
+/// What is more than was counted before.
+fn without(all: Usage, before: Usage) -> Usage {
+    usage(
+        all.input.saturating_sub(before.input),
+        all.output.saturating_sub(before.output),
+        all.cached.saturating_sub(before.cached),
+    )
+}
+
+/// Seconds, as they are said.
+fn seconds(limit: Duration) -> String {
+    format!("{:.0} s", limit.as_secs_f64())
+}
+
+/// Tokens that a program told, of which some came from a cache.
+fn usage(input: u64, output: u64, cached: u64) -> Usage {
+    Usage { input, output, cached }
+}

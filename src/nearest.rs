@@ -1,0 +1,34 @@
+//! What a mistyped word was meant to be.
+
+use strsim::osa_distance;
+
+/// The candidate a word was probably meant to be: the only one that begins with it, else the one in
+/// which the fewest letters differ, and no more than half of them.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let mut begun = candidates.iter().filter(|one| !word.is_empty() && one.starts_with(word));
+    if let (Some(only), None) = (begun.next(), begun.next()) {
+        return Some(only);
+    }
+    let most = word.chars().count() / 2;
+    let near = candidates.into_iter().map(|one| (osa_distance(word, one), one));
+    near.filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|n| n.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_is_found_and_another_word_is_not() {
+        let words = ["status", "show", "revert", "review", "restore"];
+        let found = |word| nearest(word, words);
+        assert_eq!(found("stauts"), Some("status"));
+        assert_eq!(found("reviw"), Some("review"));
+        assert_eq!(found("rest"), Some("restore"));
+        assert_eq!(found("SHOW"), None);
+        assert_eq!((found("lunch"), found("x"), found("")), (None, None, None));
+    }
+}

@@ -1,0 +1,7 @@
+//! Criteria and what shows that they are met: a test that one names, or else a review.
+
+mod look;
+mod resolve;
+mod wanted;
+
+pub(crate) use look::look_at_named_tests;

@@ -1,0 +1,95 @@
+//! From the name of a test in a criterion to the test in its file.
+
+use crate::pipeline::test_changes::{Test, tests_in};
+
+/// What joins groups and names where people write them: as languages and runners do.
+const JOINTS: [&str; 6] = ["::", " > ", " › ", ".", "#", " "];
+/// Tests of a file that are named where one is not found.
+const NAMED: usize = 6;
+
+/// The groups and the name of the test that is meant; or why there is none, in words.
+pub(super) fn parts_of(path: &str, text: &str, name: &str) -> Result<Vec<String>, String> {
+    let Some(tests) = tests_in(path, text) else {
+        return Err(format!("what tests look like in {path} is not known"));
+    };
+    let parts = |test: &Test| test.name.split(" › ").map(str::to_owned).collect::<Vec<_>>();
+    let all: Vec<Vec<String>> = tests.iter().map(parts).collect();
+    let means = |parts: &&Vec<String>| is_named(parts, name);
+    let mut meant: Vec<&Vec<String>> = all.iter().filter(means).collect();
+    // One of several that is named in full.
+    if meant.len() > 1
+        && let Some(whole) =
+            meant.iter().find(|parts| JOINTS.iter().any(|by| parts.join(by) == name))
+    {
+        meant = vec![whole];
+    }
+    match meant.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] if all.is_empty() => Err(format!("{path} holds no test")),
+        [] => {
+            let names: Vec<&str> =
+                all.iter().filter_map(|parts| parts.last()).map(String::as_str).collect();
+            let more = if names.len() > NAMED { ", …" } else { "" };
+            let names = names[..names.len().min(NAMED)].join(", ");
+            Err(format!("{path} holds no test of that name; it holds {names}{more}"))
+        }
+        several => Err(format!(
+            "{path} holds {} tests of that name; the criterion has to name the group, too",
+            several.len()
+        )),
+    }
+}
+
+/// Whether a name means the test of these groups: its own name, behind as many of its groups as are
+/// written.
+fn is_named(parts: &[String], name: &str) -> bool {
+    // go: a case of a test.
+    let name = match parts.last() {
+        Some(last) if name.starts_with(&format!("{last}/")) => last,
+        _ => name,
+    };
+    (0..parts.len()).any(|from| JOINTS.iter().any(|by| parts[from..].join(by) == name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_is_found_by_its_name_and_its_groups() {
+        let rust = "#[test]\nfn adds() {}\n\nmod tests {\n    #[test]\n    fn carries() {}\n}\n";
+        let python = "class TestSum:\n    def test_adds(self):\n        assert 1\n\nclass TestMore:\n    def test_adds(self):\n        assert 1\n\ndef test_top():\n    assert 1\n";
+        let node = "describe('sums', () => {\n  it('adds a.b', () => {});\n});\n";
+        for (path, text, name, found) in [
+            ("tests/a.rs", rust, "adds", &["adds"][..]),
+            ("tests/a.rs", rust, "carries", &["tests", "carries"]),
+            ("tests/a.rs", rust, "tests::carries", &["tests", "carries"]),
+            ("t/test_a.py", python, "TestMore::test_adds", &["TestMore", "test_adds"]),
+            ("t/test_a.py", python, "TestSum.test_adds", &["TestSum", "test_adds"]),
+            ("t/test_a.py", python, "test_top", &["test_top"]),
+            ("a.test.js", node, "adds a.b", &["sums", "adds a.b"]),
+            ("a.test.js", node, "sums > adds a.b", &["sums", "adds a.b"]),
+            ("a_test.go", "func TestAdd(t *testing.T) {\n}\n", "TestAdd/one", &["TestAdd"]),
+        ] {
+            assert_eq!(parts_of(path, text, name).unwrap(), found, "{path} {name}");
+        }
+        for (path, text, name, why) in [
+            (
+                "tests/a.rs",
+                rust,
+                "add",
+                "tests/a.rs holds no test of that name; it holds adds, carries",
+            ),
+            (
+                "t/test_a.py",
+                python,
+                "test_adds",
+                "t/test_a.py holds 2 tests of that name; the criterion has to name the group, too",
+            ),
+            ("tests/a.rs", "fn adds() {}\n", "adds", "tests/a.rs holds no test"),
+            ("a.txt", "adds", "adds", "what tests look like in a.txt is not known"),
+        ] {
+            assert_eq!(parts_of(path, text, name).unwrap_err(), why);
+        }
+    }
+}

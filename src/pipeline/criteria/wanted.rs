@@ -1,0 +1,47 @@
+//! The tests that criteria name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::artifact::{Criterion, Requirement, Store};
+use crate::pipeline::run::Run;
+use crate::session;
+
+/// A test that criteria name.
+pub(super) struct Wanted {
+    /// `file::name`
+    pub(super) test: String,
+    /// The requirements they belong to.
+    pub(super) of: Vec<String>,
+    /// It has to fail on the base.
+    pub(super) fails_before: bool,
+}
+
+/// The tests that criteria name, each once. One that the parent of a change request named already
+/// need not fail on the base: that was its own session's.
+pub(super) fn wanted(run: &Run<'_>) -> anyhow::Result<Vec<Wanted>> {
+    let files = run.files();
+    let requirements = Store::new(&files).requirements()?.requirements;
+    let known = match session::parents_files(run.env.git, &run.session) {
+        Some(parents) => Store::new(&parents).requirements()?.requirements,
+        None => Vec::new(),
+    };
+    let known: BTreeSet<&str> = named(&known).filter_map(|(_, one)| one.test.as_deref()).collect();
+    let mut wanted: BTreeMap<&str, Wanted> = BTreeMap::new();
+    for (of, criterion) in named(&requirements) {
+        let Some(test) = criterion.test.as_deref() else { continue };
+        let one = wanted.entry(test).or_insert_with(|| Wanted {
+            test: test.to_owned(),
+            of: Vec::new(),
+            fails_before: false,
+        });
+        one.fails_before |= criterion.fails_before && !known.contains(test);
+        if !one.of.contains(&of.id) {
+            one.of.push(of.id.clone());
+        }
+    }
+    Ok(wanted.into_values().collect())
+}
+
+fn named(requirements: &[Requirement]) -> impl Iterator<Item = (&Requirement, &Criterion)> {
+    requirements.iter().flat_map(|one| one.acceptance_criteria.iter().map(move |c| (one, c)))
+}

@@ -1,0 +1,133 @@
+//! The challenger: a second opinion, by whoever `[roles] challenger` names, on what the critic has
+//! approved (rows O7 and O8). It may want another draft, or none at all: then a person decides
+//! (`pipeline/limits`).
+
+use crate::agent::WithWords;
+use crate::artifact::{Origin, Severity};
+use crate::error::Error;
+use crate::model::prose::{Marker, challenge_marker, without_judgement};
+use crate::pipeline::brief::conversation::{self, Part};
+use crate::pipeline::brief::reader;
+use crate::pipeline::brief::sections::section;
+use crate::pipeline::critic::edited_while_read;
+use crate::pipeline::critic::second_reading::{self, Reading};
+use crate::pipeline::draft::keep;
+use crate::pipeline::files::approved_content;
+use crate::pipeline::outcome::{BlockReason, StepOutcome};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::run::Run;
+use crate::pipeline::{test_changes, usage};
+use crate::stage::Role;
+use crate::stages::{Approves, CHALLENGER, StageSpec};
+
+/// Characters of what it says that are kept.
+const MOST_SAID: usize = 4_000;
+/// Bytes of its own feedback, where it reads the whole again.
+const SAID_BEFORE: usize = 6_000;
+
+/// Asks the challenger, where the stage has one, unless it has approved these very bytes.
+pub(crate) async fn ask_challenger(
+    run: &mut Run<'_>,
+    spec: &StageSpec,
+    progress: &mut Progress,
+) -> anyhow::Result<StepOutcome> {
+    if !run.env.config.challenged(spec.stage) {
+        return Ok(StepOutcome::Next);
+    }
+    let bytes = approved_content::content_now(run, spec)?;
+    if let Some((approved, _)) = &progress.challenged
+        && approved.same(run.env.git.reader().as_ref(), &bytes)?
+    {
+        return Ok(StepOutcome::Next);
+    }
+    // However this run ends, what the critic said of it is known to the next one.
+    keep::keep(run, spec, progress)?;
+    let part = brief(run, spec, progress)?;
+    let mut conversation =
+        conversation::converse(run, &part, progress.refusals, &mut WithWords).await?;
+    progress.note_run(&mut conversation);
+    progress.credit.merge(usage::take_credit(run));
+    let said = without_judgement(&conversation.text);
+    let said: String = said.chars().take(MOST_SAID).collect();
+    let Some(verdict) = challenge_marker(&conversation.text) else {
+        return match conversation.outcome.astray {
+            Some(why) => {
+                let why = format!("the challenger: {why}");
+                Ok(StepOutcome::Blocked(BlockReason::Astray(why)))
+            }
+            None => Err(no_verdict(run, spec, &said)),
+        };
+    };
+    progress.challenger_read.clone_from(&progress.draft);
+    let edited = edited_while_read(run, spec, progress, &bytes)?;
+    if verdict == Marker::Pass {
+        progress.challenged = Some((bytes, said));
+        keep::keep(run, spec, progress)?;
+        // It approved what is no longer there.
+        return Ok(if edited { StepOutcome::Again } else { StepOutcome::Next });
+    }
+    let words = match said.is_empty() {
+        true => "the challenger refused the draft without a reason".to_owned(),
+        false => said,
+    };
+    let mut entry = run.feedback(spec.stage, progress.iteration, Origin::Challenger, &words);
+    entry.severity = Severity::Major;
+    if verdict == Marker::Rejected {
+        entry.severity = Severity::Critical;
+        entry = entry.as_rejection();
+    }
+    run.give_feedback(vec![entry])?;
+    progress.needs_draft = true;
+    Ok(StepOutcome::Again)
+}
+
+/// What it is sent: on a second reading what changed, and what it said before.
+fn brief<'a>(run: &Run<'_>, spec: &'a StageSpec, progress: &Progress) -> anyhow::Result<Part<'a>> {
+    let mut variables = conversation::brief_variables(run, spec, progress)?;
+    let by = Origin::Challenger;
+    let reading = Reading { by, role: &CHALLENGER, read: progress.challenger_read.as_ref() };
+    let again = second_reading::changes_since_reading(run, spec, &reading, progress)?;
+    let (opening, extra) = match again {
+        Some(again) => {
+            variables.delta = again.changes;
+            (Some(again.opening), String::new())
+        }
+        None => {
+            let mut extra = reader::draft_for_reader(run, spec)?;
+            let before = second_reading::own_words(run, spec, by, progress)?;
+            section(&mut extra, "Your feedback so far", &before, SAID_BEFORE);
+            (None, extra)
+        }
+    };
+    if spec.approves == Approves::Tree {
+        let draft = progress.draft.as_ref().unwrap_or(&run.session.tip);
+        variables.evidence += &test_changes::tests_for_readers(run, draft)?;
+    }
+    Ok(Part {
+        spec,
+        role: Role::Challenger,
+        prompt: CHALLENGER.prompt,
+        tools: CHALLENGER.tools(),
+        closing: Vec::new(),
+        iteration: progress.iteration,
+        task: None,
+        opening,
+        extra,
+        variables,
+    })
+}
+
+/// Nothing is wrong with the draft: whoever was asked does not do its part.
+fn no_verdict(run: &Run<'_>, spec: &StageSpec, said: &str) -> anyhow::Error {
+    let who = run.env.config.roles.challenger.as_deref().unwrap_or_default();
+    let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
+    let message = format!(
+        "{}: the challenger ('{who}') gave no verdict (APPROVED, NEEDS_REVISION or REJECTED); it \
+         said: {said}",
+        spec.stage
+    );
+    Error::model(message)
+        .hint("everything is kept; ask it again: git cowork resume")
+        .hint("or go on without a second opinion: git config cowork.roles.challenger ''")
+        .into()
+}

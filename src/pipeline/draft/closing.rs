@@ -1,0 +1,173 @@
+//! Where an actor's conversation stands once its closing act was made: over, when the mechanical
+//! checks find nothing in the draft and it is not a rejected one; else the actor is told what
+//! is missing, and no draft is used up for it.
+
+use std::fmt::Write as _;
+
+use crate::agent::{Ending, Standing};
+use crate::artifact::check::Report;
+use crate::artifact::{Artifact, Store, Task, TaskStatus};
+use crate::git::{self, Oid};
+use crate::model::BoxFuture;
+use crate::pipeline::draft::{checks, finish_draft};
+use crate::pipeline::evidence::{Evidence, gather};
+use crate::pipeline::files::task_files;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::run::Run;
+use crate::stages::{StageSpec, Work};
+use crate::tool::{self, Outcome};
+
+/// Characters of a finding that the actor is told.
+const TOLD: usize = 6_000;
+
+/// What the actor is told whose draft is the rejected one.
+const UNCHANGED: &str = "Nothing in the draft differs from the rejected one. Answer each point of the \
+                         feedback with a change; if a point is wrong, say so in text, without a \
+                         tool call.";
+
+/// The tools that end the actor's conversation. In a draft that `corrects` one, each that changes
+/// what its gate shows.
+pub(crate) fn closing_acts(spec: &StageSpec, corrects: bool) -> Vec<&'static str> {
+    let mut acts = spec.closing.to_vec();
+    if corrects && spec.work == Work::Whole {
+        let writes = |name: &&str| tool::find(name).is_some_and(|t| t.effect().writes_artifacts());
+        acts.extend(spec.actor.tools().into_iter().filter(writes));
+    }
+    acts
+}
+
+/// The end of an actor's conversation about a draft, or about one of its tasks.
+pub(crate) struct Closing<'a, 'r> {
+    pub run: &'a Run<'r>,
+    pub spec: &'a StageSpec,
+    pub progress: &'a mut Progress,
+    pub task: Option<&'a Task>,
+    /// The tree about which the actor was told what is missing.
+    told: Option<Oid>,
+}
+
+impl<'a, 'r> Closing<'a, 'r> {
+    pub fn new(
+        run: &'a Run<'r>,
+        spec: &'a StageSpec,
+        progress: &'a mut Progress,
+        task: Option<&'a Task>,
+    ) -> Self {
+        Self { run, spec, progress, task, told: None }
+    }
+
+    async fn stands(&mut self, outcome: &Outcome) -> anyhow::Result<Standing> {
+        let (run, spec) = (self.run, self.spec);
+        match self.tasks()? {
+            Tasks::Open => return Ok(Standing::Open),
+            Tasks::Blocked => return Ok(Standing::Ends),
+            Tasks::Done => {}
+        }
+        // Files of another branch are no draft.
+        run.recorder().expect_tip(&run.session.tip)?;
+        self.progress.note_checked(&outcome.checked);
+        finish_draft::finish(run, spec, self.progress, self.task)?;
+        let tree = run.recorder().tree(&run.session.tip)?;
+        if self.told.as_ref() == Some(&tree) {
+            return Ok(Standing::Open);
+        }
+        let report = self.report().await?;
+        if self.progress.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
+            // No model can fetch them.
+            return Ok(Standing::Ends);
+        }
+        let lacks = match report.is_ok() {
+            false => missing(&report),
+            true if self.is_rejected_one(&tree)? => UNCHANGED.to_owned(),
+            true => return Ok(Standing::Ends),
+        };
+        let what = if report.is_ok() { "nothing has changed".to_owned() } else { count(&report) };
+        run.note(format!("{}: {what}; the actor is told", spec.stage));
+        self.told = Some(tree);
+        Ok(Standing::Lacks(lacks))
+    }
+
+    /// How far the tasks are that the conversation is about.
+    fn tasks(&self) -> anyhow::Result<Tasks> {
+        if self.spec.work == Work::Whole {
+            return Ok(Tasks::Done);
+        }
+        let files = self.run.files();
+        let plan = Store::new(&files).plan()?;
+        let ours = |task: &&Task| match self.task {
+            Some(own) => task.id == own.id,
+            None => task.is_top_level(),
+        };
+        let mut ours = plan.tasks.iter().filter(ours);
+        Ok(match self.task {
+            Some(_) => match ours.next().map(|task| task.status) {
+                Some(TaskStatus::Completed) => Tasks::Done,
+                Some(TaskStatus::Blocked) => Tasks::Blocked,
+                _ => Tasks::Open,
+            },
+            None if ours.all(|task| task.status == TaskStatus::Completed) => Tasks::Done,
+            None => Tasks::Open,
+        })
+    }
+
+    /// What the checks find in the draft, or in what the task has left.
+    async fn report(&mut self) -> anyhow::Result<Report> {
+        let (run, spec) = (self.run, self.spec);
+        let runs = match self.task {
+            // What runs in the working tree says nothing of a commit without these files.
+            Some(task) => task_files::left_to_others(run, task)?.is_empty(),
+            None => spec.runs_checks,
+        };
+        let known = self.progress.evidence.take();
+        if runs {
+            self.progress.evidence =
+                gather::gather_evidence(run, known, &self.progress.checked).await?;
+        }
+        match self.task {
+            Some(_) => checks::task_report(run, spec, self.progress),
+            None => checks::check_report(run, spec, self.progress),
+        }
+    }
+
+    /// True where the draft before this one was rejected, and this is the same.
+    fn is_rejected_one(&self, tree: &Oid) -> anyhow::Result<bool> {
+        let (Some(rejected), None) = (&self.progress.draft, self.task) else { return Ok(false) };
+        let mut changed = git::paths::changed(self.run.env.git, rejected, tree)?;
+        changed.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
+        Ok(changed.is_empty())
+    }
+}
+
+impl Ending for Closing<'_, '_> {
+    fn standing<'a>(&'a mut self, outcome: &'a Outcome) -> BoxFuture<'a, anyhow::Result<Standing>> {
+        Box::pin(self.stands(outcome))
+    }
+}
+
+/// How far tasks are.
+enum Tasks {
+    Open,
+    Done,
+    Blocked,
+}
+
+/// What the actor is told of the findings.
+fn missing(report: &Report) -> String {
+    let mut out =
+        "The program has checked what you left, and this is missing or wrong:\n".to_owned();
+    for finding in &report.findings {
+        let details: String = finding.details.chars().take(TOLD).collect();
+        let _ = write!(out, "\n- {details}");
+        if let Some(fix) = &finding.suggested_fix {
+            let _ = write!(out, " ({fix})");
+        }
+    }
+    out + "\n\nFix it, all calls in one answer. That ends your turn when nothing is missing any more."
+}
+
+fn count(report: &Report) -> String {
+    match report.findings.len() {
+        1 => "the checks find 1 thing".to_owned(),
+        several => format!("the checks find {several} things"),
+    }
+}

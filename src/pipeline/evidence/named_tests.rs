@@ -1,0 +1,165 @@
+//! Tests that criteria name: what became of each on the session's tree and, where it must fail
+//! there, on the base.
+
+use super::check_run::{CheckRun, Outcome};
+use crate::artifact::check::{Finding, Report};
+use crate::git::Oid;
+
+/// What became of a test on one tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Became {
+    /// It ran, and passed.
+    Passed,
+    /// It ran, or what it needs could not be built, and did not pass; with what was printed.
+    Failed(String),
+    /// There is no such test, or its runner did not run it; in words.
+    Missing(String),
+    /// Nothing could be found out, and why.
+    Unknown(String),
+}
+
+/// A test, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedTest {
+    /// As criteria name it: `file::name`.
+    pub test: String,
+    /// The requirements they belong to.
+    pub of: Vec<String>,
+    /// On the session's tree.
+    pub now: Became,
+    /// On the base, where it must fail there.
+    pub base: Option<Became>,
+    /// What was run for it alone, each with its tree.
+    pub runs: Vec<(Oid, CheckRun)>,
+}
+
+impl Became {
+    /// What a run of this test alone says of it; whether its output names the test as one that
+    /// passed counts, too: a runner that found nothing to run ends well.
+    pub(crate) fn of(ran: &CheckRun, named: bool) -> Self {
+        match ran.outcome_before() {
+            Outcome::Passed if named => Self::Passed,
+            Outcome::Passed => Self::Missing(format!(
+                "{} did not run it: it is skipped, or not a part of what is tested",
+                ran.command
+            )),
+            Outcome::NotRun(why) => Self::Unknown(why),
+            Outcome::Failed(_) | Outcome::AsBefore(_) => {
+                Self::Failed(format!("{}: {}\n{}", ran.command, ran.ending(), ran.excerpt.trim()))
+            }
+        }
+    }
+}
+
+impl NamedTest {
+    /// `passed, failed on the base`
+    pub fn words(&self) -> String {
+        let mut words = match &self.now {
+            Became::Passed => "passed".to_owned(),
+            Became::Failed(_) => "failed".to_owned(),
+            Became::Missing(_) => "not there".to_owned(),
+            Became::Unknown(why) => format!("not run ({why})"),
+        };
+        match &self.base {
+            None => {}
+            Some(Became::Failed(_) | Became::Missing(_)) => words += FAILED_ON_BASE,
+            Some(Became::Passed) => words += ", passed on the base, too",
+            Some(Became::Unknown(why)) => words += &format!(", not run on the base ({why})"),
+        }
+        words
+    }
+
+    fn report(&self, report: &mut Report) {
+        let (test, of) = (&self.test, self.of.join(", "));
+        match &self.now {
+            Became::Passed => {}
+            Became::Failed(said) => {
+                let details = format!("{of} names the test {test}, which fails; {said}");
+                return report.find(Finding::wrong("named-test", details));
+            }
+            Became::Missing(why) => {
+                let details = format!("{of} names the test {test}, which was not found: {why}");
+                let fix = "write it where the criterion says, or let a person change the criterion";
+                return report.find(Finding::missing("named-test", details).fix(fix));
+            }
+            Became::Unknown(why) => {
+                let words = format!("{of}: the test {test} was not run ({why})");
+                return report.warnings.push(words);
+            }
+        }
+        match &self.base {
+            Some(Became::Passed) => {
+                let details = format!(
+                    "{of} says that {test} fails without this session's code, and it passes there, too: it shows nothing of it"
+                );
+                let fix = "test what is new; or let a person take the ! away from the criterion";
+                report.find(Finding::wrong("named-test", details).fix(fix));
+            }
+            Some(Became::Unknown(why)) => {
+                let words = format!("{of}: the test {test} was not run on the base ({why})");
+                report.warnings.push(words);
+            }
+            Some(Became::Failed(_) | Became::Missing(_)) | None => {
+                report.passed.push(format!("{of}: {test} {}", self.words()));
+            }
+        }
+    }
+}
+
+/// What [`NamedTest::words`] end with where a test failed on the base as it must.
+pub(crate) const FAILED_ON_BASE: &str = ", failed on the base";
+
+/// What is found of all of them, for checks.
+pub(super) fn report(tests: &[NamedTest]) -> Report {
+    let mut report = Report::default();
+    tests.iter().for_each(|test| test.report(&mut report));
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check_run::{Which, tests::run};
+    use super::*;
+
+    fn test(now: Became, base: Option<Became>) -> NamedTest {
+        let test = "tests/a.rs::adds".to_owned();
+        NamedTest { test, of: vec!["REQ-001".to_owned()], now, base, runs: Vec::new() }
+    }
+
+    #[test]
+    fn only_a_named_pass_is_one() {
+        assert_eq!(Became::of(&run(Which::Test, 0, "test adds ... ok"), true), Became::Passed);
+        let Became::Missing(why) = Became::of(&run(Which::Test, 0, ""), false) else { panic!() };
+        assert!(why.starts_with("make test did not run it"), "{why}");
+        let Became::Failed(said) = Became::of(&run(Which::Test, 1, "no"), true) else { panic!() };
+        assert_eq!(said, "make test: exit 1\nno");
+        let not_run = CheckRun::not_run(Which::Test, "make test", "not installed");
+        assert_eq!(Became::of(&not_run, false), Became::Unknown("not installed".to_owned()));
+    }
+
+    #[test]
+    fn each_ending_has_its_words_and_is_refused_told_or_passed() {
+        let (failed, unknown) =
+            (|| Became::Failed("x".to_owned()), || Became::Unknown("not installed".to_owned()));
+        for (now, base, words, counts) in [
+            (Became::Passed, None, "passed", [1, 0, 0]),
+            (Became::Passed, Some(failed()), "passed, failed on the base", [1, 0, 0]),
+            (Became::Passed, Some(Became::Passed), "passed, passed on the base, too", [0, 1, 0]),
+            (
+                Became::Passed,
+                Some(unknown()),
+                "passed, not run on the base (not installed)",
+                [0, 0, 1],
+            ),
+            (failed(), None, "failed", [0, 1, 0]),
+            (Became::Missing("m".to_owned()), None, "not there", [0, 1, 0]),
+            (unknown(), None, "not run (not installed)", [0, 0, 1]),
+        ] {
+            let test = test(now, base);
+            assert_eq!(test.words(), words);
+            let found = report(std::slice::from_ref(&test));
+            let found = [found.passed.len(), found.findings.len(), found.warnings.len()];
+            assert_eq!(found, counts, "{words}");
+        }
+    }
+}

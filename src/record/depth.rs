@@ -1,0 +1,45 @@
+//! The commit from which on a session has another depth.
+
+use super::{Recorder, point};
+use crate::git::{self, Oid};
+use crate::session::{Message, key};
+use crate::stage::Depth;
+
+/// Makes that commit on top of one of the session's, with these files and their texts. Nothing moves:
+/// the branch goes there when what it leaves behind is kept.
+///
+/// # Errors
+/// Git fails.
+pub fn commit(
+    recorder: &Recorder<'_>,
+    on: &Oid,
+    files: &[(String, String)],
+    (from, to): (Depth, Depth),
+) -> anyhow::Result<Oid> {
+    let mut blobs = Vec::new();
+    for (path, text) in files {
+        blobs.push((path.clone(), git::made::store_blob(recorder.git, text.as_bytes())?));
+    }
+    let tree = git::snapshot::tree_with(recorder.git, on, &blobs)?;
+    let mut trailers = recorder.base_trailers();
+    trailers.push(key::EVENT, "depth");
+    trailers.push(key::DEPTH, to.name());
+    let subject = recorder.subject("session", &format!("depth {from} -> {to}"));
+    let message = Message { subject, body: String::new(), trailers };
+    let message = recorder.without_secrets(&message).render();
+    let commit = git::made::commit_tree(recorder.git, &tree, std::slice::from_ref(on), &message)?;
+    point("depth.after-commit");
+    Ok(commit)
+}
+
+/// Moves the branch from its tip to such a commit on top of it. A draft in the working tree stays.
+///
+/// # Errors
+/// HEAD is elsewhere; a person's uncommitted edits would be lost.
+pub fn take(recorder: &Recorder<'_>, tip: &Oid, commit: &Oid) -> anyhow::Result<()> {
+    recorder.expect_tip(tip)?;
+    point("depth.before-branch");
+    git::switch::move_branch(recorder.git, commit)?;
+    point("depth.after-branch");
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! How much process a session gets: what each depth does and leaves out, and who chooses it.
+
+mod raise;
+
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+
+use crate::support::sandbox::Outcome;
+use crate::support::{Reply, Sandbox, at, todo};
+
+const NEW: [&str; 4] = ["new", "-n", "todo", "a todo list for the terminal"];
+
+/// The plan of a quick session: the first three tasks of the todo list, without components.
+fn plan() -> String {
+    let mut plan =
+        "# A todo list\n\nAssumed: one user. Must keep working: the README.\n".to_owned();
+    plan += &todo::requirement_section("REQ-001", "Add a todo");
+    plan += &todo::requirement_section("REQ-002", "List todos");
+    plan += &todo::feature_section("FEAT-001", "Adding", &["REQ-001"]);
+    plan += &todo::feature_section("FEAT-002", "Reading", &["REQ-002"]);
+    for (id, title, file, feature, _, _) in &todo::TASKS[..3] {
+        plan += &format!(
+            "\n### {id} {title}\n\n`{feature}` `{file}`\n\n{title}, in {file}.\n\n- {file} exists\n"
+        );
+    }
+    plan
+}
+
+/// A repository with code, in which the model knows the quick plan.
+fn with_code() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("start.sh", "echo start\n", "code");
+    sandbox.script("plan", Reply::call("save_plan_doc", json!({"content": plan()})));
+    sandbox
+}
+
+/// The first request finds this depth fit.
+fn suggest(sandbox: &Sandbox, depth: &str) {
+    let said = json!({"depth": depth, "reason": "Two modules change."});
+    sandbox.server.on(at("start", "actor"), Reply::call("name_work", said));
+}
+
+#[track_caller]
+fn new(sandbox: &Sandbox, more: &[&str]) -> Outcome {
+    sandbox.cowork(&[&NEW[..], more].concat())
+}
+
+fn depth(sandbox: &Sandbox, commit: &str) -> String {
+    sandbox.trailers(commit)["Cowork-Depth"].join(" ")
+}
+
+/// A change that adds a requirement, a feature and a task to a session without components.
+fn addition(sandbox: &Sandbox) {
+    sandbox.script_addition("Count todos", ["REQ-003", "FEAT-003", "TASK-004"], "lib/count.sh");
+    let triage = json!({
+        "summary": "Count todos",
+        "scope": {"prd": true, "design": false, "plan": true, "code": true},
+        "risk": "low",
+        "acceptance_criteria": ["todos are counted"],
+    });
+    sandbox.script("triage", Reply::call("save_change_request", triage));
+}
+
+/// A quick session that is delivered.
+fn quick() -> Sandbox {
+    static QUICK: OnceLock<Sandbox> = OnceLock::new();
+    let original = QUICK.get_or_init(|| {
+        let sandbox = with_code();
+        new(&sandbox, &["--depth", "quick", "--review", "auto"]).exits(0);
+        sandbox
+    });
+    let copy = original.fork();
+    copy.server.inherit(&original.server);
+    copy
+}
+
+#[test]
+fn a_quick_session_is_a_plan_and_the_code() {
+    let sandbox = quick();
+    assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "plan", "coding", "delivery"]);
+    assert_eq!(sandbox.server.requests_of("coding", "critic").len(), 1);
+    for (stage, role) in [("plan", "critic"), ("plan", "self-review"), ("delivery", "actor")] {
+        assert!(sandbox.server.requests_of(stage, role).is_empty(), "{stage} {role}");
+    }
+    let brief = sandbox.server.requests_of("plan", "actor")[0].text();
+    assert!(brief.contains("a todo list for the terminal"), "{brief}");
+    assert!(brief.contains("REQ-001, FEAT-001, TASK-001"), "the ids of all its kinds: {brief}");
+    for stage in ["plan", "coding", "delivery"] {
+        assert_eq!(depth(&sandbox, &sandbox.stage_commit(stage)), "quick");
+    }
+    assert_eq!(depth(&sandbox, &sandbox.commit_of("cowork/todo", "start: ")), "quick");
+    let files = sandbox.git(&["ls-tree", "--name-only", "cowork/todo", ".cowork/sessions/todo/"]);
+    for name in ["plan.md", "requirements.json", "feature_list.json", "implementation_plan.json"] {
+        assert!(files.contains(name), "{files}");
+    }
+    for name in ["idea.md", "prd.md", "design", "check_report.md"] {
+        assert!(!files.contains(name), "{files}");
+    }
+    let approved = sandbox.trailers(&sandbox.stage_commit("plan"))["Cowork-Approved"].join(" ");
+    assert!(approved.contains("plan.md@") && approved.contains("requirements.json@"), "{approved}");
+    // What the last task's actor said is the summary.
+    let report = sandbox.artifact("delivery_report.md");
+    assert!(
+        report.starts_with("# a todo list for the terminal\n\nThe task is done.\n"),
+        "{report}"
+    );
+    assert!(report.contains("REQ-001"), "{report}");
+    sandbox.assert_sound();
+}
+
+#[test]
+fn every_command_works_on_a_quick_session() {
+    let sandbox = quick();
+    sandbox.cowork(&["verify"]).exits(0);
+    sandbox.cowork(&["log"]).exits(0);
+    let status = sandbox.cowork(&["status", "--json"]).exits(0).json();
+    assert_eq!(status["done"], json!(["plan", "coding", "delivery"]));
+    let prd = sandbox.cowork(&["show", "prd"]).exits(0);
+    assert!(prd.stdout.starts_with("### REQ-001 Add a todo"), "{}", prd.stdout);
+    assert!(!prd.stdout.contains("TASK-001"), "{}", prd.stdout);
+    assert!(prd.stderr.contains("is quick and has no prd.md"), "{}", prd.stderr);
+    let design = sandbox.cowork(&["show", "design"]).exits(0);
+    assert!(design.stdout.contains("Must keep working"), "{}", design.stdout);
+    let check = sandbox.cowork(&["show", "check"]).exits(0);
+    assert!(check.stdout.contains("- none\n"), "{}", check.stdout);
+    // Comments open the code again, and no check.
+    sandbox.server.on(at("coding", "actor").task("TASK-004").turn(1), {
+        let file = json!({"path": "lib/more.sh", "content": "# more\n"});
+        let done = json!({"task_id": "TASK-004", "new_status": "completed"});
+        Reply::call("write_file", file).and("update_task_status", done)
+    });
+    sandbox.cowork(&["feedback", "say more", "--review", "auto"]).exits(0);
+    let stages = sandbox.stages("main..cowork/todo");
+    assert_eq!(stages[4..].iter().filter(|stage| *stage == "check").count(), 0, "{stages:?}");
+    assert_eq!(stages.last().map(String::as_str), Some("delivery"));
+    sandbox.cowork(&["verify"]).exits(0);
+    sandbox.cowork(&["revert", "--to", "plan", "--no-run"]).exits(0);
+    sandbox.cowork(&["undo"]).exits(0);
+    sandbox.cowork(&["merge"]).exits(0);
+    assert!(sandbox.exists("lib/store.sh"));
+}
+
+#[test]
+fn a_quick_session_goes_on_in_a_clone_and_after_a_squash() {
+    let sandbox = with_code();
+    new(&sandbox, &["--depth", "quick", "--review", "auto", "--stop-after", "plan"]).exits(0);
+    let mut clone = sandbox.fork();
+    clone.server.inherit(&sandbox.server);
+    clone.git(&["clone", "-q", ".", "clone"]);
+    clone.enter("clone");
+    clone.cowork(&["resume", "todo", "--review", "auto"]).exits(0);
+    assert_eq!(clone.stages("origin/main..cowork/todo"), ["start", "plan", "coding", "delivery"]);
+    let sandbox = quick();
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.git(&["merge", "-q", "--squash", "cowork/todo"]);
+    sandbox.git(&["commit", "-q", "-m", "squashed"]);
+    let file: Value = serde_json::from_str(&sandbox.artifact("session.json")).unwrap();
+    assert_eq!(file["depth"], "quick");
+    sandbox.cowork(&["verify", "todo"]).exits(0);
+}
+
+#[test]
+fn a_change_of_a_quick_session_stays_in_its_plan() {
+    let sandbox = quick();
+    sandbox.git(&["config", "cowork.project.depth", "auto"]);
+    addition(&sandbox);
+    let sections = todo::requirement_section("REQ-003", "Count todos").trim_start().to_owned()
+        + &todo::feature_section("FEAT-003", "Count todos", &["REQ-003"])
+        + "\n### TASK-004 Count todos\n\n`FEAT-003` `lib/count.sh`\n\nCount.\n\n- it counts\n";
+    sandbox.script("plan", Reply::call("save_plan_doc", json!({"content": sections})));
+    sandbox.cowork(&["modify", "count todos", "-n", "count", "--review", "auto"]).exits(0);
+    let stages = sandbox.stages("cowork/todo..cowork/todo--count");
+    assert_eq!(stages, ["start", "triage", "plan", "coding", "delivery"]);
+    assert_eq!(depth(&sandbox, &sandbox.commit_of("cowork/todo--count", "triage: ")), "quick");
+    let plan = sandbox.artifact("plan.md");
+    assert!(plan.contains("REQ-003") && plan.contains("TASK-004"), "{plan}");
+    assert!(sandbox.artifact("requirements.json").contains("REQ-003"));
+    sandbox.cowork(&["verify"]).exits(0);
+}
+
+#[test]
+fn a_standard_session_shows_two_documents_at_a_gate() {
+    let sandbox = Sandbox::new();
+    new(&sandbox, &["--depth", "standard", "--review", "wait"]).exits(3);
+    assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea", "prd"], "prd waits");
+    let status = sandbox.cowork(&["status", "--json"]).exits(0).json();
+    assert_eq!(status["stage"], "prd");
+    sandbox.cowork(&["review", "--feedback", "the goals are vague"]).exits(0);
+    let idea = todo::IDEA.replace("Add, list", "Add, count, list");
+    let again = Reply::call("save_idea", json!({"content": idea}));
+    sandbox.server.on(at("prd", "actor").iteration(2).turn(1), again);
+    sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
+    let brief = sandbox.server.requests_of("prd", "actor").pop().unwrap().text();
+    assert_eq!(brief.matches("Notes get lost").count(), 1, "the idea is told once: {brief}");
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
+    let prd = sandbox.stage_commit("prd");
+    let approved = sandbox.trailers(&prd)["Cowork-Approved"].join(" ");
+    assert!(approved.contains("prd.md@") && approved.contains("idea.md@"), "{approved}");
+    assert!(sandbox.blob(&prd, ".cowork/sessions/todo/idea.md").contains("Add, count, list"));
+    let critic = sandbox.server.requests_of("prd", "critic")[0].text();
+    assert!(critic.contains("Add, count, list") && critic.contains("REQ-002"), "{critic}");
+    // Design is committed by itself, and shown with the plan.
+    assert_eq!(sandbox.trailers(&sandbox.stage_commit("design"))["Cowork-Review"], ["auto"]);
+    let status = sandbox.cowork(&["status", "--json"]).exits(0).json();
+    assert_eq!(status["stage"], "plan");
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    for (stage, role) in [("design", "critic"), ("plan", "self-review")] {
+        assert!(sandbox.server.requests_of(stage, role).is_empty(), "{stage} {role}");
+    }
+    let approved = sandbox.trailers(&sandbox.stage_commit("plan"))["Cowork-Approved"].join(" ");
+    assert!(approved.contains("plan.md@") && approved.contains("design.md@"), "{approved}");
+    sandbox.cowork(&["verify"]).exits(0);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn the_depth_is_chosen_by_the_work() {
+    let long = "a todo list ".repeat(40);
+    let cases: [(&[&str], &str, &str); 4] = [
+        (&["a todo list", "--stop-after", "plan"], "quick", "a short idea"),
+        (&[&long], "standard", "479 characters"),
+        (&["a todo list", "--stop-after", "prd"], "standard", "to stop after prd"),
+        (&["a todo list", "--stop-after", "idea", "--depth", "thorough"], "thorough", "--depth"),
+    ];
+    let original = with_code();
+    original.git(&["config", "cowork.project.depth", "auto"]);
+    for (args, chosen, why) in cases {
+        let sandbox = original.fork();
+        sandbox.server.inherit(&original.server);
+        suggest(&sandbox, "quick");
+        let told = sandbox.cowork(&[&["new", "-n", "todo", "--review", "wait"], args].concat());
+        let found = depth(&sandbox, &sandbox.commit_of("cowork/todo", "start: "));
+        assert_eq!(found, chosen, "{args:?}: {}", told.stderr);
+        assert!(told.stderr.contains(&format!("depth {chosen} (")), "{}", told.stderr);
+        assert!(told.stderr.contains(why), "{}", told.stderr);
+    }
+    let sandbox = original.fork();
+    suggest(&sandbox, "standard");
+    let told = new(&sandbox, &["--review", "wait"]).exits(3);
+    assert!(told.stderr.contains("depth standard (Two modules change.)"), "{}", told.stderr);
+    let sandbox = original.fork();
+    sandbox.git(&["config", "cowork.review.gates", "prd,coding"]);
+    let told = new(&sandbox, &["--review", "wait"]).exits(3);
+    assert!(told.stderr.contains("depth standard (prd is among your gates)"), "{}", told.stderr);
+    let sandbox = Sandbox::new();
+    sandbox.git(&["config", "cowork.project.depth", "auto"]);
+    suggest(&sandbox, "quick");
+    let told = new(&sandbox, &["--review", "wait"]).exits(3);
+    assert!(told.stderr.contains("depth standard (a repository without code)"), "{}", told.stderr);
+}
+
+#[test]
+fn what_a_quick_session_lacks_is_said() {
+    let sandbox = with_code();
+    let told = new(&sandbox, &["--depth", "quick", "--stop-after", "prd"]).exits(2);
+    assert!(told.stderr.contains("--depth standard"), "{}", told.stderr);
+    // A gate moves to where the work is done.
+    sandbox.git(&["config", "cowork.review.gates", "prd"]);
+    new(&sandbox, &["--depth", "quick", "--review", "wait"]).exits(3);
+    assert_eq!(sandbox.cowork(&["status", "--json"]).exits(0).json()["stage"], "plan");
+    let told = sandbox.cowork(&["resume", "--stop-after", "check", "--review", "wait"]).exits(5);
+    assert!(told.stderr.contains("git cowork resume todo --depth standard"), "{}", told.stderr);
+    let told = sandbox.cowork(&["revert", "--to", "design"]).exits(5);
+    assert!(told.stderr.contains("git cowork resume todo --depth standard"), "{}", told.stderr);
+    sandbox.assert_sound();
+}

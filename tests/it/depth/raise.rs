@@ -1,0 +1,138 @@
+//! More process for a session that has begun with less.
+
+use serde_json::json;
+
+use super::{addition, depth, new, quick, with_code};
+use crate::support::kill::{abort_at, points};
+use crate::support::{Reply, Sandbox, todo};
+
+const RAISE: [&str; 5] = ["resume", "--depth", "standard", "--review", "auto"];
+
+/// A quick session whose plan waits for a person.
+fn planned() -> Sandbox {
+    let sandbox = with_code();
+    new(&sandbox, &["--depth", "quick", "--review", "wait"]).exits(3);
+    // From here on the model has a plan with components.
+    sandbox.script("plan", todo::plan_draft());
+    sandbox
+}
+
+fn raise<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&RAISE[..], more].concat()
+}
+
+#[test]
+fn a_quick_plan_becomes_a_prd_that_nobody_approved() {
+    let sandbox = planned();
+    let waiting = sandbox.git(&["rev-parse", "cowork/todo"]);
+    let told = sandbox.cowork(&raise(&["--stop-after", "prd"])).exits(0);
+    assert!(told.stderr.contains("todo is standard from here on"), "{}", told.stderr);
+    let subjects = sandbox.subjects("main..cowork/todo");
+    assert_eq!(subjects[1], "session: depth quick -> standard", "{subjects:?}");
+    assert_eq!(sandbox.stages("main..cowork/todo")[2..], ["idea", "prd"]);
+    let raised = sandbox.commit_of("cowork/todo", "session: depth");
+    let trailers = sandbox.trailers(&raised);
+    assert_eq!(
+        (&trailers["Cowork-Event"][..], depth(&sandbox, &raised).as_str()),
+        (&["depth".to_owned()][..], "standard")
+    );
+    let file = |name: &str| sandbox.blob(&raised, &format!(".cowork/sessions/todo/{name}"));
+    assert!(file("prd.md").contains("### REQ-002 List todos"), "{}", file("prd.md"));
+    assert!(!file("prd.md").contains("TASK-001"), "{}", file("prd.md"));
+    assert!(file("requirements.json").contains("REQ-002"));
+    assert!(file("session.json").contains("\"depth\": \"standard\""));
+    let kept = sandbox.git(&["rev-parse", "refs/cowork/attempts/todo/1^"]);
+    assert_eq!(kept, waiting, "the plan is kept");
+    let brief = sandbox.server.requests_of("prd", "actor")[0].text();
+    assert!(brief.contains("### REQ-002 List todos"), "prd is drafted from it: {brief}");
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    assert_eq!(depth(&sandbox, &sandbox.stage_commit("delivery")), "standard");
+    sandbox.cowork(&["verify"]).exits(0);
+    sandbox.cowork(&["log"]).exits(0);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_raise_that_is_killed_has_happened_or_not() {
+    let undisturbed = planned();
+    let original = undisturbed.fork();
+    original.server.inherit(&undisturbed.server);
+    let mut counted = original.fork();
+    counted.server.inherit(&original.server);
+    let (outcome, all) = points(&mut counted, &raise(&["--stop-after", "idea"]));
+    outcome.exits(0);
+    let files = counted.tree("cowork/todo");
+    let of_raise = |point: &&String| !point.starts_with("stage.") && !point.starts_with("tag");
+    for point in all.iter().filter(of_raise) {
+        let mut sandbox = original.fork();
+        sandbox.server.inherit(&original.server);
+        abort_at(&mut sandbox, &raise(&["--stop-after", "idea"]), point);
+        sandbox.git(&["fsck", "--strict", "--no-dangling"]);
+        sandbox.cowork(&raise(&["--stop-after", "idea"])).exits(0);
+        let stages = sandbox.stages("main..cowork/todo");
+        assert_eq!(stages.last().map(String::as_str), Some("idea"), "{point}: {stages:?}");
+        assert_eq!(sandbox.tree("cowork/todo"), files, "after a kill at {point}");
+        sandbox.cowork(&["verify"]).exits(0);
+        sandbox.assert_sound();
+    }
+}
+
+#[test]
+fn a_standard_session_keeps_its_waiting_draft() {
+    let sandbox = Sandbox::new();
+    new(&sandbox, &["--depth", "standard", "--review", "wait"]).exits(3);
+    let drafts = sandbox.server.requests_of("prd", "actor").len();
+    sandbox.cowork(&["resume", "--depth", "thorough", "--review", "wait"]).exits(3);
+    assert_eq!(sandbox.server.requests_of("prd", "actor").len(), drafts, "it was drafted again");
+    assert_eq!(sandbox.cowork(&["status", "--json"]).exits(0).json()["state"], "waiting");
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
+    // The design has a gate of its own now.
+    assert_eq!(sandbox.cowork(&["status", "--json"]).exits(0).json()["stage"], "design");
+    assert_eq!(depth(&sandbox, &sandbox.stage_commit("prd")), "thorough");
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    sandbox.cowork(&["verify"]).exits(0);
+}
+
+#[test]
+fn nothing_lowers_a_depth_and_code_that_is_begun_keeps_its() {
+    let sandbox = planned();
+    let told = sandbox.cowork(&["resume", "--depth", "quick", "--review", "wait"]).exits(3);
+    assert!(told.stderr.contains("todo is quick already"), "{}", told.stderr);
+    sandbox.cowork(&raise(&["--stop-after", "idea"])).exits(0);
+    let told = sandbox.cowork(&["resume", "--depth", "quick"]).exits(5);
+    assert!(told.stderr.contains("nothing lowers a depth"), "{}", told.stderr);
+
+    let sandbox = quick();
+    let told = sandbox.cowork(&raise(&[])).exits(5);
+    assert!(
+        told.stderr.contains("git cowork modify --session todo --depth standard"),
+        "{}",
+        told.stderr
+    );
+    sandbox.cowork(&["revert", "--to", "delivery", "--no-run"]).exits(0);
+    let told = sandbox.cowork(&raise(&[])).exits(5);
+    assert!(told.stderr.contains("git cowork revert todo --to plan --no-run"), "{}", told.stderr);
+    sandbox.cowork(&["revert", "--to", "plan", "--no-run"]).exits(0);
+    sandbox.cowork(&raise(&["--stop-after", "idea"])).exits(0);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_change_raises_a_quick_parent_on_its_own_branch() {
+    let sandbox = quick();
+    addition(&sandbox);
+    let task = "### TASK-004 Count todos\n\n`FEAT-003` `lib/count.sh`\n\nCount.\n\n- it counts\n";
+    sandbox.script("plan", Reply::call("save_plan_doc", json!({"content": task})));
+    let args = ["modify", "count todos", "-n", "count", "--review", "auto", "--depth", "standard"];
+    sandbox.cowork(&args).exits(0);
+    let stages = sandbox.stages("cowork/todo..cowork/todo--count");
+    assert_eq!(stages.iter().filter(|stage| *stage == "prd").count(), 1, "{stages:?}");
+    assert!(sandbox.artifact("prd.md").contains("REQ-003"));
+    assert!(
+        !sandbox.artifact("plan.md").contains("### REQ-001"),
+        "{}",
+        sandbox.artifact("plan.md")
+    );
+    sandbox.cowork(&["verify"]).exits(0);
+}

@@ -1,0 +1,217 @@
+//! What somebody meets who knows git and not this program: wrong words, git's own words, the manual,
+//! and completion in a real shell.
+
+use std::process::Command;
+
+use crate::support::Sandbox;
+use crate::support::pty::Terminal;
+use crate::support::skip::skipped;
+
+/// Wrong words, what is said of them, and the hint.
+const MISTAKES: [(&[&str], &str, &str); 17] = [
+    (&["stauts"], "there is no command 'stauts'", "did you mean: git cowork status"),
+    (
+        &["revew", "todo", "--pass"],
+        "there is no command 'revew'",
+        "did you mean: git cowork review todo --pass",
+    ),
+    (&["frobnicate"], "there is no command 'frobnicate'", "see the commands: git cowork -h"),
+    (&["help", "mrege"], "there is no command 'mrege'", "did you mean: git cowork help merge"),
+    (
+        &["resume", "--sotp-after", "prd"],
+        "there is no option '--sotp-after'",
+        "did you mean: git cowork resume --stop-after prd",
+    ),
+    (&["status", "--pass"], "there is no option '--pass'", "see its options: git cowork status -h"),
+    (
+        &["status", "todo", "now"],
+        "'now' is one word too many",
+        "see its options: git cowork status -h",
+    ),
+    (
+        &["revert", "--to", "dsign"],
+        "there is no stage 'dsign'",
+        "did you mean: git cowork revert --to design",
+    ),
+    (
+        &["revert", "--to=cod"],
+        "there is no stage 'cod'",
+        "did you mean: git cowork revert '--to=coding'",
+    ),
+    (
+        &["revert", "--to", "lunch"],
+        "there is no stage 'lunch'",
+        "one of: triage, idea, prd, design, plan, coding, check, delivery",
+    ),
+    (&["revert", "--to"], "--to <STAGE> lacks its value", "see its options: git cowork revert -h"),
+    (
+        &["revert", "todo"],
+        "the following required arguments were not provided: --to <STAGE>",
+        "usage: git cowork revert --to <STAGE>",
+    ),
+    (
+        &["new", "it's late", "--stop-after", "triage"],
+        "only a change request has the stage triage",
+        "start one: git cowork modify",
+    ),
+    (
+        &["list", "--color", "alway"],
+        "'alway' is no value of --color <WHEN>",
+        "did you mean: git cowork list --color always",
+    ),
+    (&["show", "desing"], "there is no artifact 'desing'", "did you mean: git cowork show design"),
+    (&["show", "lunch"], "there is no artifact 'lunch'", "one of: idea, prd,"),
+    (&["man", "mrege"], "there is no command 'mrege'", "did you mean: git cowork man merge"),
+];
+
+#[test]
+fn a_wrong_word_is_answered_by_one_line_and_one_hint() {
+    let sandbox = Sandbox::new();
+    for (args, what, hint) in MISTAKES {
+        let said = sandbox.cowork(args).exits(2).stderr;
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 2, "{args:?}: {said}");
+        assert!(lines[0].starts_with(&format!("error: {what}")), "{args:?}: {said}");
+        assert!(lines[1].starts_with(&format!("hint: {hint}")), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_mistyped_session_is_answered_by_the_one_that_exists() {
+    let sandbox = Sandbox::stopped_after("idea");
+    for command in ["status", "resume", "archive"] {
+        let outcome =
+            sandbox.cowork(&[command, "tood"]).exits(5).says("there is no session 'tood'");
+        outcome.says(&format!("hint: did you mean: git cowork {command} todo\n"));
+    }
+    sandbox.cowork(&["status", "nothing-like-it"]).exits(5).says("git cowork list --all");
+}
+
+#[test]
+fn words_of_gits_are_understood() {
+    let sandbox = Sandbox::new();
+    sandbox.wait(&[]).exits(3);
+    assert_eq!(
+        sandbox.cowork(&["st"]).exits(0).stdout,
+        sandbox.cowork(&["status"]).exits(0).stdout
+    );
+    assert_eq!(sandbox.cowork(&["ls"]).exits(0).stdout, sandbox.cowork(&["list"]).exits(0).stdout);
+    sandbox.cowork(&["approve", "todo"]).exits(0);
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["passed"]);
+    sandbox.cowork(&["continue", "--review", "wait"]).exits(3);
+    sandbox.cowork(&["abort"]).exits(0);
+    assert_eq!(sandbox.trailers("HEAD")["Cowork-Review"], ["aborted"]);
+    let help = sandbox.cowork(&["-h"]).exits(0).stdout;
+    assert!(help.contains("continue (resume), approve (review --pass)"), "{help}");
+}
+
+fn has(sandbox: &Sandbox, program: &str) -> bool {
+    let has = sandbox.command(program).arg("--version").output().is_ok_and(|o| o.status.success());
+    if !has {
+        skipped(&format!("what needs {program}, which is not here"));
+    }
+    has
+}
+
+#[test]
+fn the_manual_is_what_git_help_shows() {
+    let mut sandbox = Sandbox::nowhere();
+    let help = sandbox.cowork(&["-h"]).exits(0).stdout;
+    assert!(help.contains("need the manual: git cowork man --install"), "{help}");
+    sandbox.cowork(&["man", "--install"]).exits(0).says("try: git help cowork").says("MANPATH");
+    let help = sandbox.cowork(&["-h"]).exits(0).stdout;
+    assert!(help.contains("'git help cowork' shows the manual"), "{help}");
+
+    let folder = sandbox.root().join("home/.local/share/man");
+    let printed = sandbox.cowork(&["man", "revert"]).exits(0).stdout;
+    let page = folder.join("man1/git-cowork-revert.1");
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), printed);
+    assert!(printed.contains("\\-\\-to") && printed.contains(".SH EXAMPLES"), "{printed}");
+    if !has(&sandbox, "man") {
+        return;
+    }
+    sandbox.set_env("MANPATH", &folder.display().to_string());
+    sandbox.set_env("MANWIDTH", "200");
+    let shown = sandbox.git_outcome(&["help", "cowork"]).exits(0).stdout;
+    // Lines are filled with spaces up to the margin.
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for text in
+        ["git-cowork-revert(1)", "Rewind to before a stage", "EXIT STATUS", "Git Cowork Manual"]
+    {
+        assert!(words.contains(text), "{text}: {shown}");
+    }
+    assert_eq!(sandbox.git_outcome(&["cowork", "--help"]).exits(0).stdout, shown);
+    // What the formatter itself finds wrong.
+    for page in std::fs::read_dir(folder.join("man1")).unwrap() {
+        let mut man = sandbox.command("man");
+        let output = man.args(["--warnings", "-l"]).arg(page.unwrap().path()).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    }
+}
+
+/// A session with an attempt, and the script of a shell.
+fn completed(shell: &str) -> Sandbox {
+    let sandbox = Sandbox::stopped_after("prd");
+    sandbox.cowork(&["revert", "--to", "prd", "--no-run"]).exits(0);
+    let script = sandbox.cowork(&["completions", shell]).exits(0).stdout;
+    std::fs::write(sandbox.root().join("completions"), script).unwrap();
+    sandbox
+}
+
+/// What is typed before a tab, and what the line then holds.
+const COMPLETED: [(&str, &str); 8] = [
+    ("git cowork rever", "git cowork revert "),
+    ("git cowork revert --to pl", "git cowork revert --to plan "),
+    ("git cowork resume to", "git cowork resume todo "),
+    ("git cowork status --session to", "git cowork status --session todo "),
+    ("git cowork show desi", "git cowork show design "),
+    ("git cowork show todo desi", "git cowork show todo design "),
+    ("git cowork prune refs/c", "git cowork prune refs/cowork/attempts/todo/1 "),
+    ("git cowork review --review w", "git cowork review --review wait "),
+];
+
+fn types_them(mut terminal: Terminal) {
+    for (typed, line) in COMPLETED {
+        terminal.types(&format!("{typed}\t"));
+        terminal.sees(line);
+        terminal.control('u');
+    }
+    terminal.enters("exit 7");
+    assert_eq!(terminal.ends().0, 7);
+}
+
+#[test]
+fn zsh_completes_inside_its_completion_of_git() {
+    let sandbox = completed("zsh");
+    if !has(&sandbox, "zsh") {
+        return;
+    }
+    let rc = "PS1='> '; unset zle_bracketed_paste; unsetopt prompt_sp; autoload -Uz compinit; compinit -u -D\n\
+        source ../completions\n";
+    sandbox.write("../zdotdir/.zshrc", rc);
+    let mut zsh = sandbox.command("zsh");
+    zsh.arg("-i").env("ZDOTDIR", sandbox.root().join("zdotdir"));
+    let mut terminal = sandbox.in_terminal(zsh, &[]);
+    terminal.sees("> ");
+    types_them(terminal);
+}
+
+#[test]
+fn fish_completes_inside_its_completion_of_git() {
+    let sandbox = completed("fish");
+    if !has(&sandbox, "fish") {
+        return;
+    }
+    for (typed, line) in COMPLETED {
+        let mut fish: Command = sandbox.command("fish");
+        let output = fish
+            .args(["-c", &format!("source ../completions; complete -C '{typed}'")])
+            .output()
+            .unwrap();
+        let offered = String::from_utf8_lossy(&output.stdout).into_owned();
+        let word = line.trim_end().rsplit(' ').next().unwrap();
+        let found = offered.lines().find(|one| one.split('\t').next() == Some(word));
+        let found = found.unwrap_or_else(|| panic!("{typed}: {output:?}"));
+        assert!(found.contains('\t'), "no description: {found}");
+    }
+}
