@@ -1,6 +1,31 @@
-//! Lines broken at words, so that nothing runs over a narrow terminal's edge.
+//! How wide the terminal is, and lines broken at words, so that nothing runs over its edge.
 
 use console::measure_text_width;
+
+/// Columns where the terminal does not tell them.
+const USUAL: usize = 80;
+
+/// Columns of the terminal behind standard error.
+pub(crate) fn stderr_columns() -> usize {
+    #[cfg(unix)]
+    return columns(rustix::stdio::stderr());
+    #[cfg(not(unix))]
+    columns(&console::Term::stderr())
+}
+
+/// Columns of a terminal. `console` does not know them where the terminal does not tell its rows
+/// (`stty cols 40` in a new one).
+#[cfg(unix)]
+pub(crate) fn columns(terminal: std::os::fd::BorrowedFd<'_>) -> usize {
+    let size = rustix::termios::tcgetwinsize(terminal).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(USUAL)
+}
+
+/// Columns of a terminal.
+#[cfg(not(unix))]
+pub(crate) fn columns(terminal: &console::Term) -> usize {
+    terminal.size_checked().map_or(USUAL, |(_, columns)| columns.into())
+}
 
 /// Breaks a line at spaces into parts of at most `width` columns. A word wider than that is cut;
 /// white space at the beginning of the line stays, at a break it goes. Never empty.

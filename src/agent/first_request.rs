@@ -13,16 +13,8 @@ use crate::stage::{Depth, Role};
 
 /// The one tool on offer.
 const TOOL: &str = "name_work";
-/// Words of a title.
-const TITLE_WORDS: usize = 8;
-/// Words of a branch's name.
-const NAME_WORDS: usize = 4;
 /// Most bytes of the idea that are sent: its beginning says what it is about.
 const MOST: usize = 8_000;
-/// Characters of a reason.
-const REASON: usize = 200;
-/// The same thing is to be named the same way.
-const TEMPERATURE: f64 = 0.2;
 /// What a person does when the model can be asked again.
 const THEN: &str = "then give the same command again; nothing was changed";
 
@@ -75,7 +67,8 @@ impl FirstRequest {
                 Message::User { content: excerpt::beginning(&idea, MOST).to_owned() },
             ],
             tools: vec![tool()],
-            temperature: TEMPERATURE,
+            // The same work is to get the same name.
+            temperature: 0.2,
         };
         match model.turn(&request, &|_| {}).await {
             Ok(mut reply) => {
@@ -137,12 +130,12 @@ impl FirstAnswer {
             _ => None,
         });
         Self {
-            title: words("title", TITLE_WORDS),
-            name: words("name", NAME_WORDS),
+            title: words("title", 8),
+            name: words("name", 4),
             // A sentence about the language is none.
             language: words("language", usize::MAX).filter(|name| name.chars().count() <= 30),
             depth,
-            reason: line("reason", REASON).unwrap_or_default(),
+            reason: line("reason", 200).unwrap_or_default(),
         }
     }
 }

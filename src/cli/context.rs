@@ -19,7 +19,10 @@ use crate::gate;
 use crate::git::{self, Git};
 use crate::secret::Secrets;
 use crate::session::{RefNames, SessionName};
-use crate::ui::{JsonLines, Look, Terminal, Verbosity, escaped_json, markdown, painted};
+use crate::ui::{
+    JsonLines, Look, Terminal, Verbosity, escaped_json, markdown, painted, stdout_columns,
+};
+use crate::wrap::stderr_columns;
 
 /// See the module.
 pub(crate) struct Context {
@@ -85,7 +88,7 @@ impl Context {
                 global.session.as_ref().map_or("", SessionName::as_str),
             ))
         } else {
-            let width = usize::from(console::Term::stderr().size().1);
+            let width = stderr_columns();
             Ui::Terminal(Terminal::new(
                 Box::new(std::io::stderr()),
                 Look {
@@ -256,7 +259,7 @@ impl Context {
         if !std::io::stdout().is_terminal() {
             return self.print_bytes(text);
         }
-        let width = usize::from(console::Term::stdout().size().1);
+        let width = stdout_columns();
         match is_markdown {
             true => self.page(&markdown(text, width, self.color_stdout())),
             false => self.page(text),

@@ -57,7 +57,7 @@ fn said(command: &clap::Command, error: &clap::Error, words: &[&str]) -> Error {
                 Some(ContextValue::Strings(valid)) => valid.as_slice(),
                 _ => &[],
             };
-            let said = Error::usage(format!("'{value}' is no value of {wrong}"));
+            let said = Error::usage(format!("'{value}' is not a value of {wrong}"));
             let all = format!("one of: {}", valid.join(", "));
             hinted(said, &value, valid.iter().map(String::as_str), all)
         }

@@ -14,6 +14,7 @@ use dialoguer::{Confirm, Select};
 use crate::gate::terminal::{Key, Line, SHOW_CURSOR, Terminal, interrupted};
 use crate::interrupt;
 use crate::moment;
+use crate::wrap::stderr_columns;
 
 /// The process's own terminal.
 pub struct Tty {
@@ -89,7 +90,7 @@ impl Terminal for Tty {
     }
 
     fn width(&self) -> usize {
-        console::Term::stderr().size_checked().map_or(80, |(_, columns)| columns.into())
+        stderr_columns()
     }
 
     fn colors(&self) -> bool {

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_under_way() {
+    fn operations_in_progress() {
         for format in ["files", "reftable"] {
             let repo = Repo::with_commit_in(&[&format!("--ref-format={format}")]);
             let git = repo.git();

@@ -2,147 +2,52 @@
 
 use super::*;
 
-fn passed(path: &str, parts: &[&str], output: &str) -> usize {
+/// File, groups and name of the test, how often it passed, and what its runner printed.
+const PRINTED: &str = r##"
+tests/add.rs | adds | 1 | test adds ... ok\ntest adds_more ... ok\n
+tests/add.rs | adds | 0 | test adds ... FAILED\n
+tests/add.rs | adds | 0 | test adds ... ignored\n
+tests/it/sums.rs | adds | 1 | test sums::adds ... ok\n
+src/a/mod.rs | tests › adds | 1 | test a::tests::adds - should panic ... ok
+src/lib.rs | adds | 2 | test adds ... ok\n\nRunning tests/x.rs\n\ntest adds ... ok\n
+crates/x/src/a.rs | adds | 1 | test a::adds::case_1 ... ok\n
+src/a.rs | adds | 1 |         PASS [   0.004s] (1/2) sums a::adds\n
+t/test_a.py | TestA › test_x | 1 | t/test_a.py::TestA::test_x PASSED  [ 50%]\nt/test_a.py::TestA::test_x2 PASSED\n
+t/test_a.py | test_x | 2 | t/test_a.py::test_x[a b] PASSED\nt/test_a.py::test_x[c] PASSED\n
+t/test_a.py | test_x | 1 | PASSED t/test_a.py::test_x\n
+t/test_a.py | test_x | 0 | ..   [100%]\n2 passed in 0.01s\n
+tests/test_a.py | A › test_x | 1 | test_x (test_a.A.test_x) ... ok\ntest_x2 (test_a.A.test_x2) ... ok\n
+tests/test_a.py | A › test_x | 1 | test_x (tests.test_a.A) ... ok\n
+tests/test_a.py | A › test_x | 1 | test_x (test_a.A.test_x)\nIt adds. ... ok\n
+tests/test_a.py | A › test_x | 0 | test_x (test_a.A.test_x) ... skipped 'no'\ntest_y (test_a.A.test_y) ... ok\n
+a.test.js | sums › adds | 1 | ▶ sums\n  ✔ adds (0.5ms)\n✔ sums (1.2ms)\n
+a.test.js | adds | 0 | ﹣ adds (0.3ms) # test name does not match pattern\n
+a.test.js | sums › adds | 1 | # Subtest: sums\n    ok 1 - adds\n      ---\nok 1 - sums\n
+a.test.js | adds | 0 | ok 3 - adds # SKIP\n
+a.test.js | sums › adds | 1 | PASS ./a.test.js\n  sums\n    ✓ adds (2 ms)\n    ○ skipped carries\n
+a.test.ts | sums › adds | 1 |  ✓ a.test.ts > sums > adds 3ms\n
+a.test.js | adds | 1 |   sums\n    ✔ adds\n    1) carries\n
+sum/a_test.go | TestAdd | 1 | === RUN   TestAdd\n--- PASS: TestAdd (0.00s)\n    --- PASS: TestAdd/one (0.00s)\n
+a_test.go | TestAdd | 0 | --- SKIP: TestAdd (0.00s)\nPASS\n
+test/sum_test.rb | SumTest › test_adds | 1 | SumTest#test_adds = 0.00 s = .\nSumTest#test_more = 0.00 s = S\n
+spec/sum_spec.rb | Sum › adds | 1 | {"examples":[{"id":"./spec/sum_spec.rb[1:1]","description":"adds","full_description":"Sum adds","status":"passed"}]}
+spec/sum_spec.rb | Sum › adds | 0 | {"examples":[{"id":"a","description":"adds","full_description":"Sum adds","status":"pending"}]}
+test/a.bats | adds two | 1 | 1..2\nok 1 adds two\nok 2 adds two more # skip\n
+"##;
+
+fn passed(path: &str, name: &str, output: &str) -> usize {
+    let parts: Vec<&str> = name.split(" › ").collect();
     let one_test = of_file(path).unwrap().one_test.as_ref().unwrap();
-    one_test.times_passed(&Named { path, parts }, output)
+    one_test.times_passed(&Named { path, parts: &parts }, output)
 }
 
 #[test]
 fn each_runner_names_what_passed() {
-    for (runner, path, parts, output, times) in [
-        ("cargo", "tests/add.rs", &["adds"][..], "test adds ... ok\ntest adds_more ... ok\n", 1),
-        ("cargo", "tests/add.rs", &["adds"], "test adds ... FAILED\n", 0),
-        ("cargo", "tests/add.rs", &["adds"], "test adds ... ignored\n", 0),
-        ("cargo", "tests/it/sums.rs", &["adds"], "test sums::adds ... ok\n", 1),
-        (
-            "cargo",
-            "src/a/mod.rs",
-            &["tests", "adds"],
-            "test a::tests::adds - should panic ... ok",
-            1,
-        ),
-        (
-            "cargo",
-            "src/lib.rs",
-            &["adds"],
-            "test adds ... ok\n\nRunning tests/x.rs\n\ntest adds ... ok\n",
-            2,
-        ),
-        ("rstest", "crates/x/src/a.rs", &["adds"], "test a::adds::case_1 ... ok\n", 1),
-        ("nextest", "src/a.rs", &["adds"], "        PASS [   0.004s] (1/2) sums a::adds\n", 1),
-        (
-            "pytest -v",
-            "t/test_a.py",
-            &["TestA", "test_x"],
-            "t/test_a.py::TestA::test_x PASSED  [ 50%]\nt/test_a.py::TestA::test_x2 PASSED\n",
-            1,
-        ),
-        (
-            "pytest -v",
-            "t/test_a.py",
-            &["test_x"],
-            "t/test_a.py::test_x[a b] PASSED\nt/test_a.py::test_x[c] PASSED\n",
-            2,
-        ),
-        ("pytest -rA", "t/test_a.py", &["test_x"], "PASSED t/test_a.py::test_x\n", 1),
-        ("pytest -q", "t/test_a.py", &["test_x"], "..   [100%]\n2 passed in 0.01s\n", 0),
-        (
-            "unittest -v",
-            "tests/test_a.py",
-            &["A", "test_x"],
-            "test_x (test_a.A.test_x) ... ok\ntest_x2 (test_a.A.test_x2) ... ok\n",
-            1,
-        ),
-        (
-            "unittest 3.8",
-            "tests/test_a.py",
-            &["A", "test_x"],
-            "test_x (tests.test_a.A) ... ok\n",
-            1,
-        ),
-        (
-            "unittest -v",
-            "tests/test_a.py",
-            &["A", "test_x"],
-            "test_x (test_a.A.test_x)\nIt adds. ... ok\n",
-            1,
-        ),
-        (
-            "unittest -v",
-            "tests/test_a.py",
-            &["A", "test_x"],
-            "test_x (test_a.A.test_x) ... skipped 'no'\ntest_y (test_a.A.test_y) ... ok\n",
-            0,
-        ),
-        (
-            "node spec",
-            "a.test.js",
-            &["sums", "adds"],
-            "▶ sums\n  ✔ adds (0.5ms)\n✔ sums (1.2ms)\n",
-            1,
-        ),
-        (
-            "node spec",
-            "a.test.js",
-            &["adds"],
-            "﹣ adds (0.3ms) # test name does not match pattern\n",
-            0,
-        ),
-        (
-            "node tap",
-            "a.test.js",
-            &["sums", "adds"],
-            "# Subtest: sums\n    ok 1 - adds\n      ---\nok 1 - sums\n",
-            1,
-        ),
-        ("node tap", "a.test.js", &["adds"], "ok 3 - adds # SKIP\n", 0),
-        (
-            "jest",
-            "a.test.js",
-            &["sums", "adds"],
-            "PASS ./a.test.js\n  sums\n    ✓ adds (2 ms)\n    ○ skipped carries\n",
-            1,
-        ),
-        ("vitest", "a.test.ts", &["sums", "adds"], " ✓ a.test.ts > sums > adds 3ms\n", 1),
-        ("mocha", "a.test.js", &["adds"], "  sums\n    ✔ adds\n    1) carries\n", 1),
-        (
-            "go -v",
-            "sum/a_test.go",
-            &["TestAdd"],
-            "=== RUN   TestAdd\n--- PASS: TestAdd (0.00s)\n    --- PASS: TestAdd/one (0.00s)\n",
-            1,
-        ),
-        ("go -v", "a_test.go", &["TestAdd"], "--- SKIP: TestAdd (0.00s)\nPASS\n", 0),
-        (
-            "minitest -v",
-            "test/sum_test.rb",
-            &["SumTest", "test_adds"],
-            "SumTest#test_adds = 0.00 s = .\nSumTest#test_more = 0.00 s = S\n",
-            1,
-        ),
-        (
-            "rspec",
-            "spec/sum_spec.rb",
-            &["Sum", "adds"],
-            r##"{"examples":[{"id":"./spec/sum_spec.rb[1:1]","description":"adds","full_description":"Sum adds","status":"passed"}]}"##,
-            1,
-        ),
-        (
-            "rspec",
-            "spec/sum_spec.rb",
-            &["Sum", "adds"],
-            r##"{"examples":[{"id":"a","description":"adds","full_description":"Sum adds","status":"pending"}]}"##,
-            0,
-        ),
-        (
-            "bats",
-            "test/a.bats",
-            &["adds two"],
-            "1..2\nok 1 adds two\nok 2 adds two more # skip\n",
-            1,
-        ),
-    ] {
-        assert_eq!(passed(path, parts, output), times, "{runner}: {output}");
+    for row in PRINTED.trim().lines() {
+        let columns: Vec<&str> = row.splitn(4, " | ").collect();
+        let output = columns[3].replace("\\n", "\n");
+        let times: usize = columns[2].parse().unwrap();
+        assert_eq!(passed(columns[0], columns[1], &output), times, "{row}");
     }
 }
 

@@ -8,7 +8,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::ledger::{Ledger, Place};
-use super::{BoxFuture, Model, ModelError, Position, Reply, Request, budget, dialect, price};
+use super::{
+    BoxFuture, Model, ModelError, OnText, Position, Request, Turn, budget, dialect, price,
+};
 use crate::config::Budget;
 use crate::event::Usage;
 use crate::spent::Spent;
@@ -284,11 +286,7 @@ impl<M: Model> Model for Metered<M> {
         self.inner.name()
     }
 
-    fn turn<'a>(
-        &'a self,
-        request: &'a Request,
-        on_text: &'a dyn Fn(&str),
-    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    fn turn<'a>(&'a self, request: &'a Request, on_text: OnText<'a>) -> Turn<'a> {
         Box::pin(async move {
             let guess = dialect::estimate(request, 0);
             self.meter.admit(&request.position, 1, self.name(), guess)?;

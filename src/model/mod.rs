@@ -288,6 +288,12 @@ impl ModelError {
 /// A boxed future, so that models can be chosen at run time.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
+/// An answer to come.
+pub type Turn<'a> = BoxFuture<'a, Result<Reply, ModelError>>;
+
+/// Whoever is told an answer's text as it streams in.
+pub type OnText<'a> = &'a dyn Fn(&str);
+
 /// Somebody who answers [`Request`]s.
 pub trait Model {
     /// The configured name, for trailers.
@@ -295,11 +301,7 @@ pub trait Model {
 
     /// Asks for one turn. `on_text` gets the answer's text as it streams in; on a retry the text
     /// starts again. Dropping the future hangs up.
-    fn turn<'a>(
-        &'a self,
-        request: &'a Request,
-        on_text: &'a dyn Fn(&str),
-    ) -> BoxFuture<'a, Result<Reply, ModelError>>;
+    fn turn<'a>(&'a self, request: &'a Request, on_text: OnText<'a>) -> Turn<'a>;
 
     /// Finds out, before anything is created, whether the model can be reached.
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>>;
@@ -310,11 +312,7 @@ impl Model for Box<dyn Model> {
         (**self).name()
     }
 
-    fn turn<'a>(
-        &'a self,
-        request: &'a Request,
-        on_text: &'a dyn Fn(&str),
-    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    fn turn<'a>(&'a self, request: &'a Request, on_text: OnText<'a>) -> Turn<'a> {
         (**self).turn(request, on_text)
     }
 

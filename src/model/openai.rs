@@ -28,8 +28,8 @@ use super::stream::Assembly;
 use super::timeouts::{Timeouts, heard, within};
 use super::transport::{self, Pulse, Transport};
 use super::{
-    BoxFuture, Message, Model, ModelError, Origin, Position, Reply, Request, discover, prose,
-    written_tools,
+    BoxFuture, Message, Model, ModelError, OnText, Origin, Position, Reply, Request, Turn,
+    discover, prose, written_tools,
 };
 use crate::config::ModelConfig;
 use crate::event::Usage;
@@ -363,11 +363,7 @@ impl Model for OpenAi {
         if self.config.model.is_empty() { chosen } else { &self.config.model }
     }
 
-    fn turn<'a>(
-        &'a self,
-        request: &'a Request,
-        on_text: &'a dyn Fn(&str),
-    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    fn turn<'a>(&'a self, request: &'a Request, on_text: OnText<'a>) -> Turn<'a> {
         Box::pin(self.ask(request, on_text))
     }
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::replay::{Header, Line};
-use super::{BoxFuture, Model, ModelError, Reply, Request};
+use super::{BoxFuture, Model, ModelError, OnText, Reply, Request, Turn};
 use crate::error::Error;
 use crate::secret::Secrets;
 
@@ -72,11 +72,7 @@ impl<M: Model> Model for Recording<M> {
         self.inner.name()
     }
 
-    fn turn<'a>(
-        &'a self,
-        request: &'a Request,
-        on_text: &'a dyn Fn(&str),
-    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    fn turn<'a>(&'a self, request: &'a Request, on_text: OnText<'a>) -> Turn<'a> {
         Box::pin(async move {
             let reply = self.inner.turn(request, on_text).await?;
             self.recorder.append(request, &reply).map_err(|error| {

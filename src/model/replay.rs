@@ -8,7 +8,9 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::{BoxFuture, Model, ModelError, Position, Reply, Request, stage_name, thinking};
+use super::{
+    BoxFuture, Model, ModelError, OnText, Position, Reply, Request, Turn, stage_name, thinking,
+};
 use crate::error::Error;
 use crate::stage::{Role, Stage};
 
@@ -160,11 +162,7 @@ impl Model for Replay {
         &self.model
     }
 
-    fn turn<'a>(
-        &'a self,
-        request: &'a Request,
-        on_text: &'a dyn Fn(&str),
-    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    fn turn<'a>(&'a self, request: &'a Request, on_text: OnText<'a>) -> Turn<'a> {
         Box::pin(async move {
             let reply = self.answer(&request.position)?;
             if !reply.content.is_empty() {

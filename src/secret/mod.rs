@@ -12,6 +12,22 @@ use std::rc::Rc;
 
 pub use setting::{has_secret_word, of_setting};
 
+/// Variables that every program may see: who runs it, where, and in which language.
+pub const PLAIN_VARIABLES: [&str; 12] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "SYSTEMROOT",
+];
+
 /// What stands where a key of the user's was.
 pub const WITHHELD: &str = "[withheld key]";
 

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linter_mends_where_it_can() {
+    fn a_linter_fixes_where_it_can() {
         let clippy = "cargo clippy --fix --allow-dirty --allow-staged --all-targets -- -D warnings";
         assert_eq!(fixing("cargo clippy --all-targets -- -D warnings").as_deref(), Some(clippy));
         assert_eq!(

@@ -184,7 +184,7 @@ impl Page {
     }
 
     fn heading(&mut self, level: HeadingLevel) {
-        // Bold begins anew after what was strong in it.
+        // Bold starts again after a strong part of the heading.
         let text = std::mem::take(&mut self.text).replace('\u{180c}', "\u{180c}\u{180b}");
         self.text = format!("{text}\u{180c}");
         let room = self.room();

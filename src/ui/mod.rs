@@ -18,6 +18,7 @@ pub use echo::restore;
 pub use json::JsonLines;
 pub use markdown::markdown;
 pub use out::Output;
+pub(crate) use out::stdout_columns;
 pub use terminal::{Look, Terminal, Verbosity};
 
 #[cfg(test)]

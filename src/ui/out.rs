@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::time::Duration;
 
+use crate::wrap::columns;
+
 /// A stream given in by the command line, so that tests can read it.
 pub type Output = Box<dyn Write + Send>;
 
@@ -39,6 +41,14 @@ pub(super) fn elapsed(time: Duration) -> String {
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
+}
+
+/// Columns of the terminal behind standard output.
+pub(crate) fn stdout_columns() -> usize {
+    #[cfg(unix)]
+    return columns(rustix::stdio::stdout());
+    #[cfg(not(unix))]
+    columns(&console::Term::stdout())
 }
 
 /// The first characters of a commit id, as many as git shows by default.

@@ -272,7 +272,7 @@ impl Terminal {
 
 impl Screen {
     /// Whoever was waited for has answered.
-    fn goes_on(&mut self, now: Duration) {
+    fn ends_wait(&mut self, now: Duration) {
         let Some(since) = self.waits.take() else { return };
         let waited = now.saturating_sub(since);
         if let Some(progress) = &mut self.stage {

@@ -17,7 +17,7 @@ fn challenged_by(settings: &str) -> Sandbox {
     let sandbox = Sandbox::stopped_after("idea");
     settle(&sandbox, settings, "");
     sandbox.server.on_with(at("prd", "actor").turn(1), |received| {
-        let text = format!("{PRD}\nDraft {}, mended.\n", received.iteration);
+        let text = format!("{PRD}\nDraft {}, fixed.\n", received.iteration);
         (received.iteration > 1).then(|| Reply::call("save_prd_doc", json!({"content": text})))
     });
     sandbox.server.forget();
@@ -136,7 +136,7 @@ fn as_a_critic_it_judges_by_markers() {
     let sandbox = Sandbox::stopped_after("idea");
     sandbox.user_config("[models.second]\nagent = \"codex\"\n[roles]\ncritic = \"second\"\n");
     sandbox.server.on_with(at("prd", "actor").turn(1), |received| {
-        let text = format!("{PRD}\nDraft {}, mended.\n", received.iteration);
+        let text = format!("{PRD}\nDraft {}, fixed.\n", received.iteration);
         (received.iteration > 1).then(|| Reply::call("save_prd_doc", json!({"content": text})))
     });
     let no = codex("REQ-002 is vague.\\n<review>NEEDS_REVISION</review>");
@@ -245,7 +245,7 @@ fn a_program_that_is_not_there_is_said_before_anything_is_asked() {
 }
 
 #[test]
-fn a_conversation_goes_on_by_its_id_and_with_the_new_words_only() {
+fn a_conversation_continues_by_its_id_and_with_the_new_words_only() {
     let first = "Looks fine to me.";
     let programs = [
         ("codex", codex(first), codex(APPROVES), "resume\nt-1\n-\n"),

@@ -34,7 +34,7 @@ fn a_budget_of_tokens_stops_cleanly_and_can_be_raised() {
 }
 
 #[test]
-fn every_stage_stops_at_its_budget_and_goes_on() {
+fn every_stage_stops_at_its_budget_and_continues() {
     // One request more each time: every kind of request meets the budget once.
     let sandbox = Sandbox::new();
     sandbox.user_config("[budget]\nrequests = 1\n");

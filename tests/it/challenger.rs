@@ -19,7 +19,7 @@ fn challenged(said: &str) -> Sandbox {
     let sandbox = Sandbox::stopped_after("idea");
     sandbox.user_config(&format!("{SECOND}[review]\nchallenge = [\"prd\"]\n"));
     sandbox.server.on_with(at("prd", "actor").turn(1), |received| {
-        let text = format!("{PRD}\nDraft {}, mended.\n", received.iteration);
+        let text = format!("{PRD}\nDraft {}, fixed.\n", received.iteration);
         (received.iteration > 1).then(|| Reply::call("save_prd_doc", json!({"content": text})))
     });
     sandbox.server.on(at("prd", "challenger"), Reply::text("Every command holds.\n\nAPPROVED"));
@@ -49,7 +49,7 @@ fn history(sandbox: &Sandbox) -> Vec<Value> {
 
 #[test]
 fn what_the_critic_approved_is_read_by_another_model_without_writing_tools() {
-    let sandbox = challenged("Read all of it; nothing to mend.\n\nAPPROVED");
+    let sandbox = challenged("Read all of it; nothing to fix.\n\nAPPROVED");
     let writes = Reply::call("save_prd_doc", json!({"content": "mine"}));
     sandbox.server.times(1, at("prd", "challenger"), writes);
     sandbox.cowork(&RESUME).exits(0);
@@ -66,7 +66,7 @@ fn what_the_critic_approved_is_read_by_another_model_without_writing_tools() {
     let commit = sandbox.stage_commit("prd");
     assert!(!sandbox.blob(&commit, ".cowork/sessions/todo/prd.md").contains("mine"));
     let body = sandbox.git(&["log", "-1", "--format=%B", &commit]);
-    assert!(body.contains("The challenger approved: Read all of it; nothing to mend."), "{body}");
+    assert!(body.contains("The challenger approved: Read all of it; nothing to fix."), "{body}");
     assert!(body.contains("second-1") || body.contains("scripted-1"), "{body}");
     sandbox.assert_sound();
 }
@@ -101,7 +101,7 @@ fn a_revision_is_feedback_for_the_next_draft_and_told_everywhere() {
     // It judges its own feedback by what changed, and is not asked again about what it approved.
     let second = &sandbox.server.requests_of("prd", "challenger")[1].text();
     assert!(second.contains("## Your feedback so far") && second.contains(COMPLAINT), "{second}");
-    assert!(second.contains("+Draft 2, mended."), "{second}");
+    assert!(second.contains("+Draft 2, fixed."), "{second}");
     sandbox.server.forget();
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
     assert_eq!(asked(&sandbox), (0, 0));
@@ -154,6 +154,17 @@ fn at_the_menu(sandbox: &Sandbox) -> Terminal {
     terminal
 }
 
+/// Answers the review that the menu leads to.
+#[track_caller]
+fn reviewed_with(sandbox: &Sandbox, key: &str, code: i32) {
+    let mut terminal = at_the_menu(sandbox);
+    terminal.types("r");
+    terminal.sees("stop for now");
+    terminal.types(key);
+    let (exit, rest) = terminal.ends();
+    assert_eq!(exit, code, "{rest}");
+}
+
 #[test]
 fn a_person_may_have_what_was_rejected_done_again() {
     let sandbox = challenged(&rejecting());
@@ -174,12 +185,7 @@ fn a_person_may_have_what_was_rejected_done_again() {
 #[test]
 fn a_person_may_pass_what_was_rejected_and_nobody_is_asked_again() {
     let sandbox = challenged(&rejecting());
-    let mut terminal = at_the_menu(&sandbox);
-    terminal.types("r");
-    terminal.sees("stop for now");
-    terminal.types("p");
-    let (code, rest) = terminal.ends();
-    assert_eq!(code, 0, "{rest}");
+    reviewed_with(&sandbox, "p", 0);
     assert_eq!(asked(&sandbox), (1, 1));
     assert_eq!(sandbox.trailers(&sandbox.stage_commit("prd"))["Cowork-Iterations"], ["1"]);
 }
@@ -187,11 +193,7 @@ fn a_person_may_pass_what_was_rejected_and_nobody_is_asked_again() {
 #[test]
 fn a_person_may_pass_it_later_too() {
     let sandbox = challenged(&rejecting());
-    let mut terminal = at_the_menu(&sandbox);
-    terminal.types("r");
-    terminal.sees("stop for now");
-    terminal.types("q");
-    assert_eq!(terminal.ends().0, 3);
+    reviewed_with(&sandbox, "q", 3);
     sandbox.cowork(&["review", "--pass"]).exits(0);
     sandbox.cowork(&WAIT).exits(0);
     assert_eq!(asked(&sandbox), (1, 1));

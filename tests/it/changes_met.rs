@@ -40,8 +40,8 @@ fn merge(sandbox: &Sandbox, how: &str, change: &str, fix: impl FnOnce()) {
     sandbox.keep_both();
     fix();
     sandbox.git(&["add", "-A", ".cowork", "lib"]);
-    let is_under_way = !sandbox.git_fails(&["rev-parse", "-q", "--verify", "MERGE_HEAD"]);
-    if is_under_way || !sandbox.git(&["diff", "--cached", "--name-only"]).is_empty() {
+    let is_merging = !sandbox.git_fails(&["rev-parse", "-q", "--verify", "MERGE_HEAD"]);
+    if is_merging || !sandbox.git(&["diff", "--cached", "--name-only"]).is_empty() {
         sandbox.git(&["commit", "-q", "-m", &format!("Merge {change}")]);
     }
 }

@@ -18,7 +18,7 @@ fn before_prd() -> Sandbox {
 
 fn drafts_differ(sandbox: &Sandbox) {
     sandbox.server.on_with(at("prd", "actor").turn(1), |received| {
-        let text = format!("{PRD}\nDraft {}, mended.\n", received.iteration);
+        let text = format!("{PRD}\nDraft {}, fixed.\n", received.iteration);
         (received.iteration > 1).then(|| Reply::call("save_prd_doc", json!({"content": text})))
     });
 }
@@ -379,10 +379,10 @@ fn a_full_window_restarts_from_the_documents() {
     talks_a_lot(&sandbox, at("prd", "actor"), first, after);
     sandbox.cowork(&RESUME).exits(0).says("starts again");
     let requests = sandbox.server.requests_of("prd", "actor");
-    let afresh = requests.iter().find(|r| r.text().contains("You have begun this already"));
-    let afresh = afresh.unwrap();
-    assert_eq!((afresh.turn, afresh.iteration), (1, 1));
-    assert!(afresh.text().contains("Tick a todo off"), "what was made is in the message");
+    let restarted = requests.iter().find(|r| r.text().contains("You have begun this already"));
+    let restarted = restarted.unwrap();
+    assert_eq!((restarted.turn, restarted.iteration), (1, 1));
+    assert!(restarted.text().contains("Tick a todo off"), "what was made is in the message");
     assert!(requests.iter().all(|r| r.bytes < 56_000));
     assert!(sandbox.artifact("prd.md").ends_with("The end.\n"));
     let trailers = sandbox.trailers(&sandbox.stage_commit("prd"));
@@ -401,8 +401,8 @@ fn a_full_window_in_a_task_restarts_from_its_files() {
     talks_a_lot(&sandbox, at("coding", "actor").task("TASK-001"), first, after);
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0).says("starts again");
     let requests = sandbox.server.requests_of("coding", "actor");
-    let afresh = requests.iter().find(|r| r.text().contains("You have begun this already"));
-    assert!(afresh.unwrap().text().contains("lib/store.sh"));
+    let restarted = requests.iter().find(|r| r.text().contains("You have begun this already"));
+    assert!(restarted.unwrap().text().contains("lib/store.sh"));
     let commit = sandbox.commit_of("cowork/todo", "coding: TASK-001 ");
     assert_eq!(sandbox.blob(&commit, "lib/store.sh"), "# store\n");
 }

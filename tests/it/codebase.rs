@@ -265,7 +265,7 @@ fn known(told: &str) -> usize {
 }
 
 #[test]
-fn the_map_begins_where_the_idea_points_and_goes_on_in_later_looks() {
+fn the_map_begins_where_the_idea_points_and_continues_in_later_looks() {
     let sandbox = larger_than_a_look();
     let kept = sandbox.path(".git/cowork/symbols.jsonl");
     let idea = "Make the lookup in zorro_names faster";

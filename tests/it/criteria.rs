@@ -35,7 +35,7 @@ fn first_task_writes(sandbox: &Sandbox, files: &[(&str, &str)]) {
 /// The second draft of coding writes these files; its critic agrees.
 fn second_draft_writes(sandbox: &Sandbox, files: &[(&str, &str)]) {
     sandbox.server.on(at("coding", "actor").iteration(2).turn(1), write(files));
-    sandbox.server.on(at("coding", "actor").iteration(2).turn(2), Reply::text("Mended."));
+    sandbox.server.on(at("coding", "actor").iteration(2).turn(2), Reply::text("Fixed."));
     sandbox.server.on(at("coding", "critic").iteration(2), approve());
 }
 

@@ -11,7 +11,7 @@ use crate::support::{Reply, Sandbox, anywhere, at};
 /// The second and later PRD drafts change the document a little.
 fn later_drafts(sandbox: &Sandbox) {
     let draft = |at: At, n: u32| {
-        let text = format!("{PRD}\nDraft {n}, mended.\n");
+        let text = format!("{PRD}\nDraft {n}, fixed.\n");
         sandbox.server.on(at, Reply::call("save_prd_doc", json!({"content": text})));
     };
     for n in 2..=5 {
@@ -44,7 +44,7 @@ fn a_rejection_leads_to_a_second_draft_that_knows_why() {
     assert_eq!(history[0]["feedback_type"], "quality_issue");
     assert_eq!(history[0]["severity"], "major");
     assert_eq!(history[0]["details"], "REQ-002 is vague");
-    assert_eq!(history[0]["suggested_fix"], "Mend it.");
+    assert_eq!(history[0]["suggested_fix"], "Fix it.");
     sandbox.assert_sound();
 }
 
@@ -183,8 +183,8 @@ fn a_dependency_cycle_is_named() {
     sandbox.server.on(at("plan", "actor").iteration(1).turn(2), Reply::call("update_task", cycle));
     sandbox.server.on(at("plan", "actor").iteration(1).turn(3), Reply::text("Planned."));
     let straight = json!({"task_id": "TASK-001", "reason": "no cycle", "dependencies": []});
-    let mended = Reply::call("update_task", straight);
-    sandbox.server.on(at("plan", "actor").iteration(2).turn(1), mended);
+    let fixed = Reply::call("update_task", straight);
+    sandbox.server.on(at("plan", "actor").iteration(2).turn(1), fixed);
     sandbox.auto(&["--stop-after", "plan"]).exits(0);
     let drafts = sandbox.server.requests_of("plan", "actor");
     let told = drafts.iter().filter(|r| r.iteration == 2 || r.turn == 3).map(Received::text);
@@ -199,8 +199,8 @@ fn an_uncovered_feature_is_found() {
     let draft = Reply::call("save_design_doc", json!({"content": design}));
     sandbox.server.on(at("design", "actor").iteration(1).turn(1), draft);
     let cover = json!({"id": "COMP-001", "related_features": ["FEAT-001", "FEAT-002"]});
-    let mended = Reply::call("update_design_component", cover);
-    sandbox.server.on(at("design", "actor").iteration(2).turn(1), mended);
+    let fixed = Reply::call("update_design_component", cover);
+    sandbox.server.on(at("design", "actor").iteration(2).turn(1), fixed);
     sandbox.auto(&["--stop-after", "design"]).exits(0);
     assert_eq!(sandbox.server.requests_of("design", "critic").len(), 1);
     let history = sandbox.artifact("feedback_history.json");

@@ -18,7 +18,7 @@ fn decided_by(does: &str) -> Sandbox {
     );
     sandbox.user_config(&format!("[review]\ndecide = \"{} --strict\"\n", path.display()));
     sandbox.server.on_with(at("prd", "actor").turn(1), |received| {
-        let text = format!("{PRD}\nDraft {}, mended.\n", received.iteration);
+        let text = format!("{PRD}\nDraft {}, fixed.\n", received.iteration);
         (received.iteration > 1).then(|| Reply::call("save_prd_doc", json!({"content": text})))
     });
     sandbox.server.forget();
@@ -53,7 +53,7 @@ fn it_passes_a_draft_under_its_own_name_and_as_nobodys_review() {
 #[test]
 fn what_it_prints_with_exit_1_is_feedback_for_the_next_draft() {
     let does =
-        "grep -q mended .cowork/sessions/todo/prd.md || { echo 'no order is named'; exit 1; }";
+        "grep -q fixed .cowork/sessions/todo/prd.md || { echo 'no order is named'; exit 1; }";
     let sandbox = decided_by(does);
     sandbox.cowork(&resume("wait")).exits(0);
     assert_eq!(runs(&sandbox), "prd 1\nprd 2\n");

@@ -342,7 +342,7 @@ fn files_of_several_tasks_are_committed_with_the_task_that_names_them() {
 }
 
 #[test]
-fn a_run_killed_between_such_tasks_goes_on() {
+fn a_run_killed_between_such_tasks_continues() {
     let whole = three_in_one_turn();
     whole.auto(&["--stop-after", "coding"]).exits(0);
     let before = |r: &crate::support::server::Received| r.task.as_deref() != Some("TASK-002");

@@ -141,7 +141,7 @@ fn another_directory_gets_a_command_that_can_be_pasted_there() {
 }
 
 #[test]
-fn a_session_in_a_new_worktree_says_how_it_goes_on_there() {
+fn a_session_in_a_new_worktree_says_how_it_continues_there() {
     let Some(sandbox) = project() else { return };
     paste(&sandbox, "npm ci");
     let tree = sandbox.root().join("tree").display().to_string();

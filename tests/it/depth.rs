@@ -142,7 +142,7 @@ fn every_command_works_on_a_quick_session() {
 }
 
 #[test]
-fn a_quick_session_goes_on_in_a_clone_and_after_a_squash() {
+fn a_quick_session_continues_in_a_clone_and_after_a_squash() {
     let sandbox = with_code();
     new(&sandbox, &["--depth", "quick", "--review", "auto", "--stop-after", "plan"]).exits(0);
     let mut clone = sandbox.fork();

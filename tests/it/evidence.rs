@@ -14,7 +14,7 @@ fn write(path: &str, content: &str) -> Reply {
 /// The second draft of coding begins with this; its critic agrees.
 fn second_draft(sandbox: &Sandbox, work: Reply) {
     sandbox.server.on(at("coding", "actor").iteration(2).turn(1), work);
-    sandbox.server.on(at("coding", "actor").iteration(2).turn(2), Reply::text("Mended."));
+    sandbox.server.on(at("coding", "actor").iteration(2).turn(2), Reply::text("Fixed."));
     sandbox.server.on(at("coding", "critic").iteration(2), approve());
 }
 
@@ -70,7 +70,7 @@ esac\n",
         .and("write_file", json!({"path": "lib/more.sh", "content": "# FIXME\n"}));
     second_draft(&sandbox, both);
     sandbox.server.on(at("coding", "actor").iteration(3).turn(1), write("lib/more.sh", "# Fine\n"));
-    sandbox.server.on(at("coding", "actor").iteration(3).turn(2), Reply::text("Mended."));
+    sandbox.server.on(at("coding", "actor").iteration(3).turn(2), Reply::text("Fixed."));
     sandbox.server.on(at("coding", "critic").iteration(3), approve());
     sandbox.auto(&["--stop-after", "coding"]).exits(0);
     let all = ["build", "test", "lint"];

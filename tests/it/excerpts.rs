@@ -63,7 +63,7 @@ fn excerpts_are_whole_plain_lines_and_what_failed_comes_first() {
     let fix = Reply::call("write_file", json!({"path": "fix.txt", "content": "fixed\n"}));
     sandbox.server.sequence(
         at("coding", "actor").iteration(2),
-        vec![looks, fix, Reply::text("It is mended.")],
+        vec![looks, fix, Reply::text("It is fixed.")],
     );
     sandbox.server.on(at("coding", "critic").iteration(2), crate::support::todo::approve());
     sandbox.auto(&["--stop-after", "coding"]).exits(0);

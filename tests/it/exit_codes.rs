@@ -107,7 +107,7 @@ const ROWS: &[Row] = &[
     ("a lock that is held", locked, AUTO, 5),
     ("no repository", |sandbox| sandbox.enter("../home"), AUTO, 5),
     (
-        "a merge under way",
+        "a merge in progress",
         |sandbox| {
             sandbox.git(&["switch", "-q", "-c", "side", "HEAD~1"]);
             sandbox.write("README.md", "# Aside\n");

@@ -248,7 +248,7 @@ fn a_parameter_the_server_refuses_is_left_out_from_then_on() {
 }
 
 #[test]
-fn an_answer_cut_by_length_goes_on() {
+fn an_answer_cut_by_length_continues() {
     let sandbox = Sandbox::new();
     let cut = Reply::empty().and_raw("save_idea", "{\"content\": \"# A to").finish("length");
     sandbox.server.sequence(at("idea", "actor"), vec![cut, save_idea(), Reply::text("Saved.")]);

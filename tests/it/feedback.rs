@@ -87,7 +87,7 @@ fn a_gate_stands_before_what_comes_of_it() {
 }
 
 #[test]
-fn killed_anywhere_it_goes_on() {
+fn killed_anywhere_it_continues() {
     for n in 1..=4 {
         let sandbox = delivered();
         let tip = sandbox.git(&["rev-parse", "HEAD"]);
@@ -118,7 +118,7 @@ fn what_cannot_take_comments_says_so() {
 
 #[test]
 fn a_run_that_dies_before_the_comments_are_recorded_leaves_nothing() {
-    for goes_on in
+    for command in
         [&["resume", "--review", "auto"][..], &["feedback", COMMENTS, "--review", "auto"]]
     {
         let mut sandbox = delivered();
@@ -126,10 +126,10 @@ fn a_run_that_dies_before_the_comments_are_recorded_leaves_nothing() {
         let args = ["feedback", COMMENTS, "--review", "auto"];
         crate::support::kill::abort_at(&mut sandbox, &args, "review.before-commit:1").was_killed();
         assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
-        sandbox.cowork(goes_on).exits(0);
+        sandbox.cowork(command).exits(0);
         sandbox.assert_sound();
         let tasks = sandbox.artifact("implementation_plan.json").matches("\"TASK-006\"").count();
-        assert_eq!(tasks, usize::from(goes_on[0] == "feedback"));
+        assert_eq!(tasks, usize::from(command[0] == "feedback"));
         sandbox.cowork(&["verify"]).exits(0);
     }
 }

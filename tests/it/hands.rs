@@ -112,8 +112,8 @@ fn what_a_command_has_changed_is_read_again_first() {
     sandbox.auto(&["--stop-after", "coding"]).exits(0);
     let refused = told(&sandbox, 2);
     assert!(refused[0].contains("has changed since you last read or wrote it"), "{refused:?}");
-    let mended = told(&sandbox, 3);
-    assert!(mended[0].contains("formatted") && mended[1].starts_with("edited"), "{mended:?}");
+    let fixed = told(&sandbox, 3);
+    assert!(fixed[0].contains("formatted") && fixed[1].starts_with("edited"), "{fixed:?}");
 }
 
 /// A conversation that goes on in the next process knows what it has read in the one before.
@@ -123,9 +123,9 @@ fn what_was_read_is_known_after_a_kill() {
     let lines: String = (1..=400).map(|n| format!("{n}\n")).collect();
     sandbox.write("long.txt", &lines);
     sandbox.commit_all("a long file");
-    let anew = json!({"path": "long.txt", "content": "short\n"});
+    let again = json!({"path": "long.txt", "content": "short\n"});
     let turns =
-        vec![turn(&[("read_file", json!({"path": "long.txt"}))]), turn(&[("write_file", anew)])];
+        vec![turn(&[("read_file", json!({"path": "long.txt"}))]), turn(&[("write_file", again)])];
     first_task(&sandbox, turns);
     sandbox.auto(&["--stop-after", "plan"]).exits(0);
     let resume = ["resume", "--review", "auto", "--stop-after", "coding"];

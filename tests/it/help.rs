@@ -56,7 +56,7 @@ const MISTAKES: [(&[&str], &str, &str); 17] = [
     ),
     (
         &["list", "--color", "alway"],
-        "'alway' is no value of --color <WHEN>",
+        "'alway' is not a value of --color <WHEN>",
         "did you mean: git cowork list --color always",
     ),
     (&["show", "desing"], "there is no artifact 'desing'", "did you mean: git cowork show design"),

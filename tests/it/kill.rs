@@ -120,7 +120,7 @@ every_stage!(
 
 /// A `new` that was killed leaves either nothing or a session that can be resumed.
 #[track_caller]
-fn goes_on_or_starts_again(sandbox: &Sandbox, when: &str) {
+fn resumes_or_starts_again(sandbox: &Sandbox, when: &str) {
     sandbox.git(&["fsck", "--strict", "--no-dangling"]);
     let begun = !sandbox.refs("refs/heads/cowork/todo").is_empty();
     let args = if begun { &RESUME[..] } else { &NEW[..] };
@@ -136,7 +136,7 @@ fn goes_on_or_starts_again(sandbox: &Sandbox, when: &str) {
 }
 
 #[test]
-fn killed_while_starting_it_goes_on_or_starts_again() {
+fn killed_while_starting_it_resumes_or_starts_again() {
     let base = Sandbox::new();
     base.write("notes.txt", "mine\n");
     let new = [&NEW[..], &["--stop-after", "idea"]].concat();
@@ -144,7 +144,7 @@ fn killed_while_starting_it_goes_on_or_starts_again() {
         let sandbox = base.fork();
         sandbox.server.manner(crate::support::todo::lingers);
         kill_at_request(&sandbox, &new, n).was_killed();
-        goes_on_or_starts_again(&sandbox, &format!("request {n} of idea"));
+        resumes_or_starts_again(&sandbox, &format!("request {n} of idea"));
     }
     let mut undisturbed = base.fork();
     let (outcome, points) = points(&mut undisturbed, &new);
@@ -153,7 +153,7 @@ fn killed_while_starting_it_goes_on_or_starts_again() {
     for point in points {
         let mut sandbox = base.fork();
         abort_at(&mut sandbox, &new, &point).was_killed();
-        goes_on_or_starts_again(&sandbox, &point);
+        resumes_or_starts_again(&sandbox, &point);
     }
 }
 

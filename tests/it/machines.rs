@@ -156,7 +156,7 @@ fn what_the_remote_has_more_is_not_passed_over() {
 }
 
 #[test]
-fn answered_on_both_and_merged_it_goes_on() {
+fn answered_on_both_and_merged_it_continues() {
     let mut sandbox = two();
     second(&mut sandbox);
     sandbox.cowork(&["review", "todo", "--pass"]).exits(0);

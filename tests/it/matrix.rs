@@ -25,7 +25,7 @@ const LIMITS: [(&str, &str, u32); 4] =
 fn drafts_differ(sandbox: &Sandbox, stage: &'static str) {
     sandbox.server.on_with(at(stage, "actor").turn(1), move |received: &Received| {
         let n = received.iteration;
-        let more = |text: &str| json!({"content": format!("{text}\nDraft {n}, mended.\n")});
+        let more = |text: &str| json!({"content": format!("{text}\nDraft {n}, fixed.\n")});
         let reply = match stage {
             "idea" => Reply::call("save_idea", more(IDEA)),
             "prd" => Reply::call("save_prd_doc", more(PRD)),

@@ -245,14 +245,14 @@ fn code_a_person_fixes_beside_the_gate_is_their_edit() {
         sandbox.terminal(&["new", "-n", "todo", "a todo list", "--stop-after", "coding"]);
     terminal.sees("Your decision");
     terminal.sees("stop for now");
-    sandbox.write("lib/add.sh", "# mended by hand\n");
+    sandbox.write("lib/add.sh", "# fixed by hand\n");
     sandbox.write("notes.txt", "mine\n");
     terminal.types("p");
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
     let commit = sandbox.stage_commit("coding");
     assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["edited"]);
-    assert_eq!(sandbox.blob(&commit, "lib/add.sh"), "# mended by hand\n");
+    assert_eq!(sandbox.blob(&commit, "lib/add.sh"), "# fixed by hand\n");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "?? notes.txt");
 }
 

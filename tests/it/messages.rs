@@ -3,15 +3,12 @@
 
 use serde_json::{Value, json};
 
-use crate::support::kill::kill_at_request;
+use crate::support::kill::resumed_with;
 use crate::support::messages::{marks, turns};
 use crate::support::received::Api;
 use crate::support::responses::Speaks;
-use crate::support::server::Received;
 use crate::support::todo::{IDEA, lingers};
 use crate::support::{Fault, Reply, Sandbox, at};
-
-const RESUME: [&str; 4] = ["resume", "--review", "auto", "--stop-after"];
 
 /// A sandbox with Claude's own provider, whose address is that of the scripted server.
 fn sandbox() -> Sandbox {
@@ -95,33 +92,15 @@ fn the_key_other_programs_use_is_found_where_none_is_configured() {
     assert!(requests.iter().all(|request| request.headers["x-api-key"] == "sk-ant-usual-key"));
 }
 
-/// A run that was killed in the middle of the PRD's conversation, and what is asked there next by
-/// one that goes on.
-fn gone_on(model: &str) -> (Sandbox, Received) {
-    let mut sandbox = sandbox();
-    let new = ["new", "-n", "todo", "a todo list", "--review", "auto", "--stop-after", "prd"];
-    let killed_at = 4;
-    kill_at_request(&sandbox, &new, killed_at).was_killed();
-    let cut = sandbox.server.requests().last().unwrap().clone();
-    assert_eq!(cut.position(), "prd actor iteration 1 turn 2");
-    sandbox.set_env("COWORK_LLM_MODEL", model);
-    sandbox.server.forget();
-    sandbox.cowork(&[&RESUME[..], &["prd"]].concat()).exits(0);
-    let next = sandbox.server.requests()[0].clone();
-    assert_eq!(next.position(), cut.position());
-    assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea", "prd"]);
-    (sandbox, next)
-}
-
 #[test]
-fn a_run_that_goes_on_sends_back_the_thoughts_of_the_one_before() {
-    let (_sandbox, next) = gone_on("scripted");
+fn a_run_that_continues_sends_back_the_thoughts_of_the_one_before() {
+    let (_sandbox, next) = resumed_with(sandbox(), "scripted");
     assert_eq!(first_kinds(&turns(&next.body)[0]), ["thinking", "redacted_thinking"]);
 }
 
 #[test]
-fn another_model_that_goes_on_gets_the_words_and_no_thoughts() {
-    let (_sandbox, next) = gone_on("another");
+fn another_model_that_continues_gets_the_words_and_no_thoughts() {
+    let (_sandbox, next) = resumed_with(sandbox(), "another");
     let said = &turns(&next.body)[0];
     assert!(said.iter().all(|block| matches!(block["type"].as_str(), Some("text" | "tool_use"))));
     assert!(said.iter().any(|block| block["type"] == "tool_use"), "{said:?}");
@@ -140,7 +119,7 @@ fn an_answer_that_was_cut_is_asked_for_again() {
 }
 
 #[test]
-fn an_answer_that_was_too_long_goes_on_in_smaller_steps() {
+fn an_answer_that_was_too_long_continues_in_smaller_steps() {
     let sandbox = sandbox();
     sandbox.server.sequence(
         at("idea", "actor"),
@@ -192,7 +171,7 @@ fn a_refusal_is_told_with_its_text_and_the_next_run_begins_again() {
     let before = sandbox.server.requests().len();
     assert_eq!(before, 2);
     sandbox.assert_sound();
-    sandbox.cowork(&[&RESUME[..], &["idea"]].concat()).exits(0);
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "idea"]).exits(0);
     assert_eq!(sandbox.server.requests()[before].turn, 1);
 }
 

@@ -377,7 +377,7 @@ fn what_cannot_be_changed_is_said() {
 }
 
 #[test]
-fn killed_anywhere_it_goes_on() {
+fn killed_anywhere_it_continues() {
     let whole = delivered();
     whole.script_addition("Due dates", ["REQ-004", "FEAT-003", "TASK-006"], "lib/due.sh");
     whole.server.forget();

@@ -50,7 +50,7 @@ fn while_the_model_works(sandbox: &Sandbox, script: &str) -> Outcome {
 }
 
 #[track_caller]
-fn goes_on(sandbox: &Sandbox) {
+fn resumes(sandbox: &Sandbox) {
     sandbox.cowork(&RESUME).exits(0);
     let mut stages = sandbox.stages("main..cowork/todo");
     stages.retain(|stage| stage != "mine" && !stage.starts_with("Merge"));
@@ -61,7 +61,7 @@ fn goes_on(sandbox: &Sandbox) {
 
 /// Every case, at both moments.
 #[track_caller]
-fn noticed(script: &str, mend: impl Fn(&Sandbox, &str)) {
+fn noticed(script: &str, fix: impl Fn(&Sandbox, &str)) {
     for moment in [just_before_the_commit, while_the_model_works] {
         let sandbox = Sandbox::new();
         let main = sandbox.git(&["rev-parse", "main"]);
@@ -72,8 +72,8 @@ fn noticed(script: &str, mend: impl Fn(&Sandbox, &str)) {
         assert_eq!(outcome.stderr.matches(error).count(), 1, "{}", outcome.stderr);
         assert!(!outcome.stderr.contains("left unchanged:"), "{}", outcome.stderr);
         assert_eq!(sandbox.git(&["rev-parse", "main"]), main, "{}", outcome.stderr);
-        mend(&sandbox, &outcome.stderr);
-        goes_on(&sandbox);
+        fix(&sandbox, &outcome.stderr);
+        resumes(&sandbox);
         assert_eq!(sandbox.git(&["rev-parse", "main"]), main);
     }
 }
@@ -120,14 +120,14 @@ fn rebased() {
     let rebase = "GIT_COMMITTER_NAME=Rebaser git rebase -q --force-rebase main";
     while_the_model_works(&sandbox, rebase).exits(5).says("moved");
     assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea", "prd"]);
-    goes_on(&sandbox);
+    resumes(&sandbox);
 }
 
 #[test]
 fn the_branch_was_deleted() {
     noticed("git switch -q main && git branch -q -D cowork/todo", |sandbox, told| {
-        let mend = told.lines().find_map(|line| line.split_once("git branch ")).unwrap().1;
-        let tip = mend.split_whitespace().nth(1).unwrap();
+        let fix = told.lines().find_map(|line| line.split_once("git branch ")).unwrap().1;
+        let tip = fix.split_whitespace().nth(1).unwrap();
         sandbox.git(&["branch", "cowork/todo", tip]);
         sandbox.git(&["switch", "-q", "cowork/todo"]);
     });
@@ -142,7 +142,7 @@ fn a_merge_was_started() {
                   git merge -q --no-ff --no-commit side";
     while_the_model_works(&sandbox, script).exits(5).says("merge --abort");
     sandbox.git(&["merge", "--abort"]);
-    goes_on(&sandbox);
+    resumes(&sandbox);
 }
 
 #[test]

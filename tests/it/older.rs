@@ -118,7 +118,7 @@ fn every_state_is_shown_and_nothing_is_changed() {
 }
 
 #[test]
-fn a_session_goes_on_from_every_state_and_repeats_no_stage() {
+fn a_session_continues_from_every_state_and_repeats_no_stage() {
     for name in STOPPED.into_iter().chain(WAITING).chain(INTERRUPTED).chain(["headings"]) {
         let sandbox = older(name);
         let (finished, tip) = (done(&sandbox), sandbox.git(&["rev-parse", "HEAD"]));

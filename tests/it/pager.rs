@@ -249,7 +249,7 @@ fn a_document_is_laid_out_for_the_width_of_the_terminal() {
     let raw = sandbox.cowork(&["show", "idea"]).exits(0).stdout;
     assert!(raw.starts_with("# "), "{raw}");
     let program = env!("CARGO_BIN_EXE_git-cowork");
-    for width in [100, 200] {
+    for width in [40, 100, 200] {
         let line = format!("unset COLUMNS; stty cols {width}; exec '{program}' show idea");
         let shown = at_terminal(sandbox.in_terminal(sandbox.command("sh"), &["-c", &line]));
         // The terminal is read byte by byte.

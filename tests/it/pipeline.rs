@@ -243,7 +243,7 @@ fn a_tool_a_role_may_not_have_is_refused_when_called() {
 }
 
 #[test]
-fn stop_after_stops_there_and_resume_goes_on() {
+fn stop_after_stops_there_and_resume_continues() {
     let sandbox = Sandbox::stopped_after("prd");
     assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea", "prd"]);
     sandbox.assert_sound();
@@ -309,10 +309,10 @@ fn the_projects_own_tests_are_run_and_written_down() {
 fn failing_tests_are_written_down_and_fail_the_session() {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "cowork.project.test", "sh -c 'exit 3'"]);
-    sandbox.server.on(at("coding", "actor").iteration(2), Reply::text("I cannot mend it."));
-    sandbox.server.on(at("coding", "actor").iteration(3), Reply::text("I cannot mend it."));
-    sandbox.server.on(at("coding", "actor").iteration(4), Reply::text("I cannot mend it."));
-    sandbox.server.on(at("coding", "actor").iteration(5), Reply::text("I cannot mend it."));
+    sandbox.server.on(at("coding", "actor").iteration(2), Reply::text("I cannot fix it."));
+    sandbox.server.on(at("coding", "actor").iteration(3), Reply::text("I cannot fix it."));
+    sandbox.server.on(at("coding", "actor").iteration(4), Reply::text("I cannot fix it."));
+    sandbox.server.on(at("coding", "actor").iteration(5), Reply::text("I cannot fix it."));
     let outcome = sandbox.auto(&[]);
     assert!([1, 3].contains(&outcome.code), "{outcome:?}");
     assert!(outcome.stderr.contains("exit 3"), "{}", outcome.stderr);

@@ -11,7 +11,7 @@ const NEW: [&str; 6] = ["new", "-n", "todo", "a todo list for the terminal", "--
 fn recorded() -> (Sandbox, PathBuf) {
     let sandbox = Sandbox::new();
     sandbox.server.on(at("prd", "critic").iteration(1), reject("REQ-002 is vague"));
-    let second = format!("{}\nMended.\n", crate::support::todo::PRD);
+    let second = format!("{}\nFixed.\n", crate::support::todo::PRD);
     let second = Reply::call("save_prd_doc", serde_json::json!({"content": second}));
     sandbox.server.on(at("prd", "actor").iteration(2).turn(1), second);
     let file = sandbox.root().join("said.jsonl");

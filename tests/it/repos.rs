@@ -9,9 +9,9 @@ use crate::support::{Reply, Sandbox, at};
 
 /// A new session is refused here, and nothing changes.
 #[track_caller]
-fn refused(sandbox: &Sandbox, mend: &str) {
+fn refused(sandbox: &Sandbox, fix: &str) {
     let before = (sandbox.all_refs(), sandbox.git(&["status", "--porcelain=v2"]));
-    sandbox.auto(&[]).exits(5).says(mend);
+    sandbox.auto(&[]).exits(5).says(fix);
     assert_eq!((sandbox.all_refs(), sandbox.git(&["status", "--porcelain=v2"])), before);
     assert!(sandbox.server.requests().is_empty(), "the model was asked");
 }
@@ -34,7 +34,7 @@ fn a_failing_pre_commit_hook_becomes_feedback() {
     sandbox.hook(
         "pre-commit",
         "git diff --cached --name-only | grep -q lib/add.sh || exit 0\n\
-         git show :lib/add.sh | grep -q mended && exit 0\n\
+         git show :lib/add.sh | grep -q fixed && exit 0\n\
          echo 'lib/add.sh: style rule 17 is broken' >&2; exit 1",
     );
     sandbox.server.on_with(at("coding", "actor").task("TASK-002"), |received| {
@@ -42,16 +42,16 @@ fn a_failing_pre_commit_hook_becomes_feedback() {
         if !said.contains("style rule 17") {
             return None;
         }
-        if said.contains("# mended") {
-            return Some(Reply::text("The style is mended."));
+        if said.contains("# fixed") {
+            return Some(Reply::text("The style is fixed."));
         }
-        let mended = json!({"path": "lib/add.sh", "content": "# mended\n"});
+        let fixed = json!({"path": "lib/add.sh", "content": "# fixed\n"});
         let done = json!({"task_id": "TASK-002", "new_status": "completed"});
-        Some(Reply::call("write_file", mended).and("update_task_status", done))
+        Some(Reply::call("write_file", fixed).and("update_task_status", done))
     });
     sandbox.auto(&[]).exits(0);
     let commit = sandbox.commit_of("cowork/todo", "coding: TASK-002 ");
-    assert_eq!(sandbox.blob(&commit, "lib/add.sh"), "# mended\n");
+    assert_eq!(sandbox.blob(&commit, "lib/add.sh"), "# fixed\n");
     let history = sandbox.artifact("feedback_history.json");
     assert!(history.contains("\"hook\"") && history.contains("style rule 17"), "{history}");
     sandbox.assert_sound();

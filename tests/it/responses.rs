@@ -4,15 +4,13 @@
 
 use serde_json::Value;
 
-use crate::support::kill::kill_at_request;
+use crate::support::kill::resumed_with;
 use crate::support::received::Api;
 use crate::support::responses::{Speaks, turns};
-use crate::support::server::Received;
 use crate::support::todo::lingers;
 use crate::support::{Fault, Reply, Sandbox, at};
 
 const WHOLE: [&str; 7] = ["start", "idea", "prd", "design", "plan", "coding", "check"];
-const RESUME: [&str; 4] = ["resume", "--review", "auto", "--stop-after"];
 const CHAT: &str = "/v1/chat/completions";
 
 /// A sandbox whose server has these APIs, and what `llm.api` is set to.
@@ -64,7 +62,7 @@ fn a_server_that_wants_responses_says_so_once_and_the_session_is_delivered() {
 }
 
 #[test]
-fn where_only_chat_is_to_be_had_the_session_goes_on_without_reasoning() {
+fn where_only_chat_is_to_be_had_the_session_continues_without_reasoning() {
     for (api, away) in [("chat", &[CHAT][..]), ("auto", &[CHAT, "/v1/responses"])] {
         let sandbox = sandbox(Speaks::ChatWithoutReasoning, api);
         let outcome = sandbox.auto(&["--stop-after", "prd"]).exits(0);
@@ -86,39 +84,21 @@ fn a_server_without_responses_that_is_asked_for_them_is_an_error_that_says_what_
     assert_eq!(sandbox.server.turned_away(), ["/v1/responses"]);
 }
 
-/// A run that was killed in the middle of the PRD's conversation, and what is asked there next by
-/// one that goes on.
-fn gone_on(model: &str) -> (Sandbox, Received) {
-    let mut sandbox = sandbox(Speaks::Responses, "responses");
-    let new = ["new", "-n", "todo", "a todo list", "--review", "auto", "--stop-after", "prd"];
-    let killed_at = 4;
-    kill_at_request(&sandbox, &new, killed_at).was_killed();
-    let cut = sandbox.server.requests().last().unwrap().clone();
-    assert_eq!(cut.position(), "prd actor iteration 1 turn 2");
-    sandbox.set_env("COWORK_LLM_MODEL", model);
-    sandbox.server.forget();
-    sandbox.cowork(&[&RESUME[..], &["prd"]].concat()).exits(0);
-    let next = sandbox.server.requests()[0].clone();
-    assert_eq!(next.position(), cut.position());
-    assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea", "prd"]);
-    (sandbox, next)
-}
-
 fn kinds(items: &[Value]) -> Vec<&str> {
     items.iter().map(|item| item["type"].as_str().unwrap_or("message")).collect()
 }
 
 #[test]
-fn a_run_that_goes_on_sends_back_what_the_model_put_out_before() {
-    let (_sandbox, next) = gone_on("scripted");
+fn a_run_that_continues_sends_back_what_the_model_put_out_before() {
+    let (_sandbox, next) = resumed_with(sandbox(Speaks::Responses, "responses"), "scripted");
     let said = &turns(&next.body)[0];
     assert_eq!(kinds(said)[0], "reasoning");
     assert!(said[0]["encrypted_content"].as_str().unwrap().starts_with("gAAA"), "{said:?}");
 }
 
 #[test]
-fn another_model_that_goes_on_gets_the_words_and_not_the_items() {
-    let (_sandbox, next) = gone_on("another");
+fn another_model_that_continues_gets_the_words_and_not_the_items() {
+    let (_sandbox, next) = resumed_with(sandbox(Speaks::Responses, "responses"), "another");
     let said = &turns(&next.body)[0];
     assert!(said.iter().all(|item| item.get("id").is_none()), "{said:?}");
     assert!(!kinds(said).contains(&"reasoning") && kinds(said).contains(&"function_call"));
@@ -137,7 +117,7 @@ fn an_answer_that_was_cut_is_asked_for_again() {
 }
 
 #[test]
-fn an_answer_that_was_too_long_goes_on_in_smaller_steps() {
+fn an_answer_that_was_too_long_continues_in_smaller_steps() {
     let sandbox = sandbox(Speaks::Responses, "responses");
     sandbox.server.sequence(
         at("idea", "actor"),

@@ -222,7 +222,7 @@ fn what_the_critic_rejects_after_a_pass_comes_back_to_the_person() {
     let second = json!({"content": format!("{PRD}\nREQ-002 lists them by date.\n")});
     sandbox.server.sequence(
         at("prd", "actor"),
-        vec![Reply::call("save_prd_doc", second), Reply::text("Mended.")],
+        vec![Reply::call("save_prd_doc", second), Reply::text("Fixed.")],
     );
     sandbox.server.forget();
     resume(&sandbox).exits(3);

@@ -79,14 +79,14 @@ fn feedback_and_difference_come_first_and_the_whole_stays_away() {
 
 #[test]
 fn a_document_that_is_smaller_than_its_difference_is_sent_whole() {
-    let short = format!("{PRD}\nAll of it anew.\n");
+    let short = format!("{PRD}\nAll of it again.\n");
     let sandbox = refused_once(&big(), &short);
     sandbox.cowork(&RESUME).exits(0);
     let (_, text) = looks(&sandbox, "prd");
     assert!(text.starts_with("## Your feedback so far"), "{text}");
     assert!(text.contains("## .cowork/sessions/todo/prd.md\n\n# Product requirements"), "{text}");
-    assert!(text.contains("All of it anew."), "{text}");
-    assert!(!text.contains(PROSE) && !text.contains("+All of it anew."), "{text}");
+    assert!(text.contains("All of it again."), "{text}");
+    assert!(!text.contains(PROSE) && !text.contains("+All of it again."), "{text}");
 }
 
 #[test]

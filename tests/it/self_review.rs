@@ -201,7 +201,7 @@ fn the_checks_run_again_after_a_self_reviews_edits() {
 }
 
 #[test]
-fn a_self_review_that_was_stopped_goes_on_and_knows_what_it_changed() {
+fn a_self_review_that_was_stopped_continues_and_knows_what_it_changed() {
     let base = before_prd();
     for signal in [Signal::KILL, Signal::INT] {
         let sandbox = base.fork();

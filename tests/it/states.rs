@@ -72,7 +72,7 @@ fn a_session_is_running_while_a_process_works_on_it() {
 }
 
 #[test]
-fn what_a_run_left_says_whether_it_waits_is_stopped_or_goes_on() {
+fn what_a_run_left_says_whether_it_waits_is_stopped_or_continues() {
     let before = with_idea();
     // The server is there again one day.
     let sandbox = before.fork();

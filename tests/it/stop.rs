@@ -86,7 +86,7 @@ fn insist(program: Pid, signal: Signal) {
 
 /// It goes on to the end, and nothing is there twice.
 #[track_caller]
-fn goes_on(sandbox: &Sandbox) {
+fn resumes(sandbox: &Sandbox) {
     sandbox.cowork(&RESUME).exits(0);
     assert_eq!(sandbox.stages("main..cowork/todo")[1..], todo::STAGES);
     let tasks = sandbox.subjects("main..cowork/todo");
@@ -129,7 +129,7 @@ fn while_a_command_of_the_model_runs_it_is_killed_and_the_draft_kept() {
         sandbox.assert_sound();
         let kept = sandbox.tree("refs/cowork/drafts/todo/coding");
         assert!(kept.contains(todo::file_of("TASK-002")), "{kept}");
-        goes_on(&sandbox);
+        resumes(&sandbox);
     }
 }
 
@@ -146,7 +146,7 @@ fn while_the_projects_tests_run_they_are_killed_and_run_again_by_the_next() {
     outcome.exits(130);
     assert_eq!(sandbox.stages("main..cowork/todo").last().unwrap(), "plan");
     sandbox.assert_sound();
-    goes_on(&sandbox);
+    resumes(&sandbox);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_slow_hook_is_waited_for_once_and_not_twice() {
             assert_eq!(sandbox.stages("main..cowork/todo").last().unwrap(), "prd");
             sandbox.assert_sound();
         }
-        goes_on(&sandbox);
+        resumes(&sandbox);
     }
 }
 
@@ -192,7 +192,7 @@ fn stopped_again_and_again_while_a_command_runs_nothing_of_it_is_left() {
         gone(script);
     });
     outcome.exits(130);
-    goes_on(&sandbox);
+    resumes(&sandbox);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn while_the_network_is_silent() {
         sandbox.assert_sound();
         sandbox.server.on(at("design", "actor").turn(2), Reply::text("Done."));
         sandbox.server.forget();
-        goes_on(&sandbox);
+        resumes(&sandbox);
         // What was drafted was not drafted again.
         let first = sandbox.server.requests_of("design", "actor");
         assert_eq!(first.len(), 1);

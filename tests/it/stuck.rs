@@ -11,7 +11,7 @@ const RESUME: [&str; 5] = ["resume", "--review", "auto", "--stop-after", "prd"];
 /// Every PRD draft differs from the one before.
 fn drafts_differ(sandbox: &Sandbox) {
     sandbox.server.on_with(at("prd", "actor").turn(1), |received| {
-        let text = format!("{PRD}\nDraft {}, mended.\n", received.iteration);
+        let text = format!("{PRD}\nDraft {}, fixed.\n", received.iteration);
         (received.iteration > 1).then(|| Reply::call("save_prd_doc", json!({"content": text})))
     });
 }

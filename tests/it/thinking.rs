@@ -59,7 +59,7 @@ fn what_a_model_wants_back_outlives_a_kill() {
 }
 
 #[test]
-fn a_conversation_that_another_model_goes_on_with_carries_nothing_of_the_first() {
+fn a_conversation_that_another_model_continues_with_carries_nothing_of_the_first() {
     let (sandbox, seen) = killed_in_the_prd("gemini-3-pro", Vendor::Gemini);
     sandbox.server.forget();
     sandbox.cowork(&[&RESUME[..], &["--model", "gemini-3-flash"]].concat()).exits(0);

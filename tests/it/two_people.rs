@@ -58,7 +58,7 @@ fn refused(sandbox: &Sandbox, args: &[&str]) -> Outcome {
 
 /// The session goes on here and on the other machine.
 #[track_caller]
-fn goes_on(mut sandbox: Sandbox, prd: &str) {
+fn resumes(mut sandbox: Sandbox, prd: &str) {
     sandbox.server.forget();
     let design = ["resume", "--review", "auto", "--stop-after", "design"];
     sandbox.cowork(&design).exits(0);
@@ -125,7 +125,7 @@ fn theirs_only() {
     sandbox.git(&["reset", "-q", "--keep", "origin/cowork/todo"]);
     // One's own is behind its tag.
     assert_eq!(sandbox.stage_commit("prd"), mine);
-    goes_on(sandbox, PRD);
+    resumes(sandbox, PRD);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn merged() {
     let sandbox = both_went_on(false);
     sandbox.git(&["fetch", "-q"]);
     sandbox.git(&["merge", "-q", "-X", "ours", "-m", "both", "origin/cowork/todo"]);
-    goes_on(sandbox, &format!("{PRD}\nBen's way.\n"));
+    resumes(sandbox, &format!("{PRD}\nBen's way.\n"));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn merged_by_hand() {
     sandbox.cowork(&["resume", "--review", "auto"]).exits(5).says("a merge is in progress");
     sandbox.git(&["checkout", "-q", "--theirs", "."]);
     sandbox.commit_all("take what Ana has");
-    goes_on(sandbox, PRD);
+    resumes(sandbox, PRD);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn rebased() {
     // In a rebase "theirs" is what is put on top.
     sandbox.git(&["pull", "-q", "--rebase", "-X", "theirs", "origin", "cowork/todo"]);
     assert_eq!(sandbox.stages("main..HEAD"), ["start", "idea", "prd"]);
-    goes_on(sandbox, &format!("{PRD}\nBen's way.\n"));
+    resumes(sandbox, &format!("{PRD}\nBen's way.\n"));
 }
 
 /// Both did the same stage, and it came to the same: nothing conflicts.
@@ -161,5 +161,5 @@ fn rebased() {
 fn the_same_work_twice_merges_by_itself() {
     let sandbox = with_prds("", false);
     sandbox.git(&["pull", "-q", "--no-rebase", "--no-edit", "origin", "cowork/todo"]);
-    goes_on(sandbox, PRD);
+    resumes(sandbox, PRD);
 }

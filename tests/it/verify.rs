@@ -106,8 +106,8 @@ fn the_stage_that_owns_a_changed_artifact_and_both_ways_out_are_named() {
     let sandbox = whole();
     change(&sandbox, "design.md", "COMP-001", "COMP-001, the first,");
     commit(&sandbox);
-    let anew = by_hand(&sandbox, "design.md");
-    assert!(anew.ends_with("git cowork revert todo --to design"), "{anew}");
+    let again = by_hand(&sandbox, "design.md");
+    assert!(again.ends_with("git cowork revert todo --to design"), "{again}");
     // Code that was changed, and code that came later.
     sandbox.write("lib/add.sh", "# something else\n");
     commit(&sandbox);
@@ -122,8 +122,8 @@ fn the_stage_that_owns_a_changed_artifact_and_both_ways_out_are_named() {
     let suggested = ways(&sandbox, "idea.md");
     assert!(suggested[1].contains("git show ") && suggested.len() == 3, "{suggested:?}");
     // The other way out works, too.
-    let anew = suggested[2].rsplit_once(": git cowork ").unwrap().1;
-    let args: Vec<&str> = anew.split(' ').chain(["--review", "auto"]).collect();
+    let again = suggested[2].rsplit_once(": git cowork ").unwrap().1;
+    let args: Vec<&str> = again.split(' ').chain(["--review", "auto"]).collect();
     sandbox.cowork(&args).exits(0);
     assert!(codes(&sandbox, 0).is_empty());
 }

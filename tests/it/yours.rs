@@ -208,7 +208,7 @@ fn an_answer_about_code_takes_no_other_work_along() {
     sandbox.write("README.md", "# Mine now\n");
     sandbox.write("other.txt", "mine\n");
     sandbox.git(&["add", "other.txt"]);
-    sandbox.write("lib/add.sh", "# mended by hand\n");
+    sandbox.write("lib/add.sh", "# fixed by hand\n");
     sandbox.cowork(&["review", "--pass"]).exits(0);
     // A person's edit of the session's own file is part of the answer; nothing else is.
     assert_eq!(code_in(&sandbox, "HEAD^..HEAD"), ["lib/add.sh"]);

@@ -21,10 +21,12 @@ use tempfile::TempDir;
 use super::meter::{Bill, Meter, Notice};
 use super::openai::BuildOptions;
 use super::timeouts::Timeouts;
-use super::{BoxFuture, Message, Model, ModelError, Position, Reply, Request, dialect};
+use super::{
+    BoxFuture, Message, Model, ModelError, OnText, Position, Reply, Request, Turn, dialect,
+};
 use crate::config::ModelConfig;
 use crate::event::Usage;
-use crate::secret::Secrets;
+use crate::secret::{PLAIN_VARIABLES, Secrets};
 use heard::Heard;
 use presets::Preset;
 use process::{Ended, Ending, Started};
@@ -32,19 +34,7 @@ use process::{Ended, Ending, Started};
 pub use presets::{tells_cost, tells_tokens};
 
 /// Variables of the user's that every program sees, beside those its row and the user name.
-const VARIABLES: [&str; 26] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
-    "SYSTEMROOT",
+const VARIABLES: [&str; 14] = [
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "XDG_CACHE_HOME",
@@ -121,7 +111,8 @@ impl AgentProgram {
             words.extend([row.model.to_owned(), config.model.clone()]);
         }
         let sees = |name: &str| {
-            VARIABLES.contains(&name)
+            PLAIN_VARIABLES.contains(&name)
+                || VARIABLES.contains(&name)
                 || name.starts_with("LC_")
                 || row.variables.contains(&name)
                 || lends(name)
@@ -281,11 +272,7 @@ impl Model for AgentProgram {
         &self.name
     }
 
-    fn turn<'a>(
-        &'a self,
-        request: &'a Request,
-        on_text: &'a dyn Fn(&str),
-    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    fn turn<'a>(&'a self, request: &'a Request, on_text: OnText<'a>) -> Turn<'a> {
         Box::pin(self.ask(request, on_text))
     }
 

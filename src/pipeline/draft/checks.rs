@@ -36,7 +36,7 @@ pub(crate) fn check_report(
     Ok(report)
 }
 
-/// What can be said of a task before its commit: that others are open is no fault of it.
+/// The checks of a task before its commit; tasks that are still open are not reported.
 pub(crate) fn task_report(
     run: &Run<'_>,
     spec: &StageSpec,

@@ -109,8 +109,8 @@ pub(crate) fn stuck(
         progress.asks = Some(words.clone());
         keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
     }
-    if let Some(under_way) = run.current_draft.borrow_mut().as_mut() {
-        under_way.stuck = Some(why.render(used, &words));
+    if let Some(current) = run.current_draft.borrow_mut().as_mut() {
+        current.stuck = Some(why.render(used, &words));
     }
     let said = said_of(&run.feedback_so_far()?, spec.stage, progress.iteration);
     let title = why.title(used, limit);

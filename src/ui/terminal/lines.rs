@@ -17,7 +17,7 @@ impl Sink for Terminal {
         let mut guard = self.lock();
         let screen = &mut *guard;
         let normal = Verbosity::Normal;
-        screen.goes_on((self.age)());
+        screen.ends_wait((self.age)());
         match event {
             Event::Text { text } => return self.text(screen, &text),
             Event::Speaker { stage: _, role } => screen.speaker = Some(role),

@@ -3,46 +3,22 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::secret::Secrets;
+use crate::secret::{PLAIN_VARIABLES, Secrets};
+use crate::workspace::sandbox::INSTALLED;
 
-/// Passed on as they are.
-const NAMES: [&str; 36] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
-    "SYSTEMROOT",
+/// Passed on as they are, beside [`PLAIN_VARIABLES`] and [`INSTALLED`].
+const NAMES: [&str; 11] = [
     "XDG_CACHE_HOME",
     "CARGO_HOME",
     "CARGO_TARGET_DIR",
-    "RUSTUP_HOME",
     "RUSTUP_TOOLCHAIN",
-    "GOPATH",
-    "GOROOT",
     "GOCACHE",
-    "GOMODCACHE",
     "GOFLAGS",
     "GOPROXY",
-    "JAVA_HOME",
     "MAVEN_OPTS",
     "GRADLE_USER_HOME",
-    "NVM_DIR",
-    "NODE_PATH",
-    "PNPM_HOME",
-    "PYENV_ROOT",
-    "VIRTUAL_ENV",
-    "PYTHONPATH",
-    "GEM_HOME",
     "CC",
     "CXX",
-    "PKG_CONFIG_PATH",
 ];
 
 /// Names that begin like this are passed on as well.
@@ -79,7 +55,8 @@ fn is_safe(name: &OsStr, value: &OsStr, secrets: &Secrets) -> bool {
     let (Some(name), value) = (name.to_str(), value.to_string_lossy()) else {
         return false;
     };
-    let wanted = NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let wanted = [&PLAIN_VARIABLES[..], &INSTALLED, &NAMES].iter().any(|all| all.contains(&name))
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     let upper = name.to_uppercase();
     let secret = SECRET_WORDS.iter().any(|word| upper.contains(word));
     // Package indexes may carry their password in the URL.

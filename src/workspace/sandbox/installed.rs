@@ -106,8 +106,8 @@ const IN_HOME: &[&str] = &[
     "sdk",
 ];
 
-/// Variables that say where something is installed.
-const INSTALLED: [&str; 16] = [
+/// Variables that say where something is installed; commands get them.
+pub(crate) const INSTALLED: [&str; 16] = [
     "RUSTUP_HOME",
     "GOPATH",
     "GOROOT",

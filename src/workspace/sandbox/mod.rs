@@ -47,6 +47,7 @@ pub use fetching::{Fetching, MayFetch, Wanted};
 pub use found::{Found, find as find_confinement};
 #[cfg(target_os = "linux")]
 pub use helper::run as run_helper;
+pub(super) use installed::INSTALLED;
 pub use settings::OF_GIT;
 pub use spec::HELPER_WORD;
 pub use sweep::Cache;

@@ -9,7 +9,7 @@ use crate::support::todo::task_work;
 use crate::support::{Reply, at};
 
 #[test]
-fn work_goes_on_as_without_walls() {
+fn work_continues_as_without_walls() {
     let level = confinement();
     if level == Level::None {
         skipped("commands cannot be confined here");

@@ -201,7 +201,7 @@ fn a_commit_is_made_once() {
 }
 
 #[test]
-fn a_git_that_a_hook_killed_leaves_no_lock_and_resume_goes_on() {
+fn a_git_that_a_hook_killed_leaves_no_lock_and_resume_continues() {
     let sandbox = Sandbox::stopped_after("idea");
     sandbox.hook("pre-commit", "kill -9 $PPID");
     let outcome = sandbox.cowork(&stop_after("prd")).exits(5);

@@ -24,8 +24,8 @@ fn with_an_edit_in_an_older_draft() -> Sandbox {
     let mut sandbox = Sandbox::stopped_after("idea");
     sandbox.editor(&format!("printf '{MINE}\\n' >>\"$f\""));
     sandbox.server.times(1, at("prd", "critic"), todo::reject("REQ-002 is vague"));
-    let anew = Reply::call("save_prd_doc", json!({"content": format!("{PRD}\nAnew.\n")}));
-    sandbox.server.on(at("prd", "actor").iteration(2).turn(1), anew);
+    let again = Reply::call("save_prd_doc", json!({"content": format!("{PRD}\nAgain.\n")}));
+    sandbox.server.on(at("prd", "actor").iteration(2).turn(1), again);
     sandbox
 }
 
@@ -36,7 +36,7 @@ fn an_edit_in_an_older_draft_is_kept_when_the_session_is_archived() {
         let mut terminal = sandbox.terminal(&["resume", "--stop-after", "prd"]);
         terminal.sees(ASKED);
         terminal.types("e");
-        terminal.sees("Anew.");
+        terminal.sees("Again.");
         terminal.sees(ASKED);
         if recorded {
             terminal.types("p");
@@ -57,7 +57,7 @@ fn an_edit_in_an_older_draft_is_kept_when_the_session_is_archived() {
         keeps(&sandbox, &["log"], 0);
         keeps(&sandbox, &["verify"], 0);
         if !recorded {
-            assert!(sandbox.read(&format!("{SESSION}/prd.md")).contains("Anew."));
+            assert!(sandbox.read(&format!("{SESSION}/prd.md")).contains("Again."));
         }
     }
 }
@@ -68,8 +68,8 @@ fn code_of_a_person_in_an_older_draft_is_kept_when_the_session_is_archived() {
     let sandbox = Sandbox::stopped_after("plan");
     sandbox.server.on_with(at("coding", "actor"), |received| {
         let told = received.text().contains("shorter, please") && received.turn == 1;
-        let anew = json!({"path": "lib/add.sh", "content": "# anew\n"});
-        told.then(|| Reply::call("write_file", anew))
+        let again = json!({"path": "lib/add.sh", "content": "# again\n"});
+        told.then(|| Reply::call("write_file", again))
     });
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "coding"]);
     terminal.sees(ASKED);
@@ -112,12 +112,12 @@ fn what_only_models_wrote_is_let_go_with_the_drafts() {
 
 /// A draft of the design that was begun after `git reset` is taken up like any other.
 #[test]
-fn after_a_plain_reset_an_interrupted_draft_goes_on() {
+fn after_a_plain_reset_an_interrupted_draft_continues() {
     let sandbox = designed();
     let tip = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.git(&["reset", "-q", "--keep", "HEAD~1"]);
-    let anew = format!("{}\nAnew.\n", todo::DESIGN);
-    let draft = todo::design_draft().and("save_design_doc", json!({"content": anew}));
+    let again = format!("{}\nAgain.\n", todo::DESIGN);
+    let draft = todo::design_draft().and("save_design_doc", json!({"content": again}));
     sandbox.server.on(at("design", "actor").turn(1), draft);
     sandbox.server.on(at("design", "critic"), Reply::status(401, "no"));
     let before = super::Belongings::of(&sandbox);
@@ -131,7 +131,7 @@ fn after_a_plain_reset_an_interrupted_draft_goes_on() {
     sandbox.server.forget();
     for sandbox in [&sandbox, &archived] {
         keeps(sandbox, &[&RESUME[..], &["--stop-after", "design"]].concat(), 0);
-        assert!(sandbox.artifact("design.md").contains("Anew."));
+        assert!(sandbox.artifact("design.md").contains("Again."));
         // The design that was reset is behind its tag.
         assert_eq!(sandbox.stage_commit("design"), tip);
         assert_ne!(sandbox.stage_commit("design-2"), tip);

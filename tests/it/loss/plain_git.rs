@@ -5,7 +5,7 @@ use crate::support::Sandbox;
 
 /// What a person does, by `sh`, in the repository; then the session goes on and loses nothing.
 #[track_caller]
-fn goes_on_after(base: &Sandbox, script: &str) -> Sandbox {
+fn resumed_after(base: &Sandbox, script: &str) -> Sandbox {
     let sandbox = base.fork();
     sh(&sandbox, script);
     sandbox.cowork(&["status"]).exits(0);
@@ -48,7 +48,7 @@ fn amended_rebased_merged_into_and_picked_onto() {
         "git switch -q --detach; git branch -qD cowork/todo; git switch -qc cowork/todo",
         "git stash list; echo dirty >>README.md; git stash -q",
     ] {
-        goes_on_after(&base, script);
+        resumed_after(&base, script);
     }
 }
 
@@ -56,7 +56,7 @@ fn amended_rebased_merged_into_and_picked_onto() {
 fn squashed() {
     let base = designed();
     // The newest stage implies the earlier ones.
-    let sandbox = goes_on_after(
+    let sandbox = resumed_after(
         &base,
         "message=$(git log -1 --format=%B); git reset -q --soft main; git commit -qm \"$message\"",
     );
@@ -73,7 +73,7 @@ fn merged_into_main_and_main_merged_back() {
         "git switch -q main; git merge -q --no-ff -m merged cowork/todo; echo x >x.txt; \
          git add x.txt; git commit -qm x; git switch -q cowork/todo; git merge -q --no-ff -m back main",
     ] {
-        let sandbox = goes_on_after(&base, script);
+        let sandbox = resumed_after(&base, script);
         // And back over the merge.
         let main = sandbox.git(&["rev-parse", "main"]);
         keeps(&sandbox, &["revert", "--to", "prd", "--no-run"], 0);

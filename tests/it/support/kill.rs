@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use super::sandbox::{Outcome, Sandbox};
+use super::server::Received;
 
 /// Runs `git-cowork` and kills it when its `n`th chat request of this run arrives.
 pub fn kill_at_request(sandbox: &Sandbox, args: &[&str], n: usize) -> Outcome {
@@ -51,4 +52,20 @@ pub fn abort_at(sandbox: &mut Sandbox, args: &[&str], point: &str) -> Outcome {
     let outcome = sandbox.cowork(args);
     sandbox.set_env("COWORK_TEST_ABORT_AT", "");
     outcome
+}
+
+/// The first request of a run that resumes, with this model, one that was killed in the middle of
+/// the PRD's conversation: it asks for the same turn.
+pub fn resumed_with(mut sandbox: Sandbox, model: &str) -> (Sandbox, Received) {
+    let new = ["new", "-n", "todo", "a todo list", "--review", "auto", "--stop-after", "prd"];
+    kill_at_request(&sandbox, &new, 4).was_killed();
+    let cut = sandbox.server.requests().last().unwrap().clone();
+    assert_eq!(cut.position(), "prd actor iteration 1 turn 2");
+    sandbox.set_env("COWORK_LLM_MODEL", model);
+    sandbox.server.forget();
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(0);
+    let next = sandbox.server.requests()[0].clone();
+    assert_eq!(next.position(), cut.position());
+    assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea", "prd"]);
+    (sandbox, next)
 }

@@ -289,7 +289,7 @@ pub fn reject(details: &str) -> Reply {
             "feedback_type": "quality_issue",
             "severity": "major",
             "details": details,
-            "suggested_fix": "Mend it.",
+            "suggested_fix": "Fix it.",
         }),
     )
 }
