@@ -144,7 +144,9 @@ impl Kind {
 /// Where cargo keeps the source of a dependency.
 fn source_of(name: &str) -> PathBuf {
     let output = Command::new(env!("CARGO"))
+        // What other systems need is not on this machine.
         .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .args(["--filter-platform", &host()])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
@@ -152,4 +154,11 @@ fn source_of(name: &str) -> PathBuf {
     let packages = metadata["packages"].as_array().unwrap();
     let package = packages.iter().find(|package| package["name"] == name).unwrap();
     PathBuf::from(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned()
+}
+
+/// The system this runs on, as cargo names it.
+fn host() -> String {
+    let output = Command::new("rustc").arg("-vV").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
 }

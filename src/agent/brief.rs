@@ -20,8 +20,10 @@ pub struct Brief {
     pub system: String,
     /// Documents and the stage's brief.
     pub prompt: String,
-    /// Names of the tools on offer.
+    /// Names of the tools it may call.
     pub tools: Vec<&'static str>,
+    /// Those that it is told of: more than its own where all roles of a session are told of the same.
+    pub offered: Vec<&'static str>,
     /// Those of them that are the closing act.
     pub closing: Vec<&'static str>,
     /// Sampling temperature.

@@ -18,7 +18,7 @@ mod window;
 pub use brief::{Brief, Conversation};
 pub use ending::{Ending, Standing, WithWords};
 pub use first_request::{FirstAnswer, FirstRequest};
-pub use transcript::Transcript;
+pub use transcript::{Before, RunId, Transcript};
 
 use crate::event::{Event, Sink};
 use crate::interrupt;

@@ -16,6 +16,7 @@ use crate::model::{
 use crate::moment;
 use crate::secret::Secrets;
 use crate::tool::{self, Context, Outcome};
+use crate::workspace::Seen;
 
 /// What a person does when a model can be asked again.
 const THEN: &str = "then: git cowork resume; the draft is kept";
@@ -33,7 +34,9 @@ const WISHES: [&str; 5] = [
 /// A conversation in progress.
 pub(super) struct Talk {
     messages: Vec<Message>,
-    /// Messages it was opened with.
+    /// Messages that were there before this part of it.
+    before: usize,
+    /// Messages it was opened with, up to the end of its first part's brief.
     opening: usize,
     /// What is on offer.
     tools: Vec<ToolSpec>,
@@ -69,15 +72,19 @@ impl Talk {
     ) -> anyhow::Result<Self> {
         let secrets = context.workspace.secrets();
         // Documents and conventions may hold a key of the user's; no model has to know it.
-        let messages = vec![
-            Message::System { content: brief.system.clone() },
-            Message::User { content: secrets.withheld(&brief.prompt).into_owned() },
-        ];
-        let earlier = transcript.begin(&messages)?;
-        let tools = tool::specs(&brief.tools, &context.workspace.commands().told());
+        let asked = Message::User { content: secrets.withheld(&brief.prompt).into_owned() };
+        let goes_on = transcript.goes_on();
+        let opening = match goes_on {
+            true => vec![asked],
+            false => vec![Message::System { content: brief.system.clone() }, asked],
+        };
+        let (before, own) = transcript.begin(&opening)?;
+        let tools = tool::specs(&brief.offered, &context.workspace.commands().told());
         let mut talk = Self {
-            opening: messages.len(),
-            messages,
+            messages: Vec::new(),
+            before: before.len(),
+            // One that goes on may always begin from scratch.
+            opening: if goes_on { 0 } else { opening.len() },
             room: window::room(brief.context_window, &tools),
             tools,
             turn: 1,
@@ -89,8 +96,16 @@ impl Talk {
             refused_before: 0,
         };
         context.workspace.read_tracker().forget();
-        for earlier in earlier {
-            earlier.seen.into_iter().for_each(|seen| context.workspace.read_tracker().recall(seen));
+        let recall = |seen: Vec<Seen>| {
+            seen.into_iter().for_each(|seen| context.workspace.read_tracker().recall(seen));
+        };
+        for earlier in before {
+            recall(earlier.seen);
+            talk.messages.push(earlier.message);
+        }
+        talk.messages.extend(opening);
+        for earlier in own {
+            recall(earlier.seen);
             talk.remember(brief, earlier.message, earlier.how);
         }
         Ok(talk)
@@ -189,9 +204,14 @@ impl Talk {
         Ok(())
     }
 
+    /// The messages of this part.
+    fn own(&self) -> &[Message] {
+        &self.messages[self.before..]
+    }
+
     /// What the model said in its newest turn.
     pub(super) fn newest_words(&self) -> String {
-        let newest = self.messages.iter().rev().find_map(|message| match message {
+        let newest = self.own().iter().rev().find_map(|message| match message {
             Message::Assistant { content, .. } => Some(content.trim().to_owned()),
             _ => None,
         });
@@ -210,7 +230,7 @@ impl Talk {
 
     /// The calls of the newest turn.
     fn newest_calls(&self) -> &[ToolCall] {
-        let newest = self.messages.iter().rev().find_map(|message| match message {
+        let newest = self.own().iter().rev().find_map(|message| match message {
             Message::Assistant { tool_calls, .. } => Some(tool_calls.as_slice()),
             _ => None,
         });
@@ -219,7 +239,7 @@ impl Talk {
 
     pub(super) fn unanswered(&self) -> Vec<ToolCall> {
         let answered: Vec<&str> = self
-            .messages
+            .own()
             .iter()
             .filter_map(|message| match message {
                 Message::Tool { tool_call_id, .. } => Some(tool_call_id.as_str()),
@@ -305,15 +325,19 @@ impl Talk {
         }
     }
 
-    /// Some servers number calls again in every turn; answers must find their call.
+    /// Some servers number calls again in every turn, or in every part of a conversation; answers must
+    /// find their call.
     fn unique_ids(&self, reply: &mut Reply) {
-        for (at, call) in reply.tool_calls.iter_mut().enumerate() {
-            let used = self.messages.iter().any(|message| match message {
-                Message::Assistant { tool_calls, .. } => tool_calls.iter().any(|c| c.id == call.id),
+        let is_used = |id: &str| {
+            self.messages.iter().any(|message| match message {
+                Message::Assistant { tool_calls, .. } => tool_calls.iter().any(|c| c.id == id),
                 _ => false,
-            });
-            if used || call.id.is_empty() {
-                let id = made_up_id(self.turn, at);
+            })
+        };
+        for (at, call) in reply.tool_calls.iter_mut().enumerate() {
+            if is_used(&call.id) || call.id.is_empty() {
+                let ids = (self.turn..).map(|turn| made_up_id(turn, at));
+                let Some(id) = ids.into_iter().find(|id| !is_used(id)) else { continue };
                 if let Some(opaque) = &mut reply.opaque {
                     opaque.rename_call(&call.id, &id);
                 }

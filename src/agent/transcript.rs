@@ -1,10 +1,12 @@
 //! The full conversation of a run, as JSON lines in J: what a person reads to see what a model
 //! really said, and what a run that was killed goes on from.
 //!
-//! A file belongs to one conversation (stage, role, iteration, task). Each run of it begins with a
-//! `run` line that names the tip it stood on, and ends with an `end` line; a run without one was
-//! cut, and is continued if the tip is still the same.
+//! A file belongs to one part of a conversation (stage, role, iteration, task). Each run of it begins
+//! with a `run` line that names the tip it stood on and, where the conversation began before, the run
+//! that it goes on from. It ends with an `end` line; a run without one was cut, and is continued if
+//! the tip is still the same.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,11 @@ enum Line {
     Run {
         at: String,
         tip: String,
+        /// Messages it was opened with.
+        #[serde(default = "two")]
+        opening: usize,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<RunId>,
     },
     Message {
         at: String,
@@ -40,6 +47,75 @@ enum Line {
         at: String,
     },
 }
+
+/// Of older transcripts: a system message and what the model was asked.
+const fn two() -> usize {
+    2
+}
+
+/// A run of a part of a conversation: the name of its transcript and the tip it stood on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunId {
+    transcript: String,
+    tip: String,
+}
+
+impl RunId {
+    /// The commit it stood on.
+    pub fn tip(&self) -> &str {
+        &self.tip
+    }
+}
+
+/// What was said in a conversation that goes on.
+#[derive(Debug, Default)]
+pub struct Before {
+    run: Option<RunId>,
+    pub(super) said: Vec<Earlier>,
+}
+
+impl Before {
+    /// What was said up to the end of a run, its own and what it goes on from. None where that is not
+    /// to be had, or is no beginning: a call has no answer, or the server refused it.
+    pub fn load(dir: &Path, run: &RunId) -> Option<Self> {
+        let mut parts = Vec::new();
+        let mut next = Some(run.clone());
+        while let Some(id) = next {
+            // Each stands on a later commit than the one before.
+            if parts.len() > MOST_PARTS {
+                return None;
+            }
+            let newest = newest_run(dir, &id)?;
+            next = newest.after;
+            parts.push(newest.said);
+        }
+        let said: Vec<Earlier> = parts.into_iter().rev().flatten().collect();
+        let is_open = said.iter().rev().find_map(|one| match &one.message {
+            Message::Assistant { tool_calls, .. } => Some(tool_calls.iter().any(|call| {
+                !said.iter().any(|other| {
+                    matches!(&other.message, Message::Tool { tool_call_id, .. } if *tool_call_id == call.id)
+                })
+            })),
+            _ => None,
+        });
+        (is_open == Some(false)).then(|| Self { run: Some(run.clone()), said })
+    }
+
+    /// Files as the model has last seen them.
+    pub fn seen(&self) -> BTreeMap<&str, &Seen> {
+        let seen = self.said.iter().flat_map(|one| &one.seen);
+        seen.map(|seen| (seen.path.as_str(), seen)).collect()
+    }
+
+    /// Whether so much of a window of `tokens` is left that the conversation can go on.
+    pub fn leaves_room(&self, tokens: u64) -> bool {
+        let messages = self.said.iter().map(|one| &one.message);
+        super::window::leaves_room(messages, tokens)
+    }
+}
+
+/// Parts of one conversation that are read.
+const MOST_PARTS: usize = 200;
 
 /// How a tool call came out; of other messages always [`How::Done`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,20 +137,28 @@ impl How {
     }
 }
 
-/// A message of a run that was cut.
-#[derive(Debug, PartialEq)]
+/// A message of an earlier run.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Earlier {
     pub message: Message,
     pub how: How,
     pub seen: Vec<Seen>,
 }
 
-/// Where one conversation is written.
+/// The newest run in a file.
+struct NewestRun {
+    opening: usize,
+    after: Option<RunId>,
+    said: Vec<Earlier>,
+}
+
+/// Where one part of a conversation is written.
 #[derive(Debug)]
 pub struct Transcript {
-    path: PathBuf,
-    tip: String,
+    dir: PathBuf,
+    id: RunId,
     resumable: bool,
+    before: Before,
     file: Option<File>,
 }
 
@@ -83,32 +167,57 @@ impl Transcript {
     /// one goes on with the last run on that tip: for a run that was cut and whose files lie
     /// there. A critic must always see the draft as if for the first time.
     pub fn new(dir: &Path, name: &str, tip: &str, resumable: bool) -> Self {
-        let path = dir.join(format!("{name}.jsonl"));
-        Self { path, tip: tip.to_owned(), resumable, file: None }
+        let id = RunId { transcript: name.to_owned(), tip: tip.to_owned() };
+        Self { dir: dir.to_owned(), id, resumable, before: Before::default(), file: None }
     }
 
-    /// Begins the run, or goes on with the one that was cut: then answers with its messages after
-    /// the opening ones.
-    pub(super) fn begin(&mut self, opening: &[Message]) -> anyhow::Result<Vec<Earlier>> {
-        let earlier = if self.resumable { self.cut_run() } else { Vec::new() };
-        if let Some(dir) = self.path.parent() {
-            std::fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
-        }
-        let file = OpenOptions::new().create(true).append(true).open(&self.path);
-        self.file = Some(file.with_context(|| format!("opening {}", self.path.display()))?);
-        if std::fs::read(&self.path).is_ok_and(|bytes| bytes.last().is_some_and(|b| *b != b'\n')) {
+    /// The run it will be.
+    pub const fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// Where a run was cut that it goes on with: the conversation that one went on from, if any.
+    pub fn cut_run_after(&self) -> Option<Option<RunId>> {
+        self.cut_run().map(|run| run.after)
+    }
+
+    /// What was said before comes first.
+    pub fn go_on_from(&mut self, before: Before) {
+        self.before = before;
+    }
+
+    /// Whether something was said before.
+    pub(super) const fn goes_on(&self) -> bool {
+        self.before.run.is_some()
+    }
+
+    /// Begins the run, or goes on with the one that was cut. Answers with what was said before it, and
+    /// with its own messages after the opening ones.
+    pub(super) fn begin(
+        &mut self,
+        opening: &[Message],
+    ) -> anyhow::Result<(Vec<Earlier>, Vec<Earlier>)> {
+        let before = std::mem::take(&mut self.before.said);
+        let cut = self.cut_run();
+        std::fs::create_dir_all(&self.dir)
+            .with_context(|| format!("creating {}", self.dir.display()))?;
+        let path = file_of(&self.dir, &self.id.transcript);
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        self.file = Some(file.with_context(|| format!("opening {}", path.display()))?);
+        if std::fs::read(&path).is_ok_and(|bytes| bytes.last().is_some_and(|b| *b != b'\n')) {
             self.raw("\n")?;
         }
-        if earlier.is_empty() {
-            let tip = self.tip.clone();
-            self.line(&Line::Run { at: now(), tip })?;
-            for message in opening {
-                self.message(message)?;
-            }
+        if let Some(cut) = cut {
+            // What the cut run was told first may have changed since (another release, other limits);
+            // the new opening is used, the rest of the conversation is kept.
+            return Ok((before, cut.said.into_iter().skip(cut.opening).collect()));
         }
-        // What the cut run was told first may have changed since (another release, other limits);
-        // the new opening is used, the rest of the conversation is kept.
-        Ok(earlier.into_iter().skip(opening.len()).collect())
+        let (tip, after) = (self.id.tip.clone(), self.before.run.clone());
+        self.line(&Line::Run { at: now(), tip, opening: opening.len(), after })?;
+        for message in opening {
+            self.message(message)?;
+        }
+        Ok((before, Vec::new()))
     }
 
     /// Writes a message.
@@ -146,32 +255,42 @@ impl Transcript {
         if let Some(file) = &mut self.file {
             // One write call, so that a killed process leaves whole lines or half of the last.
             file.write_all(text.as_bytes())
-                .with_context(|| format!("writing {}", self.path.display()))?;
+                .with_context(|| format!("writing the transcript {}", self.id.transcript))?;
         }
         Ok(())
     }
 
-    /// The messages of the last run on this tip, whole or cut.
-    fn cut_run(&self) -> Vec<Earlier> {
-        let text = std::fs::read_to_string(&self.path).unwrap_or_default();
-        let mut messages = Vec::new();
-        let mut ours = false;
-        for line in text.lines() {
-            // A half-written last line is what a killed process leaves; it was not acted on.
-            match serde_json::from_str(line) {
-                Ok(Line::Run { tip, .. }) => {
-                    ours = tip == self.tip;
-                    messages.clear();
-                }
-                Ok(Line::Message { message, how, seen, .. }) => {
-                    messages.push(Earlier { message, how, seen });
-                }
-                Ok(Line::Refused { .. }) => ours = false,
-                Ok(Line::End { .. }) | Err(_) => {}
-            }
-        }
-        if ours { messages } else { Vec::new() }
+    /// The last run on this tip, whole or cut, where it may go on.
+    fn cut_run(&self) -> Option<NewestRun> {
+        let run = newest_run(&self.dir, &self.id).filter(|_| self.resumable);
+        run.filter(|run| !run.said.is_empty())
     }
+}
+
+fn file_of(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!("{name}.jsonl"))
+}
+
+/// The last run in a file, if it stood on that tip and was not refused.
+fn newest_run(dir: &Path, id: &RunId) -> Option<NewestRun> {
+    let text = std::fs::read_to_string(file_of(dir, &id.transcript)).ok()?;
+    let mut newest = None;
+    for line in text.lines() {
+        // A half-written last line is what a killed process leaves; it was not acted on.
+        match serde_json::from_str(line) {
+            Ok(Line::Run { tip, opening, after, .. }) => {
+                newest = (tip == id.tip).then(|| NewestRun { opening, after, said: Vec::new() });
+            }
+            Ok(Line::Message { message, how, seen, .. }) => {
+                if let Some(run) = &mut newest {
+                    run.said.push(Earlier { message, how, seen });
+                }
+            }
+            Ok(Line::Refused { .. }) => newest = None,
+            Ok(Line::End { .. }) | Err(_) => {}
+        }
+    }
+    newest
 }
 
 fn now() -> String {
@@ -181,6 +300,7 @@ fn now() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ToolCall;
 
     fn user(text: &str) -> Message {
         Message::User { content: text.to_owned() }
@@ -207,12 +327,12 @@ mod tests {
         let mut first = new();
         first.begin(&open).unwrap();
         first.message(&user("one")).unwrap();
-        assert_eq!(new().cut_run().len(), 2);
+        assert_eq!(new().cut_run().unwrap().said.len(), 2);
         first.refused().unwrap();
-        assert!(new().cut_run().is_empty());
+        assert!(new().cut_run().is_none());
         // The next run is one of its own.
-        assert!(new().begin(&open).unwrap().is_empty());
-        assert_eq!(new().cut_run().len(), 1);
+        assert!(new().begin(&open).unwrap().1.is_empty());
+        assert_eq!(new().cut_run().unwrap().said.len(), 1);
     }
 
     #[test]
@@ -221,7 +341,7 @@ mod tests {
         let open = [user("open")];
         let new = |tip: &str| Transcript::new(dir.path(), "prd.1.actor", tip, true);
         let mut first = new("a");
-        assert!(first.begin(&open).unwrap().is_empty());
+        assert!(first.begin(&open).unwrap().1.is_empty());
         let seen = Seen {
             path: "a".to_owned(),
             content: crate::workspace::Fingerprint::of(b"text"),
@@ -236,12 +356,56 @@ mod tests {
             .write_all(b"{\"type\":\"mess")
             .unwrap();
 
-        assert!(new("b").cut_run().is_empty(), "another tip is another conversation");
+        assert!(new("b").cut_run().is_none(), "another tip is another conversation");
         let mut second = new("a");
         let one = Earlier { message: user("one"), how: How::Guarded, seen: vec![seen] };
-        assert_eq!(second.begin(&[user("new opening")]).unwrap(), [one]);
+        assert_eq!(second.begin(&[user("new opening")]).unwrap().1, [one]);
         second.end().unwrap();
         let mut fresh = Transcript::new(dir.path(), "prd.1.actor", "a", false);
-        assert!(fresh.begin(&open).unwrap().is_empty());
+        assert!(fresh.begin(&open).unwrap().1.is_empty());
+    }
+
+    fn said(text: &str, calls: &[&str]) -> Message {
+        let call = |id: &&str| ToolCall { id: (*id).to_owned(), ..ToolCall::default() };
+        let tool_calls = calls.iter().map(call).collect();
+        Message::Assistant { content: text.to_owned(), tool_calls, opaque: None }
+    }
+
+    fn answer(id: &str) -> Message {
+        Message::Tool { tool_call_id: id.to_owned(), content: String::new() }
+    }
+
+    #[test]
+    fn a_conversation_goes_on_from_part_to_part_and_is_read_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = Transcript::new(dir.path(), "coding.1.actor.TASK-001", "a", false);
+        let open = [Message::System { content: "who".to_owned() }, user("one")];
+        first.begin(&open).unwrap();
+        first.message(&said("done", &["1"])).unwrap();
+        assert!(Before::load(dir.path(), first.id()).is_none(), "a call has no answer yet");
+        first.message(&answer("1")).unwrap();
+        first.end().unwrap();
+
+        let mut second = Transcript::new(dir.path(), "coding.1.actor.TASK-002", "b", true);
+        second.go_on_from(Before::load(dir.path(), first.id()).unwrap());
+        assert!(second.goes_on());
+        let (before, own) = second.begin(&[user("two")]).unwrap();
+        assert_eq!((before.len(), own.len()), (4, 0));
+        second.message(&said("done, too", &[])).unwrap();
+        drop(second);
+
+        // The second was cut: it knows what it went on from.
+        let again = Transcript::new(dir.path(), "coding.1.actor.TASK-002", "b", true);
+        assert_eq!(again.cut_run_after().unwrap().as_ref(), Some(first.id()));
+        let whole = Before::load(dir.path(), again.id()).unwrap();
+        let texts: Vec<&Message> = whole.said.iter().map(|one| &one.message).collect();
+        let expected = [&open[0], &open[1], &said("done", &["1"]), &answer("1"), &user("two")]
+            .map(Clone::clone);
+        assert_eq!(texts[..5], expected.iter().collect::<Vec<_>>()[..]);
+        assert_eq!(texts.len(), 6);
+        assert!(whole.leaves_room(1_000) && !whole.leaves_room(5));
+
+        std::fs::remove_file(dir.path().join("coding.1.actor.TASK-001.jsonl")).unwrap();
+        assert!(Before::load(dir.path(), again.id()).is_none(), "the beginning is gone");
     }
 }

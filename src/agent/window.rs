@@ -73,6 +73,11 @@ pub(super) fn cut(text: String, room: usize, used: usize) -> String {
     )
 }
 
+/// Whether a conversation of these messages leaves enough of a window of `tokens` to go on: a quarter.
+pub(super) fn leaves_room<'m>(messages: impl Iterator<Item = &'m Message>, tokens: u64) -> bool {
+    messages.map(size).sum::<usize>() <= room(tokens, &[]) / 4 * 3
+}
+
 fn total(messages: &[Message]) -> usize {
     messages.iter().map(size).sum()
 }

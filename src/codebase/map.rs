@@ -60,7 +60,8 @@ pub fn symbols(map: &Map<'_>, budget: usize, named_budget: usize) -> anyhow::Res
     let (wanted, all) = wanted(map.source, &words_from(map.about, 3), FILES)?;
     let Found { files, cache, gone } = found(map, &wanted)?;
     let ranked: Vec<Ranked> = files.into_iter().map(|(_, ranked)| ranked).collect();
-    let places = rank(&ranked);
+    let mut places = rank(&ranked);
+    places.retain(|place| !map.shown.contains(&ranked[place.file as usize].path.as_str()));
     let by_path: HashMap<&str, &Wanted> = wanted.iter().map(|file| (file.path(), file)).collect();
     let mut in_full = Named::new(map.about, named_budget);
     let unseen = |file: &&Ranked| !file.trial && !map.shown.contains(&file.path.as_str());
@@ -81,9 +82,6 @@ pub fn symbols(map: &Map<'_>, budget: usize, named_budget: usize) -> anyhow::Res
         },
     };
     let chosen = shown.choose(&places, budget.saturating_sub(LAST_LINE));
-    if chosen.is_empty() {
-        return Ok(Symbols::default());
-    }
     let mut out = String::new();
     let mut count = 0;
     for (file, definitions) in &chosen {
@@ -94,7 +92,7 @@ pub fn symbols(map: &Map<'_>, budget: usize, named_budget: usize) -> anyhow::Res
         }
     }
     let all = all - gone;
-    if count < places.len() || ranked.len() < all {
+    if !chosen.is_empty() && (count < places.len() || ranked.len() < all) {
         out.push_str(&format!(
             "[{count} of {} definitions, in {} of {all} files; search_files finds the others]",
             places.len(),

@@ -379,6 +379,7 @@ fn headers(position: &Position) -> HeaderMap {
         ("cowork-stage", super::stage_name(position.stage).to_owned()),
         ("cowork-role", position.role.to_string()),
         ("cowork-iteration", position.iteration.to_string()),
+        ("cowork-task", position.task.clone().unwrap_or_default()),
     ];
     let valid = |(name, value): (&'static str, String)| {
         let value = Some(value).filter(|value| !value.is_empty())?;

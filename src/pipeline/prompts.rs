@@ -24,6 +24,12 @@ pub const SYSTEM: Prompt = prompt!("system.md");
 pub const START: Prompt = prompt!("start.md");
 /// The actor reading its own first draft.
 pub const SELF_REVIEW: Prompt = prompt!("self-review.md");
+/// A later draft in a conversation that goes on.
+pub const DRAFT_AGAIN: Prompt = prompt!("draft-again.md");
+/// What a task is, in each brief of one.
+pub const TASK: Prompt = prompt!("task.md");
+/// The next task in a conversation that goes on.
+pub const NEXT_TASK: Prompt = prompt!("coding-next.md");
 /// What a program without our tools is told last.
 pub const NO_TOOLS: Prompt = prompt!("no-tools.md");
 /// What guidance on a language yields to; goes before it.
@@ -105,10 +111,16 @@ pub struct Variables {
     pub feedback: Vec<FeedbackItem>,
     /// True in a change request.
     pub patch: bool,
+    /// The document of the stage, possibly none.
+    pub document: &'static str,
     /// The document of an earlier stage that is judged with this one's, possibly none.
     pub earlier: &'static str,
     /// The task, in coding.
     pub task: TaskItem,
+    /// The same in words, as [`TASK`] has it.
+    pub task_text: String,
+    /// What is said beside the last call becomes the report's summary.
+    pub summary_wanted: bool,
     /// Whether tests are wanted, as a sentence.
     pub tests_rule: String,
     /// Language guidance, possibly empty.
@@ -194,6 +206,7 @@ mod tests {
     /// Every prompt: those of the rows, and those that all share.
     fn all() -> Vec<Prompt> {
         let mut all = vec![SYSTEM, START, SELF_REVIEW, CHALLENGER.prompt, NO_TOOLS, GUIDANCE];
+        all.extend([DRAFT_AGAIN, NEXT_TASK]);
         all.extend(
             languages::ALL
                 .iter()

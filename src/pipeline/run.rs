@@ -147,6 +147,14 @@ impl<'a> Run<'a> {
         spec.critic.as_ref().filter(|_| self.depth().critic(spec.stage, &self.session.order()))
     }
 
+    /// The actor's tools in a stage: where stages share a conversation, all have those of the last.
+    pub(crate) fn actor_tools(&self, spec: &StageSpec) -> Vec<&'static str> {
+        let order = self.session.order();
+        let last =
+            self.depth().conversation(spec.stage).iter().rfind(|stage| order.contains(stage));
+        last.map_or(spec, |last| self.session.row(*last)).actor.tools()
+    }
+
     /// Drafts that earlier, completed runs of the stage used.
     pub(crate) fn earlier_drafts(&self, stage: Stage) -> u32 {
         let entries = self.session.history.iter();

@@ -1,10 +1,21 @@
 //! What holds and what does not, mostly found mechanically.
 
-use super::row::{Prompt, RoleSpec, StageSpec, USUAL};
+use super::row::{Prompt, Rendered, RoleSpec, StageSpec, USUAL};
 use super::summary::{count, runs};
 use super::tools::{READ_FILES, READ_SESSION};
 use crate::artifact::{Artifact, FeatureStatus, check};
 use crate::stage::Stage;
+
+/// The report where the program has found everything out by itself.
+const ALL_HOLDS: &str = "# Check
+
+Everything holds. Nothing failed, and every criterion has its evidence: a test that passed, or the \
+review of the code. So no model was asked.
+
+## Findings
+
+None.
+";
 
 pub(super) const CHECK: StageSpec = StageSpec {
     stage: Stage::Check,
@@ -39,6 +50,10 @@ pub(super) const CHECK: StageSpec = StageSpec {
     },
     names: runs,
     finish: Some(|report, known| known.with_checked(report)),
+    rendered: Some(Rendered {
+        text: |_| Ok(ALL_HOLDS.to_owned()),
+        suffices: |known| known.all_is_shown(),
+    }),
     feature_status: |status, verified| match status {
         FeatureStatus::Implemented if verified => FeatureStatus::Verified,
         status => status,

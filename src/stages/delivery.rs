@@ -1,6 +1,6 @@
 //! The report a reviewer reads first.
 
-use super::row::{Prompt, RoleSpec, StageSpec, USUAL};
+use super::row::{Prompt, Rendered, RoleSpec, StageSpec, USUAL};
 use super::summary::title_of;
 use super::tools::{READ_FILES, READ_SESSION};
 use crate::artifact::{Artifact, FeatureStatus, check};
@@ -31,7 +31,10 @@ pub(super) const DELIVERY: StageSpec = StageSpec {
         "" => Ok(report.to_owned()),
         _ => known.with_story(report),
     }),
-    rendered: Some(|known| known.summary()),
+    rendered: Some(Rendered {
+        text: |known| known.summary(),
+        suffices: |known| known.has_summary(),
+    }),
     feature_status: |status, _| match status {
         FeatureStatus::Implemented | FeatureStatus::Verified => FeatureStatus::Delivered,
         status => status,

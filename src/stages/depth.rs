@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::tools::READ_FILES;
 use crate::artifact::Scope;
 use crate::stage::{Depth, Stage};
 
@@ -14,12 +15,15 @@ pub struct DepthSpec {
     pub depth: Depth,
     /// The stages a session passes; a change request those of them that its scope names.
     pub stages: &'static [Stage],
-    /// Stages that the actor goes through in one conversation.
+    /// Stages that the actor goes through in one conversation, with all their drafts and tasks; of
+    /// others each draft and each task is one.
     pub conversations: &'static [&'static [Stage]],
-    /// All tasks are one conversation of the actor; else each is one.
-    pub tasks_together: bool,
+    /// The tools that all roles of these stages are told of, where they are few: what requests have in
+    /// common begins with the tools, and a provider that has seen a beginning charges less for it.
+    /// Each may call those that are its own.
+    pub tools: &'static [&'static [&'static str]],
     /// Stages whose first draft the program writes by itself.
-    pub written_here: &'static [Stage],
+    pub written_here: &'static [(Stage, WrittenHere)],
     /// Stages where a person decides unless the configuration says otherwise.
     pub gates: &'static [Stage],
     /// Stages whose critic judges.
@@ -30,14 +34,37 @@ pub struct DepthSpec {
     pub fewest: Option<u32>,
 }
 
+/// When the program writes a first draft by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrittenHere {
+    /// Whatever it knows.
+    Always,
+    /// Where that says all there is to say.
+    WhereItSuffices,
+}
+
 /// The rows, from the least to the most.
 const DEPTHS: [DepthSpec; Depth::ALL.len()] = [
     DepthSpec {
         depth: Depth::Quick,
         stages: &[Stage::Triage, Stage::Plan, Stage::Coding, Stage::Delivery],
-        conversations: &[],
-        tasks_together: true,
-        written_here: &[Stage::Delivery],
+        conversations: &[&[Stage::Plan], &[Stage::Coding]],
+        tools: &[
+            READ_FILES,
+            &[
+                "write_file",
+                "edit_file",
+                "delete_file",
+                "run_command",
+                "save_plan_doc",
+                "update_task_status",
+                "ask_user",
+                "goto_stage",
+                "provide_feedback",
+                "exit_loop",
+            ],
+        ],
+        written_here: &[(Stage::Delivery, WrittenHere::Always)],
         gates: &[Stage::Triage, Stage::Plan, Stage::Coding],
         critics: &[Stage::Coding],
         self_review: &[],
@@ -46,9 +73,16 @@ const DEPTHS: [DepthSpec; Depth::ALL.len()] = [
     DepthSpec {
         depth: Depth::Standard,
         stages: &Stage::ALL,
-        conversations: &[&[Stage::Idea, Stage::Prd], &[Stage::Design, Stage::Plan]],
-        tasks_together: true,
-        written_here: &[],
+        conversations: &[
+            &[Stage::Idea, Stage::Prd],
+            &[Stage::Design, Stage::Plan],
+            &[Stage::Coding],
+        ],
+        tools: &[],
+        written_here: &[
+            (Stage::Check, WrittenHere::WhereItSuffices),
+            (Stage::Delivery, WrittenHere::WhereItSuffices),
+        ],
         gates: &[Stage::Triage, Stage::Prd, Stage::Plan, Stage::Coding],
         critics: &[Stage::Prd, Stage::Plan, Stage::Coding],
         self_review: &[],
@@ -58,7 +92,7 @@ const DEPTHS: [DepthSpec; Depth::ALL.len()] = [
         depth: Depth::Thorough,
         stages: &Stage::ALL,
         conversations: &[],
-        tasks_together: false,
+        tools: &[],
         written_here: &[],
         gates: &[Stage::Triage, Stage::Idea, Stage::Prd, Stage::Design, Stage::Plan, Stage::Coding],
         critics: &[Stage::Prd, Stage::Design, Stage::Plan, Stage::Coding],
@@ -90,8 +124,27 @@ impl DepthSpec {
 
     /// Whether a conversation goes on from one stage to the other.
     pub fn joins(&self, earlier: Stage, later: Stage) -> bool {
-        let both = |stages: &[Stage]| stages.contains(&earlier) && stages.contains(&later);
-        self.conversations.iter().any(|stages| both(stages))
+        let stages = self.conversation(earlier);
+        stages.contains(&earlier) && stages.contains(&later)
+    }
+
+    /// When the program writes the first draft of a stage by itself.
+    pub fn written_here(&self, stage: Stage) -> Option<WrittenHere> {
+        self.written_here.iter().find(|(own, _)| *own == stage).map(|(_, when)| *when)
+    }
+
+    /// The stages of a stage's conversation; none where each of its drafts is one of its own.
+    pub fn conversation(&self, of: Stage) -> &'static [Stage] {
+        let mut all = self.conversations.iter();
+        all.find(|stages| stages.contains(&of)).copied().unwrap_or_default()
+    }
+
+    /// The tools that all roles of a stage are told of; none where each is told of its own.
+    pub fn shared_tools(&self, of: Stage) -> Vec<&'static str> {
+        match self.conversation(of) {
+            [] => Vec::new(),
+            _ => self.tools.concat(),
+        }
     }
 
     /// Whether a person decides on the drafts of a stage in a session that passes `order`.
@@ -106,8 +159,7 @@ impl DepthSpec {
 
     /// What is judged with the last stage of a conversation is judged by itself where that is missing.
     fn judged(&self, at: &[Stage], stage: Stage, order: &[Stage]) -> bool {
-        let with = self.conversations.iter().find(|stages| stages.contains(&stage));
-        let last = with.and_then(|stages| stages.last()).filter(|last| !order.contains(last));
+        let last = self.conversation(stage).last().filter(|last| !order.contains(last));
         at.contains(last.unwrap_or(&stage))
     }
 

@@ -66,6 +66,11 @@ impl Facts<'_> {
 pub trait Known {
     /// The report with what the program has checked.
     fn with_checked(&self, report: &str) -> anyhow::Result<String>;
+    /// Whether nothing failed and every criterion has its evidence: a test that has shown it, else a
+    /// review of the code.
+    fn all_is_shown(&self) -> anyhow::Result<bool>;
+    /// Whether the actor has said in words what the code does now.
+    fn has_summary(&self) -> anyhow::Result<bool>;
     /// A title and a summary from what the session's commits and records say.
     fn summary(&self) -> anyhow::Result<String>;
     /// The report around what its actor wrote.

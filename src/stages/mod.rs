@@ -17,9 +17,9 @@ mod summary;
 mod tools;
 mod triage;
 
-pub use depth::{DepthChoice, DepthSpec, depth};
+pub use depth::{DepthChoice, DepthSpec, WrittenHere, depth};
 pub use input::{Changed, CheckInput, Facts, Known, TaskFiles};
-pub use row::{Approves, Prompt, RoleSpec, Selected, StageSpec, Work};
+pub use row::{Approves, Prompt, Rendered, RoleSpec, Selected, StageSpec, Work};
 pub use tools::CHALLENGER;
 
 use crate::artifact::check::Report;

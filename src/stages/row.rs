@@ -73,6 +73,15 @@ pub(super) const OTHER_ISSUES: &str = "";
 /// What a document is with what the program adds to it.
 pub type Finish = fn(&str, &dyn Known) -> anyhow::Result<String>;
 
+/// A document that the program can write by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Rendered {
+    /// Its text, to which [`StageSpec::finish`] adds.
+    pub text: fn(&dyn Known) -> anyhow::Result<String>,
+    /// Whether that says all there is to say, so that no model need be asked.
+    pub suffices: fn(&dyn Known) -> anyhow::Result<bool>,
+}
+
 /// A row.
 #[derive(Debug)]
 pub struct StageSpec {
@@ -121,7 +130,7 @@ pub struct StageSpec {
     /// with that.
     pub finish: Option<Finish>,
     /// The document as the program writes it by itself, at a depth where it does.
-    pub rendered: Option<fn(&dyn Known) -> anyhow::Result<String>>,
+    pub rendered: Option<Rendered>,
     /// How far a feature is once the draft is finished; the flag says that the project's tests have
     /// passed.
     pub feature_status: fn(FeatureStatus, bool) -> FeatureStatus,

@@ -304,10 +304,13 @@ fn language_guidance_applies_from_the_first_task_and_yields() {
         let told = brief(&sandbox, stage, task);
         let guidance = told.split("## Language guidance").nth(1).unwrap_or_default();
         assert!(guidance.contains("Python"), "{stage}: {told}");
-        assert!(guidance.contains("the PRD and the repository's conventions win"), "{guidance}");
+        assert!(
+            guidance.contains("the repository's conventions and the rule on tests win"),
+            "{told}"
+        );
     }
     let critic = sandbox.server.requests_of("coding", "critic")[0].text();
-    assert!(critic.contains("the PRD and the repository's conventions win"), "{critic}");
+    assert!(!critic.contains("Language guidance"), "style is no matter of the critic: {critic}");
 }
 
 #[test]

@@ -191,8 +191,9 @@ fn a_standard_session_shows_two_documents_at_a_gate() {
     let again = Reply::call("save_idea", json!({"content": idea}));
     sandbox.server.on(at("prd", "actor").iteration(2).turn(1), again);
     sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
-    let brief = sandbox.server.requests_of("prd", "actor").pop().unwrap().text();
-    assert_eq!(brief.matches("Notes get lost").count(), 1, "the idea is told once: {brief}");
+    // One conversation: the idea stands where its author wrote it, and nowhere else.
+    let brief = sandbox.server.requests_of("prd", "actor").pop().unwrap().body.to_string();
+    assert_eq!(brief.matches("Notes get lost").count(), 1, "{brief}");
     sandbox.cowork(&["review", "--pass"]).exits(0);
     sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
     let prd = sandbox.stage_commit("prd");

@@ -43,6 +43,7 @@ mod circles;
 mod codebase;
 mod coding;
 #[cfg(unix)]
+mod conversations;
 mod counts;
 mod criteria;
 mod critic;

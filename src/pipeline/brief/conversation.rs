@@ -3,12 +3,14 @@
 use crate::agent::{self, Brief, Conversation, Ending, Transcript};
 use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
 use crate::artifact::sections::{Document, Documents};
-use crate::artifact::{Artifact, Ledger, Store, Task};
+use crate::artifact::{Artifact, Ledger, Store};
 use crate::config::AGENT;
 use crate::error::Error;
 use crate::event::Event;
+use crate::pipeline::brief::part::Part;
+use crate::pipeline::brief::repository::Known;
 use crate::pipeline::brief::sections::{artifacts, section};
-use crate::pipeline::brief::{open_feedback, repository, task_brief};
+use crate::pipeline::brief::{continued, open_feedback, repository, task_brief};
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::{self, Progress};
@@ -18,7 +20,6 @@ use crate::pipeline::run::{Run, now};
 use crate::pipeline::test_changes::tests_rule;
 use crate::session::{KnownRecords, completed_files, recorded_files};
 use crate::stage::Role;
-use crate::stages::Prompt;
 use crate::stages::{Approves, StageSpec, Work};
 use crate::tool::Context;
 
@@ -33,23 +34,6 @@ Your conversation grew too long for you to hold and begins again here. What you 
 it is in the documents and files. Go on from there; read only what you need, in small parts, and do \
 not do again what is done.
 ";
-
-/// One conversation to be had.
-pub(crate) struct Part<'a> {
-    pub spec: &'a StageSpec,
-    pub role: Role,
-    pub prompt: Prompt,
-    pub tools: Vec<&'static str>,
-    /// Those of them that are the closing act; none where words or a verdict end it.
-    pub closing: Vec<&'static str>,
-    pub iteration: u32,
-    pub task: Option<&'a Task>,
-    /// A second reading: what comes first, in the place of the repository and the documents.
-    pub opening: Option<String>,
-    /// Sections between the approved artifacts and the brief.
-    pub extra: String,
-    pub variables: Variables,
-}
 
 /// Has one conversation; where it outgrows the model's window, another one that begins with
 /// what the first has left. `refusals` are those of the stage's earlier conversations.
@@ -93,25 +77,39 @@ async fn converse_once(
     ending: &mut dyn Ending,
 ) -> anyhow::Result<Conversation> {
     let (stage, config) = (part.spec.stage, run.env.config);
-    let files = run.files();
-    let store = Store::new(&files);
-    let mut prompt = match &part.opening {
-        Some(opening) => opening.clone(),
-        None => background(run, part, &store)?,
+    let mut transcript = open_transcript(run, part, restarts == 0);
+    let goes_on = match restarts {
+        0 => continued::find(run, part, transcript.cut_run_after())?,
+        _ => None,
     };
-    if restarts == 0 {
-        prompt += &part.extra;
-    } else {
-        prompt += &left_so_far(run, part, &store)?;
-    }
-    prompt += &run.env.prompts.render(part.prompt, &part.variables)?;
+    let mut prompt = match &goes_on {
+        Some(on) => continued::opening(run, part, on)?,
+        None => beginning(run, part, restarts)?,
+    };
+    let brief = part.again.filter(|_| goes_on.is_some()).unwrap_or(part.prompt);
+    prompt += &run.env.prompts.render(brief, &part.variables)?;
     if restarts > 0 {
         prompt += RESTARTED;
     }
+    let mut told = continued::Documents::default();
+    if let Some(on) = goes_on {
+        transcript.go_on_from(on.before);
+        told = on.documents;
+    }
+    let files = run.files();
+    let store = Store::new(&files);
     let without_tools = config.model_for(stage, part.role)?.1.provider == AGENT;
     if without_tools {
         prompt += &run.env.prompts.render(NO_TOOLS, &part.variables)?;
     }
+    let shared = run.depth().shared_tools(stage);
+    let (tools, offered) = match shared.is_empty() {
+        true => (part.tools.clone(), part.tools.clone()),
+        false => {
+            let own = part.tools.iter().copied().filter(|tool| shared.contains(tool));
+            (own.collect(), shared)
+        }
+    };
     let (model, context_window) = run.model_for(stage, part.role)?;
     let limits = run.limits();
     let brief = Brief {
@@ -122,7 +120,8 @@ async fn converse_once(
         task: part.task.map(|task| task.id.clone()),
         system: run.env.prompts.render(SYSTEM, &part.variables)?,
         prompt,
-        tools: if without_tools { Vec::new() } else { part.tools.clone() },
+        tools: if without_tools { Vec::new() } else { tools },
+        offered: if without_tools { Vec::new() } else { offered },
         closing: part.closing.clone(),
         temperature: config.temperature(stage, part.role),
         max_turns: config.limits.tool_turns,
@@ -159,18 +158,45 @@ async fn converse_once(
         now: &at,
         outcome: crate::tool::Outcome::default(),
     };
-    let mut transcript = open_transcript(run, part, restarts == 0);
     let _working = run.env.models.meter.work(run.session.tip.as_str());
     let sink = run.env.sink;
     let conversation = agent::run(model, &brief, &mut context, &mut transcript, ending, sink).await;
     protected_files::tell_of_set_aside(run);
+    if conversation.as_ref().is_ok_and(|had| !had.outgrown) {
+        continued::note(run, part, transcript.id(), told)?;
+    }
     conversation
 }
 
+/// What a conversation of its own begins with, before its brief.
+fn beginning(run: &Run<'_>, part: &Part<'_>, restarts: u32) -> anyhow::Result<String> {
+    let files = run.files();
+    let store = Store::new(&files);
+    let mut out = match &part.opening {
+        Some(opening) => opening.clone(),
+        None => background(run, part, &store)?,
+    };
+    out += &match restarts {
+        0 => part.extra.clone(),
+        _ => left_so_far(run, part, &store)?,
+    };
+    Ok(out)
+}
+
 /// What every role is told before it gets its own part, what rarely changes first: of the requests of
-/// a session, each begins as the one before does, as far as can be.
+/// a session, each begins as the one before does, as far as can be. Who judges code gets the documents
+/// that hold criteria, beside the code's difference and what was run; the rest it can read.
 fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
-    let mut out = repository::repository_section(run, part.spec)?;
+    let spec = part.spec;
+    let judges = matches!(part.role, Role::Critic | Role::Challenger) && spec.writes_code();
+    let repository = match judges && run.depth().shared_tools(spec.stage).is_empty() {
+        true => String::new(),
+        false => repository::repository_section(run, spec)?,
+    };
+    let mut out = repository.clone();
+    if !out.is_empty() {
+        out += &repository::own_commands(run);
+    }
     let language = run.session.file.language.as_ref();
     let within = language.map(|name| format!(", in {name}")).unwrap_or_default();
     let title = match run.session.is_patch() {
@@ -178,16 +204,19 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
         false => "The idea, as it was given",
     };
     section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
-    out += &artifacts(store, &run.session.name, part.spec.context)?;
+    let mut context = spec.context.to_vec();
     // There is one in a change request only.
-    if !part.spec.artifacts.contains(&Artifact::ChangeRequest) {
-        out += &artifacts(store, &run.session.name, &[Artifact::ChangeRequest])?;
+    context.extend(Some(Artifact::ChangeRequest).filter(|change| !spec.artifacts.contains(change)));
+    context.retain(|artifact| !judges || *artifact != Artifact::Design);
+    out += &artifacts(store, &run.session.name, &context)?;
+    if judges {
+        return Ok(out);
     }
-    out += &repository::own_commands(run);
     out += &repository::code_so_far(run, part.task)?;
     out += &task_brief::written_before(run, part.task)?;
     if let Some(task) = part.task {
-        out += &repository::task_files(run, task)?;
+        let is_shown = |_: &str, text: &str| repository.contains(text.trim_end());
+        out += &repository::task_files(run, task, &Known { files: &is_shown, beside: true })?;
     }
     Ok(out)
 }
@@ -246,6 +275,9 @@ pub(crate) fn brief_variables(
         patch,
         earlier: spec.earlier_document().map_or("", Artifact::file_name),
         task: TaskItem::default(),
+        task_text: String::new(),
+        summary_wanted: false,
+        document: spec.document().map_or("", Artifact::file_name),
         tests_rule: tests_rule(config.project.tests).to_owned(),
         guidance: match spec.guidance {
             true => repository::guidance_text(run, spec)?,

@@ -1,7 +1,9 @@
 //! What a role is sent: its conversation, the repository, the documents, the feedback that is open.
 
+pub(crate) mod continued;
 pub(crate) mod conversation;
 pub(crate) mod open_feedback;
+pub(crate) mod part;
 pub(crate) mod reader;
 pub(crate) mod repository;
 pub(crate) mod sections;

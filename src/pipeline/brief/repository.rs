@@ -2,7 +2,7 @@
 //!
 //! First, and the same in all requests of a session: the repository *as the session found it*, read
 //! from its start commit: the tree in short, the manifests, the files and definitions that the idea
-//! names, the symbols most used, the README. Where code is written the last two are left out: the
+//! names, the README, the symbols most used. Where code is written the last are left out: the
 //! files of the task and what is beside them ([`task_files`]) take their place. A draft, a task's commit or a person's edit changes none of it, so that a provider's cache holds
 //! what stands before the documents from the first request to the last; what the session's idea
 //! names comes first among the symbols, what later documents name does not, for the same reason.
@@ -11,8 +11,8 @@
 //!
 //! Then the conventions as they are now: a person who adds a line to AGENTS.md is heard at once.
 //!
-//! After the documents, because it grows with each task: *what the session has written so far*,
-//! from the tip; and the project's commands, which may appear with the code.
+//! Then the project's commands, which may appear with the code, and after the documents, because it
+//! grows with each task, *what the session has written so far*, from the tip.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -69,9 +69,9 @@ struct Found {
 /// A repository at a commit.
 #[derive(Serialize, Deserialize)]
 pub struct Description {
-    /// Its tree and manifests, and what the idea names.
+    /// Its tree and manifests, what the idea names, the README.
     pub head: String,
-    /// What else one has to know of it: the symbols most used, the README.
+    /// The symbols most used.
     pub text: String,
 }
 
@@ -103,9 +103,17 @@ fn as_found(run: &Run<'_>) -> anyhow::Result<Description> {
     Ok(found.about)
 }
 
+/// What the model knows of the files of a task before it is told.
+pub(crate) struct Known<'a> {
+    /// The path and text of a file that it knows.
+    pub files: &'a dyn Fn(&str, &str) -> bool,
+    /// It has to be told what is beside them.
+    pub beside: bool,
+}
+
 /// The files a task names, as they are now, and what files beside them define: who writes it need not
 /// begin with reading.
-pub(crate) fn task_files(run: &Run<'_>, task: &Task) -> anyhow::Result<String> {
+pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<String> {
     let files = run.files();
     let plan = Store::new(&files).plan()?;
     let mut words = String::new();
@@ -119,7 +127,9 @@ pub(crate) fn task_files(run: &Run<'_>, task: &Task) -> anyhow::Result<String> {
     let (mut out, mut shown) = (String::new(), BTreeSet::new());
     for path in paths {
         let text = run.env.workspace.head(path, TASK_FILE);
-        if !text.trim().is_empty() && out.len() < TASK_FILES && shown.insert(path) {
+        if (known.files)(path, &text) {
+            shown.insert(path);
+        } else if !text.trim().is_empty() && out.len() < TASK_FILES && shown.insert(path) {
             // A draft that was refused for a key still lies there.
             let shown = match run.env.workspace.secrets().find(text.as_bytes(), 1)?.is_empty() {
                 true => text.as_str(),
@@ -127,6 +137,9 @@ pub(crate) fn task_files(run: &Run<'_>, task: &Task) -> anyhow::Result<String> {
             };
             section(&mut out, &format!("{path} (as it is now)"), shown, TASK_FILE);
         }
+    }
+    if !known.beside {
+        return Ok(out);
     }
     let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(at, _)| at.to_owned());
     let folders: BTreeSet<String> = plan.files_of(&task.id).map(folder).collect();
@@ -253,12 +266,12 @@ pub fn describe(git: &Git, commit: &Oid, about: &str) -> anyhow::Result<Descript
     let map = Map { source: &source, cache: Some(&cache), about, shown: &whole };
     let symbols = codebase::symbols(&map, SYMBOLS, NAMED)?;
     section(&mut out, "What the idea names in it", &symbols.named, NAMED);
-    let (head, mut out) = (out, String::new());
-    section(&mut out, "What is most used in it (LINE: head)", &symbols.most_used, SYMBOLS);
     if let Some((path, text)) = readme {
         section(&mut out, &format!("{path} (its beginning)"), &text, README);
     }
-    Ok(Description { head, text: out })
+    let (head, mut text) = (out, String::new());
+    section(&mut text, "What is most used in it (LINE: head)", &symbols.most_used, SYMBOLS);
+    Ok(Description { head, text })
 }
 
 /// Adds the files that the idea names, whole and as far as there is room; which these are.

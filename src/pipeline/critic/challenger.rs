@@ -6,7 +6,8 @@ use crate::agent::WithWords;
 use crate::artifact::{Origin, Severity};
 use crate::error::Error;
 use crate::model::prose::{Marker, challenge_marker, without_judgement};
-use crate::pipeline::brief::conversation::{self, Part};
+use crate::pipeline::brief::conversation;
+use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
 use crate::pipeline::brief::sections::section;
 use crate::pipeline::critic::edited_while_read;
@@ -107,6 +108,7 @@ fn brief<'a>(run: &Run<'_>, spec: &'a StageSpec, progress: &Progress) -> anyhow:
         spec,
         role: Role::Challenger,
         prompt: CHALLENGER.prompt,
+        again: None,
         tools: CHALLENGER.tools(),
         closing: Vec::new(),
         iteration: progress.iteration,

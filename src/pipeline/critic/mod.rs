@@ -11,7 +11,8 @@ use crate::event::Event;
 use crate::gate::Mode;
 use crate::markers::without_markers;
 use crate::model::prose::{Marker, verdict_marker};
-use crate::pipeline::brief::conversation::{self, Part};
+use crate::pipeline::brief::conversation;
+use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
 use crate::pipeline::critic::second_reading::Reading;
 use crate::pipeline::draft::{keep, self_review};
@@ -60,6 +61,7 @@ pub(crate) async fn ask_critic(
         spec,
         role: Role::Critic,
         prompt: critic.prompt,
+        again: None,
         tools: critic.tools(),
         closing: Vec::new(),
         iteration: progress.iteration,

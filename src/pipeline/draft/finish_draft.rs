@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use crate::artifact::check::{derive_feature_status, has_code};
-use crate::artifact::{Artifact, Store, Task};
+use crate::artifact::check::{Report, derive_feature_status, has_code};
+use crate::artifact::{Artifact, Criterion, FeatureStatus, Store, Task};
 use crate::git;
 use crate::pipeline::change::scope;
 use crate::pipeline::checks::whole_session;
@@ -16,8 +16,7 @@ use crate::pipeline::report::{self, cell};
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::{self, asked};
 use crate::session::artifact_path;
-use crate::stages::StageSpec;
-use crate::stages::{CheckInput, Known};
+use crate::stages::{self, CheckInput, Known, StageSpec, WrittenHere};
 
 /// Characters of a line that tells what was run or found.
 const LINE: usize = 1_000;
@@ -46,18 +45,26 @@ pub(crate) fn finish(
     Ok(())
 }
 
-/// Writes the stage's document without asking a model.
+/// Writes the stage's document without asking a model, where the depth has it so. False where a model
+/// has to be asked.
 pub(crate) fn write_here(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &Progress,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<bool> {
     let files = run.files();
     let store = Store::new(&files);
-    if let (Some(rendered), Some(document)) = (spec.rendered, spec.document()) {
-        store.save_text(document, &rendered(&KnownNow { run, store: &store, progress })?)?;
+    let (Some(when), Some(rendered)) = (run.depth().written_here(spec.stage), spec.rendered) else {
+        return Ok(false);
+    };
+    let known = KnownNow { run, store: &store, progress };
+    if when == WrittenHere::WhereItSuffices && !(rendered.suffices)(&known)? {
+        return Ok(false);
     }
-    Ok(())
+    if let Some(document) = spec.document() {
+        store.save_text(document, &(rendered.text)(&known)?)?;
+    }
+    Ok(true)
 }
 
 /// Sets how far features are, from their tasks, the code behind them and what was run. True when
@@ -78,10 +85,22 @@ pub(crate) fn finish_features(
     let (plan, code) = (store.plan()?, project_files::code_changes(run, task)?);
     let baseline = project_files::baseline_of_change(run)?;
     let has_code = has_code(&plan, &code, baseline.as_ref());
+    // What verifies them is done by the coding stage where the depth has no stage for it.
+    let verifying = stages::row(stages::verifying());
+    let verifies_here = spec.writes_code() && !run.depth().has(verifying.stage);
+    for feature in features.features.iter_mut().filter(|_| verifies_here) {
+        // Of the draft before; this one has yet to be looked at.
+        if feature.status == FeatureStatus::Verified {
+            feature.status = FeatureStatus::Implemented;
+        }
+    }
     derive_feature_status(&mut features, &plan, &has_code);
     let verified = gather::verifies(run, progress.evidence.as_ref());
     for feature in &mut features.features {
         feature.status = (spec.feature_status)(feature.status, verified);
+        if verifies_here && task.is_none() {
+            feature.status = (verifying.feature_status)(feature.status, verified);
+        }
     }
     // A file that says so already keeps its bytes, whoever laid it out.
     if features != before {
@@ -128,20 +147,7 @@ pub(crate) fn mechanical_section(
     store: &Store<'_>,
     evidence: Option<&Evidence>,
 ) -> anyhow::Result<String> {
-    let baseline = project_files::baseline_of_change(run)?;
-    let project = project_files::project_files(run)?;
-    let order = run.session.order();
-    let report = whole_session(
-        &order,
-        &CheckInput {
-            store: *store,
-            sizes: run.limits().sizes(),
-            baseline: baseline.as_ref(),
-            files: &project,
-            evidence: evidence.map(Evidence::report),
-            drafting: false,
-        },
-    );
+    let report = checked_again(run, store, evidence)?;
     let mut out = format!("{MECHANICAL}\n\n");
     let runs = evidence.map(Evidence::lines).unwrap_or_default();
     if runs.is_empty() {
@@ -172,6 +178,25 @@ pub(crate) fn mechanical_section(
         let _ = writeln!(out, "- outside the scope of the change: {path}");
     }
     Ok(out)
+}
+
+/// What the checks of all stages say now.
+fn checked_again(
+    run: &Run<'_>,
+    store: &Store<'_>,
+    evidence: Option<&Evidence>,
+) -> anyhow::Result<Report> {
+    let baseline = project_files::baseline_of_change(run)?;
+    let project = project_files::project_files(run)?;
+    let input = CheckInput {
+        store: *store,
+        sizes: run.limits().sizes(),
+        baseline: baseline.as_ref(),
+        files: &project,
+        evidence: evidence.map(Evidence::report),
+        drafting: false,
+    };
+    Ok(whole_session(&run.session.order(), &input))
 }
 
 /// The items of the check report about criteria: the test that shows each, or whose review.
@@ -227,6 +252,25 @@ impl Known for KnownNow<'_> {
     fn with_checked(&self, report: &str) -> anyhow::Result<String> {
         let found = mechanical_section(self.run, self.store, self.progress.evidence.as_ref())?;
         Ok(with_section(report, MECHANICAL, &found))
+    }
+
+    fn all_is_shown(&self) -> anyhow::Result<bool> {
+        let (run, evidence) = (self.run, self.progress.evidence.as_ref());
+        let tests = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
+        let is_shown = |criterion: &Criterion| match &criterion.test {
+            Some(test) => tests.iter().any(|one| one.test == *test && one.is_shown()),
+            None => report::judged(run).is_some(),
+        };
+        let requirements = self.store.requirements()?.requirements;
+        let mut criteria = requirements.iter().flat_map(|one| &one.acceptance_criteria);
+        Ok(gather::verifies(run, evidence)
+            && criteria.all(is_shown)
+            && checked_again(run, self.store, evidence)?.findings.is_empty()
+            && test_changes::changes_of_tests(run, &run.session.tip)?.weakened.is_empty())
+    }
+
+    fn has_summary(&self) -> anyhow::Result<bool> {
+        Ok(!report::said_of_the_code(self.run).is_empty())
     }
 
     fn summary(&self) -> anyhow::Result<String> {

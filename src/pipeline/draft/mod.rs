@@ -10,7 +10,8 @@ pub(crate) mod stop;
 pub(crate) mod tasks;
 
 use crate::artifact::{Files as _, Origin, Store};
-use crate::pipeline::brief::conversation::{self, Part};
+use crate::pipeline::brief::conversation;
+use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::sections::artifacts;
 use crate::pipeline::change::scope;
 use crate::pipeline::draft::closing::{Closing, closing_acts};
@@ -18,6 +19,7 @@ use crate::pipeline::evidence::base;
 use crate::pipeline::files::{open_tasks, project_files};
 use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::{self, Progress};
+use crate::pipeline::prompts::DRAFT_AGAIN;
 use crate::pipeline::run::Run;
 use crate::pipeline::{protected_files, test_changes, usage};
 use crate::record::DraftEnding;
@@ -47,12 +49,9 @@ pub(crate) async fn make_draft(
     base::look_before_coding(run, spec).await?;
     let pending = open_tasks::pending_tasks(run, spec)?;
     let asked = || progress::asked_for_more(run, spec.stage, progress.offset);
-    let here = first && run.depth().written_here.contains(&spec.stage) && !asked()?;
+    let here = first && !asked()? && finish_draft::write_here(run, spec, progress)?;
     let turned = match spec.work {
-        _ if here => {
-            finish_draft::write_here(run, spec, progress)?;
-            StepOutcome::Next
-        }
+        _ if here => StepOutcome::Next,
         Work::Tasks { .. } if !pending.is_empty() => {
             tasks::work_on_tasks(run, spec, progress, pending).await?
         }
@@ -100,7 +99,8 @@ async fn whole(
         spec,
         role: Role::Actor,
         prompt,
-        tools: spec.actor.tools(),
+        again: run.depth().joins(spec.stage, spec.stage).then(|| again(spec, progress, prompt)),
+        tools: run.actor_tools(spec),
         closing: closing_acts(spec, progress.used() > 1),
         iteration: progress.iteration,
         task: None,
@@ -117,6 +117,13 @@ async fn whole(
     let turned = outcome::of_conversation(spec, progress, Origin::Actor, conversation);
     let tries_again = protected_files::offer_protected(run, spec, progress, &turned)?;
     Ok(if tries_again { StepOutcome::Again } else { turned })
+}
+
+/// The brief of a draft in a conversation that goes on: of a later one, what was said about the one
+/// before.
+fn again(spec: &StageSpec, progress: &Progress, prompt: Prompt) -> Prompt {
+    let corrects = progress.used() > 1 && spec.work == Work::Whole;
+    if corrects { DRAFT_AGAIN } else { prompt }
 }
 
 /// From the second draft on the actor gets what it left last time, also in an earlier run of the

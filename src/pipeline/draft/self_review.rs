@@ -10,7 +10,8 @@ use crate::event::Event;
 use crate::git::{self, Oid};
 use crate::markers::without_markers;
 use crate::model::prose::{Marker, verdict_marker};
-use crate::pipeline::brief::conversation::{self, Part};
+use crate::pipeline::brief::conversation;
+use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
 use crate::pipeline::brief::sections::section;
 use crate::pipeline::draft::{finish_draft, keep};
@@ -83,6 +84,7 @@ pub(crate) async fn self_review(
         spec,
         role: Role::SelfReview,
         prompt: SELF_REVIEW,
+        again: None,
         tools,
         closing: Vec::new(),
         iteration: progress.iteration,

@@ -1,10 +1,12 @@
-//! The tasks of the coding stage: one conversation and one commit each.
+//! The tasks of the coding stage: one commit each, and one conversation each unless the depth has one
+//! for all.
 
 use std::collections::BTreeSet;
 
 use crate::artifact::{Origin, Store, Task, TaskStatus};
 use crate::event::Event;
-use crate::pipeline::brief::conversation::{self, Part};
+use crate::pipeline::brief::conversation;
+use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::task_brief;
 use crate::pipeline::change::reviewer_feedback;
 use crate::pipeline::draft::closing::{Closing, closing_acts};
@@ -13,11 +15,12 @@ use crate::pipeline::evidence::{self, Evidence, gather, recorded};
 use crate::pipeline::files::task_files::{self, Left};
 use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::Progress;
+use crate::pipeline::prompts::{NEXT_TASK, TASK};
 use crate::pipeline::run::Run;
 use crate::pipeline::{protected_files, summary, usage};
 use crate::record::{self, Credit, DraftEnding, Recorded, TaskRecord};
 use crate::stage::Role;
-use crate::stages::StageSpec;
+use crate::stages::{self, StageSpec};
 
 /// How a task's conversation ended.
 enum TaskEnd {
@@ -42,12 +45,16 @@ pub(crate) async fn work_on_tasks(
         keep::announce(run, spec, progress, Some(label))?;
         let mut variables = conversation::brief_variables(run, spec, progress)?;
         variables.task = task_brief::task_item(run, &task)?;
+        variables.task_text = run.env.prompts.render(TASK, &variables)?;
+        let is_last = last.as_ref() == Some(&task.id);
+        variables.summary_wanted = is_last && run.depth().written_here(stages::last()).is_some();
         variables.failing_now = recorded::failing_now(run)?;
         let part = Part {
             spec,
             role: Role::Actor,
             prompt: spec.actor.prompt,
-            tools: spec.actor.tools(),
+            again: run.depth().joins(spec.stage, spec.stage).then_some(NEXT_TASK),
+            tools: run.actor_tools(spec),
             closing: closing_acts(spec, false),
             iteration: progress.iteration,
             task: Some(&task),

@@ -69,6 +69,12 @@ impl NamedTest {
         words
     }
 
+    /// Whether it shows what its criterion says: it passed and, where it must, failed on the base.
+    pub fn is_shown(&self) -> bool {
+        let failed = matches!(self.base, None | Some(Became::Failed(_) | Became::Missing(_)));
+        self.now == Became::Passed && failed
+    }
+
     fn report(&self, report: &mut Report) {
         let (test, of) = (&self.test, self.of.join(", "));
         match &self.now {

@@ -173,16 +173,20 @@ impl Evidence {
                 said => said.to_owned(),
             };
             let (verdict, said) = match self.outcome(run) {
-                Outcome::Passed => (format!("passed ({command})"), said(PASSED_EXCERPT)),
+                Outcome::Passed if run.excerpt.trim().is_empty() => {
+                    let _ = writeln!(out, "The program ran `{command}` itself: passed.");
+                    continue;
+                }
+                Outcome::Passed => ("passed".to_owned(), said(PASSED_EXCERPT)),
                 Outcome::Failed(new) => {
                     let new = list(". Newly failing: ", &new);
-                    (format!("failed ({command}, {ending}){new}"), said(EXCERPT))
+                    (format!("failed ({ending}){new}"), said(EXCERPT))
                 }
                 Outcome::AsBefore(all) => {
                     let all = list(": ", &all);
                     let before = format!("as before the session changed anything{all}");
                     let fault = "That is no fault of this code";
-                    (format!("failed ({command}, {ending}), {before}. {fault}"), said(EXCERPT))
+                    (format!("failed ({ending}), {before}. {fault}"), said(EXCERPT))
                 }
                 Outcome::NotRun(why) => {
                     let nothing = "It says nothing about this code, for it or against it";

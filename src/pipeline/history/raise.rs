@@ -5,6 +5,7 @@
 use crate::artifact::{Artifact, Files as _, SessionFile, plan_parts, render_json};
 use crate::error::Error;
 use crate::git::Oid;
+use crate::pipeline::brief::continued;
 use crate::pipeline::history::present_stage;
 use crate::pipeline::run::Run;
 use crate::record;
@@ -132,6 +133,7 @@ fn begin_again(run: &mut Run<'_>, target: &Oid, depths: (Depth, Depth)) -> anyho
     }
     run.current_draft.replace(None);
     run.continues_transcript.set(false);
+    continued::forget(run);
     run.note(format!(
         "the plan is kept as attempt {number}: git log refs/cowork/attempts/{name}/{number}"
     ));

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::git::Oid;
+use crate::pipeline::brief::continued;
 use crate::pipeline::history::discarded::Discarded;
 use crate::pipeline::history::present_stage;
 use crate::pipeline::outcome::WayBack;
@@ -59,6 +60,7 @@ fn reset(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
     record::attempt::rewind(&recorder, &tip, &target)?;
     run.current_draft.replace(None);
     run.continues_transcript.set(false);
+    continued::forget(run);
     let name = &run.session.name;
     let branch = recorder.refs.short_branch(name);
     let (from, to) = (tip.short(), target.short());

@@ -80,9 +80,7 @@ pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Str
         Some(_) => title,
         None => format!("# Deliver {}", run.session.name),
     };
-    let tasks = run.session.history.iter().rev();
-    let last = tasks.into_iter().find(|entry| matches!(entry.kind, Kind::Task(_)));
-    let said = last.map(|entry| summary::said_in(&entry.body)).unwrap_or_default();
+    let said = said_of_the_code(run);
     if !said.is_empty() {
         return Ok(format!("{title}\n\n{said}\n"));
     }
@@ -92,6 +90,13 @@ pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Str
         description => description.to_owned(),
     });
     Ok(format!("{title}\n\n{}\n", lines.collect::<Vec<_>>().join("\n\n")))
+}
+
+/// What the last task's actor said of the code; empty where it said nothing.
+pub(crate) fn said_of_the_code<'r>(run: &'r Run<'_>) -> &'r str {
+    let mut entries = run.session.history.iter().rev();
+    let last = entries.find(|entry| matches!(entry.kind, Kind::Task(_)));
+    last.map(|entry| summary::said_in(&entry.body)).unwrap_or_default()
 }
 
 impl Story {

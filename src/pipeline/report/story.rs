@@ -106,7 +106,8 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
         story.tasks.push(task.clone());
     }
     story.read_commits(run)?;
-    if let Some(entry) = run.session.stage_entry(stages::verifying()) {
+    let checked = run.session.stage_entry(stages::verifying());
+    if let Some(entry) = checked.or_else(|| run.session.stage_entry(stages::code_stage())) {
         let then = CommittedFiles::new(git, &run.session.name, &entry.commit);
         let features = Store::new(&then).features()?.features.into_iter();
         story.checked = features.map(|feature| (feature.id, feature.status)).collect();

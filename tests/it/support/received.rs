@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use super::{messages, responses};
 
+/// How a brief begins; documents and the repository may come before it.
+const BRIEFS: [&str; 3] = ["# Your role: ", "# The next task", "# Your draft of "];
+
 /// The API a request came through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Api {
@@ -61,7 +64,7 @@ impl Received {
             body,
             ..Self::default()
         };
-        let said = received.messages().iter().filter(|m| m["role"] == "assistant").count();
+        let said = received.part().iter().filter(|m| m["role"] == "assistant").count();
         received.turn = u32::try_from(said).unwrap() + 1;
         if received.stage == "coding" {
             received.task = received.find_task();
@@ -71,6 +74,15 @@ impl Received {
 
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// The messages from the newest brief on: a conversation that goes on has one for each of its parts.
+    fn part(&self) -> &[Value] {
+        let begins = |line: &str| BRIEFS.iter().any(|brief| line.starts_with(brief));
+        let is_brief = |message: &Value| {
+            message["role"] == "user" && content(&message["content"]).lines().any(begins)
+        };
+        &self.messages()[self.messages().iter().rposition(is_brief).unwrap_or(0)..]
     }
 
     /// Everything said so far, by anybody.
@@ -104,7 +116,7 @@ impl Received {
         )
     }
 
-    /// The task the brief speaks of: in the messages before the first answer, the last line that
+    /// The task the brief speaks of: in its messages before the first answer, the last line that
     /// begins with a task id or with the word "task" and one; else the last id at all. A header
     /// `Cowork-Task`, where there is one, settles it.
     fn find_task(&self) -> Option<String> {
@@ -112,7 +124,7 @@ impl Received {
             return Some(task.clone());
         }
         let brief: Vec<_> = self
-            .messages()
+            .part()
             .iter()
             .take_while(|m| m["role"] != "assistant")
             .filter(|m| m["role"] == "user")

@@ -1,0 +1,182 @@
+//! Conversations that go on. At a depth where stages, drafts or tasks share one, what comes next is
+//! asked behind what was said, and only what has changed is told again. Nothing depends on it: where
+//! the transcript is not to be had (a clone), the window is nearly full, or the feedback asks for
+//! another way, a fresh conversation gets the documents.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{Before, RunId};
+use crate::artifact::check::made_before;
+use crate::artifact::{Artifact, Store};
+use crate::pipeline::brief::part::Part;
+use crate::pipeline::brief::repository::{self, Known};
+use crate::pipeline::brief::sections::{artifact_section, section};
+use crate::pipeline::run::Run;
+use crate::session::{Kind, Verdict};
+use crate::stage::{Role, Stage};
+use crate::workspace::Fingerprint;
+
+/// The note in the session's room that names the newest conversation that may go on.
+const NOTE: &str = "conversation.json";
+/// Bytes of the list of files that have changed.
+const CHANGED: usize = 2_000;
+
+/// Documents as the model of a conversation knows them, by file name.
+pub(crate) type Documents = BTreeMap<String, Fingerprint>;
+
+/// The newest part of such a conversation.
+#[derive(Serialize, Deserialize)]
+struct Newest {
+    run: RunId,
+    stage: Stage,
+    iteration: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
+    /// The configured model that was asked.
+    model: String,
+    documents: Documents,
+}
+
+/// What was said before a part, and the documents its model knows from there.
+pub(crate) struct GoesOn {
+    pub before: Before,
+    pub documents: Documents,
+}
+
+/// The conversation that a part goes on with, if there is one. `cut` is that of a run of the part that
+/// was cut, where there was one.
+pub(crate) fn find(
+    run: &Run<'_>,
+    part: &Part<'_>,
+    cut: Option<Option<RunId>>,
+) -> anyhow::Result<Option<GoesOn>> {
+    if part.role != Role::Actor || part.again.is_none() {
+        return Ok(None);
+    }
+    // Half a note is none.
+    let newest: Option<Newest> = run.env.state.note(NOTE).ok().flatten();
+    let dir = run.env.state.transcripts();
+    if let Some(after) = cut {
+        let documents = newest.filter(|newest| Some(&newest.run) == after.as_ref());
+        let documents = documents.map(|newest| newest.documents).unwrap_or_default();
+        let before = after.and_then(|after| Before::load(&dir, &after));
+        return Ok(before.map(|before| GoesOn { before, documents }));
+    }
+    let Some(newest) = newest else { return Ok(None) };
+    let (name, model) = run.env.config.model_for(part.spec.stage, part.role)?;
+    if newest.model != name || !is_next(run, part, &newest)? {
+        return Ok(None);
+    }
+    let before = Before::load(&dir, &newest.run);
+    let before = before.filter(|before| before.leaves_room(model.context_window));
+    Ok(before.map(|before| GoesOn { before, documents: newest.documents }))
+}
+
+/// Whether a part comes right after the newest one.
+fn is_next(run: &Run<'_>, part: &Part<'_>, newest: &Newest) -> anyhow::Result<bool> {
+    let stage = part.spec.stage;
+    if !run.depth().joins(newest.stage, stage) {
+        return Ok(false);
+    }
+    let history = &run.session.history;
+    let at = history.iter().position(|entry| entry.commit.as_str() == newest.run.tip());
+    let Some(since) = at.map(|at| &history[at + 1..]) else { return Ok(false) };
+    let has = |kind: &Kind| since.iter().any(|entry| entry.kind == *kind);
+    if has(&Kind::Review(newest.stage, Verdict::Aborted)) {
+        return Ok(false);
+    }
+    if newest.stage != stage {
+        return Ok(has(&Kind::Stage(newest.stage)));
+    }
+    if let Some(task) = &newest.task
+        && has(&Kind::Task(task.clone()))
+    {
+        return Ok(true);
+    }
+    Ok(part.iteration > newest.iteration && !asks_for_another_way(run, part)?)
+}
+
+/// A point that was made before and is made again: more of the same will not answer it.
+fn asks_for_another_way(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<bool> {
+    let said = run.feedback_so_far()?;
+    let newest = |entry: &&crate::artifact::Feedback| {
+        entry.stage == part.spec.stage && entry.iteration + 1 == part.iteration
+    };
+    Ok(said.iter().filter(newest).any(|entry| made_before(&said, entry)))
+}
+
+/// What the part begins with in a conversation that goes on, before its brief.
+pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Result<String> {
+    let files = run.files();
+    let store = Store::new(&files);
+    let mut out = String::new();
+    for artifact in part.spec.context.iter().chain(part.spec.artifacts) {
+        let now = documents(&store, [artifact])?;
+        let knows = |(name, text): (&String, &Fingerprint)| on.documents.get(name) == Some(text);
+        if !now.iter().all(knows) {
+            out += &artifact_section(&store, &run.session.name, *artifact)?;
+        }
+    }
+    let root = run.env.workspace.root();
+    let now = |path: &str| std::fs::read(root.join(path)).ok().map(|text| Fingerprint::of(&text));
+    let seen = on.before.seen();
+    let changed = seen.iter().filter(|(path, seen)| now(path).as_ref() != Some(&seen.content));
+    let changed: Vec<&str> = changed.map(|(path, _)| *path).collect();
+    section(&mut out, "Changed since you last saw them", &changed.join("\n"), CHANGED);
+    if let Some(task) = part.task {
+        let is_known = |path: &str, _: &str| seen.contains_key(path) && !changed.contains(&path);
+        out += &repository::task_files(run, task, &Known { files: &is_known, beside: false })?;
+    }
+    Ok(out)
+}
+
+/// Notes that a part has come to its end, and that another may follow. `before` are the documents that
+/// its model knew.
+pub(crate) fn note(
+    run: &Run<'_>,
+    part: &Part<'_>,
+    id: &RunId,
+    before: Documents,
+) -> anyhow::Result<()> {
+    let stage = part.spec.stage;
+    if part.role != Role::Actor || !run.depth().joins(stage, stage) {
+        return Ok(());
+    }
+    let files = run.files();
+    let mut known = before;
+    let told = part.spec.context.iter().chain(part.spec.artifacts);
+    known.extend(documents(&Store::new(&files), told)?);
+    let newest = Newest {
+        run: id.clone(),
+        stage,
+        iteration: part.iteration,
+        task: part.task.map(|task| task.id.clone()),
+        model: run.env.config.model_for(stage, part.role)?.0.to_owned(),
+        documents: known,
+    };
+    if let Err(error) = run.env.state.set_note(NOTE, Some(&newest)) {
+        run.warn(format!("the next request repeats the documents: {error:#}"));
+    }
+    Ok(())
+}
+
+/// No conversation goes on: what comes next begins again at an earlier commit.
+pub(crate) fn forget(run: &Run<'_>) {
+    // A note that stays names a commit that is no longer in the session's history.
+    let _ = run.env.state.set_note(NOTE, None::<&Newest>);
+}
+
+fn documents<'a>(
+    store: &Store<'_>,
+    which: impl IntoIterator<Item = &'a Artifact>,
+) -> anyhow::Result<Documents> {
+    let mut out = BTreeMap::new();
+    for artifact in which.into_iter().filter(|artifact| !artifact.is_json()) {
+        if let Some(text) = store.text(*artifact)? {
+            out.insert(artifact.file_name().to_owned(), Fingerprint::of(text.as_bytes()));
+        }
+    }
+    Ok(out)
+}
