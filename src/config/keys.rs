@@ -198,6 +198,8 @@ keys! {
         /// Command that looks at a draft before a person is asked: exit 0 passes it, 1 makes what it
         /// prints feedback, anything else leaves it to a person.
         decide: String = String::new() => Trust;
+        /// Approvals count only in commits that `git verify-commit` accepts.
+        signed: bool = false => Stricter;
         /// Stages whose draft the challenger reads after the critic, where [roles] names one. Where it is
         /// not set that is coding.
         challenge: Switches = Switches::default() => Stricter;

@@ -33,7 +33,7 @@ impl Binary {
 }
 
 /// What `walk` asks for each commit, a line each; the message comes last.
-const COMMIT_FORMAT: &str = "--format=%H%n%T%n%P%n%an <%ae>%n%at%n%ct%n%B";
+const COMMIT_FORMAT: &str = "--format=%H%n%T%n%P%n%an <%ae>%n%at%n%cn <%ce>%n%ct%n%B";
 
 impl Reader for Binary {
     fn blob(&self, object: Object<'_>) -> Result<Option<Vec<u8>>> {
@@ -174,7 +174,7 @@ fn batch_answer(answer: &[u8]) -> Result<Option<Vec<u8>>> {
 }
 
 fn commit(record: &str) -> Result<Commit> {
-    let mut lines = record.splitn(7, '\n');
+    let mut lines = record.splitn(8, '\n');
     let mut next = || lines.next().ok_or_else(|| unknown("log", record));
     let number = |text: &str| text.parse::<i64>().map_err(|_| unknown("log", record));
     Ok(Commit {
@@ -183,6 +183,7 @@ fn commit(record: &str) -> Result<Commit> {
         parents: next()?.split_whitespace().map(str::parse).collect::<Result<_, _>>()?,
         author: next()?.to_owned(),
         author_time: number(next()?)?,
+        committer: next()?.to_owned(),
         committer_time: number(next()?)?,
         message: next()?.trim_matches('\n').to_owned(),
     })

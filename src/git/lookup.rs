@@ -104,13 +104,15 @@ impl Libgit2 {
 pub(super) fn commit(id: &Oid, text: &[u8]) -> Result<Commit> {
     let commit = CommitText::of(text)?;
     let (author, author_time) = commit.author()?;
+    let (committer, committer_time) = commit.committer()?;
     Ok(Commit {
         id: id.clone(),
         tree: commit.tree()?,
         parents: commit.parents().collect::<Result<_>>()?,
         author,
         author_time,
-        committer_time: commit.committed(),
+        committer,
+        committer_time,
         message: lossy(commit.message).trim_matches('\n').to_owned(),
     })
 }

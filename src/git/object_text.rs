@@ -51,18 +51,28 @@ impl<'a> CommitText<'a> {
 
     /// `Name <email>` of the author, and when they wrote it (Unix seconds).
     pub(super) fn author(&self) -> Result<(String, i64)> {
-        let no_person = || format!("a commit by {:?}", lossy(self.author));
-        let begin = memchr::memchr(b'<', self.author).with_context(no_person)?;
-        let (name, rest) = (&self.author[..begin], &self.author[begin + 1..]);
-        let email = &rest[..memchr::memchr(b'>', rest).with_context(no_person)?];
-        let (name, email) = (lossy(name.trim_ascii()), lossy(email.trim_ascii()));
-        Ok((format!("{name} <{email}>"), time(self.author)))
+        person(self.author)
+    }
+
+    /// The same of the committer.
+    pub(super) fn committer(&self) -> Result<(String, i64)> {
+        person(self.committer)
     }
 
     /// When it was committed (Unix seconds).
     pub(super) fn committed(&self) -> i64 {
         time(self.committer)
     }
+}
+
+/// Who stands in `Name <email> 1700000000 +0000`, and the moment at its end.
+fn person(who: &[u8]) -> Result<(String, i64)> {
+    let no_person = || format!("a commit by {:?}", lossy(who));
+    let begin = memchr::memchr(b'<', who).with_context(no_person)?;
+    let (name, rest) = (&who[..begin], &who[begin + 1..]);
+    let email = &rest[..memchr::memchr(b'>', rest).with_context(no_person)?];
+    let (name, email) = (lossy(name.trim_ascii()), lossy(email.trim_ascii()));
+    Ok((format!("{name} <{email}>"), time(who)))
 }
 
 /// The moment at the end of `Name <email> 1700000000 +0000`; 0 where there is none.

@@ -79,6 +79,16 @@ pub fn newest_commit(git: &Git, range: &str, path: &str) -> Result<Option<String
     Ok(said.lines().next().map(str::to_owned))
 }
 
+/// The names of who wrote the commits of a range that changed these files, each once, sorted.
+///
+/// # Errors
+/// Git fails.
+pub fn authors(git: &Git, range: &str, files: &[String]) -> Result<Vec<String>> {
+    let log = git.read(["log", "--no-show-signature", "--format=%an", range, "--"]).args(files);
+    let names: BTreeSet<String> = log.checked()?.text().lines().map(str::to_owned).collect();
+    Ok(names.into_iter().collect())
+}
+
 /// Gives exactly these paths the content they have in a commit or tree, in the working tree
 /// only; those it does not have are removed. The index stays as it is.
 ///

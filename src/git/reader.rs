@@ -67,6 +67,8 @@ pub struct Commit {
     pub author: String,
     /// When it was written (Unix seconds).
     pub author_time: i64,
+    /// `Name <email>` of who committed it.
+    pub committer: String,
     /// When it was committed (Unix seconds).
     pub committer_time: i64,
     /// The whole message, without line breaks at its ends.

@@ -159,6 +159,14 @@ pub fn sparse_excludes(git: &Git, path: &str) -> Result<bool> {
     Ok(!cone_includes(&rules, path))
 }
 
+/// Whether git accepts a commit's signature, by the user's own settings of trust.
+///
+/// # Errors
+/// Git cannot be run.
+pub fn is_signed(git: &Git, commit: &Oid) -> Result<bool> {
+    Ok(git.read(["verify-commit", commit.as_str()]).output()?.code == Some(0))
+}
+
 /// The user's identity for authorship, `Name <email>`.
 ///
 /// # Errors

@@ -53,7 +53,7 @@ use draft::stop;
 use history::{formats, from_files, present_stage, raise, restore, rewind};
 use limits::blocked;
 use outcome::StageEnd;
-use review::answer;
+use review::{answer, approve};
 use run::Run;
 
 /// How a run ended, when nothing went wrong.
@@ -130,6 +130,14 @@ impl<'a> Pipeline<'a> {
     /// Exit 5 when nothing waits.
     pub fn answer(&mut self, answer: Answer, editor: &Editor) -> anyhow::Result<Option<Oid>> {
         answer::give_answer(&mut self.0, answer, editor)
+    }
+
+    /// Approves what a completed stage has become, as one commit.
+    ///
+    /// # Errors
+    /// Exit 5: the stage is not completed, or its files have uncommitted changes.
+    pub fn approve(&mut self, stage: Stage) -> anyhow::Result<Oid> {
+        approve::approve(&mut self.0, stage)
     }
 
     /// Takes the stages before `next` as done, all where there is none: one commit says so, and takes

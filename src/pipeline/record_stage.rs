@@ -33,6 +33,10 @@ pub(crate) fn record_stage(
         body: commit_message::body(run, spec, progress)?,
         iterations: progress.used(),
         approval: progress.approval.clone(),
+        code: match &progress.approval {
+            Some(approval) => approved_content::code_digest(run, &approval.bytes)?,
+            None => None,
+        },
         self_review: progress.self_review.outcome(),
         credit: progress.credit.clone(),
         checks: spec.runs_checks.then(|| evidence::trailer(progress.evidence.as_ref())),

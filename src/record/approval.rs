@@ -29,6 +29,11 @@ impl ApprovedContent {
         Self(vec![(TREE.to_owned(), tree)])
     }
 
+    /// The tree that coding is approved as.
+    pub fn tree(&self) -> Option<&Oid> {
+        self.0.iter().find(|(name, _)| name == TREE).map(|(_, tree)| tree)
+    }
+
     /// The value of `Cowork-Approved`.
     pub fn render(&self) -> String {
         let items: Vec<String> =
@@ -47,7 +52,8 @@ impl ApprovedContent {
         Ok(Some(Self(found)))
     }
 
-    /// True when the other bytes are the same, JSON compared without its `status` fields.
+    /// True when the other bytes, which came later, are the same: JSON compared record by record,
+    /// on the fields these have, without `status`.
     pub fn same(&self, reader: &dyn Reader, other: &Self) -> anyhow::Result<bool> {
         if self.0.len() != other.0.len() {
             return Ok(false);
@@ -109,9 +115,23 @@ fn same_json(reader: &dyn Reader, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
         Ok(serde_json::from_slice(&bytes).ok().map(without_status))
     };
     Ok(match (read(a)?, read(b)?) {
-        (Some(a), Some(b)) => a == b,
+        (Some(a), Some(b)) => still_says(&a, &b),
         _ => false,
     })
+}
+
+/// Whether a later value says what an earlier one does: records may have got fields since.
+fn still_says(earlier: &Value, later: &Value) -> bool {
+    match (earlier, later) {
+        (Value::Object(earlier), Value::Object(later)) => earlier
+            .iter()
+            .all(|(key, value)| later.get(key).is_some_and(|later| still_says(value, later))),
+        (Value::Array(earlier), Value::Array(later)) => {
+            earlier.len() == later.len()
+                && earlier.iter().zip(later).all(|(earlier, later)| still_says(earlier, later))
+        }
+        _ => earlier == later,
+    }
 }
 
 fn without_status(value: Value) -> Value {
@@ -158,5 +178,14 @@ mod tests {
         let c = serde_json::json!({"tasks": [{"id": "TASK-002", "status": "pending"}]});
         assert_eq!(without_status(a.clone()), without_status(b));
         assert_ne!(without_status(a), without_status(c));
+    }
+
+    #[test]
+    fn a_record_may_get_fields_and_keeps_those_it_had() {
+        let a = serde_json::json!({"tasks": [{"id": "TASK-001", "files": ["a"]}]});
+        let more = serde_json::json!({"tasks": [{"id": "TASK-001", "files": ["a"], "size": 1}]});
+        let other = serde_json::json!({"tasks": [{"id": "TASK-001", "files": ["a", "b"]}]});
+        assert!(still_says(&a, &more) && !still_says(&more, &a));
+        assert!(!still_says(&a, &other));
     }
 }

@@ -43,5 +43,6 @@ pub use logs::{LOGS, Published};
 pub use merge::Obstacle;
 pub use prune::prune;
 pub use recorder::{Recorder, ending};
+pub use review::ReviewRecord;
 pub use stage::StageRecord;
 pub use task::TaskRecord;

@@ -32,29 +32,55 @@ pub fn commit_draft(
     Ok(recorded)
 }
 
+/// What a review commit says.
+#[derive(Clone, Copy, Debug)]
+pub struct ReviewRecord<'a> {
+    /// Of which stage.
+    pub stage: Stage,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Of which draft.
+    pub iteration: u32,
+    /// The bytes that pass.
+    pub bytes: Option<&'a ApprovedContent>,
+    /// A digest of the session's code in them, where the stage is coding.
+    pub code: Option<&'a str>,
+    /// What the person said.
+    pub words: &'a str,
+}
+
 /// Records a person's answer to a waiting draft.
 pub fn commit_answer(
     recorder: &Recorder<'_>,
     tip: &Oid,
-    stage: Stage,
-    verdict: Verdict,
-    iteration: u32,
-    bytes: Option<&ApprovedContent>,
-    words: &str,
+    review: &ReviewRecord<'_>,
 ) -> anyhow::Result<Recorded> {
-    let mut trailers = recorder.base_trailers();
-    trailers.push(key::EVENT, "review");
-    trailers.push(key::STAGE, stage.name());
-    trailers.push(key::ITERATIONS, iteration.to_string());
-    trailers.push(key::REVIEW, verdict.name());
-    if let Some(bytes) = bytes {
-        trailers.push(key::APPROVED, bytes.render());
-    }
-    let subject =
-        recorder.subject(stage.name(), &format!("review of draft {iteration}: {}", verdict.name()));
-    let message = Message { subject, body: words.to_owned(), trailers };
+    let what = format!("review of draft {}: {}", review.iteration, review.verdict.name());
+    let message = message(recorder, review, &what);
     point("review.before-commit");
     let recorded = commit::commit(recorder, tip, &recorder.changes()?, &message)?;
     point("review.after-commit");
     Ok(recorded)
+}
+
+/// Records that a person passes what a completed stage has become at the tip.
+pub fn commit_approval(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    review: &ReviewRecord<'_>,
+) -> anyhow::Result<Recorded> {
+    let message = message(recorder, review, "passed as it is now");
+    commit::commit(recorder, tip, &[], &message)
+}
+
+fn message(recorder: &Recorder<'_>, review: &ReviewRecord<'_>, what: &str) -> Message {
+    let mut trailers = recorder.base_trailers();
+    trailers.push(key::EVENT, "review");
+    trailers.push(key::STAGE, review.stage.name());
+    trailers.push(key::ITERATIONS, review.iteration.to_string());
+    trailers.push(key::REVIEW, review.verdict.name());
+    trailers.push(key::APPROVED, review.bytes.map(ApprovedContent::render).unwrap_or_default());
+    trailers.push(key::CODE, review.code.unwrap_or_default());
+    let subject = recorder.subject(review.stage.name(), what);
+    Message { subject, body: review.words.to_owned(), trailers }
 }

@@ -26,6 +26,8 @@ pub struct StageRecord {
     pub iterations: u32,
     /// The approval of a gated stage.
     pub approval: Option<Approval>,
+    /// A digest of the session's code in the approved tree, where the stage is coding.
+    pub code: Option<String>,
     /// What the actor's self-review came to; empty where there was none.
     pub self_review: &'static str,
     /// Who generated it.
@@ -53,6 +55,7 @@ pub fn commit(
     if let Some(approval) = &record.approval {
         trailers.push(key::APPROVED, approval.bytes.render());
     }
+    trailers.push(key::CODE, record.code.as_deref().unwrap_or_default());
     trailers.push(key::SELF_REVIEW, record.self_review);
     record.credit.push(&mut trailers, recorder.project.attribution);
     if let Some(checks) = &record.checks {

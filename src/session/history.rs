@@ -75,8 +75,12 @@ pub struct Entry {
     pub parents: Vec<Oid>,
     /// `Name <email>` of the author.
     pub author: String,
-    /// Seconds since the epoch.
+    /// When it was written (Unix seconds).
     pub time: i64,
+    /// `Name <email>` of who committed it: a rebase or an amend keeps the author only.
+    pub committer: String,
+    /// When it was committed (Unix seconds).
+    pub committed: i64,
     /// First line.
     pub subject: String,
     /// What stands between that and the trailers.
@@ -108,6 +112,8 @@ impl Entry {
             parents: commit.parents.clone(),
             author: commit.author.clone(),
             time: commit.author_time,
+            committer: commit.committer.clone(),
+            committed: commit.committer_time,
             subject: commit.message.lines().next().unwrap_or_default().to_owned(),
             body: body(&commit.message).to_owned(),
             kind: kind(&trailers),
@@ -273,6 +279,7 @@ mod tests {
             parents: Vec::new(),
             author: String::new(),
             author_time: 0,
+            committer: String::new(),
             committer_time: 0,
             message: message.into(),
         };

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::change_requests::known;
-use super::{Entry, KnownRecords, RefNames, Session, SessionName, key};
+use super::{Entry, KnownRecords, RefNames, Session, SessionName, as_of, key};
 use crate::artifact::Base;
 use crate::error::Error;
 use crate::git::{Git, Oid};
@@ -125,10 +125,8 @@ fn trailers(
         let values = entry.trailers.all(name);
         trailers.extend(values.map(|value| (name.to_owned(), value.to_owned())));
     }
-    let until = session.history.iter().position(|other| other.commit == entry.commit);
-    let history = &session.history[..until.map_or(0, |at| at + 1)];
     // Ids of records that were deleted before the stage was completed stay used.
-    let then = Session { tip: entry.commit.clone(), history: history.to_vec(), ..session.clone() };
+    let then = as_of(session, entry);
     trailers.push((key::IDS.to_owned(), KnownRecords::of(git, &then)?.floors.ids().join(" ")));
     Ok(trailers)
 }

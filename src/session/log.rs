@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{
     Attempt, Back, CommittedFiles, Entry, Kind, RefNames, Session, StateDir, Verdict,
-    artifact_path, attempts, key,
+    artifact_path, attempts, key, reviewer_of,
 };
 use crate::artifact::{Artifact, BY_HAND, Feedback, Origin, Store};
 use crate::clock;
@@ -39,6 +39,9 @@ pub struct Step {
     pub actor: String,
     /// How it was decided: `passed`, `edited`, `auto`, `feedback`, `rejected`, `aborted`.
     pub decision: Option<&'static str>,
+    /// Nobody's commit says so but one that names them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub claimed: bool,
     /// Session name.
     pub session: String,
     /// The stage it is about.
@@ -316,6 +319,7 @@ impl Teller<'_> {
                 (step.stage, step.from, step.to) = (Some(*stage), waiting(), name(*stage));
                 step.iteration = Some(iteration);
                 step.decision = Some(verdict.name());
+                step.claimed = self.is_claimed(entry);
                 step.reason.clone_from(&entry.body);
                 rank = 2;
             }
@@ -334,6 +338,7 @@ impl Teller<'_> {
                 step.iteration = Some(iteration);
                 step.decision = entry.verdict().map(Verdict::name);
                 let by = entry.trailers.get(key::REVIEWED_BY);
+                step.claimed = self.is_claimed(entry);
                 if let Some(by) = by.or_else(|| entry.trailers.get(key::DECIDED_BY)) {
                     by.clone_into(&mut step.actor);
                 }
@@ -379,6 +384,10 @@ impl Teller<'_> {
             }
         }
         Some(step)
+    }
+
+    fn is_claimed(&self, entry: &Entry) -> bool {
+        reviewer_of(self.session, entry).is_some_and(|reviewer| reviewer.commit.is_none())
     }
 
     /// The stage an attempt stood at, and the one the session went back to. `others` are the tips

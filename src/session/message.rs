@@ -36,6 +36,9 @@ pub mod key {
     pub const REVIEW: &str = "Cowork-Review";
     /// The bytes approved.
     pub const APPROVED: &str = "Cowork-Approved";
+    /// Beside it, on the code's: a digest of the files the session has changed and of what is in them,
+    /// which a rebase onto other files leaves as it is.
+    pub const CODE: &str = "Cowork-Code";
     /// Who passed it.
     pub const REVIEWED_BY: &str = "Reviewed-by";
     /// Model names.

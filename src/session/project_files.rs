@@ -2,6 +2,9 @@
 //! has changed outside `.cowork`, and which of the files its tasks name are there.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use ring::digest::{SHA256, digest};
 
 use super::{Kind, Session};
 use crate::artifact::check::CodeChanges;
@@ -94,6 +97,26 @@ pub(crate) fn code_since_start(
     }
     paths.retain(|path| ours.contains(path));
     Ok(paths)
+}
+
+/// A digest of the files outside `.cowork` that the session has changed up to a commit or tree, and
+/// of what is in them: a rebase that touches none of them leaves it as it is.
+///
+/// # Errors
+/// Git cannot be read.
+pub(crate) fn code_digest(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<String> {
+    let mut paths = code_since_start(git, session, tree)?;
+    paths.sort();
+    let names: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let mut listed = String::new();
+    for (path, entry) in names.iter().zip(git.reader().entries(tree, &names)?) {
+        let what =
+            entry.map_or_else(String::new, |found| format!("{:?} {}", found.kind, found.oid));
+        // A name may hold a line break, an id may not.
+        let _ = write!(listed, "{what} {path}\0");
+    }
+    let digest = digest(&SHA256, listed.as_bytes());
+    Ok(digest.as_ref()[..20].iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// What the session's commits have changed, up to a commit or tree.

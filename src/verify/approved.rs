@@ -1,10 +1,12 @@
 //! Whether what a person passed is still what the session holds.
 
+use std::fmt;
+
 use super::problem::{Problem, short};
-use crate::git::{self, Git, Oid, Reader};
+use crate::git::{self, DiffStyle, Git, Oid, Reader};
 use crate::record::ApprovedContent;
 use crate::session::{
-    Entry, Kind, MergedChange, RefNames, Session, artifact_path, key, merged_changes,
+    Entry, Kind, MergedChange, RefNames, Session, approval_of, artifact_path, key, merged_changes,
 };
 use crate::stage::Stage;
 use crate::stages::code_stage;
@@ -18,35 +20,43 @@ pub(super) fn problems(
     let mut problems = Vec::new();
     let changes = merged_changes(git, refs, session)?;
     for Changed { stage, file, passed_in } in changed(git, session, &changes)? {
-        let Some(approval) = approval(session, stage) else { continue };
+        let Some(approval) = approval_of(session, stage) else { continue };
         let commit = short(passed_in.as_ref().unwrap_or(&approval.commit));
         let details = format!("{file} is not what was approved with {stage} in {commit}");
         let name = &session.name;
         let mut ways = vec![format!("look: git diff {commit} {} -- {file}", short(&session.tip))];
         let back = match &passed_in {
             Some(_) => Some(format!("git checkout {commit} -- {file}")),
-            None => take_back(git, &approval, &file)?,
+            None => take_back(git, approval, &file)?,
         };
         ways.extend(back.map(|command| {
             format!(
                 "take the approved bytes back: {command} && git commit -m \"{stage}: as approved\""
             )
         }));
-        ways.push(match approval.kind {
+        let again = format!("git cowork review {name} --stage {stage} --pass");
+        match approval.kind {
             // Another session passed it, and this one cannot go back to before its start.
-            _ if approval.is_start() => format!(
+            _ if approval.is_start() => ways.push(format!(
                 "or start from the stage before: git cowork new --from {}@STAGE",
                 approval.from().unwrap_or(name.as_str()).split('@').next().unwrap_or_default()
-            ),
-            Kind::Review(..) => format!("or have {stage} ask again: git cowork resume {name}"),
+            )),
+            Kind::Review(..) if waits(session, stage) => {
+                ways.push(format!("or have {stage} ask again: git cowork resume {name}"));
+            }
+            _ => ways.push(format!("or approve it as it is now: {again}")),
+        }
+        let back = matches!(approval.kind, Kind::Stage(_)) && !approval.is_start();
+        if back && !changes.is_empty() {
             // Going back would leave behind what was merged since.
-            _ if !changes.is_empty() => format!(
+            ways.push(format!(
                 "or have it approved in a change: git cowork modify --session {name} \"what is to be different\""
-            ),
-            _ => format!(
+            ));
+        } else if back {
+            ways.push(format!(
                 "or approve {stage} again and redo the stages after it: git cowork revert {name} --to {stage}"
-            ),
-        });
+            ));
+        }
         let problem = Problem::new(session, "changed-after-approval", file, details);
         problems.push(problem.fix(ways.join("; ")));
     }
@@ -104,9 +114,9 @@ fn changed(git: &Git, session: &Session, changes: &[MergedChange]) -> anyhow::Re
         let files: Vec<(String, Option<Oid>)> = match stages::row(stage).approves {
             // What a change request made of it was passed there.
             Approves::Tree if !changes.is_empty() => continue,
-            Approves::Tree => match approval(session, stage) {
+            Approves::Tree => match approval_of(session, stage) {
                 Some(entry) if entry.trailers.get(key::APPROVED).is_some() => {
-                    let files = code(git, session, &entry)?.into_iter();
+                    let files = code(git, session, entry)?.into_iter();
                     files.map(|file| (file, None)).collect()
                 }
                 _ => continue,
@@ -119,13 +129,68 @@ fn changed(git: &Git, session: &Session, changes: &[MergedChange]) -> anyhow::Re
     Ok(changed)
 }
 
-/// What says that a stage was passed: the answer to its waiting draft, else its newest commit.
-fn approval(session: &Session, stage: Stage) -> Option<Entry> {
-    let waiting = session.waiting().filter(|waiting| waiting.stage == stage);
-    match waiting.and_then(|waiting| waiting.answer) {
-        Some(answer) => Some(answer),
-        None => session.stage_entry(stage).cloned(),
+/// Whether a draft of this stage was answered and not recorded yet.
+fn waits(session: &Session, stage: Stage) -> bool {
+    session.waiting().is_some_and(|waiting| waiting.stage == stage)
+}
+
+/// What was passed with a stage and is something else at the tip.
+#[derive(Clone, Debug)]
+pub struct ChangedAfterApproval {
+    /// Which stage.
+    pub stage: Stage,
+    /// The files.
+    pub files: Vec<String>,
+    /// Who made the commits.
+    pub by: Vec<String>,
+    /// Lines added and removed.
+    pub lines: u64,
+}
+
+impl fmt::Display for ChangedAfterApproval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count =
+            if self.lines == 1 { "1 line".to_owned() } else { format!("{} lines", self.lines) };
+        let (by, files) = (self.by.join(", "), self.files.join(", "));
+        write!(f, "{}: changed after approval by {by}, {count}: {files}", self.stage)
     }
+}
+
+/// The same stage by stage, with who changed it since and by how much.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn changed_after_approval(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<Vec<ChangedAfterApproval>> {
+    let mut found: Vec<ChangedAfterApproval> = Vec::new();
+    for (stage, file) in changed_since_approval(git, refs, session)? {
+        match found.iter_mut().find(|one| one.stage == stage) {
+            Some(one) => one.files.push(file),
+            None => {
+                let (by, lines) = (Vec::new(), 0);
+                found.push(ChangedAfterApproval { stage, files: vec![file], by, lines });
+            }
+        }
+    }
+    for one in &mut found {
+        let Some(entry) = approval_of(session, one.stage) else { continue };
+        let counts = git::diff::text(
+            git,
+            &entry.commit,
+            &session.tip,
+            &one.files,
+            DiffStyle::Counts,
+            false,
+        )?;
+        let numbers = counts.lines().flat_map(|line| line.split('\t').take(2));
+        one.lines = numbers.filter_map(|number| number.parse::<u64>().ok()).sum();
+        let range = format!("{}..{}", entry.commit, session.tip);
+        one.by = git::paths::authors(git, &range, &one.files)?;
+    }
+    Ok(found)
 }
 
 fn documents(

@@ -122,6 +122,10 @@ fn order(session: &Session, problems: &mut Vec<Problem>) {
             // Reviewers' comments on what was delivered answer no draft.
             Kind::Review(stage, Verdict::Feedback)
                 if row(*stage).writes_code() && last.is_some_and(|last| row(last).is_last()) => {}
+            // A person passes what a completed stage has become.
+            Kind::Review(stage, Verdict::Passed)
+                if last.is_some_and(|last| *stage <= last)
+                    && entry.trailers.get(key::APPROVED).is_some() => {}
             Kind::Review(stage, verdict) if !drafts.contains(stage) => {
                 find(format!("a review ({}) of {stage}, where no draft waits", verdict.name()));
             }

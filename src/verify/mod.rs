@@ -2,6 +2,7 @@
 //! approvals, drafts; and at the working tree, where the session is checked out, for what cannot be
 //! read there and what a run has left.
 
+mod approvals;
 mod approved;
 mod both_sides;
 mod collisions;
@@ -15,7 +16,8 @@ mod restore;
 mod tags;
 mod working_tree;
 
-pub use approved::changed_since_approval;
+pub use approvals::{StageApproval, approvals, reviewer, words};
+pub use approved::{ChangedAfterApproval, changed_after_approval, changed_since_approval};
 pub use both_sides::{follow_documents, unreadable_records};
 pub use collisions::renumber_collisions;
 pub use drafts::stray_drafts;
@@ -61,7 +63,9 @@ impl Verify<'_> {
             problems.extend(tags::problems(self.git, self.refs, session)?);
         }
         problems.extend(self.documents(session)?);
-        problems.extend(approved::problems(self.git, self.refs, session)?);
+        let changed = approved::problems(self.git, self.refs, session)?;
+        let missing = approvals::problems(self.git, self.config, session, &changed)?;
+        problems.extend(changed.into_iter().chain(missing));
         problems.extend(drafts::problems(self.git, session)?);
         Ok(problems)
     }

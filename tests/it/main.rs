@@ -21,6 +21,8 @@
 )]
 
 mod agents;
+#[cfg(unix)]
+mod approvals;
 mod arguments;
 #[cfg(unix)]
 mod asked_back;

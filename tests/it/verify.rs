@@ -94,14 +94,15 @@ fn ways(sandbox: &Sandbox, file: &str) -> Vec<String> {
 fn the_stage_that_owns_a_changed_artifact_and_both_ways_out_are_named() {
     let by_hand = |sandbox: &Sandbox, file: &str| {
         let ways = ways(sandbox, file);
-        assert_eq!(ways.len(), 3, "{ways:?}");
+        assert_eq!(ways.len(), 4, "{ways:?}");
+        assert!(ways[2].contains(" as it is now: git cowork review todo --stage "), "{ways:?}");
         let look = ways[0].strip_prefix("look: git ").unwrap();
         assert!(sandbox.git(&look.split(' ').collect::<Vec<_>>()).contains("diff --git"));
         let back = ways[1].strip_prefix("take the approved bytes back: ").unwrap().to_owned();
         let outcome = sandbox.command("sh").args(["-c", &back]).status().unwrap();
         assert!(outcome.success(), "{back}");
         assert!(codes(sandbox, 0).is_empty(), "{back}");
-        ways[2].clone()
+        ways[3].clone()
     };
     let sandbox = whole();
     change(&sandbox, "design.md", "COMP-001", "COMP-001, the first,");
@@ -120,9 +121,9 @@ fn the_stage_that_owns_a_changed_artifact_and_both_ways_out_are_named() {
     change(&sandbox, "idea.md", "Notes get lost", "Notes got lost");
     sandbox.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
     let suggested = ways(&sandbox, "idea.md");
-    assert!(suggested[1].contains("git show ") && suggested.len() == 3, "{suggested:?}");
+    assert!(suggested[1].contains("git show ") && suggested.len() == 4, "{suggested:?}");
     // The other way out works, too.
-    let again = suggested[2].rsplit_once(": git cowork ").unwrap().1;
+    let again = suggested[3].rsplit_once(": git cowork ").unwrap().1;
     let args: Vec<&str> = again.split(' ').chain(["--review", "auto"]).collect();
     sandbox.cowork(&args).exits(0);
     assert!(codes(&sandbox, 0).is_empty());

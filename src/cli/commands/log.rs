@@ -174,7 +174,8 @@ fn text(step: &Step) -> String {
         "draft_kept" => draft,
         "review_requested" => format!("{draft} waits for review{why}"),
         "review_answered" => {
-            format!("{draft} {} by {who}{why}", step.decision.unwrap_or_default())
+            let how = if step.claimed { "claimed" } else { step.decision.unwrap_or_default() };
+            format!("{draft} {how} by {who}{why}")
         }
         "went_back" | "copy_kept" => match step.attempt {
             Some(number) => format!("attempt {number}{why}"),
@@ -192,6 +193,7 @@ fn facts(step: &Step) -> Vec<String> {
             let drafts = step.iteration.unwrap_or(1);
             facts.push(if drafts == 1 { "1 draft".to_owned() } else { format!("{drafts} drafts") });
             facts.push(match step.decision {
+                Some(_) if step.claimed => format!("claimed by {who}"),
                 Some(how @ ("passed" | "edited")) => format!("{how} by {who}"),
                 Some(how) => how.to_owned(),
                 None => who.to_owned(),

@@ -7,7 +7,7 @@ use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::recorder::with_recorder;
-use crate::cli::session_cmd::{delivered, preflight};
+use crate::cli::session_cmd::{approved, delivered, preflight};
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -26,6 +26,9 @@ pub(crate) struct MergeArgs {
     /// Merge into this branch instead of the session's base
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
+    /// On a terminal: merge even where nobody approved what a stage holds
+    #[arg(long)]
+    force: bool,
     /// Merge only the code, as one commit, without .cowork/sessions; the session is kept
     #[arg(long)]
     without_artifacts: bool,
@@ -57,6 +60,7 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
         context.ui.emit(Event::Note { text });
         return Ok(0);
     }
+    approved::require(context, git, &session, args.force)?;
     require_room(git, &branch, &onto, &session, &name)?;
     let attribution = context.config()?.project.attribution;
     let delivery = Delivery::of(git, &session, attribution, &context.secrets()?)?;

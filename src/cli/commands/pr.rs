@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::remote::push::{self, refused};
+use crate::cli::session_cmd::approved;
 use crate::cli::session_cmd::delivered;
 use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::recorder::with_recorder;
@@ -37,6 +38,9 @@ pub(crate) struct PrArgs {
     /// Also push the session's stage tags
     #[arg(long)]
     tags: bool,
+    /// On a terminal: push even where nobody approved what a stage holds
+    #[arg(long)]
+    force: bool,
     /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -88,6 +92,7 @@ pub(crate) fn run(context: &Context, args: &PrArgs) -> Answer {
         context.ui.emit(Event::Note { text });
         return Ok(0);
     }
+    approved::require(context, git, &session, args.force)?;
     let proposal = proposal(context, args, &held, session)?;
     let place = proposal.place(git)?;
     let program = place.as_ref().and_then(|(into, owner)| {

@@ -4,12 +4,15 @@ use clap::Args;
 
 use crate::cli::args::{Answer, SessionArg};
 use crate::cli::context::Context;
+use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::{models, open, preflight, run, text_input};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
+use crate::git;
 use crate::pipeline::Answer as Review;
-use crate::session::SessionName;
+use crate::session::{Session, SessionName};
+use crate::stage::Stage;
 
 #[derive(Debug, Default, Args)]
 #[command(group(clap::ArgGroup::new("answer").args(["pass", "edit", "feedback", "abort"])))]
@@ -17,6 +20,9 @@ pub(crate) struct ReviewArgs {
     /// Session name [default: the branch you are on, else the newest unfinished one]
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
+    /// The stage that is answered; with --pass also a completed one, as it is now
+    #[arg(long, value_name = "STAGE")]
+    stage: Option<Stage>,
     /// Pass the draft as it is
     #[arg(long)]
     pass: bool,
@@ -63,6 +69,10 @@ pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
     };
     preflight::check(context.git()?, &context.refs()?)?;
     let (held, session) = open::take(context, args.name.as_ref(), "git cowork review")?;
+    let waits = session.waiting().filter(|waiting| waiting.answer.is_none());
+    if let Some(stage) = args.stage.filter(|stage| waits.is_none_or(|it| it.stage != *stage)) {
+        return approve(context, &held, session, stage, args.pass);
+    }
     let editor = text_input::editor(context)?;
     let name = session.name.clone();
     let models = models::none();
@@ -79,4 +89,32 @@ pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
         }
         None => Err(Error::waiting("nothing was decided; the draft still waits").into()),
     }
+}
+
+/// Passes what a completed stage has become.
+fn approve(
+    context: &Context,
+    held: &LockedSession,
+    session: Session,
+    stage: Stage,
+    pass: bool,
+) -> Answer {
+    let name = session.name.clone();
+    if !pass {
+        return Err(Error::usage(format!("no draft of {stage} waits for review in '{name}'"))
+            .hint(format!("approve it as it is: git cowork review {name} --stage {stage} --pass"))
+            .into());
+    }
+    let models = models::none();
+    let commit = run::with_pipeline(context, held, &models, Mode::Wait, session, |pipeline| {
+        pipeline.approve(stage)
+    })?;
+    let text = format!("recorded as {}: {stage} is approved as it is now", commit.short());
+    context.ui.emit(Event::Note { text });
+    if context.config()?.review.signed && !git::state::is_signed(&held.git, &commit)? {
+        let text = "this commit has no signature that git accepts, so the approval does not count; \
+                    sign commits: git config commit.gpgsign true";
+        context.ui.emit(Event::Warning { text: text.to_owned() });
+    }
+    Ok(0)
 }

@@ -9,19 +9,19 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::{confinement, find, next_step};
 use crate::cli::terminal::paint::Paint;
 use crate::cli::terminal::records;
-use crate::config::Budget;
+use crate::config::{Budget, Config};
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, RefName};
 use crate::model::budget;
 use crate::record::{LOGS, logs};
 use crate::session::{
     Details, Entry, Kept, Kind, RefNames, Session, SessionName, State, StateDir, Status,
-    StatusJson, Verdict, Waiting, key,
+    StatusJson, Verdict, Waiting, approval_of, key,
 };
 use crate::stage::Stage;
 use crate::stages::row;
 use crate::ui::{one_line, sanitize};
-use crate::verify::{Beside, changed_since_approval};
+use crate::verify::{Beside, changed_since_approval, reviewer, words};
 
 /// Longest title shown.
 pub(crate) const TITLE: usize = 200;
@@ -40,7 +40,9 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     let place = place(git, &context.refs()?.branch(&name))?;
     let paint = Paint { on: context.color_stdout() };
     let details = status.details(git)?;
-    let mut text = full(&status, &details, &context.refs()?.short_branch(&name), &place, &paint);
+    let hows = how_passed(git, context.config()?, &status.session)?;
+    let branch = context.refs()?.short_branch(&name);
+    let mut text = full(&status, &details, &hows, (&branch, &place), &paint);
     if context.global.verbose {
         let _ = writeln!(text, "Sandbox  {}", sanitize(&confinement::in_force(context, git)?));
         match records::records(git, &status.session, &paint) {
@@ -232,7 +234,13 @@ fn tasks(status: &Status) -> String {
     format!("{} of {}", status.tasks.0, plural(status.tasks.1, "task"))
 }
 
-fn full(status: &Status, details: &Details, branch: &str, place: &Place, paint: &Paint) -> String {
+fn full(
+    status: &Status,
+    details: &Details,
+    hows: &[(Stage, String)],
+    (branch, place): (&str, &Place),
+    paint: &Paint,
+) -> String {
     let session = &status.session;
     let base = &session.file.base.branch;
     let base = if base.is_empty() { "a detached HEAD" } else { base };
@@ -247,15 +255,13 @@ fn full(status: &Status, details: &Details, branch: &str, place: &Place, paint: 
     };
     let mut out = format!("Session  {} · {stands}, based on {base}{ahead}\n", session.name);
     let _ = writeln!(out, "Idea     {}", one_line(&session.file.title, TITLE));
-    out += &stages(status, details, paint);
+    out += &stages(status, details, hows, paint);
     out
 }
 
 /// A line for each stage that is done or in progress, and one for all that come later.
-fn stages(status: &Status, details: &Details, paint: &Paint) -> String {
+fn stages(status: &Status, details: &Details, hows: &[(Stage, String)], paint: &Paint) -> String {
     let session = &status.session;
-    let hows: Vec<_> =
-        session.order().into_iter().map(|stage| (stage, how(session, stage))).collect();
     let wide = hows.iter().map(|(_, how)| how.chars().count()).max().unwrap_or(0);
     let label = |stage: Stage| {
         let label = details.labels.get(&stage).map_or(stage.name(), String::as_str);
@@ -264,7 +270,7 @@ fn stages(status: &Status, details: &Details, paint: &Paint) -> String {
     let name = session.order().into_iter().map(|s| label(s).len()).max().unwrap_or(0).max(9);
     let mut out = String::new();
     let mut later = Vec::new();
-    for (stage, how) in hows {
+    for &(stage, ref how) in hows {
         if !session.done().contains(&stage) {
             if status.stage == Some(stage) {
                 let line = in_progress(status, stage, paint);
@@ -319,14 +325,22 @@ fn drafts(entry: &Entry, details: &Details, stage: Stage) -> String {
     drafts
 }
 
-/// How a finished stage came about; empty for any other.
-fn how(session: &Session, stage: Stage) -> String {
-    match session.stage_entry(stage).map(Entry::verdict) {
-        None => String::new(),
-        Some(Some(Verdict::Passed)) => format!("passed by {}", reviewer(session, stage)),
-        Some(Some(Verdict::Edited)) => format!("edited by {}", reviewer(session, stage)),
-        Some(_) => "auto".to_owned(),
+/// How each finished stage came about; empty for any other.
+fn how_passed(
+    git: &Git,
+    config: &Config,
+    session: &Session,
+) -> anyhow::Result<Vec<(Stage, String)>> {
+    let mut all = Vec::new();
+    for stage in session.order() {
+        let entry = session.stage_entry(stage).and_then(|_| approval_of(session, stage));
+        let how = match entry {
+            Some(entry) => words(entry, reviewer(git, config, session, entry)?.as_ref()),
+            None => String::new(),
+        };
+        all.push((stage, one_line(&how, 60)));
     }
+    Ok(all)
 }
 
 fn in_progress(status: &Status, stage: Stage, paint: &Paint) -> String {
@@ -359,11 +373,6 @@ fn in_progress(status: &Status, stage: Stage, paint: &Paint) -> String {
         None => "",
     };
     line
-}
-
-fn reviewer(session: &Session, stage: Stage) -> String {
-    let by = session.stage_entry(stage).and_then(|entry| entry.trailers.get(key::REVIEWED_BY));
-    one_line(by.map_or("a person", |who| who.split(" <").next().unwrap_or(who)), 60)
 }
 
 fn plural(number: usize, what: &str) -> String {

@@ -1,5 +1,6 @@
 //! What several commands share: finding, locking and opening a session, running it, the next step.
 
+pub(crate) mod approved;
 pub(crate) mod asking;
 pub(crate) mod choose_model;
 pub(crate) mod confinement;

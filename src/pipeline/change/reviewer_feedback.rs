@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::git;
 use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
-use crate::record::{self, ApprovedContent, Recorded};
+use crate::record::{self, ApprovedContent, Recorded, ReviewRecord};
 use crate::session::{
     KnownRecords, Verdict, artifact_path, completed_files, recorded_files, subject_line,
 };
@@ -51,16 +51,15 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
     run.give_feedback(vec![run.feedback(coding, drafts, Origin::Human, comments)])?;
     let planned = plan_for(run, comments)?;
     let tip = run.session.tip.clone();
-    let (verdict, bytes) = (Verdict::Feedback, planned.as_ref());
-    match record::review::commit_answer(
-        &run.recorder(),
-        &tip,
-        coding,
-        verdict,
-        drafts,
-        bytes,
-        comments,
-    )? {
+    let review = ReviewRecord {
+        stage: coding,
+        verdict: Verdict::Feedback,
+        iteration: drafts,
+        bytes: planned.as_ref(),
+        code: None,
+        words: comments,
+    };
+    match record::review::commit_answer(&run.recorder(), &tip, &review)? {
         Recorded::Done(commit) => {
             run.advance(&commit)?;
             put_back_comments(run)

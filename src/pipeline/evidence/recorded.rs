@@ -191,8 +191,10 @@ mod tests {
         let commit = "abcdef7890123456789012345678901234567890".parse().unwrap();
         let kind = Kind::Task("TASK-002".into());
         let subject = "coding: TASK-002 Add a todo".to_owned();
-        let (parents, author, body) = (Vec::new(), String::new(), String::new());
-        Entry { commit, parents, author, time: 0, subject, body, kind, trailers }
+        let (parents, body) = (Vec::new(), String::new());
+        let (author, committer) = (String::new(), String::new());
+        let (time, committed) = (0, 0);
+        Entry { commit, parents, author, time, committer, committed, subject, body, kind, trailers }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::git::{self, DiffStyle, Oid, Store};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 use crate::record::ApprovedContent;
+use crate::session;
 use crate::stages::{Approves, StageSpec};
 
 /// The commit a stage's work begins on.
@@ -123,6 +124,15 @@ pub(crate) fn content_at(
             ApprovedContent::of_files(run.env.git, commit, &files)
         }
     }
+}
+
+/// A digest of the session's code in what was approved, where that is a tree.
+pub(crate) fn code_digest(
+    run: &Run<'_>,
+    approved: &ApprovedContent,
+) -> anyhow::Result<Option<String>> {
+    let digest = |tree| session::code_digest(run.env.git, &run.session, tree);
+    approved.tree().map(digest).transpose()
 }
 
 /// The stage's documents that exist, as paths in the working tree.

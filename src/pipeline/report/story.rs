@@ -13,7 +13,7 @@ use crate::pipeline::files::project_files;
 use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes;
-use crate::session::{Attempt, CommittedFiles, Kind, Verdict, attempts, key};
+use crate::session::{Attempt, CommittedFiles, Kind, approval_of, attempts, key, reviewer_of};
 use crate::stages;
 
 /// What the sections are written from: of a change request only what it touched.
@@ -140,14 +140,13 @@ pub(super) fn changed_the_outcome(said: &Feedback) -> bool {
 
 /// Who has passed the code, as its commit tells.
 pub(crate) fn judged(run: &Run<'_>) -> Option<String> {
-    let entry = run.session.stage_entry(stages::code_stage())?;
+    let entry = approval_of(&run.session, stages::code_stage())?;
     let critic = match entry.body.contains("The challenger approved: ") {
         true => Some("by the critic and a second opinion"),
         false => entry.body.contains("The critic approved: ").then_some("by the critic"),
     };
-    let passed = matches!(entry.verdict(), Some(Verdict::Passed | Verdict::Edited));
-    let person = entry.trailers.get(key::REVIEWED_BY).filter(|_| passed);
-    let person = person.map(|name| cell(name.split(" <").next().unwrap_or(name), TITLE));
+    let person = reviewer_of(&run.session, entry).filter(|person| person.commit.is_some());
+    let person = person.map(|p| cell(p.name.split(" <").next().unwrap_or_default(), TITLE));
     Some(match (person, critic) {
         (Some(person), Some(critic)) => format!("Judged by review: {critic}, and by {person}."),
         (Some(person), None) => format!("Judged by review: by {person}."),

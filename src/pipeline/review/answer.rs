@@ -10,7 +10,7 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::history::{dropped, resume_stage};
 use crate::pipeline::review::{feedback, shown};
 use crate::pipeline::run::Run;
-use crate::record::{self, Recorded};
+use crate::record::{self, Recorded, ReviewRecord};
 use crate::session::{Verdict, Waiting};
 use crate::stage::Stage;
 use crate::stages::StageSpec;
@@ -118,15 +118,13 @@ fn record_answer(
         // So that `undo` finds where it was.
         dropped::keep_aborted(run, spec.stage)?;
     }
-    match record::review::commit_answer(
-        &recorder,
-        &tip,
-        spec.stage,
-        verdict,
-        number,
-        bytes.as_ref(),
-        &words,
-    )? {
+    let code = match &bytes {
+        Some(bytes) => approved_content::code_digest(run, bytes)?,
+        None => None,
+    };
+    let (stage, bytes, code) = (spec.stage, bytes.as_ref(), code.as_deref());
+    let review = ReviewRecord { stage, verdict, iteration: number, bytes, code, words: &words };
+    match record::review::commit_answer(&recorder, &tip, &review)? {
         Recorded::Done(commit) => {
             run.advance(&commit)?;
             Ok(Some(commit))

@@ -1,6 +1,7 @@
 //! The gate of a stage: asking a person, leaving the draft to wait for one, or passing it.
 
 pub(crate) mod answer;
+pub(crate) mod approve;
 mod decided;
 pub(crate) mod feedback;
 pub(crate) mod shown;

@@ -11,7 +11,7 @@ use crate::pipeline::outcome::{StageEnd, StepOutcome};
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
-use crate::record::{self, Recorded};
+use crate::record::{self, Recorded, ReviewRecord};
 use crate::session::{Verdict, key};
 use crate::stages::StageSpec;
 
@@ -32,9 +32,10 @@ pub(crate) fn drop_draft(
     run.current_draft.replace(None);
     if run.session.waiting().is_some() {
         // The draft on the branch would be taken up again; this is its answer.
-        let verdict = Verdict::Aborted;
+        let (verdict, iteration) = (Verdict::Aborted, number);
+        let review = ReviewRecord { stage, verdict, iteration, bytes: None, code: None, words: "" };
         if let Recorded::Done(commit) =
-            record::review::commit_answer(&run.recorder(), &tip, stage, verdict, number, None, "")?
+            record::review::commit_answer(&run.recorder(), &tip, &review)?
         {
             run.advance(&commit)?;
         }

@@ -1,0 +1,50 @@
+//! What leaves a session is what somebody approved: asked before a merge and before a push.
+
+use crate::cli::context::Context;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::git::Git;
+use crate::session::Session;
+use crate::verify::{StageApproval, approvals, changed_after_approval};
+
+/// Says how the session's gated stages were approved and what has changed since.
+///
+/// # Errors
+/// Exit 5: a stage holds bytes that nobody approved, and nobody at a terminal wants them all the same.
+pub(crate) fn require(
+    context: &Context,
+    git: &Git,
+    session: &Session,
+    force: bool,
+) -> anyhow::Result<()> {
+    let all = approvals(git, context.config()?, session)?;
+    let missing: Vec<&StageApproval> = all.iter().filter(|one| one.missing.is_some()).collect();
+    let reasons: Vec<&str> = missing.iter().filter_map(|one| one.missing.as_deref()).collect();
+    let warn = |text: String| context.ui.emit(Event::Warning { text });
+    let forced = force && context.attended;
+    if !reasons.is_empty() && session.older.is_none() && !forced {
+        let name = &session.name;
+        let why = if force { " (--force counts on a terminal only)" } else { "" };
+        let mut error = Error::repository(format!(
+            "'{name}' holds what nobody approved{why}: {}",
+            reasons.join("; ")
+        ));
+        for one in missing {
+            error = error.hint(format!(
+                "approve it as it is now: git cowork review {name} --stage {} --pass",
+                one.stage
+            ));
+        }
+        return Err(error.into());
+    }
+    reasons.iter().for_each(|reason| warn(format!("not approved: {reason}")));
+    let of = |one: &StageApproval| format!("{} {}", one.stage, one.how);
+    let held: Vec<String> = all.iter().filter(|one| one.missing.is_none()).map(of).collect();
+    if !held.is_empty() {
+        context.ui.emit(Event::Note { text: format!("approvals: {}", held.join(", ")) });
+    }
+    for change in changed_after_approval(git, &context.refs()?, session)? {
+        warn(change.to_string());
+    }
+    Ok(())
+}

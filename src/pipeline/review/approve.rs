@@ -1,0 +1,57 @@
+//! Approving what a completed stage has become: one commit, and nothing is run.
+
+use crate::error::Error;
+use crate::git::{self, Oid};
+use crate::pipeline::files::{approved_content, project_files};
+use crate::pipeline::run::Run;
+use crate::record::{self, Recorded, ReviewRecord};
+use crate::session::{Entry, Verdict};
+use crate::stage::Stage;
+use crate::stages::Approves;
+use crate::verify::require_readable;
+
+/// Records that a person passes the bytes a completed stage has at the tip.
+///
+/// # Errors
+/// Exit 5: the stage is not completed, or its files have uncommitted changes.
+pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
+    let (git, name, tip) = (run.env.git, run.session.name.clone(), run.session.tip.clone());
+    if !run.session.done().contains(&stage) {
+        return Err(Error::repository(format!("'{name}' has not completed {stage}"))
+            .hint(format!("continue: git cowork resume {name}"))
+            .into());
+    }
+    require_readable(git, &run.session)?;
+    let spec = run.session.row(stage);
+    let paths = match spec.approves {
+        Approves::Artifacts => approved_content::document_paths(run, spec),
+        Approves::Tree => project_files::code_since_start(run, &tip)?,
+    };
+    if let Some(entry) = git::status::of(git, &paths)?.first() {
+        return Err(Error::repository(format!("{} has your uncommitted changes", entry.path))
+            .hint("what is approved is committed first: git commit, or git stash")
+            .into());
+    }
+    let bytes = approved_content::content_at(run, spec, &tip)?;
+    if bytes.0.is_empty() {
+        return Err(Error::repository(format!("{stage} of '{name}' has no document")).into());
+    }
+    let code = approved_content::code_digest(run, &bytes)?;
+    let review = ReviewRecord {
+        stage,
+        verdict: Verdict::Passed,
+        iteration: run.session.stage_entry(stage).map_or(1, Entry::iterations),
+        bytes: Some(&bytes),
+        code: code.as_deref(),
+        words: "",
+    };
+    match record::review::commit_approval(&run.recorder(), &tip, &review)? {
+        Recorded::Done(commit) => {
+            run.advance(&commit)?;
+            Ok(commit)
+        }
+        Recorded::Refused(why) => Err(Error::repository(why.to_string())
+            .hint("fix the reported problem, then run the command again")
+            .into()),
+    }
+}

@@ -1,0 +1,232 @@
+//! How each gated stage was approved, and whether that is of the bytes its commit holds: what
+//! `merge` and `pr` ask before anything leaves the session.
+
+use super::problem::{Problem, short};
+use crate::config::Config;
+use crate::git::{self, Git};
+use crate::record::ApprovedContent;
+use crate::session::{
+    Entry, FROM_FILES, Kind, Reviewer, Session, Verdict, approval_of, artifact_path, as_of,
+    code_digest, key, reviewer_of,
+};
+use crate::stage::Stage;
+use crate::stages::{self, Approves};
+
+/// How a gated stage was approved.
+#[derive(Clone, Debug)]
+pub struct StageApproval {
+    /// Which.
+    pub stage: Stage,
+    /// `passed by Ada`, `claimed by Ada`, `auto`.
+    pub how: String,
+    /// Why that is no approval of the bytes the stage's commit holds.
+    pub missing: Option<String>,
+}
+
+/// How the gated stages that a session has completed were approved: those that were, and those that
+/// this user's gates would stop at.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn approvals(
+    git: &Git,
+    config: &Config,
+    session: &Session,
+) -> anyhow::Result<Vec<StageApproval>> {
+    let order = session.order();
+    let of = session.depth();
+    let inherited = session.inherited().map(|(stage, _)| stage);
+    let mut found = Vec::new();
+    for stage in session.done() {
+        // What was done before it was taken over is in that session's history.
+        if inherited.is_some_and(|last| stage < last) {
+            continue;
+        }
+        let entry = approval_of(session, stage).or_else(|| from_files(session, stage));
+        let usual = stages::depth(of).gate(stage, &order);
+        let gated = config.gate_named(of, stage).unwrap_or(usual);
+        let said = entry.is_some_and(|entry| {
+            let passed = matches!(entry.verdict(), Some(Verdict::Passed | Verdict::Edited));
+            passed || entry.trailers.get(key::APPROVED).is_some()
+        });
+        if !gated && !said {
+            continue;
+        }
+        let (how, missing) = match entry {
+            Some(entry) => {
+                let reviewer = reviewer(git, config, session, entry)?;
+                let how = words(entry, reviewer.as_ref());
+                (how, why_missing(git, config, session, stage, entry, reviewer.as_ref())?)
+            }
+            None => {
+                ("not approved".to_owned(), Some(format!("no commit says who approved {stage}")))
+            }
+        };
+        found.push(StageApproval { stage, how, missing });
+    }
+    Ok(found)
+}
+
+/// Stages whose commit holds other bytes than it says were approved, where nothing else is said of it.
+pub(super) fn problems(
+    git: &Git,
+    config: &Config,
+    session: &Session,
+    said: &[Problem],
+) -> anyhow::Result<Vec<Problem>> {
+    if session.older.is_some() {
+        return Ok(Vec::new());
+    }
+    let mut problems = Vec::new();
+    for one in approvals(git, config, session)? {
+        let Some(entry) = approval_of(session, one.stage) else { continue };
+        let changed = format!(" approved with {} ", one.stage);
+        let is_said = said.iter().any(|problem| problem.details.contains(&changed));
+        let claims = entry.trailers.get(key::APPROVED).is_some();
+        if let Some(details) = one.missing.filter(|_| claims && !is_said) {
+            let fix = format!(
+                "approve it as it is now: git cowork review {} --stage {} --pass",
+                session.name, one.stage
+            );
+            let about = short(&entry.commit);
+            problems.push(Problem::new(session, "not-approved", about, details).fix(fix));
+        }
+    }
+    Ok(problems)
+}
+
+/// Who passed what a commit approves. Where signatures are asked for, one of theirs must say so.
+///
+/// # Errors
+/// Git cannot be run.
+pub fn reviewer(
+    git: &Git,
+    config: &Config,
+    session: &Session,
+    entry: &Entry,
+) -> anyhow::Result<Option<Reviewer>> {
+    let Some(mut reviewer) = reviewer_of(session, entry) else { return Ok(None) };
+    if config.review.signed
+        && let Some(commit) = &reviewer.commit
+    {
+        // A rebase keeps the author; only the committer signs.
+        let theirs = git.reader().commit(commit)?.committer == reviewer.name;
+        if !theirs || !git::state::is_signed(git, commit)? {
+            reviewer.commit = None;
+        }
+    }
+    Ok(Some(reviewer))
+}
+
+/// How an approving commit says it was.
+pub fn words(entry: &Entry, reviewer: Option<&Reviewer>) -> String {
+    match (reviewer, entry.verdict()) {
+        (Some(reviewer), Some(verdict)) => reviewer.words(verdict),
+        _ => Verdict::Auto.name().to_owned(),
+    }
+}
+
+/// The commit with which a person took this stage as done, and later ones, from the files.
+fn from_files(session: &Session, stage: Stage) -> Option<&Entry> {
+    session.history.iter().rev().find(|entry| {
+        matches!(entry.kind, Kind::Stage(later) if later > stage)
+            && entry.from() == Some(FROM_FILES)
+    })
+}
+
+fn why_missing(
+    git: &Git,
+    config: &Config,
+    session: &Session,
+    stage: Stage,
+    entry: &Entry,
+    reviewer: Option<&Reviewer>,
+) -> anyhow::Result<Option<String>> {
+    let commit = short(&entry.commit);
+    if config.review.signed {
+        let signed = match reviewer {
+            Some(reviewer) => reviewer.commit.is_some(),
+            None => git::state::is_signed(git, &entry.commit)?,
+        };
+        if !signed {
+            return Ok(Some(format!("no signature that git accepts approves {stage} ({commit})")));
+        }
+    }
+    if entry.from() == Some(FROM_FILES) {
+        return Ok(None);
+    }
+    let passes = [Verdict::Passed, Verdict::Edited, Verdict::Auto];
+    if !entry.verdict().is_some_and(|verdict| passes.contains(&verdict)) {
+        return Ok(Some(format!("{commit} does not say how {stage} was approved")));
+    }
+    if entry.trailers.get(key::APPROVED).is_none() {
+        return Ok(Some(format!("{commit} does not say which bytes of {stage} were approved")));
+    }
+    let holds = match stages::row(stage).approves {
+        Approves::Tree => code_holds(git, session, entry)?.then_some(()).ok_or("code"),
+        Approves::Artifacts => documents_hold(git, session, stage, entry)?,
+    };
+    Ok(holds
+        .err()
+        .map(|what| format!("{commit} holds other {what} than was approved with {stage}")))
+}
+
+/// Whether a commit's code is what it says was approved: the tree, or the files of the session.
+fn code_holds(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<bool> {
+    let Some(tree) = git::snapshot::tree_of(git, entry.commit.as_str())? else { return Ok(false) };
+    let approved = entry.trailers.get(key::APPROVED).unwrap_or_default();
+    let now = ApprovedContent::of_tree(tree.clone());
+    if approved == now.render() {
+        return Ok(true);
+    }
+    let then = as_of(session, entry);
+    if let Some(code) = entry.trailers.get(key::CODE)
+        && code == code_digest(git, &then, &tree)?
+    {
+        return Ok(true);
+    }
+    match ApprovedContent::parse(git, approved)? {
+        Some(before) => before.same_words(git, &now),
+        None => Ok(false),
+    }
+}
+
+/// Whether the documents of a stage are at a commit what it says was approved; the first that is
+/// not.
+fn documents_hold(
+    git: &Git,
+    session: &Session,
+    stage: Stage,
+    entry: &Entry,
+) -> anyhow::Result<Result<(), &'static str>> {
+    for artifact in session.row(stage).artifacts {
+        let name = artifact.file_name();
+        let path = artifact_path(&session.name, *artifact);
+        let Some(now) = git::snapshot::blob_id(git, &entry.commit, &path)? else { continue };
+        let Some(id) = approved_id(session, entry, name) else { return Ok(Err(name)) };
+        if now.as_str().starts_with(id) {
+            continue;
+        }
+        let same = match git::refs::object_id(git, id)? {
+            Some(before) => {
+                let of = |id| ApprovedContent(vec![(name.to_owned(), id)]);
+                of(before).same_words(git, &of(now))?
+            }
+            None => false,
+        };
+        if !same {
+            return Ok(Err(name));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// The blob of a file that a commit approves, or one before it: a stage may leave a file as it was.
+fn approved_id<'s>(session: &'s Session, entry: &Entry, file: &str) -> Option<&'s str> {
+    let until = session.history.iter().position(|other| other.commit == entry.commit)?;
+    session.history[..=until].iter().rev().find_map(|entry| {
+        let items = entry.trailers.get(key::APPROVED)?.split_whitespace();
+        let mut items = items.filter_map(|item| item.split_once('@'));
+        items.find(|(name, _)| *name == file).map(|(_, id)| id).filter(|id| id.len() >= 7)
+    })
+}
