@@ -138,8 +138,8 @@ fn after_going_back_nothing_goes_on() {
 #[test]
 fn a_window_that_is_nearly_full_is_not_filled_further() {
     let sandbox = Sandbox::new();
-    // Some 13 kB: a task's brief and a few answers fit, and not much more.
-    sandbox.user_config("[llm]\ncontext_window = 4300\n");
+    // Some 12 kB: a task's brief and a few answers fit, and not much more.
+    sandbox.user_config("[llm]\ncontext_window = 3700\n");
     new(&sandbox, &["--review", "auto"]).exits(0);
     let tasks = actor(&sandbox, "coding");
     assert!(tasks.iter().any(
