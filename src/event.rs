@@ -1,6 +1,7 @@
 //! What happens in a run, as data: every room reports through [`Sink`], and only `ui` decides
 //! how a terminal or a JSON-lines reader sees it.
 
+use crate::activity::Activity;
 use crate::spent::Spent;
 use crate::stage::{Role, Stage};
 
@@ -20,6 +21,10 @@ pub enum Event {
     StageStarted {
         /// Which.
         stage: Stage,
+        /// Which of the session's stages, from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
     },
     /// A draft begins.
     DraftStarted {
@@ -31,6 +36,8 @@ pub enum Event {
         limit: u32,
         /// The task being worked on, with its title, in coding.
         task: Option<String>,
+        /// Tasks that are done, and all there are; none where there is no task.
+        tasks: (usize, usize),
     },
     /// A request was answered.
     ModelRequest {
@@ -70,6 +77,8 @@ pub enum Event {
         /// First line of the answer.
         answer: String,
     },
+    /// What goes on at this moment.
+    Now(Activity),
     /// Feedback was recorded.
     Feedback {
         /// Stage it is for.

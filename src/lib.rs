@@ -14,6 +14,7 @@
 //! [`stage`], [`error`], [`event`], [`interrupt`], [`moment`], [`secret`] and [`spent`] are the words everybody shares; they
 //! know nobody.
 
+pub mod activity;
 pub mod agent;
 pub mod artifact;
 pub mod cli;

@@ -89,7 +89,7 @@ impl Context {
             ))
         } else {
             let width = stderr_columns();
-            Ui::Terminal(Terminal::new(
+            Ui::Terminal(Box::new(Terminal::new(
                 Box::new(std::io::stderr()),
                 Look {
                     verbosity,
@@ -98,7 +98,7 @@ impl Context {
                     live: stderr && !dumb && !pager,
                     width,
                 },
-            ))
+            )))
         };
         Self {
             global: global.clone(),

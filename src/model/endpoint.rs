@@ -54,6 +54,14 @@ impl Endpoint {
         &self.base_url
     }
 
+    /// Name and port of the server.
+    pub fn server(&self) -> &str {
+        let after = self.base_url.split_once("://").map_or(&*self.base_url, |(_, rest)| rest);
+        let server = after.split('/').next().unwrap_or_default();
+        // A login is nobody's business.
+        server.rsplit_once('@').map_or(server, |(_, server)| server)
+    }
+
     /// The same further down.
     pub fn below(&self, path: &str) -> Self {
         Self { base_url: format!("{}{path}", self.base_url), ..self.clone() }

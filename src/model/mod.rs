@@ -12,6 +12,7 @@ mod dialect;
 pub mod discover;
 mod endpoint;
 mod failure;
+mod growing;
 pub mod known_prices;
 pub mod ledger;
 mod lines;

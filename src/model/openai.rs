@@ -20,6 +20,7 @@ use super::dialect::{self, Choice, Refusals};
 use super::discover::Offered;
 use super::endpoint::Endpoint;
 use super::failure::{self, Failure};
+use super::growing::Growing;
 use super::meter::{Bill, Meter, Notice};
 use super::rate::Rate;
 use super::recovery::Tries;
@@ -31,6 +32,7 @@ use super::{
     BoxFuture, Message, Model, ModelError, OnText, Origin, Position, Reply, Request, Turn,
     discover, prose, written_tools,
 };
+use crate::activity::Watch;
 use crate::config::ModelConfig;
 use crate::event::Usage;
 
@@ -47,6 +49,8 @@ pub struct BuildOptions {
     pub notice: Option<Notice>,
     /// Told what is waited for, where nothing went wrong.
     pub waiting: Option<Notice>,
+    /// Told how an answer grows.
+    pub watch: Option<Watch>,
     /// Asked before each try, and told what it took.
     pub meter: Rc<Meter>,
     /// The variable that names the proxy which requests go through, if any.
@@ -69,6 +73,7 @@ pub struct OpenAi {
     timeouts: Timeouts,
     notice: Option<Notice>,
     waiting: Option<Notice>,
+    growing: Growing,
     pub(super) meter: Rc<Meter>,
     rate: Rate,
     pub(super) refused: Cell<Refusals>,
@@ -105,6 +110,7 @@ impl OpenAi {
             timeouts,
             notice: options.notice,
             waiting: options.waiting,
+            growing: Growing::new(options.watch),
             meter: options.meter,
             rate: Rate::new(config.rate_limit),
             refused: Cell::new(Refusals { stream: options.no_stream, ..Refusals::default() }),
@@ -143,6 +149,7 @@ impl OpenAi {
                 None if assembly.finish_reason.is_some() => Ok(()),
                 None => Err(Failure::Endless),
             };
+            self.growing.ends();
             let outcome = outcome.and_then(|()| assembly.failed().map_or(Ok(()), Err));
             let bill = self.bill(request, &assembly, outcome.is_ok());
             spent += bill.usage.unwrap_or_default();
@@ -201,6 +208,7 @@ impl OpenAi {
             request.temperature,
             !refused.stream
         );
+        self.growing.asks(self.name(), self.endpoint.server(), self.timeouts.first);
         let pulse = Arc::new(Pulse::start());
         let service = Transport {
             http: self.http.clone(),
@@ -251,7 +259,10 @@ impl OpenAi {
                 Err(silent) => return Err(silent),
             };
             match event {
-                Some(Ok(value)) => take(&value, &mut reader, refused, assembly, on_text)?,
+                Some(Ok(value)) => {
+                    take(&value, &mut reader, refused, assembly, on_text)?;
+                    self.growing.grows(assembly, |line| self.clean(line));
+                }
                 Some(Err(_)) | None if assembly.finish_reason.is_some() => return Ok(()),
                 None if reader.ends_with_done() && pulse.is_done() && assembly.has_answer() => {
                     return Ok(());

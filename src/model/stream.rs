@@ -164,6 +164,11 @@ impl Assembly {
         !self.raw.is_empty() || !self.calls.is_empty()
     }
 
+    /// The call that is being written.
+    pub fn newest_call(&self) -> Option<&ToolCall> {
+        self.calls.last().map(|open| &open.call)
+    }
+
     /// Characters generated, for a guess at tokens.
     pub fn chars(&self) -> usize {
         let calls = self.calls.iter().map(|c| c.call.name.len() + c.call.arguments.len());

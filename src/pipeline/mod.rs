@@ -32,6 +32,7 @@ mod test_changes;
 mod usage;
 
 pub use brief::repository::describe;
+pub(crate) use evidence::failing::names as failed_tests;
 pub use evidence::leave_base;
 pub use history::discarded::Discarded;
 pub use history::rewind::before;

@@ -33,7 +33,9 @@ use crate::stages::{Approves, StageSpec};
 use crate::verify::require_readable;
 
 pub(crate) async fn run_stage(run: &mut Run<'_>, spec: &StageSpec) -> anyhow::Result<StageEnd> {
-    run.env.sink.emit(Event::StageStarted { stage: spec.stage });
+    let order = run.session.order();
+    let number = order.iter().position(|stage| *stage == spec.stage).map_or(0, |at| at + 1);
+    run.env.sink.emit(Event::StageStarted { stage: spec.stage, number, of: order.len() });
     require_earlier(run, spec)?;
     let mut evidence = None;
     if spec.rechecks

@@ -91,7 +91,9 @@ impl Sink for JsonLines {
             Event::SessionStarted { branch, resumed } => {
                 self.line("session_started", json!({ "branch": branch, "resumed": resumed }));
             }
-            Event::StageStarted { stage } => self.line("stage_started", json!({ "stage": stage })),
+            Event::StageStarted { stage, .. } => {
+                self.line("stage_started", json!({ "stage": stage }))
+            }
             Event::ModelRequest { stage, role, iteration, turn, usage, millis } => self.line(
                 "model_request",
                 json!({
@@ -164,6 +166,7 @@ impl Sink for JsonLines {
             Event::DraftStarted { .. }
             | Event::Speaker { .. }
             | Event::Text { .. }
+            | Event::Now(_)
             | Event::TaskCompleted { .. }
             | Event::Note { .. } => {}
         }
@@ -210,8 +213,8 @@ mod tests {
         let subject = "prd: 4 requirements".to_owned();
         vec![
             Event::SessionStarted { branch: "cowork/todo".into(), resumed: false },
-            Event::StageStarted { stage },
-            Event::DraftStarted { stage, iteration: 1, limit: 3, task: None },
+            Event::StageStarted { stage, number: 1, of: 7 },
+            Event::DraftStarted { stage, iteration: 1, limit: 3, task: None, tasks: (0, 0) },
             Event::Text { text: "never shown".into() },
             Event::ModelRequest {
                 stage,

@@ -6,6 +6,7 @@
 mod clean;
 mod echo;
 mod json;
+mod live;
 mod markdown;
 mod out;
 mod styled;

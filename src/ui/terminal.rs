@@ -4,19 +4,22 @@
 //! away before anything else is written; whoever prompts calls [`Terminal::clear`] first.
 
 mod lines;
+mod status;
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::echo;
-use super::out::{Out, Output, elapsed};
+use super::live::{Live, Screen};
+use super::out::{Out, Output};
 use crate::clean::{Cleaner, one_line, sanitize};
 use crate::error::hints_of;
-use crate::event::Usage;
 use crate::markers::Markers;
-use crate::spent::tokens;
-use crate::stage::{Role, Stage};
-use crate::wrap::hanging;
+use crate::spent::Spent;
+use crate::stage::Role;
+use crate::wrap::{hanging, stderr_columns};
+use status::{Now, Progress};
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,15 +51,21 @@ pub struct Look {
 /// Writes for people.
 pub struct Terminal {
     look: Look,
-    screen: Mutex<Screen>,
+    state: Mutex<State>,
     /// Time since the renderer was made.
     age: Box<dyn Fn() -> Duration + Send + Sync>,
     /// Typed keys are not echoed while there is a status line.
     hides_echo: bool,
 }
 
-struct Screen {
-    out: Out,
+struct State {
+    out: Screen,
+    live: Live,
+    now: Now,
+    /// Tests that were told to fail.
+    failed: BTreeSet<String>,
+    /// What the last tool did to a file.
+    changed: Option<(usize, usize)>,
     /// Of the text being streamed.
     cleaner: Cleaner,
     /// In the text being streamed.
@@ -71,18 +80,9 @@ struct Screen {
     last_text: Duration,
     /// What was streamed last ended a line.
     at_line_start: bool,
-    /// Columns the status line takes; 0 = it is not shown.
-    status: usize,
     stage: Option<Progress>,
     /// Since when a person is waited for.
     waits: Option<Duration>,
-}
-
-struct Progress {
-    stage: Stage,
-    began: Duration,
-    draft: Option<(u32, u32)>,
-    usage: Usage,
 }
 
 const DIM: &str = "2";
@@ -104,8 +104,13 @@ impl Terminal {
     /// A renderer on `stderr`.
     pub fn new(stderr: Output, look: Look) -> Self {
         let born = Instant::now();
-        let screen = Screen {
-            out: Out::new(stderr),
+        let out = Screen::new(Out::new(stderr), look.width);
+        let screen = State {
+            live: Live::new(&out),
+            out,
+            now: Now::default(),
+            changed: None,
+            failed: BTreeSet::new(),
             cleaner: Cleaner::default(),
             markers: Markers::default(),
             speaker: None,
@@ -113,12 +118,11 @@ impl Terminal {
             streaming: false,
             last_text: Duration::ZERO,
             at_line_start: false,
-            status: 0,
             stage: None,
             waits: None,
         };
         let age = Box::new(move || born.elapsed());
-        Self { look, screen: Mutex::new(screen), age, hides_echo: look.live }
+        Self { look, state: Mutex::new(screen), age, hides_echo: look.live }
     }
 
     /// Whether stderr went away.
@@ -136,12 +140,15 @@ impl Terminal {
     /// not go on (a model that writes a long tool call) makes room for it.
     pub fn tick(&self) {
         let mut screen = self.lock();
+        if self.look.live && screen.out.width() > 0 {
+            screen.resize();
+        }
         let silent = (self.age)().saturating_sub(screen.last_text) >= PAUSE;
         let paused = screen.streaming && silent;
         if paused {
             screen.pause();
         }
-        if paused || screen.status > 0 {
+        if paused || screen.live.is_shown() {
             self.draw_status(&mut screen);
         }
     }
@@ -191,30 +198,24 @@ impl Terminal {
     }
 
     /// One finished line, if it is told at this verbosity.
-    fn line(&self, screen: &mut Screen, least: Verbosity, text: &str) {
+    fn line(&self, screen: &mut State, least: Verbosity, text: &str) {
         if self.look.verbosity >= least {
             screen.clear();
             screen.out.put(&format!("{text}\n"));
         }
     }
 
-    fn completed(&self, screen: &mut Screen, color: &str, what: &str, facts: &[String]) {
+    fn completed(&self, screen: &mut State, color: &str, what: &str, facts: &[String]) {
         self.ended(screen, ("✓", color), what, facts);
     }
 
-    fn ended(
-        &self,
-        screen: &mut Screen,
-        (mark, color): (&str, &str),
-        what: &str,
-        facts: &[String],
-    ) {
+    fn ended(&self, screen: &mut State, (mark, color): (&str, &str), what: &str, facts: &[String]) {
         let text = format!("{mark} {} · {}", one_line(what, LINE), facts.join(" · "));
         let text = self.wrapped(&text, 2).replacen(mark, &self.paint(color, mark), 1);
         self.line(screen, Verbosity::Quiet, &text);
     }
 
-    fn text(&self, screen: &mut Screen, piece: &str) {
+    fn text(&self, screen: &mut State, piece: &str) {
         if !self.look.stream || self.look.verbosity < Verbosity::Normal {
             return;
         }
@@ -240,40 +241,37 @@ impl Terminal {
         screen.out.put(&self.paint(DIM, clean));
     }
 
-    fn draw_status(&self, screen: &mut Screen) {
+    fn draw_status(&self, screen: &mut State) {
         if !self.look.live || self.look.verbosity < Verbosity::Normal || screen.streaming {
             return;
         }
-        let Some(progress) = &screen.stage else { return self.show_echo() };
-        let mut parts = vec![progress.stage.to_string()];
-        if let Some((draft, limit)) = progress.draft {
-            parts.push(format!("draft {draft} of {limit}"));
-        }
-        let used = sum(progress.usage);
-        if used > 0 {
-            parts.push(format!("{} tokens", tokens(used)));
-        }
-        parts.push(elapsed((self.age)().saturating_sub(progress.began)));
-        // A line that reaches the last column would wrap, and \r could not take it back.
-        let most = if self.look.width == 0 { 79 } else { self.look.width.saturating_sub(1) };
-        let status = one_line(&parts.join(" · "), most);
-        screen.clear_status();
-        screen.status = console::measure_text_width(&status);
+        let State { stage, now, live, out, .. } = screen;
+        let Some(progress) = stage else { return self.show_echo() };
+        // A line that reaches the last column could wrap.
+        let most = if out.width() == 0 { 79 } else { out.width().saturating_sub(1) };
+        let lines = status::lines(progress, now, (self.age)(), most, self.look.stream);
         if self.hides_echo {
             echo::hide();
         }
-        screen.out.put(&self.paint(DIM, &status));
+        let color = |line: &status::Line| if line.is_failure { RED } else { DIM };
+        live.show(lines.iter().map(|line| self.paint(color(line), &line.text)).collect());
     }
 
-    fn lock(&self) -> MutexGuard<'_, Screen> {
-        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What the session has used, and what it may.
+    pub fn uses(&self, used: Spent, budget: f64) {
+        self.lock().now.uses(used, budget);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Screen {
+impl State {
     /// Whoever was waited for has answered.
     fn ends_wait(&mut self, now: Duration) {
         let Some(since) = self.waits.take() else { return };
+        self.now.resume(now);
         let waited = now.saturating_sub(since);
         if let Some(progress) = &mut self.stage {
             progress.began += waited;
@@ -300,11 +298,16 @@ impl Screen {
         }
     }
 
-    /// With spaces, so that nothing is asked of the terminal but a carriage return.
     fn clear_status(&mut self) {
-        if self.status > 0 {
-            self.out.put(&format!("\r{}\r", " ".repeat(self.status)));
-            self.status = 0;
+        self.live.hide();
+    }
+
+    /// Takes the width that the terminal has now.
+    fn resize(&mut self) {
+        let width = stderr_columns();
+        if width != self.out.width() {
+            self.live.hide();
+            self.out.resize(width);
         }
     }
 }
@@ -313,10 +316,6 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         self.clear();
     }
-}
-
-const fn sum(usage: Usage) -> u64 {
-    usage.input.saturating_add(usage.output)
 }
 
 #[cfg(test)]

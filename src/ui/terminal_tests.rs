@@ -1,10 +1,11 @@
 //! A run as a person sees it.
 
 use super::*;
+use crate::activity::Activity;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
+use crate::event::{Event, Sink as _, Usage};
 use crate::spent::Spent;
-use crate::stage::Role;
+use crate::stage::{Role, Stage};
 use crate::ui::testing::{Broken, Captured};
 use anyhow::Context as _;
 
@@ -18,6 +19,17 @@ fn terminal(out: &Captured, look: Look) -> Terminal {
     terminal
 }
 
+fn size(n: u16) -> std::num::NonZero<u16> {
+    n.try_into().unwrap()
+}
+
+/// What stands on a terminal that got all this.
+fn screen(out: &Captured, width: u16) -> String {
+    let mut terminal = vt100::Parser::new(size(40), size(width), 0);
+    terminal.process(out.text().replace('\n', "\r\n").as_bytes());
+    terminal.screen().contents().trim_end().to_owned()
+}
+
 fn told(look: Look) -> String {
     let out = Captured::default();
     let terminal = terminal(&out, look);
@@ -26,12 +38,13 @@ fn told(look: Look) -> String {
     let spent = Spent { usage, millis: 41_000, ..Spent::default() };
     for event in [
         Event::SessionStarted { branch: "cowork/todo".into(), resumed: true },
-        Event::StageStarted { stage },
+        Event::StageStarted { stage, number: 5, of: 7 },
         Event::DraftStarted {
             stage,
             iteration: 2,
             limit: 5,
             task: Some("TASK-003 list todos".into()),
+            tasks: (2, 5),
         },
         Event::Text { text: "\n I wri".into() },
         Event::Text { text: "te \x1b[3".into() },
@@ -94,12 +107,12 @@ fn told(look: Look) -> String {
 
 #[test]
 fn a_run_without_colour() {
-    let rule = "─".repeat(70);
+    let rule = "─".repeat(61);
     assert_eq!(
         told(PLAIN),
         format!(
             "on branch cowork/todo (resumed)\n\
-             ── coding {rule}\n\
+             ── coding (5 of 7) {rule}\n\
              draft 2 of 5 · TASK-003 list todos\n\
              I write it.\n\
              \x20 · write_file src/main.rs\n\
@@ -139,19 +152,22 @@ fn colour_adds_nothing_but_colour() {
 }
 
 #[test]
-fn the_status_line_is_taken_back() {
+fn the_live_lines_are_taken_back() {
     let out = Captured::default();
     let terminal = terminal(&out, Look { live: true, ..PLAIN });
-    terminal.emit(Event::StageStarted { stage: Stage::Prd });
-    let status = "prd · 0 s";
-    assert!(out.text().ends_with(&format!("\n{status}")), "{:?}", out.text());
+    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7 });
+    let rule = format!("── prd (2 of 7) {}", "─".repeat(64));
+    let live = "⠹ working · 0 s".to_owned()
+        + &" ".repeat(61)
+        + "0 s\n  prd, stage 2 of 7 · Ctrl-C stops safely";
+    let turned = |shown: String| shown.replace(['⠋', '⠙', '⠸', '⠴', '⠦', '⠧', '⠇', '⠏'], "⠹");
+    assert_eq!(turned(screen(&out, 80)), format!("{rule}\n{live}"));
     terminal.emit(Event::Text { text: "words".into() });
-    let back = format!("\r{}\rwords", " ".repeat(status.chars().count()));
-    assert!(out.text().ends_with(&back), "{:?}", out.text());
+    assert_eq!(screen(&out, 80), format!("{rule}\nwords"));
     terminal.tick();
-    assert!(out.text().ends_with("words"));
+    assert_eq!(screen(&out, 80), format!("{rule}\nwords"));
     terminal.emit(Event::Note { text: "note".into() });
-    assert!(out.text().ends_with(&format!("words\nnote\n{status}")));
+    assert_eq!(turned(screen(&out, 80)), format!("{rule}\nwords\nnote\n{live}"));
     terminal.emit(Event::ReviewRequested {
         stage: Stage::Prd,
         iteration: 1,
@@ -159,21 +175,41 @@ fn the_status_line_is_taken_back() {
         reason: None,
     });
     // The gate rings and says what it waits for.
-    let taken = format!("\r{}\r", " ".repeat(status.chars().count()));
-    assert!(out.text().ends_with(&format!("note\n{status}{taken}")), "{:?}", out.text());
+    assert_eq!(screen(&out, 80), format!("{rule}\nwords\nnote"));
     terminal.tick();
-    assert!(out.text().ends_with(&taken));
+    assert_eq!(screen(&out, 80), format!("{rule}\nwords\nnote"));
     let commit = Some("0123456789".to_owned());
     terminal.emit(Event::ReviewRequested { stage: Stage::Prd, iteration: 1, commit, reason: None });
     assert!(out.text().ends_with("prd, draft 1: waiting for you · 0123456\n\x07"));
 }
 
 #[test]
-fn a_narrow_terminal_cuts_the_status() {
+fn a_change_is_counted_and_a_failing_test_is_red_at_once() {
     let out = Captured::default();
-    let terminal = terminal(&out, Look { live: true, width: 8, ..PLAIN });
-    terminal.emit(Event::StageStarted { stage: Stage::Prd });
-    assert!(out.text().ends_with("\nprd · …"), "{:?}", out.text());
+    let terminal = terminal(&out, Look { live: true, color: true, ..PLAIN });
+    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7 });
+    let path = "a.rs".to_owned();
+    terminal.emit(Event::Now(Activity::Changed { path, added: 6, removed: 1 }));
+    terminal.emit(tool("edit_file", "a.rs", "edited a.rs at line 2"));
+    terminal.emit(tool("edit_file", "b.rs", "unchanged"));
+    let command = "cargo test".to_owned();
+    terminal.emit(Event::Now(Activity::Runs { command }));
+    for line in ["test a ... FAILED", "test b ... ok", "a: FAILED"] {
+        let failed = line.contains("FAILED").then(|| "a".to_owned());
+        terminal.emit(Event::Now(Activity::Prints { line: line.to_owned(), failed }));
+    }
+    let shown = screen(&out, 80);
+    assert!(shown.contains("edit_file a.rs +6 −1\n"), "{shown}");
+    assert!(shown.contains("edit_file b.rs\n"), "{shown}");
+    assert_eq!(shown.matches("✗ a failed").count(), 1, "{shown}");
+    assert!(out.text().contains("\x1b[31m✗\x1b[0m a failed"), "{:?}", out.text());
+    terminal.tick();
+    assert!(screen(&out, 80).contains("  │ a: FAILED\n"), "{}", screen(&out, 80));
+}
+
+fn tool(tool: &str, brief: &str, answer: &str) -> Event {
+    let (tool, brief, answer) = (tool.to_owned(), brief.to_owned(), answer.to_owned());
+    Event::ToolCall { tool, brief, ok: true, answer }
 }
 
 #[test]
@@ -295,26 +331,26 @@ fn an_answer_that_stops_makes_room_for_the_status() {
     let clock = std::sync::Arc::clone(&now);
     let seconds = move || clock.load(std::sync::atomic::Ordering::Relaxed);
     terminal.age = Box::new(move || Duration::from_secs(seconds()));
-    terminal.emit(Event::StageStarted { stage: Stage::Prd });
+    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7 });
     terminal.emit(Event::Speaker { stage: Stage::Prd, role: Role::SelfReview });
     terminal.emit(text("words"));
     terminal.tick();
     assert!(out.text().ends_with("self-review: words"), "{:?}", out.text());
     now.store(2, std::sync::atomic::Ordering::Relaxed);
     terminal.tick();
-    assert!(out.text().ends_with("words\nprd · 2 s"), "{:?}", out.text());
+    assert!(screen(&out, 80).contains("words\n⠦ working · 2 s"), "{:?}", out.text());
     now.store(3, std::sync::atomic::Ordering::Relaxed);
     terminal.tick();
-    assert!(out.text().ends_with("prd · 3 s"), "{:?}", out.text());
+    assert!(screen(&out, 80).contains("words\n⠇ working · 3 s"), "{:?}", out.text());
     terminal.emit(text(" more"));
-    assert!(out.text().ends_with("\rmore"), "{:?}", out.text());
+    assert!(screen(&out, 80).ends_with("words\nmore"), "{:?}", out.text());
 }
 
 #[test]
 fn long_lines_break_at_words() {
     let out = Captured::default();
     let terminal = terminal(&out, Look { live: true, width: 30, ..PLAIN });
-    terminal.emit(Event::StageStarted { stage: Stage::Prd });
+    terminal.emit(Event::StageStarted { stage: Stage::Prd, number: 2, of: 7 });
     terminal.clear();
     let details = "REQ-002 cannot be tested by anybody".into();
     let (from, severity) = ("critic".into(), "major".into());
@@ -322,14 +358,13 @@ fn long_lines_break_at_words() {
     terminal.clear();
     let error = Error::repository("the lock is held by someone").hint("wait until they are done");
     terminal.error(&error.into());
-    let text = out.text().split('\r').filter(|l| !l.trim().is_empty()).collect::<String>();
-    let text = text.replace("prd · 0 s", "");
+    let text = screen(&out, 30) + "\n";
     assert_eq!(
         text,
         format!(
-            "── prd {}\n  critic (major): REQ-002\n    cannot be tested by\n    anybody\n\
+            "── prd (2 of 7) {}\n  critic (major): REQ-002\n    cannot be tested by\n    anybody\n\
              error: the lock is held by\n  someone\nhint: wait until they are\n  done\n",
-            "─".repeat(23)
+            "─".repeat(14)
         )
     );
 }
@@ -378,7 +413,7 @@ fn the_end_tells_the_whole_session_and_nobody_who_was_waited_for() {
     let stage = Stage::Prd;
     let usage = Usage { input: 900, output: 50, cached: 0 };
     let (role, commit) = (Role::Actor, "fedcba9876".to_owned());
-    at(1, Event::StageStarted { stage });
+    at(1, Event::StageStarted { stage, number: 5, of: 7 });
     at(4, Event::ModelRequest { stage, role, iteration: 1, turn: 1, usage, millis: 1 });
     at(5, Event::ReviewRequested { stage, iteration: 1, commit: None, reason: None });
     let subject = "prd: 3 requirements".to_owned();

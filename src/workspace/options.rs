@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use crate::activity::Watch;
 use crate::secret::Secrets;
 use crate::workspace::sandbox::Confinement;
 use crate::workspace::tracking::Tracking;
@@ -30,6 +31,8 @@ pub struct WorkspaceOptions {
     pub secrets: Secrets,
     /// The environment of the program, of which commands get a safe part.
     pub env: Vec<(OsString, OsString)>,
+    /// Told which command runs and what it prints, and which files tools change.
+    pub watch: Option<Watch>,
     /// Tells what commands changed; without it, that is not found out.
     pub tracking: Option<Rc<dyn Tracking>>,
 }

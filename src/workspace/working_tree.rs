@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+use crate::activity::Watch;
 use crate::workspace::io_errors::IoErrors;
 use crate::workspace::journal::Journal;
 use crate::workspace::options::WorkspaceOptions;
@@ -28,6 +29,7 @@ pub(crate) struct WorkingTree {
     pub(crate) state_dir: PathBuf,
     pub(crate) artifact_dirs: Vec<String>,
     pub(crate) tracking: Option<Rc<dyn Tracking>>,
+    pub(crate) watch: Option<Watch>,
     pub(crate) journal: RefCell<Journal>,
     pub(crate) io_errors: IoErrors,
     pub(crate) read_tracker: ReadTracker,
@@ -62,6 +64,7 @@ impl WorkingTree {
             state_dir: options.state_dir.clone(),
             artifact_dirs: options.artifact_dirs.clone(),
             tracking: options.tracking.clone(),
+            watch: options.watch.clone(),
             journal: RefCell::new(journal),
             io_errors: IoErrors::default(),
             read_tracker: ReadTracker::default(),

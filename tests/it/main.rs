@@ -89,6 +89,8 @@ mod kill;
 #[cfg(unix)]
 mod law;
 mod live;
+#[cfg(unix)]
+mod live_view;
 mod log;
 mod log_order;
 #[cfg(unix)]

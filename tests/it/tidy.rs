@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The words everybody shares.
 const WORDS: &[&str] = &[
+    "activity",
     "stage",
     "error",
     "event",

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::activity::{Activity, Watch};
 use crate::cli::context::Context;
 use crate::config::ModelConfig;
 use crate::error::{Error, Kind};
@@ -11,6 +12,7 @@ use crate::interrupt;
 use crate::model::ModelError;
 use crate::model::meter::Notice;
 use crate::model::openai::BuildOptions;
+use crate::pipeline::failed_tests;
 
 /// What comes of it, unless somebody asks us to stop first.
 pub(crate) async fn unless_interrupted<T>(wanted: impl Future<Output = T>) -> anyhow::Result<T> {
@@ -27,6 +29,28 @@ pub(crate) fn notice(context: &Context) -> Notice {
     Rc::new(move |text: &str| ui.emit(Event::Warning { text: text.to_owned() }))
 }
 
+/// Shows a person what goes on; nothing where a program reads.
+pub(crate) fn watch(context: &Context) -> Option<Watch> {
+    let ui = Rc::clone(&context.ui);
+    let watch = move |activity| {
+        ui.emit(Event::Now(match activity {
+            Activity::Prints { line, .. } => {
+                let failed = failed_test(&line);
+                Activity::Prints { line, failed }
+            }
+            other => other,
+        }));
+    };
+    (!context.global.json).then(|| -> Watch { Rc::new(watch) })
+}
+
+/// The test that a runner says has failed.
+fn failed_test(line: &str) -> Option<String> {
+    // What these words are not in is not worth all patterns of all runners.
+    let says = ["FAIL", "not ok", "✗", "✖", "✘", "×", "●", "ERROR"];
+    says.iter().any(|word| line.contains(word)).then(|| failed_tests(line).pop_first())?
+}
+
 /// Shows a person what is waited for.
 fn waiting(context: &Context) -> Notice {
     let ui = Rc::clone(&context.ui);
@@ -39,6 +63,7 @@ pub(crate) fn options(context: &Context, base_url: &str) -> BuildOptions {
         no_stream: context.global.no_stream,
         notice: Some(notice(context)),
         waiting: Some(waiting(context)),
+        watch: watch(context),
         proxy: proxy(context, base_url),
         env: context.env.clone(),
         ..BuildOptions::default()

@@ -64,7 +64,7 @@ impl Sink for EventLog<'_> {
             _ => tracing::info!("{event:?}"),
         }
         match &event {
-            Event::StageStarted { stage } => self.notes.stage(*stage),
+            Event::StageStarted { stage, .. } => self.notes.stage(*stage),
             Event::DraftStarted { stage, iteration, task, .. } => {
                 self.notes.draft(*stage, *iteration, task.as_deref());
             }

@@ -25,6 +25,9 @@ use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::tool::{Person, ProjectCommands};
 
+/// Of the live status line, in a second.
+const REDRAWS: u32 = 8;
+
 /// How far a run goes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extent {
@@ -168,7 +171,7 @@ pub(crate) fn run_session(
                 biased;
                 () = interrupt::requested() => None,
                 finish = moment::watched(pipeline.run()) => Some(finish),
-                () = tick(context) => None,
+                () = tick(context, models) => None,
             }
         });
         let finish = outcome.unwrap_or_else(|| {
@@ -240,10 +243,14 @@ fn base_of(base: &Base) -> &str {
     if base.branch.is_empty() { &base.commit } else { &base.branch }
 }
 
-/// Keeps the clock of the live status line going; never ends.
-async fn tick(context: &Context) {
+/// Keeps the live status line going; never ends.
+async fn tick(context: &Context, models: &Models) {
+    let budget = context.config().map_or(0.0, |config| config.budget.usd);
     loop {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        context.ui.tick();
+        context.ui.uses(models.meter.used(), budget);
+        for _ in 0..REDRAWS {
+            tokio::time::sleep(Duration::from_secs(1) / REDRAWS).await;
+            context.ui.tick();
+        }
     }
 }

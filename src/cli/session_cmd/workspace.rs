@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::cli::context::Context;
+use crate::cli::session_cmd::asking::watch;
 use crate::cli::session_cmd::confinement;
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::record::Tracked;
@@ -25,6 +26,7 @@ pub(crate) fn open(
         command_prefix: config.sandbox.command_prefix.clone(),
         confinement: confinement::new(context, &held.git)?,
         secrets: context.secrets()?,
+        watch: watch(context),
         tracking: Some(Rc::new(Tracked(held.git.clone()))),
         env: context.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
     })?;

@@ -2,12 +2,13 @@
 
 use crate::event::{Event, Sink};
 use crate::session::SessionName;
+use crate::spent::Spent;
 use crate::ui::{JsonLines, Terminal};
 
 /// The two renderers; one of them listens.
 pub(crate) enum Ui {
     /// For people, on stderr.
-    Terminal(Terminal),
+    Terminal(Box<Terminal>),
     /// For programs, on stdout.
     Json(JsonLines),
 }
@@ -25,6 +26,13 @@ impl Ui {
     pub(crate) fn tick(&self) {
         if let Self::Terminal(terminal) = self {
             terminal.tick();
+        }
+    }
+
+    /// Tells a live status line what the session has used, and what it may.
+    pub(crate) fn uses(&self, used: Spent, budget: f64) {
+        if let Self::Terminal(terminal) = self {
+            terminal.uses(used, budget);
         }
     }
 

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use super::growing::Growing;
 use super::meter::{Bill, Meter, Notice};
 use super::openai::BuildOptions;
 use super::timeouts::Timeouts;
@@ -66,6 +67,7 @@ pub(super) struct AgentProgram {
     limit: Timeouts,
     meter: Rc<Meter>,
     notice: Option<Notice>,
+    growing: Growing,
     told: Option<Notice>,
     /// What it uses may stay unknown.
     uncounted: bool,
@@ -143,6 +145,7 @@ impl AgentProgram {
             limit: options.timeouts.unwrap_or(limit),
             meter: options.meter,
             notice: options.notice,
+            growing: Growing::new(options.watch),
             told: options.waiting,
             uncounted: options.uncounted,
             place,
@@ -196,8 +199,10 @@ impl AgentProgram {
         let guess = dialect::estimate(request, 0);
         self.meter.admit(&request.position, 1, self.name(), guess)?;
         let (limit, is_budget) = self.limit.of_answer(self.meter.time_left());
+        self.growing.asks(&self.name, &self.title(), limit.unwrap_or_default());
         let started = Started { program: &program, words: &words, env: &self.env, input: &input };
         let mut ended = process::run(&started, self.place.path(), self.row, limit).await;
+        self.growing.ends();
         let counted = ended.heard.usage.unwrap_or_default();
         if let Some(talk) = resumed.as_ref().filter(|_| self.row.adds_up) {
             ended.heard.usage = ended.heard.usage.map(|usage| without(usage, talk.usage));

@@ -1,6 +1,6 @@
 //! What is noted of a draft: its ref, what a stop has to keep, why its commit was refused.
 
-use crate::artifact::{FeedbackType, Origin, Severity};
+use crate::artifact::{FeedbackType, Origin, Severity, Store, TaskStatus};
 use crate::event::Event;
 use crate::pipeline::checks;
 use crate::pipeline::files::approved_content;
@@ -38,9 +38,22 @@ pub(crate) fn announce(
         stage: spec.stage,
         iteration: progress.iteration,
         limit: progress::allowed(run, spec, progress)?,
+        tasks: match task {
+            Some(_) => count_tasks(run)?,
+            None => (0, 0),
+        },
         task,
     });
     Ok(())
+}
+
+/// Tasks of the plan that are done, and all of them.
+fn count_tasks(run: &Run<'_>) -> anyhow::Result<(usize, usize)> {
+    let files = run.files();
+    let plan = Store::new(&files).plan()?;
+    let tasks = plan.tasks.iter().filter(|task| task.is_top_level());
+    let done = tasks.clone().filter(|task| task.status == TaskStatus::Completed).count();
+    Ok((done, tasks.count()))
 }
 
 /// Why a commit was refused goes to the actor.

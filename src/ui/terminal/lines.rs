@@ -3,10 +3,11 @@
 use console::measure_text_width;
 
 use super::{
-    BOLD, DIM, Duration, GREEN, LINE, Progress, RED, RULE, Screen, Terminal, Verbosity, YELLOW,
+    BOLD, DIM, Duration, GREEN, LINE, Progress, RED, RULE, State, Terminal, Verbosity, YELLOW,
 };
+use crate::activity::Activity;
 use crate::clean::{one_line, sanitize};
-use crate::event::{Event, Sink, Usage};
+use crate::event::{Event, Sink};
 use crate::markers::without_markers;
 use crate::spent::{Spent, tokens};
 use crate::ui::out::{elapsed, short};
@@ -25,18 +26,22 @@ impl Sink for Terminal {
                 let how = if resumed { " (resumed)" } else { "" };
                 self.line(screen, normal, &format!("on branch {}{how}", one_line(&branch, LINE)));
             }
-            Event::StageStarted { stage } => {
+            Event::Now(activity) => return self.now(screen, activity),
+            Event::StageStarted { stage, number, of } => {
                 let began = (self.age)();
-                screen.stage =
-                    Some(Progress { stage, began, draft: None, usage: Usage::default() });
-                let width = if self.look.width == 0 { RULE } else { self.look.width.min(RULE) };
-                let rule = "─".repeat(width.saturating_sub(stage.name().len() + 4).max(2));
-                let text = self.paint(BOLD, &format!("── {stage} {rule}"));
+                screen.now.resume(began);
+                screen.stage = Some(Progress { stage, number, of, began, draft: None, task: None });
+                let width = if self.look.width == 0 { RULE } else { screen.out.width() };
+                let title = format!("── {stage} ({number} of {of}) ");
+                let rule = "─".repeat(width.saturating_sub(measure_text_width(&title)).max(2));
+                let text = self.paint(BOLD, &format!("{title}{rule}"));
                 self.line(screen, normal, &text);
             }
-            Event::DraftStarted { stage: _, iteration, limit, task } => {
+            Event::DraftStarted { stage: _, iteration, limit, task, tasks: (done, all) } => {
                 if let Some(progress) = &mut screen.stage {
                     progress.draft = Some((iteration, limit));
+                    let id = task.as_ref().and_then(|task| task.split(' ').next());
+                    progress.task = id.map(|id| (one_line(id, 40), done, all));
                 }
                 let task = task.map(|task| format!(" · {}", one_line(&task, 100)));
                 let text = format!("draft {iteration} of {limit}{}", task.unwrap_or_default());
@@ -44,9 +49,6 @@ impl Sink for Terminal {
             }
             Event::ModelRequest { stage: _, role, iteration: _, turn, usage, millis } => {
                 screen.speaker = Some(role);
-                if let Some(progress) = &mut screen.stage {
-                    progress.usage += usage;
-                }
                 let text = format!(
                     "  {role}, turn {turn}: {} tokens in ({} cached), {} out, {}.{} s",
                     tokens(usage.input),
@@ -174,7 +176,28 @@ impl Terminal {
         out + &edge("└", "┘")
     }
 
-    fn tool(&self, screen: &mut Screen, tool: &str, brief: &str, ok: bool, answer: &str) {
+    /// What goes on: in the live lines, and a failing test at once among those that stay.
+    fn now(&self, screen: &mut State, activity: Activity) {
+        match &activity {
+            Activity::Changed { added, removed, .. } => screen.changed = Some((*added, *removed)),
+            Activity::Prints { failed: Some(test), .. }
+                if self.look.live && screen.failed.insert(test.clone()) =>
+            {
+                let text =
+                    self.labelled("  ", RED, "✗", &format!("{} failed", one_line(test, LINE)));
+                self.line(screen, Verbosity::Normal, &text);
+            }
+            _ => {}
+        }
+        // Lines come faster than anybody reads them: the next redraw shows the last one.
+        let draws = !matches!(activity, Activity::Prints { failed: None, .. });
+        screen.now.take(activity, (self.age)());
+        if draws {
+            self.draw_status(screen);
+        }
+    }
+
+    fn tool(&self, screen: &mut State, tool: &str, brief: &str, ok: bool, answer: &str) {
         let answer = one_line(answer.lines().next().unwrap_or_default(), LINE);
         let verbose = self.look.verbosity >= Verbosity::Verbose;
         if ok && !verbose {
@@ -194,6 +217,9 @@ impl Terminal {
         let failed = ok && command_failed(tool, &answer);
         let mark = if ok && !failed { "·" } else { "✗" };
         let mut text = one_line(&format!("{tool} {brief}"), LINE);
+        if let Some((added, removed)) = screen.changed.take().filter(|_| ok) {
+            text.push_str(&format!(" +{added} −{removed}"));
+        }
         if failed && !verbose {
             let exit = answer.split(" after ").next().unwrap_or(&answer);
             text.push_str(&format!(": {exit}"));

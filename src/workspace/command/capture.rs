@@ -6,6 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::excerpt;
 use crate::secret::Secrets;
+use crate::workspace::command::watched::Lines;
 
 /// Bytes a model is shown of a stream.
 pub(crate) const SHOWN: usize = 10_000;
@@ -22,12 +23,18 @@ pub(crate) struct Capture {
     keep: usize,
     /// Kept beyond what is shown, so that a secret is never cut in two before it is blanked out.
     margin: usize,
+    lines: Option<Lines>,
 }
 
 impl Capture {
     pub(crate) fn new(secrets: &Secrets, keep: usize) -> Self {
         let margin = secrets.longest() + 4;
-        Self { head: Vec::new(), tail: VecDeque::new(), total: 0, keep, margin }
+        Self { head: Vec::new(), tail: VecDeque::new(), total: 0, keep, margin, lines: None }
+    }
+
+    /// Each line goes there, too.
+    pub(crate) fn watched(self, lines: Option<Lines>) -> Self {
+        Self { lines, ..self }
     }
 
     /// Whether something had to be left out.
@@ -48,6 +55,9 @@ impl Capture {
 
     fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
+        if let Some(lines) = &mut self.lines {
+            lines.push(bytes);
+        }
         let room = (self.keep + self.margin).saturating_sub(self.head.len());
         self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.tail.extend(bytes);

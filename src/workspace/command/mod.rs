@@ -8,3 +8,4 @@ pub(crate) mod process;
 pub(crate) mod process_tree;
 pub(crate) mod settings;
 pub(crate) mod shell;
+mod watched;

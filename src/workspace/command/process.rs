@@ -16,6 +16,7 @@ use super::capture::{Capture, KEPT, SHOWN};
 use super::process_tree::ProcessTree;
 use super::settings::CommandSettings;
 use crate::excerpt;
+use crate::workspace::command::watched::{Lines, Running};
 use crate::workspace::effects::{self, BEAT, Bulk};
 use crate::workspace::sandbox::Confined;
 use crate::workspace::working_tree::WorkingTree;
@@ -134,8 +135,11 @@ async fn run_within(
         shell(tree, settings, command, confined).spawn().context("starting the shell")?;
     family.led_by(child.id());
 
-    let mut stdout = Capture::new(&settings.secrets, KEPT);
-    let mut stderr = Capture::new(&settings.secrets, KEPT);
+    let lines = || settings.watch.clone().map(|watch| Lines::new(watch, &settings.secrets));
+    let _runs =
+        settings.watch.clone().map(|watch| Running::begin(watch, command, &settings.secrets));
+    let mut stdout = Capture::new(&settings.secrets, KEPT).watched(lines());
+    let mut stderr = Capture::new(&settings.secrets, KEPT).watched(lines());
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let status = {
         let reading = async { tokio::join!(stdout.drain(out), stderr.drain(err)) };

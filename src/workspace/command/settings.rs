@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::environment;
+use crate::activity::Watch;
 use crate::secret::Secrets;
 use crate::workspace::options::WorkspaceOptions;
 use crate::workspace::sandbox::{Level, Sandbox};
@@ -16,6 +17,7 @@ pub struct CommandSettings {
     pub(crate) secrets: Secrets,
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) sandbox: Sandbox,
+    pub(crate) watch: Option<Watch>,
 }
 
 impl CommandSettings {
@@ -25,6 +27,7 @@ impl CommandSettings {
             timeout_max_s: options.timeout_max_s,
             prefix: options.command_prefix.clone(),
             secrets: options.secrets.clone(),
+            watch: options.watch.clone(),
             env: environment::scrubbed(&options.env, &options.secrets),
             sandbox: Sandbox::new(
                 options.confinement.clone(),

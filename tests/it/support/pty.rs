@@ -25,11 +25,81 @@ impl Sandbox {
         self.in_terminal(self.command("git"), &[&["cowork"], args].concat())
     }
 
+    /// Runs `git-cowork` in a terminal of this many columns that shows what stands on its screen.
+    pub fn screen(&self, columns: u16, args: &[&str]) -> Screen {
+        let mut command = self.command("sh");
+        let program = env!("CARGO_BIN_EXE_git-cowork");
+        let script =
+            format!("unset COLUMNS; stty cols {columns} rows {ROWS}; exec '{program}' \"$@\"");
+        command.args(["-c", &script, "sh"]).args(args).env("TERM", "xterm-256color");
+        let options = Options::new().timeout_ms(Some(PATIENCE)).strip_ansi_escape_codes(false);
+        let parser = vt100::Parser::new(ROWS.try_into().unwrap(), columns.try_into().unwrap(), 0);
+        Screen {
+            session: spawn_with_options(command, options).unwrap(),
+            parser,
+            raw: String::new(),
+        }
+    }
+
     /// Runs a program in a terminal.
     pub fn in_terminal(&self, mut command: std::process::Command, args: &[&str]) -> Terminal {
         command.args(args).env("TERM", "xterm-256color").env("NO_COLOR", "1");
         let options = Options::new().timeout_ms(Some(PATIENCE)).strip_ansi_escape_codes(true);
         Terminal { session: spawn_with_options(command, options).unwrap() }
+    }
+}
+
+/// Rows of a [`Screen`].
+const ROWS: u16 = 60;
+
+/// `git-cowork` in a terminal, as it looks.
+pub struct Screen {
+    session: PtySession,
+    parser: vt100::Parser,
+    /// All that was written.
+    pub raw: String,
+}
+
+impl Screen {
+    /// Waits until the screen looks like this; how it looks then.
+    #[track_caller]
+    pub fn shows(&mut self, looks: impl Fn(&str) -> bool) -> String {
+        let begun = std::time::Instant::now();
+        loop {
+            let now = self.parser.screen().contents();
+            if looks(&now) {
+                return now;
+            }
+            match self.session.exp_regex("(?s).+") {
+                Ok((_, text)) => self.take(&text),
+                Err(error) => panic!("{error}, after:\n{now}"),
+            }
+            assert!(begun.elapsed().as_secs() < 60, "this came instead:\n{now}");
+        }
+    }
+
+    /// Types, without Enter.
+    pub fn types(&mut self, keys: &str) {
+        self.session.send(keys).unwrap();
+        self.session.flush().unwrap();
+    }
+
+    /// The terminal is read byte by byte, each as a character.
+    fn take(&mut self, text: &str) {
+        self.raw.push_str(text);
+        let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+        self.parser.process(&bytes);
+    }
+
+    /// Waits for the end: exit code, and how the screen looks.
+    #[track_caller]
+    pub fn ends(mut self) -> (i32, String) {
+        let rest = self.session.exp_eof().unwrap();
+        self.take(&rest);
+        let WaitStatus::Exited(_, code) = self.session.process().wait().unwrap() else {
+            panic!("ended by a signal");
+        };
+        (code, self.parser.screen().contents())
     }
 }
 

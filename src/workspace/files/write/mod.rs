@@ -2,7 +2,9 @@
 
 use std::io::ErrorKind;
 
+use crate::activity::Activity;
 use crate::workspace::edit::apply::{self, Edit};
+use crate::workspace::edit::line_count::changed_lines;
 use crate::workspace::edit::placeholder;
 use crate::workspace::files::git_control_files;
 use crate::workspace::files::guard::{self, Purpose};
@@ -141,6 +143,10 @@ pub(crate) fn replace(
     tree.note(path, Some(Fingerprint::of(content)), old.map(Fingerprint::of))?;
     tree.put(path, content, old.is_some())
         .map_err(|error| tree.io_errors.failed("writing", path, error))?;
+    if let Some(watch) = &tree.watch {
+        let (added, removed) = changed_lines(old.unwrap_or_default(), content);
+        watch(Activity::Changed { path: path.to_owned(), added, removed });
+    }
     Ok(if old.is_some() { Effect::Replaced } else { Effect::Created })
 }
 

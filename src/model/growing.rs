@@ -1,0 +1,114 @@
+//! How an answer grows, told a few times a second to whoever watches.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use super::stream::Assembly;
+use crate::activity::{Activity, Watch};
+
+/// Between two reports.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Lines of the text that are told.
+const TAIL: usize = 3;
+/// Bytes at the end of the arguments in which these are looked for.
+const TAIL_BYTES: usize = 600;
+/// Characters of a token, about.
+const TOKEN: usize = 4;
+/// Arguments that say what a call is about.
+const NAMES: [&str; 4] = ["path", "name", "title", "id"];
+
+/// Reports to a [`Watch`], if there is one.
+#[derive(Default)]
+pub struct Growing {
+    watch: Option<Watch>,
+    told: Cell<Option<Instant>>,
+}
+
+impl Growing {
+    /// Reports to this one.
+    pub fn new(watch: Option<Watch>) -> Self {
+        Self { watch, told: Cell::default() }
+    }
+
+    /// A request is sent.
+    pub fn asks(&self, model: &str, server: &str, gives_up: Duration) {
+        self.told.set(None);
+        let (model, server) = (model.to_owned(), server.to_owned());
+        self.tell(Activity::Asks { model, server, gives_up });
+    }
+
+    /// Something of the answer came. `clean` takes keys out of what is told.
+    pub fn grows(&self, assembly: &Assembly, clean: impl Fn(&str) -> String) {
+        let is_due = self.told.get().is_none_or(|told| told.elapsed() >= PAUSE);
+        if self.watch.is_some() && is_due && assembly.started() {
+            self.told.set(Some(Instant::now()));
+            self.tell(now(assembly, clean));
+        }
+    }
+
+    /// The answer is here, or will not come.
+    pub fn ends(&self) {
+        self.tell(Activity::Answered);
+    }
+
+    fn tell(&self, activity: Activity) {
+        if let Some(watch) = &self.watch {
+            watch(activity);
+        }
+    }
+}
+
+fn now(assembly: &Assembly, clean: impl Fn(&str) -> String) -> Activity {
+    let tokens = (assembly.chars() / TOKEN) as u64;
+    match assembly.newest_call() {
+        Some(call) => Activity::Calls {
+            tool: call.name.clone(),
+            path: NAMES.iter().find_map(|name| named(&call.arguments, name)).unwrap_or_default(),
+            lines: call.arguments.matches("\\n").count(),
+            tail: tail(&call.arguments).iter().map(|line| clean(line)).collect(),
+            tokens,
+        },
+        None if assembly.text().trim().is_empty() => Activity::Thinks { tokens },
+        None => Activity::Answers { tokens },
+    }
+}
+
+/// The text of an argument, of JSON that is not complete.
+fn named(arguments: &str, name: &str) -> Option<String> {
+    let (_, rest) = arguments.split_once(&format!("\"{name}\""))?;
+    let text = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let (text, _) = text.split_once('"')?;
+    Some(text.to_owned())
+}
+
+/// The last complete lines of the text that is being written.
+fn tail(arguments: &str) -> Vec<String> {
+    let from =
+        (arguments.len().saturating_sub(TAIL_BYTES)..).find(|at| arguments.is_char_boundary(*at));
+    let end = &arguments[from.unwrap_or_default()..];
+    let mut lines: Vec<&str> = end.split("\\n").skip(1).collect();
+    lines.pop();
+    let lines = &lines[lines.len().saturating_sub(TAIL)..];
+    // Quotes and backslashes as they will be; whatever else is escaped is cut while it is shown.
+    lines
+        .iter()
+        .map(|line| line.replace("\\\"", "\"").replace("\\t", "    ").replace("\\\\", "\\"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read_before_they_are_complete() {
+        let arguments = r#"{"path": "src/a.rs", "content": "fn a() {\n    say(\"hi\");\n}\n// the"#;
+        assert_eq!(named(arguments, "path").unwrap(), "src/a.rs");
+        assert_eq!(named(arguments, "content"), Some("fn a() {\\n    say(\\".into()));
+        assert_eq!(named(r#"{"path": "src/"#, "path"), None);
+        assert_eq!(tail(arguments), ["    say(\"hi\");", "}"]);
+        assert!(tail("").is_empty() && tail(r#"{"a": "b\nc"#).is_empty());
+        let long = format!("{{\"content\": \"{}", "ä long line\\n".repeat(200));
+        assert_eq!(tail(&long), ["ä long line"; 3]);
+    }
+}

@@ -1,0 +1,159 @@
+//! The last lines of a terminal, which are drawn again as things change.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+
+use super::out::Out;
+
+/// Where all is written, and how wide it is.
+#[derive(Clone)]
+pub(super) struct Screen {
+    out: Arc<Mutex<Out>>,
+    width: Arc<AtomicUsize>,
+    /// A line of the live ones is complete: the next one goes below it.
+    ended: Arc<AtomicBool>,
+}
+
+impl Screen {
+    pub(super) fn new(out: Out, width: usize) -> Self {
+        let width = Arc::new(AtomicUsize::new(width));
+        Self { out: Arc::new(Mutex::new(out)), width, ended: Arc::default() }
+    }
+
+    pub(super) fn put(&self, text: &str) {
+        self.lock().put(text);
+    }
+
+    pub(super) fn broken(&self) -> bool {
+        self.lock().broken()
+    }
+
+    /// Columns; 0 = unknown.
+    pub(super) fn width(&self) -> usize {
+        self.width.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn resize(&self, width: usize) {
+        self.width.store(width, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Out> {
+        self.out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn moved(&self, times: usize, way: char) -> io::Result<()> {
+        if times > 0 {
+            self.put(&format!("\x1b[{times}{way}"));
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Screen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Screen").field("width", &self.width).finish_non_exhaustive()
+    }
+}
+
+impl TermLike for Screen {
+    fn width(&self) -> u16 {
+        let width = Self::width(self);
+        u16::try_from(width).ok().filter(|width| *width > 0).unwrap_or(80)
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.moved(n, 'A')
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.moved(n, 'B')
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.moved(n, 'C')
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.moved(n, 'D')
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.put(&format!("{text}\r\n"));
+        Ok(())
+    }
+
+    /// The library fills each line with spaces up to the width it was told, and lets the terminal
+    /// wrap there. Lines are ended here instead: the width may just have changed.
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        if !text.is_empty() && text.bytes().all(|byte| byte == b' ') {
+            self.ended.store(true, Ordering::Relaxed);
+        } else if self.ended.swap(false, Ordering::Relaxed) {
+            self.put(&format!("\r\n{text}"));
+        } else {
+            self.put(text);
+        }
+        Ok(())
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.ended.store(false, Ordering::Relaxed);
+        self.put("\r\x1b[2K");
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Redraws in a second, which nobody sees more of.
+const REDRAWS: u8 = 60;
+
+/// Lines below all that stays.
+pub(super) struct Live {
+    all: MultiProgress,
+    lines: Vec<ProgressBar>,
+    shown: Vec<String>,
+}
+
+impl Live {
+    pub(super) fn new(screen: &Screen) -> Self {
+        let target = ProgressDrawTarget::term_like_with_hz(Box::new(screen.clone()), REDRAWS);
+        Self { all: MultiProgress::with_draw_target(target), lines: Vec::new(), shown: Vec::new() }
+    }
+
+    /// Shows these lines, none of which is wider than the screen.
+    pub(super) fn show(&mut self, lines: Vec<String>) {
+        if lines == self.shown {
+            return;
+        }
+        if lines.len() != self.lines.len() {
+            self.hide();
+            self.lines.iter().for_each(|line| self.all.remove(line));
+            let style = ProgressStyle::with_template("{msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner());
+            let new = || self.all.add(ProgressBar::new_spinner().with_style(style.clone()));
+            self.lines = lines.iter().map(|_| new()).collect();
+        }
+        for (line, text) in self.lines.iter().zip(&lines) {
+            line.set_message(text.clone());
+        }
+        self.shown = lines;
+    }
+
+    /// Whether there is anything to be taken away.
+    pub(super) fn is_shown(&self) -> bool {
+        !self.shown.is_empty()
+    }
+
+    /// Takes the lines away; the cursor is at the beginning of an empty line.
+    pub(super) fn hide(&mut self) {
+        if !std::mem::take(&mut self.shown).is_empty() {
+            // What cannot be written is known to the screen.
+            let _ = self.all.clear();
+        }
+    }
+}

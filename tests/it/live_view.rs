@@ -1,0 +1,78 @@
+//! What stands in the last lines of a terminal while a session works.
+
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use serde_json::json;
+
+use crate::support::{Reply, Sandbox, at};
+
+const NEW: [&str; 6] =
+    ["new", "-n", "todo", "a todo list for the terminal", "--stop-after", "idea"];
+
+/// Holds up the first answer of the idea until something is sent.
+fn held_up(sandbox: &Sandbox) -> Sender<()> {
+    let (go, wait): (Sender<()>, Receiver<()>) = channel();
+    let wait = Mutex::new(wait);
+    sandbox.server.on_with(at("idea", "actor").turn(1), move |_| {
+        let _ = wait.lock().ok()?.recv();
+        None
+    });
+    go
+}
+
+#[test]
+fn the_last_lines_say_what_is_done_and_how_to_stop_at_every_width() {
+    for (width, place) in [
+        (40, "  idea 1/7 · scripted · Ctrl-C stops"),
+        (100, "  idea, stage 1 of 7 · scripted · Ctrl-C stops safely"),
+        (200, "  idea, stage 1 of 7 · scripted · Ctrl-C stops safely"),
+    ] {
+        for args in [&["--no-stream"][..], &["--color", "never"]] {
+            let sandbox = Sandbox::new();
+            let go = held_up(&sandbox);
+            let mut screen = sandbox.screen(width, &[&NEW[..], args].concat());
+            let seen = screen.shows(|text| text.contains("waiting for scripted · 1 s"));
+            let last: Vec<&str> = seen.trim_end().lines().rev().take(2).collect();
+            assert_eq!(last[0], place, "{width}: {seen}");
+            assert!(last[1].starts_with(['⠋', '⠙', '⠸', '⠴', '⠦', '⠧', '⠇', '⠏']), "{seen}");
+            assert!(width == 40 || last[1].ends_with("k tokens"), "{width}: {seen}");
+            assert!(seen.contains(&"─".repeat(usize::from(width) - 20)), "{width}: {seen}");
+            let is_narrow = |line: &str| line.chars().count() <= usize::from(width);
+            assert!(seen.lines().all(is_narrow), "{width}: {seen}");
+            go.send(()).unwrap();
+            screen.shows(|text| text.contains("stop for now"));
+            screen.types("p");
+            let (code, seen) = screen.ends();
+            assert_eq!(code, 0, "{seen}");
+            assert!(!seen.contains("Ctrl-C stops"), "{seen}");
+        }
+    }
+}
+
+#[test]
+fn a_failing_test_is_told_while_the_command_still_runs() {
+    let sandbox = Sandbox::stopped_after("plan");
+    let fifo = sandbox.root().join("fifo");
+    assert!(sandbox.command("mkfifo").arg(&fifo).status().unwrap().success());
+    let command = format!("echo 'test adds ... FAILED'; read go <'{}'", fifo.display());
+    let work = Reply::call("run_command", json!({"command": command}));
+    sandbox.server.times(1, at("coding", "actor").turn(1), work);
+    sandbox.user_config("[sandbox]\ncommand_prefix = [\"env\"]\n");
+    let mut screen = sandbox.screen(100, &["resume", "--review", "auto", "--stop-after", "coding"]);
+    let seen = screen.shows(|text| text.contains("✗ adds failed") && text.contains("running echo"));
+    assert!(seen.contains("(1 of 5) · "), "{seen}");
+    assert!(seen.contains("  │ test adds ... FAILED"), "{seen}");
+    assert!(screen.raw.contains("[31m"), "it is red");
+    std::fs::write(&fifo, "go\n").unwrap();
+    let (code, seen) = screen.ends();
+    assert_eq!(code, 0, "{seen}");
+}
+
+#[test]
+fn a_document_is_counted_in_lines_as_it_is_changed() {
+    let sandbox = Sandbox::new();
+    let told = sandbox.auto(&["--stop-after", "idea"]).exits(0).stderr;
+    let lines = sandbox.artifact("idea.md").lines().count();
+    assert!(told.contains(&format!(" +{lines} −0\n")), "{told}");
+}
