@@ -20,9 +20,11 @@ pub struct MergedFiles {
 }
 
 /// Files of one side with its ids renumbered.
-struct RenumberedFiles<'a> {
-    files: &'a dyn Files,
-    done: &'a [Renumbered],
+pub struct RenumberedFiles<'a> {
+    /// As they are.
+    pub files: &'a dyn Files,
+    /// The ids of side 1 that others have now.
+    pub done: &'a [Renumbered],
 }
 
 impl Files for RenumberedFiles<'_> {

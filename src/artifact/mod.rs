@@ -13,6 +13,7 @@ mod format;
 mod id;
 mod ledger;
 mod merged_files;
+mod pieces;
 pub mod plan_parts;
 mod readable;
 mod records;
@@ -32,12 +33,13 @@ pub use files::{Artifact, Files, Store, read_json, render_json};
 pub use format::{Format, raise};
 pub use id::{IdFloors, IdKind, number_of};
 pub use ledger::{History, Ledger, Saved, Settled, is_settled};
-pub use merged_files::{MergedFiles, merge_files};
+pub use merged_files::{MergedFiles, RenumberedFiles, merge_files};
+pub use pieces::pieces;
 pub use readable::unreadable;
 pub use records::{
     Category, Component, DesignSpec, Feature, FeatureList, FeatureStatus, Plan, Priority,
     Requirement, Requirements, Task, TaskStatus,
 };
 pub use renumber::{NamedRecord, Renumbered, named_records, renumber_text};
-pub use renumber_sections::{collided, renumber};
+pub use renumber_sections::{Side, collided, renumber, repeats_ids};
 pub use session_file::{Base, Parent, SCHEMA_VERSION, SessionFile, SessionKind};

@@ -8,21 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Artifact, Files, IdFloors, IdKind, render_json};
+mod version;
 
-/// A list of records: its file, its name in there, and what its ids look like.
-type List = (Artifact, &'static str, IdKind);
+pub(super) use version::{keep_added, repeats_ids};
 
-const LISTS: [List; 4] = [
-    (Artifact::Requirements, "requirements", IdKind::Requirement),
-    (Artifact::Features, "features", IdKind::Feature),
-    (Artifact::DesignSpec, "components", IdKind::Component),
-    (Artifact::ImplementationPlan, "tasks", IdKind::Task),
-];
-
-/// Fields that name other records.
-const REFERENCES: [&str; 5] =
-    ["requirement_ids", "related_features", "feature_id", "component_id", "dependencies"];
+use super::{Artifact, Files, IdFloors, render_json};
+use version::{LISTS, List, REFERENCES, Version, id_of, name_of, same, targets};
 
 const DOCUMENTS: [Artifact; 3] = [Artifact::Prd, Artifact::Design, Artifact::Plan];
 
@@ -35,40 +26,6 @@ pub struct Renumbered {
     pub to: String,
     /// Which of the sides it came from.
     pub side: usize,
-}
-
-/// One version of the records.
-struct Version {
-    files: BTreeMap<Artifact, Value>,
-}
-
-impl Version {
-    fn read(files: &dyn Files) -> anyhow::Result<Self> {
-        let mut read = BTreeMap::new();
-        for (artifact, ..) in LISTS {
-            if let Some(text) = files.read(artifact)? {
-                read.insert(artifact, super::read_json(artifact, &text)?);
-            }
-        }
-        Ok(Self { files: read })
-    }
-
-    fn records(&self, (artifact, list, _): &List) -> &[Value] {
-        let records = self.files.get(artifact).and_then(|file| file.get(list));
-        records.and_then(Value::as_array).map_or(&[], Vec::as_slice)
-    }
-
-    /// Whether two records of a list have the same id.
-    fn repeats_ids(&self) -> bool {
-        LISTS.iter().any(|list| {
-            let records = self.records(list);
-            records.iter().map(id_of).collect::<BTreeSet<_>>().len() < records.len()
-        })
-    }
-
-    fn record_mut(&mut self, (artifact, list, _): &List, at: usize) -> Option<&mut Value> {
-        self.files.get_mut(artifact)?.get_mut(list)?.as_array_mut()?.get_mut(at)
-    }
 }
 
 /// Whose a record is.
@@ -96,7 +53,7 @@ pub fn collided(merged: &dyn Files, sides: &[&dyn Files]) -> anyhow::Result<BTre
     let written = authors(&version, &versions);
     let mut done = Vec::new();
     for list in LISTS {
-        new_ids(&mut version, list, &written, &mut IdFloors::default(), &mut done);
+        new_ids(&mut version, list, &written, None, &mut IdFloors::default(), &mut done);
     }
     let mut ids: BTreeSet<String> = done.iter().map(|one| one.from.clone()).collect();
     // Sub-tasks go with their task.
@@ -144,13 +101,15 @@ pub fn named_records(files: &dyn Files) -> anyhow::Result<Vec<NamedRecord>> {
 }
 
 /// Gives one of every two records with the same id a new one, with all references, and writes what
-/// changed. Ids whose records cannot be told apart by the sides are left as they are.
+/// changed. Ids whose records cannot be told apart by the sides are left as they are; those of the
+/// side that `keeps` its ids, too.
 ///
 /// # Errors
 /// A file cannot be read or written.
 pub fn renumber(
     merged: &dyn Files,
     sides: &[&dyn Files],
+    keeps: Option<usize>,
     floors: &mut IdFloors,
 ) -> anyhow::Result<Vec<Renumbered>> {
     let mut version = Version::read(merged)?;
@@ -160,7 +119,7 @@ pub fn renumber(
     let written = authors(&version, &versions);
     let mut done = Vec::new();
     for list in LISTS {
-        new_ids(&mut version, list, &written, floors, &mut done);
+        new_ids(&mut version, list, &written, keeps, floors, &mut done);
     }
     if done.is_empty() {
         return Ok(done);
@@ -246,6 +205,7 @@ fn new_ids(
     version: &mut Version,
     list: List,
     written: &BTreeMap<(List, usize), Author>,
+    keeps: Option<usize>,
     floors: &mut IdFloors,
     done: &mut Vec<Renumbered>,
 ) {
@@ -265,8 +225,10 @@ fn new_ids(
             continue;
         }
         let only = |one: &Author, two: &Author| one.sides.difference(&two.sides).next().copied();
-        // The later one moves, unless only the earlier one can be told to be somebody's.
+        // The later one moves, unless only the earlier one can be told to be somebody's, or the side
+        // that keeps its ids made the later one.
         let (moves, side) = match (only(author, other), only(other, author)) {
+            (Some(later), Some(earlier)) if Some(later) == keeps => (before, earlier),
             (Some(side), _) => (at, side),
             (None, Some(side)) => (before, side),
             (None, None) => continue,
@@ -322,15 +284,6 @@ fn moved(done: &[Renumbered], id: &str, side: usize) -> Option<String> {
     Some(format!("{}{}", one.to, &id[top.len()..]))
 }
 
-/// The ids in a field.
-fn targets(field: &Value) -> BTreeSet<String> {
-    let ids = match field {
-        Value::Array(many) => many.as_slice(),
-        one => std::slice::from_ref(one),
-    };
-    ids.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
 /// A text in which everything is one side's: all its ids that moved are replaced.
 pub fn renumber_text(text: &str, side: usize, done: &[Renumbered]) -> String {
     let ours = done.iter().filter(|one| one.side == side);
@@ -368,27 +321,6 @@ fn replace_word(text: &str, from: &str, to: &str) -> String {
         rest = after;
     }
     out + rest
-}
-
-fn id_of(record: &Value) -> &str {
-    record.get("id").and_then(Value::as_str).unwrap_or_default()
-}
-
-/// What people call a record.
-fn name_of(record: &Value) -> Option<&str> {
-    record.get("title").or_else(|| record.get("name")).and_then(Value::as_str)
-}
-
-/// The same record, `status` aside: it changes with every merge of code.
-fn same(a: &Value, b: &Value) -> bool {
-    let bare = |value: &Value| {
-        let mut value = value.clone();
-        if let Some(fields) = value.as_object_mut() {
-            fields.remove("status");
-        }
-        value
-    };
-    bare(a) == bare(b)
 }
 
 /// Puts `to` in the place of `from`; where `from` is meant as well, beside it.

@@ -54,9 +54,56 @@ impl View {
         Ok(Self { files: RefCell::new(found), sources })
     }
 
-    fn views(sides: &[&dyn Files]) -> anyhow::Result<Vec<Self>> {
-        sides.iter().map(|side| Self::of(*side)).collect()
+    fn views(sides: &[Side<'_>]) -> anyhow::Result<Vec<Self>> {
+        let of = |side: &Side<'_>| match side {
+            Side::Whole(files) => Self::of(*files),
+            Side::Added { before, after } => {
+                let (before, after) = (Self::of(*before)?, Self::of(*after)?);
+                values::keep_added(&before, &after)?;
+                Ok(after)
+            }
+        };
+        sides.iter().map(of).collect()
     }
+}
+
+/// Who gave ids: what is new in one version, or all of it.
+#[derive(Clone, Copy)]
+pub enum Side<'a> {
+    /// A version of its own.
+    Whole(&'a dyn Files),
+    /// What one commit has added to another version.
+    Added {
+        /// The version.
+        before: &'a dyn Files,
+        /// What it became.
+        after: &'a dyn Files,
+    },
+}
+
+impl Side<'_> {
+    /// The lines it wrote.
+    fn text(&self, artifact: Artifact) -> anyhow::Result<String> {
+        let read =
+            |files: &dyn Files| Ok::<_, anyhow::Error>(files.read(artifact)?.unwrap_or_default());
+        match self {
+            Self::Whole(files) => read(*files),
+            Self::Added { before, after } => {
+                let (before, after) = (read(*before)?, read(*after)?);
+                let known: BTreeSet<&str> = before.lines().collect();
+                let added = after.lines().filter(|line| !known.contains(line));
+                Ok(added.map(|line| format!("{line}\n")).collect())
+            }
+        }
+    }
+}
+
+/// Whether two records of a kind have one id.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn repeats_ids(files: &dyn Files) -> anyhow::Result<bool> {
+    values::repeats_ids(&View::of(files)?)
 }
 
 impl Files for View {
@@ -84,26 +131,28 @@ fn as_known(mut record: Record, known: &Records) -> Record {
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn collided(merged: &dyn Files, sides: &[&dyn Files]) -> anyhow::Result<BTreeSet<String>> {
+pub fn collided(merged: &dyn Files, sides: &[Side<'_>]) -> anyhow::Result<BTreeSet<String>> {
     let views = View::views(sides)?;
     let views: Vec<&dyn Files> = views.iter().map(|view| view as &dyn Files).collect();
     values::collided(&View::of(merged)?, &views)
 }
 
 /// Gives one of every two records with the same id a new one, with all references, and writes what
-/// changed. Ids whose records cannot be told apart by the sides are left as they are.
+/// changed. Ids whose records cannot be told apart by the sides are left as they are; those of the
+/// side that `keeps` its ids, too.
 ///
 /// # Errors
 /// A file cannot be read or written.
 pub fn renumber(
     merged: &dyn Files,
-    sides: &[&dyn Files],
+    sides: &[Side<'_>],
+    keeps: Option<usize>,
     floors: &mut IdFloors,
 ) -> anyhow::Result<Vec<Renumbered>> {
     let view = View::of(merged)?;
     let views = View::views(sides)?;
     let views: Vec<&dyn Files> = views.iter().map(|view| view as &dyn Files).collect();
-    let done = values::renumber(&view, &views, floors)?;
+    let done = values::renumber(&view, &views, keeps, floors)?;
     if done.is_empty() {
         return Ok(done);
     }
@@ -115,7 +164,7 @@ pub fn renumber(
         let Some(text) = merged.read(artifact)? else { continue };
         let reading = plainly_read(&text, documents.kinds(*document), &json.records());
         let text = sections::renumbered(&text, &reading, &records, &done);
-        let texts = sides.iter().map(|side| Ok(side.read(artifact)?.unwrap_or_default()));
+        let texts = sides.iter().map(|side| side.text(artifact));
         let texts: Vec<String> = texts.collect::<anyhow::Result<_>>()?;
         view.write(artifact, &values::document(&text, &texts, &done))?;
     }

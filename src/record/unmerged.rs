@@ -7,10 +7,13 @@ use anyhow::Context as _;
 
 use crate::artifact::sections::Document;
 use crate::artifact::{
-    Artifact, Files as _, IdFloors, RECORDS, Renumbered, merge_files, render_json, renumber_text,
+    Artifact, Files, IdFloors, RECORDS, Renumbered, RenumberedFiles, merge_files, render_json,
+    renumber_text,
 };
 use crate::git::{self, Git, Oid};
-use crate::session::{CommittedFiles, KnownRecords, SESSIONS, Session, SessionName, key};
+use crate::session::{
+    CommittedFiles, KnownRecords, SESSIONS, Session, SessionName, key, renumberings,
+};
 
 /// What was solved of one session, and what is left to a person; a line each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +31,10 @@ struct Versions {
     base: Option<Oid>,
     ours: Oid,
     theirs: Oid,
+    /// Where a rebase or a series of picks began: its later commits still have the old ids.
+    began: Option<Oid>,
+    /// Commits that are still to be applied.
+    to_come: Vec<Oid>,
 }
 
 impl Versions {
@@ -46,7 +53,30 @@ impl Versions {
             Some(_) => git::merge::base(git, &ours, &theirs)?,
             None => git.resolve(&format!("{theirs}^1"))?,
         };
-        Ok(Some(Self { base, ours, theirs }))
+        let noted = |file: &str| std::fs::read_to_string(git.git_dir().join(file)).ok();
+        let commit = |text: String| git.resolve(text.trim()).ok().flatten();
+        let began = ["rebase-merge/onto", "sequencer/head"].into_iter().find_map(noted);
+        let mut to_come: Vec<Oid> =
+            noted("rebase-merge/orig-head").and_then(commit).into_iter().collect();
+        for line in noted("sequencer/todo").unwrap_or_default().lines() {
+            to_come.extend(line.split(' ').nth(1).and_then(|id| commit(id.to_owned())));
+        }
+        Ok(Some(Self { base, ours, theirs, began: began.and_then(commit), to_come }))
+    }
+
+    /// The ids that this operation has given so far, as side 1; what earlier ones gave is in the
+    /// commits that are applied.
+    fn renumbered_before(&self, git: &Git, name: &SessionName) -> anyhow::Result<Vec<Renumbered>> {
+        let Some(began) = &self.began else { return Ok(Vec::new()) };
+        let ids = |tip: &Oid| -> anyhow::Result<Vec<Renumbered>> {
+            let found = renumberings(git, name, tip, std::slice::from_ref(began))?;
+            Ok(found.into_iter().flat_map(|one| one.ids).collect())
+        };
+        let theirs = ids(&self.theirs)?;
+        let mut done = ids(&self.ours)?;
+        done.retain(|one| !theirs.contains(one));
+        done.iter_mut().for_each(|one| one.side = 1);
+        Ok(done)
     }
 }
 
@@ -113,14 +143,18 @@ fn solve_records(
     let at = |commit: &Oid| CommittedFiles::new(git, name, commit);
     let empty = git::in_the_way::empty_tree(git)?;
     let base = at(versions.base.as_ref().unwrap_or(&empty));
-    let (ours, theirs) = (at(&versions.ours), at(&versions.theirs));
+    let ours = at(&versions.ours);
+    let before = versions.renumbered_before(git, name)?;
+    let theirs = at(&versions.theirs);
+    let base = RenumberedFiles { files: &base, done: &before };
+    let theirs = RenumberedFiles { files: &theirs, done: &before };
     let prose = |base: &str, ours: &str, theirs: &str| {
         git::merge::merged_text(git, base, ours, theirs).ok().flatten()
     };
     let mut resolved = BTreeMap::new();
     for document in Document::ALL {
         let path = format!("{}/{}", name.artifact_dir(), document.artifact().file_name());
-        let text = |files: &CommittedFiles| files.read(document.artifact());
+        let text = |files: &dyn Files| files.read(document.artifact());
         let (Some(our), Some(their)) = (text(&ours)?, text(&theirs)?) else { continue };
         let Ok(there) = std::fs::read_to_string(git.top().join(&path)) else { continue };
         let by_person = if unmerged.contains(&path) {
@@ -168,7 +202,7 @@ fn solve_records(
 /// The highest numbers that any side has used.
 fn floors(git: &Git, name: &SessionName, versions: &Versions) -> IdFloors {
     let mut floors = IdFloors::default();
-    for commit in [&versions.ours, &versions.theirs] {
+    for commit in [&versions.ours, &versions.theirs].into_iter().chain(&versions.to_come) {
         let known =
             Session::load(git, name, commit).and_then(|session| KnownRecords::of(git, &session));
         // A side without the session has used none.

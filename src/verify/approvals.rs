@@ -1,13 +1,14 @@
 //! How each gated stage was approved, and whether that is of the bytes its commit holds: what
 //! `merge` and `pr` ask before anything leaves the session.
 
+use super::approved::is_held;
 use super::problem::{Problem, short};
 use crate::config::Config;
 use crate::git::{self, Git};
 use crate::record::ApprovedContent;
 use crate::session::{
-    Entry, FROM_FILES, Kind, Reviewer, Session, Verdict, approval_of, artifact_path, as_of,
-    code_digest, key, reviewer_of,
+    Entry, FROM_FILES, Kind, RefNames, Reviewer, Session, Verdict, approval_of, artifact_path,
+    as_of, code_digest, key, reviewer_of,
 };
 use crate::stage::Stage;
 use crate::stages::{self, Approves};
@@ -164,7 +165,10 @@ fn why_missing(
     }
     let holds = match stages::row(stage).approves {
         Approves::Tree => code_holds(git, session, entry)?.then_some(()).ok_or("code"),
-        Approves::Artifacts => documents_hold(git, session, stage, entry)?,
+        Approves::Artifacts => {
+            let refs = RefNames::new(&config.project.branch_prefix);
+            documents_hold(git, &refs, session, stage, entry)?
+        }
     };
     Ok(holds
         .err()
@@ -195,10 +199,12 @@ fn code_holds(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<boo
 /// not.
 fn documents_hold(
     git: &Git,
+    refs: &RefNames,
     session: &Session,
     stage: Stage,
     entry: &Entry,
 ) -> anyhow::Result<Result<(), &'static str>> {
+    let then = as_of(session, entry);
     for artifact in session.row(stage).artifacts {
         let name = artifact.file_name();
         let path = artifact_path(&session.name, *artifact);
@@ -214,7 +220,7 @@ fn documents_hold(
             }
             None => false,
         };
-        if !same {
+        if !same && !is_held(git, refs, &then, (stage, *artifact), (entry, id))? {
             return Ok(Err(name));
         }
     }

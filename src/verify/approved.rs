@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use super::passed_pieces::{Passed, PassedIn};
 use super::problem::{Problem, short};
+use crate::artifact::Artifact;
 use crate::git::{self, DiffStyle, Git, Oid, Reader};
 use crate::record::ApprovedContent;
 use crate::session::{
@@ -19,7 +21,7 @@ pub(super) fn problems(
 ) -> anyhow::Result<Vec<Problem>> {
     let mut problems = Vec::new();
     let changes = merged_changes(git, refs, session)?;
-    for Changed { stage, file, passed_in } in changed(git, session, &changes)? {
+    for Changed { stage, file, passed_in } in changed(git, refs, session, &changes)? {
         let Some(approval) = approval_of(session, stage) else { continue };
         let commit = short(passed_in.as_ref().unwrap_or(&approval.commit));
         let details = format!("{file} is not what was approved with {stage} in {commit}");
@@ -104,11 +106,16 @@ pub fn changed_since_approval(
     session: &Session,
 ) -> anyhow::Result<Vec<(Stage, String)>> {
     let changes = merged_changes(git, refs, session)?;
-    let changed = changed(git, session, &changes)?.into_iter();
+    let changed = changed(git, refs, session, &changes)?.into_iter();
     Ok(changed.map(|one| (one.stage, one.file)).collect())
 }
 
-fn changed(git: &Git, session: &Session, changes: &[MergedChange]) -> anyhow::Result<Vec<Changed>> {
+fn changed(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+    changes: &[MergedChange],
+) -> anyhow::Result<Vec<Changed>> {
     let mut changed = Vec::new();
     for stage in session.order() {
         let files: Vec<(String, Option<Oid>)> = match stages::row(stage).approves {
@@ -121,7 +128,7 @@ fn changed(git: &Git, session: &Session, changes: &[MergedChange]) -> anyhow::Re
                 }
                 _ => continue,
             },
-            Approves::Artifacts => documents(git, session, changes, stage)?,
+            Approves::Artifacts => documents(git, refs, session, changes, stage)?,
         };
         let files = files.into_iter();
         changed.extend(files.map(|(file, passed_in)| Changed { stage, file, passed_in }));
@@ -195,6 +202,7 @@ pub fn changed_after_approval(
 
 fn documents(
     git: &Git,
+    refs: &RefNames,
     session: &Session,
     changes: &[MergedChange],
     stage: Stage,
@@ -222,17 +230,42 @@ fn documents(
             if after.is_none() || before == after {
                 continue;
             }
-            renumbered = renumbered.or_else(|| Some(entry.commit.clone()));
             if after == now {
                 now = before;
                 same = is_passed(git, reader.as_ref(), name, id, met.as_ref(), now.as_ref())?;
+            } else {
+                renumbered = renumbered.or_else(|| Some(entry.commit.clone()));
             }
+        }
+        if !same && met.is_none() {
+            same = is_held(git, refs, session, (stage, *artifact), (own, id))?;
         }
         if !same {
             changed.push((path, renumbered.or(met.map(|(tip, _)| tip))));
         }
     }
     Ok(changed)
+}
+
+/// Whether the session holds a file as a commit passed it, under the ids its records have now, and
+/// beside it nothing but what was passed elsewhere.
+pub(super) fn is_held(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+    (stage, artifact): (Stage, Artifact),
+    (approval, id): (&Entry, &str),
+) -> anyhow::Result<bool> {
+    let Some(blob) = git::refs::object_id(git, id)? else { return Ok(false) };
+    let path = artifact_path(&session.name, artifact);
+    let passed_in = |there: &Session| -> anyhow::Result<Option<PassedIn>> {
+        let Some((_, entry)) = passed(there, artifact.file_name()) else { return Ok(None) };
+        let changes = merged_changes(git, refs, there)?;
+        let changed = documents(git, refs, there, &changes, stage)?;
+        let is_same = changed.iter().all(|(changed, _)| *changed != path);
+        Ok(Some((entry.commit.clone(), is_same)))
+    };
+    Passed { git, session, artifact, approval, passed_in: &passed_in }.is_held(&blob)
 }
 
 /// A change's tip, and the blob it left there.

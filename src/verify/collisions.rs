@@ -1,8 +1,11 @@
-//! Ids that two change requests gave to different things before a merge brought both together.
+//! Ids that two change requests, or two clones of one branch, gave to different things before a merge,
+//! rebase or cherry-pick brought both together.
 
 use std::collections::BTreeSet;
 
-use crate::artifact::{Artifact, Files, Store, collided, renumber, renumber_text};
+use crate::artifact::{
+    Artifact, Files, Side, Store, collided, renumber, renumber_text, repeats_ids,
+};
 use crate::error::Error;
 use crate::git::{self, Git, Oid};
 use crate::record::{self, Recorded, Recorder};
@@ -37,17 +40,20 @@ pub fn renumber_collisions(
             .into());
     }
     let changes = merged_changes(git, recorder.refs, session)?;
-    let of_sides = sides(git, session, &changes)?;
-    let sides: Vec<CommittedFiles> = committed(git, session, &of_sides);
+    let found = Sides::of(git, session, &changes)?;
+    let Some(found) = found.filter(|found| !found.tellable.is_empty()) else {
+        return Ok(Vec::new());
+    };
     let files = |record_dir| recorder.workspace.session_files(folder.clone(), record_dir);
     let merged = files(folder.clone());
     let mut floors = KnownRecords::of(git, session)?.floors;
-    for side in sides.iter().map(|side| side as &dyn Files).chain([&merged as &dyn Files]) {
+    for side in found.files.iter().map(|side| side as &dyn Files).chain([&merged as &dyn Files]) {
         Store::new(side).see_ids(&mut floors)?;
     }
-    let views: Vec<&dyn Files> = sides.iter().map(|side| side as &dyn Files).collect();
-    let done = renumber(&merged, &views, &mut floors)?;
-    for (at, (name, _)) in of_sides.iter().enumerate() {
+    // What was there when the others met it keeps its ids.
+    let keeps = found.is_one_session.then_some(0);
+    let done = renumber(&merged, &found.views(), keeps, &mut floors)?;
+    for (at, name) in found.names.iter().enumerate().filter(|_| !found.is_one_session) {
         let own = files(name.record_dir());
         for artifact in RECORDS {
             let Some(text) = own.read(artifact)? else { continue };
@@ -61,7 +67,7 @@ pub fn renumber_collisions(
         return Ok(Vec::new());
     }
     let moved: Vec<[String; 3]> =
-        done.into_iter().map(|one| [of_sides[one.side].0.to_string(), one.from, one.to]).collect();
+        done.into_iter().map(|one| [found.names[one.side].to_string(), one.from, one.to]).collect();
     let told = |[name, from, to]: &[String; 3]| format!("{from} of {name} is {to} now");
     match record::repair::commit_renumbered(recorder, &session.tip, &moved)? {
         Recorded::Done(_) => Ok(moved.iter().map(told).collect()),
@@ -80,14 +86,68 @@ pub(super) fn tellable(
     session: &Session,
     changes: &[MergedChange],
 ) -> anyhow::Result<BTreeSet<String>> {
-    let sides = committed(git, session, &sides(git, session, changes)?);
-    let views: Vec<&dyn Files> = sides.iter().map(|side| side as &dyn Files).collect();
-    collided(&CommittedFiles::new(git, &session.name, &session.tip), &views)
+    Ok(Sides::of(git, session, changes)?.map(|found| found.tellable).unwrap_or_default())
 }
 
-/// Who gave ids, and the commit that holds them: each change, and the session itself before it took
-/// in the first, for reviewers' comments make tasks of its own.
-fn sides(
+/// Who gave ids.
+struct Sides {
+    /// The session or change request of each.
+    names: Vec<SessionName>,
+    /// The commit that holds them.
+    files: Vec<CommittedFiles>,
+    /// The ids of two things that can be told apart by these.
+    tellable: BTreeSet<String>,
+    /// Both are of one session: two clones of its branch met.
+    is_one_session: bool,
+    /// They met in no merge: the second one stands on the first.
+    is_rebased: bool,
+}
+
+impl Sides {
+    /// Nothing where no two things have one id.
+    fn of(git: &Git, session: &Session, changes: &[MergedChange]) -> anyhow::Result<Option<Self>> {
+        let tip = CommittedFiles::new(git, &session.name, &session.tip);
+        if !repeats_ids(&tip)? {
+            return Ok(None);
+        }
+        let at = |commit: &Oid| CommittedFiles::new(git, &session.name, commit);
+        let found = of_changes(git, session, changes)?;
+        let mut sides = Self {
+            names: found.iter().map(|(name, _)| name.clone()).collect(),
+            files: found.iter().map(|(_, commit)| at(commit)).collect(),
+            tellable: BTreeSet::new(),
+            is_one_session: false,
+            is_rebased: false,
+        };
+        sides.tellable = collided(&tip, &sides.views())?;
+        if !sides.tellable.is_empty() {
+            return Ok(Some(sides));
+        }
+        let Some((commit, parents)) = meeting(git, session)? else { return Ok(Some(sides)) };
+        let commits = match &parents[..] {
+            [before] => vec![before, &commit],
+            all => all.iter().collect(),
+        };
+        sides.names = vec![session.name.clone(); commits.len()];
+        sides.files = commits.into_iter().map(at).collect();
+        (sides.is_one_session, sides.is_rebased) = (true, parents.len() == 1);
+        sides.tellable = collided(&tip, &sides.views())?;
+        Ok(Some(sides))
+    }
+
+    fn views(&self) -> Vec<Side<'_>> {
+        match &self.files[..] {
+            [before, after] if self.is_rebased => {
+                vec![Side::Whole(before), Side::Added { before, after }]
+            }
+            files => files.iter().map(|files| Side::Whole(files)).collect(),
+        }
+    }
+}
+
+/// Each change, and the session itself before it took in the first, for reviewers' comments make tasks
+/// of its own.
+fn of_changes(
     git: &Git,
     session: &Session,
     changes: &[MergedChange],
@@ -109,6 +169,21 @@ fn sides(
     Ok(sides)
 }
 
-fn committed(git: &Git, session: &Session, sides: &[(SessionName, Oid)]) -> Vec<CommittedFiles> {
-    sides.iter().map(|(_, tip)| CommittedFiles::new(git, &session.name, tip)).collect()
+/// The commit that brought two things with one id together, which none of its parents has: a merge, or
+/// one that was rebased or picked onto the other.
+fn meeting(git: &Git, session: &Session) -> anyhow::Result<Option<(Oid, Vec<Oid>)>> {
+    let hidden = session.history.first().map_or(&[][..], |first| &first.parents);
+    let walked = git.reader().walk(std::slice::from_ref(&session.tip), hidden)?;
+    let mut at = session.tip.clone();
+    // A version nobody can read repeats nothing.
+    let repeats = |commit: &Oid| {
+        repeats_ids(&CommittedFiles::new(git, &session.name, commit)).unwrap_or_default()
+    };
+    loop {
+        let Some(commit) = walked.iter().find(|commit| commit.id == at) else { return Ok(None) };
+        match commit.parents.iter().find(|parent| repeats(parent)) {
+            Some(parent) => at = parent.clone(),
+            None => return Ok(Some((at, commit.parents.clone()))),
+        }
+    }
 }

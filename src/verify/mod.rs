@@ -10,6 +10,7 @@ mod drafts;
 mod finished;
 mod history;
 mod lost;
+mod passed_pieces;
 mod problem;
 mod readable;
 mod restore;

@@ -1,5 +1,7 @@
 //! Records of two branches: merged, rebased or picked with git, and the JSON that follows from them.
 
+mod approvals;
+mod clean;
 mod matrix;
 
 use serde_json::Value;

@@ -58,7 +58,7 @@ fn the_second_of_two_gets_a_new_id_with_all_that_means_it() {
         (version("Due", &["FEAT-001", "FEAT-003"]), version("Sort", &["FEAT-001", "FEAT-003"]));
     let merged = both(&due, &sort, &["FEAT-001", "FEAT-003"]);
     let mut floors = IdFloors { requirement: 4, feature: 3, component: 2, task: 6 };
-    let done = renumber(&merged, &[&due, &sort], &mut floors).unwrap();
+    let done = renumber(&merged, &[&due, &sort], None, &mut floors).unwrap();
     let moved: Vec<_> = done.iter().map(|one| (&one.from[..], &one.to[..], one.side)).collect();
     assert_eq!(
         moved,
@@ -82,7 +82,7 @@ fn the_second_of_two_gets_a_new_id_with_all_that_means_it() {
     assert_eq!(prd, "# PRD\n- REQ-004 Due (FEAT-003)\n- REQ-005 Sort (FEAT-004)\n");
     assert_eq!(renumber_text("REQ-004, REQ-0041", 1, &done), "REQ-005, REQ-0041");
     // Once is enough.
-    assert!(renumber(&merged, &[&due, &sort], &mut floors).unwrap().is_empty());
+    assert!(renumber(&merged, &[&due, &sort], None, &mut floors).unwrap().is_empty());
 }
 
 #[test]
@@ -91,6 +91,6 @@ fn what_nobody_can_tell_apart_is_left() {
     let merged = both(&due, &sort, &[]);
     let before = merged.read(Artifact::Features).unwrap();
     let mut floors = IdFloors::default();
-    assert!(renumber(&merged, &[], &mut floors).unwrap().is_empty());
+    assert!(renumber(&merged, &[], None, &mut floors).unwrap().is_empty());
     assert_eq!(merged.read(Artifact::Features).unwrap(), before);
 }

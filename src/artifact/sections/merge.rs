@@ -7,6 +7,7 @@ use super::super::{IdFloors, IdKind, Renumbered, renumber_text};
 use super::apply::same;
 use super::ids::next_below;
 use super::merge_document::{Side, Three};
+use super::merge_records::without_sets;
 use super::{Context, Document, Documents, Reading, Record, Records, Writer, read, references};
 
 /// The documents of one version, those that exist.
@@ -102,10 +103,7 @@ pub fn merge(
     let old = Version::read(base, documents, "base")?;
     let our = Version::read(ours, documents, "ours")?;
     let their = Version::read(theirs, documents, "theirs")?;
-    let renumbered = collisions(&old, &our, &their, floors);
-    let texts = theirs.iter();
-    let theirs: Texts =
-        texts.map(|(document, text)| (*document, renumber_text(text, 1, &renumbered))).collect();
+    let (theirs, renumbered) = told_apart(&old, &our, their, floors)?;
     let their = Version::read(&theirs, documents, "theirs")?;
     let mut merged = Merged { texts: Texts::new(), renumbered };
     let mut conflicts = Vec::new();
@@ -151,12 +149,38 @@ fn theirs_of<'a>(version: &Version<'a>) -> &'a Texts {
     version.texts
 }
 
-/// The new ids of records that both sides made under one id.
-fn collisions(
+/// Theirs with new ids where both sides made different records under one, and what these are. A record
+/// that both made alike is another one, too, where what it belongs to got a new id.
+fn told_apart(
     old: &Version<'_>,
     our: &Version<'_>,
-    their: &Version<'_>,
+    their: Version<'_>,
     floors: &mut IdFloors,
+) -> Result<(Texts, Vec<Renumbered>), Vec<Conflict>> {
+    let documents = documents_of(&[old.texts, our.texts, their.texts]);
+    let mut done = collisions([old, our, &their], floors, &same);
+    let mut theirs = renumbered_texts(their.texts, &done);
+    loop {
+        let version = Version::read(&theirs, documents, "theirs")?;
+        let alike = |one: &Record, other: &Record| same(&without_sets(one), &without_sets(other));
+        let more = collisions([old, our, &version], floors, &alike);
+        if more.is_empty() {
+            return Ok((theirs, done));
+        }
+        theirs = renumbered_texts(&theirs, &more);
+        done.extend(more);
+    }
+}
+
+fn renumbered_texts(texts: &Texts, done: &[Renumbered]) -> Texts {
+    texts.iter().map(|(document, text)| (*document, renumber_text(text, 1, done))).collect()
+}
+
+/// The new ids of records that both sides made under one id.
+fn collisions(
+    [old, our, their]: [&Version<'_>; 3],
+    floors: &mut IdFloors,
+    is_same: &dyn Fn(&Record, &Record) -> bool,
 ) -> Vec<Renumbered> {
     let mut known: Vec<String> = Vec::new();
     for version in [old, our, their] {
@@ -175,7 +199,7 @@ fn collisions(
             done.iter()
                 .any(|one| id.strip_prefix(&one.from).is_some_and(|rest| rest.starts_with('.')))
         };
-        if same(one, other) || moved(&done) {
+        if is_same(one, other) || moved(&done) {
             continue;
         }
         let Some(kind) = IdKind::of(id) else { continue };

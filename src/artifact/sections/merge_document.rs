@@ -123,8 +123,10 @@ impl Three<'_> {
         let (Some(ours), Some(theirs)) = (self.ours.record(id), self.theirs.record(id)) else {
             return;
         };
-        let base = self.base.record(id).unwrap_or(ours);
-        match merge_records::merged(base, ours, theirs) {
+        // A record that both sides made alike: only what it refers to may differ, in new ids.
+        let made = || merge_records::without_sets(ours);
+        let base = self.base.record(id).cloned().unwrap_or_else(made);
+        match merge_records::merged(&base, ours, theirs) {
             Ok(record) if same(&record, ours) => {}
             Ok(record) => changes.push(Change::Put(record)),
             Err(fields) => {

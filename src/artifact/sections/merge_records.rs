@@ -37,6 +37,15 @@ pub(super) fn merged(base: &Record, ours: &Record, theirs: &Record) -> Result<Re
     Ok(record_of(all, ours).unwrap_or_else(|| ours.clone()))
 }
 
+/// The record without the ids and paths in its lists.
+pub(super) fn without_sets(record: &Record) -> Record {
+    let mut all = fields(record);
+    for (_, value) in all.iter_mut().filter(|(name, _)| SETS.contains(&name.as_str())) {
+        *value = Value::Array(Vec::new());
+    }
+    record_of(all, record).unwrap_or_else(|| record.clone())
+}
+
 /// One field; `None` when both sides changed it to different things.
 fn field(name: &str, old: &Value, ours: &Value, theirs: &Value) -> Option<Value> {
     if ours == theirs || theirs == old {

@@ -245,3 +245,27 @@ fn the_further_status_of_both_sides_is_kept() {
     let tasks: Vec<_> = merged.tasks.iter().map(|one| one.status).collect();
     assert_eq!(tasks, [TaskStatus::Completed, TaskStatus::Blocked, TaskStatus::Pending]);
 }
+
+#[test]
+fn records_made_alike_follow_what_got_another_id() {
+    let alike = "### FEAT-003 Share\n\n`REQ-004`\n\nAs a file.\n\n- there is one\n";
+    let task = "### TASK-004 Share\n\n`FEAT-003` `REQ-004` `src/share.rs`\n\n- it is there\n";
+    let last = "- two readings are two lines";
+    let feature = format!("{AFTER_REQ_3}\n{alike}");
+    // Both made the same feature of requirements that only share an id: it has both.
+    let ours = [(AFTER_REQ_3, &*feature), ("takes less than a second\n", NEW_A)];
+    let theirs = [(AFTER_REQ_3, &*feature), ("takes less than a second\n", NEW_B)];
+    let both = merged(&ours, &theirs).unwrap();
+    assert_eq!(both.renumbered.len(), 1, "{:?}", both.renumbered);
+    let prd = &both.texts[&Document::Prd];
+    assert!(prd.contains("### FEAT-003 Share\n\n`REQ-004` `REQ-005`\n"), "{prd}");
+    // Two features: a task of one is not a task of the other.
+    let other = feature.replace("As a file", "As a page");
+    let plan = format!("{last}\n\n{task}");
+    let ours = [(AFTER_REQ_3, &*feature), ("takes less than a second\n", NEW_A), (last, &*plan)];
+    let theirs = [(AFTER_REQ_3, &*other), ("takes less than a second\n", NEW_B), (last, &*plan)];
+    let both = merged(&ours, &theirs).unwrap();
+    let plan = &both.texts[&Document::Plan];
+    assert!(plan.contains("### TASK-004 Share\n\n`FEAT-003` `REQ-004`"), "{plan}");
+    assert!(plan.contains("### TASK-005 Share\n\n`FEAT-004` `REQ-005`"), "{plan}");
+}

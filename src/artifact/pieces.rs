@@ -1,0 +1,78 @@
+//! What a file of a session holds, piece by piece: its records, and the lines of prose between them.
+//! Two versions are compared so where their order may differ and ids may have changed.
+
+use serde_json::Value;
+
+use super::derived::plainly_read;
+use super::sections::{Document, Documents, Record, Records};
+use super::{
+    Artifact, DesignSpec, FeatureList, Files, Plan, Renumbered, Requirements, renumber_text,
+};
+
+/// The pieces of a version of a file, with these ids of side 0 renumbered; nothing for a file that holds no
+/// records, or cannot be read. `files` say which documents there are.
+///
+/// # Errors
+/// A file of `files` cannot be read.
+pub fn pieces(
+    files: &dyn Files,
+    artifact: Artifact,
+    text: &str,
+    done: &[Renumbered],
+) -> anyhow::Result<Option<Vec<String>>> {
+    if let Some(document) = Document::of(artifact) {
+        let text = renumber_text(text, 0, done);
+        let kinds = Documents::of(files)?.kinds(document);
+        let reading = plainly_read(&text, kinds, &Records::default());
+        let is_prose = |at: usize| !reading.sections.iter().any(|one| one.range.contains(&at));
+        let mut found = of_records(reading.records());
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            if is_prose(at) && !line.trim().is_empty() {
+                found.push(line.trim().to_owned());
+            }
+            at += line.len();
+        }
+        return Ok(Some(found));
+    }
+    let value = serde_json::from_str(text).ok();
+    let value = value.map(|value| renumbered(value, done));
+    Ok(value.and_then(|value| records(artifact, value)).map(of_records))
+}
+
+fn of_records(records: Records) -> Vec<String> {
+    records.iter().map(|record: Record| format!("{:?}", record.written())).collect()
+}
+
+/// The records of a JSON file.
+fn records(artifact: Artifact, value: Value) -> Option<Records> {
+    let mut found = Records::default();
+    match artifact {
+        Artifact::Requirements => {
+            found.requirements = serde_json::from_value::<Requirements>(value).ok()?.requirements;
+        }
+        Artifact::Features => {
+            found.features = serde_json::from_value::<FeatureList>(value).ok()?.features;
+        }
+        Artifact::DesignSpec => {
+            found.components = serde_json::from_value::<DesignSpec>(value).ok()?.components;
+        }
+        Artifact::ImplementationPlan => {
+            found.tasks = serde_json::from_value::<Plan>(value).ok()?.tasks;
+        }
+        _ => return None,
+    }
+    Some(found)
+}
+
+/// A value whose texts name the new ids.
+fn renumbered(value: Value, done: &[Renumbered]) -> Value {
+    match value {
+        Value::String(text) => Value::String(renumber_text(&text, 0, done)),
+        Value::Array(items) => items.into_iter().map(|item| renumbered(item, done)).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (name, renumbered(value, done))).collect()
+        }
+        other => other,
+    }
+}
