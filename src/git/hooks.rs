@@ -103,6 +103,11 @@ pub(super) fn has(git: &Git, name: &str) -> bool {
     !none || git.configuration().map_or(true, |all| configured(&all))
 }
 
+/// The first hook that may run before a commit is made and change what it holds.
+pub fn before_commit(git: &Git) -> Option<&'static str> {
+    ["pre-commit", "prepare-commit-msg", "commit-msg"].into_iter().find(|name| has(git, name))
+}
+
 /// Where git looks for hooks; may lead anywhere.
 pub(super) fn folder(git: &Git) -> Result<PathBuf> {
     match settings::get(git, "core.hooksPath")? {

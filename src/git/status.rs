@@ -229,13 +229,29 @@ pub fn tracks_below(git: &Git, folder: &str) -> Result<bool> {
 /// # Errors
 /// Git fails.
 pub fn ignored<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeSet<String>> {
+    check_ignore(git, paths, &[])
+}
+
+/// Those of the paths that an ignore rule matches, tracked or not.
+///
+/// # Errors
+/// Git fails.
+pub fn matched_by_ignore_rules<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeSet<String>> {
+    check_ignore(git, paths, &["--no-index"])
+}
+
+fn check_ignore<S: AsRef<str>>(
+    git: &Git,
+    paths: &[S],
+    options: &[&str],
+) -> Result<BTreeSet<String>> {
     if paths.is_empty() {
         return Ok(BTreeSet::new());
     }
     // This command refuses literal pathspecs; `./` keeps a leading colon from being magic.
     let dotted: Vec<String> = paths.iter().map(|path| format!("./{}", path.as_ref())).collect();
     let check = git.read(["--no-literal-pathspecs", "check-ignore", "--stdin", "-z"]);
-    let check = check.stdin_nul(&dotted);
+    let check = check.args(options).stdin_nul(&dotted);
     let output = check.output()?;
     let path = |dotted: String| dotted.strip_prefix("./").unwrap_or(&dotted).to_owned();
     match output.code {

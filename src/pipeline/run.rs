@@ -16,7 +16,7 @@ use crate::git::{Git, Oid};
 use crate::model::Model;
 use crate::model::meter::Meter;
 use crate::pipeline::prompts::Prompts;
-use crate::record::{DraftEnding, DraftNotes, Recorder, Scope};
+use crate::record::{self, DraftEnding, DraftNotes, Recorder, Scope};
 use crate::session::{Entry, Kind, RefNames, Session, StateDir};
 use crate::stage::{Depth, Role, Stage};
 use crate::stages::{self, Approves, DepthSpec, RoleSpec, StageSpec};
@@ -185,14 +185,23 @@ impl<'a> Run<'a> {
 
     /// Reads the session again after a commit of ours.
     pub(crate) fn advance(&mut self, tip: &Oid) -> anyhow::Result<()> {
+        self.tell_hook_additions()?;
         self.session = Session::load(self.env.git, &self.session.name, tip)?;
         self.env.workspace.written().clear()
     }
 
     /// The same where the commit left these paths to later ones.
     pub(crate) fn advance_leaving(&mut self, tip: &Oid, left: &[String]) -> anyhow::Result<()> {
+        self.tell_hook_additions()?;
         self.session = Session::load(self.env.git, &self.session.name, tip)?;
         self.env.workspace.written().forget_all_but(left)
+    }
+
+    fn tell_hook_additions(&self) -> anyhow::Result<()> {
+        if let Some((hook, paths)) = record::hook_additions::take_note(&self.recorder())? {
+            self.warn(format!("the {hook} hook added to the commit: {}", paths.join(", ")));
+        }
+        Ok(())
     }
 
     /// Writes feedback into the session's file and tells whoever listens. What stands there

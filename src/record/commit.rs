@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::leaks::{self, Leak};
-use super::{Recorder, commit_location};
+use super::{Recorder, commit_location, hook_additions};
 use crate::error::Error;
 use crate::git::{self, CommitOptions, CommitOutcome, Oid};
 use crate::interrupt;
@@ -61,6 +61,7 @@ pub(super) fn commit(
     let message = &recorder.without_secrets(message);
     let text = message.render();
     let options = CommitOptions { signoff: recorder.signs_off()?, ..CommitOptions::default() };
+    let before = hook_additions::look(recorder)?;
     let outcome = match git::commit::only(recorder.git, paths, &text, options) {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -80,6 +81,9 @@ pub(super) fn commit(
         CommitOutcome::Committed(oid) => {
             commit_location::expect_on_tip(recorder, tip, &oid, paths)?;
             commit_location::expect_readable(recorder, tip, &oid, paths, message)?;
+            if let Some(before) = &before {
+                hook_additions::compare(recorder, tip, &oid, paths, before)?;
+            }
             Ok(Recorded::Done(oid))
         }
         CommitOutcome::HookRefused { hook, output } if is_message_hook(&hook) => {

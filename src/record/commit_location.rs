@@ -102,7 +102,7 @@ pub(super) fn made_before_it_failed(
 }
 
 /// Moves a branch back to where it was; index entries follow, files stay.
-fn take_off(
+pub(super) fn take_off(
     recorder: &Recorder<'_>,
     branch: &RefName,
     parent: &Oid,

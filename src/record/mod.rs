@@ -10,6 +10,7 @@ pub mod depth;
 pub mod draft_refs;
 pub mod format;
 pub mod from_files;
+pub mod hook_additions;
 pub mod leaks;
 pub mod logs;
 pub mod merge;

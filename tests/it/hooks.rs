@@ -136,3 +136,56 @@ fn a_hook_that_takes_the_trailers_away_ends_the_run() {
     sandbox.assert_sound();
     sandbox.assert_clean();
 }
+
+/// Everything the commits of the session hold outside `.cowork`.
+fn code_in_session(sandbox: &Sandbox) -> String {
+    sandbox.git(&["log", "--format=", "--name-only", "main..cowork/todo", "--", ":!.cowork"])
+}
+
+#[test]
+fn a_hook_that_adds_everything_puts_nothing_of_a_persons_into_a_commit() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(".gitignore", "*.log\n", "ignore");
+    sandbox.write("notes.txt", "mine\n");
+    sandbox.write("README.md", "# Mine now\n");
+    sandbox.write("staged.txt", "mine\n");
+    sandbox.git(&["add", "staged.txt"]);
+    sandbox.hook("pre-commit", "git add -A");
+    let before = sandbox.all_refs();
+    let refused = sandbox.auto(&["--stop-after", "idea"]).exits(5);
+    refused.says("pre-commit hook").says("notes.txt").says("README.md");
+    assert_eq!(sandbox.all_refs(), before, "nothing was begun");
+    assert_eq!(sandbox.git(&["diff", "--cached", "--name-only"]), "staged.txt");
+    sandbox.hook("pre-commit", "exit 0");
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    // What came later is a person's as well, and so is what git ignores.
+    for (hook, path) in [("git add -A", "later.txt"), ("git add -f debug.log", "debug.log")] {
+        let tip = sandbox.git(&["rev-parse", "cowork/todo"]);
+        sandbox.write(path, "mine\n");
+        sandbox.hook("pre-commit", hook);
+        sandbox.cowork(&["resume", "--review", "auto"]).exits(5).says("pre-commit hook").says(path);
+        assert_eq!(sandbox.git(&["rev-parse", "cowork/todo"]), tip, "{hook}");
+        sandbox.hook("pre-commit", "exit 0");
+    }
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    let taken = code_in_session(&sandbox);
+    for mine in ["notes.txt", "README.md", "staged.txt", "later.txt", "debug.log"] {
+        assert!(!taken.contains(mine), "{taken}");
+        assert!(sandbox.read(mine).contains("ine"), "{mine}");
+    }
+    assert_eq!(sandbox.git(&["diff", "--cached", "--name-only"]), "staged.txt");
+}
+
+#[test]
+fn what_a_hook_makes_itself_is_told() {
+    let sandbox = Sandbox::stopped_after("plan");
+    sandbox.hook(
+        "pre-commit",
+        "test -e lib/add.sh || exit 0\nls lib > index.txt && git add index.txt",
+    );
+    let run = sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    run.says("the pre-commit hook added to the commit: index.txt");
+    assert!(code_in_session(&sandbox).contains("index.txt"));
+    sandbox.assert_sound();
+    sandbox.assert_clean();
+}

@@ -1,0 +1,116 @@
+//! What a hook puts into a commit beside what was asked for: `git add -A` in a `pre-commit` hook takes
+//! everything that lies there. What is somebody else's never stays in a commit of ours; anything else
+//! is told.
+
+use std::collections::BTreeSet;
+
+use super::{Recorder, commit_location};
+use crate::error::Error;
+use crate::git::{self, Change, Oid, StatusKind};
+
+/// Name of the note in the state directory that says what hooks have added to the newest commit.
+const ADDED: &str = "hook-added.json";
+
+/// Paths an error names.
+const NAMED: usize = 10;
+
+/// What lay in the working tree before a commit whose hooks may add to it.
+pub(super) struct Before {
+    hook: &'static str,
+    uncommitted: BTreeSet<String>,
+    staged: BTreeSet<String>,
+}
+
+/// A look before a commit; `None` where no hook can add anything.
+pub(super) fn look(recorder: &Recorder<'_>) -> anyhow::Result<Option<Before>> {
+    let Some(hook) = git::hooks::before_commit(recorder.git) else { return Ok(None) };
+    let (mut uncommitted, mut staged) = (BTreeSet::new(), BTreeSet::new());
+    for entry in recorder.git.status()? {
+        let path = entry.path.trim_end_matches('/').to_owned();
+        if matches!(entry.kind, StatusKind::Tracked { staged, .. } if staged != Change::None) {
+            staged.insert(path.clone());
+        }
+        uncommitted.insert(path);
+    }
+    Ok(Some(Before { hook, uncommitted, staged }))
+}
+
+/// Compares a commit, just made on `tip`, with the paths it was made of.
+///
+/// # Errors
+/// Exit 5: it holds what is not the session's. It was taken off again, and nothing else has changed.
+pub(super) fn compare(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    commit: &Oid,
+    paths: &[String],
+    before: &Before,
+) -> anyhow::Result<()> {
+    let mut added = git::paths::changed(recorder.git, tip, commit)?;
+    added.retain(|path| !paths.contains(path));
+    if added.is_empty() {
+        return Ok(());
+    }
+    let foreign = foreign(recorder, tip, &added, before)?;
+    if !foreign.is_empty() {
+        let branch = recorder.refs.branch(recorder.name);
+        // What was staged before is staged as it was: git gives hooks another index.
+        let mut indexed: Vec<String> = paths.to_vec();
+        indexed.extend(added.iter().filter(|path| !before.staged.contains(*path)).cloned());
+        commit_location::take_off(recorder, &branch, tip, commit, &indexed)?;
+        let more = foreign.len().saturating_sub(NAMED);
+        let mut named = foreign.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            named += &format!(" and {more} more");
+        }
+        return Err(Error::repository(format!(
+            "the {} hook put files into the commit that are not the session's: {named}",
+            before.hook
+        ))
+        .hint("the commit was taken back, and your files are as they were")
+        .hint("let the hook add only what it changed, not everything (git add -A), then run the command again")
+        .into());
+    }
+    recorder.state.set_note(ADDED, Some(&(before.hook, added)))
+}
+
+/// Takes the note of what a hook has added to the newest commit: the hook and the paths.
+///
+/// # Errors
+/// The state directory cannot be read or written.
+pub fn take_note(recorder: &Recorder<'_>) -> anyhow::Result<Option<(String, Vec<String>)>> {
+    let note = recorder.state.note(ADDED)?;
+    if note.is_some() {
+        recorder.state.set_note::<()>(ADDED, None)?;
+    }
+    Ok(note)
+}
+
+/// Those of the paths that are protected, ignored, or were there uncommitted and written by nobody in
+/// the session, each with why.
+fn foreign(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    added: &[String],
+    before: &Before,
+) -> anyhow::Result<Vec<String>> {
+    let protected = recorder.state.protected()?;
+    let known = git::snapshot::blob_ids(recorder.git, tip, added)?;
+    let new: Vec<&String> =
+        added.iter().zip(&known).filter(|(_, blob)| blob.is_none()).map(|(path, _)| path).collect();
+    // The hook may have made them tracked.
+    let ignored = git::status::matched_by_ignore_rules(recorder.git, &new)?;
+    let written = recorder.workspace.written().paths();
+    let why = |path: &String| {
+        if protected.iter().any(|entry| entry.path == *path) {
+            Some("uncommitted before the session began")
+        } else if ignored.contains(path) {
+            Some("ignored by git")
+        } else if before.uncommitted.contains(path) && !written.contains(path) {
+            Some("your uncommitted changes")
+        } else {
+            None
+        }
+    };
+    Ok(added.iter().filter_map(|path| Some(format!("{path} ({})", why(path)?))).collect())
+}
