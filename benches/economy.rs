@@ -141,7 +141,11 @@ fn targets(kind: &Kind, session: &[Sent], count: &Count, bare: &Count) {
         ("requests", count.requests, kind.most.requests),
         ("request bytes", count.bytes, kind.most.bytes),
         ("neither read, write nor run", count.idle, kind.most.idle),
-        ("billed, % of the bare loop", (100 * count.billed).div_ceil(bare.billed), kind.most.billed),
+        (
+            "billed, % of the bare loop",
+            (100 * count.billed).div_ceil(bare.billed),
+            kind.most.billed,
+        ),
         ("idea and prd, requests", begun.len(), kind.most.begun),
         ("idea and prd, request bytes", begun_bytes, kind.most.begun_bytes),
     ] {

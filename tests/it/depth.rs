@@ -1,5 +1,6 @@
 //! How much process a session gets: what each depth does and leaves out, and who chooses it.
 
+mod killed;
 mod raise;
 
 use std::sync::OnceLock;

@@ -95,6 +95,31 @@ fn a_standard_session_keeps_its_waiting_draft() {
 }
 
 #[test]
+fn each_gate_before_the_code_can_be_raised_from() {
+    // Where it waits, from which depth, to which; and what waits then, a stage earlier or the same.
+    for (stage, from, to) in [
+        ("plan", "quick", "thorough"),
+        ("prd", "standard", "thorough"),
+        ("plan", "standard", "thorough"),
+    ] {
+        let sandbox = if from == "quick" { with_code() } else { Sandbox::new() };
+        new(&sandbox, &["--depth", from, "--review", "wait"]).exits(3);
+        while sandbox.cowork(&["status", "--json"]).exits(0).json()["stage"] != stage {
+            sandbox.cowork(&["review", "--pass"]).exits(0);
+            sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
+        }
+        sandbox.script("plan", todo::plan_draft());
+        sandbox.cowork(&["resume", "--depth", to, "--review", "auto"]).exits(0);
+        let delivery = sandbox.stage_commit("delivery");
+        assert_eq!(depth(&sandbox, &delivery), to, "{from} at {stage}");
+        for command in [&["verify"][..], &["log"], &["show", "plan"]] {
+            sandbox.cowork(command).exits(0);
+        }
+        sandbox.assert_sound();
+    }
+}
+
+#[test]
 fn nothing_lowers_a_depth_and_code_that_is_begun_keeps_its() {
     let sandbox = planned();
     let told = sandbox.cowork(&["resume", "--depth", "quick", "--review", "wait"]).exits(3);
