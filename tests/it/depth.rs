@@ -143,6 +143,54 @@ fn every_command_works_on_a_quick_session() {
 }
 
 #[test]
+fn every_command_works_on_a_standard_session() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("start.sh", "echo start\n", "code");
+    new(&sandbox, &["--depth", "standard", "--review", "auto"]).exits(0);
+    for artifact in ["idea", "prd", "design", "plan", "check", "report"] {
+        let shown = sandbox.cowork(&["show", artifact]).exits(0);
+        assert!(shown.stdout.len() > 40 && shown.stderr.is_empty(), "{artifact}: {}", shown.stderr);
+    }
+    sandbox.cowork(&["log"]).exits(0);
+    let status = sandbox.cowork(&["status", "--json"]).exits(0).json();
+    assert_eq!(status["done"], json!(todo::STAGES));
+    // Comments open the code again, and all that comes after it.
+    sandbox.server.on(at("coding", "actor").task("TASK-006").turn(1), {
+        let file = json!({"path": "lib/more.sh", "content": "# more\n"});
+        let done = json!({"task_id": "TASK-006", "new_status": "completed"});
+        Reply::call("write_file", file).and("update_task_status", done).saying("More is said.")
+    });
+    sandbox.cowork(&["feedback", "say more", "--review", "auto"]).exits(0);
+    let stages = sandbox.stages("main..cowork/todo");
+    assert_eq!(stages[stages.len() - 3..], ["coding", "check", "delivery"]);
+    assert!(sandbox.artifact("delivery_report.md").contains("More is said."));
+    sandbox.cowork(&["verify"]).exits(0);
+    sandbox.cowork(&["resume", "--goto-stage", "design", "--review", "auto"]).exits(0);
+    sandbox.cowork(&["verify"]).exits(0);
+    sandbox.cowork(&["undo"]).exits(0);
+    sandbox.cowork(&["revert", "--to", "plan", "--no-run"]).exits(0);
+    sandbox.cowork(&["undo"]).exits(0);
+    sandbox.cowork(&["merge"]).exits(0);
+    assert!(sandbox.exists("lib/more.sh"));
+    sandbox.assert_sound();
+}
+
+#[test]
+fn a_standard_session_continues_in_a_clone() {
+    let sandbox = Sandbox::new();
+    new(&sandbox, &["--depth", "standard", "--review", "auto", "--stop-after", "coding"]).exits(0);
+    let mut clone = sandbox.fork();
+    clone.git(&["clone", "-q", ".", "clone"]);
+    clone.enter("clone");
+    clone.cowork(&["resume", "todo", "--review", "auto"]).exits(0);
+    // What the last task's actor said is in its commit.
+    assert!(clone.server.requests_of("delivery", "actor").is_empty());
+    let report = clone.blob("cowork/todo", ".cowork/sessions/todo/delivery_report.md");
+    assert!(report.contains("The task is done."), "{report}");
+    clone.cowork(&["verify", "todo"]).exits(0);
+}
+
+#[test]
 fn a_quick_session_continues_in_a_clone_and_after_a_squash() {
     let sandbox = with_code();
     new(&sandbox, &["--depth", "quick", "--review", "auto", "--stop-after", "plan"]).exits(0);
