@@ -20,7 +20,7 @@ use crate::git::{self, Git};
 use crate::secret::Secrets;
 use crate::session::{RefNames, SessionName};
 use crate::ui::{
-    JsonLines, Look, Terminal, Verbosity, escaped_json, markdown, painted, stdout_columns,
+    JsonLines, Knows, Look, Terminal, Verbosity, escaped_json, markdown, painted, stdout_columns,
 };
 use crate::wrap::stderr_columns;
 
@@ -97,6 +97,10 @@ impl Context {
                     color,
                     live: stderr && !dumb && !pager,
                     width,
+                    knows: match stderr && !dumb && !pager {
+                        true => Knows::of(&env),
+                        false => Knows::default(),
+                    },
                 },
             )))
         };

@@ -80,6 +80,7 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
             }
             Key::Char(_) | Key::Escape | Key::Other | Key::Enter | Key::Interrupt => {
                 if let Key::Char(c) = key {
+                    terminal.write("\x07")?;
                     say(terminal, &format!("unknown key '{c}'"))?;
                 }
                 terminal.write(&screen::menu(gate, draft))?;

@@ -347,7 +347,7 @@ fn unknown_keys_show_the_menu_again() {
     let desk = Desk::new("x\x1b?q", "false");
     desk.decision();
     assert_eq!(desk.said().matches("    q  stop for now").count(), 4);
-    assert!(desk.said().contains("unknown key 'x'"));
+    assert!(desk.said().contains("\x07unknown key 'x'"));
 }
 
 #[test]

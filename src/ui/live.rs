@@ -112,6 +112,24 @@ impl TermLike for Screen {
 /// Redraws in a second, which nobody sees more of.
 const REDRAWS: u8 = 60;
 
+/// How many lines there are now.
+static ROWS: AtomicUsize = AtomicUsize::new(0);
+
+/// A line as it is to be written by whoever cannot take the live lines away first: in their place,
+/// with as many below it as they take when they are drawn again.
+pub fn above(line: &str) -> String {
+    above_rows(line, ROWS.load(Ordering::Relaxed))
+}
+
+fn above_rows(line: &str, rows: usize) -> String {
+    let up = match rows {
+        0 => String::new(),
+        1 => "\x1b[J".to_owned(),
+        _ => format!("\x1b[{}A\x1b[J", rows - 1),
+    };
+    format!("\r{up}{line}\n{}", "\n".repeat(rows.saturating_sub(1)))
+}
+
 /// Lines below all that stays.
 pub(super) struct Live {
     all: MultiProgress,
@@ -141,6 +159,7 @@ impl Live {
         for (line, text) in self.lines.iter().zip(&lines) {
             line.set_message(text.clone());
         }
+        ROWS.store(lines.len(), Ordering::Relaxed);
         self.shown = lines;
     }
 
@@ -154,6 +173,43 @@ impl Live {
         if !std::mem::take(&mut self.shown).is_empty() {
             // What cannot be written is known to the screen.
             let _ = self.all.clear();
+            ROWS.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.hide();
+        // A line that is still part of it would be drawn once more.
+        self.lines.iter().for_each(|line| self.all.remove(line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::testing::Captured;
+
+    #[test]
+    fn a_line_from_elsewhere_stays_and_leaves_nothing_behind() {
+        for (rows, lines) in [(2, &["one", "two"][..]), (1, &["one"]), (3, &["a", "b", "c"])] {
+            let out = Captured::default();
+            let screen = Screen::new(Out::new(Box::new(out.clone())), 40);
+            let mut live = Live::new(&screen);
+            let shown = |mark: &str| lines.iter().map(|line| format!("{line}{mark}")).collect();
+            screen.put("before\n");
+            live.show(shown(""));
+            screen.put(&above_rows("stopping", rows));
+            live.show(shown("!"));
+            let mut terminal =
+                vt100::Parser::new(20.try_into().unwrap(), 40.try_into().unwrap(), 0);
+            terminal.process(out.text().replace('\n', "\r\n").as_bytes());
+            let now: Vec<String> = shown("!");
+            let all = format!("before\nstopping\n{}", now.join("\n"));
+            assert_eq!(terminal.screen().contents().trim_end(), all);
+            live.hide();
+            assert!(!live.is_shown());
         }
     }
 }

@@ -12,15 +12,18 @@ mod out;
 mod styled;
 mod table;
 mod terminal;
+mod title;
 
 pub use crate::clean::{one_line, sanitize};
 pub use clean::{escaped_json, painted};
 pub use echo::restore;
 pub use json::JsonLines;
+pub use live::above;
 pub use markdown::markdown;
 pub use out::Output;
 pub(crate) use out::stdout_columns;
 pub use terminal::{Look, Terminal, Verbosity};
+pub use title::Knows;
 
 #[cfg(test)]
 mod testing {

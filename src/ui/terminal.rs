@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use super::echo;
 use super::live::{Live, Screen};
 use super::out::{Out, Output};
+use super::title::Knows;
 use crate::clean::{Cleaner, one_line, sanitize};
 use crate::error::hints_of;
 use crate::markers::Markers;
@@ -46,6 +47,8 @@ pub struct Look {
     pub live: bool,
     /// Columns; 0 = unknown.
     pub width: usize,
+    /// What else the terminal knows.
+    pub knows: Knows,
 }
 
 /// Writes for people.
@@ -62,6 +65,8 @@ struct State {
     out: Screen,
     live: Live,
     now: Now,
+    /// The title that the window has.
+    told: String,
     /// Tests that were told to fail.
     failed: BTreeSet<String>,
     /// What the last tool did to a file.
@@ -111,6 +116,7 @@ impl Terminal {
             now: Now::default(),
             changed: None,
             failed: BTreeSet::new(),
+            told: String::new(),
             cleaner: Cleaner::default(),
             markers: Markers::default(),
             speaker: None,
@@ -245,13 +251,18 @@ impl Terminal {
         if !self.look.live || self.look.verbosity < Verbosity::Normal || screen.streaming {
             return;
         }
-        let State { stage, now, live, out, .. } = screen;
+        let State { stage, now, live, out, told, .. } = screen;
         let Some(progress) = stage else { return self.show_echo() };
         // A line that reaches the last column could wrap.
         let most = if out.width() == 0 { 79 } else { out.width().saturating_sub(1) };
         let lines = status::lines(progress, now, (self.age)(), most, self.look.stream);
         if self.hides_echo {
             echo::hide();
+        }
+        let (title, percent) = progress.title();
+        if *told != title {
+            out.put(&self.look.knows.set(&title, percent));
+            *told = title;
         }
         let color = |line: &status::Line| if line.is_failure { RED } else { DIM };
         live.show(lines.iter().map(|line| self.paint(color(line), &line.text)).collect());
@@ -315,6 +326,7 @@ impl State {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.clear();
+        self.lock().out.put(&self.look.knows.end());
     }
 }
 

@@ -9,8 +9,14 @@ use crate::stage::{Role, Stage};
 use crate::ui::testing::{Broken, Captured};
 use anyhow::Context as _;
 
-const PLAIN: Look =
-    Look { verbosity: Verbosity::Normal, stream: true, color: false, live: false, width: 80 };
+const PLAIN: Look = Look {
+    verbosity: Verbosity::Normal,
+    stream: true,
+    color: false,
+    live: false,
+    width: 80,
+    knows: Knows { title: false, progress: false },
+};
 
 fn terminal(out: &Captured, look: Look) -> Terminal {
     let mut terminal = Terminal::new(Box::new(out.clone()), look);
@@ -205,6 +211,24 @@ fn a_change_is_counted_and_a_failing_test_is_red_at_once() {
     assert!(out.text().contains("\x1b[31m✗\x1b[0m a failed"), "{:?}", out.text());
     terminal.tick();
     assert!(screen(&out, 80).contains("  │ a: FAILED\n"), "{}", screen(&out, 80));
+}
+
+#[test]
+fn the_window_says_how_far_it_is_and_gets_its_title_back() {
+    let out = Captured::default();
+    let knows = Knows { title: true, progress: true };
+    let terminal = terminal(&out, Look { live: true, knows, ..PLAIN });
+    let stage = Stage::Coding;
+    terminal.emit(Event::StageStarted { stage, number: 5, of: 8 });
+    let task = Some("TASK-003 list".to_owned());
+    terminal.emit(Event::DraftStarted { stage, iteration: 1, limit: 3, task, tasks: (2, 4) });
+    let set = |title: &str, percent: u8| format!("\x1b]0;{title}\x1b\\\x1b]9;4;1;{percent}\x1b\\");
+    assert!(out.text().contains(&format!("\x1b[22;0t{}", set("coding 5/8 · git cowork", 50))));
+    assert_eq!(out.text().matches(&set("coding 3/4 · git cowork", 56)).count(), 1);
+    terminal.tick();
+    assert_eq!(out.text().matches("\x1b]0;").count(), 2, "only what is new");
+    drop(terminal);
+    assert!(out.text().ends_with("\x1b[23;0t\x1b]9;4;0\x1b\\"), "{:?}", out.text());
 }
 
 fn tool(tool: &str, brief: &str, answer: &str) -> Event {

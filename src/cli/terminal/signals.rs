@@ -43,6 +43,7 @@ mod unix {
     use crate::error::Kind;
     use crate::gate::{editor, tty};
     use crate::interrupt;
+    use crate::ui::above;
 
     /// `git cowork` passes a Ctrl-C on that the terminal has sent us already: not a second one.
     const SAME: Duration = Duration::from_millis(300);
@@ -134,6 +135,6 @@ mod unix {
 
     fn say(text: &str) {
         // Nothing can be done about a terminal that is gone.
-        let _ = writeln!(std::io::stderr(), "\r{text}");
+        let _ = write!(std::io::stderr(), "{}", above(text));
     }
 }

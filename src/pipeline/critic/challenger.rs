@@ -10,16 +10,16 @@ use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
 use crate::pipeline::brief::sections::section;
-use crate::pipeline::critic::edited_while_read;
 use crate::pipeline::critic::second_reading::{self, Reading};
+use crate::pipeline::critic::{edited_while_read, reader_part};
 use crate::pipeline::draft::keep;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{BlockReason, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
-use crate::pipeline::{test_changes, usage};
+use crate::pipeline::usage;
 use crate::stage::Role;
-use crate::stages::{Approves, CHALLENGER, StageSpec};
+use crate::stages::{CHALLENGER, StageSpec};
 
 /// Characters of what it says that are kept.
 const MOST_SAID: usize = 4_000;
@@ -100,23 +100,8 @@ fn brief<'a>(run: &Run<'_>, spec: &'a StageSpec, progress: &Progress) -> anyhow:
             (None, extra)
         }
     };
-    if spec.approves == Approves::Tree {
-        let draft = progress.draft.as_ref().unwrap_or(&run.session.tip);
-        variables.evidence += &test_changes::tests_for_readers(run, draft)?;
-    }
-    Ok(Part {
-        spec,
-        role: Role::Challenger,
-        prompt: CHALLENGER.prompt,
-        again: None,
-        tools: CHALLENGER.tools(),
-        closing: Vec::new(),
-        iteration: progress.iteration,
-        task: None,
-        opening,
-        extra,
-        variables,
-    })
+    let part = reader_part(run, spec, progress, (Role::Challenger, &CHALLENGER), variables)?;
+    Ok(Part { opening, extra, ..part })
 }
 
 /// Nothing is wrong with the draft: whoever was asked does not do its part.

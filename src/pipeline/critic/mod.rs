@@ -19,13 +19,14 @@ use crate::pipeline::draft::{keep, self_review};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{Asked, BlockReason, NO_VERDICT, Request, StepOutcome};
 use crate::pipeline::progress::Progress;
+use crate::pipeline::prompts::Variables;
 use crate::pipeline::review::feedback;
 use crate::pipeline::run::Run;
 use crate::pipeline::{edits, test_changes, usage};
 use crate::record::{Approval, ApprovedContent, DraftEnding};
 use crate::session::Verdict;
 use crate::stage::Role;
-use crate::stages::{Approves, StageSpec};
+use crate::stages::{Approves, RoleSpec, StageSpec};
 
 /// Asks the stage's critic, unless it has approved these very bytes.
 pub(crate) async fn ask_critic(
@@ -53,23 +54,8 @@ pub(crate) async fn ask_critic(
         }
         None => (None, reader::draft_for_reader(run, spec)? + &unfixed),
     };
-    if spec.approves == Approves::Tree {
-        let draft = progress.draft.as_ref().unwrap_or(&run.session.tip);
-        variables.evidence += &test_changes::tests_for_readers(run, draft)?;
-    }
-    let part = Part {
-        spec,
-        role: Role::Critic,
-        prompt: critic.prompt,
-        again: None,
-        tools: critic.tools(),
-        closing: Vec::new(),
-        iteration: progress.iteration,
-        task: None,
-        opening,
-        extra,
-        variables,
-    };
+    let part = reader_part(run, spec, progress, (Role::Critic, critic), variables)?;
+    let part = Part { opening, extra, ..part };
     let mut conversation =
         conversation::converse(run, &part, progress.refusals, &mut WithWords).await?;
     progress.note_run(&mut conversation);
@@ -87,6 +73,33 @@ pub(crate) async fn ask_critic(
         // It approved what is no longer there.
         StepOutcome::Next if edited => StepOutcome::Again,
         turned => turned,
+    })
+}
+
+/// The part of whoever reads a draft: with the changed tests, where the draft is code.
+fn reader_part<'a>(
+    run: &Run<'_>,
+    spec: &'a StageSpec,
+    progress: &Progress,
+    (role, row): (Role, &RoleSpec),
+    mut variables: Variables,
+) -> anyhow::Result<Part<'a>> {
+    if spec.approves == Approves::Tree {
+        let draft = progress.draft.as_ref().unwrap_or(&run.session.tip);
+        variables.evidence += &test_changes::tests_for_readers(run, draft)?;
+    }
+    Ok(Part {
+        spec,
+        role,
+        prompt: row.prompt,
+        again: None,
+        tools: row.tools(),
+        closing: Vec::new(),
+        iteration: progress.iteration,
+        task: None,
+        opening: None,
+        extra: String::new(),
+        variables,
     })
 }
 

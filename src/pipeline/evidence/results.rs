@@ -185,7 +185,7 @@ impl Evidence {
                 Outcome::AsBefore(all) => {
                     let all = list(": ", &all);
                     let before = format!("as before the session changed anything{all}");
-                    let fault = "That is no fault of this code";
+                    let fault = "This code did not cause it";
                     (format!("failed ({ending}), {before}. {fault}"), said(EXCERPT))
                 }
                 Outcome::NotRun(why) => {

@@ -30,6 +30,18 @@ pub(super) struct Progress {
     pub(super) task: Option<(String, usize, usize)>,
 }
 
+impl Progress {
+    /// The same for the window, and how much of a hundred is done.
+    pub(super) fn title(&self) -> (String, usize) {
+        let (stage, of) = (self.number.saturating_sub(1), self.of.max(1));
+        let (n, all, done) = match self.task {
+            Some((_, done, all)) if all > 0 => ((done + 1).min(all), all, done * 100 / all),
+            _ => (self.number, self.of, 0),
+        };
+        (format!("{} {n}/{all} · git cowork", self.stage), (stage * 100 + done) / of)
+    }
+}
+
 /// What goes on, as far as it was told.
 #[derive(Default)]
 pub(super) struct Now {
