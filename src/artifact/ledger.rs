@@ -178,6 +178,23 @@ impl Ledger<'_> {
     /// It cannot be taken as it is; the message says where and why, and nothing is written. A file
     /// cannot be read or written.
     pub fn save(&self, document: Document, sent: &str) -> anyhow::Result<Saved> {
+        self.save_by(document, sent, sections::save)
+    }
+
+    /// Takes a whole document, as [`Ledger::save`] does with one that is no part.
+    ///
+    /// # Errors
+    /// As with [`Ledger::save`].
+    pub fn save_whole(&self, document: Document, text: &str) -> anyhow::Result<Saved> {
+        self.save_by(document, text, sections::save_whole)
+    }
+
+    fn save_by(
+        &self,
+        document: Document,
+        sent: &str,
+        by: sections::SaveBy,
+    ) -> anyhow::Result<Saved> {
         let artifact = document.artifact();
         let before = self.present(document)?;
         let documents = Documents::with(self.files, document)?;
@@ -185,9 +202,8 @@ impl Ledger<'_> {
         let in_base = |path: &str| self.history.in_base(path);
         let context = self.context(documents.kinds(document), &present, &in_base, Writer::Model);
         let made = self.made_in_this_draft(&present)?;
-        let saved =
-            sections::save(before.as_deref(), sent, &context, &made, &mut self.floors(&present))
-                .map_err(|found| refused(document, &found))?;
+        let saved = by(before.as_deref(), sent, &context, &made, &mut self.floors(&present))
+            .map_err(|found| refused(document, &found))?;
         let mut records = present.clone();
         replace(&mut records, context.kinds, &saved.reading);
         let reading = [(document, saved.text.as_str(), &saved.reading)];

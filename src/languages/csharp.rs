@@ -1,6 +1,8 @@
 //! C#, and what else dotnet tests.
 
 use super::language::{Language, PLAIN, RunnerOutput, TestCode};
+use super::one_test::OneTest;
+use crate::shell_quote::quoted;
 
 pub(super) static CSHARP: Language = Language {
     name: "csharp",
@@ -16,5 +18,17 @@ pub(super) static CSHARP: Language = Language {
         comment: "//",
     }),
     runners: RunnerOutput { failed: &[r"^\s+Failed (?<name>\S+) \["], ..PLAIN.runners },
+    one_test: Some(OneTest {
+        // xunit names the class, nunit and mstest the method alone; a row has its values behind.
+        passed: &[
+            r"^\s+Passed (?:\S+\.)?(?<name>\w+\.\w+)(?:\(.*\))? \[",
+            r"^\s+Passed (?<name>\w+) ?(?:\(.*\))? ?\[",
+        ],
+        names: |test| vec![test.joined("."), test.name().to_owned()],
+        alone: |test, _| {
+            let filter = quoted(&format!("FullyQualifiedName~{}", test.joined(".")));
+            Some(format!("dotnet test --filter {filter} --logger 'console;verbosity=detailed'"))
+        },
+    }),
     ..PLAIN
 };

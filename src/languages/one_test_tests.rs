@@ -32,6 +32,12 @@ a_test.go | TestAdd | 0 | --- SKIP: TestAdd (0.00s)\nPASS\n
 test/sum_test.rb | SumTest › test_adds | 1 | SumTest#test_adds = 0.00 s = .\nSumTest#test_more = 0.00 s = S\n
 spec/sum_spec.rb | Sum › adds | 1 | {"examples":[{"id":"./spec/sum_spec.rb[1:1]","description":"adds","full_description":"Sum adds","status":"passed"}]}
 spec/sum_spec.rb | Sum › adds | 0 | {"examples":[{"id":"a","description":"adds","full_description":"Sum adds","status":"pending"}]}
+T/SumTests.cs | SumTests › Adds | 1 |   Passed Sums.Tests.SumTests.Adds [12 ms]\n  Passed Sums.Tests.SumTests.AddsMore [< 1 ms]\n
+T/SumTests.cs | SumTests › Adds | 2 |   Passed Sums.SumTests.Adds(a: 1, b: 2) [1 ms]\n  Passed Sums.SumTests.Adds(a: 2, b: 2) [1 ms]\n
+T/SumTests.cs | SumTests › Adds | 0 |   Failed Sums.SumTests.Adds [12 ms]\n  Skipped Sums.SumTests.Adds [1 ms]\n  Passed Sums.OtherTests.Adds [1 ms]\n
+T/SumTests.cs | SumTests › Adds | 1 |   Passed Adds [12 ms]\n  Passed AddsMore [1 ms]\n
+tests/SumTest.php | SumTest › testAdds | 1 | ##teamcity[testFinished name='testAdds' duration='3' flowId='1']\n##teamcity[testFinished name='testAddsMore' duration='0' flowId='1']\n
+tests/SumTest.php | SumTest › testAdds | 1 | ##teamcity[testFinished name='testAdds with data set #0' duration='3' flowId='1']\n
 test/a.bats | adds two | 1 | 1..2\nok 1 adds two\nok 2 adds two more # skip\n
 "##;
 
@@ -179,6 +185,21 @@ fn each_language_runs_one_test_alone() {
             &["A", "test_x"],
             "ruby -Ilib -Itest test/a_test.rb -v -n test_x",
         ),
+        (
+            &[],
+            "dotnet test",
+            "T/SumTests.cs",
+            &["SumTests", "Adds"],
+            "dotnet test --filter 'FullyQualifiedName~SumTests.Adds' --logger 'console;verbosity=detailed'",
+        ),
+        (
+            &[],
+            "php vendor/bin/phpunit --colors",
+            "tests/SumTest.php",
+            &["SumTest", "testAdds"],
+            "php vendor/bin/phpunit --teamcity --filter '/::testAdds( with data set .*)?$/' tests/SumTest.php",
+        ),
+        (&[], "vendor/bin/pest", "tests/SumTest.php", &["adds two"], ""),
         (&[], "make", "a.bats", &["adds two"], "bats --tap --filter '^adds two$' a.bats"),
     ] {
         assert_eq!(alone(files, tests, path, parts), command);

@@ -1,6 +1,8 @@
 //! PHP: phpunit and pest.
 
 use super::language::{Language, PLAIN, RunnerOutput, TestCode};
+use super::one_test::{Named, OneTest, Project, up_to};
+use crate::shell_quote::quoted;
 
 pub(super) static PHP: Language = Language {
     name: "php",
@@ -16,6 +18,21 @@ pub(super) static PHP: Language = Language {
         assertion: r"(?:->|::)(?:assert|expect)\w*\(|\bexpect\(",
         comment: "//",
     }),
+    one_test: Some(OneTest {
+        passed: &[r"^##teamcity\[testFinished name='(?<name>\w+)(?: with data set [^\n]*)?' "],
+        names: |test| vec![test.name().to_owned()],
+        alone,
+    }),
     runners: RunnerOutput { failed: &[r"^\d+\) (?<name>[\w\\]+::\w+)"], ..PLAIN.runners },
     ..PLAIN
 };
+
+/// phpunit; what pest calls a test is a sentence.
+fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
+    let own = "vendor/bin/phpunit";
+    let there = || project.root.join(own).is_file().then_some(own);
+    let runner = up_to(project.tests, "phpunit").or_else(there)?;
+    let is_method = test.name().chars().all(|c| c.is_alphanumeric() || c == '_');
+    let filter = quoted(&format!("/::{}( with data set .*)?$/", test.name()));
+    is_method.then(|| format!("{runner} --teamcity --filter {filter} {}", quoted(test.path)))
+}

@@ -4,7 +4,9 @@ use super::plain::{Nothing, Plain, arguments};
 use super::{Answer, Context, Effect, Tool};
 use crate::artifact::check::plural_of;
 use crate::artifact::sections::Document;
-use crate::artifact::{Artifact, IdKind, check};
+use crate::artifact::{Artifact, IdKind, Saved, check};
+use crate::stages;
+use crate::workspace::{Edit, apply_edits};
 
 /// Bytes of a document.
 const MAX_DOCUMENT: usize = 256 * 1024;
@@ -73,14 +75,64 @@ fn save(context: &mut Context<'_>, args: &Content, artifact: Artifact) -> anyhow
     Ok(Answer::ok(format!("Saved {name}, {} lines.", text.lines().count())))
 }
 
+/// The document that a path of the file tools means, with the tool that saves it.
+pub(super) fn of_path(path: &str) -> Option<(Artifact, &'static str)> {
+    let mut parts = path.trim_start_matches("./").split('/');
+    let folder = [parts.next()?, parts.next()?, parts.next()?];
+    let (file, rest) = (parts.next()?, parts.next());
+    if folder[..2] != [".cowork", "sessions"] || rest.is_some() {
+        return None;
+    }
+    let artifact = Artifact::named(file)?;
+    let tool = match artifact {
+        Artifact::Idea => "save_idea",
+        Artifact::Prd => "save_prd_doc",
+        Artifact::Design => "save_design_doc",
+        Artifact::Plan => "save_plan_doc",
+        _ => return None,
+    };
+    Some((artifact, tool))
+}
+
+/// Replaces passages of a document of the stage in progress; its records follow.
+pub(super) fn edit(
+    context: &mut Context<'_>,
+    path: &str,
+    (artifact, tool): (Artifact, &str),
+    edits: &[Edit],
+) -> anyhow::Result<Answer> {
+    let stage = context.stage;
+    anyhow::ensure!(
+        stages::offers(stage, tool),
+        "{} cannot be changed in {stage}; if it must change, go back with goto_stage or \
+         request_replanning",
+        artifact.file_name()
+    );
+    // Refuses what is another session's.
+    context.workspace.read(path, None, None)?;
+    let text = context.store.text(artifact)?.unwrap_or_default();
+    let edited = clean_whole(&apply_edits(path, &text, edits)?.text)?;
+    match Document::of(artifact) {
+        Some(document) => {
+            let saved = context.ledger.save_whole(document, &edited)?;
+            tell_saved(context, document, saved)
+        }
+        None => save(context, &Content { content: edited }, artifact),
+    }
+}
+
 /// A document with records, or sections of one.
 fn save_records(
     context: &mut Context<'_>,
     document: Document,
     text: &str,
 ) -> anyhow::Result<Answer> {
-    let name = document.artifact().file_name();
     let saved = context.ledger.save(document, text)?;
+    tell_saved(context, document, saved)
+}
+
+fn tell_saved(context: &Context<'_>, document: Document, saved: Saved) -> anyhow::Result<Answer> {
+    let name = document.artifact().file_name();
     if !saved.changed {
         return Ok(Answer::ok(format!("{name} has this content already; nothing changed.")));
     }
@@ -120,6 +172,12 @@ fn load(context: &mut Context<'_>, artifact: Artifact) -> anyhow::Result<Answer>
 fn clean(content: &str) -> anyhow::Result<String> {
     let text = content.replace("\r\n", "\n").replace('\r', "\n");
     let text = unfence(text.trim_start_matches(['\n', '\u{feff}']).trim_end()).trim_end();
+    clean_whole(&format!("{text}\n"))
+}
+
+/// A whole document as it is kept.
+fn clean_whole(text: &str) -> anyhow::Result<String> {
+    let text = text.trim_end();
     anyhow::ensure!(!text.trim().is_empty(), "content is empty");
     anyhow::ensure!(
         text.len() <= MAX_DOCUMENT,
@@ -152,6 +210,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::artifact::Priority;
     use crate::stage::Stage;
     use crate::tool::testing::Bench;
 
@@ -171,6 +230,54 @@ mod tests {
         assert!(answer.ok && answer.text.contains("nothing changed"));
         let answer = context.call("save_prd_doc", &content("x"));
         assert!(!answer.ok && answer.text.contains("belongs to prd, a later stage"));
+    }
+
+    #[test]
+    fn a_passage_of_a_document_is_edited_and_its_records_follow() {
+        let bench = Bench::empty(Stage::Prd);
+        let path = ".cowork/sessions/todo/prd.md";
+        let mut context = bench.context();
+        let section = |id: &str, title: &str| {
+            format!("### {id} {title}\n\n`high` `functional`\n\nIt does.\n\n- it works\n")
+        };
+        // It begins with a record, which is no part of a document here.
+        let text = format!("{}\n{}", section("REQ-001", "Add"), section("REQ-002", "List"));
+        assert!(context.call("save_prd_doc", &content(&text)).ok);
+        bench.put(path, &text);
+        let edit = |old: &str, new: &str| {
+            json!({"path": path, "old_text": old, "new_text": new}).to_string()
+        };
+        let answer =
+            context.call("edit_file", &edit("REQ-001 Add\n\n`high`", "REQ-001 Put\n\n`low`"));
+        assert!(answer.ok, "{}", answer.text);
+        let all = bench.store().requirements().unwrap().requirements;
+        assert_eq!((&*all[0].title, all[0].priority), ("Put", Priority::Low));
+        assert_eq!(
+            bench.store().text(Artifact::Prd).unwrap().unwrap(),
+            text.replace("1 Add\n\n`high`", "1 Put\n\n`low`")
+        );
+        // What cannot be read is not saved.
+        for (old, new, said) in [
+            ("`low`", "`urgent`", "prd.md:3: 'urgent' is not a priority"),
+            ("nowhere", "x", "old_text"),
+            (&section("REQ-002", "List"), "", "REQ-002 was made in this draft"),
+        ] {
+            let answer = context.call("edit_file", &edit(old, new));
+            assert!(!answer.ok && answer.text.contains(said), "{}", answer.text);
+        }
+        assert_eq!(bench.store().requirements().unwrap().requirements, all);
+        // A document of another stage, or of another session, stays as it is.
+        let other =
+            json!({"path": ".cowork/sessions/other/prd.md", "old_text": "a", "new_text": "b"});
+        let answer = context.call("edit_file", &other.to_string());
+        assert!(!answer.ok && answer.text.contains(".cowork is not allowed"), "{}", answer.text);
+        let coding = Bench::new(Stage::Coding);
+        let answer = coding.context().call("edit_file", &edit("a", "b"));
+        assert!(
+            !answer.ok && answer.text.contains("cannot be changed in coding"),
+            "{}",
+            answer.text
+        );
     }
 
     #[test]

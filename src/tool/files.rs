@@ -4,7 +4,7 @@
 //! answers.
 
 use super::plain::{Number, Plain, arguments, some};
-use super::{Answer, Effect, Tool};
+use super::{Answer, Effect, Tool, documents};
 use crate::workspace::Edit;
 
 arguments! {
@@ -104,7 +104,11 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
         effect: Effect::Acts,
         run: |context, args: EditFile| {
             let path = args.path.clone();
-            Ok(Answer::ok(context.workspace.edit(&path, &edits(args)?)?))
+            let edits = edits(args)?;
+            match documents::of_path(&path) {
+                Some(document) => documents::edit(context, &path, document, &edits),
+                None => Ok(Answer::ok(context.workspace.edit(&path, &edits)?)),
+            }
         },
     },
     &Plain {

@@ -46,6 +46,7 @@ impl Bench {
         let workspace = Workspace::open(WorkspaceOptions {
             root,
             state_dir,
+            artifact_dirs: vec![".cowork/sessions/todo".to_owned()],
             timeout_s: 20,
             timeout_max_s: 20,
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
@@ -67,6 +68,13 @@ impl Bench {
     /// Puts a file into the working tree.
     pub(crate) fn touch(&self, path: &str) {
         std::fs::write(self.tree.path().join("tree").join(path), "").unwrap();
+    }
+
+    /// Puts a text into the working tree, with the folders above it.
+    pub(crate) fn put(&self, path: &str, text: &str) {
+        let path = self.tree.path().join("tree").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
     }
 
     pub(crate) fn store(&self) -> Store<'_> {

@@ -29,6 +29,7 @@ pub use command::settings::CommandSettings;
 pub use dependencies::is_manifest;
 pub use dependencies::missing::{Dependencies, Missing, undecided};
 pub use edit::apply::Edit;
+pub(crate) use edit::apply::apply as apply_edits;
 pub use effects::{Bulk, Together};
 pub use files::artifacts::SessionFiles;
 pub use files::git_control_files::{Proposals, Proposed};

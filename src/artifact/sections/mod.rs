@@ -49,7 +49,7 @@ pub use record::{Record, Records};
 pub use references::references;
 pub use render::{LEVEL, normal, render};
 pub use renumbered::renumbered;
-pub use save::{Saved, save, unfenced};
+pub use save::{SaveBy, Saved, save, save_whole, unfenced};
 
 /// A document that holds records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -21,6 +21,15 @@ pub struct Saved {
     pub numbered: Vec<(usize, String)>,
 }
 
+/// How a document that was sent is taken: [`save`] or [`save_whole`].
+pub type SaveBy = fn(
+    Option<&str>,
+    &str,
+    &Context<'_>,
+    &BTreeSet<String>,
+    &mut IdFloors,
+) -> Result<Saved, Vec<Remark>>;
+
 /// Takes what a model sent for a document. Content that begins with the heading of a record is
 /// sections, each of which replaces the one with its id or is added. Anything else is the whole
 /// document; without sections it keeps those that exist.
@@ -35,20 +44,40 @@ pub fn save(
     floors: &mut IdFloors,
 ) -> Result<Saved, Vec<Remark>> {
     let sent = with_newline(unfenced(sent));
-    let before = present.map(|text| read(text, context));
     let blocks = document_blocks(&sent);
     let heads = parse::heads(&sent, &blocks, context.kinds);
     let sections_only = heads.first().is_some_and(|head| head.at == 0);
-    let mut deleted = Vec::new();
-    let text = match (present, &before) {
-        (Some(present), Some(_)) if sections_only => merged(present, &sent, context, floors)?,
-        (Some(present), Some(before)) if heads.is_empty() => around(present, before, &sent),
-        (_, before) => {
-            deleted = missing(before.as_ref(), &sent, context, made_in_this_draft)?;
-            sent
-        }
+    let text = match present {
+        Some(present) if sections_only => merged(present, &sent, context, floors)?,
+        Some(present) if heads.is_empty() => around(present, &read(present, context), &sent),
+        _ => return save_whole(present, &sent, context, made_in_this_draft, floors),
     };
-    let taken = take(&text, context, floors);
+    taken(&text, Vec::new(), context, floors)
+}
+
+/// Takes a whole document, whatever it begins with and however many records it has left.
+///
+/// # Errors
+/// The document would not be readable, or lacks records that were made in this draft.
+pub fn save_whole(
+    present: Option<&str>,
+    text: &str,
+    context: &Context<'_>,
+    made_in_this_draft: &BTreeSet<String>,
+    floors: &mut IdFloors,
+) -> Result<Saved, Vec<Remark>> {
+    let before = present.map(|text| read(text, context));
+    let deleted = missing(before.as_ref(), text, context, made_in_this_draft)?;
+    taken(text, deleted, context, floors)
+}
+
+fn taken(
+    text: &str,
+    deleted: Vec<String>,
+    context: &Context<'_>,
+    floors: &mut IdFloors,
+) -> Result<Saved, Vec<Remark>> {
+    let taken = take(text, context, floors);
     if !taken.reading.refusals.is_empty() {
         return Err(taken.reading.refusals);
     }

@@ -36,3 +36,28 @@ fn formatters_leave_the_canonical_form_alone() {
         }
     }
 }
+
+/// The documents of the demo's session, of a German and of a Chinese one: `demo.prd.md`, and beside it
+/// what a formatter made of it where it changed a byte: `demo.prd.mdformat.md`.
+#[test]
+fn formatters_change_no_record_of_whole_sessions() {
+    let folder =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/src/artifact/sections/tests/formatted/sessions");
+    let text = |name: &str| std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
+    let mut compared = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let parts: Vec<&str> = name.split('.').collect();
+        let [session, document, formatter, "md"] = parts[..] else { continue };
+        let written = text(&format!("{session}.{document}.md"));
+        let (before, after) = (read_all(&written), read_all(&text(&name)));
+        assert_eq!((&before.refusals, &after.refusals), (&vec![], &vec![]), "{name}");
+        assert!(before.sections.len() > 1, "{name}");
+        let records = |reading: &Reading| -> Vec<Record> {
+            reading.sections.iter().map(|section| section.record.written()).collect()
+        };
+        assert_eq!(records(&before), records(&after), "{name} by {formatter}");
+        compared += 1;
+    }
+    assert_eq!(compared, 18);
+}
