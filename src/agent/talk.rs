@@ -71,8 +71,8 @@ impl Talk {
         transcript: &mut Transcript,
     ) -> anyhow::Result<Self> {
         let secrets = context.workspace.secrets();
-        // Documents and conventions may hold a key of the user's; no model has to know it.
-        let asked = Message::User { content: secrets.withheld(&brief.prompt).into_owned() };
+        // Documents, conventions and files may hold a key; no model has to know it.
+        let asked = Message::User { content: secrets.for_models(&brief.prompt).into_owned() };
         let goes_on = transcript.goes_on();
         let opening = match goes_on {
             true => vec![asked],

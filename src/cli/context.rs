@@ -17,7 +17,7 @@ use crate::config::{
 use crate::event::{Event, Sink};
 use crate::gate;
 use crate::git::{self, Git};
-use crate::secret::Secrets;
+use crate::secret::{Secrets, of_git_config};
 use crate::session::{RefNames, SessionName};
 use crate::ui::{
     JsonLines, Knows, Look, Terminal, Verbosity, escaped_json, markdown, painted, stdout_columns,
@@ -196,7 +196,14 @@ impl Context {
             let path = value.starts_with('/') || value.contains("://");
             ours.contains(&name.as_str()) || other && !path && !value.contains([' ', '$'])
         });
-        Ok(Secrets::new(configured.chain(around.map(|(_, value)| value.clone()))))
+        // Commands can read the repository's own configuration.
+        let settings = match self.git() {
+            Ok(git) => git::settings::beginning(git, &[""])?,
+            Err(_) => Vec::new(),
+        };
+        let settings = settings.iter().flat_map(|(name, value)| of_git_config(name, value));
+        let around = around.map(|(_, value)| value.clone());
+        Ok(Secrets::new(configured.chain(around).chain(settings)))
     }
 
     /// Ref names under the configured prefix.

@@ -24,7 +24,7 @@ const LARGE: u64 = 256 * 1024;
 pub struct Leak {
     /// From the top of the working tree.
     pub path: String,
-    /// From 1.
+    /// From 1; 0 where it is in the name.
     pub line: usize,
     /// What it is, with its article; the value is nowhere.
     pub kind: &'static str,
@@ -32,7 +32,10 @@ pub struct Leak {
 
 impl fmt::Display for Leak {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{} holds {}", self.path, self.line, self.kind)
+        match self.line {
+            0 => write!(f, "the name of {} holds {}", self.path, self.kind),
+            line => write!(f, "{}:{line} holds {}", self.path, self.kind),
+        }
     }
 }
 
@@ -53,6 +56,7 @@ pub(super) fn find_in(
     let mut leaks = Vec::new();
     let mut before: Option<Vec<Vec<u8>>> = None;
     for path in paths {
+        leaks.extend(in_name(recorder, tip, path)?);
         for found in secrets_in(recorder, tip, path, MOST - leaks.len())? {
             let before = match &mut before {
                 Some(before) => before,
@@ -68,6 +72,17 @@ pub(super) fn find_in(
         }
     }
     Ok(leaks)
+}
+
+/// A secret in the name of a file that the tip does not have.
+fn in_name(recorder: &Recorder<'_>, tip: &Oid, path: &str) -> anyhow::Result<Option<Leak>> {
+    let secrets = recorder.workspace.secrets();
+    let Some(found) = secrets.find(path.as_bytes(), 1)?.pop() else { return Ok(None) };
+    let gone = recorder.git.top().join(path).symlink_metadata().is_err();
+    if gone || git::snapshot::blob_id(recorder.git, tip, path)?.is_some() {
+        return Ok(None);
+    }
+    Ok(Some(Leak { path: secrets.blanked(path).into_owned(), line: 0, kind: found.kind }))
 }
 
 fn secrets_in(

@@ -1,16 +1,18 @@
 //! Secrets: the user's own keys, which never reach a transcript, a log, a command or a commit, and
-//! what looks like a key of well-known make, which never reaches a commit. Everybody may use it; it
-//! knows nobody.
+//! what looks like a key of well-known make, which reaches neither a commit nor a model. Everybody
+//! may use it; it knows nobody.
 
+mod encoded;
 mod patterns;
 mod setting;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::rc::Rc;
 
-pub use setting::{has_secret_word, of_setting};
+pub use setting::{has_secret_word, of_git_config, of_setting};
 
 /// Variables that every program may see: who runs it, where, and in which language.
 pub const PLAIN_VARIABLES: [&str; 12] = [
@@ -48,6 +50,9 @@ const PLACEHOLDERS: [&str; 8] = [
 
 /// How a key of the user's is called where one is found.
 const OWN: &str = "a key of your configuration";
+
+/// Where something is that must not be seen, and what it is.
+type Hit = (Range<usize>, &'static str);
 
 /// The user's own keys.
 #[derive(Clone, Default)]
@@ -92,9 +97,9 @@ impl Secrets {
         Self { keys: keys.into() }
     }
 
-    /// Bytes of the longest key.
+    /// Bytes of the longest secret, but for a few of several lines.
     pub fn longest(&self) -> usize {
-        self.keys.first().map_or(0, String::len)
+        self.keys.first().map_or(0, String::len).max(patterns::USUAL)
     }
 
     /// Whether a text holds one of the keys.
@@ -145,16 +150,26 @@ impl Secrets {
     /// A text for a commit message or a record: without the user's keys, and without what looks
     /// like anybody's.
     pub fn blanked<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let text = self.withheld(text);
-        let found = patterns::find(text.as_bytes());
+        self.replaced(self.withheld(text), "[secret]")
+    }
+
+    /// What a model may see of a text: neither the user's keys, nor what a commit would be refused for.
+    pub fn for_models<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.replaced(self.withheld(text), WITHHELD)
+    }
+
+    fn replaced<'a>(&self, text: Cow<'a, str>, with: &str) -> Cow<'a, str> {
+        let found = self.hits(text.as_bytes());
         if found.is_empty() {
             return text;
         }
         let (mut out, mut end) = (String::with_capacity(text.len()), 0);
-        for hit in found {
-            out.push_str(text.get(end..hit.range.start).unwrap_or_default());
-            out.push_str("[secret]");
-            end = hit.range.end;
+        for (range, _) in found.into_iter().filter(|(range, _)| !range.is_empty()) {
+            if range.start >= end {
+                out.push_str(text.get(end..range.start).unwrap_or_default());
+                out.push_str(with);
+            }
+            end = end.max(range.end);
         }
         out.push_str(text.get(end..).unwrap_or_default());
         Cow::Owned(out)
@@ -204,7 +219,27 @@ impl Secrets {
         }
     }
 
-    fn hits(&self, bytes: &[u8]) -> Vec<(std::ops::Range<usize>, &'static str)> {
+    fn hits(&self, bytes: &[u8]) -> Vec<Hit> {
+        let mut hits = self.plain_hits(bytes);
+        let first = |text: &[u8]| self.plain_hits(text).first().map(|(_, kind)| *kind);
+        // What is plain and base64 at once is named once.
+        let apart = |hits: &[Hit], range: &Range<usize>| {
+            !hits.iter().any(|(own, _)| own.start < range.end && range.start < own.end)
+        };
+        for (range, kind) in encoded::in_base64(bytes, first) {
+            if apart(&hits, &range) {
+                hits.push((range, kind));
+            }
+        }
+        if let Some(narrow) = encoded::narrowed(bytes) {
+            let wide = |(range, kind)| (encoded::widened(bytes, &range), kind);
+            hits.extend(self.plain_hits(&narrow).into_iter().map(wide));
+        }
+        hits.sort_by_key(|(range, _)| range.start);
+        hits
+    }
+
+    fn plain_hits(&self, bytes: &[u8]) -> Vec<Hit> {
         let mut hits = Vec::new();
         for key in self.keys.iter() {
             let finder = memchr::memmem::find_iter(bytes, key.as_bytes());

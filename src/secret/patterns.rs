@@ -9,13 +9,16 @@ use std::sync::{LazyLock, OnceLock};
 use regex::bytes::{Regex, RegexSet};
 
 /// More bytes than a key of any make has.
-pub(super) const LONGEST: usize = 2_048;
+pub(super) const LONGEST: usize = 16 * 1024;
+
+/// More bytes than nearly all have.
+pub(super) const USUAL: usize = 256;
 
 /// Kind with its article, and what it looks like; the group `key` is the part that is random.
-const PATTERNS: [(&str, &str); 14] = [
+const PATTERNS: [(&str, &str); 46] = [
     (
         "a private key",
-        r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?s:.{0,200}?)(?P<key>[A-Za-z0-9+/]{40})",
+        r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?s:.{0,200}?)(?P<key>[A-Za-z0-9+/]{40})(?:[A-Za-z0-9+/=]|\\?[nr\s])*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
     ),
     ("an AWS access key id", r"\b(?:AKIA|ASIA)(?P<key>[A-Z0-9]{16})\b"),
     ("a GitHub token", r"\b(?:gh[pousr]_|github_pat_)(?P<key>[A-Za-z0-9_]{36,})\b"),
@@ -35,6 +38,41 @@ const PATTERNS: [(&str, &str); 14] = [
     ("an npm token", r"\bnpm_(?P<key>[A-Za-z0-9]{36})\b"),
     ("a PyPI token", r"\bpypi-AgE(?P<key>[A-Za-z0-9_-]{50,})"),
     ("a Hugging Face token", r"\bhf_(?P<key>[A-Za-z0-9]{34,})\b"),
+    ("a Google OAuth secret", r"\bGOCSPX-(?P<key>[A-Za-z0-9_-]{28})"),
+    ("a Google access token", r"\bya29\.(?P<key>[A-Za-z0-9_-]{30,})"),
+    ("an Azure storage key", r"\bAccountKey=(?P<key>[A-Za-z0-9+/]{86}==)"),
+    ("an xAI key", r"\bxai-(?P<key>[A-Za-z0-9]{60,})\b"),
+    ("a Groq key", r"\bgsk_(?P<key>[A-Za-z0-9]{40,})\b"),
+    ("a Perplexity key", r"\bpplx-(?P<key>[A-Za-z0-9]{40,})\b"),
+    ("a Replicate token", r"\br8_(?P<key>[A-Za-z0-9]{37})\b"),
+    ("a Docker token", r"\bdckr_(?:pat|oat)_(?P<key>[A-Za-z0-9_-]{27,})"),
+    ("a DigitalOcean token", r"\bdo[opr]_v1_(?P<key>[a-f0-9]{64})\b"),
+    ("a Shopify token", r"\bshp(?:at|ca|pa|ss)_(?P<key>[A-Fa-f0-9]{32})\b"),
+    ("a Square token", r"\bsq0(?:atp|csp)-(?P<key>[A-Za-z0-9_-]{22,})"),
+    ("a Linear key", r"\blin_api_(?P<key>[A-Za-z0-9]{40})\b"),
+    ("a Databricks token", r"\bdapi(?P<key>[a-f0-9]{32})\b"),
+    ("an Atlassian token", r"\bATATT3(?P<key>[A-Za-z0-9_=-]{150,})"),
+    ("a Vault token", r"\bhv[sbr]\.(?P<key>[A-Za-z0-9_-]{24,})"),
+    ("a Terraform token", r"\b[A-Za-z0-9]{14}\.atlasv1\.(?P<key>[A-Za-z0-9_=-]{60,})"),
+    ("a PlanetScale token", r"\bpscale_(?:tkn|pw|oauth)_(?P<key>[A-Za-z0-9_=.-]{32,})"),
+    ("a Grafana token", r"\bgl(?:sa|c)_(?P<key>[A-Za-z0-9+/]{32,})"),
+    ("a New Relic key", r"\bNRAK-(?P<key>[A-Z0-9]{27})\b"),
+    ("a Sentry token", r"\bsntry[su]_(?P<key>[A-Za-z0-9+/=_]{40,})"),
+    ("a Postman key", r"\bPMAK-(?P<key>[a-f0-9]{24}-[a-f0-9]{34})\b"),
+    ("a Pulumi token", r"\bpul-(?P<key>[a-f0-9]{40})\b"),
+    ("a RubyGems key", r"\brubygems_(?P<key>[a-f0-9]{48})\b"),
+    ("a Figma token", r"\bfig[dou]_?[dr]?_(?P<key>[A-Za-z0-9_-]{40,})"),
+    ("a Notion token", r"\bntn_(?P<key>[A-Za-z0-9]{40,})\b"),
+    ("an age key", r"\bAGE-SECRET-KEY-1(?P<key>[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58})\b"),
+    ("a Supabase token", r"\bsb(?:p|_secret)_(?P<key>[A-Za-z0-9_-]{31,})"),
+    ("a Netlify token", r"\bnfp_(?P<key>[A-Za-z0-9]{36,})\b"),
+    ("a Doppler token", r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.(?P<key>[A-Za-z0-9._-]{40,})"),
+    ("a Telegram bot token", r"\b[0-9]{8,10}:AA(?P<key>[A-Za-z0-9_-]{33})\b"),
+    (
+        "a Discord webhook",
+        r"discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/(?P<key>[A-Za-z0-9_-]{60,})",
+    ),
+    ("a Fly.io token", r"\b(?:FlyV1 )?fm[12][ar]?_(?P<key>[A-Za-z0-9+/=_-]{100,})"),
     ("a SendGrid key", r"\bSG\.(?P<key>[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})"),
 ];
 
@@ -135,6 +173,17 @@ mod tests {
             ("npm_", &A[..36], "an npm token"),
             ("pypi-AgE", A, "a PyPI token"),
             ("hf_", &A[..34], "a Hugging Face token"),
+            ("GOCSPX-", &A[..28], "a Google OAuth secret"),
+            ("gsk_", &A[..52], "a Groq key"),
+            ("dckr_pat_", &A[..27], "a Docker token"),
+            (
+                "dop_v1_",
+                "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+                "a DigitalOcean token",
+            ),
+            ("hvs.", &A[..30], "a Vault token"),
+            ("figd_", &A[..43], "a Figma token"),
+            ("123456789:AA", &A[..33], "a Telegram bot token"),
         ] {
             assert_eq!(kinds(prefix, rest), [kind], "{prefix}");
         }

@@ -39,6 +39,35 @@ pub fn of_setting(name: &str, value: &str) -> Vec<String> {
     keys
 }
 
+/// What of a value of git's configuration is a key: the password of an address, a header, a value
+/// whose name says so. `name` is as git has it: `remote.origin.url`.
+pub fn of_git_config(name: &str, value: &str) -> Vec<String> {
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let mut keys = Vec::new();
+    if name.starts_with("cowork.") {
+        // Those that are keys are known already.
+        return keys;
+    }
+    for text in [name, value] {
+        let login = text.split_once("://").and_then(|(_, rest)| rest.split_once('@'));
+        let login = login.map(|(login, _)| login).filter(|login| !login.contains('/'));
+        keys.extend(login.map(|login| match login.split_once(':') {
+            Some((_, password)) => password.to_owned(),
+            // A bare name is one, unless it is as long as tokens are.
+            None if login.len() >= LONG => login.to_owned(),
+            None => String::new(),
+        }));
+    }
+    if last == "extraheader" {
+        if let Some((header, value)) = value.split_once(':') {
+            keys.extend(of_setting(header, value.trim()));
+        }
+    } else if is_secret_name(last) || last.ends_with("pass") {
+        keys.push(value.to_owned());
+    }
+    keys
+}
+
 /// `prompt_cache_key` and the like are names.
 fn is_secret_name(name: &str) -> bool {
     let words = words(name);

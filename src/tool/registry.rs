@@ -99,7 +99,7 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
     }
     if WORKS.contains(&name) && call.arguments.contains(WITHHELD) {
         return Answer::refused(format!(
-            "{name}: the arguments hold a key of the user's configuration, which you see as \
+            "{name}: the arguments hold a key that is kept from you, which you see as \
              {WITHHELD}. Keys are never written or used: read it from an environment variable by \
              its name, or edit only lines that do not hold it"
         ));
@@ -117,7 +117,7 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
     for note in notes {
         answer.text.push_str(&format!("\n({note})"));
     }
-    let told = context.workspace.secrets().withheld(&answer.text).into_owned();
+    let told = context.workspace.secrets().for_models(&answer.text).into_owned();
     answer.text = bounded(told);
     answer
 }

@@ -163,3 +163,79 @@ fn the_users_key_is_nowhere_when_a_session_is_over() {
     assert!(!sandbox.exists("leak.txt") && !sandbox.exists("b.txt"));
     assert!(record.exists());
 }
+
+#[test]
+fn what_a_commit_refuses_no_model_sees() {
+    let mut sandbox = Sandbox::stopped_after("plan");
+    let (token, password) = (token(), format!("hunter-{}", "2x7Kq9"));
+    let encoded =
+        format!("{}{}", "ZG9ja2VyOmdocF9hQjNkRTVmRzdoSjlrTDFtTj", "NwUTVyUzd0VTl2VzF4WTN6QTU=");
+    sandbox.commit_file("fixture.txt", &format!("a {token} b\nauth: {encoded}\n"), "theirs");
+    let url = format!("https://ana:{password}@example.org/x.git");
+    sandbox.git(&["remote", "add", "origin", &url]);
+    let options = format!("-Xmx1g -Djavax.net.ssl.trustStorePassword={password}");
+    sandbox.set_env("MAVEN_OPTS", &options);
+    let run = |command: &str| ("run_command", json!({"command": command}));
+    let (read, config, env) = (
+        ("read_file", json!({"path": "fixture.txt"})),
+        run("cat fixture.txt .git/config"),
+        run("env"),
+    );
+    let calls = [read, config, env].into_iter();
+    let reply = calls.fold(
+        Reply::call("search_files", json!({"pattern": "a .* b"})),
+        |reply, (tool, arguments)| reply.and(tool, arguments),
+    );
+    sandbox.server.times(1, at("coding", "actor").task("TASK-001").turn(1), reply);
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
+    let told: Vec<String> = sandbox
+        .server
+        .requests_of("coding", "actor")
+        .iter()
+        .map(crate::support::server::Received::text)
+        .collect();
+    let told = told.join("\n");
+    assert!(told.contains("a [withheld key] b") && told.contains("auth: [withheld key]"), "{told}");
+    assert!(told.contains("ana:[withheld key]@example.org"), "{told}");
+    for secret in [&token, &password, &encoded[..40].to_owned()] {
+        assert!(!told.contains(secret.as_str()), "{secret} in {told}");
+    }
+    assert!(!told.contains("MAVEN_OPTS"), "{told}");
+}
+
+#[test]
+fn a_secret_in_a_name_or_written_in_another_way_is_refused() {
+    let wide: String = token().chars().flat_map(|c| [c, '\0']).collect();
+    let encoded =
+        format!("{}{}", "ZG9ja2VyOmdocF9hQjNkRTVmRzdoSjlrTDFtTj", "NwUTVyUzd0VTl2VzF4WTN6QTU=");
+    let cases = [
+        (format!("lib/{}.txt", token()), "plain".to_owned(), "the name of lib/[secret].txt holds"),
+        ("lib/auth.json".to_owned(), format!("{{\n\"auth\": \"{encoded}\"}}"), "auth.json:2 holds"),
+        ("lib/wide.txt".to_owned(), format!("one\0\n\0{wide}"), "lib/wide.txt:2 holds"),
+    ];
+    for (path, content, says) in cases {
+        let sandbox = Sandbox::stopped_after("plan");
+        sandbox.hook("pre-commit", "exit 0");
+        let made = json!({"command": "cp .git/made lib-made && mkdir -p lib && mv lib-made \"$(cat .git/name)\""});
+        sandbox.write(".git/made", &content);
+        sandbox.write(".git/name", &path);
+        let done = json!({"task_id": "TASK-001", "new_status": "completed"});
+        sandbox.server.times(
+            1,
+            at("coding", "actor").task("TASK-001").turn(1),
+            Reply::call("write_file", json!({"path": file_of("TASK-001"), "content": "# a\n"}))
+                .and("run_command", made)
+                .and("update_task_status", done),
+        );
+        sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]);
+        let told: Vec<String> = sandbox
+            .server
+            .requests_of("coding", "actor")
+            .iter()
+            .map(crate::support::server::Received::text)
+            .collect();
+        let told = told.join("\n");
+        assert!(told.contains(says) && told.contains("a GitHub token"), "{says}: {told}");
+        assert!(!sandbox.git(&["log", "--name-only", "-p", "cowork/todo"]).contains(&token()));
+    }
+}

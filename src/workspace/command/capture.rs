@@ -69,11 +69,13 @@ impl Capture {
     /// says how much.
     pub(crate) fn text(mut self, secrets: &Secrets) -> String {
         if !self.is_cut() {
-            return blanked(&self.head, secrets);
+            return secrets.withheld(&plain(&self.head)).into_owned();
         }
-        let head = blanked(&self.head[..self.keep / 2 + self.margin], secrets);
+        // What is cut in two looks like no secret any more.
+        let whole = |bytes: &[u8]| secrets.for_models(&plain(bytes)).into_owned();
+        let head = whole(&self.head[..self.keep / 2 + self.margin]);
         let head = excerpt::beginning(&head, head.len().saturating_sub(self.margin));
-        let tail = blanked(self.tail.make_contiguous(), secrets);
+        let tail = whole(self.tail.make_contiguous());
         let tail = &tail[boundary(&tail, self.margin.min(tail.len()))..];
         // A line that is longer than all that is kept is cut.
         let tail = tail.split_once('\n').map_or(tail, |(_, rest)| rest);
@@ -91,8 +93,8 @@ fn boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
-fn blanked(bytes: &[u8], secrets: &Secrets) -> String {
-    secrets.withheld(&excerpt::plain(&String::from_utf8_lossy(bytes))).into_owned()
+fn plain(bytes: &[u8]) -> String {
+    excerpt::plain(&String::from_utf8_lossy(bytes))
 }
 
 #[cfg(test)]

@@ -61,7 +61,14 @@ fn is_safe(name: &OsStr, value: &OsStr, secrets: &Secrets) -> bool {
     let secret = SECRET_WORDS.iter().any(|word| upper.contains(word));
     // Package indexes may carry their password in the URL.
     let login = value.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
-    wanted && !secret && !login && !secrets.are_in(&value)
+    wanted && !secret && !login && !sets_a_secret(&value) && secrets.for_models(&value) == value
+}
+
+/// Whether options set something secret, as `-DkeyStorePassword=…` does.
+fn sets_a_secret(value: &str) -> bool {
+    let upper = value.to_uppercase();
+    let mut names = upper.split('=').rev().skip(1);
+    names.any(|text| SECRET_WORDS.iter().any(|word| text.ends_with(word)))
 }
 
 #[cfg(test)]
@@ -77,6 +84,7 @@ mod tests {
             ("npm_config__authToken", "x"),
             ("PIP_INDEX_URL", "https://me:pw@pypi.example/simple"),
             ("GOFLAGS", "-x sk-123456"),
+            ("MAVEN_OPTS", "-Xmx1g -Djavax.net.ssl.keyStorePassword=hunter2"),
             ("OPENAI_API_KEY", "sk-1"),
             ("COWORK_LLM_API_KEY", "sk-1"),
             ("GITHUB_TOKEN", "t"),

@@ -1,0 +1,122 @@
+//! Other ways to write a secret: base64 (logins of registries, keys in manifests), and two bytes a
+//! character (what PowerShell redirects).
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+/// Fewer characters hold no key.
+const SHORTEST: usize = 24;
+
+/// Lines of base64 that go on in the next one have at least as many characters.
+const LINE: usize = 60;
+
+const DECODER: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// What `found` says of the decoded text of each run of base64, with where the run is.
+pub(super) fn in_base64<T>(
+    bytes: &[u8],
+    mut found: impl FnMut(&[u8]) -> Option<T>,
+) -> Vec<(Range<usize>, T)> {
+    let mut all = Vec::new();
+    let mut at = 0;
+    while let Some(start) = bytes[at..].iter().position(|byte| is_digit(*byte)).map(|n| at + n) {
+        let end = end_of_run(bytes, start);
+        if end - start >= SHORTEST {
+            let digits = bytes[start..end].iter().filter(|byte| is_digit(**byte));
+            let mut digits: Vec<u8> = digits
+                .map(|byte| match byte {
+                    b'-' => b'+',
+                    b'_' => b'/',
+                    byte => *byte,
+                })
+                .collect();
+            if digits.len() % 4 == 1 {
+                digits.pop();
+            }
+            if let Some(what) = DECODER.decode(&digits).ok().and_then(|text| found(&text)) {
+                let padding = bytes[end..].iter().take(2).take_while(|byte| **byte == b'=');
+                all.push((start..end + padding.count(), what));
+            }
+        }
+        at = end;
+    }
+    all
+}
+
+/// Where a run ends: it goes on after the break of a full line.
+fn end_of_run(bytes: &[u8], start: usize) -> usize {
+    let line = |at: usize| bytes[at..].iter().position(|byte| !is_digit(*byte));
+    let mut begin = start;
+    loop {
+        let end = line(begin).map_or(bytes.len(), |n| begin + n);
+        let next = match bytes.get(end..) {
+            Some([b'\r', b'\n', ..]) => end + 2,
+            Some([b'\n', ..]) => end + 1,
+            _ => return end,
+        };
+        let full = end - begin >= LINE && (end - begin).is_multiple_of(4);
+        if !full || !bytes.get(next).is_some_and(|byte| is_digit(*byte)) {
+            return end;
+        }
+        begin = next;
+    }
+}
+
+fn is_digit(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+/// Text of two bytes a character as one of one, where the bytes look like that.
+pub(super) fn narrowed(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let zeros = memchr::memchr_iter(0, bytes).count();
+    let wide = zeros > 0 && zeros >= bytes.len() / 4;
+    wide.then(|| bytes.iter().copied().filter(|byte| *byte != 0).collect())
+}
+
+/// Where a part of the narrowed text is in the text itself.
+pub(super) fn widened(bytes: &[u8], narrow: &Range<usize>) -> Range<usize> {
+    let mut places = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0).map(|(at, _)| at);
+    let start = places.nth(narrow.start).unwrap_or(bytes.len());
+    let more = narrow.len().saturating_sub(2);
+    let last = if narrow.len() > 1 { places.nth(more).unwrap_or(bytes.len() - 1) } else { start };
+    start..(last + 1).min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(text: &str) -> Vec<(Range<usize>, Vec<u8>)> {
+        in_base64(text.as_bytes(), |bytes| Some(bytes.to_vec()))
+    }
+
+    #[test]
+    fn runs_are_decoded_in_either_alphabet_and_over_lines() {
+        let [(range, text)] = &decoded("auth: aGVsbG8gd29ybGQsIGhlbGxvIQ==\n")[..] else {
+            panic!("one run");
+        };
+        assert_eq!((range.clone(), text.as_slice()), (6..34, &b"hello world, hello!"[..]));
+        let long = "a".repeat(57);
+        let lines = format!("{}\n{}\n", DECODER.encode(&long), DECODER.encode("b".repeat(30)));
+        assert_eq!(decoded(&lines)[0].1, format!("{long}{}", "b".repeat(30)).into_bytes());
+        assert_eq!(decoded("short words only, and-some_more"), []);
+    }
+
+    #[test]
+    fn two_bytes_a_character_are_one() {
+        let wide: Vec<u8> = "say hello".bytes().flat_map(|byte| [byte, 0]).collect();
+        assert_eq!(narrowed(&wide).as_deref(), Some(&b"say hello"[..]));
+        assert_eq!(wide[widened(&wide, &(4..9))], wide[8..17]);
+        assert_eq!(narrowed(b"plain"), None);
+        assert_eq!(narrowed(b"\x00binary with one zero"), None);
+    }
+}
