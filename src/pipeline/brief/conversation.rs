@@ -7,6 +7,7 @@ use crate::artifact::{Artifact, Ledger, Store};
 use crate::config::AGENT;
 use crate::error::Error;
 use crate::event::Event;
+use crate::pipeline::brief::continued::GoesOn;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::Known;
 use crate::pipeline::brief::sections::{artifacts, section};
@@ -82,14 +83,10 @@ async fn converse_once(
         0 => continued::find(run, part, transcript.cut_run_after())?,
         _ => None,
     };
-    let mut prompt = match &goes_on {
-        Some(on) => continued::opening(run, part, on)?,
-        None => beginning(run, part, restarts)?,
-    };
-    let brief = part.again.filter(|_| goes_on.is_some()).unwrap_or(part.prompt);
-    prompt += &run.env.prompts.render(brief, &part.variables)?;
-    if restarts > 0 {
-        prompt += RESTARTED;
+    let without_tools = config.model_for(stage, part.role)?.1.provider == AGENT;
+    let mut prompt = asked(run, part, goes_on.as_ref(), restarts)?;
+    if without_tools {
+        prompt += &run.env.prompts.render(NO_TOOLS, &part.variables)?;
     }
     let mut told = continued::Documents::default();
     if let Some(on) = goes_on {
@@ -98,18 +95,7 @@ async fn converse_once(
     }
     let files = run.files();
     let store = Store::new(&files);
-    let without_tools = config.model_for(stage, part.role)?.1.provider == AGENT;
-    if without_tools {
-        prompt += &run.env.prompts.render(NO_TOOLS, &part.variables)?;
-    }
-    let shared = run.depth().shared_tools(stage);
-    let (tools, offered) = match shared.is_empty() {
-        true => (part.tools.clone(), part.tools.clone()),
-        false => {
-            let own = part.tools.iter().copied().filter(|tool| shared.contains(tool));
-            (own.collect(), shared)
-        }
-    };
+    let (tools, offered) = if without_tools { Default::default() } else { tools(run, part) };
     let (model, context_window) = run.model_for(stage, part.role)?;
     let limits = run.limits();
     let brief = Brief {
@@ -120,8 +106,8 @@ async fn converse_once(
         task: part.task.map(|task| task.id.clone()),
         system: run.env.prompts.render(SYSTEM, &part.variables)?,
         prompt,
-        tools: if without_tools { Vec::new() } else { tools },
-        offered: if without_tools { Vec::new() } else { offered },
+        tools,
+        offered,
         closing: part.closing.clone(),
         temperature: config.temperature(stage, part.role),
         max_turns: config.limits.tool_turns,
@@ -166,6 +152,35 @@ async fn converse_once(
         continued::note(run, part, transcript.id(), told)?;
     }
     conversation
+}
+
+/// What a role is asked: what it is told of the session, and its brief.
+fn asked(
+    run: &Run<'_>,
+    part: &Part<'_>,
+    goes_on: Option<&GoesOn>,
+    restarts: u32,
+) -> anyhow::Result<String> {
+    let mut prompt = match goes_on {
+        Some(on) => continued::opening(run, part, on)?,
+        None => beginning(run, part, restarts)?,
+    };
+    let brief = part.again.filter(|_| goes_on.is_some()).unwrap_or(part.prompt);
+    prompt += &run.env.prompts.render(brief, &part.variables)?;
+    if restarts > 0 {
+        prompt += RESTARTED;
+    }
+    Ok(prompt)
+}
+
+/// The tools a role may call, and those it is told of.
+fn tools(run: &Run<'_>, part: &Part<'_>) -> (Vec<&'static str>, Vec<&'static str>) {
+    let shared = run.depth().shared_tools(part.spec.stage);
+    if shared.is_empty() {
+        return (part.tools.clone(), part.tools.clone());
+    }
+    let own = part.tools.iter().copied().filter(|tool| shared.contains(tool));
+    (own.collect(), shared)
 }
 
 /// What a conversation of its own begins with, before its brief.
