@@ -13,7 +13,7 @@ const WRITE: &[&str] = &[
     "create_task",
     "update_task",
     "delete_task",
-    "get_plan",
+    "edit_file",
     "check_task_dependencies",
 ];
 
@@ -48,6 +48,7 @@ const PLAN_WITH_DESIGN: StageSpec = StageSpec {
                 &[
                     "save_plan_doc",
                     "save_design_doc",
+                    "edit_file",
                     "delete_task",
                     "delete_design_component",
                     "check_task_dependencies",
@@ -82,7 +83,7 @@ const PLAN_ALONE: StageSpec = StageSpec {
             tools: &[
                 &[
                     "save_plan_doc",
-                    "load_plan_doc",
+                    "edit_file",
                     "delete_requirement",
                     "delete_feature",
                     "delete_task",

@@ -5,6 +5,7 @@
 
 use super::plain::{Number, Plain, arguments, some};
 use super::{Answer, Effect, Tool, documents};
+use crate::stages;
 use crate::workspace::Edit;
 
 arguments! {
@@ -107,7 +108,14 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
             let edits = edits(args)?;
             match documents::of_path(&path) {
                 Some(document) => documents::edit(context, &path, document, &edits),
-                None => Ok(Answer::ok(context.workspace.edit(&path, &edits)?)),
+                None => {
+                    let stage = context.stage;
+                    anyhow::ensure!(
+                        stages::row(stage).writes_code(),
+                        "{path} is no document of {stage}: code is written in a later stage"
+                    );
+                    Ok(Answer::ok(context.workspace.edit(&path, &edits)?))
+                }
             }
         },
     },

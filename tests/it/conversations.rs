@@ -80,6 +80,32 @@ fn a_rejected_draft_is_answered_where_it_was_written() {
 }
 
 #[test]
+fn a_later_draft_edits_a_passage_and_its_records_follow() {
+    let sandbox = Sandbox::new();
+    sandbox.server.on(at("plan", "critic").iteration(1), todo::reject("TASK-003 prints nothing."));
+    let edit = |path: &str, new: &str| {
+        Reply::call(
+            "edit_file",
+            json!({"path": path, "old_text": "List todos, in", "new_text": new}),
+        )
+    };
+    let plan = ".cowork/sessions/todo/plan.md";
+    // No code is written before its stage.
+    let code =
+        Reply::call("edit_file", json!({"path": "README.md", "old_text": "e", "new_text": "f"}));
+    sandbox.server.on(at("plan", "actor").iteration(2).turn(1), code);
+    sandbox.server.on(at("plan", "actor").iteration(2).turn(2), edit(plan, "Print all todos, in"));
+    new(&sandbox, &["--review", "auto", "--stop-after", "plan"]).exits(0);
+    let drafts = actor(&sandbox, "plan");
+    assert_eq!(drafts.len(), 3, "the edit ends the draft");
+    let refused = drafts[2].tool_results().join("\n");
+    assert!(refused.contains("README.md is no document of plan"), "{refused}");
+    assert!(sandbox.artifact("implementation_plan.json").contains("Print all todos"));
+    assert!(sandbox.artifact("plan.md").contains("Print all todos, in"));
+    sandbox.cowork(&["verify"]).exits(0);
+}
+
+#[test]
 fn what_a_person_has_changed_is_told_again() {
     let sandbox = Sandbox::new();
     new(&sandbox, &["--review", "wait"]).exits(3);

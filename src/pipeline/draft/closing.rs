@@ -20,6 +20,9 @@ use crate::tool::{self, Outcome};
 /// Characters of a finding that the actor is told.
 const TOLD: usize = 6_000;
 
+/// Changes a passage of a document, too.
+const EDIT: &str = "edit_file";
+
 /// What the actor is told whose draft is the rejected one.
 const UNCHANGED: &str = "Nothing in the draft differs from the rejected one. Answer each point of the \
                          feedback with a change; if a point is wrong, say so in text, without a \
@@ -30,7 +33,9 @@ const UNCHANGED: &str = "Nothing in the draft differs from the rejected one. Ans
 pub(crate) fn closing_acts(spec: &StageSpec, corrects: bool) -> Vec<&'static str> {
     let mut acts = spec.closing.to_vec();
     if corrects && spec.work == Work::Whole {
-        let writes = |name: &&str| tool::find(name).is_some_and(|t| t.effect().writes_artifacts());
+        let writes = |name: &&str| {
+            *name == EDIT || tool::find(name).is_some_and(|t| t.effect().writes_artifacts())
+        };
         acts.extend(spec.actor.tools().into_iter().filter(writes));
     }
     acts
