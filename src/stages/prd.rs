@@ -18,6 +18,11 @@ const WRITE: &[&str] = &[
 
 const READ: &[&str] = &["load_prd_doc", "get_requirements"];
 
+/// Where idea.md goes with it, records are changed by their sections: tools for them, too, would be too
+/// much to send.
+const WITH_IDEA: &[&str] =
+    &["save_prd_doc", "save_idea", "edit_file", "delete_requirement", "delete_feature"];
+
 /// How the actor asks for a person.
 const ASK: &[&str] = &["ask_user", "request_human_review"];
 
@@ -39,7 +44,7 @@ const PRD_WITH_IDEA: StageSpec = StageSpec {
         report
     },
     ..prd(
-        &[WRITE, &["save_idea", "edit_file"], READ_FILES, ASK],
+        &[WITH_IDEA, READ_FILES, ASK],
         &[Artifact::Prd, Artifact::Requirements, Artifact::Features, Artifact::Idea],
     )
 };
