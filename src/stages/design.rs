@@ -21,7 +21,7 @@ pub(super) const DESIGN: StageSpec = StageSpec {
                 "create_design_component",
                 "update_design_component",
                 "delete_design_component",
-                "edit_file",
+                "get_design",
                 "check_feature_coverage",
             ],
             READ_FILES,

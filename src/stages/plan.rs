@@ -13,7 +13,7 @@ const WRITE: &[&str] = &[
     "create_task",
     "update_task",
     "delete_task",
-    "edit_file",
+    "get_plan",
     "check_task_dependencies",
 ];
 
