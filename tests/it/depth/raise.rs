@@ -119,6 +119,37 @@ fn each_gate_before_the_code_can_be_raised_from() {
     }
 }
 
+/// The last words of a gate that waits for a key.
+const ASKED: &str = "stop for now";
+
+#[test]
+fn a_person_raises_at_the_gate_with_one_key() {
+    // The gate it is typed at, the depth that is offered, and the gate that comes next.
+    for (from, at, offered, next) in
+        [("quick", "plan", "standard", "prd"), ("standard", "prd", "thorough", "prd")]
+    {
+        let sandbox = if from == "quick" { with_code() } else { Sandbox::new() };
+        let mut terminal = sandbox.terminal(&[&super::NEW[..], &["--depth", from]].concat());
+        let shown = terminal.sees("Your decision");
+        assert!(shown.contains(at), "{shown}");
+        terminal.sees(ASKED);
+        sandbox.script("plan", todo::plan_draft());
+        terminal.types("+");
+        terminal.sees(&format!("Go on as a {offered} session?"));
+        terminal.types("y");
+        let shown = terminal.sees("Your decision");
+        assert!(shown.contains(next), "{shown}");
+        terminal.sees(ASKED);
+        terminal.types("q");
+        terminal.ends();
+        let raised = sandbox.commit_of("cowork/todo", "session: depth");
+        assert_eq!(depth(&sandbox, &raised), offered);
+        sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+        sandbox.cowork(&["verify"]).exits(0);
+        sandbox.assert_sound();
+    }
+}
+
 #[test]
 fn nothing_lowers_a_depth_and_code_that_is_begun_keeps_its() {
     let sandbox = planned();
