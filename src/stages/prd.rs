@@ -8,30 +8,22 @@ use crate::stage::Stage;
 
 const WRITE: &[&str] = &[
     "save_prd_doc",
+    "load_prd_doc",
     "create_requirement",
     "update_requirement",
     "delete_requirement",
     "add_feature",
     "update_feature",
     "delete_feature",
+    "get_requirements",
 ];
-
-const READ: &[&str] = &["load_prd_doc", "get_requirements"];
-
-/// Where idea.md goes with it, records are changed by their sections: tools for them, too, would be too
-/// much to send.
-const WITH_IDEA: &[&str] =
-    &["save_prd_doc", "save_idea", "edit_file", "delete_requirement", "delete_feature"];
 
 /// How the actor asks for a person.
 const ASK: &[&str] = &["ask_user", "request_human_review"];
 
 pub(super) const PRD: StageSpec = StageSpec {
     with_earlier: Some((Stage::Idea, &PRD_WITH_IDEA)),
-    ..prd(
-        &[WRITE, READ, READ_FILES, ASK],
-        &[Artifact::Prd, Artifact::Requirements, Artifact::Features],
-    )
+    ..prd(&[WRITE, READ_FILES, ASK], &[Artifact::Prd, Artifact::Requirements, Artifact::Features])
 };
 
 /// The row where idea.md is passed with the PRD. A change request keeps its parent's true.
@@ -44,7 +36,7 @@ const PRD_WITH_IDEA: StageSpec = StageSpec {
         report
     },
     ..prd(
-        &[WITH_IDEA, READ_FILES, ASK],
+        &[WRITE, &["save_idea", "load_idea"], READ_FILES, ASK],
         &[Artifact::Prd, Artifact::Requirements, Artifact::Features, Artifact::Idea],
     )
 };
