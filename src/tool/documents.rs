@@ -240,7 +240,7 @@ mod tests {
         let section = |id: &str, title: &str| {
             format!("### {id} {title}\n\n`high` `functional`\n\nIt does.\n\n- it works\n")
         };
-        // It begins with a record, which is no part of a document here.
+        // The text begins with a record: here it is the whole document, not one of its sections.
         let text = format!("{}\n{}", section("REQ-001", "Add"), section("REQ-002", "List"));
         assert!(context.call("save_prd_doc", &content(&text)).ok);
         bench.put(path, &text);

@@ -112,7 +112,7 @@ pub(super) static TOOLS: [&dyn Tool; 6] = [
                     let stage = context.stage;
                     anyhow::ensure!(
                         stages::row(stage).writes_code(),
-                        "{path} is no document of {stage}: code is written in a later stage"
+                        "{path} is not a document of {stage}; code is written in a later stage"
                     );
                     Ok(Answer::ok(context.workspace.edit(&path, &edits)?))
                 }

@@ -99,7 +99,7 @@ fn a_later_draft_edits_a_passage_and_its_records_follow() {
     let drafts = actor(&sandbox, "plan");
     assert_eq!(drafts.len(), 3, "the edit ends the draft");
     let refused = drafts[2].tool_results().join("\n");
-    assert!(refused.contains("README.md is no document of plan"), "{refused}");
+    assert!(refused.contains("README.md is not a document of plan"), "{refused}");
     assert!(sandbox.artifact("implementation_plan.json").contains("Print all todos"));
     assert!(sandbox.artifact("plan.md").contains("Print all todos, in"));
     sandbox.cowork(&["verify"]).exits(0);

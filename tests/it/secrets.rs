@@ -27,6 +27,12 @@ fn holds(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
+/// Everything that the actor was told in coding.
+fn told_in_coding(sandbox: &Sandbox) -> String {
+    let requests = sandbox.server.requests_of("coding", "actor");
+    requests.iter().map(crate::support::server::Received::text).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn a_task_that_holds_a_token_is_refused_and_its_actor_told() {
     let sandbox = Sandbox::stopped_after("plan");
@@ -188,13 +194,7 @@ fn what_a_commit_refuses_no_model_sees() {
     );
     sandbox.server.times(1, at("coding", "actor").task("TASK-001").turn(1), reply);
     sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
-    let told: Vec<String> = sandbox
-        .server
-        .requests_of("coding", "actor")
-        .iter()
-        .map(crate::support::server::Received::text)
-        .collect();
-    let told = told.join("\n");
+    let told = told_in_coding(&sandbox);
     assert!(told.contains("a [withheld key] b") && told.contains("auth: [withheld key]"), "{told}");
     assert!(told.contains("ana:[withheld key]@example.org"), "{told}");
     for secret in [&token, &password, &encoded[..40].to_owned()] {
@@ -228,13 +228,7 @@ fn a_secret_in_a_name_or_written_in_another_way_is_refused() {
                 .and("update_task_status", done),
         );
         sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]);
-        let told: Vec<String> = sandbox
-            .server
-            .requests_of("coding", "actor")
-            .iter()
-            .map(crate::support::server::Received::text)
-            .collect();
-        let told = told.join("\n");
+        let told = told_in_coding(&sandbox);
         assert!(told.contains(says) && told.contains("a GitHub token"), "{says}: {told}");
         assert!(!sandbox.git(&["log", "--name-only", "-p", "cowork/todo"]).contains(&token()));
     }

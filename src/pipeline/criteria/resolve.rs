@@ -7,7 +7,7 @@ const JOINTS: [&str; 6] = ["::", " > ", " › ", ".", "#", " "];
 /// Tests of a file that are named where one is not found.
 const NAMED: usize = 6;
 
-/// The groups and the name of the test that is meant; or an error message that says why it was not found.
+/// The groups and the name of the test, or an error message that says why it was not found.
 pub(super) fn parts_of(path: &str, text: &str, name: &str) -> Result<Vec<String>, String> {
     let Some(tests) = tests_in(path, text) else {
         return Err(format!("what tests look like in {path} is not known"));
