@@ -115,6 +115,46 @@ pub fn remove(git: &Git, path: &Path) -> Result<()> {
     })
 }
 
+/// Makes a linked working tree at `path` that is on no branch and has no files yet; no hook for
+/// checkouts runs. What is there already goes.
+///
+/// # Errors
+/// Git fails.
+pub fn add_empty(git: &Git, path: &Path, at: &Oid) -> Result<Git> {
+    discard(git, path)?;
+    let add = git.write(["worktree", "add", "--quiet", "--detach", "--no-checkout", "--"]);
+    add.arg(path).arg(at.as_str()).checked()?;
+    git.at(path)
+}
+
+/// Gives a linked working tree, and its index, exactly the tracked files of a commit or tree.
+///
+/// # Errors
+/// Git fails.
+pub fn show(linked: &Git, tree: &Oid) -> Result<()> {
+    linked.write(["read-tree", "--reset", "-u"]).arg(tree.as_str()).checked().map(drop)
+}
+
+/// Removes a linked working tree with all that is in it, also where git did not come to the end of
+/// making it.
+///
+/// # Errors
+/// Something cannot be removed.
+pub fn discard(git: &Git, path: &Path) -> Result<()> {
+    let pointer = path.join(".git");
+    let is_its = |dir: &PathBuf| {
+        let text = std::fs::read_to_string(dir.join("gitdir")).unwrap_or_default();
+        !text.is_empty() && same_place(Path::new(text.trim_end()), &pointer)
+    };
+    let git_dirs: Vec<PathBuf> = linked_git_dirs(git).filter(is_its).collect();
+    // The folder last: as long as it is there, what belongs to it is found.
+    let folder = path.exists().then(|| path.to_owned());
+    for dir in git_dirs.into_iter().chain(folder) {
+        std::fs::remove_dir_all(&dir).with_context(|| format!("removing {}", dir.display()))?;
+    }
+    Ok(())
+}
+
 /// After git died: fills a working tree that has its git directory, removes what there is of any
 /// other. Answers whether there is one now.
 pub(super) fn end_adding(git: &Git, step: &Added) -> Result<bool> {

@@ -2,6 +2,7 @@
 //! looked into. [`PLAIN`] is a row that knows nothing; a language says what it has beside that.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 
 use super::commands::ProjectCommands;
@@ -37,6 +38,9 @@ pub struct Language {
     pub runners: RunnerOutput,
     /// What is known of one test that somebody names.
     pub one_test: Option<OneTest>,
+    /// The tests in a file that holds code, too, as ranges of bytes; none where they cannot be told
+    /// from the code for sure.
+    pub tests_beside_code: fn(text: &str) -> Option<Vec<Range<usize>>>,
     /// The command in a file of this name, one of the manifests, that runs the tests.
     pub test_script: Option<(&'static str, Reader)>,
     /// The commands of a project at this place; none where it is not a project in this language.
@@ -71,6 +75,7 @@ pub const PLAIN: Language = Language {
         ends: &[],
     },
     one_test: None,
+    tests_beside_code: |_| None,
     test_script: None,
     commands: |_| None,
     programs: Programs {

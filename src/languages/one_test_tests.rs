@@ -100,6 +100,20 @@ fn each_language_runs_one_test_alone() {
         (&[], "", "tests/it/sums.rs", &["adds"], "cargo test --test it -- --exact sums::adds"),
         (&[], "", "src/a.rs", &["tests", "adds"], "cargo test -- --exact a::tests::adds"),
         (
+            &[("src/lib.rs", "")],
+            "",
+            "src/a.rs",
+            &["tests", "adds"],
+            "cargo test --lib --bins -- --exact a::tests::adds",
+        ),
+        (
+            &[("x/Cargo.toml", ""), ("x/src/main.rs", "")],
+            "",
+            "x/src/a.rs",
+            &["adds"],
+            "cd x && cargo test --bins -- --exact a::adds",
+        ),
+        (
             &[("x/Cargo.toml", "")],
             "",
             "x/src/bin/t.rs",

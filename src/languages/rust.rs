@@ -1,5 +1,6 @@
 //! Rust: cargo, nextest, clippy.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::commands::ProjectCommands;
@@ -70,6 +71,7 @@ pub(super) static RUST: Language = Language {
         names: |test| vec![target_and_name(test).1],
         alone,
     }),
+    tests_beside_code,
     commands: |root| {
         let there = root.join("Cargo.toml").is_file();
         there.then(|| ProjectCommands::new("cargo test", "cargo build", "cargo clippy"))
@@ -150,8 +152,53 @@ fn target_and_name(test: &Named<'_>) -> (String, String) {
 
 fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
     let folder = folder_of_manifest(project.root, test.path, "Cargo.toml");
-    let (target, name) = target_and_name(test);
+    let (mut target, name) = target_and_name(test);
+    // Without tests of other files, which may not compile where this one is run.
+    let src = project.root.join(folder).join("src");
+    if target.is_empty() && src.join("lib.rs").is_file() {
+        target = " --lib --bins".to_owned();
+    } else if target.is_empty() && src.join("main.rs").is_file() {
+        target = " --bins".to_owned();
+    }
     Some(in_folder(folder, format!("cargo test{target} -- --exact {}", quoted(&name))))
+}
+
+/// The items that are built for tests only, with what stands before each. A file is taken apart as
+/// rustfmt writes it: an item begins at the margin and ends there. None where it is written otherwise.
+fn tests_beside_code(text: &str) -> Option<Vec<Range<usize>>> {
+    let (mut found, mut begin, mut is_test, mut inside, mut at) =
+        (Vec::new(), None, false, false, 0);
+    for line in text.split_inclusive('\n') {
+        let (end, bare) = (at + line.len(), line.trim_end());
+        let first = bare.chars().next();
+        if inside {
+            inside = !matches!(first, Some('}' | ')' | ']'));
+        } else if first.is_none() {
+            at = end;
+            continue;
+        } else if bare.starts_with("#[") || bare.starts_with("//") || bare.starts_with("#!") {
+            begin.get_or_insert(at);
+            is_test |=
+                ["#[cfg(test)]", "#[cfg(all(test,"].iter().any(|mark| bare.starts_with(mark));
+            let whole = bare.starts_with("//") || bare.ends_with(']');
+            if !whole || bare.starts_with("#![cfg(test") {
+                return None;
+            }
+            at = end;
+            continue;
+        } else if first.is_some_and(char::is_alphabetic) {
+            begin.get_or_insert(at);
+            inside = !bare.ends_with([';', '}']);
+        } else {
+            return None;
+        }
+        at = end;
+        if !inside {
+            let begin = begin.take().unwrap_or(at);
+            found.extend(std::mem::take(&mut is_test).then_some(begin..at));
+        }
+    }
+    (!inside).then_some(found)
 }
 
 /// Whether a manifest begins a workspace.

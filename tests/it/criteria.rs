@@ -44,6 +44,11 @@ fn became(sandbox: &Sandbox) -> Vec<String> {
     sandbox.trailers(&sandbox.stage_commit("coding"))["Cowork-Tests"].clone()
 }
 
+fn assert_no_other_working_tree(sandbox: &Sandbox) {
+    assert_eq!(sandbox.git(&["worktree", "list"]).lines().count(), 1);
+    assert!(!sandbox.exists(".git/cowork/sessions/todo/base"));
+}
+
 const CALC: &str = "def add(a, b):\n    return a + b\n";
 const TEST_CALC: &str = "import unittest\n\nclass Sums(unittest.TestCase):\n    def test_adds(self):\n        from calc import add\n        self.assertEqual(add(1, 2), 3)\n\n    def test_is_there(self):\n        self.assertTrue(True)\n";
 
@@ -78,6 +83,11 @@ fn each_criterion_says_which_test_shows_it_or_whose_review() {
     let names = sandbox.git(&["ls-tree", "-r", "--name-only", on_base]);
     assert!(names.contains("tests/test_calc.py"), "{names}");
     assert!(!names.lines().any(|name| name == "calc.py"), "{names}");
+    // It ran in a working tree of its own, which is gone.
+    let log = alone[1].split(", ").nth(1).unwrap().strip_prefix("log ").unwrap();
+    let log = sandbox.git(&["cat-file", "-p", log]);
+    assert!(log.contains("/cowork/sessions/todo/base/tree/tests/test_calc.py"), "{log}");
+    assert_no_other_working_tree(&sandbox);
     let check = sandbox.artifact("check_report.md");
     let delivered = sandbox.artifact("delivery_report.md");
     for (report, criterion) in [(&check, "  - REQ-001: "), (&delivered, "  - ")] {
@@ -91,6 +101,56 @@ fn each_criterion_says_which_test_shows_it_or_whose_review() {
     }
     let critic = sandbox.server.requests_of("coding", "critic")[0].text();
     assert!(critic.contains("- REQ-002: tests/test_calc.py::Sums.test_is_there: passed\n"));
+    sandbox.assert_sound();
+}
+
+#[test]
+fn what_only_the_working_tree_has_is_not_missing_on_the_base() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tests/test_old.py", "import unittest\n");
+    sandbox.write(".gitignore", "/made.txt\n__pycache__\n");
+    sandbox.commit_all("a Python project");
+    sandbox.write("made.txt", "by hand\n");
+    names(&sandbox, &["!tests/test_calc.py::test_adds", "!tests/test_calc.py::test_made"]);
+    let made = "class Sums(unittest.TestCase):\n    def test_made(self):\n        open('made.txt').close()\n\n";
+    let both = TEST_CALC.replace("class Sums(unittest.TestCase):\n", made);
+    let with_code = both.replace("close()", "close()\n        import calc");
+    first_task_writes(&sandbox, &[("calc.py", CALC), ("tests/test_calc.py", &both)]);
+    second_draft_writes(&sandbox, &[("tests/test_calc.py", &with_code)]);
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shows_nothing = "tests/test_calc.py::test_made fails without this session's code, and it \
+                         passes there, too";
+    assert!(flat.contains(shows_nothing), "{told}");
+    assert_eq!(
+        became(&sandbox),
+        [
+            "tests/test_calc.py::test_adds: passed, failed on the base",
+            "tests/test_calc.py::test_made: passed, failed on the base",
+        ]
+    );
+    assert_eq!(sandbox.read("calc.py"), CALC);
+    assert_no_other_working_tree(&sandbox);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn the_working_tree_of_a_killed_look_at_the_base_goes_with_the_next_run() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tests/test_old.py", "import unittest\n");
+    sandbox.commit_all("a Python project");
+    names(&sandbox, &["!tests/test_calc.py::test_adds"]);
+    first_task_writes(&sandbox, &[("calc.py", CALC), ("tests/test_calc.py", TEST_CALC)]);
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_git-cowork"));
+    command.env("COWORK_TEST_ABORT_AT", "base.worktree-made");
+    let ended = command.args(["resume", "--review", "auto"]).output().unwrap();
+    assert!(!ended.status.success(), "{ended:?}");
+    assert_eq!(sandbox.git(&["worktree", "list"]).lines().count(), 2);
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
+    let calc = "tests/test_calc.py::test_adds: passed, failed on the base";
+    assert_eq!(became(&sandbox), [calc]);
+    assert_no_other_working_tree(&sandbox);
     sandbox.assert_sound();
 }
 
@@ -145,7 +205,7 @@ fn what_cargo_names_is_not_run_again() {
     sandbox.user_config(
         "[project]\nbuild = \"true\"\ntest = \"cargo test --offline\"\nlint = \"true\"\n",
     );
-    let tests = ["!tests/adds.rs::adds", "src/lib.rs::zero", "tests/more.rs::carries"];
+    let tests = ["!tests/adds.rs::adds", "!src/lib.rs::zero", "tests/more.rs::carries"];
     names(&sandbox, &tests);
     let lib = "pub fn add(a: u8, b: u8) -> u8 {\n    a + b\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn zero() {\n        assert_eq!(super::add(0, 0), 0);\n    }\n}\n";
     let adds = "#[test]\nfn adds() {\n    assert_eq!(sums::add(1, 2), 3);\n}\n\n#[test]\nfn carries() {}\n";
@@ -158,8 +218,8 @@ fn what_cargo_names_is_not_run_again() {
     assert_eq!(
         became(&sandbox),
         [
-            "src/lib.rs::zero: passed",
-            "tests/adds.rs::adds: passed, failed on the base",
+            "src/lib.rs::zero: passed, failed on the base (before it ran)",
+            "tests/adds.rs::adds: passed, failed on the base (before it ran)",
             "tests/more.rs::carries: passed",
         ]
     );
@@ -172,6 +232,7 @@ fn what_cargo_names_is_not_run_again() {
     // Two tests are called `carries`: that one passed is no evidence for the other.
     let expected = [
         "cargo test --offline: exit 0",
+        "cargo test --lib --bins -- --exact tests::zero: exit 101",
         "cargo test --test adds -- --exact adds: exit 101",
         "cargo test --test more -- --exact carries: exit 0",
     ];

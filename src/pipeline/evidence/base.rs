@@ -1,6 +1,5 @@
 //! What the project's commands say of the code as the session found it. They are run in place, because
-//! nowhere else is what they need to run at all: what is installed, built or ignored is in this
-//! working tree only. Where the code was changed already (dependencies were fetched later), the files
+//! what is installed, built or ignored may be in this working tree only. Where the code was changed already (dependencies were fetched later), the files
 //! the session has changed become what they were, for as long as that takes.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +9,7 @@ use super::check_run::{CheckRun, Which};
 use super::results::failing_before;
 use crate::event::{Event, Sink};
 use crate::git::{self, Git, Oid, Store};
-use crate::pipeline::evidence::{before, gather};
+use crate::pipeline::evidence::{base_worktree, before, gather};
 use crate::pipeline::run::Run;
 use crate::record::point;
 use crate::session::StateDir;
@@ -78,12 +77,13 @@ fn keep_edits(
     Ok(())
 }
 
-/// Puts files back that a run which was killed while it looked at the base has left. What somebody
+/// Puts files back and removes what a run which was killed while it looked at the base has left. What somebody
 /// has edited since stays.
 ///
 /// # Errors
 /// Git fails, or the note cannot be read.
 pub fn leave_base(git: &Git, state: &StateDir) -> anyhow::Result<()> {
+    base_worktree::discard(git, state)?;
     let Some(OnBase { base, tip, mut paths }) = state.note::<OnBase>(ON_BASE)? else {
         return Ok(());
     };
@@ -160,27 +160,24 @@ fn to_base<'a>(run: &Run<'a>, on_base: OnBase) -> anyhow::Result<BackToTip<'a>> 
     Ok(back)
 }
 
-/// Runs these commands where these files are what they are on `base`, and all others as in `tree`,
-/// which is what lies in the working tree. Each run with the tree it ran on; none where somebody
-/// has just changed one of the files.
-pub(crate) async fn run_on_base(
+/// Runs these commands where these files are what they are in `base`, a tree, and all others as in
+/// `tree`, which is what lies in the working tree; none where somebody has just changed one of the
+/// files.
+pub(crate) async fn run_in_place(
     run: &Run<'_>,
     (base, tree): (&Oid, &Oid),
     paths: Vec<String>,
     commands: &[(Which, String)],
-) -> anyhow::Result<Option<(Oid, Vec<CheckRun>)>> {
+) -> anyhow::Result<Option<Vec<CheckRun>>> {
     let git = run.env.git;
     let here = git::blobs::hash_files(git, &paths, Store::No)?;
     if here != git::snapshot::blob_ids(git, tree, &paths)? {
         return Ok(None);
     }
-    let mut others = git::paths::changed(git, base, tree)?;
-    others.retain(|path| !paths.contains(path));
-    let mixed = git::snapshot::tree(git, base, &others)?;
     let back = to_base(run, OnBase { base: base.clone(), tip: tree.clone(), paths })?;
-    let ran = gather::run_all(run, commands, &mixed, &[]).await;
+    let ran = gather::run_all(run, commands, base, &[]).await;
     drop(back);
-    Ok(Some((mixed, ran?)))
+    ran.map(Some)
 }
 
 async fn look_at(run: &Run<'_>, tree: Oid) -> anyhow::Result<()> {

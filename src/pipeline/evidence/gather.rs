@@ -12,7 +12,7 @@ use crate::languages;
 use crate::pipeline::evidence::before;
 use crate::pipeline::run::Run;
 use crate::tool::Checked;
-use crate::workspace::{CommandResult, Dependencies, Refusal, undecided};
+use crate::workspace::{CommandResult, Dependencies, Refusal, Workspace, undecided};
 
 /// What a shell answers for a program that is not there (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
@@ -84,7 +84,17 @@ pub(crate) async fn run_all(
     tree: &Oid,
     seen: &[Checked],
 ) -> anyhow::Result<Vec<CheckRun>> {
-    let workspace = run.env.workspace;
+    run_all_in(run, run.env.workspace, commands, tree, seen).await
+}
+
+/// The same in another working tree, which holds the files of `tree`.
+pub(crate) async fn run_all_in(
+    run: &Run<'_>,
+    workspace: &Workspace,
+    commands: &[(Which, String)],
+    tree: &Oid,
+    seen: &[Checked],
+) -> anyhow::Result<Vec<CheckRun>> {
     let together = workspace.together();
     let mut runs = Vec::new();
     for (which, command) in commands {

@@ -3,6 +3,7 @@
 //! fault here.
 
 pub(crate) mod base;
+pub(crate) mod base_worktree;
 pub(crate) mod before;
 mod check_run;
 pub(crate) mod failing;

@@ -10,12 +10,22 @@ use crate::git::Oid;
 pub enum Became {
     /// It ran, and passed.
     Passed,
-    /// It ran, or what it needs could not be built, and did not pass; with what was printed.
+    /// It ran and did not pass; with what was printed.
     Failed(String),
+    /// What runs it failed before it ran: it could not be built or loaded; with what was printed.
+    NotBuilt(String),
     /// There is no such test, or its runner did not run it; in words.
     Missing(String),
     /// Nothing could be found out, and why.
     Unknown(String),
+}
+
+/// How an output names a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Passed,
+    Failed,
+    Not,
 }
 
 /// A test, and what became of it.
@@ -34,20 +44,26 @@ pub struct NamedTest {
 }
 
 impl Became {
-    /// What a run of this test alone says of it; whether its output names the test as one that
-    /// passed counts, too: a runner that found nothing to run ends well.
-    pub(crate) fn of(ran: &CheckRun, named: bool) -> Self {
+    /// What a run of this test alone says of it; how its output names the test counts, too: a
+    /// runner that found nothing to run ends well.
+    pub(crate) fn of(ran: &CheckRun, named: Named) -> Self {
         match ran.outcome_before() {
-            Outcome::Passed if named => Self::Passed,
+            Outcome::Passed if named == Named::Passed => Self::Passed,
             Outcome::Passed => Self::Missing(format!(
                 "{} did not run it: it is skipped, or not a part of what is tested",
                 ran.command
             )),
             Outcome::NotRun(why) => Self::Unknown(why),
             Outcome::Failed(_) | Outcome::AsBefore(_) => {
-                Self::Failed(format!("{}: {}\n{}", ran.command, ran.ending(), ran.excerpt.trim()))
+                let said = format!("{}: {}\n{}", ran.command, ran.ending(), ran.excerpt.trim());
+                if named == Named::Failed { Self::Failed(said) } else { Self::NotBuilt(said) }
             }
         }
+    }
+
+    /// Whether it does not pass, for whatever reason.
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed(_) | Self::NotBuilt(_) | Self::Missing(_))
     }
 }
 
@@ -56,13 +72,21 @@ impl NamedTest {
     pub fn words(&self) -> String {
         let mut words = match &self.now {
             Became::Passed => "passed".to_owned(),
-            Became::Failed(_) => "failed".to_owned(),
+            Became::Failed(_) | Became::NotBuilt(_) => "failed".to_owned(),
             Became::Missing(_) => "not there".to_owned(),
             Became::Unknown(why) => format!("not run ({why})"),
         };
         match &self.base {
             None => {}
-            Some(Became::Failed(_) | Became::Missing(_)) => words += FAILED_ON_BASE,
+            Some(Became::Failed(_)) => words += FAILED_ON_BASE,
+            Some(Became::NotBuilt(_)) => {
+                words += FAILED_ON_BASE;
+                words += " (before it ran)";
+            }
+            Some(Became::Missing(_)) => {
+                words += FAILED_ON_BASE;
+                words += " (it is not there)";
+            }
             Some(Became::Passed) => words += ", passed on the base, too",
             Some(Became::Unknown(why)) => words += &format!(", not run on the base ({why})"),
         }
@@ -71,15 +95,14 @@ impl NamedTest {
 
     /// Whether it shows what its criterion says: it passed and, where it must, failed on the base.
     pub fn is_shown(&self) -> bool {
-        let failed = matches!(self.base, None | Some(Became::Failed(_) | Became::Missing(_)));
-        self.now == Became::Passed && failed
+        self.now == Became::Passed && self.base.as_ref().is_none_or(Became::is_failure)
     }
 
     fn report(&self, report: &mut Report) {
         let (test, of) = (&self.test, self.of.join(", "));
         match &self.now {
             Became::Passed => {}
-            Became::Failed(said) => {
+            Became::Failed(said) | Became::NotBuilt(said) => {
                 let details = format!("{of} names the test {test}, which fails; {said}");
                 return report.find(Finding::wrong("named-test", details));
             }
@@ -102,17 +125,19 @@ impl NamedTest {
                 report.find(Finding::wrong("named-test", details).fix(fix));
             }
             Some(Became::Unknown(why)) => {
-                let words = format!("{of}: the test {test} was not run on the base ({why})");
+                let words = format!(
+                    "{of}: the test {test} was not run on the base ({why}): a review has to tell whether it fails without this session's code"
+                );
                 report.warnings.push(words);
             }
-            Some(Became::Failed(_) | Became::Missing(_)) | None => {
+            Some(Became::Failed(_) | Became::NotBuilt(_) | Became::Missing(_)) | None => {
                 report.passed.push(format!("{of}: {test} {}", self.words()));
             }
         }
     }
 }
 
-/// What [`NamedTest::words`] end with where a test failed on the base as it must.
+/// What is in [`NamedTest::words`] where a test failed on the base as it must.
 pub(crate) const FAILED_ON_BASE: &str = ", failed on the base";
 
 /// What is found of all of them, for checks.
@@ -134,13 +159,16 @@ mod tests {
 
     #[test]
     fn only_a_named_pass_is_one() {
-        assert_eq!(Became::of(&run(Which::Test, 0, "test adds ... ok"), true), Became::Passed);
-        let Became::Missing(why) = Became::of(&run(Which::Test, 0, ""), false) else { panic!() };
+        let of = |exit, named| Became::of(&run(Which::Test, exit, "no"), named);
+        assert_eq!(of(0, Named::Passed), Became::Passed);
+        let Became::Missing(why) = of(0, Named::Not) else { panic!() };
         assert!(why.starts_with("make test did not run it"), "{why}");
-        let Became::Failed(said) = Became::of(&run(Which::Test, 1, "no"), true) else { panic!() };
-        assert_eq!(said, "make test: exit 1\nno");
+        let said = "make test: exit 1\nno".to_owned();
+        assert_eq!(of(1, Named::Failed), Became::Failed(said.clone()));
+        assert_eq!(of(1, Named::Not), Became::NotBuilt(said.clone()));
+        assert_eq!(of(1, Named::Passed), Became::NotBuilt(said));
         let not_run = CheckRun::not_run(Which::Test, "make test", "not installed");
-        assert_eq!(Became::of(&not_run, false), Became::Unknown("not installed".to_owned()));
+        assert_eq!(Became::of(&not_run, Named::Not), Became::Unknown("not installed".to_owned()));
     }
 
     #[test]
@@ -150,6 +178,18 @@ mod tests {
         for (now, base, words, counts) in [
             (Became::Passed, None, "passed", [1, 0, 0]),
             (Became::Passed, Some(failed()), "passed, failed on the base", [1, 0, 0]),
+            (
+                Became::Passed,
+                Some(Became::NotBuilt("x".to_owned())),
+                "passed, failed on the base (before it ran)",
+                [1, 0, 0],
+            ),
+            (
+                Became::Passed,
+                Some(Became::Missing("m".to_owned())),
+                "passed, failed on the base (it is not there)",
+                [1, 0, 0],
+            ),
             (Became::Passed, Some(Became::Passed), "passed, passed on the base, too", [0, 1, 0]),
             (
                 Became::Passed,

@@ -106,9 +106,8 @@ fn became_at(entry: &Entry, test: &str) -> Option<String> {
 
 /// Whether this test failed on the base when a commit with the code of this tree was made.
 pub(crate) fn failed_on_base(run: &Run<'_>, test: &str, tree: &Oid) -> anyhow::Result<bool> {
-    let told = |entry: &&Entry| {
-        became_at(entry, test).is_some_and(|words| words.ends_with(FAILED_ON_BASE))
-    };
+    let told =
+        |entry: &&Entry| became_at(entry, test).is_some_and(|words| words.contains(FAILED_ON_BASE));
     match run.session.history.iter().rev().find(told) {
         Some(entry) => gather::same_code(run, &entry.commit, tree),
         None => Ok(false),

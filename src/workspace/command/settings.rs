@@ -18,6 +18,7 @@ pub struct CommandSettings {
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) sandbox: Sandbox,
     pub(crate) watch: Option<Watch>,
+    options: WorkspaceOptions,
 }
 
 impl CommandSettings {
@@ -35,7 +36,23 @@ impl CommandSettings {
                 options.env.clone(),
                 options.tracking.clone(),
             ),
+            options: options.clone(),
         }
+    }
+
+    /// What to open another working tree with in which commands run that are confined alike. It
+    /// belongs to the repository whose git directory is `repository`. Nothing is fetched for it, and
+    /// what commands change in it is not noted.
+    pub fn beside(&self, root: &Path, state: &Path, repository: &Path) -> WorkspaceOptions {
+        let mut options = self.options.clone();
+        options.root = root.to_owned();
+        options.state_dir = state.to_owned();
+        options.artifact_dirs.clear();
+        options.tracking = None;
+        options.confinement.fetching = None;
+        options.confinement.sealed = vec![root.join(".git")];
+        options.confinement.readable.push(repository.to_owned());
+        options
     }
 
     pub(crate) fn secrets(&self) -> &Secrets {

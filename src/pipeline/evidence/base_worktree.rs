@@ -1,0 +1,77 @@
+//! The base in a linked working tree of its own, in J: nobody's files change meanwhile.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use super::check_run::{CheckRun, Which};
+use crate::event::{Event, Sink};
+use crate::git::{Git, Oid, worktree};
+use crate::pipeline::evidence::gather;
+use crate::pipeline::run::Run;
+use crate::record::point;
+use crate::session::StateDir;
+use crate::workspace::Workspace;
+
+/// The folder in J with the working tree and the notes of what runs in it.
+const FOLDER: &str = "base";
+
+/// A linked working tree, which goes when it is dropped, also by a signal.
+pub(crate) struct BaseWorktree<'a> {
+    git: &'a Git,
+    state: &'a StateDir,
+    sink: &'a dyn Sink,
+    linked: Git,
+    workspace: Workspace,
+}
+
+impl<'a> BaseWorktree<'a> {
+    /// Makes one that holds no files yet.
+    pub(crate) fn make(run: &Run<'a>, at: &Oid) -> anyhow::Result<Self> {
+        let (git, state, sink) = (run.env.git, run.env.state, run.env.sink);
+        let (tree, notes) = places(state);
+        discard(git, state)?;
+        std::fs::create_dir_all(&notes).with_context(|| format!("creating {}", notes.display()))?;
+        let linked = worktree::add_empty(git, &tree, at)?;
+        let commands = run.env.workspace.commands();
+        let workspace = Workspace::open(commands.beside(&tree, &notes, git.common_dir()))?;
+        point("base.worktree-made");
+        Ok(Self { git, state, sink, linked, workspace })
+    }
+
+    /// Runs these commands where all tracked files are as in this tree.
+    pub(crate) async fn run(
+        &self,
+        run: &Run<'_>,
+        tree: &Oid,
+        commands: &[(Which, String)],
+    ) -> anyhow::Result<Vec<CheckRun>> {
+        worktree::show(&self.linked, tree)?;
+        gather::run_all_in(run, &self.workspace, commands, tree, &[]).await
+    }
+}
+
+impl Drop for BaseWorktree<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = discard(self.git, self.state) {
+            // The next run tries again.
+            let text = format!("the working tree for a look at the base stays: {error:#}");
+            self.sink.emit(Event::Warning { text });
+        }
+    }
+}
+
+/// Removes it, also that of a run which was killed.
+pub(super) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
+    let folder = state.path().join(FOLDER);
+    if !folder.exists() {
+        return Ok(());
+    }
+    worktree::discard(git, &places(state).0)?;
+    std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
+}
+
+fn places(state: &StateDir) -> (PathBuf, PathBuf) {
+    let folder = state.path().join(FOLDER);
+    (folder.join("tree"), folder.join("notes"))
+}
