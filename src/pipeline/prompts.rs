@@ -119,6 +119,9 @@ pub struct Variables {
     pub task: TaskItem,
     /// The same in words, as [`TASK`] has it.
     pub task_text: String,
+    /// The id of the plan's last top-level task, whose status ends the work on the whole code;
+    /// possibly empty.
+    pub last_task: String,
     /// What is said beside the last call becomes the report's summary.
     pub summary_wanted: bool,
     /// Whether tests are wanted, as a sentence.

@@ -28,7 +28,7 @@ pub(crate) fn record_stage(
     let tip = run.session.tip.clone();
     let record = StageRecord {
         stage: spec.stage,
-        depth: depth::depth_from(run, spec)?,
+        depth: depth::depth(run)?,
         summary: commit_message::summary_line(run, spec, progress)?,
         body: commit_message::body(run, spec, progress)?,
         iterations: progress.used(),

@@ -8,16 +8,28 @@ use crate::stages::{Facts, StageSpec};
 /// Characters of a model's words in a commit's body.
 const MOST_SAID: usize = 600;
 
-/// A few readable lines: the names behind the numbers, and what those who approved it said.
+/// Stands before the actor's words in the body of a stage's commit.
+const ACTOR_SAID: &str = "The actor said: ";
+
+/// Stands between a judge's role and its words.
+const APPROVED: &str = " approved: ";
+
+/// A few readable lines: the names behind the numbers, what the actor said of the whole, and what those
+/// who approved it said.
 pub fn body(
     spec: &StageSpec,
     facts: &Facts<'_>,
     approvals: &[(&str, &str)],
+    actor: &str,
 ) -> anyhow::Result<String> {
     let mut out = (spec.names)(facts)?;
+    let actor: String = actor.trim().chars().take(MOST_SAID).collect();
+    if !actor.is_empty() {
+        let _ = write!(out, "\n{ACTOR_SAID}{actor}");
+    }
     for (who, said) in approvals.iter().filter(|(_, said)| !said.trim().is_empty()) {
         let said: String = said.trim().chars().take(MOST_SAID).collect();
-        let _ = write!(out, "\nThe {who} approved: {said}");
+        let _ = write!(out, "\nThe {who}{APPROVED}{said}");
     }
     Ok(out)
 }
@@ -50,9 +62,29 @@ pub fn said_in(body: &str) -> &str {
     words.trim()
 }
 
+/// The actor's own words in the body of a stage's commit, in the lines that it was wrapped to.
+pub fn said_of_the_whole(body: &str) -> &str {
+    let Some((_, words)) = body.split_once(ACTOR_SAID) else { return "" };
+    let others = ["critic", "challenger"].map(|who| words.find(&format!("\nThe {who}{APPROVED}")));
+    let end = others.into_iter().flatten().min().unwrap_or(words.len());
+    words[..end].trim()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_actors_words_are_found_before_those_of_the_judges() {
+        let body =
+            "- make test passed\nThe actor said: It is\nquick now.\nThe critic approved: Fine.";
+        assert_eq!(said_of_the_whole(body), "It is\nquick now.");
+        assert_eq!(
+            said_of_the_whole("The actor said: Quick.\nThe challenger approved: x"),
+            "Quick."
+        );
+        assert_eq!(said_of_the_whole("- make test passed\nThe critic approved: Fine."), "");
+    }
 
     #[test]
     fn a_tasks_commit_says_what_and_when() {

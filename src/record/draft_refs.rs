@@ -39,6 +39,8 @@ pub struct DraftNotes {
     pub challenged: Option<(ApprovedContent, String)>,
     /// Who wants a person and what for, in the pipeline's own form.
     pub asks: Option<String>,
+    /// What the actor said last of it, as one line.
+    pub said: String,
     /// How far the actor's self-review is, in the pipeline's own form.
     pub self_review: String,
     /// How many calls a guard has refused in the stage.
@@ -120,6 +122,7 @@ pub(super) fn keep_tree(
         trailers.push(key::CHALLENGER, format!("approved {}", bytes.render()));
         trailers.push(key::CHALLENGER_SAID, words);
     }
+    trailers.push(key::ACTOR_SAID, &notes.said);
     trailers.push(key::SELF_REVIEW, &notes.self_review);
     if notes.refusals > 0 {
         trailers.push(key::REFUSALS, notes.refusals.to_string());

@@ -65,6 +65,8 @@ pub mod key {
     pub const CHALLENGER: &str = "Cowork-Challenger";
     /// On a kept draft only: the challenger's words when it approved.
     pub const CHALLENGER_SAID: &str = "Cowork-Challenger-Said";
+    /// On a draft only: the actor's closing words, as one line.
+    pub const ACTOR_SAID: &str = "Cowork-Actor-Said";
     /// On a kept draft only: how many calls a guard has refused in the stage.
     pub const REFUSALS: &str = "Cowork-Refusals";
     /// On a kept draft only: the run ended because it cannot go on without a person, and why.

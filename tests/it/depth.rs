@@ -191,7 +191,7 @@ fn a_standard_session_continues_in_a_clone() {
 }
 
 #[test]
-fn a_quick_session_continues_in_a_clone_and_after_a_squash() {
+fn a_quick_session_continues_in_a_clone() {
     let sandbox = with_code();
     new(&sandbox, &["--depth", "quick", "--review", "auto", "--stop-after", "plan"]).exits(0);
     let mut clone = sandbox.fork();
@@ -200,13 +200,40 @@ fn a_quick_session_continues_in_a_clone_and_after_a_squash() {
     clone.enter("clone");
     clone.cowork(&["resume", "todo", "--review", "auto"]).exits(0);
     assert_eq!(clone.stages("origin/main..cowork/todo"), ["start", "plan", "coding", "delivery"]);
-    let sandbox = quick();
-    sandbox.git(&["switch", "-q", "main"]);
-    sandbox.git(&["merge", "-q", "--squash", "cowork/todo"]);
-    sandbox.git(&["commit", "-q", "-m", "squashed"]);
-    let file: Value = serde_json::from_str(&sandbox.artifact("session.json")).unwrap();
-    assert_eq!(file["depth"], "quick");
-    sandbox.cowork(&["verify", "todo"]).exits(0);
+}
+
+#[test]
+fn a_squashed_session_of_each_depth_is_changed_from_where_it_landed() {
+    for depth in ["quick", "standard", "thorough"] {
+        let sandbox = with_code();
+        if depth != "quick" {
+            sandbox.script("plan", todo::plan_draft());
+        }
+        new(&sandbox, &["--depth", depth, "--review", "auto"]).exits(0);
+        sandbox.git(&["switch", "-q", "main"]);
+        sandbox.git(&["merge", "-q", "--squash", "cowork/todo"]);
+        sandbox.git(&["commit", "-q", "-m", "squashed"]);
+        let file: Value = serde_json::from_str(&sandbox.artifact("session.json")).unwrap();
+        assert_eq!(file["depth"], depth);
+        for command in [&["verify", "todo"][..], &["show", "todo", "report"], &["log", "todo"]] {
+            sandbox.cowork(command).exits(0);
+        }
+        let triage = json!({
+            "summary": "Say more",
+            "scope": {"prd": false, "design": false, "plan": false, "code": true},
+            "risk": "low",
+            "acceptance_criteria": ["more is said"],
+        });
+        sandbox.script("triage", Reply::call("save_change_request", triage));
+        let file = json!({"path": "lib/add.sh", "content": "# more\n"});
+        sandbox.script("coding", Reply::call("write_file", file));
+        let change = ["modify", "say more", "-n", "more", "--session", "todo", "--review", "auto"];
+        sandbox.cowork(&change).exits(0);
+        assert!(sandbox.git(&["diff", "--name-only", "main"]).contains("lib/add.sh"), "{depth}");
+        sandbox.cowork(&["verify"]).exits(0);
+        sandbox.cowork(&["merge"]).exits(0);
+        sandbox.assert_sound();
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use serde_json::json;
 
+use crate::modify::delivered;
+use crate::support::change::triage;
 use crate::support::kill::{abort_at, points};
 use crate::support::server::Received;
 use crate::support::todo::{
@@ -152,6 +154,32 @@ fn a_correction_of_the_code_ends_when_the_last_task_is_set_again() {
     sandbox.cowork(&[&RESUME[..], &["--stop-after", "coding"]].concat()).exits(0);
     assert_eq!(asked(&sandbox, "coding").last(), Some(&(2, 1)));
     assert_eq!(sandbox.blob("HEAD", "more.sh"), "# more.sh\n");
+}
+
+#[test]
+fn a_change_without_a_plan_ends_with_its_last_write() {
+    let sandbox = delivered();
+    sandbox
+        .server
+        .on(at("triage", "actor").turn(1), triage("Be quick", &["code"], &["lib/add.sh"]));
+    let work = Reply::call("write_file", json!({"path": "lib/add.sh", "content": "# quick\n"}))
+        .and("update_task_status", json!({"task_id": "TASK-005", "new_status": "completed"}))
+        .saying("Adding is quick now.");
+    sandbox.server.on(at("coding", "actor").turn(1), work);
+    sandbox.server.forget();
+    let wait = ["modify", "be quick", "--review", "wait", "--depth", "standard"];
+    sandbox.cowork(&wait).exits(3);
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    sandbox.cowork(&["resume", "--review", "wait"]).exits(0);
+    let asked = sandbox.server.requests_of("coding", "actor");
+    assert_eq!(asked.len(), 1);
+    assert!(sandbox.server.requests_of("delivery", "actor").is_empty());
+    let told = asked[0].text();
+    assert!(told.contains(r#"{"task_id": "TASK-005", "new_status": "completed"}"#), "{told}");
+    let report = sandbox.artifact("changes/be-quick/delivery_report.md");
+    assert!(report.contains("Adding is quick now."), "{report}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::support::{Reply, Sandbox, at, todo};
 const DIR: &str = ".cowork/sessions/todo";
 
 /// A delivered session, whose requests are not counted.
-fn delivered() -> Sandbox {
+pub fn delivered() -> Sandbox {
     let sandbox = Sandbox::delivered();
     sandbox.server.forget();
     sandbox

@@ -3,7 +3,7 @@
 use crate::agent::{self, Brief, Conversation, Ending, Transcript};
 use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
 use crate::artifact::sections::{Document, Documents};
-use crate::artifact::{Artifact, Ledger, Store};
+use crate::artifact::{Artifact, Ledger, Store, Task};
 use crate::config::AGENT;
 use crate::error::Error;
 use crate::event::Event;
@@ -21,7 +21,7 @@ use crate::pipeline::run::{Run, now};
 use crate::pipeline::test_changes::tests_rule;
 use crate::session::{KnownRecords, completed_files, recorded_files};
 use crate::stage::Role;
-use crate::stages::{Approves, StageSpec, Work};
+use crate::stages::{self, Approves, StageSpec, Work};
 use crate::tool::Context;
 
 /// Bytes of what a person asked for.
@@ -291,7 +291,11 @@ pub(crate) fn brief_variables(
         earlier: spec.earlier_document().map_or("", Artifact::file_name),
         task: TaskItem::default(),
         task_text: String::new(),
-        summary_wanted: false,
+        last_task: match spec.work {
+            Work::Tasks { .. } => last_task(run)?,
+            Work::Whole => String::new(),
+        },
+        summary_wanted: run.depth().written_here(stages::last()).is_some(),
         document: spec.document().map_or("", Artifact::file_name),
         tests_rule: tests_rule(config.project.tests).to_owned(),
         guidance: match spec.guidance {
@@ -308,6 +312,14 @@ pub(crate) fn brief_variables(
         failing_now: String::new(),
         delta: String::new(),
     })
+}
+
+/// The id of the last of the plan's top-level tasks, possibly empty.
+fn last_task(run: &Run<'_>) -> anyhow::Result<String> {
+    let files = run.files();
+    let tasks = Store::new(&files).plan()?.tasks;
+    let last = tasks.into_iter().rfind(Task::is_top_level);
+    Ok(last.map(|task| task.id).unwrap_or_default())
 }
 
 /// The ids that new records of the stage's document get: `REQ-004, FEAT-003`.

@@ -3,16 +3,16 @@
 use crate::artifact::Store;
 use crate::pipeline::run::Run;
 use crate::stage::Depth;
-use crate::stages::{self, StageSpec};
+use crate::stages;
 
-/// The depth that the commit of a stage says.
+/// The depth of the session; where its triage has no commit yet, the one that this would say.
 ///
 /// # Errors
 /// The change request cannot be read.
-pub(crate) fn depth_from(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Depth> {
+pub(crate) fn depth(run: &Run<'_>) -> anyhow::Result<Depth> {
     let session = &run.session;
-    let decides = session.is_patch() && !session.says_depth() && !spec.is_in_new();
-    if !decides {
+    let said = session.says_depth() || session.last_stage().is_some();
+    if said || !session.is_patch() {
         return Ok(session.depth());
     }
     if let Some(depth) = run.env.config.project.depth.fixed() {

@@ -22,7 +22,12 @@ pub(crate) fn body(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyh
     let judges = [("critic", &progress.judged), ("challenger", &progress.challenged)];
     let said =
         judges.map(|(who, judged)| (who, judged.as_ref().map_or("", |(_, words)| words.as_str())));
-    facts(run, spec, progress, |facts| summary::body(spec, facts, &said))
+    facts(run, spec, progress, |facts| {
+        // Of tasks the actor has spoken in their commits.
+        let whole = spec.writes_code() && facts.own_tasks.is_empty();
+        let actor = if whole { progress.said() } else { String::new() };
+        summary::body(spec, facts, &said, &actor)
+    })
 }
 
 fn facts<T>(

@@ -20,7 +20,7 @@ use crate::pipeline::run::Run;
 use crate::pipeline::{protected_files, summary, usage};
 use crate::record::{self, Credit, DraftEnding, Recorded, TaskRecord};
 use crate::stage::Role;
-use crate::stages::{self, StageSpec};
+use crate::stages::StageSpec;
 
 /// How a task's conversation ended.
 enum TaskEnd {
@@ -47,7 +47,7 @@ pub(crate) async fn work_on_tasks(
         variables.task = task_brief::task_item(run, &task)?;
         variables.task_text = run.env.prompts.render(TASK, &variables)?;
         let is_last = last.as_ref() == Some(&task.id);
-        variables.summary_wanted = is_last && run.depth().written_here(stages::last()).is_some();
+        variables.summary_wanted &= is_last;
         variables.failing_now = recorded::failing_now(run)?;
         let part = Part {
             spec,

@@ -6,6 +6,7 @@ use crate::artifact::{Artifact, Files as _, SessionFile, plan_parts, render_json
 use crate::error::Error;
 use crate::git::Oid;
 use crate::pipeline::brief::continued;
+use crate::pipeline::change;
 use crate::pipeline::history::present_stage;
 use crate::pipeline::run::Run;
 use crate::record;
@@ -20,12 +21,12 @@ use crate::stages::{self, code_stage};
 /// # Errors
 /// Exit 5: the depth is less, coding has begun, something of the user's is in the way.
 pub(crate) fn raise(run: &mut Run<'_>, to: Depth) -> anyhow::Result<()> {
-    let from = run.session.depth();
+    let from = change::depth::depth(run)?;
     if to == from {
         run.note(format!("{} is {to} already", run.session.name));
         return Ok(());
     }
-    require_raisable(run, to)?;
+    require_raisable(run, from, to)?;
     run.stage.set(present_stage::present_stage(run)?);
     let has = |depth| stages::depth(depth).stages;
     let newest = run.session.newest_records(run.env.git)?;
@@ -38,8 +39,8 @@ pub(crate) fn raise(run: &mut Run<'_>, to: Depth) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn require_raisable(run: &Run<'_>, to: Depth) -> anyhow::Result<()> {
-    let (session, from) = (&run.session, run.session.depth());
+fn require_raisable(run: &Run<'_>, from: Depth, to: Depth) -> anyhow::Result<()> {
+    let session = &run.session;
     let name = &session.name;
     if to < from {
         return Err(Error::repository(format!("'{name}' is {from}, and nothing lowers a depth"))

@@ -128,6 +128,7 @@ fn resume_draft(
     let number = entry.iterations();
     let partial = entry.trailers.get(key::PARTIAL).is_some();
     progress.credit = Credit::of(entry);
+    progress.words = entry.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
     let noted = |key| {
         let commit = entry.trailers.get(key).and_then(|oid| oid.parse().ok());
         commit.filter(|commit| is_there(run, commit))
@@ -299,6 +300,7 @@ fn resume_waiting(
     progress.draft = Some(waiting.draft.commit.clone());
     progress.needs_draft = false;
     progress.credit = Credit::of(&waiting.draft);
+    progress.words = waiting.draft.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
     let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
     progress.self_review = SelfReview::parse(own);
     run.continues_transcript.set(record::draft_refs::has_files(&run.recorder(), &run.session.tip)?);

@@ -90,6 +90,11 @@ impl Progress {
         }
     }
 
+    /// The actor's closing words as one line.
+    pub fn said(&self) -> String {
+        self.words.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// What is written down with a kept draft.
     pub fn notes(&self) -> DraftNotes {
         DraftNotes {
@@ -104,6 +109,7 @@ impl Progress {
                 let who = if self.critic_asks { "asks" } else { "actor" };
                 format!("{who} {words}")
             }),
+            said: self.said(),
             self_review: self.self_review.render(),
             refusals: self.refusals,
             stuck: None,

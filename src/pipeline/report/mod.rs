@@ -20,6 +20,7 @@ use crate::pipeline::protected_files::LEFT;
 use crate::pipeline::run::Run;
 use crate::pipeline::summary;
 use crate::session::Kind;
+use crate::stages::code_stage;
 use change::ChangeStory;
 use fit::{Section, fitted, room};
 use markdown::{REASON, TITLE, one_line_item, own_words, paths};
@@ -73,7 +74,7 @@ pub(crate) fn criterion_line(
 }
 
 /// What a report begins with that nobody writes a summary for: the session's title, and what the last
-/// task's actor said of the code, else what the features are for.
+/// task's actor said of the code, else what the change or the features are for.
 pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<String> {
     let title = format!("# {}", run.session.file.title);
     let title = match pr_title(&title) {
@@ -84,6 +85,9 @@ pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Str
     if !said.is_empty() {
         return Ok(format!("{title}\n\n{said}\n"));
     }
+    if let Some(change) = store.change_request()? {
+        return Ok(format!("{title}\n\n{}\n", change.summary.trim()));
+    }
     let features = store.features()?.features;
     let lines = features.iter().map(|feature| match feature.description.trim() {
         "" => feature.name.clone(),
@@ -92,11 +96,15 @@ pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Str
     Ok(format!("{title}\n\n{}\n", lines.collect::<Vec<_>>().join("\n\n")))
 }
 
-/// What the last task's actor said of the code; empty where it said nothing.
+/// What the actor of the last task, or of a change without one, said of the code; empty where it said nothing.
 pub(crate) fn said_of_the_code<'r>(run: &'r Run<'_>) -> &'r str {
     let mut entries = run.session.history.iter().rev();
     let last = entries.find(|entry| matches!(entry.kind, Kind::Task(_)));
-    last.map(|entry| summary::said_in(&entry.body)).unwrap_or_default()
+    let whole = || run.session.stage_entry(code_stage()).map(|entry| entry.body.as_str());
+    match last {
+        Some(entry) => summary::said_in(&entry.body),
+        None => whole().map(summary::said_of_the_whole).unwrap_or_default(),
+    }
 }
 
 impl Story {

@@ -3,6 +3,7 @@
 use crate::artifact::{Artifact, Store};
 use crate::gate::{Decision, Document, Draft};
 use crate::git::DiffStyle;
+use crate::pipeline::change;
 use crate::pipeline::draft::{checks, self_review};
 use crate::pipeline::edits::records;
 use crate::pipeline::files::approved_content;
@@ -55,7 +56,7 @@ pub(crate) fn ask_person(
         full_diff: &full,
         unreadable: &|| records::unreadable(run, progress.draft.as_ref()),
         earlier: &earlier,
-        more: run.session.depth().next().filter(|_| spec.is_before_code()),
+        more: change::depth::depth(run)?.next().filter(|_| spec.is_before_code()),
         note: progress.note.clone(),
     })
 }

@@ -50,7 +50,7 @@ pub(crate) fn since_last_review(
             Ok(Said { text: comments::words(&details).to_owned(), outcome })
         })
         .collect::<anyhow::Result<Vec<Said>>>()?;
-    let words = progress.words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = progress.said();
     let mut closing: String = words.chars().take(CLOSING).collect();
     if closing.len() < words.len() {
         closing.push('…');

@@ -78,10 +78,12 @@ pub(crate) fn leave_waiting(
     };
     let edited = progress.edit.as_ref().map(Edit::render).unwrap_or_default();
     let (recorder, own) = (run.recorder(), progress.self_review.outcome());
+    let said = progress.said();
     let marks = [
         (key::CRITIC, critic),
         (key::CHALLENGER, challenger),
         (key::EDITED, edited.as_str()),
+        (key::ACTOR_SAID, said.as_str()),
         (key::SELF_REVIEW, own),
     ];
     match record::review::commit_draft(

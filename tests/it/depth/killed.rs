@@ -57,15 +57,27 @@ fn a_standard_session_is_killed_at_each_request() {
     at_each_request("standard");
 }
 
-#[test]
-fn a_quick_session_is_killed_at_each_point() {
-    let base = begun("quick");
+/// Kills the rest of a session at each point where it may be cut, or at every `step`-th.
+#[track_caller]
+fn at_points(depth: &str, step: usize) {
+    let base = begun(depth);
     let mut undisturbed = base.fork();
     let (outcome, all) = points(&mut undisturbed, &RESUME);
     outcome.exits(0);
-    for point in all {
+    for point in all.into_iter().step_by(step) {
         let mut sandbox = base.fork();
         abort_at(&mut sandbox, &RESUME, &point).was_killed();
         recovers(&sandbox, &undisturbed, &point);
     }
+}
+
+#[test]
+fn a_quick_session_is_killed_at_each_point() {
+    at_points("quick", 1);
+}
+
+#[test]
+fn a_standard_session_is_killed_at_points_all_over() {
+    // Each of them takes minutes; those it shares with a quick one are seen there.
+    at_points("standard", 5);
 }

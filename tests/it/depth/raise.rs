@@ -192,3 +192,23 @@ fn a_change_raises_a_quick_parent_on_its_own_branch() {
     );
     sandbox.cowork(&["verify"]).exits(0);
 }
+
+#[test]
+fn a_change_is_raised_where_its_triage_waits() {
+    let sandbox = quick();
+    sandbox.git(&["config", "cowork.project.depth", "auto"]);
+    addition(&sandbox);
+    let task = "### TASK-004 Count todos\n\n`FEAT-003` `lib/count.sh`\n\nCount.\n\n- it counts\n";
+    sandbox.script("plan", Reply::call("save_plan_doc", json!({"content": task})));
+    let modify = ["modify", "count todos", "-n", "count", "--review", "wait"];
+    sandbox.cowork(&modify).exits(3);
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    sandbox.cowork(&["resume", "--depth", "standard", "--review", "auto"]).exits(0);
+    let delivery = sandbox.commit_of("cowork/todo--count", "delivery: ");
+    assert_eq!(depth(&sandbox, &delivery), "standard");
+    let stages = sandbox.stages("cowork/todo..cowork/todo--count");
+    assert_eq!(stages.iter().filter(|stage| *stage == "prd").count(), 1, "{stages:?}");
+    sandbox.cowork(&["verify"]).exits(0);
+    sandbox.cowork(&["log"]).exits(0);
+    sandbox.assert_sound();
+}
