@@ -91,7 +91,13 @@ const DEPTHS: [DepthSpec; Depth::ALL.len()] = [
     DepthSpec {
         depth: Depth::Thorough,
         stages: &Stage::ALL,
-        conversations: &[],
+        conversations: &[
+            &[Stage::Triage],
+            &[Stage::Idea],
+            &[Stage::Prd],
+            &[Stage::Design],
+            &[Stage::Plan],
+        ],
         tools: &[],
         written_here: &[],
         gates: &[Stage::Triage, Stage::Idea, Stage::Prd, Stage::Design, Stage::Plan, Stage::Coding],

@@ -80,6 +80,24 @@ fn a_rejected_draft_is_answered_where_it_was_written() {
 }
 
 #[test]
+fn at_thorough_a_document_is_a_conversation_of_its_own() {
+    let sandbox = Sandbox::new();
+    sandbox.server.on(at("prd", "critic").iteration(1), todo::reject("REQ-002 is vague."));
+    let from = todo::PRD.find("### REQ-002").unwrap();
+    let to = todo::PRD.find("### REQ-003").unwrap();
+    let section = todo::PRD[from..to].replace("List todos", "List todos by date");
+    let again = Reply::call("save_prd_doc", json!({"content": section}));
+    sandbox.server.on(at("prd", "actor").iteration(2), again);
+    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let drafts = actor(&sandbox, "prd");
+    assert_eq!(drafts[0].messages().len(), 2, "nothing goes on from the idea");
+    assert!(goes_on(&drafts[1], &drafts[0]));
+    assert!(newest(&drafts[1]).contains("REQ-002 is vague."));
+    let prd = sandbox.artifact("prd.md");
+    assert!(prd.contains("List todos by date") && prd.contains("### REQ-003"), "{prd}");
+}
+
+#[test]
 fn a_later_draft_edits_a_passage_and_its_records_follow() {
     let sandbox = Sandbox::new();
     sandbox.server.on(at("plan", "critic").iteration(1), todo::reject("TASK-003 prints nothing."));
