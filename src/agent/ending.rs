@@ -27,6 +27,28 @@ pub trait Ending {
     /// Asked after a turn of which all calls succeeded and one changed something, once the closing
     /// act was made.
     fn standing<'a>(&'a mut self, outcome: &'a Outcome) -> BoxFuture<'a, anyhow::Result<Standing>>;
+
+    /// Asked of an actor's words without a call, where the closing act was not made. `told` is how often
+    /// the program has said something to the model.
+    fn after_words(&self, _words: &str, _told: u32) -> anyhow::Result<AfterWords> {
+        Ok(AfterWords::Ends)
+    }
+}
+
+/// What becomes of an answer without calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AfterWords {
+    /// It ends the conversation.
+    Ends,
+    /// It holds the stage's document.
+    Document {
+        /// The tool that saves it.
+        tool: &'static str,
+        /// The document.
+        text: String,
+    },
+    /// Something is missing: what the model is told.
+    Lacks(String),
 }
 
 /// Of a conversation that ends with words or a verdict alone.
@@ -39,6 +61,11 @@ impl Ending for WithWords {
     }
 }
 
+/// Whether a model that answers in words may still be told what to do.
+pub(super) const fn may_nudge(nudges: u32) -> bool {
+    nudges < MAX_NUDGES
+}
+
 /// Whether what is missing may still be told, after so many words from the program.
 pub(super) const fn may_tell(nudges: u32) -> bool {
     nudges < MAX_TOLD
@@ -47,11 +74,10 @@ pub(super) const fn may_tell(nudges: u32) -> bool {
 /// What to say to an answer without tool calls, after so many words from the program; `None` ends
 /// the run.
 pub(super) fn nudge(brief: &Brief, reply: &Reply, nudges: u32) -> Option<&'static str> {
-    if nudges >= MAX_NUDGES {
+    if !may_nudge(nudges) {
         return None;
     }
-    let cut = reply.finish_reason.as_deref() == Some("length");
-    if cut {
+    if reply.is_cut() {
         Some("Your answer was cut because it was too long. Go on from there, in smaller steps.")
     } else if let Some(missing) = verdict::missing(brief, &reply.content) {
         Some(missing)

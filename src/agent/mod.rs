@@ -16,13 +16,13 @@ mod watch;
 mod window;
 
 pub use brief::{Brief, Conversation};
-pub use ending::{Ending, Standing, WithWords};
+pub use ending::{AfterWords, Ending, Standing, WithWords};
 pub use first_request::{FirstAnswer, FirstRequest};
 pub use transcript::{Before, RunId, Transcript};
 
 use crate::event::{Event, Sink};
 use crate::interrupt;
-use crate::model::{Model, Reply};
+use crate::model::{Model, Reply, prose};
 use crate::secret::Secrets;
 use crate::tool::Context;
 use talk::Talk;
@@ -47,11 +47,14 @@ pub async fn run(
     // Calls that were asked for but not answered when the last process died.
     let pending = talk.unanswered();
     talk.answer(&pending, brief, context, transcript, sink).await?;
-    if let Some(text) = talk.closed() {
-        // The last process died after the run's last answer.
-        run.text = text;
-        run.outcome = std::mem::take(&mut context.outcome);
-        return Ok(run);
+    if let Some(reply) = talk.newest_answer() {
+        // The last process died after this answer.
+        let after = talk.after_words(brief, &reply, ending)?;
+        if !go_on_after(&mut talk, brief, &reply, after, transcript)? {
+            run.text = reply.content;
+            run.outcome = std::mem::take(&mut context.outcome);
+            return Ok(run);
+        }
     }
     while !context.outcome.ends_run(brief.role) {
         match talk.standing(&context.outcome, ending).await? {
@@ -79,12 +82,15 @@ pub async fn run(
             break;
         };
         withhold(secrets, &mut reply);
+        let after = talk.after_words(brief, &reply, ending)?;
+        if let AfterWords::Document { tool, text } = &after {
+            prose::adopt_document(&mut reply, tool, text, talk.turn);
+        }
         talk.hear(&mut reply, transcript)?;
         if reply.tool_calls.is_empty() {
             run.text.clone_from(&reply.content);
-            match ending::nudge(brief, &reply, talk.nudges) {
-                Some(nudge) => talk.tell(nudge.to_owned(), transcript)?,
-                None => break,
+            if !go_on_after(&mut talk, brief, &reply, after, transcript)? {
+                break;
             }
         } else {
             talk.answer(&reply.tool_calls, brief, context, transcript, sink).await?;
@@ -93,6 +99,25 @@ pub async fn run(
     run.outcome = std::mem::take(&mut context.outcome);
     transcript.end()?;
     Ok(run)
+}
+
+/// Tells the model what is missing after an answer without calls; false where nothing is.
+fn go_on_after(
+    talk: &mut Talk,
+    brief: &Brief,
+    reply: &Reply,
+    after: AfterWords,
+    transcript: &mut Transcript,
+) -> anyhow::Result<bool> {
+    let told = match (ending::nudge(brief, reply, talk.nudges), after) {
+        (_, AfterWords::Lacks(what)) => Some(what),
+        (nudge, _) => nudge.map(str::to_owned),
+    };
+    let goes_on = told.is_some();
+    if let Some(told) = told {
+        talk.tell(told, transcript)?;
+    }
+    Ok(goes_on)
 }
 
 /// Takes the user's keys out of what a model says, before anything is done with it.

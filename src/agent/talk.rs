@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use super::brief::Brief;
-use super::ending::{self, Ending, Standing};
+use super::ending::{self, AfterWords, Ending, Standing};
 use super::failure::model_failure;
 use super::transcript::{How, Transcript};
 use super::watch::Watch;
@@ -15,6 +15,7 @@ use crate::model::{
 };
 use crate::moment;
 use crate::secret::Secrets;
+use crate::stage::Role;
 use crate::tool::{self, Context, Outcome};
 use crate::workspace::Seen;
 
@@ -191,6 +192,24 @@ impl Talk {
         })
     }
 
+    /// What becomes of an actor's answer; with calls, or once the closing act was made, nothing.
+    pub(super) fn after_words(
+        &self,
+        brief: &Brief,
+        reply: &Reply,
+        ending: &dyn Ending,
+    ) -> anyhow::Result<AfterWords> {
+        let whole = reply.tool_calls.is_empty() && !reply.is_cut();
+        if !whole || self.acted || brief.role != Role::Actor {
+            return Ok(AfterWords::Ends);
+        }
+        Ok(match ending.after_words(&reply.content, self.nudges)? {
+            AfterWords::Document { tool, .. } if !brief.tools.contains(&tool) => AfterWords::Ends,
+            AfterWords::Lacks(_) if !ending::may_nudge(self.nudges) => AfterWords::Ends,
+            after => after,
+        })
+    }
+
     /// Says something to the model besides answers to its calls.
     pub(super) fn tell(
         &mut self,
@@ -218,11 +237,11 @@ impl Talk {
         newest.unwrap_or_default()
     }
 
-    /// The closing text, if the conversation has come to its end.
-    pub(super) fn closed(&self) -> Option<String> {
+    /// The answer without calls that a run was cut behind.
+    pub(super) fn newest_answer(&self) -> Option<Reply> {
         match self.messages.last() {
             Some(Message::Assistant { content, tool_calls, .. }) if tool_calls.is_empty() => {
-                Some(content.clone())
+                Some(Reply { content: content.clone(), ..Reply::default() })
             }
             _ => None,
         }

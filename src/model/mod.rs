@@ -182,6 +182,13 @@ pub struct Reply {
     pub model: String,
 }
 
+impl Reply {
+    /// Whether the server cut it because it was too long.
+    pub fn is_cut(&self) -> bool {
+        self.finish_reason.as_deref() == Some("length")
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {

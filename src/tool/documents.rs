@@ -2,7 +2,7 @@
 
 use super::plain::{Nothing, Plain, arguments};
 use super::{Answer, Context, Effect, Tool};
-use crate::artifact::check::plural_of;
+use crate::artifact::check::{plural_of, save_tool};
 use crate::artifact::sections::Document;
 use crate::artifact::{Artifact, IdKind, Saved, check};
 use crate::stages;
@@ -84,14 +84,8 @@ pub(super) fn of_path(path: &str) -> Option<(Artifact, &'static str)> {
         return None;
     }
     let artifact = Artifact::named(file)?;
-    let tool = match artifact {
-        Artifact::Idea => "save_idea",
-        Artifact::Prd => "save_prd_doc",
-        Artifact::Design => "save_design_doc",
-        Artifact::Plan => "save_plan_doc",
-        _ => return None,
-    };
-    Some((artifact, tool))
+    let drafted = [Artifact::Idea, Artifact::Prd, Artifact::Design, Artifact::Plan];
+    drafted.contains(&artifact).then(|| (artifact, save_tool(artifact)))
 }
 
 /// Replaces passages of a document of the stage in progress; its records follow.

@@ -157,5 +157,6 @@ mod unlisted;
 mod untold;
 mod usage;
 mod verify;
+mod words;
 mod worldwide;
 mod yours;

@@ -10,7 +10,7 @@ mod markup;
 mod tests;
 
 use super::stream::made_up_id;
-use super::{Reply, ToolSpec, written_tools};
+use super::{Reply, ToolCall, ToolSpec, written_tools};
 
 /// What a marker in the text says about a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,6 +82,34 @@ pub fn without_judgement(text: &str) -> String {
     lines.join("\n").trim().to_owned()
 }
 
+/// The document that a text holds between `<document>` tags, of which the last may be missing.
+pub fn document_between_tags(text: &str) -> Option<&str> {
+    let (_, after) = text.rsplit_once("<document>")?;
+    let document = after.split_once("</document>").map_or(after, |(document, _)| document).trim();
+    (!document.is_empty()).then(|| without_fence(document))
+}
+
+/// A text that is nothing but a Markdown document with a title and sections, possibly in a fence.
+pub fn is_document(text: &str) -> Option<&str> {
+    let text = without_fence(text.trim());
+    let sections = text.lines().filter(|line| line.starts_with("## ") || line.starts_with("### "));
+    (text.starts_with("# ") && sections.count() > 0).then_some(text)
+}
+
+/// What stands in a fence that is the whole text.
+fn without_fence(text: &str) -> &str {
+    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let inner = inner.and_then(|rest| rest.split_once('\n')).map(|(_, inner)| inner.trim());
+    inner.unwrap_or(text)
+}
+
+/// Turns a document in a reply's text into the call that saves it.
+pub fn adopt_document(reply: &mut Reply, tool: &str, document: &str, turn: u32) {
+    let arguments = serde_json::json!({"content": document}).to_string();
+    let call = ToolCall { id: made_up_id(turn, 0), name: tool.to_owned(), arguments };
+    adopt(reply, String::new(), vec![call]);
+}
+
 /// Turns calls written in a reply's text into calls, where it has none of its own, and takes
 /// them out of the text.
 pub fn adopt_calls(reply: &mut Reply, tools: &[ToolSpec], turn: u32) {
@@ -98,6 +126,10 @@ pub fn adopt_calls(reply: &mut Reply, tools: &[ToolSpec], turn: u32) {
     for (n, call) in calls.iter_mut().enumerate() {
         call.id = made_up_id(turn, n);
     }
+    adopt(reply, rest, calls);
+}
+
+fn adopt(reply: &mut Reply, rest: String, calls: Vec<ToolCall>) {
     reply.content = rest;
     reply.tool_calls = calls;
     // The text as it came holds the calls, which would be sent back twice.

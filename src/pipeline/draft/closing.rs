@@ -4,11 +4,12 @@
 
 use std::fmt::Write as _;
 
-use crate::agent::{Ending, Standing};
-use crate::artifact::check::Report;
+use crate::agent::{AfterWords, Ending, Standing};
+use crate::artifact::check::{Report, save_tool};
 use crate::artifact::{Artifact, Store, Task, TaskStatus};
 use crate::git::{self, Oid};
 use crate::model::BoxFuture;
+use crate::model::prose::{document_between_tags, is_document};
 use crate::pipeline::draft::{checks, finish_draft};
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::task_files;
@@ -147,6 +148,31 @@ impl Ending for Closing<'_, '_> {
     fn standing<'a>(&'a mut self, outcome: &'a Outcome) -> BoxFuture<'a, anyhow::Result<Standing>> {
         Box::pin(self.stands(outcome))
     }
+
+    fn after_words(&self, words: &str, told: u32) -> anyhow::Result<AfterWords> {
+        if let (Work::Tasks { .. }, Some(task)) = (self.spec.work, self.task)
+            && let Tasks::Open = self.tasks()?
+        {
+            return Ok(AfterWords::Lacks(open_task(&task.id)));
+        }
+        let Some(artifact) = self.spec.artifacts.first().filter(|_| self.spec.work == Work::Whole)
+        else {
+            return Ok(AfterWords::Ends);
+        };
+        let artifact = self.spec.document().unwrap_or(*artifact);
+        let tool = save_tool(artifact);
+        let files = self.run.files();
+        let there = Store::new(&files).text(artifact)?.is_some();
+        let in_words = match document_between_tags(words) {
+            None if !there => is_document(words),
+            between => between,
+        };
+        Ok(match in_words.filter(|_| !artifact.is_json()) {
+            Some(text) => AfterWords::Document { tool, text: text.to_owned() },
+            None if there => AfterWords::Ends,
+            None => AfterWords::Lacks(unsaved(artifact, tool, told)),
+        })
+    }
 }
 
 /// How far tasks are.
@@ -168,6 +194,30 @@ fn missing(report: &Report) -> String {
         }
     }
     out + "\n\nFix it, all calls in one answer. That ends your turn when nothing is missing any more."
+}
+
+/// What the actor is told that ends with words while its task is open.
+fn open_task(id: &str) -> String {
+    format!(
+        "{id} is not completed. Write its files, then call update_task_status {{\"task_id\": \"{id}\", \
+         \"new_status\": \"completed\"}}; \"blocked\" if it cannot be done."
+    )
+}
+
+/// What the actor is told that ends with words and has saved nothing: to call the tool, or, where that
+/// was said before, to write the document as text.
+fn unsaved(artifact: Artifact, tool: &str, told: u32) -> String {
+    let name = artifact.file_name();
+    match told {
+        0 => format!(
+            "{name} is not saved yet. Call {tool} with all of it; text alone saves nothing."
+        ),
+        _ if artifact.is_json() => format!("{name} is still missing. Call {tool}."),
+        _ => format!(
+            "{name} is still missing. If you cannot call {tool}, answer with nothing but the whole \
+             document between <document> and </document>."
+        ),
+    }
 }
 
 fn count(report: &Report) -> String {
