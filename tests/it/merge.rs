@@ -34,6 +34,26 @@ fn code(sandbox: &Sandbox, commit: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_dry_run_says_what_a_merge_would_do_and_does_nothing() {
+    let sandbox = delivered();
+    let before = all(&sandbox);
+    let told = sandbox.cowork(&["merge", "--dry-run"]).exits(0);
+    assert!(told.stderr.contains("cowork/todo would be merged into main: "), "{}", told.stderr);
+    assert_eq!(all(&sandbox), before);
+    sandbox.cowork(&["merge"]).exits(0);
+    let message = sandbox.git(&["log", "-1", "--format=%B"]);
+    assert_eq!(told.stdout.trim_end(), message.trim_end());
+
+    let sandbox = delivered();
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.commit_file("lib/add.sh", "something else\n", "another add");
+    let before = all(&sandbox);
+    let told = sandbox.cowork(&["merge", "todo", "--dry-run"]).exits(5);
+    assert!(told.stderr.contains("conflicts in lib/add.sh"), "{}", told.stderr);
+    assert_eq!(all(&sandbox), before);
+}
+
+#[test]
 fn the_report_is_the_message_and_all_ends_on_the_base() {
     let sandbox = delivered();
     let tip = sandbox.git(&["rev-parse", "cowork/todo"]);

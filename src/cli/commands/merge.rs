@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
+use crate::artifact::record_diff::count;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::{self, LockedSession};
@@ -11,9 +12,10 @@ use crate::cli::session_cmd::{approved, delivered, preflight};
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::{self, Change, Git, Head, Oid, RefName, StatusKind, listed_again};
+use crate::git::{self, Change, Git, Head, MergedTree, Oid, RefName, StatusKind, listed_again};
+use crate::record::merge::Obstacle;
 use crate::record::{self, Delivery};
-use crate::session::{Session, SessionName, base_branch, merged_in};
+use crate::session::{SESSIONS, Session, SessionName, base_branch, merged_in};
 
 /// Paths an error names.
 const NAMED_PATHS: usize = 10;
@@ -32,6 +34,9 @@ pub(crate) struct MergeArgs {
     /// Merge only the code, as one commit, without .cowork/sessions; the session is kept
     #[arg(long)]
     without_artifacts: bool,
+    /// Only say whether it merges, and with which message
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
@@ -40,10 +45,12 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     let held = lock::hold(context, &name, "git cowork merge")?;
     let git = &held.git;
     let session = delivered::completed(context, &name)?;
-    with_recorder(context, &held, &name, &session.tip, |recorder| {
-        record::merge::end_unfinished(recorder)?;
-        Ok(())
-    })?;
+    if !args.dry_run {
+        with_recorder(context, &held, &name, &session.tip, |recorder| {
+            record::merge::end_unfinished(recorder)?;
+            Ok(())
+        })?;
+    }
     preflight::check(git, &refs)?;
     let into = match &args.into {
         Some(into) => into.clone(),
@@ -64,6 +71,9 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     require_room(git, &branch, &onto, &session, &name)?;
     let attribution = context.config()?.project.attribution;
     let delivery = Delivery::of(git, &session, attribution, &context.secrets()?)?;
+    if args.dry_run {
+        return say_what_would_be(context, git, &session, (&branch, &onto), &delivery);
+    }
     let from = git.head()?;
     if from.branch() != Some(&branch) {
         git::switch::to(git, branch.short())?;
@@ -90,6 +100,35 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
             Err(error)
         }
     }
+}
+
+/// The message of the merge, and how many files it changes. Conflicts in a session's documents are solved
+/// record by record where that can be done, so only others are sure to stand in the way.
+fn say_what_would_be(
+    context: &Context,
+    git: &Git,
+    session: &Session,
+    (branch, onto): (&RefName, &Oid),
+    delivery: &Delivery,
+) -> Answer {
+    let short = context.refs()?.short_branch(&session.name);
+    let documents = format!("{SESSIONS}/");
+    if let MergedTree::Conflicts(mut paths) = git::merge::merged_tree(git, onto, &session.tip)? {
+        paths.retain(|path| !path.starts_with(&documents));
+        if !paths.is_empty() {
+            let obstacle = Obstacle::Conflicts(paths);
+            return Err(obstacle.error(&short, branch.short(), &session.name).into());
+        }
+    }
+    context.print(&delivery.message())?;
+    let files = git::paths::changed(git, onto, &session.tip)?.len();
+    let text = format!(
+        "{short} would be merged into {}: {}; nothing was merged, this was a dry run",
+        branch.short(),
+        count(files, "file")
+    );
+    context.ui.emit(Event::Note { text });
+    Ok(0)
 }
 
 /// The branch merged into, which must be there and free.
