@@ -185,6 +185,10 @@ pub(super) fn asked(
             Error::repository("this is inside a git directory; a session needs a working tree")
                 .hint("go to the working tree")
         }
+        _ if output.stderr.contains("safe.bareRepository") => {
+            Error::repository("this is a bare repository; a session needs a working tree")
+                .hint("work in a clone of it, or add a working tree: git worktree add <path>")
+        }
         _ if output.stderr.contains("not a git repository") => {
             Error::repository("not in a git repository").hint("make one here: git init")
         }

@@ -69,6 +69,7 @@ mod take_back;
 mod test_repo;
 mod unfinished;
 pub mod worktree;
+pub mod would_run;
 
 pub use also_read::AlsoRead;
 pub use blobs::Store;

@@ -410,6 +410,8 @@ pub(super) fn chunks<S: AsRef<str>>(paths: &[S]) -> Vec<&[S]> {
 pub(super) fn parse_ready(command: &mut Command) {
     command.args(["--no-pager", "--literal-pathspecs"]);
     command.args(["-c", "log.showSignature=false", "-c", "core.quotePath=false"]);
+    // What lies in a tree may look like a repository. Not for what runs hooks: they may visit a mirror.
+    command.args(["-c", "safe.bareRepository=explicit"]);
     command.env("LC_MESSAGES", "C").env_remove("LC_ALL").env_remove("LANGUAGE");
     for variable in PATHSPEC_VARIABLES {
         command.env_remove(variable);

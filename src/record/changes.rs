@@ -146,6 +146,10 @@ impl Tracking for Tracked {
         Ok(GitControlFiles { files, folders })
     }
 
+    fn would_run(&self, git_dir: &Path) -> anyhow::Result<Option<String>> {
+        git::would_run::would_run(&self.0, git_dir)
+    }
+
     fn ignored(&self) -> anyhow::Result<Vec<String>> {
         git::paths::ignored(&self.0)
     }

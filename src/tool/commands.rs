@@ -163,6 +163,9 @@ fn answer(context: &Context<'_>, result: &CommandResult, verdict: &str) -> Answe
             result.put_back.join(", ")
         ));
     }
+    for made in &result.repositories {
+        text.push_str(&format!("\n{}", made.told()));
+    }
     // Where it worked all the same, nobody needs to know.
     for why in result.missing.iter().filter(|_| !result.succeeded()) {
         text.push_str(&format!("\n{why}"));

@@ -30,7 +30,8 @@ pub use dependencies::is_manifest;
 pub use dependencies::missing::{Dependencies, Missing, undecided};
 pub use edit::apply::Edit;
 pub(crate) use edit::apply::apply as apply_edits;
-pub use effects::{Bulk, Together};
+pub use effects::repositories::MadeRepository;
+pub use effects::{Bulk, CommandEffects, Together};
 pub use files::artifacts::SessionFiles;
 pub use files::git_control_files::{Proposals, Proposed};
 pub use files::guard::is_dot_git;
@@ -53,6 +54,7 @@ pub use working_tree::WHOLE_FILE_MAX;
 use crate::secret::Secrets;
 use command::{policy, process};
 use dependencies::fetch::{Fetcher, Known};
+use effects::repositories;
 use files::guard::{self, Purpose};
 use files::{read, search, walk, write};
 use working_tree::WorkingTree;
@@ -187,12 +189,16 @@ impl Workspace {
     /// Replaces a file's content, or makes the file and its directories. Line ends, byte-order
     /// mark and final newline stay as the file has them.
     pub fn write(&self, path: &str, content: &str) -> Result<String, Refusal> {
-        write::write(&self.tree, path, content)
+        let answer = write::write(&self.tree, path, content)?;
+        repositories::look_after_writing(&self.tree, path);
+        Ok(answer)
     }
 
     /// Replaces passages of a file: all that are given, or none.
     pub fn edit(&self, path: &str, edits: &[Edit]) -> Result<String, Refusal> {
-        write::edit(&self.tree, path, edits)
+        let answer = write::edit(&self.tree, path, edits)?;
+        repositories::look_after_writing(&self.tree, path);
+        Ok(answer)
     }
 
     /// Deletes a file, or a symbolic link itself; never a directory.
@@ -206,14 +212,9 @@ impl Workspace {
         std::mem::take(&mut *self.tree.set_aside.borrow_mut())
     }
 
-    /// Folders that commands filled and no commit will hold, with their number of files.
-    pub fn bulk(&self) -> Vec<Bulk> {
-        self.tree.bulk.borrow().iter().map(|(folder, files)| (folder.clone(), *files)).collect()
-    }
-
-    /// Paths below `.cowork` that changed while commands ran: no command has business there.
-    pub fn documents_changed_by_commands(&self) -> Vec<String> {
-        self.tree.documents.borrow().iter().cloned().collect()
+    /// What the commands of this process have done.
+    pub fn command_effects(&self) -> CommandEffects<'_> {
+        CommandEffects::of(&self.tree)
     }
 
     /// The commands that run until this ends are compared by one look before the first and one after

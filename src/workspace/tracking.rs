@@ -1,6 +1,8 @@
 //! What this room must know of git, told by a room that knows it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::SystemTime;
 
 /// What this room must know of git, told by a room that knows it.
 pub trait Tracking {
@@ -17,6 +19,8 @@ pub trait Tracking {
     fn ignored(&self) -> anyhow::Result<Vec<String>>;
     /// The folders where a submodule is due, filled or not.
     fn submodules(&self) -> anyhow::Result<BTreeSet<String>>;
+    /// What git would run in the repository of this git directory, by its configuration and hooks.
+    fn would_run(&self, git_dir: &Path) -> anyhow::Result<Option<String>>;
     /// What git acts upon in the tree.
     fn acted_on(&self) -> anyhow::Result<GitControlFiles>;
 }
@@ -28,4 +32,13 @@ pub struct GitControlFiles {
     pub files: BTreeSet<String>,
     /// Folders with all that is in them.
     pub folders: BTreeSet<String>,
+}
+
+/// What is known of repositories below a tree since the first command of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownRepositories {
+    /// Those that no command made, by their git directories, relative to the root.
+    pub(crate) others: BTreeSet<String>,
+    /// When the first command began.
+    pub(crate) begun: SystemTime,
 }

@@ -16,7 +16,7 @@ use crate::workspace::journal::Journal;
 use crate::workspace::options::WorkspaceOptions;
 use crate::workspace::protection::Protection;
 use crate::workspace::read_tracker::ReadTracker;
-use crate::workspace::tracking::{GitControlFiles, Tracking};
+use crate::workspace::tracking::{GitControlFiles, KnownRepositories, Tracking};
 
 /// Largest file, in bytes, that is read or written as a whole.
 pub const WHOLE_FILE_MAX: u64 = 2 * 1024 * 1024;
@@ -39,6 +39,8 @@ pub(crate) struct WorkingTree {
     /// Commands run together; true when the first has begun.
     pub(crate) together: Cell<Option<bool>>,
     pub(crate) bulk: RefCell<BTreeMap<String, usize>>,
+    /// Repositories below it, since the first command of a run.
+    pub(crate) repositories: RefCell<Option<KnownRepositories>>,
     pub(crate) documents: RefCell<BTreeSet<String>>,
     pub(crate) set_aside: RefCell<Vec<(String, PathBuf)>>,
 }
@@ -73,6 +75,7 @@ impl WorkingTree {
             acted_on: OnceCell::new(),
             together: Cell::new(None),
             bulk: RefCell::default(),
+            repositories: RefCell::default(),
             documents: RefCell::default(),
             set_aside: RefCell::default(),
         })

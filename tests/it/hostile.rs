@@ -11,6 +11,7 @@ mod files;
 mod homes;
 mod leaks;
 mod levels;
+mod made;
 mod nested;
 mod own;
 mod processes;

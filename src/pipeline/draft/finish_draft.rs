@@ -120,7 +120,7 @@ fn put_back_others(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     let others = Artifact::ALL.into_iter().filter(|artifact| !may_change.contains(artifact));
     let mut others: Vec<String> =
         others.map(|artifact| artifact_path(&run.session.name, artifact)).collect();
-    let by_commands = run.env.workspace.documents_changed_by_commands();
+    let by_commands = run.env.workspace.command_effects().documents();
     others.retain(|path| by_commands.contains(path));
     if others.is_empty() {
         return Ok(());

@@ -136,6 +136,9 @@ async fn finish_task(
         record.checks = not_run_on_a_part(run, &left);
     }
     warn_of_bulk(run);
+    for made in run.env.workspace.command_effects().repositories() {
+        run.warn_once(made.told());
+    }
     match record::task::commit(&run.recorder(), &run.session.tip, &record)? {
         Recorded::Done(commit) => {
             let subject = format!("{} {}", task.id, task.title);
@@ -204,7 +207,7 @@ fn tell_of_open_task(run: &Run<'_>, task: &Task, others_wait: bool) -> anyhow::R
 }
 
 fn warn_of_bulk(run: &Run<'_>) {
-    for (folder, files) in run.env.workspace.bulk() {
+    for (folder, files) in run.env.workspace.command_effects().bulk() {
         run.warn(format!(
             "{folder}/ ({files} new files) is too big to be recorded; ignore it in .gitignore, or commit it yourself"
         ));

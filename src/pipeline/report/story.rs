@@ -16,6 +16,9 @@ use crate::pipeline::test_changes;
 use crate::session::{Attempt, CommittedFiles, Kind, approval_of, attempts, key, reviewer_of};
 use crate::stages;
 
+/// Characters that are told of a repository.
+const MADE_MAX: usize = 240;
+
 /// What the sections are written from: of a change request only what it touched.
 #[derive(Default)]
 pub(super) struct Story {
@@ -82,6 +85,19 @@ impl Size {
     }
 }
 
+/// What was left to a person: changes nobody has decided about, repositories made in the tree.
+fn left_to_a_person(run: &Run<'_>) -> String {
+    let proposed = protected_files::left_to_a_person(run).unwrap_or_default();
+    let made = run.env.workspace.command_effects().repositories();
+    let made: String =
+        made.iter().map(|one| format!("- {}\n", cell(&one.told(), MADE_MAX))).collect();
+    let title = "Repositories that commands or tools made in the working tree; remove what nobody \
+                 needs:";
+    let made = (!made.is_empty()).then(|| format!("{title}\n\n{made}"));
+    let all = [proposed, made.unwrap_or_default()];
+    all.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
 /// Reads it from records and history.
 pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Story> {
     let git = run.env.git;
@@ -92,7 +108,7 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
         session: run.session.name.to_string(),
         size: Size::of(run)?,
         judged: judged(run),
-        left: protected_files::left_to_a_person(run).unwrap_or_default(),
+        left: left_to_a_person(run),
         ..Story::default()
     };
     let criteria = story.requirements.iter().flat_map(|one| &one.acceptance_criteria);

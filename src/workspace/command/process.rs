@@ -17,6 +17,7 @@ use super::process_tree::ProcessTree;
 use super::settings::CommandSettings;
 use crate::excerpt;
 use crate::workspace::command::watched::{Lines, Running};
+use crate::workspace::effects::repositories::MadeRepository;
 use crate::workspace::effects::{self, BEAT, Bulk};
 use crate::workspace::sandbox::Confined;
 use crate::workspace::working_tree::WorkingTree;
@@ -47,6 +48,8 @@ pub struct CommandResult {
     pub bulk: Vec<Bulk>,
     /// Files git acts upon that it changed, which were put back.
     pub put_back: Vec<String>,
+    /// Repositories it made below the tree.
+    pub repositories: Vec<MadeRepository>,
     /// What the project needs from outside and was not fetched, and why.
     pub missing: Vec<String>,
 }
@@ -179,6 +182,7 @@ async fn run_within(
         seconds,
         bulk: effects.bulk,
         put_back: effects.put_back,
+        repositories: effects.repositories,
         missing: Vec::new(),
     })
 }

@@ -19,6 +19,10 @@ use crate::workspace::journal::Written;
 use crate::workspace::tracking::Tracking;
 use crate::workspace::working_tree::WorkingTree;
 
+pub(crate) mod repositories;
+
+use repositories::MadeRepository;
+
 const FILE: &str = "command.json";
 /// How often a running command is noted to be still running.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
@@ -40,6 +44,8 @@ pub(crate) struct Effects {
     pub bulk: Vec<Bulk>,
     /// What git acts upon and was put back.
     pub put_back: Vec<String>,
+    /// Repositories below the tree that were not there before.
+    pub repositories: Vec<MadeRepository>,
 }
 
 /// How things stood before a command.
@@ -53,6 +59,40 @@ struct Before {
     /// What git acts upon.
     #[serde(default)]
     acted_on: BTreeMap<String, Was>,
+    /// Repositories below the tree that no command made.
+    #[serde(default)]
+    repositories: BTreeSet<String>,
+    #[serde(default = "SystemTime::now")]
+    begun: SystemTime,
+}
+
+/// What the commands of this process have done, as far as a person is told.
+pub struct CommandEffects<'a>(&'a WorkingTree);
+
+impl<'a> CommandEffects<'a> {
+    /// Those in a tree.
+    pub(crate) fn of(tree: &'a WorkingTree) -> Self {
+        Self(tree)
+    }
+
+    /// Folders that commands filled and no commit will hold, with their number of files.
+    pub fn bulk(&self) -> Vec<Bulk> {
+        self.0.bulk.borrow().iter().map(|(folder, files)| (folder.clone(), *files)).collect()
+    }
+
+    /// Paths below `.cowork` that changed while commands ran: no command has business there.
+    pub fn documents(&self) -> Vec<String> {
+        self.0.documents.borrow().iter().cloned().collect()
+    }
+
+    /// Repositories that commands and tools have made below the tree in this session, and that are
+    /// still there.
+    pub fn repositories(&self) -> Vec<MadeRepository> {
+        if let Err(error) = repositories::take_all(self.0) {
+            tracing::warn!("repositories below the tree were not looked for: {error:#}");
+        }
+        repositories::made(self.0)
+    }
 }
 
 /// A command whose effects are still to be taken into the journal. Does it when dropped, because a
@@ -139,7 +179,8 @@ pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
         as_written.retain(|path| tree.written().is_as_written(path));
         let theirs = copies(tree, &uncommitted)?;
         let acted_on = git_control_files::acted_on_now(tree)?;
-        let before = Before { uncommitted, as_written, theirs, acted_on };
+        let (repositories, begun) = repositories::before_command(tree);
+        let before = Before { uncommitted, as_written, theirs, acted_on, repositories, begun };
         let bytes = serde_json::to_vec(&before)?;
         atomic_file::replace(&note_file(tree), &bytes)?;
         tree.together.set(tree.together.get().map(|_| true));
@@ -158,16 +199,7 @@ pub(crate) fn take_left(tree: &WorkingTree) -> anyhow::Result<()> {
 
 /// When a file's content or name was changed last, where it is there and that is known.
 fn changed_at(tree: &WorkingTree, path: &str) -> Option<SystemTime> {
-    let metadata = std::fs::symlink_metadata(tree.root.join(path)).ok()?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        // Nobody can set this one, so a file that was moved here is as new as it is.
-        let (s, ns) = (metadata.ctime().try_into().ok()?, metadata.ctime_nsec().try_into().ok()?);
-        Some(SystemTime::UNIX_EPOCH + Duration::new(s, ns))
-    }
-    #[cfg(not(unix))]
-    metadata.modified().ok()
+    repositories::ctime(&std::fs::symlink_metadata(tree.root.join(path)).ok()?)
 }
 
 /// Takes what changed since the first look into the journal, if `is_effect` agrees. Nothing to
@@ -178,11 +210,18 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     };
     // Somebody else's command ran, whatever ended it.
     moment::end();
+    // First of all: the next look may run what is configured there.
+    let repositories =
+        repositories::take_new(tree, &before.repositories, before.begun, &is_effect)?;
     let mut after = tracking.uncommitted()?;
     let changed = after.difference(&before.uncommitted);
     let put_back =
         git_control_files::put_back_acted_on(tree, &before.acted_on, changed, &is_effect)?;
-    after.retain(|path| !put_back.contains(path));
+    let moved = |path: &String| {
+        let mut moved = repositories.iter().filter_map(|one| one.moved.as_ref());
+        moved.any(|(_, _, to)| path == to || path.starts_with(&format!("{to}/")))
+    };
+    after.retain(|path| !put_back.contains(path) && !moved(path));
     let new = |path: &&String| !before.uncommitted.contains(*path);
     let (documents, made): (Vec<&String>, Vec<&String>) =
         after.iter().filter(new).partition(|path| path.starts_with(".cowork/"));
@@ -208,7 +247,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     }
     tree.bulk.borrow_mut().extend(bulk.iter().cloned());
     std::fs::remove_file(note_file(tree))?;
-    Ok(Effects { bulk, put_back })
+    Ok(Effects { bulk, put_back, repositories })
 }
 
 /// Copies of a person's uncommitted files, which no commit has: a command may do to them what

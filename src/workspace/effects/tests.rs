@@ -37,6 +37,10 @@ impl Tracking for Listing {
         Ok(folder == "src")
     }
 
+    fn would_run(&self, git_dir: &std::path::Path) -> anyhow::Result<Option<String>> {
+        Ok(git_dir.join("runs").exists().then(|| "runs".to_owned()))
+    }
+
     fn ignored(&self) -> anyhow::Result<Vec<String>> {
         Ok(Vec::new())
     }
@@ -144,5 +148,8 @@ fn many_files_in_a_new_folder_are_bulk_and_in_a_known_one_are_not() {
     assert!(written.contains(&"src/generated-0".to_owned()));
     assert!(written.contains(&"small/one".to_owned()));
     assert!(!written.iter().any(|path| path.starts_with("src/vendor")));
-    assert_eq!(tree.workspace.bulk(), [("src/vendor".to_owned(), BULK_FILES + 1)]);
+    assert_eq!(
+        tree.workspace.command_effects().bulk(),
+        [("src/vendor".to_owned(), BULK_FILES + 1)]
+    );
 }

@@ -27,6 +27,10 @@ impl Tracking for Hooked {
         Ok(true)
     }
 
+    fn would_run(&self, git_dir: &std::path::Path) -> anyhow::Result<Option<String>> {
+        Ok(git_dir.join("runs").exists().then(|| "runs".to_owned()))
+    }
+
     fn ignored(&self) -> anyhow::Result<Vec<String>> {
         Ok(Vec::new())
     }

@@ -132,7 +132,7 @@ fn refuse_nested(tree: &WorkingTree, path: &str) -> Result<(), Refusal> {
 }
 
 /// Whether a submodule is due at this folder, filled or not.
-fn is_submodule(tree: &WorkingTree, folder: &str) -> bool {
+pub(crate) fn is_submodule(tree: &WorkingTree, folder: &str) -> bool {
     let Some(tracking) = &tree.tracking else { return false };
     let known = tree.submodules.get_or_init(|| {
         tracking.submodules().unwrap_or_else(|error| {
