@@ -31,7 +31,9 @@ fn main() {
     if std::env::var_os("LOOK").is_some() {
         let git = Git::discover(Path::new(".")).unwrap();
         let head = git.resolve("HEAD").unwrap().unwrap();
-        let text = describe(&git, &head, IDEA).unwrap().text;
+        let text = describe(&git, &head, IDEA, &git_cowork::private::PrivateFiles::default())
+            .unwrap()
+            .text;
         assert!(text.contains("int zorro_names_of(int id)"), "{text}");
         let line = text.lines().find(|line| line.contains(" definitions, in ")).unwrap_or("[all]");
         println!("{line}\n{}", peak_of_memory());

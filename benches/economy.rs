@@ -61,7 +61,13 @@ fn measure(kind: &'static Kind, each: bool) {
     sandbox.user_config(&format!("{commands}{}", kind.config));
     let git = Git::discover(&sandbox.repo()).unwrap();
     let head = git.resolve("HEAD").unwrap().unwrap();
-    let found = describe(&git, &head, &kind.text("idea.txt")).unwrap();
+    let found = describe(
+        &git,
+        &head,
+        &kind.text("idea.txt"),
+        &git_cowork::private::PrivateFiles::default(),
+    )
+    .unwrap();
     let repository = found.head + &found.text;
 
     let answers = Arc::new(Mutex::new(Vec::new()));

@@ -31,6 +31,7 @@ pub mod languages;
 pub mod model;
 pub mod moment;
 pub mod pipeline;
+pub mod private;
 pub mod record;
 pub mod secret;
 pub mod session;

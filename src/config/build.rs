@@ -12,6 +12,7 @@ use super::value::Value;
 use super::{
     Budget, Config, DEFAULT_MODEL, Limits, Price, Project, Review, Roles, StageConfig, Switches,
 };
+use crate::private::PrivateFiles;
 use crate::stage::Stage;
 
 /// Resolves everything.
@@ -127,6 +128,9 @@ fn project(values: &Values<'_>) -> Result<Project> {
     if !is_subject(&project.subject) {
         let problem = "must be one line with {summary} in it, and {stage} if wanted";
         return Err(values.wrong(&["project", "subject"], problem));
+    }
+    if let Err(problem) = PrivateFiles::new(&project.private) {
+        return Err(values.wrong(&["project", "private"], &problem));
     }
     let word = |c: char| c.is_ascii_alphanumeric() || "+#._-".contains(c);
     if !project.template.chars().all(word) || project.template.len() > 40 {

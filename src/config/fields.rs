@@ -23,13 +23,15 @@ pub(super) enum Rule {
     Stricter,
     /// The same of a number whose 0 means that there is no limit.
     Capped,
+    /// Always: each place adds to what the others say, and none takes away.
+    Adds,
 }
 
 impl Rule {
     /// Whether `value` counts: `held` is what is configured without the file.
     pub(super) fn admits(self, value: &Value, held: Option<&Value>) -> bool {
         match self {
-            Self::Free => true,
+            Self::Free | Self::Adds => true,
             Self::Trust => false,
             Self::Stricter => held.is_some_and(|held| value.is_within(held)),
             Self::Capped => {

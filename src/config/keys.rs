@@ -310,6 +310,10 @@ keys! {
         /// Stages whose draft the actor reads once more, when the checks have passed it. Where it is not
         /// set the depth says it; thorough has the plan.
         self_review: Switches = Switches::default() => Stricter;
+        /// Files that no model, tool or command gets to see and no commit changes, as globs of
+        /// .gitignore: ["*.pem", "/prices/"]. Commands then see no .git either. Every configuration
+        /// file adds to this list, and none takes away from it.
+        private: Vec<String> = Vec::new() => Adds;
     }
 }
 

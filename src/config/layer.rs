@@ -244,6 +244,14 @@ pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
             layer.insert(url_path, setting);
         }
     }
+    for (path, setting) in &mut layer {
+        if let (Rule::Adds, Ok(Value::List(list))) = (setting.key.rule, &mut setting.value)
+            && let Some(Ok(Value::List(known))) = below.get(path).map(|known| &known.value)
+        {
+            let own = std::mem::replace(list, known.clone());
+            list.extend(own.into_iter().filter(|one| !known.contains(one)));
+        }
+    }
     below.extend(layer);
 }
 

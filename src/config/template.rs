@@ -58,6 +58,7 @@ pub fn template_file() -> String {
 fn described(key: &Key) -> String {
     let rule = match key.rule {
         Rule::Free => "",
+        Rule::Adds => " (adds)",
         Rule::Trust => " (trust)",
         Rule::Stricter | Rule::Capped => " (stricter)",
     };

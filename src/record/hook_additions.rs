@@ -102,7 +102,9 @@ fn foreign(
     let ignored = git::status::matched_by_ignore_rules(recorder.git, &new)?;
     let written = recorder.workspace.written().paths();
     let why = |path: &String| {
-        if protected.iter().any(|entry| entry.path == *path) {
+        if recorder.workspace.private().has(path) {
+            Some("private")
+        } else if protected.iter().any(|entry| entry.path == *path) {
             Some("uncommitted before the session began")
         } else if ignored.contains(path) {
             Some("ignored by git")

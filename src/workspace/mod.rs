@@ -51,6 +51,7 @@ pub use sandbox::{
 pub use tracking::{GitControlFiles, Tracking};
 pub use working_tree::WHOLE_FILE_MAX;
 
+use crate::private::PrivateFiles;
 use crate::secret::Secrets;
 use command::{policy, process};
 use dependencies::fetch::{Fetcher, Known};
@@ -111,6 +112,11 @@ impl Workspace {
     /// What tools do not write because it is a person's.
     pub fn protection(&self) -> &Protection {
         &self.tree.protection
+    }
+
+    /// What nobody but the person sees.
+    pub fn private(&self) -> &PrivateFiles {
+        &self.tree.private
     }
 
     /// Changes of what git acts upon that wait for a person.

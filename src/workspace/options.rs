@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use crate::activity::Watch;
+use crate::private::PrivateFiles;
 use crate::secret::Secrets;
 use crate::workspace::sandbox::Confinement;
 use crate::workspace::tracking::Tracking;
@@ -29,6 +30,8 @@ pub struct WorkspaceOptions {
     pub confinement: Confinement,
     /// Keys that never reach a command's environment nor leave in its output.
     pub secrets: Secrets,
+    /// What nobody but the person sees.
+    pub private: PrivateFiles,
     /// The environment of the program, of which commands get a safe part.
     pub env: Vec<(OsString, OsString)>,
     /// Told which command runs and what it prints, and which files tools change.

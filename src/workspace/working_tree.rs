@@ -11,6 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::activity::Watch;
+use crate::private::PrivateFiles;
 use crate::workspace::io_errors::IoErrors;
 use crate::workspace::journal::Journal;
 use crate::workspace::options::WorkspaceOptions;
@@ -34,6 +35,7 @@ pub(crate) struct WorkingTree {
     pub(crate) io_errors: IoErrors,
     pub(crate) read_tracker: ReadTracker,
     pub(crate) protection: Protection,
+    pub(crate) private: PrivateFiles,
     pub(crate) submodules: OnceCell<BTreeSet<String>>,
     pub(crate) acted_on: OnceCell<GitControlFiles>,
     /// Commands run together; true when the first has begun.
@@ -71,6 +73,7 @@ impl WorkingTree {
             io_errors: IoErrors::default(),
             read_tracker: ReadTracker::default(),
             protection: Protection::default(),
+            private: options.private.clone(),
             submodules: OnceCell::new(),
             acted_on: OnceCell::new(),
             together: Cell::new(None),

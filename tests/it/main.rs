@@ -120,6 +120,8 @@ mod pr;
 #[cfg(unix)]
 mod preflight;
 #[cfg(unix)]
+mod private;
+#[cfg(unix)]
 mod prune;
 #[cfg(unix)]
 mod readings;

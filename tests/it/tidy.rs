@@ -20,6 +20,7 @@ const WORDS: &[&str] = &[
     "markers",
     "moment",
     "nearest",
+    "private",
     "secret",
     "spent",
 ];

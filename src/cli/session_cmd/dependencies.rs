@@ -26,6 +26,7 @@ pub(crate) fn require(
         return Ok(());
     }
     let workspace = workspace::open(context, held, name)?;
+    workspace.commands().require_private_kept()?;
     let missing = runtime::current_thread()?.block_on(async {
         tokio::select! {
             biased;

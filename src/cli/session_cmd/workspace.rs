@@ -6,6 +6,8 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::asking::watch;
 use crate::cli::session_cmd::confinement;
 use crate::cli::session_cmd::lock::LockedSession;
+use crate::error::Error;
+use crate::private::PrivateFiles;
 use crate::record::Tracked;
 use crate::session::SessionName;
 use crate::workspace::{Workspace, WorkspaceOptions};
@@ -25,6 +27,7 @@ pub(crate) fn open(
         timeout_max_s: config.limits.command_timeout_max_s,
         command_prefix: config.sandbox.command_prefix.clone(),
         confinement: confinement::new(context, &held.git)?,
+        private: private(context)?,
         secrets: context.secrets()?,
         watch: watch(context),
         tracking: Some(Rc::new(Tracked(held.git.clone()))),
@@ -32,4 +35,10 @@ pub(crate) fn open(
     })?;
     workspace.protection().protect(held.state.protected()?.into_iter().map(|entry| entry.path));
     Ok(workspace)
+}
+
+/// What nobody but the person sees.
+fn private(context: &Context) -> anyhow::Result<PrivateFiles> {
+    let globs = &context.config()?.project.private;
+    PrivateFiles::new(globs).map_err(|problem| Error::model(problem).into())
 }

@@ -30,6 +30,7 @@ use crate::pipeline::files::project_files;
 use crate::pipeline::prompts::{GUIDANCE, Variables};
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::{CONVENTION, CONVENTIONS};
+use crate::private::PrivateFiles;
 use crate::stages::StageSpec;
 
 /// Bytes of the tree.
@@ -95,7 +96,7 @@ fn as_found(run: &Run<'_>) -> anyhow::Result<Description> {
     if let Some(found) = kept.filter(|found| found.start == start.as_str()) {
         return Ok(found.about);
     }
-    let about = describe(run.env.git, start, &run.session.file.idea)?;
+    let about = describe(run.env.git, start, &run.session.file.idea, run.env.workspace.private())?;
     let found = Found { start: start.to_string(), about };
     if let Err(error) = run.env.state.set_note(NOTE, Some(&found)) {
         run.warn(format!("the map of the code cannot be kept: {error:#}"));
@@ -120,7 +121,8 @@ pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyho
     for part in plan.with_sub_tasks(&task.id) {
         let _ = write!(words, " {} {}", part.description, part.acceptance_criteria.join(" "));
     }
-    let tracked = git::paths::tracked(run.env.git)?;
+    let mut tracked = git::paths::tracked(run.env.git)?;
+    tracked.retain(|path| !run.env.workspace.private().has(path));
     let said = FileNames::of(&words);
     let mut paths: Vec<&str> = plan.files_of(&task.id).collect();
     paths.extend(tracked.iter().map(String::as_str).filter(|path| said.has(path)));
@@ -161,7 +163,8 @@ pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyho
 /// code of its own.
 pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
     let (git, tip) = (run.env.git, &run.session.tip);
-    let changed = project_files::code_since_start(run, tip)?;
+    let mut changed = project_files::code_since_start(run, tip)?;
+    changed.retain(|path| !run.env.workspace.private().has(path));
     let mut out = String::new();
     if changed.is_empty() {
         return Ok(out);
@@ -240,8 +243,13 @@ fn language_names(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'stati
 ///
 /// # Errors
 /// The commit cannot be read, or the program was asked to stop.
-pub fn describe(git: &Git, commit: &Oid, about: &str) -> anyhow::Result<Description> {
-    let source = AsFound { git, commit };
+pub fn describe(
+    git: &Git,
+    commit: &Oid,
+    about: &str,
+    private: &PrivateFiles,
+) -> anyhow::Result<Description> {
+    let source = AsFound { git, commit, private };
     let (mut tree, mut manifests) = (Tree::new(TREE), Manifests::default());
     let names = FileNames::of(about);
     let mut named: Vec<(String, String)> = Vec::new();
@@ -299,6 +307,7 @@ fn add_named_files<'a>(
 struct AsFound<'a> {
     git: &'a Git,
     commit: &'a Oid,
+    private: &'a PrivateFiles,
 }
 
 impl Source for AsFound<'_> {
@@ -307,7 +316,7 @@ impl Source for AsFound<'_> {
         visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
     ) -> anyhow::Result<()> {
         git::files::each(self.git, self.commit, &mut |path, blob| {
-            if path.starts_with(".cowork/") {
+            if path.starts_with(".cowork/") || self.private.has(path) {
                 return ControlFlow::Continue(());
             }
             visit(path, blob.as_str())

@@ -41,7 +41,8 @@ pub(crate) fn shown_diff_in(
         Approves::Artifacts => document_paths(run, spec),
         Approves::Tree => {
             let mut changed = git::paths::changed(git, from, to)?;
-            changed.retain(|path| !path.starts_with(".cowork/"));
+            let private = run.env.workspace.private();
+            changed.retain(|path| !path.starts_with(".cowork/") && !private.has(path));
             changed
         }
     };

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::environment;
 use crate::activity::Watch;
+use crate::error::Error;
 use crate::secret::Secrets;
 use crate::workspace::options::WorkspaceOptions;
 use crate::workspace::sandbox::{Level, Sandbox};
@@ -35,6 +36,7 @@ impl CommandSettings {
                 root,
                 options.env.clone(),
                 options.tracking.clone(),
+                options.private.clone(),
             ),
             options: options.clone(),
         }
@@ -74,5 +76,21 @@ impl CommandSettings {
             true => self.sandbox.level().map(Some),
             false => Ok(None),
         }
+    }
+
+    /// Fails where commands would see private files.
+    ///
+    /// # Errors
+    /// Exit 4: what confines commands here cannot keep files from them.
+    pub fn require_private_kept(&self) -> anyhow::Result<()> {
+        if !self.sandbox.has_private() || self.confined_by()? == Some(Level::Namespaces) {
+            return Ok(());
+        }
+        let message = "project.private is set, and nothing here keeps these files from commands: that \
+                       needs namespaces and the built-in sandbox";
+        Err(Error::model(message)
+            .hint("what confines commands here, and why nothing better does: git cowork status -v")
+            .hint("take the private files out of this tree and the globs out of the configuration")
+            .into())
     }
 }

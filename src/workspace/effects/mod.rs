@@ -19,6 +19,7 @@ use crate::workspace::journal::Written;
 use crate::workspace::tracking::Tracking;
 use crate::workspace::working_tree::WorkingTree;
 
+mod private;
 pub(crate) mod repositories;
 
 use repositories::MadeRepository;
@@ -59,6 +60,9 @@ struct Before {
     /// What git acts upon.
     #[serde(default)]
     acted_on: BTreeMap<String, Was>,
+    /// Files nobody but the person sees.
+    #[serde(default)]
+    private: BTreeMap<String, (u64, u64)>,
     /// Repositories below the tree that no command made.
     #[serde(default)]
     repositories: BTreeSet<String>,
@@ -180,7 +184,9 @@ pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
         let theirs = copies(tree, &uncommitted)?;
         let acted_on = git_control_files::acted_on_now(tree)?;
         let (repositories, begun) = repositories::before_command(tree);
-        let before = Before { uncommitted, as_written, theirs, acted_on, repositories, begun };
+        let private = private::before_command(tree);
+        let before =
+            Before { uncommitted, as_written, theirs, acted_on, private, repositories, begun };
         let bytes = serde_json::to_vec(&before)?;
         atomic_file::replace(&note_file(tree), &bytes)?;
         tree.together.set(tree.together.get().map(|_| true));
@@ -210,7 +216,8 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     };
     // Somebody else's command ran, whatever ended it.
     moment::end();
-    // First of all: the next look may run what is configured there.
+    private::put_back_moved(tree, &before.private)?;
+    // Before git: the next look may run what is configured there.
     let repositories =
         repositories::take_new(tree, &before.repositories, before.begun, &is_effect)?;
     let mut after = tracking.uncommitted()?;
@@ -221,7 +228,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
         let mut moved = repositories.iter().filter_map(|one| one.moved.as_ref());
         moved.any(|(_, _, to)| path == to || path.starts_with(&format!("{to}/")))
     };
-    after.retain(|path| !put_back.contains(path) && !moved(path));
+    after.retain(|path| !put_back.contains(path) && !moved(path) && !tree.private.has(path));
     let new = |path: &&String| !before.uncommitted.contains(*path);
     let (documents, made): (Vec<&String>, Vec<&String>) =
         after.iter().filter(new).partition(|path| path.starts_with(".cowork/"));

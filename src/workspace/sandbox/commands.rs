@@ -17,7 +17,8 @@ use super::nested::Nested;
 use super::place::Place;
 use super::spec::{HELPER_WORD, Spec};
 use super::why::Why;
-use super::{seatbelt, sweep};
+use super::{installed, seatbelt, sweep};
+use crate::private::PrivateFiles;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::tracking::Tracking;
 
@@ -48,6 +49,7 @@ pub(crate) struct Sandbox {
     root: PathBuf,
     env: Vec<(OsString, OsString)>,
     tracking: Option<Rc<dyn Tracking>>,
+    private: PrivateFiles,
     ready: OnceCell<Option<Ready>>,
 }
 
@@ -65,8 +67,9 @@ impl Sandbox {
         root: &Path,
         env: Vec<(OsString, OsString)>,
         tracking: Option<Rc<dyn Tracking>>,
+        private: PrivateFiles,
     ) -> Self {
-        Self { wanted, root: root.to_owned(), env, tracking, ready: OnceCell::new() }
+        Self { wanted, root: root.to_owned(), env, tracking, private, ready: OnceCell::new() }
     }
 
     /// How to run `command`, whose environment would be `env`; `None` as it is. Fails with a
@@ -81,9 +84,11 @@ impl Sandbox {
         };
         if let Some(ready) = self.ready()? {
             self.follow_moved(ready);
-            let before = before(helper, &ready.place, &ready.spec.borrow())?;
+            let spec = self.without_private(ready.spec.borrow().clone())?;
+            let before = before(helper, &ready.place, &spec)?;
             return Ok(Some(Confined { before, env: ready.place.environment(env) }));
         }
+        self.refuse_private()?;
         let allowed = match &self.wanted.consent {
             Some(consent) => consent.may_run_unconfined(command)?,
             None => None,
@@ -113,7 +118,7 @@ impl Sandbox {
         };
         let env = ready.place.environment_to_fetch(env).context("making a home to fetch in")?;
         self.follow_moved(ready);
-        let mut spec = ready.spec.borrow().clone();
+        let mut spec = self.without_private(ready.spec.borrow().clone())?;
         spec.network = true;
         spec.writable = ready.place.writable_to_fetch(&self.wanted.writable);
         spec.covers = ready.place.covers_to_fetch().context("making a place to fetch in")?;
@@ -124,6 +129,11 @@ impl Sandbox {
     /// Whether commands are kept off the network by the kernel.
     pub(crate) fn keeps_off_network(&self) -> anyhow::Result<bool> {
         Ok(!self.wanted.network && self.ready()?.is_some())
+    }
+
+    /// Whether some files are to be kept from commands.
+    pub(crate) fn has_private(&self) -> bool {
+        self.private.is_set()
     }
 
     /// The best level that works here.
@@ -223,6 +233,36 @@ impl Sandbox {
         let mut sealed = existing(&self.wanted.sealed);
         sealed.extend(nested.paths().cloned());
         without_inner(sealed)
+    }
+
+    /// The same for a tree with private files: these look empty, and so does all that git keeps, where
+    /// every file that was ever committed can be read.
+    fn without_private(&self, mut spec: Spec) -> anyhow::Result<Spec> {
+        if !self.private.is_set() {
+            return Ok(spec);
+        }
+        if spec.level != Level::Namespaces {
+            self.refuse_private()?;
+        }
+        let places = self.private.below(&self.root).into_iter().map(|path| self.root.join(path));
+        // A link that leads to what holds the tree would hide all of it.
+        let places = places.filter_map(|path| path.canonicalize().ok());
+        spec.hidden.extend(places.filter(|path| !self.root.starts_with(path)));
+        let git = spec.sealed.iter().filter(|path| !path.ends_with(".cowork"));
+        let git: Vec<PathBuf> = git.cloned().collect();
+        let lent = git.iter().flat_map(|dir| installed::lent(dir));
+        spec.hidden.extend(lent.filter_map(|path| path.canonicalize().ok()));
+        spec.hidden.extend(git);
+        Ok(spec)
+    }
+
+    fn refuse_private(&self) -> Result<(), Refusal> {
+        if !self.private.is_set() {
+            return Ok(());
+        }
+        Err(Refusal::failed(
+            "no command can be run: some files are private, and nothing here keeps commands from them",
+        ))
     }
 
     /// Repositories below the tree stay sealed also where an earlier command moved them.

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::commands::Sandbox;
 use super::confinement::{Confinement, Consent, Level, Weaker};
+use crate::private::PrivateFiles;
 
 /// How commands are confined here.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub fn find(
     let heard = Rc::new(Heard::default());
     let listening = Rc::clone(&heard) as Rc<dyn Consent>;
     let wanted = Confinement { consent: Some(listening), ..wanted };
-    let sandbox = Sandbox::new(wanted, root, env, None);
+    let sandbox = Sandbox::new(wanted, root, env, None, PrivateFiles::default());
     let level = sandbox.level()?;
     let closes_home = sandbox.closes_home()?;
     Ok(Found { level, weaker: heard.0.take(), closes_home })

@@ -235,7 +235,14 @@ pub(crate) fn judge_names(
         }
     }
     judge_cowork(tree, &names, purpose)?;
-    Ok(if names.is_empty() { ".".to_owned() } else { names.join("/") })
+    let path = if names.is_empty() { ".".to_owned() } else { names.join("/") };
+    if tree.private.has(&path) {
+        return Err(Refusal::protected(format!(
+            "{path} is private: the person you work for keeps it from every model, tool and command; \
+             do without it"
+        )));
+    }
+    Ok(path)
 }
 
 /// `.cowork` belongs to the program: a model reads its own session there, typed tools write.
