@@ -224,6 +224,15 @@ pub fn tracks_below(git: &Git, folder: &str) -> Result<bool> {
     Ok(!list.checked()?.stdout.is_empty())
 }
 
+/// Whether git tracks a file of this name.
+///
+/// # Errors
+/// Git fails.
+pub fn tracks(git: &Git, path: &str) -> Result<bool> {
+    let list = git.read(["ls-files", "-z", "--", path]).checked()?;
+    Ok(nul_texts(&list.stdout).any(|tracked| tracked == path))
+}
+
 /// Those of the paths that git ignores (untracked and matched by an ignore rule).
 ///
 /// # Errors

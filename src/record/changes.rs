@@ -137,6 +137,10 @@ impl Tracking for Tracked {
         git::status::tracks_below(&self.0, folder)
     }
 
+    fn tracks(&self, path: &str) -> anyhow::Result<bool> {
+        git::status::tracks(&self.0, path)
+    }
+
     fn submodules(&self) -> anyhow::Result<BTreeSet<String>> {
         git::paths::submodules(&self.0)
     }

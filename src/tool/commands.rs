@@ -150,7 +150,13 @@ fn answer(context: &Context<'_>, result: &CommandResult, verdict: &str) -> Answe
             text.push_str(&format!("\n{name}:\n{}", output.trim_end()));
         }
     }
-    for (folder, files) in &result.bulk {
+    for (file, _) in result.bulk.iter().filter(|(_, files)| *files == 0) {
+        text.push_str(&format!(
+            "\n{file} is larger than 10 MiB, too large to be recorded: ignore it in .gitignore, or make \
+             it smaller"
+        ));
+    }
+    for (folder, files) in result.bulk.iter().filter(|(_, files)| *files > 0) {
         text.push_str(&format!(
             "\n{folder}/ has {files} new files, too many to be recorded: ignore it in .gitignore, or \
              make fewer"

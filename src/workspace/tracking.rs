@@ -15,6 +15,8 @@ pub trait Tracking {
     fn wrote(&self, path: &str);
     /// Whether git tracks anything below this folder.
     fn tracks_below(&self, folder: &str) -> anyhow::Result<bool>;
+    /// Whether git tracks a file of this name.
+    fn tracks(&self, path: &str) -> anyhow::Result<bool>;
     /// Files and folders that git ignores; of a folder that is ignored as a whole only itself.
     fn ignored(&self) -> anyhow::Result<Vec<String>>;
     /// The folders where a submodule is due, filled or not.

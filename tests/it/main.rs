@@ -110,6 +110,8 @@ mod next;
 #[cfg(unix)]
 mod notify;
 #[cfg(unix)]
+mod odd_files;
+#[cfg(unix)]
 mod older;
 mod outage;
 #[cfg(unix)]

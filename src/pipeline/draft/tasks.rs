@@ -208,8 +208,9 @@ fn tell_of_open_task(run: &Run<'_>, task: &Task, others_wait: bool) -> anyhow::R
 
 fn warn_of_bulk(run: &Run<'_>) {
     for (folder, files) in run.env.workspace.command_effects().bulk() {
+        let what = if files == 0 { folder } else { format!("{folder}/ ({files} new files)") };
         run.warn(format!(
-            "{folder}/ ({files} new files) is too big to be recorded; ignore it in .gitignore, or commit it yourself"
+            "{what} is too big to be recorded; ignore it in .gitignore, or commit it yourself"
         ));
     }
 }

@@ -32,7 +32,7 @@ const BULK_FILES: usize = 200;
 /// More bytes than this under one new folder are bulk.
 const BULK_BYTES: u64 = 10 * 1024 * 1024;
 
-/// A new folder that is too big to be recorded, and its number of files.
+/// A new folder that is too big to be recorded, and its number of files; 0 of a single file.
 pub type Bulk = (String, usize);
 
 /// Larger files of a person's are not copied before a command.
@@ -313,9 +313,17 @@ fn without_bulk(
             None => paths.push(path),
         }
     }
+    let size = |path: &String| tree.look(path).map_or(0, |m| m.len());
     let mut bulk = Vec::new();
+    let (large, mut paths): (Vec<String>, Vec<String>) =
+        paths.into_iter().partition(|path| size(path) > BULK_BYTES);
+    for path in large {
+        match tracking.tracks(&path)? {
+            true => paths.push(path),
+            false => bulk.push((path, 0)),
+        }
+    }
     for (folder, files) in by_folder {
-        let size = |path: &String| tree.look(path).map_or(0, |m| m.len());
         if files.len() > BULK_FILES || files.iter().map(size).sum::<u64>() > BULK_BYTES {
             bulk.push((folder, files.len()));
         } else {

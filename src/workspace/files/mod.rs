@@ -6,6 +6,7 @@ mod content;
 pub(crate) mod git_control_files;
 pub(crate) mod guard;
 pub(crate) mod nofollow;
+pub(crate) mod portable;
 pub(crate) mod read;
 pub(crate) mod search;
 pub(crate) mod walk;

@@ -27,6 +27,10 @@ impl Tracking for Hooked {
         Ok(true)
     }
 
+    fn tracks(&self, _: &str) -> anyhow::Result<bool> {
+        Ok(false)
+    }
+
     fn would_run(&self, git_dir: &std::path::Path) -> anyhow::Result<Option<String>> {
         Ok(git_dir.join("runs").exists().then(|| "runs".to_owned()))
     }

@@ -8,6 +8,7 @@ use crate::workspace::edit::line_count::changed_lines;
 use crate::workspace::edit::placeholder;
 use crate::workspace::files::git_control_files;
 use crate::workspace::files::guard::{self, Purpose};
+use crate::workspace::files::portable;
 use crate::workspace::journal::Fingerprint;
 use crate::workspace::read_tracker::SMALL;
 use crate::workspace::refusal::Refusal;
@@ -43,6 +44,9 @@ pub(crate) fn write(tree: &WorkingTree, path: &str, content: &str) -> Result<Str
     }
     if old.as_deref() != Some(content.as_bytes()) {
         git_control_files::leave_to_person(tree, &path, Some(content.as_bytes()))?;
+    }
+    if old.is_none() {
+        portable::refuse(&path)?;
     }
     let effect = replace(tree, &path, content.as_bytes(), old.as_deref())?;
     tree.read_tracker.note_wrote(&path, content.as_bytes(), true);
