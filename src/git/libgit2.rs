@@ -12,6 +12,7 @@ use git2::{
 };
 
 use super::bounded::bound_memory;
+use super::kept_objects::KeptObjects;
 use super::lookup::commit;
 use super::output::lossy;
 use super::packed_refs::KeptPacked;
@@ -33,6 +34,7 @@ const REPLACING: [&str; 3] = ["GIT_REPLACE_REF_BASE", "GIT_GRAFT_FILE", "GIT_SHA
 pub(super) struct Libgit2 {
     pub(super) repository: Repository,
     packed: KeptPacked,
+    pub(super) kept: KeptObjects,
     /// Some commits have parents that are not here, and that libgit2 leaves out.
     is_shallow: bool,
 }
@@ -47,7 +49,8 @@ impl Libgit2 {
         let repository = Repository::open_ext(git.common_dir(), flags, nowhere)
             .with_context(|| format!("opening {}", git.common_dir().display()))?;
         let is_shallow = git.common_dir().join("shallow").exists();
-        let opened = Self { repository, packed: git.packed.clone(), is_shallow };
+        let (packed, kept) = (git.packed.clone(), KeptObjects::default());
+        let opened = Self { repository, packed, kept, is_shallow };
         let variable = REPLACING.iter().find(|name| git.variable(name).is_some());
         ensure!(variable.is_none(), "{} is set", variable.unwrap_or(&""));
         ensure!(!git.common_dir().join("info/grafts").exists(), "there are grafts");
@@ -56,8 +59,7 @@ impl Libgit2 {
     }
 
     pub(super) fn tree(&self, oid: &Oid) -> Result<git2::Tree<'_>> {
-        let object = self.repository.find_object(raw(oid)?, None)?;
-        Ok(object.peel_to_tree()?)
+        Ok(self.repository.find_tree(self.tree_id(oid)?)?)
     }
 
     /// Those of the paths that the index in this file has, merged or not.
@@ -144,7 +146,7 @@ impl Libgit2 {
     pub(super) fn is_ancestor(&self, ancestor: &Oid, of: &Oid) -> Result<bool> {
         let (ancestor, of) = (raw(ancestor)?, raw(of)?);
         // libgit2 does not look whether they are there where they are the same.
-        self.repository.find_commit(ancestor)?;
+        self.read(ancestor, ObjectType::Commit, |_| Ok(()))?;
         Ok(ancestor == of || self.repository.graph_descendant_of(of, ancestor)?)
     }
 
@@ -234,6 +236,17 @@ impl Reader for Libgit2 {
     }
 
     fn part(&self, oid: &Oid, part: Part) -> Result<Option<Oid>> {
+        if let Ok(commit) = self.commit(oid) {
+            return Ok(match part {
+                Part::Commit => Some(commit.id),
+                Part::Tree => Some(commit.tree),
+                Part::Parent(number) => {
+                    let before = number.checked_sub(1).context("parents are counted from 1")?;
+                    commit.parents.into_iter().nth(before)
+                }
+            });
+        }
+        // A tag, or a tree.
         let object = self.repository.find_object(raw(oid)?, None)?;
         let found = match part {
             Part::Commit => Some(object.peel_to_commit()?.id()),

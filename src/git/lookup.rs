@@ -23,10 +23,17 @@ impl Libgit2 {
         kind: ObjectType,
         see: impl FnOnce(&[u8]) -> Result<T>,
     ) -> Result<T> {
+        let is = |found| {
+            ensure!(found == kind, "{id} is no {kind}");
+            Ok(())
+        };
+        if let Some((found, bytes)) = self.kept.get(id) {
+            return is(found).and_then(|()| see(&bytes));
+        }
         let odb = self.repository.odb()?;
         let object = odb.read(id)?;
-        ensure!(object.kind() == kind, "{id} is no {kind}");
-        see(object.data())
+        self.kept.keep(id, object.kind(), object.data());
+        is(object.kind()).and_then(|()| see(object.data()))
     }
 
     /// The id of the tree of a commit or tree.

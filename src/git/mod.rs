@@ -34,6 +34,7 @@ pub mod hooks;
 pub mod in_the_way;
 mod index;
 mod init;
+mod kept_objects;
 mod libgit2;
 mod locate;
 pub mod locks;

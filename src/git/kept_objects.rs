@@ -1,0 +1,64 @@
+//! The bytes of objects that were read, for the next one who asks. libgit2 remembers an object either
+//! as its bytes or taken apart, and no blobs: who asks for the other form reads the file once more.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use git2::{ObjectType, Oid};
+
+/// Bytes that are kept, and those of the largest object among them.
+const MOST: usize = 1024 * 1024;
+const LARGEST: usize = 64 * 1024;
+
+/// An object is never another one, so that what is kept stays true.
+#[derive(Default)]
+pub(super) struct KeptObjects(RefCell<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    objects: HashMap<Oid, (ObjectType, Arc<[u8]>)>,
+    bytes: usize,
+}
+
+impl KeptObjects {
+    pub(super) fn get(&self, id: Oid) -> Option<(ObjectType, Arc<[u8]>)> {
+        self.0.borrow().objects.get(&id).cloned()
+    }
+
+    /// Keeps it unless it is large. Where there is no room the others are forgotten.
+    pub(super) fn keep(&self, id: Oid, kind: ObjectType, bytes: &[u8]) {
+        if bytes.len() > LARGEST {
+            return;
+        }
+        let mut kept = self.0.borrow_mut();
+        if kept.bytes + bytes.len() > MOST {
+            *kept = Kept::default();
+        }
+        kept.bytes += bytes.len();
+        kept.objects.insert(id, (kind, bytes.into()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(n: usize) -> Oid {
+        Oid::from_str(&format!("{n:040x}")).unwrap()
+    }
+
+    #[test]
+    fn what_was_read_is_there_again_and_its_size_is_bounded() {
+        let kept = KeptObjects::default();
+        for n in 0..100 {
+            kept.keep(id(n), ObjectType::Blob, &[0; LARGEST]);
+            let (kind, bytes) = kept.get(id(n)).unwrap();
+            assert_eq!((kind, bytes.len()), (ObjectType::Blob, LARGEST));
+            let all: usize = kept.0.borrow().objects.values().map(|object| object.1.len()).sum();
+            assert!(all <= MOST && all == kept.0.borrow().bytes, "{all} bytes");
+        }
+        kept.keep(id(100), ObjectType::Tree, &[0; LARGEST + 1]);
+        assert!(kept.get(id(100)).is_none() && kept.get(id(99)).is_some());
+    }
+}
