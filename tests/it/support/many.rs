@@ -66,6 +66,7 @@ fn multiply(sandbox: &Sandbox, tasks: usize) {
     let (all, refs) = commits(sandbox, &[BRANCH, "refs/tags", "refs/cowork"]);
     let first: Value = serde_json::from_str(&sandbox.blob(BRANCH, RECORDS)).unwrap();
     let records = Records::new(&first["tasks"][0], tasks);
+    let planned = planned(&sandbox.blob(BRANCH, DOCUMENT), tasks);
     let renamed = |text: &str| as_task(text, REAL, tasks);
     let mut copier = Copier::new(sandbox);
     let mut last: Option<&Copied> = None;
@@ -93,7 +94,7 @@ fn multiply(sandbox: &Sandbox, tasks: usize) {
             .replace(&format!(": {REAL} tasks"), &format!(": {tasks} tasks"))
             .replace(&format!(", {REAL} files"), &format!(", {tasks} files"));
         for (name, text) in
-            [("plan.md@", document(tasks)), ("implementation_plan.json@", records.when(0))]
+            [("plan.md@", planned.clone()), ("implementation_plan.json@", records.when(0))]
         {
             approve(&mut message, name, || blob_id(sandbox, &text));
         }
@@ -102,7 +103,7 @@ fn multiply(sandbox: &Sandbox, tasks: usize) {
             path: renamed(&change.path),
             content: match &change.content {
                 Content::Blob(_) if change.path == RECORDS => Content::Text(records.when(done)),
-                Content::Blob(_) if change.path == DOCUMENT => Content::Text(document(tasks)),
+                Content::Blob(_) if change.path == DOCUMENT => Content::Text(planned.clone()),
                 Content::Blob(oid) => {
                     let blob = sandbox.git_outcome(&["cat-file", "blob", oid]).exits(0).stdout;
                     Content::Text(renamed(&blob))
@@ -177,6 +178,18 @@ fn document(tasks: usize) -> String {
         writeln!(text, "- {} {}", id(n), title(n)).unwrap();
         text
     })
+}
+
+/// The document that the program wrote for a few tasks, with a section for each of so many.
+fn planned(written: &str, tasks: usize) -> String {
+    let heading = |n: usize| format!("### {} ", id(n));
+    let (head, sections) = written.split_at(written.find(&heading(1)).unwrap());
+    let first = &sections[..sections.find(&heading(2)).unwrap()];
+    let section = |n: usize| of_parts(&as_task(first, 1, n), n);
+    let few: String = (1..=REAL).map(section).collect();
+    let after = sections.strip_prefix(few.trim_end()).unwrap();
+    let many: String = (1..=tasks).map(section).collect();
+    format!("{}{}{after}", head.replace(&document(REAL), &document(tasks)), many.trim_end())
 }
 
 fn id(n: usize) -> String {
