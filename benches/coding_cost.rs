@@ -1,6 +1,6 @@
 //! What the coding stage costs besides the model and the person: five tasks with a commit each, and
 //! the stage's own commit, next to git committing the same paths. The cost should follow how many
-//! paths a task changes, not how many files the repository has.
+//! paths a task changes, not how many files the repository has. With loose and with packed refs.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
 
@@ -12,6 +12,7 @@ mod support;
 mod measure;
 
 use measure::{compared, cowork, files_of, git, ratio, recording, repository, time};
+use support::copied::Refs;
 use support::{Sandbox, todo};
 
 /// Files of the repository, and how many each task adds.
@@ -25,16 +26,18 @@ fn main() {
     for (size, changes) in SIZES {
         let sandbox = repository(size);
         for changes in changes {
-            coding(&sandbox, size, *changes);
+            for kept in [Refs::Loose, Refs::Packed] {
+                coding(&sandbox, size, *changes, kept);
+            }
         }
     }
 }
 
-fn coding(sandbox: &Sandbox, size: usize, changes: usize) {
+fn coding(sandbox: &Sandbox, size: usize, changes: usize, kept: Refs) {
     let added = |task| files_of(task, changes, (size / 100).max(1));
     let replay = recording(sandbox, added);
     let auto = ["--review", "auto", "--replay", &replay, "--stop-after"];
-    let name = format!("todo-{changes}");
+    let name = format!("todo-{changes}-{kept:?}").to_lowercase();
     let new = ["new", "-b", "main", "-n", &name, "a todo list"];
     time(vec![cowork(sandbox, &[&new[..], &auto, &["plan"]].concat())]);
     let plan = sandbox.git(&["rev-parse", "HEAD"]);
@@ -42,6 +45,9 @@ fn coding(sandbox: &Sandbox, size: usize, changes: usize) {
     let back = || {
         sandbox.git(&["reset", "-q", "--hard", &plan]);
         sandbox.git(&["update-ref", "-d", &format!("refs/tags/cowork/{name}/coding")]);
+        if kept == Refs::Packed {
+            sandbox.git(&["pack-refs", "--all"]);
+        }
         sandbox.git(&["status"]);
     };
     time(vec![cowork(sandbox, &resume)]);
@@ -68,7 +74,7 @@ fn coding(sandbox: &Sandbox, size: usize, changes: usize) {
             &by_git,
         ],
     );
-    let what = format!("5 tasks of {changes} among {size} files");
+    let what = format!("5 tasks of {changes} in {size} files, {kept:?}");
     ratio(&what, ours - start_up, "git add && commit, 5 times", theirs, TARGET);
     sandbox.git(&["reset", "-q", "--hard", &plan]);
 }

@@ -1,5 +1,6 @@
 //! What the program itself costs, next to what git costs for the same: a stage and its commit in a
-//! small and a large repository, start-up, `status` and `list`. Model time is nil (a replay).
+//! small and a large repository, the size of the program and its start-up, `status` and `list`.
+//! Model time is nil (a replay).
 //! Ours and git's samples alternate, so that a busy machine slows both; medians are compared.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
@@ -13,15 +14,21 @@ mod measure;
 
 use std::collections::BTreeMap;
 
-use measure::{compared, cowork, files_of, git, line, recording, repository, time};
+use measure::{compared, cowork, files_of, git, least, line, ratio, recording, repository, time};
 use support::Sandbox;
 
 const SIZES: [usize; 2] = [1_000, 20_000];
 const SESSIONS: usize = 50;
 const SAMPLES: usize = 7;
 const QUICK_SAMPLES: usize = 15;
+const START_UPS: usize = 101;
+/// What is wanted of the program's start-up, as a multiple of git's.
+const START_UP: f64 = 2.0;
+/// What is wanted of its size, in bytes.
+const BINARY: u64 = 15_000_000;
 
 fn main() {
+    binary();
     start_up();
     for size in SIZES {
         stage_commit(size);
@@ -29,15 +36,25 @@ fn main() {
     sessions();
 }
 
+/// The size of the program, stripped as it is in a release.
+fn binary() {
+    let size = std::fs::metadata(cowork(&Sandbox::new(), &[]).get_program()).unwrap().len();
+    let held = if size <= BINARY { "" } else { "  MISSED" };
+    println!("binary {size} bytes, target {BINARY}{held}");
+}
+
 fn start_up() {
     let sandbox = Sandbox::new();
-    let [ours, theirs] = compared(
-        QUICK_SAMPLES,
-        [&|| vec![git(&sandbox, &["cowork", "--version"])], &|| {
-            vec![git(&sandbox, &["--version"])]
-        }],
+    let [ours, by_git, theirs] = least(
+        START_UPS,
+        [
+            &|| vec![cowork(&sandbox, &["--version"])],
+            &|| vec![git(&sandbox, &["cowork", "--version"])],
+            &|| vec![git(&sandbox, &["--version"])],
+        ],
     );
-    line("git cowork --version", ours, "git --version", theirs);
+    ratio("git-cowork --version", ours, "git --version", theirs, START_UP);
+    line("git cowork --version", by_git, "git --version", theirs);
 }
 
 /// The PRD stage from the loading of the session to its tag, less the program's start-up.

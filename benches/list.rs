@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::Stdio;
 
-use measure::{compared, cowork, git, line};
+use measure::{compared, cowork, git, line, ratio};
 use support::Sandbox;
 use support::copied::Refs;
 use support::sessions::Sessions;
@@ -37,7 +37,7 @@ fn main() {
     gained();
 }
 
-/// Targets: 3, 12, and for the bare command as much as with few.
+/// What the bare command takes is compared with itself beside few sessions in `reading.rs`.
 fn listed(sandbox: &Sandbox, sessions: usize, kept: Refs) {
     let format = "--format=%(refname) %(contents:trailers:key=Cowork-Stage)";
     let [list, json, bare, theirs] = compared(
@@ -49,9 +49,10 @@ fn listed(sandbox: &Sandbox, sessions: usize, kept: Refs) {
             &|| vec![git(sandbox, &["for-each-ref", format, "refs/heads/cowork/"])],
         ],
     );
-    for (what, ours) in [("list", list), ("list --json", json), ("(bare)", bare)] {
-        line(&format!("{what}, {sessions} sessions, {kept:?}"), ours, "git for-each-ref", theirs);
-    }
+    let told = |what: &str| format!("{what}, {sessions} sessions, {kept:?}");
+    ratio(&told("list"), list, "git for-each-ref", theirs, 3.0);
+    ratio(&told("list --json"), json, "git for-each-ref", theirs, 12.0);
+    line(&told("(bare)"), bare, "git for-each-ref", theirs);
 }
 
 /// Twenty sessions beside a base that went on: about one walk.

@@ -1,6 +1,7 @@
 //! What a whole run of five tasks costs, from `new` to the delivery, next to a script of the git
 //! commands that leave the same: branch, commits, tags. Model time is nil (a replay). Ours and
-//! git's samples alternate; medians are compared. Also the memory of that run.
+//! git's samples alternate; medians are compared; with loose and with packed refs. Also the memory
+//! of that run.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
 
@@ -15,6 +16,7 @@ use std::process::Command;
 
 use measure::{compared, cowork, files_of, git, memory_line, ratio, recording, repository};
 use support::Sandbox;
+use support::copied::Refs;
 
 const FILES: usize = 10;
 const SAMPLES: usize = 9;
@@ -23,7 +25,7 @@ fn main() {
     let sandbox = repository(FILES);
     let replay = recording(&sandbox, |task| files_of(task, 1, 1));
     let new = ["new", "-n", "todo", "a todo list", "--review", "auto", "--replay", &replay];
-    back(&sandbox);
+    back(&sandbox, Refs::Loose);
     measure::time(vec![cowork(&sandbox, &new)]);
     let commits = sandbox.git(&["rev-list", "--reverse", "--topo-order", "main..cowork/todo"]);
     let commits: Vec<String> = commits.lines().map(str::to_owned).collect();
@@ -35,32 +37,34 @@ fn main() {
         .map(|line| line.split_once(' ').unwrap())
         .map(|(oid, name)| (oid.to_owned(), name.to_owned()))
         .collect();
-    let count = std::cell::Cell::new(0);
-    let [ours, theirs] = compared(
-        SAMPLES,
-        [
-            &|| {
-                back(&sandbox);
-                vec![cowork(&sandbox, &new)]
-            },
-            &|| {
-                back(&sandbox);
-                // The files lie there, as a model would have written them.
-                sandbox.git(&["restore", "--source", commits.last().unwrap(), "--", "."]);
-                let script = script(&sandbox, &commits, &tags);
-                count.set(script.len());
-                script
-            },
-        ],
-    );
-    let reference = format!("{} git commands", count.get());
-    ratio("a run of 5 tasks", ours, &reference, theirs, 2.0);
-    back(&sandbox);
+    for kept in [Refs::Loose, Refs::Packed] {
+        let count = std::cell::Cell::new(0);
+        let [ours, theirs] = compared(
+            SAMPLES,
+            [
+                &|| {
+                    back(&sandbox, kept);
+                    vec![cowork(&sandbox, &new)]
+                },
+                &|| {
+                    back(&sandbox, kept);
+                    // The files lie there, as a model would have written them.
+                    sandbox.git(&["restore", "--source", commits.last().unwrap(), "--", "."]);
+                    let script = script(&sandbox, &commits, &tags);
+                    count.set(script.len());
+                    script
+                },
+            ],
+        );
+        let reference = format!("{} git commands", count.get());
+        ratio(&format!("a run of 5 tasks, {kept:?}"), ours, &reference, theirs, 2.0);
+    }
+    back(&sandbox, Refs::Loose);
     memory_line("memory of a run of 5 tasks", cowork(&sandbox, &new), 20.0);
 }
 
 /// To the state before the run.
-fn back(sandbox: &Sandbox) {
+fn back(sandbox: &Sandbox, kept: Refs) {
     sandbox.git(&["switch", "-q", "--discard-changes", "main"]);
     sandbox.git(&["clean", "-q", "-f", "-d"]);
     for prefix in ["refs/heads/cowork", "refs/tags", "refs/cowork", "refs/notes"] {
@@ -69,6 +73,9 @@ fn back(sandbox: &Sandbox) {
         }
     }
     std::fs::remove_dir_all(sandbox.path(".git/cowork")).ok();
+    if kept == Refs::Packed {
+        sandbox.git(&["pack-refs", "--all"]);
+    }
     sandbox.git(&["status"]);
 }
 
