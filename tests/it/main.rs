@@ -23,6 +23,8 @@
 mod agents;
 #[cfg(unix)]
 mod approvals;
+#[cfg(unix)]
+mod approvals_random;
 mod arguments;
 #[cfg(unix)]
 mod asked_back;
