@@ -9,6 +9,7 @@ use super::bases::bases;
 use super::merged::merged_in;
 use super::{
     CommittedFiles, Entry, Kind, RefNames, Session, SessionName, Trailers, artifact_path, key,
+    renumbered, renumberings,
 };
 use crate::artifact::{Artifact, Base, Parent, Plan, SessionFile, Store, Task};
 use crate::error::Error;
@@ -175,7 +176,11 @@ fn merged_entries(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionNa
         let id = Trailers::parse(&commit.message).get(key::SESSION_ID).map(str::to_owned)?;
         Entry::of(&commit, &id).map(|entry| (name, entry))
     };
-    Ok(others.filter_map(entry).collect())
+    let (names, mut entries): (Vec<SessionName>, Vec<Entry>) = others.filter_map(entry).unzip();
+    let given = renumberings(git, &session.name, &session.tip, &start)?;
+    let reaches = |from: &Oid, to: &Oid| git::refs::is_ancestor(git, to, from).unwrap_or(false);
+    renumbered::follow(&mut entries, &given, reaches);
+    Ok(names.into_iter().zip(entries).collect())
 }
 
 /// The commits of a session and of the change requests on it that a commit stands on and `but` does

@@ -7,6 +7,8 @@
 
 use std::fmt::Write as _;
 
+/// What begins a comment, unless `core.commentChar` says something else.
+const COMMENT: &str = "#";
 /// Longest subject, in characters.
 const MAX_SUBJECT: usize = 72;
 /// Longest body kept from a model's summary, in characters.
@@ -150,7 +152,8 @@ impl Trailers {
     /// not ours, the last paragraph that names a session: hooks and forges add paragraphs of their
     /// own (a ticket, a `Change-Id`, the co-authors of a squash).
     pub fn parse(message: &str) -> Self {
-        let lines: Vec<&str> = message.trim_end().lines().collect();
+        let lines: Vec<&str> = message.lines().collect();
+        let lines = &lines[..end_of_text(&lines)];
         let mut paragraphs = lines.split(|line| line.trim().is_empty());
         let _subject = paragraphs.next();
         let last = paragraphs.clone().next_back();
@@ -175,12 +178,40 @@ impl Trailers {
                     trailers.0.push((key.to_owned(), value.trim().to_owned()));
                 }
                 // People's tools add "(cherry picked from commit …)"; git skips such lines, too.
-                _ if line.starts_with('(') => {}
+                _ if line.starts_with('(') || line.starts_with(COMMENT) => {}
                 _ => return Self::default(),
             }
         }
         trailers
     }
+}
+
+/// Where a message ends for git (`ignored_log_message_bytes` in `trailer.c`): before the comments at its
+/// end, among them the paths that a merge conflicted in, which git keeps where no editor was opened.
+fn end_of_text(lines: &[&str]) -> usize {
+    let scissors = |line: &&str| line.strip_prefix(COMMENT).is_some_and(is_scissors);
+    let cutoff = lines.iter().position(scissors).unwrap_or(lines.len());
+    // What `core.commentChar` is shows in what stands before that word.
+    let conflicts = |line: &&str| line.strip_suffix(" Conflicts:").map(str::to_owned);
+    let comment = lines[..cutoff].iter().rev().find_map(conflicts);
+    let comment = comment.filter(|it| !it.is_empty() && !it.contains(char::is_alphanumeric));
+    let (mut end, mut in_old_block) = (None, false);
+    for (at, line) in lines[..cutoff].iter().enumerate() {
+        let is_comment = comment.as_ref().is_some_and(|it| line.starts_with(it));
+        if line.trim().is_empty() || line.starts_with(COMMENT) || is_comment {
+            end.get_or_insert(at);
+        } else if *line == "Conflicts:" {
+            in_old_block = true;
+            end.get_or_insert(at);
+        } else if !(in_old_block && line.starts_with('\t')) {
+            (end, in_old_block) = (None, false);
+        }
+    }
+    end.unwrap_or(cutoff)
+}
+
+fn is_scissors(rest: &str) -> bool {
+    rest == " ------------------------ >8 ------------------------"
 }
 
 fn names_session(line: &str) -> bool {
@@ -388,5 +419,28 @@ mod tests {
             assert_eq!(Trailers::parse(&text), ours.trailers, "{below}");
         }
         assert_eq!(Trailers::parse("subject\n\nFixes: 1\n").get("fixes"), Some("1"));
+    }
+
+    #[test]
+    fn comments_that_git_keeps_at_the_end_do_not_hide_trailers() {
+        let mut trailers = Trailers::default();
+        trailers.push(key::RENUMBERED, "todo REQ-004 REQ-005");
+        let message = Message { subject: "Merge branch 'x'".into(), body: String::new(), trailers };
+        for below in [
+            "# Conflicts:\n#\t.cowork/sessions/todo/prd.md\n",
+            "Conflicts:\n\t.cowork/sessions/todo/prd.md\n",
+            "# a\n\n# b\n\n",
+            "# ------------------------ >8 ------------------------\nKey: value\n",
+        ] {
+            let text = format!("{}\n{below}", message.render());
+            assert_eq!(Trailers::parse(&text), message.trailers, "{text}");
+            assert_eq!(git_parses(&text), message.trailers.render(), "{text}");
+        }
+        // Git knows this from `core.commentChar`.
+        let text = format!("{}\n; Conflicts:\n;\tprd.md\n", message.render());
+        assert_eq!(Trailers::parse(&text), message.trailers);
+        for text in ["s\n\nA: 1\n\n# c\nB: 2\n", "s\n\nA: 1\n\nConflicts:\n\tx\nmore\n"] {
+            assert_eq!(Trailers::parse(text).render(), git_parses(text), "{text}");
+        }
     }
 }

@@ -64,9 +64,11 @@ pub use status::{AtHand, Details, Kept, State, Status, StatusJson, Stop, session
 pub use unrecorded::{FROM_FILES, shown, unrecorded};
 pub use used::Used;
 
+use std::collections::BTreeSet;
+
 use crate::artifact::{Artifact, ChangeRequest, Files, Scope, SessionFile, SessionKind};
 use crate::error::Error;
-use crate::git::{self, Git, Object, Oid, Part, Reader};
+use crate::git::{self, Commit, Git, Object, Oid, Part, Reader};
 use crate::stage::{Depth, Stage};
 use crate::stages::{self, StageSpec, row};
 
@@ -144,7 +146,7 @@ impl Session {
         file: SessionFile,
         older: Option<String>,
     ) -> anyhow::Result<Self> {
-        let history = entries(reader, &file, tip)?;
+        let history = entries(reader, name, &file, tip)?;
         let (scope, has_prd) = match file.kind {
             SessionKind::New => (None, None),
             SessionKind::Patch => {
@@ -353,7 +355,12 @@ fn is_there(reader: &dyn Reader, commit: &Oid) -> bool {
 }
 
 /// The session's commits reachable from the tip and not from the start commit's parent.
-fn entries(reader: &dyn Reader, file: &SessionFile, tip: &Oid) -> anyhow::Result<Vec<Entry>> {
+fn entries(
+    reader: &dyn Reader,
+    name: &SessionName,
+    file: &SessionFile,
+    tip: &Oid,
+) -> anyhow::Result<Vec<Entry>> {
     // The recorded base only bounds the walk: after a rebase it still is an ancestor, and where it
     // is missing (a shallow clone) the walk is longer, never wrong.
     let base = file.base.commit.parse::<Oid>().ok();
@@ -363,7 +370,23 @@ fn entries(reader: &dyn Reader, file: &SessionFile, tip: &Oid) -> anyhow::Result
         commits.iter().filter_map(|commit| Entry::of(commit, &file.id)).collect();
     found.reverse();
     let start = found.iter().rposition(Entry::is_start);
-    Ok(found.split_off(start.unwrap_or(0)))
+    let mut found = found.split_off(start.unwrap_or(0));
+    renumbered::follow(&mut found, &renumbered::among(&commits, name), |from, to| {
+        stands_on(&commits, from, to)
+    });
+    Ok(found)
+}
+
+/// Whether one of these commits is another one, or stands on it.
+fn stands_on(commits: &[Commit], from: &Oid, to: &Oid) -> bool {
+    let mut reached: BTreeSet<&Oid> = BTreeSet::from([from]);
+    // Each stands before its parents.
+    for commit in commits.iter().take_while(|commit| commit.id != *to) {
+        if reached.contains(&commit.id) {
+            reached.extend(&commit.parents);
+        }
+    }
+    reached.contains(to)
 }
 
 /// The artifacts of a session at a commit, read-only.

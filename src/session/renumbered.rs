@@ -1,9 +1,9 @@
 //! Ids that got another number in a merge, rebase or cherry-pick, as `Cowork-Renumbered` says it: also
 //! in commits that git itself finished, which carry no other trailer of ours.
 
-use super::{SessionName, Trailers, key};
+use super::{Entry, Kind, SessionName, Trailers, key};
 use crate::artifact::Renumbered;
-use crate::git::{Git, Oid};
+use crate::git::{Commit, Git, Oid};
 
 /// A commit that gave new ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,8 +12,12 @@ pub struct Renumbering {
     pub commit: Oid,
     /// Its parents.
     pub parents: Vec<Oid>,
+    /// When it was committed (Unix seconds).
+    committed: i64,
     /// What it gave, all as side 0.
     pub ids: Vec<Renumbered>,
+    /// Beside each of these, the session it names.
+    names: Vec<SessionName>,
 }
 
 /// The commits reachable from `tip` and not from `hidden` that gave records of this session, or of one
@@ -27,24 +31,74 @@ pub fn renumberings(
     tip: &Oid,
     hidden: &[Oid],
 ) -> anyhow::Result<Vec<Renumbering>> {
-    let mut found = Vec::new();
-    for commit in git.reader().walk(std::slice::from_ref(tip), hidden)? {
-        if !commit.message.contains(key::RENUMBERED) {
-            continue;
-        }
-        let trailers = trailers_of(&commit.message);
-        let ids: Vec<Renumbered> =
-            trailers.all(key::RENUMBERED).filter_map(|value| parsed(value, name)).collect();
-        if !ids.is_empty() {
-            found.push(Renumbering { commit: commit.id, parents: commit.parents, ids });
-        }
-    }
-    found.reverse();
-    Ok(found)
+    Ok(among(&git.reader().walk(std::slice::from_ref(tip), hidden)?, name))
 }
 
-/// Behind the trailers of a merge that git ended without an editor are the paths it conflicted in, as
-/// comments.
+/// The same of commits that were read, the newest first.
+pub(super) fn among(commits: &[Commit], name: &SessionName) -> Vec<Renumbering> {
+    let mut found = Vec::new();
+    for commit in commits.iter().rev().filter(|c| c.message.contains(key::RENUMBERED)) {
+        let trailers = trailers_of(&commit.message);
+        let values = trailers.all(key::RENUMBERED).filter_map(|value| parsed(value, name));
+        let (names, ids): (Vec<SessionName>, Vec<Renumbered>) = values.unzip();
+        if !ids.is_empty() {
+            found.push(Renumbering {
+                commit: commit.id.clone(),
+                parents: commit.parents.clone(),
+                committed: commit.committer_time,
+                ids,
+                names,
+            });
+        }
+    }
+    found
+}
+
+/// Gives the entries of tasks the ids that their tasks have now: what a commit says of its task was
+/// written before others got a new id. `reaches` tells whether the first commit is the second one, or
+/// stands on it.
+pub(super) fn follow(
+    entries: &mut [Entry],
+    found: &[Renumbering],
+    reaches: impl Fn(&Oid, &Oid) -> bool,
+) {
+    for entry in entries {
+        for one in found {
+            let Kind::Task(task) = &entry.kind else { break };
+            let now = one
+                .ids
+                .iter()
+                .zip(&one.names)
+                .find(|(id, name)| id.from == *task && one.is_about(entry, name, &reaches));
+            if let Some((id, _)) = now {
+                entry.kind = Kind::Task(id.to.clone());
+            }
+        }
+    }
+}
+
+impl Renumbering {
+    /// Whether it gave new ids to what this entry speaks of.
+    fn is_about(
+        &self,
+        entry: &Entry,
+        name: &SessionName,
+        reaches: &impl Fn(&Oid, &Oid) -> bool,
+    ) -> bool {
+        if let [first, _, ..] = &self.parents[..] {
+            return reaches(&self.commit, &entry.commit) && !reaches(first, &entry.commit);
+        }
+        // A rebase or cherry-pick put the entry on it. What was written since has the new ids.
+        if reaches(&entry.commit, &self.commit) {
+            return entry.time <= self.committed;
+        }
+        // `verify --fix` after a merge names the change.
+        let is_its = entry.trailers.get(key::SESSION) == Some(name.as_str());
+        is_its && name.patch_parts().is_some() && reaches(&self.commit, &entry.commit)
+    }
+}
+
+/// Those of the last paragraph that says it: hooks add paragraphs of their own below.
 fn trailers_of(message: &str) -> Trailers {
     let whole = Trailers::parse(message);
     if whole.get(key::RENUMBERED).is_some() || whole.get(key::SESSION_ID).is_some() {
@@ -57,9 +111,10 @@ fn trailers_of(message: &str) -> Trailers {
 }
 
 /// `todo--quick REQ-004 REQ-005`.
-fn parsed(value: &str, name: &SessionName) -> Option<Renumbered> {
+fn parsed(value: &str, name: &SessionName) -> Option<(SessionName, Renumbered)> {
     let [session, from, to] = value.split(' ').collect::<Vec<_>>()[..] else { return None };
     let session: SessionName = session.parse().ok()?;
     let is_of_folder = session.artifact_dir() == name.artifact_dir();
-    is_of_folder.then(|| Renumbered { from: from.to_owned(), to: to.to_owned(), side: 0 })
+    let ids = || Renumbered { from: from.to_owned(), to: to.to_owned(), side: 0 };
+    is_of_folder.then(|| (session, ids()))
 }

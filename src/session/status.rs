@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Entry, KeptDraft, Kind, RefNames, Session, Used, kept_draft, key, merged, own_tasks};
+use super::{
+    Entry, KeptDraft, Kind, RefNames, Session, Used, attempts, kept_draft, key, merged, own_tasks,
+};
 use crate::artifact::check::task_order;
 use crate::artifact::{Base, Origin, Plan, SessionKind, Store, Task, TaskStatus};
 use crate::git::{self, Git};
@@ -119,7 +121,7 @@ pub struct Details {
     pub kept: Option<Kept>,
     /// Names of the tags on the stages that count.
     pub labels: BTreeMap<Stage, String>,
-    /// Stages whose earlier commit was left behind.
+    /// Stages whose earlier commit a revert left behind.
     pub reverted: BTreeSet<Stage>,
     /// Drafts of finished stages that their critic refused.
     pub rejections: BTreeMap<Stage, usize>,
@@ -312,13 +314,14 @@ pub(super) fn state_of(session: &Session, archived: bool, merged: bool) -> State
     }
 }
 
-/// The tags of the stages that count, and the stages one of whose tags is not in history.
+/// The tags of the stages that count, and the stages one of whose tags is on what a revert left behind:
+/// one that only is not in history is what a rebase or an amend leaves.
 fn labels(
     git: &Git,
     session: &Session,
 ) -> anyhow::Result<(BTreeMap<Stage, String>, BTreeSet<Stage>)> {
     let root = RefNames::tags(&session.name);
-    let (mut labels, mut reverted) = (BTreeMap::new(), BTreeSet::new());
+    let (mut labels, mut left) = (BTreeMap::new(), Vec::new());
     for tag in git::refs::list(git, &[&root])? {
         let label = tag.name.as_str().strip_prefix(&root).unwrap_or_default();
         let name = label.split_once('-').map_or(label, |(name, _)| name);
@@ -326,7 +329,18 @@ fn labels(
         if session.stage_entry(stage).is_some_and(|entry| entry.commit == tag.oid) {
             labels.insert(stage, label.to_owned());
         } else if !session.history.iter().any(|entry| entry.commit == tag.oid) {
-            reverted.insert(stage);
+            left.push((stage, tag.oid));
+        }
+    }
+    let mut reverted = BTreeSet::new();
+    if left.is_empty() {
+        return Ok((labels, reverted));
+    }
+    for attempt in attempts(git, Some(&session.name))?.iter().filter(|a| a.can_be_undone()) {
+        for (stage, commit) in &left {
+            if git::refs::is_ancestor(git, commit, &attempt.tip)? {
+                reverted.insert(*stage);
+            }
         }
     }
     Ok((labels, reverted))

@@ -319,7 +319,7 @@ fn drafts(entry: &Entry, details: &Details, stage: Stage) -> String {
     if let Some(rejections) = details.rejections.get(&stage) {
         drafts += &format!(" (critic: {})", plural(*rejections, "rejection"));
     }
-    if details.attempts > 0 && details.reverted.contains(&stage) {
+    if details.reverted.contains(&stage) {
         drafts += ", after a revert";
     }
     drafts

@@ -1,7 +1,7 @@
 //! What was passed stays passed where branches met: under new ids, beside what others passed, in
 //! commits that git finished. What nobody passed is said.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{AFTER_REQUIREMENTS, DIR, solve, write};
 use crate::support::{Reply, Sandbox, at, todo};
@@ -64,6 +64,8 @@ fn a_change_that_is_rebased_keeps_its_approvals_under_new_ids() {
     assert_sorted_follows(&sandbox);
     assert_eq!(changed_after_approval(&sandbox), Vec::<String>::new());
     sandbox.cowork(&["verify", "--fix"]).exits(0);
+    let status = sandbox.cowork(&["status", "todo--sorted"]).exits(0).stdout;
+    assert!(status.contains(" attempts") && !status.contains("after a revert"), "{status}");
     // Nobody has passed what a person makes of it then.
     let item = ("prd.md", "- Sorted lists works", "- Sorted lists works twice");
     write(&sandbox, &[item]);
@@ -76,6 +78,63 @@ fn a_change_that_is_rebased_keeps_its_approvals_under_new_ids() {
     write(&sandbox, &[("plan.md", "Sorted lists\n\n`FEAT-004`", "Sorted lists\n\n`FEAT-001`")]);
     sandbox.git(&["commit", "-q", "-a", "-m", "by hand"]);
     assert!(changed_after_approval(&sandbox).contains(&"plan.md".to_owned()));
+}
+
+/// The tasks that `log` says were completed.
+fn completed(sandbox: &Sandbox, name: &str) -> Vec<String> {
+    let steps = sandbox.cowork(&["log", name, "--json"]).json_lines();
+    let here = steps.iter().filter(|step| step["attempt"].is_null());
+    let tasks = here.filter(|step| step["event"] == "task_completed");
+    tasks.map(|step| step["task"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The status of a record at the tip.
+fn state_of(sandbox: &Sandbox, file: &str, list: &str, id: &str) -> String {
+    let all: Value = serde_json::from_str(&sandbox.blob("HEAD", &format!("{DIR}/{file}"))).unwrap();
+    let one = all[list].as_array().unwrap().iter().find(|one| one["id"] == id).unwrap();
+    one["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn tasks_that_were_done_before_a_rebase_are_done_under_their_new_ids() {
+    let sandbox = two_changes();
+    // The second change has one more task, which nobody has done yet.
+    let start = sandbox.commit_of("cowork/todo--sorted", "start: ");
+    sandbox.git(&["reset", "-q", "--hard", &start]);
+    let more = format!(
+        "{}{}",
+        todo::task_section("TASK-006", "Sorted lists", "FEAT-003", "lib/sorted.sh").trim_start(),
+        todo::task_section("TASK-007", "Sorted again", "FEAT-003", "lib/again.sh"),
+    );
+    sandbox.script("plan", Reply::call("save_plan_doc", json!({"content": more})));
+    let answer = Reply::status(403, "no");
+    sandbox.server.times(1, at("coding", "actor").task("TASK-007"), answer);
+    sandbox.cowork(&["resume", "todo--sorted", "--review", "auto"]).exits(4);
+    assert_eq!(completed(&sandbox, "todo--sorted"), ["TASK-006"]);
+
+    assert_ne!(sandbox.git_outcome(&["rebase", "-q", "cowork/todo"]).code, 0);
+    go_on(&sandbox, "rebase");
+    sandbox.cowork(&["verify", "--fix"]);
+    let plan = sandbox.blob("HEAD", &format!("{DIR}/plan.md"));
+    assert!(plan.contains("### TASK-008 Sorted lists\n"), "{plan}");
+    assert!(plan.contains("### TASK-007 Sorted again\n"), "{plan}");
+    assert_eq!(completed(&sandbox, "todo--sorted"), ["TASK-008"]);
+    let status = sandbox.cowork(&["status", "todo--sorted"]).exits(0).stdout;
+    assert!(status.contains("1 of 2 tasks, TASK-007 is next"), "{status}");
+    let plan_json = "implementation_plan.json";
+    assert_eq!(state_of(&sandbox, plan_json, "tasks", "TASK-008"), "completed");
+    assert_eq!(state_of(&sandbox, plan_json, "tasks", "TASK-006"), "completed", "of the other");
+
+    // Only what is open is done; what is said of it then has the ids of then.
+    let work = Reply::call("write_file", json!({"path": "lib/again.sh", "content": "# new\n"}))
+        .and("update_task_status", json!({"task_id": "TASK-007", "new_status": "completed"}));
+    sandbox.server.on(at("coding", "actor").task("TASK-007").turn(1), work);
+    sandbox.cowork(&["resume", "todo--sorted", "--review", "auto"]).exits(0);
+    assert_eq!(completed(&sandbox, "todo--sorted"), ["TASK-008", "TASK-007"]);
+    assert_eq!(state_of(&sandbox, "feature_list.json", "features", "FEAT-004"), "delivered");
+    let report = sandbox.artifact("changes/sorted/delivery_report.md");
+    assert!(report.contains("TASK-008") && !report.contains("TASK-006"), "{report}");
+    sandbox.cowork(&["verify"]).exits(0);
 }
 
 #[test]
