@@ -1,7 +1,9 @@
 //! C and C++.
 
 use super::language::Shape::{Code, Prototype, Type, TypeWithBody};
-use super::language::{Imports, Language, PLAIN, Syntax};
+use super::language::{Imports, Language, PLAIN, RunnerOutput, Syntax, TestCode};
+use super::one_test::{Named, OneTest, Project};
+use crate::shell_quote::quoted;
 
 pub(super) static C: Language = Language {
     name: "c",
@@ -44,5 +46,49 @@ pub(super) static C: Language = Language {
     is_private: |_, owner, head| {
         owner.is_empty() && head.split_whitespace().any(|word| word == "static")
     },
+    tests: Some(TestCode {
+        // GoogleTest and criterion; check; catch2 and doctest; unity and cmocka.
+        head: r#"^\s*(?:(?:TYPED_)?TEST(?:_F|_P)?|Test)\s*\(\s*\w+\s*,\s*(?<name>\w+)|^\s*START_TEST\s*\(\s*(?<check>\w+)|^\s*(?:TEST_CASE|SCENARIO)\s*\(\s*"(?<said>[^"]*)"|^(?:static\s+)?void\s+(?<unity>test_\w+)\s*\((?:void(?:\s*\*\*\s*\w+)?)?\)"#,
+        mark: "",
+        decoration: "",
+        group: "",
+        skip: r"\b(?:GTEST_SKIP|TEST_IGNORE\w*|SKIP)\b|\bskip\(\)|TEST(?:_F|_P)?\s*\(\s*\w+\s*,\s*DISABLED_",
+        skip_all: "",
+        assertion: r"\b(?:\w*[aA]ssert\w*|\w*ASSERT\w*|EXPECT_\w+|REQUIRE\w*|CHECK\w*|ck_\w+|cr_\w+)\s*\(",
+        comment: "//",
+    }),
+    runners: RunnerOutput {
+        failed: &[
+            // GoogleTest, unity, cmocka, ctest; behind the number that ctest puts before lines.
+            r"^(?:\d+: )?\[  FAILED  \] (?<name>[\w/]+\.[\w/]+)(?:, where .*|,? \(\d+ ms\))?$",
+            r"^(?:\d+: )?\S+\.\w+:\d+:(?<name>\w+):FAIL",
+            r"^(?:\d+: )?\[  FAILED  \] (?<name>test_\w+)$",
+            r"^\s*\d+/\d+ Test\s+#\d+: (?<name>\S+) \.*\*\*\*",
+        ],
+        ..PLAIN.runners
+    },
+    one_test: Some(OneTest {
+        passed: &[
+            r"^(?:\d+: )?\[       OK \] (?:[\w/]+\.)?(?<name>\w+)(?:/\d+)?(?: \(\d+ ms\))?$",
+            r"^(?:\d+: )?\S+\.\w+:\d+:(?<name>\w+):PASS$",
+            r"^\s*\d+/\d+ Test\s+#\d+: (?:\S*[.:/])?(?<name>\w+) \.+ +Passed ",
+        ],
+        names: |test| vec![test.name().to_owned(), format!(".{}", test.name())],
+        alone,
+    }),
     ..PLAIN
 };
+
+/// ctest runs what the project registered under the test's name, or under that of its file; what
+/// that prints names the test. Where anything else runs the tests, no part of them is known.
+fn alone(test: &Named<'_>, project: &Project<'_>) -> Option<String> {
+    let last = project.tests.rsplit(['&', ';']).next().unwrap_or_default().trim_start();
+    if last.split(' ').next() != Some("ctest") || last.contains(['|', '>', '<']) {
+        return None;
+    }
+    let file = test.folder_and_file().1;
+    let stem = regex::escape(file.rsplit_once('.').map_or(file, |(stem, _)| stem));
+    let name = regex::escape(test.name());
+    let only = quoted(&format!("(^|[./:]){name}$|^{stem}$"));
+    Some(format!("{} -V -R {only}", project.tests))
+}

@@ -67,10 +67,12 @@ impl OneTest {
     /// Whether one of the names of tests that failed, as `failing` reads them, is this one's.
     pub fn is_among(&self, test: &Named<'_>, failing: impl IntoIterator<Item = String>) -> bool {
         let names = (self.names)(test);
-        // Some runners say before it in which package, and behind it with which values.
+        // Some runners say before it in which package, and behind it with which values. A name that
+        // begins with a dot is one in any group.
         let is_it = |said: &str, name: &String| {
+            let before = said.strip_suffix(name.as_str());
             is_case_of(name, said)
-                || said.strip_suffix(name.as_str()).is_some_and(|before| before.ends_with(' '))
+                || before.is_some_and(|before| before.ends_with(' ') || name.starts_with('.'))
         };
         failing.into_iter().any(|said| names.iter().any(|name| is_it(&said, name)))
     }

@@ -38,6 +38,21 @@ T/SumTests.cs | SumTests › Adds | 0 |   Failed Sums.SumTests.Adds [12 ms]\n  S
 T/SumTests.cs | SumTests › Adds | 1 |   Passed Adds [12 ms]\n  Passed AddsMore [1 ms]\n
 tests/SumTest.php | SumTest › testAdds | 1 | ##teamcity[testFinished name='testAdds' duration='3' flowId='1']\n##teamcity[testFinished name='testAddsMore' duration='0' flowId='1']\n
 tests/SumTest.php | SumTest › testAdds | 1 | ##teamcity[testFinished name='testAdds with data set #0' duration='3' flowId='1']\n
+src/test/java/a/SumTest.java | SumTest › adds | 1 | [INFO] Running a.SumTest\n[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.03 s -- in a.SumTest\n[INFO]\n[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0\n
+src/test/java/a/SumTest.java | SumTest › adds | 1 | Tests run: 5, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0 sec - in a.SumTest\n
+src/test/java/a/SumTest.java | SumTest › adds | 1 | Running a.SumTest\nTests run: 1, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.05 sec\n
+src/test/java/a/SumTest.java | SumTest › adds | 0 | [WARNING] Tests run: 1, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: 0.006 s -- in a.SumTest\n
+src/test/java/a/SumTest.java | SumTest › adds | 0 | [INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.03 s -- in a.OtherSumTest\n
+src/test/java/a/SumTest.java | SumTest › Inner › deep | 1 | [INFO] Tests run: 1, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.01 s -- in a.SumTest$Inner\n
+src/test/kotlin/SumTest.kt | SumTest › `adds two` | 1 | SumTest > adds two() PASSED\n
+src/test/java/a/SumTest.java | SumTest › adds | 1 | SumTest > adds() PASSED\nSumTest > addsMore() PASSED\n
+src/test/java/a/SumTest.java | SumTest › adds | 0 | SumTest > adds() SKIPPED\nSumTest > wrong() FAILED\n
+tests/sum.cc | adds | 1 | [ RUN      ] Sums.adds\n[       OK ] Sums.adds (0 ms)\n[       OK ] Sums.addsMore (0 ms)\n
+tests/sum.cc | adds | 1 | 1: [       OK ] Sums.adds (12 ms)\n
+tests/sum.cc | adds | 0 | [  FAILED  ] Sums.adds (0 ms)\n[  SKIPPED ] Sums.adds (0 ms)\n
+tests/sum.cc | adds | 1 | 1/2 Test #1: Sums.adds ........................   Passed    0.01 sec\n
+tests/test_sum.c | test_adds | 1 | tests/test_sum.c:9:test_adds:PASS\ntests/test_sum.c:9:test_more:FAIL: Expected 1 Was 2\n
+tests/test_sum.c | test_adds | 0 | 1/1 Test #1: test_sum .........................   Passed    0.00 sec\n
 test/a.bats | adds two | 1 | 1..2\nok 1 adds two\nok 2 adds two more # skip\n
 "##;
 
@@ -68,10 +83,15 @@ fn a_failure_of_the_same_name_is_seen() {
         ("src/a.rs", &["adds"], "sums a::adds"),
         ("t/test_a.py", &["test_x"], "t/test_a.py::test_x[a b]"),
         ("a.test.js", &["sums", "adds"], "sums › adds"),
+        ("src/test/java/SumTest.java", &["SumTest", "adds"], "SumTest.adds"),
+        ("src/test/java/SumTest.java", &["SumTest", "adds"], "SumTest > adds()"),
+        ("tests/sum.cc", &["adds"], "Sums.adds"),
+        ("tests/test_sum.c", &["test_adds"], "test_adds"),
     ] {
         assert!(is_among(path, parts, failing), "{failing}");
     }
     assert!(!is_among("src/a.rs", &["adds"], "a::adds_more"));
+    assert!(!is_among("tests/sum.cc", &["adds"], "Sums.adds_more"));
 }
 
 #[test]
@@ -214,8 +234,45 @@ fn each_language_runs_one_test_alone() {
             "php vendor/bin/phpunit --teamcity --filter '/::testAdds( with data set .*)?$/' tests/SumTest.php",
         ),
         (&[], "vendor/bin/pest", "tests/SumTest.php", &["adds two"], ""),
+        (
+            &[("pom.xml", "")],
+            "./mvnw -q verify",
+            "src/test/java/a/SumTest.java",
+            &["SumTest", "Inner", "deep"],
+            "./mvnw -B -Dtest='SumTest$Inner#deep' test",
+        ),
+        (
+            &[("pom.xml", ""), ("core/pom.xml", "")],
+            "make test",
+            "core/src/test/java/SumTest.java",
+            &["SumTest", "adds"],
+            "mvn -B -pl core -am -Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dtest='SumTest#adds' test",
+        ),
+        (
+            &[("x/pom.xml", "")],
+            "",
+            "x/src/test/kotlin/SumTest.kt",
+            &["`adds two`"],
+            "cd x && mvn -B -Dtest='SumTest#adds two' test",
+        ),
+        (&[], "mvn test", "src/test/java/SumTest.java", &["SumTest", "adds"], ""),
+        (
+            &[],
+            "cmake --build build && ctest --test-dir build",
+            "tests/sum.cc",
+            &["adds"],
+            "cmake --build build && ctest --test-dir build -V -R '(^|[./:])adds$|^sum$'",
+        ),
+        (&[], "make test", "tests/sum.c", &["test_adds"], ""),
         (&[], "make", "a.bats", &["adds two"], "bats --tap --filter '^adds two$' a.bats"),
     ] {
         assert_eq!(alone(files, tests, path, parts), command);
     }
+    let path = "web/api/src/test/java/a/SumTest.java";
+    let modules = [("settings.gradle", ""), ("web/api/build.gradle", "")];
+    let command = alone(&modules, "./gradlew check", path, &["SumTest", "adds"]);
+    let test = r#"./gradlew -I "$TMPDIR/named.gradle" :web:api:cleanTest :web:api:test --tests '*SumTest.adds'"#;
+    assert!(command.starts_with("printf 'allprojects { ") && command.ends_with(test), "{command}");
+    let command = alone(&[("x/build.gradle.kts", "")], "", "x/src/test/A.kt", &["A", "adds"]);
+    assert!(command.starts_with("cd x && printf ") && command.ends_with(" '*A.adds'"), "{command}");
 }

@@ -44,11 +44,16 @@ pub struct NamedTest {
 }
 
 impl Became {
-    /// What a run of this test alone says of it; how its output names the test counts, too: a
-    /// runner that found nothing to run ends well.
+    /// What a run of this test alone says of it; how its output names the test counts before how it
+    /// ended: a runner that found nothing to run ends well, and one that ran a whole program's tests
+    /// ends badly where another one failed.
     pub(crate) fn of(ran: &CheckRun, named: Named) -> Self {
         match ran.outcome_before() {
-            Outcome::Passed if named == Named::Passed => Self::Passed,
+            Outcome::Passed | Outcome::Failed(_) | Outcome::AsBefore(_)
+                if named == Named::Passed =>
+            {
+                Self::Passed
+            }
             Outcome::Passed => Self::Missing(format!(
                 "{} did not run it: it is skipped, or not a part of what is tested",
                 ran.command
@@ -165,8 +170,8 @@ mod tests {
         assert!(why.starts_with("make test did not run it"), "{why}");
         let said = "make test: exit 1\nno".to_owned();
         assert_eq!(of(1, Named::Failed), Became::Failed(said.clone()));
-        assert_eq!(of(1, Named::Not), Became::NotBuilt(said.clone()));
-        assert_eq!(of(1, Named::Passed), Became::NotBuilt(said));
+        assert_eq!(of(1, Named::Not), Became::NotBuilt(said));
+        assert_eq!(of(1, Named::Passed), Became::Passed);
         let not_run = CheckRun::not_run(Which::Test, "make test", "not installed");
         assert_eq!(Became::of(&not_run, Named::Not), Became::Unknown("not installed".to_owned()));
     }
