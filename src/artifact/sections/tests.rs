@@ -6,6 +6,7 @@ mod formatters;
 mod merges;
 mod properties;
 mod random;
+mod size;
 
 use std::collections::BTreeMap;
 

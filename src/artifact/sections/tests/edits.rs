@@ -1,6 +1,7 @@
 //! Edits by a person, of every kind of record: read, read with a note, or refused with line and
 //! message.
 
+mod json;
 mod requirements;
 mod tasks;
 
