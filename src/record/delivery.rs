@@ -79,7 +79,7 @@ impl Delivery {
             let line = line.trim_end();
             fenced ^= is_fence(line);
             // One space more changes nothing in Markdown.
-            if line.starts_with("---") {
+            if line.starts_with("---") || (line.starts_with('#') && line.contains(">8")) {
                 out.push(' ');
             }
             out.push_str(line);

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    CommittedFiles, Entry, KeptDraft, Kind, Session, Trailers, change_requests, kept_draft, key,
+    CommittedFiles, Entry, KeptDraft, Kind, Session, Trailers, artifact_path, change_requests,
+    kept_draft, key,
 };
-use crate::artifact::{Files, History, IdFloors, Store, is_settled, named_records};
+use crate::artifact::{Artifact, Files, History, IdFloors, Store, is_settled, named_records};
 use crate::git::{Git, Oid, Reader};
 
 /// The ids of all versions of a session's records in history, in that of its parent and of the
@@ -35,35 +36,57 @@ impl KnownRecords {
             committed: CommittedFiles::new(git, &session.name, newest_of_ours(session)),
             base: session.file.base.commit.parse().ok(),
         };
-        let mut commits = vec![session.tip.clone()];
+        let mut commits = vec![(session.tip.clone(), Says::Records)];
         for entry in session.history.iter().rev() {
             known.floors.see_all(entry.trailers.get(key::IDS).unwrap_or_default());
-            commits.push(entry.commit.clone());
+            let says = match &entry.kind {
+                Kind::Draft(_) | Kind::Review(..) => Says::Ids,
+                Kind::Task(_) => Says::Code,
+                _ => Says::Records,
+            };
+            commits.push((entry.commit.clone(), says));
         }
         for (_, commit) in change_requests::related_commits(git, &session.name, &session.tip, &[])?
         {
-            known
-                .floors
-                .see_all(Trailers::parse(&commit.message).get(key::IDS).unwrap_or_default());
-            commits.push(commit.id);
+            let trailers = Trailers::parse(&commit.message);
+            known.floors.see_all(trailers.get(key::IDS).unwrap_or_default());
+            let is_task = trailers.get(key::TASK).is_some();
+            commits.push((commit.id, if is_task { Says::Code } else { Says::Records }));
         }
-        let waits = |commit: &Oid| {
-            let entry = session.history.iter().find(|entry| entry.commit == *commit);
-            entry.is_some_and(|entry| matches!(entry.kind, Kind::Draft(_) | Kind::Review(..)))
-        };
-        let mut seen = BTreeSet::new();
-        for commit in commits.iter().filter(|commit| seen.insert((*commit).clone())) {
-            let files = CommittedFiles::new(git, &session.name, commit);
-            let _ = Store::new(&files).see_ids(&mut known.floors);
-            if waits(commit) {
+        let documents = [Artifact::Prd, Artifact::Design, Artifact::Plan]
+            .map(|document| artifact_path(&session.name, document));
+        let documents = documents.each_ref().map(String::as_str);
+        let (mut seen, mut read) = (BTreeSet::new(), BTreeSet::new());
+        for (commit, says) in commits.iter().filter(|(commit, _)| seen.insert(commit.clone())) {
+            // Of a task nothing but its status is new, and that in no document.
+            let entries = known.reader.entries(commit, &documents).unwrap_or_default();
+            let blobs: Vec<_> = entries.into_iter().map(|entry| entry.map(|e| e.oid)).collect();
+            if *says == Says::Code && read.contains(&blobs) && session.older.is_none() {
                 continue;
             }
+            let files = CommittedFiles::new(git, &session.name, commit);
+            let _ = Store::new(&files).see_ids(&mut known.floors);
+            if *says == Says::Ids {
+                continue;
+            }
+            read.insert(blobs);
             for record in named_records(&files).unwrap_or_default() {
                 known.titles.entry(record.id).or_insert(record.name);
             }
         }
         Ok(known)
     }
+}
+
+/// What a commit says of records.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Says {
+    /// Which there are, and what they are called.
+    Records,
+    /// Which ids were given: a draft may be dropped.
+    Ids,
+    /// As little as a task's commit does, unless a document is another one in it.
+    Code,
 }
 
 /// The newest commit that this program made.

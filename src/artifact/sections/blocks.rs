@@ -243,5 +243,5 @@ pub(super) fn line_start(text: &str, at: usize) -> usize {
 
 /// The number of the line that this place is in, from 1.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
-    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
+    1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..at.min(text.len())]).count()
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::{DesignSpec, FeatureList, IdKind, Plan, Requirements};
 use super::apply::{Change, same};
-use super::{Record, Records, normal};
+use super::{Record, Records, normal, values};
 
 /// The four files of records.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -92,6 +92,13 @@ pub fn take_json_edit(
             && base.status() != record.status()
         {
             taken.notes.push(format!("the status of {id} is put back: it follows the commits"));
+        }
+        if base.as_ref() != Some(&record)
+            && let Record::Task(task) = &record
+            && let Some(path) = task.files().find(|path| values::is_outside(path))
+        {
+            refused.push(format!("{id}: {}", values::outside(path)));
+            continue;
         }
         match (base, present) {
             (None, Some(present)) if !normal_same(&record, &present) => refused.push(format!(

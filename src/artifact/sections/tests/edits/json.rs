@@ -75,6 +75,11 @@ const EDITS: &[JsonEdit] = &[
     ("/tasks/2/dependencies/-", r#""TASK-002""#, Reads("TASK-003")),
     ("/tasks/2/dependencies/0", "", Reads("TASK-003")),
     ("/tasks/0/files_to_create/-", r#""src/lib.rs""#, Reads("TASK-001")),
+    (
+        "/tasks/0/files_to_create/-",
+        r#""/etc/hosts""#,
+        Refused("TASK-001: '/etc/hosts' is not a path inside the repository"),
+    ),
     ("/tasks/0/acceptance_criteria/0", r#""it is empty""#, Reads("TASK-001")),
     ("/tasks/2", "", Reads("TASK-003")),
     (
