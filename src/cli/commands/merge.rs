@@ -72,7 +72,9 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     let attribution = context.config()?.project.attribution;
     let delivery = Delivery::of(git, &session, attribution, &context.secrets()?)?;
     if args.dry_run {
-        return say_what_would_be(context, git, &session, (&branch, &onto), &delivery);
+        say_what_would_be(context, git, &session, (&branch, &onto), args.without_artifacts)?;
+        context.print(&delivery.message())?;
+        return Ok(0);
     }
     let from = git.head()?;
     if from.branch() != Some(&branch) {
@@ -102,15 +104,15 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     }
 }
 
-/// The message of the merge, and how many files it changes. Conflicts in a session's documents are solved
+/// How many files the merge changes, or why there would be none. Conflicts in a session's documents are solved
 /// record by record where that can be done, so only others are sure to stand in the way.
 fn say_what_would_be(
     context: &Context,
     git: &Git,
     session: &Session,
     (branch, onto): (&RefName, &Oid),
-    delivery: &Delivery,
-) -> Answer {
+    without_artifacts: bool,
+) -> anyhow::Result<()> {
     let short = context.refs()?.short_branch(&session.name);
     let documents = format!("{SESSIONS}/");
     if let MergedTree::Conflicts(mut paths) = git::merge::merged_tree(git, onto, &session.tip)? {
@@ -120,15 +122,15 @@ fn say_what_would_be(
             return Err(obstacle.error(&short, branch.short(), &session.name).into());
         }
     }
-    context.print(&delivery.message())?;
-    let files = git::paths::changed(git, onto, &session.tip)?.len();
+    let mut files = git::paths::changed(git, onto, &session.tip)?;
+    files.retain(|path| !without_artifacts || !path.starts_with(&documents));
     let text = format!(
         "{short} would be merged into {}: {}; nothing was merged, this was a dry run",
         branch.short(),
-        count(files, "file")
+        count(files.len(), "file")
     );
     context.ui.emit(Event::Note { text });
-    Ok(0)
+    Ok(())
 }
 
 /// The branch merged into, which must be there and free.

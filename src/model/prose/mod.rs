@@ -90,7 +90,7 @@ pub fn document_between_tags(text: &str) -> Option<&str> {
 }
 
 /// A text that is nothing but a Markdown document with a title and sections, possibly in a fence.
-pub fn is_document(text: &str) -> Option<&str> {
+pub fn whole_document(text: &str) -> Option<&str> {
     let text = without_fence(text.trim());
     let sections = text.lines().filter(|line| line.starts_with("## ") || line.starts_with("### "));
     (text.starts_with("# ") && sections.count() > 0).then_some(text)

@@ -9,7 +9,7 @@ use crate::artifact::check::{Report, save_tool};
 use crate::artifact::{Artifact, Store, Task, TaskStatus};
 use crate::git::{self, Oid};
 use crate::model::BoxFuture;
-use crate::model::prose::{document_between_tags, is_document};
+use crate::model::prose::{document_between_tags, whole_document};
 use crate::pipeline::draft::{checks, finish_draft};
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::task_files;
@@ -164,7 +164,7 @@ impl Ending for Closing<'_, '_> {
         let files = self.run.files();
         let there = Store::new(&files).text(artifact)?.is_some();
         let in_words = match document_between_tags(words) {
-            None if !there => is_document(words),
+            None if !there => whole_document(words),
             between => between,
         };
         Ok(match in_words.filter(|_| !artifact.is_json()) {
