@@ -72,9 +72,33 @@ pub(crate) fn hanging(line: &str, width: usize, indent: usize) -> String {
     wrap(line, room).join(&format!("\n{}", " ".repeat(indent)))
 }
 
+/// As [`hanging`], but a git command at the end of the line is never broken: one that does not fit
+/// begins a line of its own, and is what the terminal makes of it, so that it can be copied.
+pub(crate) fn hanging_command(line: &str, width: usize, indent: usize) -> String {
+    let fits = measure_text_width(line) <= width.saturating_sub(indent);
+    match line.rfind(": git ").filter(|_| !fits) {
+        Some(at) => {
+            let (said, command) = line.split_at(at + 1);
+            let said = hanging(said, width, indent);
+            format!("{said}\n{}{}", " ".repeat(indent), command.trim_start())
+        }
+        None => hanging(line, width, indent),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_in_one_piece() {
+        let told = "kept: git show refs/cowork/drafts/todo/plan";
+        assert_eq!(hanging_command(told, 60, 2), told);
+        let whole = "kept:\n  git show refs/cowork/drafts/todo/plan";
+        assert_eq!(hanging_command(told, 40, 2), whole);
+        assert_eq!(hanging_command(told, 20, 2), whole);
+        assert_eq!(hanging_command("one two three four", 14, 4), "one two\n    three four");
+    }
 
     #[test]
     fn lines_break_at_words() {

@@ -179,7 +179,7 @@ fn merged_entries(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionNa
     let (names, mut entries): (Vec<SessionName>, Vec<Entry>) = others.filter_map(entry).unzip();
     let given = renumberings(git, &session.name, &session.tip, &start)?;
     let reaches = |from: &Oid, to: &Oid| git::refs::is_ancestor(git, to, from).unwrap_or(false);
-    renumbered::follow(&mut entries, &given, reaches);
+    renumbered::follow(&mut entries, &given, git.reader().as_ref(), reaches);
     Ok(names.into_iter().zip(entries).collect())
 }
 

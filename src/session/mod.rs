@@ -371,7 +371,7 @@ fn entries(
     found.reverse();
     let start = found.iter().rposition(Entry::is_start);
     let mut found = found.split_off(start.unwrap_or(0));
-    renumbered::follow(&mut found, &renumbered::among(&commits, name), |from, to| {
+    renumbered::follow(&mut found, &renumbered::among(&commits, name), reader, |from, to| {
         stands_on(&commits, from, to)
     });
     Ok(found)

@@ -1,9 +1,9 @@
 //! Ids that got another number in a merge, rebase or cherry-pick, as `Cowork-Renumbered` says it: also
 //! in commits that git itself finished, which carry no other trailer of ours.
 
-use super::{Entry, Kind, SessionName, Trailers, key};
-use crate::artifact::Renumbered;
-use crate::git::{Commit, Git, Oid};
+use super::{Entry, Kind, SessionName, Trailers, artifact_path, key};
+use crate::artifact::{Artifact, Renumbered};
+use crate::git::{Commit, Git, Object, Oid, Reader};
 
 /// A commit that gave new ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,16 +60,17 @@ pub(super) fn among(commits: &[Commit], name: &SessionName) -> Vec<Renumbering> 
 pub(super) fn follow(
     entries: &mut [Entry],
     found: &[Renumbering],
+    reader: &dyn Reader,
     reaches: impl Fn(&Oid, &Oid) -> bool,
 ) {
     for entry in entries {
         for one in found {
             let Kind::Task(task) = &entry.kind else { break };
-            let now = one
-                .ids
-                .iter()
-                .zip(&one.names)
-                .find(|(id, name)| id.from == *task && one.is_about(entry, name, &reaches));
+            let now = one.ids.iter().zip(&one.names).find(|(id, name)| {
+                id.from == *task
+                    && (one.is_about(entry, name, &reaches)
+                        || one.met(entry, &reaches) && one.is_of_task(entry, id, name, reader))
+            });
             if let Some((id, _)) = now {
                 entry.kind = Kind::Task(id.to.clone());
             }
@@ -96,6 +97,34 @@ impl Renumbering {
         let is_its = entry.trailers.get(key::SESSION) == Some(name.as_str());
         is_its && name.patch_parts().is_some() && reaches(&self.commit, &entry.commit)
     }
+
+    /// Whether it is a commit of its own, made after branches met, and stands on this entry.
+    fn met(&self, entry: &Entry, reaches: &impl Fn(&Oid, &Oid) -> bool) -> bool {
+        self.parents.len() == 1
+            && entry.commit != self.commit
+            && reaches(&self.commit, &entry.commit)
+    }
+
+    /// Whether the entry's task is called as the one with the new id: that of one of two clones is.
+    fn is_of_task(
+        &self,
+        entry: &Entry,
+        id: &Renumbered,
+        name: &SessionName,
+        reader: &dyn Reader,
+    ) -> bool {
+        let then = titles(reader, name, &entry.commit, &id.from);
+        titles(reader, name, &self.commit, &id.to).iter().any(|title| then.contains(title))
+    }
+}
+
+/// What the tasks with an id are called at a commit.
+fn titles(reader: &dyn Reader, name: &SessionName, commit: &Oid, id: &str) -> Vec<String> {
+    let path = artifact_path(name, Artifact::ImplementationPlan);
+    let bytes = reader.blob(Object::At(commit, &path)).ok().flatten().unwrap_or_default();
+    let plan: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let tasks = plan["tasks"].as_array().into_iter().flatten().filter(|task| task["id"] == id);
+    tasks.filter_map(|task| task["title"].as_str().map(str::to_owned)).collect()
 }
 
 /// Those of the last paragraph that says it: hooks add paragraphs of their own below.

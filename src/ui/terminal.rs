@@ -19,7 +19,7 @@ use crate::error::hints_of;
 use crate::markers::Markers;
 use crate::spent::Spent;
 use crate::stage::Role;
-use crate::wrap::{hanging, stderr_columns};
+use crate::wrap::{hanging_command, stderr_columns};
 use status::{Now, Progress};
 
 /// How much is told.
@@ -183,7 +183,7 @@ impl Terminal {
             return text.to_owned();
         }
         let lines: Vec<_> =
-            text.lines().map(|line| hanging(line, self.look.width, indent)).collect();
+            text.lines().map(|line| hanging_command(line, self.look.width, indent)).collect();
         lines.join("\n")
     }
 

@@ -3,6 +3,7 @@
 mod approvals;
 mod clean;
 mod matrix;
+mod tasks;
 
 use serde_json::Value;
 

@@ -209,6 +209,7 @@ impl Report {
             IdKind::Component => components,
             IdKind::Task => tasks,
         };
+        let are = if least == 1 { "is" } else { "are" };
         match added {
             Some(_) if many => self.find(
                 Finding::wrong(code, format!("{count} {what} added; at most {most} are allowed"))
@@ -217,7 +218,7 @@ impl Report {
             Some(_) => self.passed.push(format!("{count} {what} added (at most {most})")),
             None if few => self.find(Finding::missing(
                 code,
-                format!("{count} {what}; at least {least} are needed ({least}–{most})"),
+                format!("{count} {what}; at least {least} {are} needed ({least}–{most})"),
             )),
             None if many => self.find(
                 Finding::wrong(

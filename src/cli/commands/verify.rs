@@ -259,7 +259,8 @@ fn print(context: &Context, session: &Session, problems: &[Problem]) -> anyhow::
     let name = &session.name;
     if !problems.iter().any(Problem::is_error) {
         let (commits, tip) = (session.history.len(), session.tip.short());
-        let _ = writeln!(out, "{name}: all is well ({commits} commits, tip {tip})");
+        let noun = if commits == 1 { "commit" } else { "commits" };
+        let _ = writeln!(out, "{name}: all is well ({commits} {noun}, tip {tip})");
     }
     for problem in problems {
         let details = sanitize(&problem.details).replace('\n', "\n    ");
