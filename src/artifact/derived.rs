@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::ledger::{History, is_older, records_of, replace};
+use super::ledger::{History, records_of, replace};
+use super::older_documents::{ReadOnce, is_older};
 use super::sections::{
     self, Context, Document, Documents, Reading, RecordFiles, Records, Remark, Taken, Writer,
     different_fields, further_status,
@@ -237,6 +238,7 @@ impl Known<'_> {
 
 /// True where every document gives the JSON beside it and names records that there are.
 pub fn is_plainly_same(files: &dyn Files) -> bool {
+    let files = &ReadOnce::of(files);
     let gives = |document| matches!(is_older(files, document), Ok(false));
     let Ok(records) = records_of(files) else { return false };
     let ids: BTreeSet<&str> = records.ids().collect();

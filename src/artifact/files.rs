@@ -5,7 +5,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::ledger::is_older;
+use super::older_documents::is_older;
 use super::sections::Document;
 use super::{
     ChangeRequest, DesignSpec, Feature, FeatureList, Feedback, IdFloors, IdKind, Plan, Requirement,

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::older_documents::{is_older, is_settled};
 use super::sections::{
     self, Change, Context, Document, Documents, Reading, Record, RecordFiles, Records, Remark,
     Writer,
@@ -406,27 +407,6 @@ impl Documents {
         documents.add(document);
         Ok(documents)
     }
-}
-
-/// True where the sections of a document, read, do not give the records of the JSON beside it.
-pub(super) fn is_older(files: &dyn Files, document: Document) -> anyhow::Result<bool> {
-    let Some(text) = files.read(document.artifact())? else { return Ok(false) };
-    let kinds = Documents::of(files)?.kinds(document);
-    Ok(!sections::gives(&text, &records_of(files)?, kinds))
-}
-
-/// True where every document, read, gives the records of the JSON beside it; those of an older session
-/// aside, as `completed` has them.
-///
-/// # Errors
-/// A file cannot be read.
-pub fn is_settled(files: &dyn Files, completed: &dyn Files) -> anyhow::Result<bool> {
-    for document in Document::ALL {
-        if is_older(files, document)? && !is_older(completed, document)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Puts what was read of a document in the place of its records.

@@ -13,6 +13,7 @@ mod format;
 mod id;
 mod ledger;
 mod merged_files;
+mod older_documents;
 mod pieces;
 pub mod plan_parts;
 mod readable;
@@ -32,8 +33,9 @@ pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity};
 pub use files::{Artifact, Files, Store, read_json, render_json};
 pub use format::{Format, raise};
 pub use id::{IdFloors, IdKind, number_of};
-pub use ledger::{History, Ledger, Saved, Settled, is_settled};
+pub use ledger::{History, Ledger, Saved, Settled};
 pub use merged_files::{MergedFiles, RenumberedFiles, merge_files};
+pub use older_documents::is_settled;
 pub use pieces::pieces;
 pub use readable::unreadable;
 pub use records::{

@@ -1,0 +1,123 @@
+//! Documents of older sessions: those whose sections do not hold the records, so that the JSON beside
+//! them is the source (contract, section 3). A run asks for it at every step, of the same bytes.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use super::ledger::records_of;
+use super::sections::{self, Document, Documents};
+use super::{Artifact, Files, RECORDS};
+
+/// Answers that are kept: those of three documents as they are, as a stage left them, and as they were
+/// recorded, and of some drafts.
+const KEPT: usize = 32;
+
+/// Hashes texts with a key of this process's own.
+static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
+/// What was answered of the texts with this hash, the newest last.
+static ANSWERS: Mutex<VecDeque<(u64, bool)>> = Mutex::new(VecDeque::new());
+
+/// True where the sections of a document, read, do not give the records of the JSON beside it.
+///
+/// # Errors
+/// A file cannot be read.
+pub(super) fn is_older(files: &dyn Files, document: Document) -> anyhow::Result<bool> {
+    let files = &ReadOnce::of(files);
+    let Some(text) = files.read(document.artifact())? else { return Ok(false) };
+    let kinds = Documents::of(files)?.kinds(document);
+    let mut asked = HASHER.build_hasher();
+    (document.artifact(), &text, kinds).hash(&mut asked);
+    for json in RECORDS {
+        files.read(json)?.hash(&mut asked);
+    }
+    let asked = asked.finish();
+    let kept = || ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = kept().iter().find(|(key, _)| *key == asked).map(|(_, answer)| *answer);
+    if let Some(answer) = known {
+        return Ok(answer);
+    }
+    let answer = !sections::gives(&text, &records_of(files)?, kinds);
+    let mut kept = kept();
+    if kept.len() >= KEPT {
+        kept.pop_front();
+    }
+    kept.push_back((asked, answer));
+    Ok(answer)
+}
+
+/// True where every document, read, gives the records of the JSON beside it; those of an older session
+/// aside, as `completed` has them.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn is_settled(files: &dyn Files, completed: &dyn Files) -> anyhow::Result<bool> {
+    let (files, completed) = (&ReadOnce::of(files), &ReadOnce::of(completed));
+    for document in Document::ALL {
+        if is_older(files, document)? && !is_older(completed, document)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The same files, each of which is read once: for one question that asks for them many times.
+pub struct ReadOnce<'a> {
+    files: &'a dyn Files,
+    read: RefCell<BTreeMap<Artifact, Option<String>>>,
+}
+
+impl<'a> ReadOnce<'a> {
+    /// None of them is read yet.
+    pub fn of(files: &'a dyn Files) -> Self {
+        Self { files, read: RefCell::default() }
+    }
+}
+
+impl Files for ReadOnce<'_> {
+    fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
+        if let Some(text) = self.read.borrow().get(&artifact) {
+            return Ok(text.clone());
+        }
+        let text = self.files.read(artifact)?;
+        self.read.borrow_mut().insert(artifact, text.clone());
+        Ok(text)
+    }
+
+    fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {
+        self.read.borrow_mut().remove(&artifact);
+        self.files.write(artifact, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::testing::Memory;
+    use super::*;
+
+    #[test]
+    fn what_was_answered_is_asked_again_when_a_file_is_another() {
+        let files = Memory::default();
+        files.write(Artifact::Prd, "# P\n").unwrap();
+        assert!(!is_older(&files, Document::Prd).unwrap());
+        let one = r#"{"requirements":[{"id":"REQ-001","title":"a"}]}"#;
+        files.write(Artifact::Requirements, one).unwrap();
+        assert!(is_older(&files, Document::Prd).unwrap());
+        files.write(Artifact::Requirements, r#"{"requirements":[]}"#).unwrap();
+        assert!(!is_older(&files, Document::Prd).unwrap());
+    }
+
+    #[test]
+    fn a_file_is_read_once_unless_it_is_written() {
+        let files = Memory::default();
+        let once = ReadOnce::of(&files);
+        once.write(Artifact::Prd, "a").unwrap();
+        assert_eq!(once.read(Artifact::Prd).unwrap().as_deref(), Some("a"));
+        files.write(Artifact::Prd, "b").unwrap();
+        assert_eq!(once.read(Artifact::Prd).unwrap().as_deref(), Some("a"));
+        once.write(Artifact::Prd, "c").unwrap();
+        assert_eq!(once.read(Artifact::Prd).unwrap().as_deref(), Some("c"));
+    }
+}
