@@ -79,7 +79,7 @@ fn after_the_drafts_are_used_up_a_person_is_asked_for() {
         &sandbox,
         &[
             "Stopped  prd: the only draft was refused\n",
-            "Next     git cowork resume todo on a terminal: it asks what to do\n",
+            "Next     git cowork resume todo\n",
             "         or allow more drafts: git config cowork.limits.iterations.prd 3\n",
             "draft 1 of prd (git show refs/cowork/drafts/todo/prd)",
         ],

@@ -95,7 +95,7 @@ pub fn why_blocked(
         let stays = used.is_none_or(|used| used >= config.iterations(stage));
         return Ok(stays.then(|| Stop {
             why: format!("{stage}: {words}"),
-            next: format!("{resume} on a terminal: it asks what to do"),
+            next: resume,
             other: Some(other_way(kind, stage, config, &session.name)),
         }));
     }

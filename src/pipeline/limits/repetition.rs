@@ -37,9 +37,14 @@ pub(crate) fn repetition(
     let since = progress::answered_at(run, spec, progress)?;
     let said = check::circle(feedback, spec.stage, progress.offset);
     let worded = said.as_ref().map_or(0, |said| said.strikes);
-    let unchanged = unchanged(run, spec, progress, since)?;
+    let drafts = newest_drafts(run, progress, since)?;
+    let unchanged = unchanged(run, spec, &drafts)?;
     if unchanged > 1 && unchanged >= worded {
-        let what = "drafts in a row are the same: the actor changes nothing after feedback";
+        let what = if saves_nothing(run, spec, &drafts)? {
+            "drafts in a row save nothing"
+        } else {
+            "drafts in a row are the same: the actor changes nothing after feedback"
+        };
         return Ok(Some(Repetition { strikes: unchanged, what: what.to_owned() }));
     }
     Ok(said.map(|said| Repetition {
@@ -51,14 +56,8 @@ pub(crate) fn repetition(
     }))
 }
 
-/// How many of the newest drafts after number `since` are the same.
-fn unchanged(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-    since: u32,
-) -> anyhow::Result<u32> {
-    let drafts = newest_drafts(run, progress, since)?;
+/// How many of the newest drafts, which come first, are the same.
+fn unchanged(run: &Run<'_>, spec: &StageSpec, drafts: &[Entry]) -> anyhow::Result<u32> {
     let mut same = 1;
     for pair in drafts.windows(2) {
         if differ(run, spec, &pair[0].commit, &pair[1].commit)? {
@@ -67,6 +66,12 @@ fn unchanged(
         same += 1;
     }
     Ok(same)
+}
+
+/// True where the newest draft holds nothing but what was there before it.
+fn saves_nothing(run: &Run<'_>, spec: &StageSpec, drafts: &[Entry]) -> anyhow::Result<bool> {
+    let newest = drafts.first().and_then(|draft| Some((&draft.commit, draft.parents.first()?)));
+    newest.map_or(Ok(false), |(draft, before)| Ok(!differ(run, spec, before, draft)?))
 }
 
 /// The last state of each of the newest drafts, newest first, as far as they are whole.
