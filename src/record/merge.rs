@@ -52,7 +52,7 @@ impl Obstacle {
                 "{branch} does not merge into {into} by itself: conflicts in {}",
                 paths.join(", ")
             ))
-            .hint("nothing has changed; the merge was aborted")
+            .hint("nothing has changed")
             .hint(format!("solve them in the session: git switch {branch} && git merge {into}"))
             .hint(format!("or replay it on {into}: git switch {branch} && git rebase {into}"))
             .hint(again),
@@ -61,7 +61,7 @@ impl Obstacle {
                     "the {hook} hook refused the merge:\n{}",
                     output.trim()
                 ))
-                .hint("nothing has changed; the merge was aborted");
+                .hint("nothing has changed");
                 let error = if is_message_hook(hook) {
                     error.hint(format!(
                         "the message is the delivery report: git cowork show {name} report"
