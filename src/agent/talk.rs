@@ -16,7 +16,7 @@ use crate::model::{
 use crate::moment;
 use crate::secret::Secrets;
 use crate::stage::Role;
-use crate::tool::{self, Context, Outcome};
+use crate::tool::{self, Context, Outcome, Tool};
 use crate::workspace::Seen;
 
 /// What a person does when a model can be asked again.
@@ -80,7 +80,8 @@ impl Talk {
             false => vec![Message::System { content: brief.system.clone() }, asked],
         };
         let (before, own) = transcript.begin(&opening)?;
-        let tools = tool::specs(&brief.offered, &context.workspace.commands().told());
+        let mut tools = tool::specs(&brief.offered, &context.workspace.commands().told());
+        tools.extend(context.command_tools.iter().map(Tool::spec));
         let mut talk = Self {
             messages: Vec::new(),
             before: before.len(),
@@ -93,7 +94,7 @@ impl Talk {
             acted: false,
             newest: NewestTurn::default(),
             refused: false,
-            watch: Watch::new(brief.refusals),
+            watch: Watch::new(brief.refusals, context.command_tools),
             refused_before: 0,
         };
         context.workspace.read_tracker().forget();
@@ -169,7 +170,7 @@ impl Talk {
         match how {
             How::Done => {
                 self.acted |= brief.closing.contains(&name);
-                self.newest.changed |= tool::changes_something(name);
+                self.newest.changed |= self.watch.changes_something(name);
             }
             How::Failed | How::Guarded => self.newest.failed = true,
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::transcript::How;
 use crate::model::ToolCall;
-use crate::tool;
+use crate::tool::{self, CommandTool, Tool as _};
 
 /// Refusals by a guard in one stage before a person should look.
 const REFUSALS: u32 = 3;
@@ -30,6 +30,8 @@ const REPEATS_END: u32 = 5;
 pub(super) struct Watch {
     /// Refusals by a guard, those of the stage's earlier runs included.
     refusals: u32,
+    /// Names of the tools of the user's own: each may change something.
+    own: BTreeSet<String>,
     /// By call: how often since something changed last, and in which turn the model was told.
     repeats: BTreeMap<String, (u32, Option<u32>)>,
     /// Calls that changed something; doing the same once more changes nothing.
@@ -50,8 +52,14 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Begins with the refusals of the stage's earlier runs.
-    pub(super) fn new(refusals: u32) -> Self {
-        Self { refusals, ..Self::default() }
+    pub(super) fn new(refusals: u32, own: &[CommandTool]) -> Self {
+        let own = own.iter().map(|tool| tool.name().to_owned()).collect();
+        Self { refusals, own, ..Self::default() }
+    }
+
+    /// True for a tool that does more than look.
+    pub(super) fn changes_something(&self, name: &str) -> bool {
+        self.own.contains(tool::plain_name(name)) || tool::changes_something(name)
     }
 
     /// Why a person should look, if that is so; to be asked when all calls of a turn are answered.
@@ -98,7 +106,7 @@ impl Watch {
         self.fruitful = true;
         self.failures.remove(&key);
         self.failing.remove(&call.name);
-        if tool::changes_something(&call.name) && self.changes.insert(key.clone()) {
+        if self.changes_something(&call.name) && self.changes.insert(key.clone()) {
             self.repeats.clear();
         }
         let (count, told) = self.repeats.entry(key).or_default();
@@ -126,7 +134,7 @@ impl Watch {
         if times >= SAME_FAILURES {
             self.stop(format!("the same call of {} failed {times} times: {answer}", call.name));
         }
-        if tool::changes_something(&call.name) {
+        if self.changes_something(&call.name) {
             let turns = count_turn(&mut self.failing, call.name.clone(), turn);
             if turns >= FAILING_TURNS {
                 self.stop(format!("{} failed {turns} times in a row: {answer}", call.name));
@@ -239,7 +247,7 @@ mod tests {
     #[test]
     fn refusals_of_the_whole_stage_count() {
         let guarded = [("write_file", r#"{"path":"../a"}"#, How::Guarded)];
-        assert_eq!(ends(&mut Watch::new(1), &guarded), None);
-        assert_eq!(ends(&mut Watch::new(2), &guarded), Some(1));
+        assert_eq!(ends(&mut Watch::new(1, &[]), &guarded), None);
+        assert_eq!(ends(&mut Watch::new(2, &[]), &guarded), Some(1));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
+use super::command_tools::command_tools;
 use super::connection::{default_model, named_model};
 use super::fields::Section as _;
 use super::layer::Settings;
@@ -29,6 +30,7 @@ pub(super) fn build(settings: &Settings) -> Result<Config> {
         budget: budget(&values),
         project: project(&values)?,
         sandbox: values.section(&["sandbox"]),
+        tools: command_tools(&values)?,
         unusable,
         llm,
     };
@@ -96,7 +98,7 @@ fn limits(values: &Values<'_>) -> Result<Limits> {
 }
 
 /// The stages that a switch is set for.
-fn switches(set: impl Fn(&str) -> Option<bool>) -> Switches {
+pub(super) fn switches(set: impl Fn(&str) -> Option<bool>) -> Switches {
     Switches(Stage::ALL.into_iter().filter_map(|stage| Some((stage, set(stage.name())?))).collect())
 }
 

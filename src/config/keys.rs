@@ -340,3 +340,20 @@ keys! {
         fetch: FetchPolicy = FetchPolicy::Ask => Trust;
     }
 }
+
+keys! {
+    /// A tool of the user's own: a command that is given a call's arguments.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ToolConfig {
+        /// What is run at the top of the working tree, confined as the commands of models are. It gets the
+        /// arguments as a JSON object on its standard input; what it prints and its exit status are
+        /// the answer.
+        command: String = String::new() => Trust;
+        /// What it does, for the model.
+        description: String = String::new() => Trust;
+        /// JSON schema of the arguments; none: it takes no arguments. In git config, JSON.
+        schema: Map<String, serde_json::Value> = Map::new() => Trust;
+        /// Stages whose actor is offered it. Where it is not set that is coding.
+        stages: Switches = Switches::default() => Trust;
+    }
+}

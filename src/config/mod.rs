@@ -6,6 +6,7 @@
 
 mod access;
 mod build;
+mod command_tools;
 mod connection;
 mod endpoint;
 mod fields;
@@ -34,7 +35,7 @@ pub use endpoint::{
 };
 pub use keys::{
     Api, Attribution, Budget, FetchPolicy, Limits, ModelConfig, Price, Project, Review,
-    ReviewOrder, Roles, Sandbox, StageConfig, TestsPolicy,
+    ReviewOrder, Roles, Sandbox, StageConfig, TestsPolicy, ToolConfig,
 };
 pub use load::{Flags, Loaded, Sources, load, system_file, user_file};
 pub use project_file::{PROJECT_FILE, project_file};
@@ -65,6 +66,8 @@ pub struct Config {
     pub project: Project,
     /// What commands may do.
     pub sandbox: Sandbox,
+    /// Tools of the user's own.
+    pub tools: BTreeMap<String, ToolConfig>,
     /// Why a model (a key of `models`, or `default`) cannot be used: a variable that is not set.
     pub unusable: BTreeMap<String, String>,
 }

@@ -8,13 +8,13 @@ use strsim::levenshtein;
 use super::Config;
 use super::fields::{Held as _, Key, Section};
 use super::keys::{
-    Budget, Limits, ModelConfig, Price, Project, Review, Roles, Sandbox, StageConfig,
+    Budget, Limits, ModelConfig, Price, Project, Review, Roles, Sandbox, StageConfig, ToolConfig,
 };
 use super::value::Value;
 use crate::stage::{Depth, Role, Stage};
 
 /// Where each section's keys are, `*` standing for a name the user chooses; at most one, never first.
-pub(super) const SECTIONS: [(&str, &[Key]); 10] = [
+pub(super) const SECTIONS: [(&str, &[Key]); 11] = [
     ("llm", ModelConfig::KEYS),
     ("models.*", ModelConfig::KEYS),
     ("roles", Roles::KEYS),
@@ -25,6 +25,7 @@ pub(super) const SECTIONS: [(&str, &[Key]); 10] = [
     ("budget.prices.*", Price::KEYS),
     ("project", Project::KEYS),
     ("sandbox", Sandbox::KEYS),
+    ("tools.*", ToolConfig::KEYS),
 ];
 
 /// One row: a key with the parts of its whole name.
@@ -77,6 +78,7 @@ pub(super) fn held(config: &Config, path: &[String]) -> Option<Value> {
         }
         ["project", key] => config.project.held(key),
         ["sandbox", key] => config.sandbox.held(key),
+        ["tools", name, key] => config.tools.get(*name)?.held(key),
         _ => None,
     }
 }

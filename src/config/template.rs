@@ -1,9 +1,9 @@
 //! The file `init` writes: every key with its meaning and its default, nothing set.
 
-use super::Config;
-use super::fields::{Key, Rule};
+use super::fields::{Key, Rule, Section as _};
 use super::schema::{SECTIONS, held};
 use super::value::{Shape, Value};
+use super::{Config, ToolConfig};
 
 const HEAD: &str = "\
 # Configuration of git-cowork for this project.
@@ -23,6 +23,11 @@ const HEAD: &str = "\
 /// A project configuration in which everything is commented out. Prose follows `# `, keys `#`.
 pub fn template_file() -> String {
     let usual = Config::default();
+    let tool = ToolConfig {
+        command: "make coverage".to_owned(),
+        description: "Lists the lines that no test runs.".to_owned(),
+        ..ToolConfig::default()
+    };
     let mut text = HEAD.to_owned();
     for (section, keys) in SECTIONS {
         let (header, path) = match section {
@@ -35,6 +40,7 @@ pub fn template_file() -> String {
             }
             "stages.*" => ("#[stages.design]", "stages.design"),
             "budget.prices.*" => ("#[budget.prices.\"gpt-4.1\"]", "budget.prices.any"),
+            "tools.*" => ("#[tools.coverage]", "tools.coverage"),
             fixed => ("", fixed),
         };
         text.push('\n');
@@ -45,7 +51,10 @@ pub fn template_file() -> String {
         for key in keys {
             let path: Vec<String> =
                 path.split('.').chain(key.name.split('.')).map(str::to_owned).collect();
-            let value = held(&usual, &path);
+            let value = match section {
+                "tools.*" => tool.held(key.name),
+                _ => held(&usual, &path),
+            };
             text.push_str(&described(key));
             let value = sample(key.shape, value.unwrap_or(Value::Text(String::new())));
             text.push_str(&format!("#{} = {value}\n", key.name));

@@ -116,6 +116,18 @@ pub fn offers(stage: Stage, tool: &str) -> bool {
     usual.offers(tool) || others.into_iter().flatten().any(|row| row.offers(tool))
 }
 
+/// Whether a role of some stage has a tool of this name, whatever its case.
+pub fn has_tool(name: &str) -> bool {
+    let has = |role: &RoleSpec| role.tools().iter().any(|tool| tool.eq_ignore_ascii_case(name));
+    let forms = |row: &'static StageSpec| {
+        let others = [row.with_earlier.map(|(_, row)| row), row.alone];
+        std::iter::once(row).chain(others.into_iter().flatten())
+    };
+    let mut roles =
+        TABLE.iter().flat_map(forms).flat_map(|row| std::iter::once(&row.actor).chain(&row.critic));
+    has(&CHALLENGER) || roles.any(has)
+}
+
 /// The stages of a new session of this depth or, with the scope of its triage where that is known, of
 /// a change request.
 pub fn order(of: Depth, is_patch: bool, scope: Option<Scope>) -> impl Iterator<Item = Stage> {

@@ -130,6 +130,10 @@ fn fit_object(
                 }
                 Err(error) => wrong.push(error),
             },
+            // Free-form, as a tool of the user's own may have it.
+            None if is_open(schema) => {
+                fitted.insert(key, value);
+            }
             // A tool without arguments has nothing to misunderstand.
             None if properties.is_empty() => {}
             // Fields of a record that are not the model's to set.
@@ -160,6 +164,14 @@ fn fit_object(
         }
     }
     fitted
+}
+
+/// Whether an object takes fields that its schema does not name.
+fn is_open(schema: &Value) -> bool {
+    match &schema["additionalProperties"] {
+        Value::Null => schema["properties"].is_null(),
+        allowed => *allowed != Value::Bool(false),
+    }
 }
 
 /// The field that names the record a tool is about, which stands first.

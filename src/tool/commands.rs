@@ -136,13 +136,28 @@ fn fixing(command: &str) -> Option<String> {
 }
 
 fn answer(context: &Context<'_>, result: &CommandResult, verdict: &str) -> Answer {
+    let most = context.limits.command_timeout_max_s;
+    told(
+        result,
+        verdict,
+        &format!(
+            "If it builds or tests, give timeout_s, up to {most}. If it serves or watches, run \
+             something that ends instead: a test, or `timeout 5 COMMAND` to see it start"
+        ),
+    )
+}
+
+/// What a command that the user offers as a tool has done.
+pub(super) fn answer_of_tool(result: &CommandResult) -> Answer {
+    told(result, "", "Call it with less to do, or do without it: the limit is not yours to change")
+}
+
+/// What a command has done; `when_late` is said of one that did not end.
+fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
     let mut text = format!("{verdict}{} after {:.1} s", result.ending(), result.seconds);
     if result.timed_out {
-        let most = context.limits.command_timeout_max_s;
         text.push_str(&format!(
-            "; it was killed, with all it started, and does not end by itself in that time. If it \
-             builds or tests, give timeout_s, up to {most}. If it serves or watches, run something \
-             that ends instead: a test, or `timeout 5 COMMAND` to see it start"
+            "; it was killed, with all it started, and does not end by itself in that time. {when_late}"
         ));
     }
     for (name, output) in [("stdout", &result.stdout), ("stderr", &result.stderr)] {

@@ -10,6 +10,7 @@ use serde_json::Value;
 mod arguments;
 mod change;
 mod checks;
+mod command_tool;
 mod commands;
 mod control;
 mod data;
@@ -24,6 +25,7 @@ mod registry;
 mod testing;
 
 pub use arguments::{fit, parse};
+pub use command_tool::CommandTool;
 pub use registry::{all, call, changes_something, find, plain_name, specs};
 
 use crate::artifact::{Feedback, IdFloors, Ledger, Plan, Store};
@@ -185,6 +187,8 @@ pub struct Context<'a> {
     pub limits: &'a Limits,
     /// The project's own commands.
     pub commands: &'a ProjectCommands,
+    /// Tools of the user's own that the role is told of.
+    pub command_tools: &'a [CommandTool],
     /// Numbers used so far.
     pub ids: &'a mut IdFloors,
     /// The name of the code as it is in the working tree now, where there is one.
@@ -204,9 +208,9 @@ pub struct Context<'a> {
 /// A tool.
 pub trait Tool: Sync {
     /// Name, unique.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// What it does, for the model.
-    fn description(&self) -> &'static str;
+    fn description(&self) -> &str;
     /// JSON schema of the arguments: an object with `additionalProperties: false`.
     fn parameters(&self) -> Value;
     /// What it does beyond answering.

@@ -187,11 +187,11 @@ pub(super) struct Plain<T> {
 }
 
 impl<T: Arguments> Tool for Plain<T> {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.name
     }
 
-    fn description(&self) -> &'static str {
+    fn description(&self) -> &str {
         self.description
     }
 
@@ -222,11 +222,11 @@ pub(super) struct Waiting<T> {
 }
 
 impl<T: Arguments> Tool for Waiting<T> {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.name
     }
 
-    fn description(&self) -> &'static str {
+    fn description(&self) -> &str {
         self.description
     }
 
@@ -255,7 +255,7 @@ fn read<T: Arguments>(arguments: Value) -> anyhow::Result<T> {
 }
 
 /// What a tool says back; what a guard refused is counted.
-fn answered(context: &mut Context<'_>, done: anyhow::Result<Answer>) -> Answer {
+pub(super) fn answered(context: &mut Context<'_>, done: anyhow::Result<Answer>) -> Answer {
     done.unwrap_or_else(|error| {
         let refusal = error.downcast_ref::<Refusal>();
         if refusal.is_some_and(|refusal| refusal.kind == RefusalKind::Guard) {

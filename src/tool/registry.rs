@@ -2,8 +2,8 @@
 //! arguments are answered here, so that a tool only sees what fits its schema.
 
 use super::{
-    Access, Answer, Context, Tool, arguments, change, checks, commands, control, data, design_data,
-    documents, files, plan_data, prd_data,
+    Access, Answer, CommandTool, Context, Tool, arguments, change, checks, commands, control, data,
+    design_data, documents, files, plan_data, prd_data,
 };
 use crate::excerpt;
 use crate::model::{ToolCall, ToolSpec};
@@ -86,18 +86,26 @@ fn only_in_its_stage(context: &Context<'_>, tool: &dyn Tool) -> anyhow::Result<(
 /// answer.
 pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) -> Answer {
     let name = plain_name(&call.name);
-    let Some(tool) = find(name) else {
-        let offered = did_you_mean(name, allowed);
+    let own = context.command_tools;
+    let users = own.iter().find(|tool| tool.name() == name);
+    let Some(tool) = users.map(|tool| tool as &dyn Tool).or_else(|| find(name)) else {
+        let callable = own.iter().filter(|tool| tool.is_callable()).map(CommandTool::name);
+        let offered: Vec<_> = allowed.iter().copied().chain(callable).collect();
+        let offered = did_you_mean(name, &offered);
         return Answer::refused(format!("there is no tool '{name}'{offered}"));
+    };
+    let is_offered = match users {
+        Some(tool) => tool.is_callable(),
+        None => allowed.contains(&tool.name()),
     };
     let reads_only = matches!(context.role, Role::Critic | Role::Challenger);
     let read_only = reads_only && tool.access() == Access::Write;
-    if !allowed.contains(&tool.name()) || read_only {
+    if !is_offered || read_only {
         context.outcome.guard_refusals += 1;
         let (role, stage) = (context.role, context.stage);
         return Answer::refused(format!("{name} is not available to the {role} in {stage}"));
     }
-    if WORKS.contains(&name) && call.arguments.contains(WITHHELD) {
+    if (users.is_some() || WORKS.contains(&name)) && call.arguments.contains(WITHHELD) {
         return Answer::refused(format!(
             "{name}: the arguments hold a key that is kept from you, which you see as \
              {WITHHELD}. Keys are never written or used: read it from an environment variable by \
@@ -173,6 +181,10 @@ mod tests {
         let names: Vec<_> = all().iter().map(|tool| tool.name()).collect();
         let unique: BTreeSet<_> = names.iter().collect();
         assert_eq!(unique.len(), names.len());
+        // What a tool of the user's own may not be called.
+        for name in &names {
+            assert!(stages::has_tool(&name.to_uppercase()), "{name} is in no row");
+        }
         let others = "list_files read_file search_files write_file edit_file delete_file \
             run_command check_tests check_lint";
         let known: BTreeSet<_> =

@@ -102,6 +102,7 @@ impl Bench {
             workspace: &self.workspace,
             limits: &self.limits,
             commands: &self.commands,
+            command_tools: &[],
             ids: Box::leak(Box::new(IdFloors::default())),
             code: &|| Some("code".to_owned()),
             coded: &|plan| plan.tasks.iter().map(|task| task.id.clone()).collect(),

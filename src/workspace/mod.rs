@@ -264,10 +264,7 @@ impl Workspace {
         command: &str,
         timeout_s: Option<u64>,
     ) -> anyhow::Result<CommandResult> {
-        let _turn = process::ONE_AT_A_TIME.lock().await;
-        let (_, missing) = self.fetcher().lacking(command).await?;
-        let result = process::run(&self.tree, &self.commands, command, timeout_s).await?;
-        Ok(CommandResult { missing, ..result })
+        run_with_input(self, command, timeout_s, None).await
     }
 
     /// What the projects of the tree lack after everything was fetched that may be: a person is
@@ -289,6 +286,20 @@ impl Workspace {
     fn fetcher(&self) -> Fetcher<'_> {
         Fetcher { tree: &self.tree, settings: &self.commands, known: &self.known }
     }
+}
+
+/// Like [`Workspace::run_check`], with `input` on the command's standard input.
+pub async fn run_with_input(
+    workspace: &Workspace,
+    command: &str,
+    timeout_s: Option<u64>,
+    input: Option<&str>,
+) -> anyhow::Result<CommandResult> {
+    let _turn = process::ONE_AT_A_TIME.lock().await;
+    let (_, missing) = workspace.fetcher().lacking(command).await?;
+    let (tree, commands) = (&workspace.tree, &workspace.commands);
+    let result = process::run(tree, commands, command, timeout_s, input).await?;
+    Ok(CommandResult { missing, ..result })
 }
 
 #[cfg(test)]

@@ -47,6 +47,8 @@ mod circles;
 mod codebase;
 mod coding;
 #[cfg(unix)]
+mod command_tools;
+#[cfg(unix)]
 mod conversations;
 mod counts;
 mod criteria;

@@ -22,7 +22,7 @@ use crate::pipeline::test_changes::tests_rule;
 use crate::session::{KnownRecords, completed_files, recorded_files};
 use crate::stage::Role;
 use crate::stages::{self, Approves, StageSpec, Work};
-use crate::tool::Context;
+use crate::tool::{CommandTool, Context};
 
 /// Bytes of what a person asked for.
 const ASKED: usize = 24_000;
@@ -96,6 +96,7 @@ async fn converse_once(
     let files = run.files();
     let store = Store::new(&files);
     let (tools, offered) = if without_tools { Default::default() } else { tools(run, part) };
+    let command_tools = if without_tools { Vec::new() } else { command_tools(run, part) };
     let (model, context_window) = run.model_for(stage, part.role)?;
     let limits = run.limits();
     let brief = Brief {
@@ -136,6 +137,7 @@ async fn converse_once(
         workspace: run.env.workspace,
         limits: &limits,
         commands: &commands,
+        command_tools: &command_tools,
         ids: &mut ids,
         code: &|| run.recorder().tree(&run.session.tip).ok().map(String::from),
         coded: &|plan| project_files::tasks_with_code(run, plan, part.task).unwrap_or_default(),
@@ -181,6 +183,24 @@ fn tools(run: &Run<'_>, part: &Part<'_>) -> (Vec<&'static str>, Vec<&'static str
     }
     let own = part.tools.iter().copied().filter(|tool| shared.contains(tool));
     (own.collect(), shared)
+}
+
+/// The tools of the user's own that a role is told of: those of its stage, and in a conversation of
+/// several stages those of all of them, so that the requests begin alike. Only who writes drafts may
+/// call them, since a command may change files.
+fn command_tools(run: &Run<'_>, part: &Part<'_>) -> Vec<CommandTool> {
+    let (stage, depth) = (part.spec.stage, run.depth());
+    let drafts = matches!(part.role, Role::Actor | Role::SelfReview);
+    if !drafts && depth.shared_tools(stage).is_empty() {
+        return Vec::new();
+    }
+    let mut stages = depth.conversation(stage).to_vec();
+    stages.push(stage);
+    let tools = run.env.config.tools.iter();
+    tools
+        .filter(|(_, tool)| stages.iter().any(|stage| tool.is_offered_in(*stage)))
+        .map(|(name, tool)| CommandTool::new(name, tool, drafts && tool.is_offered_in(stage)))
+        .collect()
 }
 
 /// What a conversation of its own begins with, before its brief.

@@ -9,7 +9,8 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use tokio::process::Command;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::{ChildStdin, Command};
 use tokio::sync::Mutex;
 
 use super::capture::{Capture, KEPT, SHOWN};
@@ -79,12 +80,14 @@ impl CommandResult {
     }
 }
 
-/// Runs a command and waits, at most `timeout_s` seconds: the configured limit when `None`.
+/// Runs a command and waits, at most `timeout_s` seconds: the configured limit when `None`. Its
+/// standard input is `input`, else it has none.
 pub(crate) async fn run(
     tree: &WorkingTree,
     settings: &CommandSettings,
     command: &str,
     timeout_s: Option<u64>,
+    input: Option<&str>,
 ) -> anyhow::Result<CommandResult> {
     let confined = match settings.prefix.is_empty() {
         true => settings.sandbox.confine(command, &settings.env)?,
@@ -92,7 +95,7 @@ pub(crate) async fn run(
         false => None,
     };
     let limit = timeout_s.unwrap_or(settings.timeout_s);
-    run_within(tree, settings, command, confined, limit, ()).await
+    run_within(tree, settings, (command, input), confined, limit, ()).await
 }
 
 /// Runs a command of this program's own beside that of somebody else, confined the same way. When
@@ -104,7 +107,7 @@ pub(crate) async fn run_confined(
     kept: impl Sized,
 ) -> anyhow::Result<CommandResult> {
     let confined = settings.sandbox.confine(command, &settings.env)?;
-    run_within(tree, settings, command, confined, settings.timeout_max_s, kept).await
+    run_within(tree, settings, (command, None), confined, settings.timeout_max_s, kept).await
 }
 
 /// Runs the command that fetches dependencies: like [`run_confined`], but with the network.
@@ -116,13 +119,13 @@ pub(crate) async fn run_fetching(
 ) -> anyhow::Result<CommandResult> {
     let confined = settings.sandbox.confine_to_fetch(&settings.env)?;
     let confined = confined.context("nothing is fetched where nothing is confined")?;
-    run_within(tree, settings, command, Some(confined), settings.timeout_max_s, kept).await
+    run_within(tree, settings, (command, None), Some(confined), settings.timeout_max_s, kept).await
 }
 
 async fn run_within(
     tree: &WorkingTree,
     settings: &CommandSettings,
-    command: &str,
+    (command, input): (&str, Option<&str>),
     confined: Option<Confined>,
     timeout_s: u64,
     kept: impl Sized,
@@ -134,8 +137,11 @@ async fn run_within(
     let kept = kept;
     let mut family = ProcessTree::begin();
     let begun = Instant::now();
-    let mut child =
-        shell(tree, settings, command, confined).spawn().context("starting the shell")?;
+    let mut shell = shell(tree, settings, command, confined);
+    if input.is_some() {
+        shell.stdin(Stdio::piped());
+    }
+    let mut child = shell.spawn().context("starting the shell")?;
     family.led_by(child.id());
 
     let lines = || settings.watch.clone().map(|watch| Lines::new(watch, &settings.secrets));
@@ -144,8 +150,9 @@ async fn run_within(
     let mut stdout = Capture::new(&settings.secrets, KEPT).watched(lines());
     let mut stderr = Capture::new(&settings.secrets, KEPT).watched(lines());
     let (out, err) = (child.stdout.take(), child.stderr.take());
+    let fed = feed(child.stdin.take(), input);
     let status = {
-        let reading = async { tokio::join!(stdout.drain(out), stderr.drain(err)) };
+        let reading = async { tokio::join!(stdout.drain(out), stderr.drain(err), fed) };
         let mut reading = std::pin::pin!(reading);
         let mut read = false;
         let limit = tokio::time::sleep(Duration::from_secs(limit));
@@ -185,6 +192,14 @@ async fn run_within(
         repositories: effects.repositories,
         missing: Vec::new(),
     })
+}
+
+/// Writes `input` to a command that need not read it.
+async fn feed(stdin: Option<ChildStdin>, input: Option<&str>) {
+    if let (Some(mut stdin), Some(input)) = (stdin, input) {
+        // One that has ended, or has closed it, does not want it.
+        let _ = stdin.write_all(input.as_bytes()).await;
+    }
 }
 
 fn shell(
@@ -265,6 +280,19 @@ mod tests {
         assert_eq!((result.stderr.as_str(), result.timed_out), ("oops\n", false));
         assert_eq!(run(&tree, "kill -9 $$", 20).exit, None);
         assert_eq!(run(&tree, "no-such-program", 20).exit, Some(127));
+    }
+
+    #[test]
+    fn input_is_read_to_its_end_or_left_alone() {
+        let tree = Tree::new();
+        let long = "x".repeat(1 << 20);
+        let given = |command| {
+            block_on(crate::workspace::run_with_input(&tree.workspace, command, None, Some(&long)))
+                .unwrap()
+        };
+        assert_eq!(given("wc -c; echo then").stdout.trim_start(), "1048576\nthen\n");
+        assert_eq!(given("exit 4").exit, Some(4));
+        assert_eq!(given("exec <&-; echo unread").stdout, "unread\n");
     }
 
     #[test]
