@@ -47,6 +47,12 @@ impl Git {
     }
 }
 
+/// Whether libgit2 can read this repository, and the parents of commits are those that their objects
+/// name: no commit is left out or replaced.
+pub fn is_history_as_written(git: &Git) -> bool {
+    git.in_process(|fast| Ok(!fast.is_shallow)).unwrap_or(false)
+}
+
 /// Whether libgit2 can read this repository.
 pub fn is_read_in_process(git: &Git) -> bool {
     git.in_process(|_| Ok(())).is_some()

@@ -22,7 +22,7 @@ use super::reader::{
 };
 use super::ref_files::RefFiles;
 use super::snapshot::relative;
-use super::{Git, Oid, Ref, RefInfo, RefName};
+use super::{Git, Oid, Ref, RefInfo};
 use crate::error::Error;
 
 /// Digits below which git takes no abbreviated id.
@@ -36,7 +36,7 @@ pub(super) struct Libgit2 {
     packed: KeptPacked,
     pub(super) kept: KeptObjects,
     /// Some commits have parents that are not here, and that libgit2 leaves out.
-    is_shallow: bool,
+    pub(super) is_shallow: bool,
 }
 
 impl Libgit2 {
@@ -82,14 +82,6 @@ impl Libgit2 {
     /// [`Git::refs`].
     pub(super) fn references<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
         self.files().list(patterns)
-    }
-
-    /// [`refs::moved`].
-    pub(super) fn references_moved<S: AsRef<str>>(
-        &self,
-        patterns: &[S],
-    ) -> Result<Vec<(RefName, i64)>> {
-        self.files().moved(patterns)
     }
 
     /// [`refs::list`].

@@ -2,6 +2,7 @@
 //! writes or asks the working tree.
 
 use anyhow::Result;
+use serde::{Deserialize, Serialize};
 
 use super::Oid;
 
@@ -55,7 +56,7 @@ impl EntryKind {
 }
 
 /// A commit. Undecodable bytes are replaced.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
     /// Its id.
     pub id: Oid,

@@ -57,10 +57,21 @@ impl<'a> RefFiles<'a> {
 
     /// The references that match one of the patterns of [`super::Git::refs`], sorted by name.
     pub(super) fn list<S: AsRef<str>>(&self, patterns: &[S]) -> Result<Vec<Ref>> {
+        self.wanted(patterns, &|_| true)
+    }
+
+    /// As [`RefFiles::list`], less those whose names are not wanted: no file of theirs is read.
+    pub(super) fn wanted<S: AsRef<str>>(
+        &self,
+        patterns: &[S],
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<Ref>> {
         let mut found = BTreeMap::new();
         for pattern in patterns {
             self.loose(&check(pattern.as_ref())?, &mut |name| {
-                if let Some(value) = self.loose_value(name)? {
+                if is_wanted(name)
+                    && let Some(value) = self.loose_value(name)?
+                {
                     found.insert(name.to_owned(), value);
                 }
                 Ok(())
@@ -70,7 +81,9 @@ impl<'a> RefFiles<'a> {
         let packed = self.kept.read(self.common_dir)?;
         for pattern in patterns {
             packed.matching(&check(pattern.as_ref())?, |name, value| {
-                found.entry(name.to_owned()).or_insert(value);
+                if is_wanted(name) {
+                    found.entry(name.to_owned()).or_insert(value);
+                }
             })?;
         }
         let mut refs = Vec::with_capacity(found.len());

@@ -245,13 +245,30 @@ pub fn object_id(git: &Git, short: &str) -> Result<Option<Oid>> {
     }
 }
 
+/// [`Git::refs`], less those whose full names are not wanted.
+///
+/// # Errors
+/// Git fails.
+pub fn wanted<S: AsRef<str>>(
+    git: &Git,
+    patterns: &[S],
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Ref>> {
+    if let Some(refs) = git.in_process(|fast| fast.files().wanted(patterns, is_wanted)) {
+        return Ok(refs);
+    }
+    let mut refs = asked_refs(git, patterns)?;
+    refs.retain(|one| is_wanted(one.name.as_str()));
+    Ok(refs)
+}
+
 /// The names of these references, each with a time (Unix seconds) since which it was not moved:
 /// what it points to is older, as far as clocks agree.
 ///
 /// # Errors
 /// Git fails.
 pub fn moved<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<(RefName, i64)>> {
-    if let Some(found) = git.in_process(|fast| fast.references_moved(patterns)) {
+    if let Some(found) = git.in_process(|fast| fast.files().moved(patterns)) {
         return Ok(found);
     }
     let one = |fields: &[&[u8]]| -> Result<(RefName, i64)> {

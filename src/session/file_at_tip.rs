@@ -15,26 +15,43 @@ pub(super) fn session_file(
     name: &SessionName,
     tip: &Oid,
 ) -> anyhow::Result<(SessionFile, Option<String>)> {
-    let path = format!("{}/{}", name.record_dir(), Artifact::Session.file_name());
+    parsed(name, &session_text(reader, name, tip)?)
+}
+
+/// The text of `session.json` at the tip.
+pub(super) fn session_text(
+    reader: &dyn Reader,
+    name: &SessionName,
+    tip: &Oid,
+) -> anyhow::Result<String> {
+    let path = record_path(name);
     let Some(bytes) = reader.blob(Object::At(tip, &path))? else {
         return Err(Error::repository(format!("session '{name}' has no {path} at its tip"))
             .hint("the branch does not hold a git-cowork session; git log shows what it holds")
             .into());
     };
-    let text = String::from_utf8(bytes).context("session.json is not UTF-8")?;
-    let written: Option<Written> = serde_json::from_str(&text).ok();
+    String::from_utf8(bytes).context("session.json is not UTF-8")
+}
+
+/// What that text says, and the format it was raised from.
+pub(super) fn parsed(
+    name: &SessionName,
+    text: &str,
+) -> anyhow::Result<(SessionFile, Option<String>)> {
+    let path = record_path(name);
+    let written: Option<Written> = serde_json::from_str(text).ok();
     if written.is_some_and(|written| written.schema_version == SCHEMA_VERSION) {
-        return Ok((checked(name, read_json(Artifact::Session, &text)?)?, None));
+        return Ok((checked(name, read_json(Artifact::Session, text)?)?, None));
     }
     // A newer format need not have the fields of ours, so its number is looked at first.
-    let mut raw: Map<String, Value> = read_json(Artifact::Session, &text)?;
+    let mut raw: Map<String, Value> = read_json(Artifact::Session, text)?;
     let other = |written: String| {
         Error::repository(format!(
             "session '{name}' was written in format {written}, this program knows {SCHEMA_VERSION}"
         ))
     };
     let older = match raise(&mut raw) {
-        Format::Present => return Ok((checked(name, read_json(Artifact::Session, &text)?)?, None)),
+        Format::Present => return Ok((checked(name, read_json(Artifact::Session, text)?)?, None)),
         Format::Raised(from) => Some(from),
         Format::Unknown(written) => {
             return Err(other(written).hint("use a newer git-cowork").into());
@@ -47,6 +64,11 @@ pub(super) fn session_file(
     };
     let file = read_json(Artifact::Session, &serde_json::to_string(&raw)?)?;
     Ok((checked(name, file)?, older))
+}
+
+/// Where `session.json` is in a tree of the session.
+fn record_path(name: &SessionName) -> String {
+    format!("{}/{}", name.record_dir(), Artifact::Session.file_name())
 }
 
 /// The format that a `session.json` says it has.

@@ -1,7 +1,9 @@
 //! Which sessions there are, and which one a command means: refs are the only registry.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
+use super::known_heads::KnownHeads;
 use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
 use crate::error::Error;
 use crate::git::{self, Commit, Git, Head as At, Oid, RefName};
@@ -18,44 +20,60 @@ const FIRST: usize = 32;
 pub fn heads(git: &Git, refs: &RefNames) -> anyhow::Result<(Vec<Head>, Vec<String>)> {
     let mut heads: Vec<Head> = Vec::new();
     let mut unreadable = Vec::new();
-    let mut known = HashSet::new();
+    let mut names = HashSet::new();
+    let known = KnownHeads::of(git);
+    let mut keep = Vec::new();
     // A local branch stands for its session, whatever remotes have.
     for pattern in [refs.branch_root(), refs.remote_pattern()] {
         let mut tips = Vec::new();
         for branch in git.refs(&[pattern])? {
             let name = refs.session_of_any(branch.name.as_str());
             tips.extend(
-                name.filter(|name| !known.contains(name)).map(|name| (name, branch.object)),
+                name.filter(|name| !names.contains(name)).map(|name| (name, branch.object)),
             );
         }
-        for (name, head) in newest_first(git, &tips) {
+        for (name, head, line) in newest_first(git, &tips, &known) {
             match head {
-                Ok(head) if known.insert(name.clone()) => heads.push(head),
+                Ok(head) if names.insert(name.clone()) => {
+                    keep.push((name, head.tip().clone(), line));
+                    heads.push(head);
+                }
                 // Another remote has an older one.
                 Ok(_) => {}
-                Err(_) if known.contains(&name) => {}
+                Err(_) if names.contains(&name) => {}
                 Err(error) => unreadable.push(format!("{name}: {error}")),
             }
         }
     }
+    known.keep(git, &keep);
     Ok((heads, unreadable))
 }
 
-/// The heads at these tips, the newest commit first.
+/// The heads at these tips, the newest commit first; for those that were not known, the line that
+/// keeps them.
 fn newest_first(
     git: &Git,
     tips: &[(SessionName, Oid)],
-) -> Vec<(SessionName, anyhow::Result<Head>)> {
+    known: &KnownHeads,
+) -> Vec<(SessionName, anyhow::Result<Head>, Option<String>)> {
     let mut heads = git::many::ask_each(git, tips, |git, (name, tip)| {
-        let head = Head::load(git, name, tip);
+        if let Some(mut text) = known.get(name, tip)
+            && let Ok(head) = Head::of(git, name, &mut text)
+        {
+            return (head.time(), name.clone(), Ok(head), None);
+        }
+        let (head, line) = match Head::read(git, name, tip) {
+            Ok((head, text)) => (Ok(head), text.line(name)),
+            Err(error) => (Err(error), None),
+        };
         let time = match &head {
             Ok(head) => head.time(),
             Err(_) => git.reader().commit(tip).map_or(0, |commit| commit.committer_time),
         };
-        (time, name.clone(), head)
+        (time, name.clone(), head, line)
     });
     heads.sort_by_key(|(time, ..)| std::cmp::Reverse(*time));
-    heads.into_iter().map(|(_, name, head)| (name, head)).collect()
+    heads.into_iter().map(|(_, name, head, line)| (name, head, line)).collect()
 }
 
 /// How many sessions have a branch here or on a remote, and the newest of them that is not completed;
@@ -66,6 +84,7 @@ fn newest_first(
 pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<(usize, Option<Head>)> {
     let mut names = HashSet::new();
     let mut open = None;
+    let known = OnceCell::new();
     for pattern in [refs.branch_root(), refs.remote_pattern()] {
         let branches =
             git::refs::moved(git, &[pattern])?.into_iter().filter_map(|(branch, moved)| {
@@ -76,10 +95,13 @@ pub fn newest_open(git: &Git, refs: &RefNames) -> anyhow::Result<(usize, Option<
         if open.is_none() {
             branches.sort_by_key(|(_, _, moved)| std::cmp::Reverse(*moved));
             let rest = branches.split_off(branches.len().min(FIRST));
-            open = open_among(git, &branches, None);
+            open = open_among(git, &branches, None, &KnownHeads::default());
             let after = open.as_ref().map_or(i64::MIN, Head::time);
             let rest: Vec<_> = rest.into_iter().filter(|(_, _, moved)| *moved >= after).collect();
-            open = open_among(git, &rest, open);
+            if !rest.is_empty() {
+                let known = known.get_or_init(|| KnownHeads::of(git));
+                open = open_among(git, &rest, open, known);
+            }
         }
     }
     Ok((names.len(), open))
@@ -90,10 +112,14 @@ fn open_among(
     git: &Git,
     branches: &[(SessionName, RefName, i64)],
     than: Option<Head>,
+    known: &KnownHeads,
 ) -> Option<Head> {
     let tips = git::many::ask_each(git, branches, |git, (name, branch, _)| {
-        let tip = git.resolve(branch.as_str()).ok()??;
-        let commit = git.reader().commit(&tip).ok()?;
+        let tip = git.refs(&[branch.as_str()]).ok()?.pop()?.object;
+        let commit = match known.get(name, &tip) {
+            Some(text) => text.tip,
+            None => git.reader().commit(&tip).ok()?,
+        };
         // Most are; and then nothing else of them need be read.
         let is_completed = completes(&commit, name);
         (!is_completed).then(|| (std::cmp::Reverse(commit.committer_time), name.clone(), tip))

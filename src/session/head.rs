@@ -4,11 +4,12 @@
 
 use std::collections::HashMap;
 
-use super::file_at_tip::restorable;
+use super::file_at_tip::{parsed, restorable};
+use super::known_heads::HeadText;
 use super::status::{is_archived, state_of};
-use super::{Entry, Kind, RefNames, Session, SessionName, State, Waiting, merged, session_file};
+use super::{Entry, Kind, RefNames, Session, SessionName, State, Waiting, merged};
 use crate::artifact::{SessionFile, SessionKind};
-use crate::git::{self, Commit, Git, Oid, Reader, RefName};
+use crate::git::{self, Git, Oid, Reader, RefName};
 use crate::stage::Stage;
 
 /// How far the newest stage commit may be from the tip before history is walked whole.
@@ -29,33 +30,42 @@ impl Head {
     /// # Errors
     /// As [`Session::load`].
     pub fn load(git: &Git, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
-        let reader = git.reader();
-        let commit = reader.commit(tip)?;
-        let time = commit.committer_time;
-        let (file, older) = session_file(reader.as_ref(), name, tip)
+        Ok(Self::read(git, name, tip)?.0)
+    }
+
+    /// As [`Head::load`], with what it was made of.
+    pub(super) fn read(
+        git: &Git,
+        name: &SessionName,
+        tip: &Oid,
+    ) -> anyhow::Result<(Self, HeadText)> {
+        let mut text = HeadText::read(git.reader().as_ref(), name, tip)
             .map_err(|error| restorable(git, name, tip, error))?;
-        let name = name.clone();
+        Ok((Self::of(git, name, &mut text)?, text))
+    }
+
+    /// Makes it of what is known. What else is read on the way is known, too, afterwards.
+    pub(super) fn of(git: &Git, name: &SessionName, text: &mut HeadText) -> anyhow::Result<Self> {
+        let (tip, time) = (text.tip.id.clone(), text.tip.committer_time);
+        let (file, older) =
+            parsed(name, &text.session).map_err(|error| restorable(git, name, &tip, error))?;
+        let (name, reader) = (name.clone(), git.reader());
         // Where only the binary can read, each step back is a process.
-        let recent =
-            git::fallback::is_read_in_process(git).then(|| recent(reader.as_ref(), &file, commit));
-        if let Some(history) = recent.flatten() {
-            let tip = tip.clone();
-            let scope = None;
-            let session = Session { name, tip, file, older, history, scope, has_prd: None };
-            // Which stages are left to a change request, its scope tells, and what it has passed.
-            if session.file.kind == SessionKind::New || session.is_completed() {
-                return Ok(Self { session, whole: false, time });
-            }
-            let session = Session::with_file(
-                reader.as_ref(),
-                &session.name,
-                &session.tip,
-                session.file,
-                session.older,
-            )?;
+        let recent = git::fallback::is_read_in_process(git)
+            .then(|| recent(reader.as_ref(), &file, text))
+            .flatten();
+        let Some(history) = recent else {
+            let session = Session::with_file(reader.as_ref(), &name, &tip, file, older)?;
             return Ok(Self { session, whole: true, time });
+        };
+        let (scope, has_prd) = (None, None);
+        let session = Session { name, tip, file, older, history, scope, has_prd };
+        // Which stages are left to a change request, its scope tells, and what it has passed.
+        if session.file.kind == SessionKind::New || session.is_completed() {
+            return Ok(Self { session, whole: false, time });
         }
-        let session = Session::with_file(reader.as_ref(), &name, tip, file, older)?;
+        let Session { name, tip, file, older, .. } = session;
+        let session = Session::with_file(reader.as_ref(), &name, &tip, file, older)?;
         Ok(Self { session, whole: true, time })
     }
 
@@ -150,15 +160,15 @@ pub fn merged_heads(git: &Git, refs: &RefNames, heads: &[&Head]) -> anyhow::Resu
 
 /// The session's commits back to the newest that completes a stage or begins the session, oldest
 /// first: the end of what [`Session::load`] finds. `None` where history is not one line as far as that.
-fn recent(reader: &dyn Reader, file: &SessionFile, tip: Commit) -> Option<Vec<Entry>> {
+fn recent(reader: &dyn Reader, file: &SessionFile, text: &mut HeadText) -> Option<Vec<Entry>> {
     let mut found = Vec::new();
-    let mut commit = tip;
-    for _ in 0..FAR {
+    for at in 0..FAR {
+        let commit = if at == 0 { &text.tip } else { text.before.get(at - 1)? };
         // What the base has is not looked at.
         if commit.id.as_str() == file.base.commit {
             break;
         }
-        if let Some(entry) = Entry::of(&commit, &file.id) {
+        if let Some(entry) = Entry::of(commit, &file.id) {
             let is_last = entry.is_start() || matches!(entry.kind, Kind::Stage(_));
             found.push(entry);
             if is_last {
@@ -167,7 +177,11 @@ fn recent(reader: &dyn Reader, file: &SessionFile, tip: Commit) -> Option<Vec<En
         }
         match commit.parents.as_slice() {
             [] => break,
-            [parent] => commit = reader.commit(parent).ok()?,
+            [parent] if text.before.len() == at => {
+                let parent = reader.commit(parent).ok()?;
+                text.before.push(parent);
+            }
+            [_] => {}
             _ => return None,
         }
     }

@@ -37,7 +37,9 @@ use crate::config::Config;
 use crate::git::{self, Git};
 use crate::session::{
     CommittedFiles, ProjectFiles, RefNames, Session, artifact_path, baseline, merged_changes,
+    wrong_head,
 };
+use crate::shell_quote::quoted;
 use crate::stage::Stage;
 use crate::stages::{self, CheckInput, TABLE};
 
@@ -68,6 +70,12 @@ impl Verify<'_> {
         let missing = approvals::problems(self.git, self.config, session, &changed)?;
         problems.extend(changed.into_iter().chain(missing));
         problems.extend(drafts::problems(self.git, session)?);
+        if let Some(file) = wrong_head(self.git, session)? {
+            let about = file.display().to_string();
+            let details = format!("{about} says something else of the session than its commits");
+            let remove = format!("rm {}", quoted(&about));
+            problems.push(Problem::new(session, "kept-head-differs", about, details).fix(remove));
+        }
         Ok(problems)
     }
 

@@ -89,6 +89,7 @@ mod idea;
 mod inherit;
 mod init;
 mod json;
+mod kept_heads;
 mod kill;
 #[cfg(unix)]
 mod law;

@@ -21,6 +21,9 @@ use crate::support::{Reply, Sandbox, at, todo};
 /// Operations in one history.
 const STEPS: u8 = 4;
 
+/// What the program keeps of the heads of sessions.
+const KEPT_HEADS: &str = ".git/cowork/heads";
+
 /// A repository with sessions of all sorts: one delivered, one with two of five tasks done, one
 /// whose draft waits, one that has hardly begun. Nothing is left of their runs but history.
 fn repository() -> Sandbox {
@@ -38,6 +41,8 @@ fn repository() -> Sandbox {
     auto("early", &["--stop-after", "prd"], 0);
     sandbox.git(&["switch", "-q", "main"]);
     std::fs::remove_dir_all(sandbox.path(".git/cowork")).unwrap();
+    // Else heads are kept in repositories of many sessions only.
+    sandbox.write(KEPT_HEADS, concat!("heads 1 git-cowork ", env!("CARGO_PKG_VERSION"), "\n"));
     sandbox
 }
 
@@ -124,6 +129,9 @@ fn agree(sandbox: &Sandbox, sessions: &[&str], when: &str) {
             assert_eq!(one, other, "{} read {how}; {when}", one.0);
         }
     }
+    // Where J was lost, nothing is kept of so few sessions.
+    let _ = std::fs::remove_file(sandbox.path(KEPT_HEADS));
+    assert_eq!(first, read(sandbox, sessions), "read without the heads that were kept; {when}");
 }
 
 fn trial(base: &Sandbox, seed: u64) {
@@ -163,6 +171,7 @@ fn what_is_read_fast_is_what_a_slow_reading_finds() {
         let listed = base.cowork(&["list", "--json"]).exits(0).json_lines();
         compare(&base, session, &listed, "at the beginning");
     }
+    assert_eq!(base.read(KEPT_HEADS).lines().count(), 1 + SESSIONS.len(), "heads are kept");
     let seed = number("COWORK_READING_SEED", 1);
     let end = seed + number("COWORK_READING_TRIALS", 6);
     let (next, failed) = (AtomicU64::new(seed), Mutex::new(Vec::new()));

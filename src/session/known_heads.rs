@@ -1,0 +1,152 @@
+//! What the heads of sessions are made of, kept in J: at thousands of sessions, finding each
+//! `session.json` again through the trees above it is most of the time of a list. What a commit holds
+//! never changes, so a tip that is known needs no look at its objects. Losing the file costs one
+//! slower list.
+//!
+//! Nothing is kept where the parents of commits are not what their objects say (a shallow clone,
+//! grafts, replaced objects), nor in a repository of few sessions.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::file_at_tip::session_text;
+use super::{Head, Session, SessionName};
+use crate::git::{self, Commit, Git, Oid, Reader};
+
+/// Below J.
+const FILE: &str = "heads";
+
+/// The first line: the form of the others, and who wrote them.
+const FIRST: &str = concat!("heads 1 git-cowork ", env!("CARGO_PKG_VERSION"), "\n");
+
+/// Heads that have to be read before it pays to begin to keep them.
+const MANY: usize = 256;
+
+/// The file is written again when it lacks one for so many that it has.
+const SHARE: usize = 8;
+
+/// No head is kept whose line has more bytes, and no file with more.
+const MAX_LINE: usize = 16 * 1024;
+const MAX_FILE: usize = 64 * 1024 * 1024;
+
+/// What a head is made of, as the objects have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct HeadText {
+    /// `session.json` at the tip.
+    pub(super) session: String,
+    /// The commit at the tip.
+    pub(super) tip: Commit,
+    /// Its ancestors, newest first, as far as they were needed.
+    pub(super) before: Vec<Commit>,
+}
+
+impl HeadText {
+    /// What a session's tip has of it.
+    ///
+    /// # Errors
+    /// There is no `session.json` of this session there.
+    pub(super) fn read(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
+        let tip = reader.commit(tip)?;
+        Ok(Self { session: session_text(reader, name, &tip.id)?, tip, before: Vec::new() })
+    }
+
+    /// The line that keeps it; none for what is too long.
+    pub(super) fn line(&self, name: &SessionName) -> Option<String> {
+        let line = format!("{} {name} {}\n", self.tip.id, serde_json::to_string(self).ok()?);
+        (line.len() <= MAX_LINE).then_some(line)
+    }
+}
+
+/// The heads that are kept.
+#[derive(Debug, Default)]
+pub(super) struct KnownHeads {
+    text: String,
+    /// Where the line of a tip and name is in the text.
+    lines: HashMap<String, std::ops::Range<usize>>,
+    /// How many heads have to be read before they are kept; `None` where none may be.
+    enough: Option<usize>,
+}
+
+impl KnownHeads {
+    /// What is kept of this repository's sessions; nothing where that cannot be relied on.
+    pub(super) fn of(git: &Git) -> Self {
+        if !git::fallback::is_history_as_written(git) {
+            return Self::default();
+        }
+        let text = std::fs::read_to_string(path(git)).unwrap_or_default();
+        let (mut lines, mut enough) = (HashMap::new(), MANY);
+        if let Some(rest) = text.strip_prefix(FIRST) {
+            let mut at = FIRST.len();
+            lines.reserve(rest.len() / 1024);
+            for line in rest.split_inclusive('\n') {
+                let end = at + line.len();
+                // A line without its end was not written whole.
+                if line.ends_with('\n')
+                    && let Some(key) = line.match_indices(' ').nth(1).map(|(end, _)| &line[..end])
+                {
+                    lines.insert(key.to_owned(), at..end);
+                }
+                at = end;
+            }
+            enough = (lines.len() / SHARE).max(1);
+        }
+        Self { text, lines, enough: Some(enough) }
+    }
+
+    /// What the head of this session is made of at this tip, if that is kept.
+    pub(super) fn get(&self, name: &SessionName, tip: &Oid) -> Option<HeadText> {
+        let line = self.line(name, tip)?;
+        let json = line.splitn(3, ' ').nth(2)?;
+        let kept: HeadText = serde_json::from_str(json).ok()?;
+        (kept.tip.id == *tip).then_some(kept)
+    }
+
+    fn line(&self, name: &SessionName, tip: &Oid) -> Option<&str> {
+        self.text.get(self.lines.get(&format!("{tip} {name}"))?.clone())
+    }
+
+    /// Keeps the heads of these sessions and no others, where many of them had to be read; those have
+    /// their lines. A disk that takes no file is no reason not to answer.
+    pub(super) fn keep(&self, git: &Git, heads: &[(SessionName, Oid, Option<String>)]) {
+        let read = heads.iter().filter(|(_, _, line)| line.is_some()).count();
+        if self.enough.is_none_or(|enough| read < enough) {
+            return;
+        }
+        let mut text = FIRST.to_owned();
+        for (name, tip, line) in heads {
+            let line = line.as_deref().or_else(|| self.line(name, tip)).unwrap_or_default();
+            if text.len() + line.len() <= MAX_FILE {
+                text.push_str(line);
+            }
+        }
+        let write = || -> std::io::Result<()> {
+            let folder = git.state_dir();
+            std::fs::create_dir_all(&folder)?;
+            let mut temp = tempfile::NamedTempFile::new_in(&folder)?;
+            temp.write_all(text.as_bytes())?;
+            temp.persist(path(git))?;
+            Ok(())
+        };
+        if let Err(error) = write() {
+            tracing::debug!(%error, "the heads of sessions are not kept");
+        }
+    }
+}
+
+/// The file that keeps heads, where it says something else of this session than its commits do.
+///
+/// # Errors
+/// The head cannot be read.
+pub fn wrong_head(git: &Git, session: &Session) -> anyhow::Result<Option<PathBuf>> {
+    let (name, tip) = (&session.name, &session.tip);
+    let Some(kept) = KnownHeads::of(git).get(name, tip) else { return Ok(None) };
+    let differs = Head::read(git, name, tip)?.1 != kept;
+    Ok(differs.then(|| path(git)))
+}
+
+fn path(git: &Git) -> PathBuf {
+    git.state_dir().join(FILE)
+}
