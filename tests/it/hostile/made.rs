@@ -123,11 +123,9 @@ fn a_person_may_work_with_bare_repositories() {
     let mut sandbox = Sandbox::new();
     sandbox.git(&["clone", "-q", "--bare", ".", "../bare.git"]);
     sandbox.git(&["-C", "../bare.git", "worktree", "add", "-q", "../linked"]);
-    let hook = "#!/bin/sh\nunset $(git rev-parse --local-env-vars | grep -v CONFIG)\n\
-                cd ../bare.git && git rev-parse HEAD >>../seen\n";
-    let path = sandbox.root().join("bare.git/hooks/pre-commit");
-    std::fs::write(&path, hook).unwrap();
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let hook = "unset $(git rev-parse --local-env-vars | grep -v CONFIG)\n\
+                cd ../bare.git && git rev-parse HEAD >>../seen";
+    sandbox.executable(&sandbox.root().join("bare.git/hooks/pre-commit"), hook);
     sandbox.enter("../linked");
     sandbox.auto(&["--stop-after", "prd"]).exits(0);
     assert!(std::fs::read_to_string(sandbox.root().join("seen")).unwrap().len() > 40);

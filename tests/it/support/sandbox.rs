@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -170,15 +171,21 @@ impl Sandbox {
         fs::write(path, toml).unwrap();
     }
 
-    /// An executable in the sandbox, for hooks and editors.
+    /// An executable in the sandbox, for hooks and editors. Another process writes it: what this one
+    /// has open for writing, a child that another thread starts just then holds open, too, and until
+    /// that has become its program nobody can run the file ("Text file busy").
     pub fn executable(&self, path: &Path, script: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-        }
+        let mut writer = Command::new("sh")
+            .args(["-c", r#"cat >"$1" && chmod 755 "$1""#, "sh"])
+            .arg(path)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut text = writer.stdin.take().unwrap();
+        text.write_all(format!("#!/bin/sh\n{script}\n").as_bytes()).unwrap();
+        drop(text);
+        assert!(writer.wait().unwrap().success());
     }
 
     /// A git hook of the repository.
@@ -313,9 +320,14 @@ impl Sandbox {
 
     /// The same with something on standard input.
     pub fn cowork_in(&self, args: &[&str], input: &str) -> Outcome {
+        run(self.cowork_command(args), input, |_| ())
+    }
+
+    /// What runs it, for tests that start it themselves.
+    pub fn cowork_command(&self, args: &[&str]) -> Command {
         let mut command = self.command(self.program());
         command.args(args);
-        run(command, input, |_| ())
+        command
     }
 
     /// The same, and somebody gets to know the process id as soon as there is one.
@@ -377,7 +389,6 @@ fn run(mut command: Command, input: &str, started: impl FnOnce(u32)) -> Outcome 
     let pid = child.id();
     started(pid);
     if let Some(mut stdin) = child.stdin.take() {
-        use std::io::Write as _;
         // A program that does not read its input closes the pipe.
         stdin.write_all(input.as_bytes()).ok();
     }
