@@ -47,5 +47,7 @@ mod clean;
 mod excerpt;
 mod markers;
 mod nearest;
+#[cfg(test)]
+mod random_cases;
 mod shell_quote;
 mod wrap;

@@ -36,6 +36,8 @@ mod said;
 mod servers_tests;
 mod stream;
 #[cfg(test)]
+mod stream_random_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod testserver;

@@ -21,6 +21,8 @@ mod log;
 mod merged;
 mod merged_changes;
 mod message;
+#[cfg(test)]
+mod message_random_tests;
 mod name;
 mod project_files;
 mod ref_names;

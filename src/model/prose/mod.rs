@@ -7,6 +7,8 @@ mod forms;
 mod json;
 mod markup;
 #[cfg(test)]
+mod random_tests;
+#[cfg(test)]
 mod tests;
 
 use super::stream::made_up_id;

@@ -1,28 +1,16 @@
-//! Random texts, records and documents. `COWORK_RANDOM_CASES` and `COWORK_RANDOM_SEED` choose how
-//! many and which.
+//! Random texts, records and documents ([`random_cases`]).
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use super::super::*;
 use crate::artifact::{
     Category, Component, Criterion, Feature, Priority, Requirement, Task, TaskStatus,
 };
+use crate::random_cases;
 
 /// Calls a test with as many generators as are wanted; a failure names the seed of its case.
 pub(super) fn cases(mut test: impl FnMut(&mut Random)) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
-    let count: u64 = number("COWORK_RANDOM_CASES").unwrap_or(10_000);
-    let first: u64 = number("COWORK_RANDOM_SEED").unwrap_or(1);
-    for seed in first..first + count {
-        let mut random = Random(fastrand::Rng::with_seed(seed));
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&mut random)));
-        if let Err(panic) = outcome {
-            let again = format!("COWORK_RANDOM_SEED={seed} COWORK_RANDOM_CASES=1 shows it again");
-            writeln!(std::io::stderr(), "{again}").ok();
-            std::panic::resume_unwind(panic);
-        }
-    }
+    random_cases::cases(|random| test(&mut Random(random.clone())));
 }
 
 pub(super) struct Random(pub fastrand::Rng);

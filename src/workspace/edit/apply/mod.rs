@@ -217,4 +217,6 @@ fn join(lines: &[usize]) -> String {
 }
 
 #[cfg(test)]
+mod random_tests;
+#[cfg(test)]
 mod tests;

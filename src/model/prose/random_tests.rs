@@ -1,0 +1,43 @@
+//! Calls in prose changed at random.
+
+use serde_json::{Map, Value, json};
+
+use super::*;
+use crate::random_cases::{cases, changed, corpus};
+
+#[test]
+fn any_text_is_read_and_what_is_taken_for_a_call_is_one() {
+    let texts = corpus("calls");
+    let tools = ["read_file", "get_plan"].map(|name| ToolSpec {
+        name: name.into(),
+        description: String::new(),
+        parameters: json!({"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}}),
+    });
+    let mut taken = 0;
+    cases(|random| {
+        let text = changed(random, &texts);
+        let mut reply = Reply { content: text.clone(), ..Reply::default() };
+        adopt_calls(&mut reply, &tools, 1);
+        if reply.tool_calls.is_empty() {
+            assert_eq!(reply.content, text, "without a call the text stays as it is");
+        }
+        assert!(reply.content.len() <= text.len(), "{text}");
+        for call in &reply.tool_calls {
+            assert!(tools.iter().any(|tool| tool.name == call.name), "{}: {text}", call.name);
+            // What cannot be read is the model's own text, which the tool's answer will tell it.
+            let arguments = serde_json::from_str::<Map<String, Value>>(&call.arguments);
+            assert!(
+                arguments.is_ok() || text.contains(&call.arguments),
+                "{}: {text}",
+                call.arguments
+            );
+            taken += 1;
+        }
+        verdict_marker(&text);
+        challenge_marker(&text);
+        without_judgement(&text);
+        document_between_tags(&text);
+        whole_document(&text);
+    });
+    assert!(taken > 0, "no text has a call");
+}

@@ -1,0 +1,106 @@
+//! For tests: random cases, and texts of a corpus changed at random, as a fuzzer does it.
+//!
+//! `COWORK_RANDOM_CASES` and `COWORK_RANDOM_SEED` choose how many and which. By hand, say:
+//! `COWORK_RANDOM_CASES=1000000 cargo test --locked --release --lib random`
+
+use std::io::Write as _;
+use std::path::Path;
+
+use fastrand::Rng;
+
+/// Calls a test with as many generators as are wanted; a failure names the seed of its case.
+pub(crate) fn cases(mut test: impl FnMut(&mut Rng)) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    let count: u64 = number("COWORK_RANDOM_CASES").unwrap_or(10_000);
+    let first: u64 = number("COWORK_RANDOM_SEED").unwrap_or(1);
+    for seed in first..first + count {
+        let mut random = Rng::with_seed(seed);
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&mut random)));
+        if let Err(panic) = outcome {
+            let again = format!("COWORK_RANDOM_SEED={seed} COWORK_RANDOM_CASES=1 shows it again");
+            writeln!(std::io::stderr(), "{again}").ok();
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+/// The texts of a folder of `tests/corpus`, in the order of their names.
+pub(crate) fn corpus(folder: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(folder);
+    let files = std::fs::read_dir(folder).unwrap();
+    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect()
+}
+
+/// One of the texts, with some pieces taken out, doubled, moved, cut, swapped for pieces of others, or
+/// replaced by characters that have a meaning somewhere.
+pub(crate) fn changed(random: &mut Rng, corpus: &[String]) -> String {
+    const ODD: [&str; 30] = [
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\r",
+        "\t",
+        " ",
+        "",
+        "\u{feff}",
+        "\0",
+        "\u{1b}[31m",
+        "\u{202e}",
+        "é",
+        "｜",
+        "读",
+        "👍",
+        "\"",
+        "\\",
+        "{",
+        "}",
+        "[",
+        "]",
+        "<",
+        ">",
+        "</",
+        ":",
+        "#",
+        "```",
+        "null",
+        "-1",
+        "1e999",
+    ];
+    let mut text = random.choice(corpus).cloned().unwrap_or_default();
+    for _ in 0..random.usize(0..6) {
+        let (from, to) = piece(random, &text);
+        let taken = text[from..to].to_owned();
+        match random.u8(0..7) {
+            0 => text.replace_range(from..to, ""),
+            1 => text.insert_str(to, &taken),
+            2 => text.truncate(from),
+            3 => text.replace_range(from..to, random.choice(ODD).unwrap_or_default()),
+            4 => text.insert_str(from, random.choice(ODD).unwrap_or_default()),
+            5 => {
+                let (at, _) = piece(random, &text);
+                text.insert_str(at, &taken);
+            }
+            _ => {
+                let other = random.choice(corpus).cloned().unwrap_or_default();
+                let (first, last) = piece(random, &other);
+                text.replace_range(from..to, &other[first..last]);
+            }
+        }
+    }
+    text
+}
+
+/// Where a piece of the text begins and ends: often a whole line.
+pub(crate) fn piece(random: &mut Rng, text: &str) -> (usize, usize) {
+    let near = |at: usize| (at..=text.len()).find(|at| text.is_char_boundary(*at));
+    let at = near(random.usize(0..=text.len())).unwrap_or(text.len());
+    if random.bool() {
+        let from = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let to = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
+        return (from, to);
+    }
+    let to = near((at + random.usize(0..40)).min(text.len())).unwrap_or(text.len());
+    (at, to)
+}
