@@ -187,7 +187,10 @@ fn index_what_hooks_changed(git: &Git, head: &Oid, mut paths: Vec<String>) -> Re
 }
 
 /// Gives these paths in the index the content they have in HEAD.
-pub(super) fn index_as_committed(git: &Git, paths: &[String]) -> Result<()> {
+///
+/// # Errors
+/// Git cannot write the index.
+pub fn index_as_committed(git: &Git, paths: &[String]) -> Result<()> {
     if paths.is_empty() {
         return Ok(());
     }

@@ -66,6 +66,8 @@ pub(super) fn commit(
         Ok(outcome) => outcome,
         Err(error) => {
             if let Some(commit) = commit_location::made_before_it_failed(recorder, tip, message)? {
+                // It may have failed at the index, which would undo this commit with the user's next.
+                git::commit::index_as_committed(recorder.git, paths)?;
                 return Ok(Recorded::Done(commit));
             }
             // What git stumbled over is best said by what changed since we looked.

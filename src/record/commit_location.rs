@@ -4,7 +4,7 @@
 
 use super::Recorder;
 use crate::error::Error;
-use crate::git::{Head, Oid, RefName, RefTransaction};
+use crate::git::{self, Head, Oid, RefName, RefTransaction};
 use crate::session::{Message, Trailers, key};
 
 /// Makes sure that `commit`, just made, is on the session's branch and on `tip`.
@@ -112,11 +112,7 @@ pub(super) fn take_off(
     RefTransaction::new("cowork: not meant for this branch")
         .update(branch, parent, commit)
         .commit(recorder.git)?;
-    if !paths.is_empty() {
-        let reset = recorder.git.write(["reset", "--quiet", "HEAD", "--pathspec-from-file=-"]);
-        reset.arg("--pathspec-file-nul").stdin_nul(paths).output()?;
-    }
-    Ok(())
+    git::commit::index_as_committed(recorder.git, paths)
 }
 
 fn parent(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<Option<Oid>> {

@@ -1,6 +1,8 @@
 //! Killed with SIGKILL at any moment and resumed: no completed stage or task repeated, the same
 //! final history, `git fsck` clean, and nothing of the user's lost.
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod injected;
 #[cfg(unix)]
 mod inside;
 mod random;

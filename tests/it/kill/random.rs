@@ -96,7 +96,7 @@ fn run_until(sandbox: &mut Sandbox, args: &[&str], moment: &Moment) -> Outcome {
 }
 
 /// A repository whose user is in the middle of something.
-fn at_work() -> Sandbox {
+pub(super) fn at_work() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("src/mine.txt", "one\n");
     sandbox.commit_all("second");
@@ -128,7 +128,7 @@ fn git_commits(sandbox: &Sandbox) {
 }
 
 /// Status, content of the user's files, and where the user's branch is.
-fn users(sandbox: &Sandbox) -> Vec<String> {
+pub(super) fn users(sandbox: &Sandbox) -> Vec<String> {
     let files = ["src/mine.txt", "notes.txt", "staged.txt"].map(|path| sandbox.read(path));
     let staged = sandbox.git(&["show", ":staged.txt"]);
     let status = sandbox.git(&["status", "--porcelain"]);
@@ -138,7 +138,7 @@ fn users(sandbox: &Sandbox) -> Vec<String> {
 
 /// The trailers of the session's commits, oldest first, less ids, counters, the approved tree, which
 /// holds `session.json`, and who was asked: a cut conversation may end without asking again.
-fn trailers(sandbox: &Sandbox) -> Vec<String> {
+pub(super) fn trailers(sandbox: &Sandbox) -> Vec<String> {
     let format = "--format=%(trailers:only,unfold)";
     let log = sandbox.git(&["log", "--reverse", "--topo-order", format, "main..cowork/todo"]);
     let volatile = [
@@ -158,7 +158,7 @@ fn trailers(sandbox: &Sandbox) -> Vec<String> {
 /// What must not depend on kills: subjects, files with their blobs, tags. `session.json` holds a
 /// new id and the time of its beginning, so only its being there is compared; of feedback all but
 /// its time.
-fn story(sandbox: &Sandbox) -> (Vec<String>, BTreeMap<String, String>, Vec<String>) {
+pub(super) fn story(sandbox: &Sandbox) -> (Vec<String>, BTreeMap<String, String>, Vec<String>) {
     let tree = sandbox.tree("cowork/todo");
     let files = tree.lines().map(|line| {
         let (blob, path) = line.split_once('\t').unwrap();

@@ -6,6 +6,8 @@ pub mod confinement;
 pub mod copied;
 pub mod history;
 pub mod http;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod inject;
 pub mod kill;
 pub mod many;
 pub mod messages;
