@@ -1,5 +1,5 @@
-//! Archiving and deleting a session, and restoring it. Each is one transaction of
-//! references, so that a session is never in two places or in none.
+//! Archiving and deleting a session, and restoring it. Its branch goes and comes in one transaction
+//! of references, so that a session is never in two places or in none.
 
 use super::{Recorder, attempt, point};
 use crate::git::{self, Oid, RefTransaction};
@@ -34,25 +34,28 @@ pub(super) fn keep_in_archive(
     })
 }
 
-/// Moves the session from the archive back to its branch.
+/// Moves the session from the archive back to its branch, which may be there already at this tip.
 pub fn unarchive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
-    RefTransaction::new(format!("cowork: restore {}", recorder.name))
-        .create(&recorder.refs.branch(recorder.name), tip)
-        .delete(&RefNames::archive(recorder.name), tip)
-        .commit(recorder.git)
+    let branch = recorder.refs.branch(recorder.name);
+    let mut restore = RefTransaction::new(format!("cowork: restore {}", recorder.name));
+    if recorder.git.resolve(branch.as_str())?.as_ref() != Some(tip) {
+        restore = restore.create(&branch, tip);
+    }
+    restore.delete(&RefNames::archive(recorder.name), tip).commit(recorder.git)
 }
 
 /// Removes branch and tags, and what the archive has of it; an attempt must hold the tip. The
-/// branch must not be checked out anywhere.
+/// branch must not be checked out anywhere. The tags go first: git removes the references of a
+/// transaction one by one, and tags without their branch would be no session that can be deleted.
 pub fn delete(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
+    let tags = RefTransaction::new(format!("cowork: tags of {}", recorder.name));
+    delete_below(recorder, tags, &RefNames::tags(recorder.name))?.commit(recorder.git)?;
     let mut transaction = RefTransaction::new(format!("cowork: delete {}", recorder.name))
         .delete(&recorder.refs.branch(recorder.name), tip);
     let archive = RefNames::archive(recorder.name);
     if recorder.git.resolve(archive.as_str())?.as_ref() == Some(tip) {
         transaction = transaction.delete(&archive, tip);
     }
-    let root = RefNames::tags(recorder.name);
-    let transaction = delete_below(recorder, transaction, &root)?;
     point("delete.before-refs");
     transaction.commit(recorder.git)?;
     point("delete.after-refs");

@@ -80,6 +80,19 @@ impl Attempt {
     pub fn can_be_undone(&self) -> bool {
         matches!(self.verdict, Some(Verdict::Aborted | Verdict::Auto))
     }
+
+    /// True when it holds what is there now: a command was killed before it left anything behind.
+    ///
+    /// # Errors
+    /// Git cannot read the repository.
+    pub fn is_here(&self, git: &Git, refs: &RefNames) -> anyhow::Result<bool> {
+        if git.resolve(refs.branch(&self.session).as_str())?.as_ref() != Some(&self.tip) {
+            return Ok(false);
+        }
+        let edits = git::paths::changed(git, &self.tip, &self.commit)?;
+        let here = git::snapshot::tree(git, &self.tip, &edits)?;
+        Ok(git::snapshot::tree_of(git, self.commit.as_str())? == Some(here))
+    }
 }
 
 /// The attempts of one session, or of all, the newest last.

@@ -2,6 +2,8 @@
 //! final history, `git fsck` clean, and nothing of the user's lost.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod commands;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod injected;
 #[cfg(unix)]
 mod inside;

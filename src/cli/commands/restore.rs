@@ -75,7 +75,9 @@ fn unarchive(context: &Context, name: &SessionName) -> Answer {
         }
         return Err(error.hint("git cowork list --all shows what there is").into());
     };
-    if exists(git, &refs, name)? {
+    // A restore that was killed leaves both at the same commit.
+    let branch = git.resolve(refs.branch(name).as_str())?;
+    if branch.as_ref() != Some(&tip) && exists(git, &refs, name)? {
         return Err(Error::repository(format!(
             "there is a branch {} already",
             refs.short_branch(name)

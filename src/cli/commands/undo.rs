@@ -38,15 +38,20 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> Answer {
         let line = if context.global.json { json_line } else { line };
         return context.page(&undone.map(line).collect::<String>()).map(|()| 0);
     }
-    match all.iter().rfind(|attempt| attempt.can_be_undone()) {
-        Some(attempt) => restore::attempt(context, &refs, attempt),
-        None => {
-            let whose = name.map_or_else(|| "here".to_owned(), |name| format!("in '{name}'"));
-            Err(Error::repository(format!("there is nothing to undo {whose}"))
-                .hint("it undoes the last revert, goto, restore, abort or delete")
-                .into())
+    let undone: Vec<&Attempt> =
+        all.iter().rev().filter(|attempt| attempt.can_be_undone()).collect();
+    for attempt in &undone {
+        if !attempt.is_here(git, &refs)? {
+            return restore::attempt(context, &refs, attempt);
         }
     }
+    if let Some(newest) = undone.first() {
+        return restore::attempt(context, &refs, newest);
+    }
+    let whose = name.map_or_else(|| "here".to_owned(), |name| format!("in '{name}'"));
+    Err(Error::repository(format!("there is nothing to undo {whose}"))
+        .hint("it undoes the last revert, goto, restore, abort or delete")
+        .into())
 }
 
 fn line(attempt: &Attempt) -> String {

@@ -1,0 +1,260 @@
+//! Commands on sessions that are there, killed before a system call that writes, the program with all
+//! its git children or the one process alone: the same command again, or `resume` where it runs a
+//! session, comes to the end that was wanted.
+//!
+//! `COWORK_KILL_TRIALS` says how many kills (default 40), `COWORK_KILL_SEED` with which seed they begin.
+//! By hand:
+//! `COWORK_KILL_TRIALS=500 cargo test --locked --test it kill::commands -- --nocapture`
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::json;
+
+use crate::support::inject::{Fault, run};
+use crate::support::{Reply, Sandbox, at};
+
+/// A command, where it begins, and the branch whose new tip says that it goes on with `resume`.
+struct Case {
+    args: &'static [&'static str],
+    prepared: fn() -> Sandbox,
+    resumes: Option<&'static str>,
+}
+
+const SESSION: Option<&str> = Some("cowork/todo");
+
+const CASES: &[Case] = &[
+    case(&["revert", "--to", "prd", "--no-run"], planned, None),
+    case(&["revert", "--to", "plan", "--review", "auto"], planned, SESSION),
+    case(
+        &["resume", "--goto-stage", "design", "--review", "auto", "--stop-after", "design"],
+        planned,
+        SESSION,
+    ),
+    case(
+        &["resume", "--depth", "thorough", "--review", "auto", "--stop-after", "design"],
+        standard,
+        SESSION,
+    ),
+    case(&["resume", "--review", "auto", "--stop-after", "design"], waiting, SESSION),
+    case(&["restore", "todo", "1"], reverted, None),
+    case(&["undo"], reverted, None),
+    case(&["review", "--pass"], waiting, None),
+    case(&["review", "--feedback", "say who the users are"], waiting, None),
+    case(&["review", "--abort"], waiting, None),
+    case(&["prune", "refs/cowork/attempts/todo/1"], reverted, None),
+    case(&["merge"], delivered, None),
+    case(&["merge", "--without-artifacts"], delivered, None),
+    case(&["pr"], published, None),
+    case(&["archive", "todo"], delivered, None),
+    case(&["restore", "todo"], archived, None),
+    case(&["delete", "todo", "--yes"], delivered, None),
+    case(
+        &["modify", "be quick", "-n", "quick", "--review", "auto"],
+        delivered,
+        Some("cowork/todo--quick"),
+    ),
+    case(&["feedback", "say none", "--review", "auto"], delivered, SESSION),
+    case(&["verify", "--fix"], without_tags, None),
+    case(&["init", "--hooks"], delivered, None),
+];
+
+const fn case(
+    args: &'static [&'static str],
+    prepared: fn() -> Sandbox,
+    resumes: Option<&'static str>,
+) -> Case {
+    Case { args, prepared, resumes }
+}
+
+fn mine(sandbox: Sandbox) -> Sandbox {
+    sandbox.write("notes.txt", "mine\n");
+    sandbox
+}
+
+fn planned() -> Sandbox {
+    mine(Sandbox::stopped_after("plan"))
+}
+
+fn standard() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--depth", "standard", "--stop-after", "prd"]).exits(0);
+    mine(sandbox)
+}
+
+fn waiting() -> Sandbox {
+    let sandbox = Sandbox::stopped_after("prd");
+    sandbox.cowork(&["resume", "--review", "wait"]).exits(3);
+    mine(sandbox)
+}
+
+fn reverted() -> Sandbox {
+    let sandbox = planned();
+    sandbox.cowork(&["revert", "--to", "prd", "--no-run"]).exits(0);
+    sandbox
+}
+
+fn delivered() -> Sandbox {
+    mine(Sandbox::delivered())
+}
+
+fn published() -> Sandbox {
+    let sandbox = delivered();
+    let bare = sandbox.root().join("far.git").display().to_string();
+    sandbox.git(&["init", "-q", "--bare", &bare]);
+    sandbox.git(&["remote", "add", "origin", "../far.git"]);
+    sandbox
+}
+
+fn archived() -> Sandbox {
+    let sandbox = delivered();
+    sandbox.cowork(&["archive"]).exits(0);
+    sandbox
+}
+
+fn without_tags() -> Sandbox {
+    let sandbox = planned();
+    sandbox.git(&["tag", "-d", "cowork/todo/idea", "cowork/todo/plan"]);
+    sandbox
+}
+
+/// What must be the same however it came about: refs with their subjects and files, where HEAD is, the
+/// tree as git sees it, what the remote has. Times and new ids are in JSON, which is left out.
+fn state(sandbox: &Sandbox) -> Vec<String> {
+    let refs = sandbox.git(&[
+        "for-each-ref",
+        "--format=%(refname) %(objectname) %(objecttype) %(contents:subject)",
+    ]);
+    let mut state: Vec<String> = Vec::new();
+    for line in refs.lines() {
+        let [name, oid, kind, subject] = *line.splitn(4, ' ').collect::<Vec<_>>() else { continue };
+        // A command that is given again keeps the same once more.
+        let attempt = subject.strip_prefix("attempt ").and_then(|rest| rest.split_once(": "));
+        let line = match attempt.filter(|_| name.starts_with("refs/cowork/attempts/")) {
+            Some((_, reason)) => {
+                format!("{reason} {}", sandbox.git(&["diff", "--stat", &format!("{oid}^"), oid]))
+            }
+            None => format!("{name} {subject}"),
+        };
+        if state.contains(&line) {
+            continue;
+        }
+        state.push(line);
+        if kind == "commit" {
+            let tree = sandbox.tree(oid);
+            state.extend(tree.lines().filter(|line| !line.ends_with(".json")).map(str::to_owned));
+        }
+    }
+    state.push(sandbox.git(&["symbolic-ref", "HEAD"]));
+    state.push(sandbox.git(&["status", "--porcelain", "--branch"]));
+    state.push(sandbox.git(&["stash", "list"]));
+    let far = sandbox.root().join("far.git");
+    if far.exists() {
+        let far = far.display().to_string();
+        state.push(sandbox.git(&[
+            "--git-dir",
+            &far,
+            "for-each-ref",
+            "--format=%(refname) %(contents:subject)",
+        ]));
+    }
+    state
+}
+
+/// A copy, whose actors know what to do about a change and about comments.
+fn copied(case: &Case, base: &Sandbox) -> Sandbox {
+    let copy = base.fork();
+    copy.server.inherit(&base.server);
+    match case.args[0] {
+        "modify" => copy.script_small_change("lib/add.sh", "at once"),
+        "feedback" => {
+            let edit = json!({"path": "lib/list.sh", "old_text": "List", "new_text": "Show"});
+            let comments = at("coding", "actor").task("TASK-006").turn(1);
+            copy.server.on(comments, Reply::call("edit_file", edit));
+        }
+        _ => {}
+    }
+    copy
+}
+
+fn trial(case: &Case, base: &Sandbox, wanted: &[String], fault: Fault) {
+    let sandbox = copied(case, base);
+    let (outcome, told) = run(&sandbox, case.args, fault);
+    let struck = told.struck.unwrap_or_default();
+    let when =
+        format!("{:?}, {fault:?}, {struck}: exit {}\n{}", case.args, outcome.code, outcome.stderr);
+    sandbox.git(&["fsck", "--strict", "--no-dangling"]);
+    assert_eq!(sandbox.read("notes.txt"), "mine\n", "{when}");
+    if state(&sandbox) == wanted {
+        return;
+    }
+    let tip = |sandbox: &Sandbox| {
+        let branch = case.resumes?;
+        Some(sandbox.git_outcome(&["rev-parse", "-q", "--verify", branch]).stdout)
+    };
+    let stop = case.args.windows(2).find(|pair| pair[0] == "--stop-after");
+    let resume = [&["resume", "--review", "auto"], stop.unwrap_or_default()].concat();
+    let args = if tip(&sandbox) == tip(base) { case.args } else { &resume };
+    let again = sandbox.cowork(args);
+    let found = state(&sandbox);
+    let of = |all: &[String], others: &[String]| -> Vec<String> {
+        all.iter().filter(|line| !others.contains(line)).cloned().collect()
+    };
+    assert!(
+        found == wanted,
+        "{when}\nthen {}: {}\nonly here: {:#?}\nonly undisturbed: {:#?}",
+        again.code,
+        again.stderr,
+        of(&found, wanted),
+        of(wanted, &found),
+    );
+    sandbox.git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "says how much was tried (with --nocapture)")]
+fn a_command_killed_anywhere_comes_to_its_end_when_it_is_given_again() {
+    let first = number("COWORK_KILL_SEED", 1);
+    let seeds = first..first + number("COWORK_KILL_TRIALS", 42);
+    let prepared: Vec<_> = CASES
+        .iter()
+        .map(|case| {
+            let base = (case.prepared)();
+            let undisturbed = copied(case, &base);
+            let (outcome, told) = run(&undisturbed, case.args, Fault::Nothing);
+            assert_eq!(outcome.code, 0, "{:?}: {}", case.args, outcome.stderr);
+            assert!(told.calls > 0, "{:?} writes nothing", case.args);
+            (case, base, state(&undisturbed), told.calls)
+        })
+        .collect();
+    let (next, failed) = (AtomicU64::new(seeds.start), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if !seeds.contains(&seed) {
+                        break;
+                    }
+                    let mut random = fastrand::Rng::with_seed(seed);
+                    let at = usize::try_from(seed).unwrap() % prepared.len();
+                    let (case, base, wanted, calls) = &prepared[at];
+                    let call = random.u64(1..=*calls);
+                    let fault = if random.bool() { Fault::Last(call) } else { Fault::Alone(call) };
+                    let run = || trial(case, base, wanted, fault);
+                    if catch_unwind(AssertUnwindSafe(run)).is_err() {
+                        failed.lock().unwrap().push(seed);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    println!("{} kills of {} commands", seeds.end - seeds.start, CASES.len());
+    assert!(failed.is_empty(), "{} failed, seeds {failed:?}", failed.len());
+}
