@@ -6,9 +6,10 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::take_back::Goal;
-use super::{Cmd, Git, Head, Oid, RefName};
+use super::{Cmd, Git, Head, Oid, RefName, StatusKind};
 use crate::error::Error;
 use crate::git::{in_the_way, refs, take_back};
+use crate::shell_quote::quoted;
 
 /// Checks out a local branch, keeping uncommitted changes it does not touch.
 ///
@@ -113,7 +114,22 @@ fn switched<'a>(
     if output.success() || take_back::has_arrived(git, &step)? {
         return Ok(());
     }
-    Err(switch.failure(&output).into())
+    let unmerged = unmerged(git)?;
+    if unmerged.is_empty() {
+        return Err(switch.failure(&output).into());
+    }
+    let all: Vec<_> = unmerged.iter().map(|path| quoted(path)).collect();
+    // No operation is in progress that could be continued: a stash, or a merge of which a note is lost.
+    Err(Error::repository(format!("{} has conflicts that are not resolved", unmerged.join(", ")))
+        .hint("git status shows them; resolve them, then stage the result:")
+        .hint(format!("git add -- {}", all.join(" ")))
+        .into())
+}
+
+/// Paths in conflict.
+fn unmerged(git: &Git) -> Result<Vec<String>> {
+    let status = git.status()?.into_iter();
+    Ok(status.filter(|entry| entry.kind == StatusKind::Unmerged).map(|entry| entry.path).collect())
 }
 
 /// Makes a local branch that tracks the one remote branch of this name; checks nothing out.

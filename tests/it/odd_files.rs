@@ -1,5 +1,7 @@
 //! Files that are too large, and names that other systems cannot check out.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::json;
 
 use crate::support::todo::task_work;
@@ -39,4 +41,58 @@ fn names_that_other_systems_cannot_check_out_are_refused_to_the_model() {
         assert!(told.contains("choose another one"), "{told}");
     }
     assert!(names.iter().all(|name| !sandbox.exists(name)));
+}
+
+const TO_IDEA: [&str; 2] = ["--stop-after", "idea"];
+
+#[test]
+fn a_traced_git_is_read_as_any_other() {
+    let mut sandbox = Sandbox::new();
+    for variable in ["GIT_TRACE", "GIT_TRACE_SETUP", "GIT_TRACE_PERFORMANCE", "GIT_TRACE2"] {
+        sandbox.set_env(variable, "1");
+    }
+    sandbox.auto(&TO_IDEA).exits(0);
+    assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea"]);
+}
+
+#[test]
+fn an_unreadable_untracked_file_stops_nothing() {
+    let Some(sandbox) = Sandbox::new().into_ordinary_user() else { return };
+    sandbox.write("secret.txt", "mine\n");
+    sandbox.write("folder/secret.txt", "mine\n");
+    for path in ["secret.txt", "folder"] {
+        std::fs::set_permissions(sandbox.path(path), PermissionsExt::from_mode(0o000)).unwrap();
+    }
+    let outcome = sandbox.auto(&TO_IDEA).exits(0);
+    outcome.says("no copy of secret.txt is kept beside your own").says("Permission denied");
+    assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea"]);
+    let listed = sandbox.git(&["ls-tree", "-r", "--name-only", "cowork/todo"]);
+    assert!(!listed.contains("secret.txt"), "{listed}");
+}
+
+#[test]
+fn a_missing_filter_program_stops_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "*.bin filter=gone\n");
+    sandbox.commit_all("attributes");
+    sandbox.git(&["config", "filter.gone.clean", "no-such-program"]);
+    sandbox.git(&["config", "filter.gone.required", "true"]);
+    sandbox.write("a.bin", "x\n");
+    let outcome = sandbox.auto(&TO_IDEA).exits(0);
+    outcome.says("no copy of a.bin is kept beside your own").says("no-such-program");
+    assert_eq!(sandbox.stages("main..cowork/todo"), ["start", "idea"]);
+}
+
+#[test]
+fn conflicts_without_a_merge_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("a.txt", "one\n", "one");
+    sandbox.git(&["switch", "-q", "-c", "other", "HEAD~1"]);
+    sandbox.commit_file("a.txt", "two\n", "two");
+    assert!(sandbox.git_fails(&["merge", "main"]));
+    std::fs::remove_file(sandbox.path(".git/MERGE_HEAD")).unwrap();
+    let outcome = sandbox.auto(&TO_IDEA).exits(5);
+    outcome.says("a.txt has conflicts that are not resolved").says("hint: git add -- a.txt");
+    assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "other");
+    assert!(sandbox.refs("refs/heads/cowork").is_empty());
 }

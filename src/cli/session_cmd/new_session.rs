@@ -123,8 +123,8 @@ fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> an
     };
     let (paths, large): (Vec<String>, Vec<String>) = paths.into_iter().partition(small);
     // Tools are kept away, commands of a model are not: what they break is in no commit.
-    let mut blobs = git::blobs::hash_files(&held.git, &paths, Store::Write)?;
-    blobs.extend(git::blobs::hash_files(&held.git, &large, Store::No)?);
+    let mut blobs = kept(context, held, &paths, Store::Write);
+    blobs.extend(kept(context, held, &large, Store::No));
     let paths = paths.into_iter().chain(large);
     let blob = |blob: Option<Oid>| blob.map(|b| b.to_string()).unwrap_or_default();
     let list: Vec<Protected> =
@@ -138,6 +138,28 @@ fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> an
         context.ui.emit(Event::Note { text });
     }
     Ok(())
+}
+
+/// The blobs of a person's files; none of those that cannot be read or whose filter fails. They are
+/// protected all the same, and no reason not to begin.
+fn kept(
+    context: &Context,
+    held: &LockedSession,
+    paths: &[String],
+    store: Store,
+) -> Vec<Option<Oid>> {
+    if let Ok(blobs) = git::blobs::hash_files(&held.git, paths, store) {
+        return blobs;
+    }
+    let one = |path: &String| match git::blobs::hash_files(&held.git, &[path], store) {
+        Ok(blobs) => blobs.into_iter().next().flatten(),
+        Err(error) => {
+            let text = format!("no copy of {path} is kept beside your own: {error:#}");
+            context.ui.emit(Event::Warning { text });
+            None
+        }
+    };
+    paths.iter().map(one).collect()
 }
 
 /// What the start commit holds; `.cowork/.gitattributes` only where there is none yet, or the one

@@ -139,8 +139,11 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
     story
         .refused
         .sort_by_key(|said| (said.from != Origin::Human, std::cmp::Reverse(said.severity)));
-    let all = attempts(git, Some(&run.session.name))?.into_iter();
-    story.attempts = all.filter(Attempt::can_be_undone).map(|attempt| attempt.reason).collect();
+    let mut left = attempts(git, Some(&run.session.name))?;
+    left.retain(Attempt::can_be_undone);
+    // A command that was killed and given again has kept the same twice.
+    left.dedup_by(|next, last| next.tip == last.tip && next.reason == last.reason);
+    story.attempts = left.into_iter().map(|attempt| attempt.reason).collect();
     Ok(story)
 }
 

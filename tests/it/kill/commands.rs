@@ -129,6 +129,10 @@ fn state(sandbox: &Sandbox) -> Vec<String> {
     let mut state: Vec<String> = Vec::new();
     for line in refs.lines() {
         let [name, oid, kind, subject] = *line.splitn(4, ' ').collect::<Vec<_>>() else { continue };
+        // Git's note of what it has pushed: a push with nothing left to send does not write it.
+        if name.starts_with("refs/remotes/") {
+            continue;
+        }
         // A command that is given again keeps the same once more.
         let attempt = subject.strip_prefix("attempt ").and_then(|rest| rest.split_once(": "));
         let line = match attempt.filter(|_| name.starts_with("refs/cowork/attempts/")) {
