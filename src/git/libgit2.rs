@@ -7,9 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use git2::{
-    BlameOptions, Delta, DiffOptions, ErrorCode, ObjectType, Repository, RepositoryOpenFlags, Sort,
-};
+use git2::{BlameOptions, ErrorCode, ObjectType, Repository, RepositoryOpenFlags, Sort};
 
 use super::bounded::bound_memory;
 use super::kept_objects::KeptObjects;
@@ -17,13 +15,11 @@ use super::lookup::commit;
 use super::output::lossy;
 use super::packed_refs::KeptPacked;
 use super::reader::{
-    BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
-    joined,
+    BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeEntry, joined,
 };
 use super::ref_files::RefFiles;
 use super::snapshot::relative;
-use super::{Git, Oid, Ref, RefInfo};
-use crate::error::Error;
+use super::{Git, Oid, Ref, RefInfo, tree_diff};
 
 /// Digits below which git takes no abbreviated id.
 const SHORTEST: usize = 4;
@@ -289,13 +285,8 @@ impl Reader for Libgit2 {
     }
 
     fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {
-        let from = from.map(|oid| self.tree(oid)).transpose()?;
-        let to = self.tree(to)?;
-        let mut options = DiffOptions::new();
-        options.include_typechange(true).ignore_submodules(false).context_lines(0);
-        let diff =
-            self.repository.diff_tree_to_tree(from.as_ref(), Some(&to), Some(&mut options))?;
-        diff.deltas().map(|delta| tree_change(&delta)).collect()
+        let from = from.map(|oid| self.tree_id(oid)).transpose()?;
+        tree_diff::changes(&self.repository, from, self.tree_id(to)?)
     }
 
     fn reference(&self, name: &str) -> Result<Option<Oid>> {
@@ -357,25 +348,4 @@ pub(super) fn raw(oid: &Oid) -> Result<git2::Oid> {
 
 pub(super) fn oid(raw: git2::Oid) -> Result<Oid> {
     Ok(raw.to_string().parse()?)
-}
-
-fn tree_change(delta: &git2::DiffDelta<'_>) -> Result<TreeChange> {
-    let kind = match delta.status() {
-        Delta::Added => TreeChangeKind::Added,
-        Delta::Deleted => TreeChangeKind::Deleted,
-        Delta::Modified => TreeChangeKind::Modified,
-        Delta::Typechange => TreeChangeKind::Type,
-        other => return Err(Error::repository(format!("libgit2 says {other:?}")).into()),
-    };
-    let (old, new) = (delta.old_file(), delta.new_file());
-    let file = if kind == TreeChangeKind::Deleted { &old } else { &new };
-    let id = |file: &git2::DiffFile<'_>| -> Result<Option<Oid>> {
-        if file.id().is_zero() { Ok(None) } else { oid(file.id()).map(Some) }
-    };
-    Ok(TreeChange {
-        path: lossy(file.path_bytes().unwrap_or_default()),
-        kind,
-        old: id(&old)?,
-        new: id(&new)?,
-    })
 }

@@ -68,6 +68,7 @@ pub mod switch;
 mod take_back;
 #[cfg(test)]
 mod test_repo;
+mod tree_diff;
 mod unfinished;
 pub mod worktree;
 pub mod would_run;
