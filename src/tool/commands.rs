@@ -177,6 +177,12 @@ fn told(result: &CommandResult, verdict: &str, when_late: &str) -> Answer {
              make fewer"
         ));
     }
+    for (file, why) in &result.odd_names {
+        text.push_str(&format!(
+            "\n{} is not recorded: the name {why}; choose another one",
+            file.escape_default()
+        ));
+    }
     if !result.put_back.is_empty() {
         text.push_str(&format!(
             "\n{} changed and was put back: git itself acts on it, so a person decides about it; \

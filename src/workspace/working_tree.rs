@@ -41,6 +41,8 @@ pub(crate) struct WorkingTree {
     /// Commands run together; true when the first has begun.
     pub(crate) together: Cell<Option<bool>>,
     pub(crate) bulk: RefCell<BTreeMap<String, usize>>,
+    /// Files that no commit will hold because of their names, and what is wrong with each.
+    pub(crate) odd_names: RefCell<BTreeMap<String, String>>,
     /// Repositories below it, since the first command of a run.
     pub(crate) repositories: RefCell<Option<KnownRepositories>>,
     pub(crate) documents: RefCell<BTreeSet<String>>,
@@ -78,6 +80,7 @@ impl WorkingTree {
             acted_on: OnceCell::new(),
             together: Cell::new(None),
             bulk: RefCell::default(),
+            odd_names: RefCell::default(),
             repositories: RefCell::default(),
             documents: RefCell::default(),
             set_aside: RefCell::default(),

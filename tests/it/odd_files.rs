@@ -96,3 +96,28 @@ fn conflicts_without_a_merge_are_named() {
     assert_eq!(sandbox.git(&["symbolic-ref", "--short", "HEAD"]), "other");
     assert!(sandbox.refs("refs/heads/cowork").is_empty());
 }
+
+#[test]
+fn files_of_a_command_with_names_that_other_systems_cannot_check_out_are_named_and_left_out() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lib/here.txt", "here\n");
+    sandbox.commit_all("a folder");
+    let make = "for name in aux.c 'what?.md' \"$(printf 'a\\342\\200\\256cod.sh')\" small.txt; do \
+                echo x >\"lib/$name\"; done";
+    let calls = Reply::call("run_command", json!({"command": make}));
+    let first = at("coding", "actor").task("TASK-001");
+    sandbox.server.sequence(first, vec![calls, task_work("TASK-001"), Reply::text("Done.")]);
+    let ran = sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    ran.says("lib/aux.c is not recorded: the name is a device on Windows");
+    let changed = sandbox.git(&["diff", "--name-only", "main", "cowork/todo", "--", "lib"]);
+    let is_there = |name: &str| changed.lines().any(|line| line.contains(name));
+    assert!(is_there("small.txt"), "{changed}");
+    assert!(!["aux.c", "what", "cod.sh"].into_iter().any(is_there), "{changed}");
+    assert!(sandbox.exists("lib/aux.c"), "it stays in the working tree");
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let second = requests.iter().find(|r| r.task.as_deref() == Some("TASK-001") && r.turn == 2);
+    let told = second.unwrap().tool_results().concat();
+    for part in ["lib/aux.c is not", "lib/what?.md is not", "lib/a\\u{202e}cod.sh is not"] {
+        assert!(told.contains(part), "{told}");
+    }
+}

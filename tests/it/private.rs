@@ -120,3 +120,21 @@ fn where_commands_would_see_them_nothing_is_run() {
     told("none", "");
     told("namespaces", "[sandbox]\ncommand_prefix = [\"env\"]\n");
 }
+
+/// A hook runs unconfined: what it adds of them is seen in the commit.
+#[test]
+fn a_hook_that_changes_and_adds_a_private_file_is_named_and_its_commit_taken_back() {
+    if confinement() != Level::Namespaces {
+        skipped("private files where commands run, without namespaces");
+        return;
+    }
+    let sandbox = repository();
+    let before = sandbox.all_refs();
+    sandbox.hook("pre-commit", "echo evil >>conf/prices.csv; git add conf/prices.csv");
+    sandbox
+        .auto(&["--stop-after", "idea"])
+        .exits(5)
+        .says("pre-commit hook")
+        .says("conf/prices.csv");
+    assert_eq!(sandbox.all_refs(), before, "nothing was begun");
+}

@@ -135,7 +135,7 @@ async fn finish_task(
     } else {
         record.checks = not_run_on_a_part(run, &left);
     }
-    warn_of_bulk(run);
+    warn_of_left_out(run);
     for made in run.env.workspace.command_effects().repositories() {
         run.warn_once(made.told());
     }
@@ -206,11 +206,17 @@ fn tell_of_open_task(run: &Run<'_>, task: &Task, others_wait: bool) -> anyhow::R
     Ok(())
 }
 
-fn warn_of_bulk(run: &Run<'_>) {
+fn warn_of_left_out(run: &Run<'_>) {
     for (folder, files) in run.env.workspace.command_effects().bulk() {
         let what = if files == 0 { folder } else { format!("{folder}/ ({files} new files)") };
         run.warn(format!(
             "{what} is too big to be recorded; ignore it in .gitignore, or commit it yourself"
+        ));
+    }
+    for (file, why) in run.env.workspace.command_effects().odd_names() {
+        run.warn(format!(
+            "{} is not recorded: the name {why}; rename it, or commit it yourself",
+            file.escape_default()
         ));
     }
 }

@@ -19,7 +19,7 @@ use super::settings::CommandSettings;
 use crate::excerpt;
 use crate::workspace::command::watched::{Lines, Running};
 use crate::workspace::effects::repositories::MadeRepository;
-use crate::workspace::effects::{self, BEAT, Bulk};
+use crate::workspace::effects::{self, BEAT, Bulk, OddName};
 use crate::workspace::sandbox::Confined;
 use crate::workspace::working_tree::WorkingTree;
 
@@ -47,6 +47,8 @@ pub struct CommandResult {
     pub seconds: f64,
     /// New folders with too many files to be recorded, and how many.
     pub bulk: Vec<Bulk>,
+    /// Files whose names keep them out of every commit, and what is wrong with each.
+    pub odd_names: Vec<OddName>,
     /// Files git acts upon that it changed, which were put back.
     pub put_back: Vec<String>,
     /// Repositories it made below the tree.
@@ -188,6 +190,7 @@ async fn run_within(
         stderr: stderr.text(&settings.secrets),
         seconds,
         bulk: effects.bulk,
+        odd_names: effects.odd_names,
         put_back: effects.put_back,
         repositories: effects.repositories,
         missing: Vec::new(),

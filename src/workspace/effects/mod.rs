@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::moment;
 use crate::workspace::atomic_file;
 use crate::workspace::files::git_control_files::{self, Was};
+use crate::workspace::files::portable;
 use crate::workspace::journal::Written;
 use crate::workspace::tracking::Tracking;
 use crate::workspace::working_tree::WorkingTree;
@@ -32,6 +33,9 @@ const BULK_FILES: usize = 200;
 /// More bytes than this under one new folder are bulk.
 const BULK_BYTES: u64 = 10 * 1024 * 1024;
 
+/// A new file whose name other systems cannot check out, or that reorders text, and what is wrong.
+pub type OddName = (String, String);
+
 /// A new folder that is too big to be recorded, and its number of files; 0 of a single file.
 pub type Bulk = (String, usize);
 
@@ -43,6 +47,8 @@ const MOST_COPIED: u64 = 10 * 1024 * 1024;
 pub(crate) struct Effects {
     /// Folders that are too big to be recorded.
     pub bulk: Vec<Bulk>,
+    /// Files whose names keep them out of every commit.
+    pub odd_names: Vec<OddName>,
     /// What git acts upon and was put back.
     pub put_back: Vec<String>,
     /// Repositories below the tree that were not there before.
@@ -82,6 +88,11 @@ impl<'a> CommandEffects<'a> {
     /// Folders that commands filled and no commit will hold, with their number of files.
     pub fn bulk(&self) -> Vec<Bulk> {
         self.0.bulk.borrow().iter().map(|(folder, files)| (folder.clone(), *files)).collect()
+    }
+
+    /// Files that commands made and no commit will hold because of their names.
+    pub fn odd_names(&self) -> Vec<OddName> {
+        self.0.odd_names.borrow().iter().map(|(path, why)| (path.clone(), why.clone())).collect()
     }
 
     /// Paths below `.cowork` that changed while commands ran: no command has business there.
@@ -234,8 +245,9 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
         after.iter().filter(new).partition(|path| path.starts_with(".cowork/"));
     tree.documents.borrow_mut().extend(documents.into_iter().cloned());
     let made = made.into_iter();
-    let made = made.filter(|path| is_effect(path));
-    let (mut paths, bulk) = without_bulk(tree, tracking.as_ref(), made.cloned().collect())?;
+    let made = made.filter(|path| is_effect(path)).cloned().collect();
+    let (made, odd_names) = without_odd_names(tracking.as_ref(), made)?;
+    let (mut paths, bulk) = without_bulk(tree, tracking.as_ref(), made)?;
     // A formatter goes over what tools wrote: that stays theirs.
     let gone_over = |path: &String| !tree.written().is_as_written(path) && is_effect(path);
     paths.extend(before.as_written.into_iter().filter(gone_over));
@@ -253,8 +265,9 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
         }
     }
     tree.bulk.borrow_mut().extend(bulk.iter().cloned());
+    tree.odd_names.borrow_mut().extend(odd_names.iter().cloned());
     std::fs::remove_file(note_file(tree))?;
-    Ok(Effects { bulk, put_back, repositories })
+    Ok(Effects { bulk, odd_names, put_back, repositories })
 }
 
 /// Copies of a person's uncommitted files, which no commit has: a command may do to them what
@@ -296,6 +309,21 @@ fn noted(tree: &WorkingTree) -> anyhow::Result<Option<Before>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("reading {}", file.display())),
     }
+}
+
+/// Leaves out new files whose names tools would not be let write. What git tracks is a person's choice.
+fn without_odd_names(
+    tracking: &dyn Tracking,
+    made: Vec<String>,
+) -> anyhow::Result<(Vec<String>, Vec<OddName>)> {
+    let (mut paths, mut odd) = (Vec::new(), Vec::new());
+    for path in made {
+        match portable::objection(&path) {
+            Some(why) if !tracking.tracks(&path)? => odd.push((path, why)),
+            _ => paths.push(path),
+        }
+    }
+    Ok((paths, odd))
 }
 
 /// Leaves out what is bulk: too much under one folder that git knows nothing of.

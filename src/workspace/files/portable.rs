@@ -12,15 +12,18 @@ const FORBIDDEN: &str = "<>:\"|?*\\";
 /// Refuses a path for a new file that a clone on another system would lack, or that reorders or hides
 /// text where it is shown.
 pub(crate) fn refuse(path: &str) -> Result<(), Refusal> {
-    for name in path.split('/') {
-        if let Some(why) = why_not(name) {
-            return Err(Refusal::failed(format!(
-                "{} was not written: the name {why}; choose another one",
-                path.escape_default()
-            )));
-        }
+    match objection(path) {
+        Some(why) => Err(Refusal::failed(format!(
+            "{} was not written: the name {why}; choose another one",
+            path.escape_default()
+        ))),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// What is wrong with a path for a new file, as the end of a sentence that begins with its name.
+pub(crate) fn objection(path: &str) -> Option<String> {
+    path.split('/').find_map(why_not)
 }
 
 fn why_not(name: &str) -> Option<String> {

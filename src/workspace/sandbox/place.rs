@@ -60,6 +60,8 @@ pub(super) struct Place {
     lent: Vec<PathBuf>,
     /// Tells other runs that this one lives.
     _lock: File,
+    /// Keeps other runs from removing the cache.
+    _in_use: Option<File>,
     theirs: BTreeMap<OsString, OsString>,
     network: bool,
     /// Package managers whose fetched packages are used instead of the real home's.
@@ -79,9 +81,9 @@ impl Place {
         let temp = tempfile::Builder::new().prefix(sweep::PREFIX).tempdir()?;
         let lock = sweep::lock(temp.path())?;
         let lasting = wanted.cache.as_ref().and_then(|cache| cache.open().ok());
-        let base = match lasting {
-            Some(dir) => dir,
-            None => temp.path().canonicalize()?,
+        let (base, in_use) = match lasting {
+            Some((dir, in_use)) => (dir, Some(in_use)),
+            None => (temp.path().canonicalize()?, None),
         };
         let (home, fetched) = (base.join("home"), base.join("fetched"));
         let (tmp, fetch) = (temp.path().join("tmp"), temp.path().join("fetch"));
@@ -113,6 +115,7 @@ impl Place {
             settings,
             lent: wanted.sealed.iter().flat_map(|dir| installed::lent(dir)).collect(),
             _lock: lock,
+            _in_use: in_use,
             theirs,
             network: wanted.network,
             used: RefCell::default(),

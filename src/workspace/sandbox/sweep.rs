@@ -7,6 +7,12 @@ use std::time::{Duration, SystemTime};
 
 /// Caches that were not used for this long go.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Caches together hold no more bytes than this, but for those in use.
+const MOST_BYTES: u64 = 10 * 1024 * 1024 * 1024;
+/// To look at every file of every cache takes time: once a day.
+const MEASURED_EVERY: Duration = Duration::from_secs(24 * 3600);
+/// Beside the caches; changed last when they were last measured.
+const MEASURED: &str = "measured";
 /// A temporary directory may be this young and not yet locked.
 const YOUNG: Duration = Duration::from_secs(60);
 /// In a cache: the path of what it is for; changed last when it was last used.
@@ -26,19 +32,85 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Notes that it is used now, and removes those beside it that are not any more.
-    pub(super) fn open(&self) -> std::io::Result<PathBuf> {
+    /// Notes that it is used now, as long as the file lives, and removes those beside it that are not
+    /// any more, or that are too big together.
+    pub(super) fn open(&self) -> std::io::Result<(PathBuf, File)> {
         std::fs::create_dir_all(&self.dir)?;
-        std::fs::write(self.dir.join(OWNER), self.of.as_os_str().as_encoded_bytes())?;
         let own = self.dir.canonicalize()?;
-        for other in entries(own.parent()).filter(|other| *other != own) {
-            if is_unused(&other, SystemTime::now()) {
-                tracing::info!("removing the cache {}", other.display());
-                remove(&other);
+        if let Some(caches) = own.parent() {
+            for other in entries(Some(caches)).filter(|other| *other != own) {
+                if is_unused(&other, SystemTime::now()) {
+                    tracing::info!("removing the cache {}", other.display());
+                    remove(&other);
+                }
+            }
+            if !was_measured(caches) {
+                bound(caches, &own, MOST_BYTES);
+                std::fs::write(caches.join(MEASURED), "")?;
             }
         }
-        Ok(own)
+        std::fs::write(own.join(OWNER), self.of.as_os_str().as_encoded_bytes())?;
+        let used = File::open(own.join(OWNER))?;
+        #[cfg(unix)]
+        rustix::fs::flock(&used, rustix::fs::FlockOperation::LockShared)?;
+        Ok((own, used))
     }
+}
+
+fn was_measured(caches: &Path) -> bool {
+    let at = caches.join(MEASURED).metadata().and_then(|note| note.modified());
+    at.is_ok_and(|at| at.elapsed().is_ok_and(|since| since < MEASURED_EVERY))
+}
+
+/// Removes what no run uses until the caches hold at most `most` bytes: the one that was used the
+/// longest time ago first, of our own at last what commands wrote. What was fetched for it stays.
+fn bound(caches: &Path, own: &Path, most: u64) {
+    let ours = |cache: &PathBuf| cache.join(OWNER).is_file();
+    let mut found: Vec<_> = entries(Some(caches)).filter(ours).collect();
+    let used = |cache: &PathBuf| {
+        let used = cache.join(OWNER).metadata().and_then(|note| note.modified());
+        (cache == own, used.unwrap_or(SystemTime::UNIX_EPOCH))
+    };
+    found.sort_by_cached_key(used);
+    let mut sizes: Vec<u64> = found.iter().map(|cache| size(cache)).collect();
+    for at in 0..found.len() {
+        if sizes.iter().sum::<u64>() <= most {
+            return;
+        }
+        let Some(_unused) = lock_unused(&found[at]) else { continue };
+        let gone = if found[at] == own { own.join("home") } else { found[at].clone() };
+        tracing::info!("removing {}: the caches of commands are too big", gone.display());
+        remove(&gone);
+        sizes[at] = size(&found[at]);
+    }
+}
+
+/// The bytes below a directory.
+fn size(dir: &Path) -> u64 {
+    let (mut bytes, mut folders) = (0_u64, vec![dir.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for path in entries(Some(&folder)) {
+            match path.symlink_metadata() {
+                Ok(meta) if meta.is_dir() => folders.push(path),
+                Ok(meta) => bytes = bytes.saturating_add(meta.len()),
+                Err(_) => {}
+            }
+        }
+    }
+    bytes
+}
+
+/// Locks a cache against runs that want to use it, where none does.
+#[cfg(unix)]
+fn lock_unused(cache: &Path) -> Option<File> {
+    let file = File::open(cache.join(OWNER)).ok()?;
+    let locked = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    locked.is_ok().then_some(file)
+}
+
+#[cfg(not(unix))]
+fn lock_unused(cache: &Path) -> Option<File> {
+    File::open(cache.join(OWNER)).ok()
 }
 
 /// Whether a cache is of no use any more; false for a directory that is none.
@@ -147,7 +219,33 @@ mod tests {
         cache("own", "repo").open().unwrap();
         let mut left: Vec<_> = entries(Some(&at("caches"))).collect();
         left.sort();
-        assert_eq!(left, ["not-ours", "own", "used"].map(|name| at("caches").join(name)));
+        assert_eq!(left, [MEASURED, "not-ours", "own", "used"].map(|name| at("caches").join(name)));
+    }
+
+    #[test]
+    fn caches_that_are_too_big_go_unless_they_are_in_use() {
+        let dir = TempDir::new().unwrap();
+        std::fs::create_dir(dir.path().join("repo")).unwrap();
+        let at = |name: &str| dir.path().join("caches").join(name);
+        let cache = |name: &str| Cache { dir: at(name), of: dir.path().join("repo") };
+        let mut held = Vec::new();
+        for (name, hours) in [("busy", 4), ("oldest", 3), ("newer", 2), ("own", 1)] {
+            held.push(cache(name).open().unwrap());
+            for folder in ["home", "fetched"] {
+                std::fs::create_dir(at(name).join(folder)).unwrap();
+                std::fs::write(at(name).join(folder).join("file"), [0; 1000]).unwrap();
+            }
+            age(&at(name).join(OWNER), YOUNG * 60 * hours);
+        }
+        held.truncate(1);
+        bound(&at(""), &at("own"), 7000);
+        assert_eq!(
+            ["busy", "oldest", "newer", "own"].map(|name| at(name).exists()),
+            [true, false, true, true]
+        );
+        bound(&at(""), &at("own"), 1000);
+        assert!(at("busy/home/file").exists() && !at("newer").exists());
+        assert!(at("own/fetched/file").exists() && !at("own/home").exists());
     }
 
     #[test]
