@@ -16,7 +16,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
 /// Examples of each command, one a line.
 const EXAMPLES: [(&str, &[&str]); 25] = [
     ("new", &["git cowork new 'a todo list for the terminal'", "git cowork new --from todo@prd"]),
-    ("modify", &["git cowork modify 'add due dates'", "git cowork modify todo 'add due dates'"]),
+    (
+        "modify",
+        &["git cowork modify 'add due dates'", "git cowork modify --session todo 'add due dates'"],
+    ),
     ("feedback", &["gh pr view --comments | git cowork feedback -F -"]),
     ("demo", &["git cowork demo", "git cowork demo /tmp/demo --review auto"]),
     ("resume", &["git cowork resume", "git cowork resume todo --review auto"]),
