@@ -149,7 +149,7 @@ fn select<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Selection> {
         return Ok(Selection { paths: wanted, new: Vec::new() });
     }
     let tracked = status::tracked(git, &wanted)?;
-    let is_file = |p: &String| state::lies_at(git, p).is_some_and(|meta| !meta.is_dir());
+    let is_file = |p: &String| state::lies_at(git, p).is_some_and(|m| state::is_recorded(&m));
     let (indexed, mut rest): (Vec<_>, Vec<_>) =
         wanted.into_iter().partition(|path| tracked.contains(path));
     let new: Vec<String> = rest.iter().filter(|path| is_file(path)).cloned().collect();

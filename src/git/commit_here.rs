@@ -74,7 +74,8 @@ pub(super) fn commit(git: &Git, paths: &[String], message: &str) -> Result<Optio
 /// The objects of a commit of these paths on `tip`.
 fn make_here(git: &Git, tip: &Oid, paths: &[String], message: &str) -> Option<Made> {
     // Before they are read: what is written later has a later time.
-    let files = paths.iter().map(|path| (path.as_str(), state::lies_at(git, path)));
+    let seen = |meta: &Metadata| meta.is_dir() || state::is_recorded(meta);
+    let files = paths.iter().map(|path| (path.as_str(), state::lies_at(git, path).filter(seen)));
     let files: Vec<(&str, Option<Metadata>)> = files.collect();
     let is_folder = |meta: &Option<Metadata>| meta.as_ref().is_some_and(Metadata::is_dir);
     if files.iter().any(|(_, meta)| is_folder(meta)) {

@@ -36,7 +36,7 @@ pub fn tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Oid> {
     let (mut there, mut gone) = (Vec::new(), Vec::new());
     for path in paths {
         relative(path.as_ref())?;
-        let is_file = state::lies_at(git, path.as_ref()).is_some_and(|meta| !meta.is_dir());
+        let is_file = state::lies_at(git, path.as_ref()).is_some_and(|m| state::is_recorded(&m));
         if is_file { &mut there } else { &mut gone }.push(path.as_ref());
     }
     if let Some(tree) = tree_in_process(git, base, &there, &gone) {

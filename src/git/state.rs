@@ -209,6 +209,11 @@ pub(super) fn lies_at(git: &Git, path: &str) -> Option<std::fs::Metadata> {
     git.top.join(Path::new(path)).symlink_metadata().ok()
 }
 
+/// Whether git can record what lies there. To git, a FIFO, socket or device is not there at all.
+pub(super) fn is_recorded(meta: &std::fs::Metadata) -> bool {
+    meta.is_file() || meta.is_symlink()
+}
+
 /// Cone rules: files at the top and beside every named directory, all below a named one.
 fn cone_includes(rules: &str, path: &str) -> bool {
     let Some((parent, _)) = path.rsplit_once('/') else { return true };

@@ -121,3 +121,23 @@ fn files_of_a_command_with_names_that_other_systems_cannot_check_out_are_named_a
         assert!(told.contains(part), "{told}");
     }
 }
+
+#[test]
+fn a_fifo_in_place_of_a_tracked_file_is_a_tools_error_and_a_deletion() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("lib/here.txt", "here\n", "a file");
+    let make = json!({"command": "rm lib/here.txt && mkfifo lib/here.txt"});
+    let read = Reply::call("read_file", json!({"path": "lib/here.txt"}))
+        .and("search_files", json!({"pattern": "here"}));
+    let first = at("coding", "actor").task("TASK-001");
+    let all =
+        vec![Reply::call("run_command", make), read, task_work("TASK-001"), Reply::text("Done.")];
+    sandbox.server.sequence(first, all);
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let third = requests.iter().find(|r| r.task.as_deref() == Some("TASK-001") && r.turn == 3);
+    let told = third.unwrap().tool_results().concat();
+    assert!(told.contains("lib/here.txt is not a regular file"), "{told}");
+    let deleted = ["diff", "--name-only", "--diff-filter=D", "main", "cowork/todo"];
+    assert_eq!(sandbox.git(&deleted), "lib/here.txt");
+}

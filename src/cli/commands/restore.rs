@@ -26,7 +26,8 @@ pub(crate) fn run(context: &Context, args: &RestoreArgs) -> Answer {
     let Some(number) = number else {
         let Some(name) = name.or_else(|| context.global.session.clone()) else {
             return Err(Error::usage("which session is to come out of the archive?")
-                .hint("git cowork list --all shows them; or name an attempt: git cowork restore SESSION N")
+                .hint("list archived sessions: git cowork list --all")
+                .hint("or restore an attempt: git cowork restore SESSION N")
                 .into());
         };
         return unarchive(context, &name);
@@ -47,7 +48,7 @@ pub(crate) fn run(context: &Context, args: &RestoreArgs) -> Answer {
 /// `todo 2`, `todo`, `2`: a session name may not look like a number and stand alone.
 fn parse(words: &[String]) -> anyhow::Result<(Option<SessionName>, Option<u32>)> {
     let number = |word: &str| {
-        let wrong = || Error::usage(format!("'{word}' is no attempt's number"));
+        let wrong = || Error::usage(format!("'{word}' is not an attempt's number"));
         word.parse::<u32>().ok().filter(|number| *number > 0).ok_or_else(wrong)
     };
     Ok(match words {
