@@ -141,3 +141,21 @@ fn a_fifo_in_place_of_a_tracked_file_is_a_tools_error_and_a_deletion() {
     let deleted = ["diff", "--name-only", "--diff-filter=D", "main", "cowork/todo"];
     assert_eq!(sandbox.git(&deleted), "lib/here.txt");
 }
+
+#[test]
+fn a_file_that_a_command_made_unreadable_is_read_and_recorded() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("lib/here.txt", "here\n", "a file");
+    let Some(sandbox) = sandbox.into_ordinary_user() else { return };
+    let make = json!({"command": "echo more >>lib/here.txt && chmod 000 lib/here.txt"});
+    let read = Reply::call("read_file", json!({"path": "lib/here.txt"}));
+    let first = at("coding", "actor").task("TASK-001");
+    let all =
+        vec![Reply::call("run_command", make), read, task_work("TASK-001"), Reply::text("Done.")];
+    sandbox.server.sequence(first, all);
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let third = requests.iter().find(|r| r.task.as_deref() == Some("TASK-001") && r.turn == 3);
+    assert!(third.unwrap().tool_results().concat().contains("more"));
+    assert_eq!(sandbox.blob("cowork/todo", "lib/here.txt"), "here\nmore\n");
+}

@@ -251,6 +251,7 @@ fn take_effects(tree: &WorkingTree, is_effect: impl Fn(&str) -> bool) -> anyhow:
     // A formatter goes over what tools wrote: that stays theirs.
     let gone_over = |path: &String| !tree.written().is_as_written(path) && is_effect(path);
     paths.extend(before.as_written.into_iter().filter(gone_over));
+    paths.iter().for_each(|path| make_readable(tree, path));
     let entries = paths.into_iter().map(|path| {
         // What became a directory is a file no longer.
         let now = tree.fingerprint(&path).unwrap_or_default();
@@ -310,6 +311,25 @@ fn noted(tree: &WorkingTree) -> anyhow::Result<Option<Before>> {
         Err(error) => Err(error).with_context(|| format!("reading {}", file.display())),
     }
 }
+
+/// Lets a file be read that a command made unreadable (`chmod 000`): git does not record that, and its
+/// commit would fail. Where the file is another user's, it stays as it is.
+#[cfg(unix)]
+fn make_readable(tree: &WorkingTree, path: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = tree.root.join(path);
+    let Ok(meta) = path.symlink_metadata() else { return };
+    let mode = meta.permissions().mode();
+    if meta.is_file() && mode & 0o400 == 0 {
+        let readable = std::fs::Permissions::from_mode(mode | 0o600);
+        if let Err(error) = std::fs::set_permissions(&path, readable) {
+            tracing::debug!("{} stays unreadable: {error}", path.display());
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn make_readable(_tree: &WorkingTree, _path: &str) {}
 
 /// Leaves out new files whose names tools would not be let write. What git tracks is a person's choice.
 fn without_odd_names(
