@@ -159,3 +159,22 @@ fn a_file_that_a_command_made_unreadable_is_read_and_recorded() {
     assert!(third.unwrap().tool_results().concat().contains("more"));
     assert_eq!(sandbox.blob("cowork/todo", "lib/here.txt"), "here\nmore\n");
 }
+
+#[test]
+fn no_file_outside_of_the_tree_is_made_readable() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("lib/here.txt", "here\n", "a file");
+    let outside = sandbox.root().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("here.txt"), "mine\n").unwrap();
+    let closed = PermissionsExt::from_mode(0o000);
+    std::fs::set_permissions(outside.join("here.txt"), closed).unwrap();
+    let make = format!("rm -r lib && ln -s '{}' lib", outside.display());
+    let calls = Reply::call("run_command", json!({"command": make}))
+        .and("run_command", json!({"command": "rm lib"}));
+    let first = at("coding", "actor").task("TASK-001");
+    sandbox.server.sequence(first, vec![calls, task_work("TASK-001"), Reply::text("Done.")]);
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let mode = outside.join("here.txt").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0);
+}

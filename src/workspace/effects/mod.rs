@@ -313,17 +313,17 @@ fn noted(tree: &WorkingTree) -> anyhow::Result<Option<Before>> {
 }
 
 /// Lets a file be read that a command made unreadable (`chmod 000`): git does not record that, and its
-/// commit would fail. Where the file is another user's, it stays as it is.
+/// commit would fail. Where the file is another user's, it stays as it is. Nothing outside of the tree
+/// is touched: a command may have put a link in place of a folder above it.
 #[cfg(unix)]
 fn make_readable(tree: &WorkingTree, path: &str) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let path = tree.root.join(path);
-    let Ok(meta) = path.symlink_metadata() else { return };
+    use cap_std::fs::{Permissions, PermissionsExt as _};
+    let Ok(meta) = tree.dir.symlink_metadata(path) else { return };
     let mode = meta.permissions().mode();
     if meta.is_file() && mode & 0o400 == 0 {
-        let readable = std::fs::Permissions::from_mode(mode | 0o600);
-        if let Err(error) = std::fs::set_permissions(&path, readable) {
-            tracing::debug!("{} stays unreadable: {error}", path.display());
+        let readable = Permissions::from_mode(mode | 0o600);
+        if let Err(error) = tree.dir.set_permissions(path, readable) {
+            tracing::debug!("{path} stays unreadable: {error}");
         }
     }
 }
