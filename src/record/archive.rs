@@ -6,13 +6,14 @@ use crate::git::{self, Oid, RefTransaction};
 use crate::session::{RefNames, Verdict};
 
 /// Moves the session from its branch into the archive; its drafts end. The branch must not be
-/// checked out anywhere.
+/// checked out anywhere, and an attempt must hold the drafts. These go first: git removes the
+/// references of a transaction one by one, and no command finds drafts whose branch is gone.
 pub fn archive(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<()> {
+    let drafts = RefTransaction::new(format!("cowork: drafts of {}", recorder.name));
+    delete_below(recorder, drafts, &RefNames::drafts(recorder.name))?.commit(recorder.git)?;
     let transaction = RefTransaction::new(format!("cowork: archive {}", recorder.name))
         .delete(&recorder.refs.branch(recorder.name), tip);
     let transaction = keep_in_archive(recorder, transaction, tip)?;
-    let root = RefNames::drafts(recorder.name);
-    let transaction = delete_below(recorder, transaction, &root)?;
     point("archive.before-refs");
     transaction.commit(recorder.git)?;
     point("archive.after-refs");
