@@ -106,7 +106,7 @@ pub(crate) fn in_force(context: &Context, git: &Git) -> anyhow::Result<String> {
     Ok(match (found.level, &found.weaker) {
         (Level::Landlock, Some(weaker)) => format!("{}; {home}", by_landlock(weaker)),
         (Level::None, Some(Weaker { cause, remedy, .. })) => {
-            format!("none: {cause}{}", after(remedy))
+            format!("unconfined: {cause}{}", after(remedy))
         }
         (level, _) => format!("by {}{network}; {home}", level.word()),
     })
@@ -138,13 +138,17 @@ struct Asking {
 impl Consent for Asking {
     fn weaker(&self, weaker: &Weaker) {
         let Weaker { level, cause, remedy, .. } = weaker;
-        if (self.unconfined && *level == Level::None) || !self.said.is_new("weaker") {
+        if !self.said.is_new("weaker") {
             return;
         }
         let remedy = after(remedy);
         let text = match level {
             Level::Namespaces | Level::Seatbelt => return,
             Level::Landlock => format!("commands are confined {}", by_landlock(weaker)),
+            Level::None if self.unconfined => format!(
+                "commands run unconfined (sandbox.unconfined): {cause}. They can read, change and \
+                 send whatever you can{remedy}"
+            ),
             Level::None if self.terminal.is_some() => format!(
                 "commands cannot be confined here: {cause}. You are asked about each; a program \
                  that confines them can be set as sandbox.command_prefix{remedy}"

@@ -145,3 +145,19 @@ fn without_confinement_a_person_is_asked_about_each_command() {
     let told = requests.iter().find(|r| r.turn == 3).unwrap().tool_results().join("");
     assert!(told.contains("did not allow"), "{told}");
 }
+
+#[test]
+fn that_commands_run_unconfined_is_said_before_the_first() {
+    let sandbox = sandbox(Level::None);
+    sandbox.git(&["config", "--global", "cowork.sandbox.unconfined", "true"]);
+    let first = at("coding", "actor").task("TASK-001");
+    let call = Reply::call("run_command", json!({"command": "touch lib/ran"}));
+    sandbox.server.sequence(first, vec![call, task_work("TASK-001"), Reply::text("Done.")]);
+    let outcome = sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let said = outcome.stderr.match_indices("commands run unconfined").collect::<Vec<_>>();
+    let ran = outcome.stderr.find("touch lib/ran");
+    assert!(matches!(said[..], [(at, _)] if Some(at) < ran), "{}", outcome.stderr);
+    assert!(sandbox.exists("lib/ran"));
+    let shown = sandbox.cowork(&["status", "todo", "-v"]).exits(0).stdout;
+    assert!(shown.contains("Sandbox  unconfined: "), "{shown}");
+}
