@@ -1,6 +1,6 @@
 //! What `git status` says of paths: how they differ from HEAD, which are tracked, which ignored.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
@@ -254,17 +254,48 @@ fn check_ignore<S: AsRef<str>>(
     paths: &[S],
     options: &[&str],
 ) -> Result<BTreeSet<String>> {
+    let paths = asked_check_ignore(git, paths, options)?;
+    Ok(paths.iter().map(|path| undotted(path).to_owned()).collect())
+}
+
+/// Of the paths that git ignores, each with the rule: `/home/ana/.config/git/ignore, line 3 (*.log)`.
+///
+/// # Errors
+/// Git fails.
+pub fn ignoring_rules<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeMap<String, String>> {
+    let told = asked_check_ignore(git, paths, &["--verbose"])?;
+    let rule = |fields: &[String]| match fields {
+        // A rule that takes a path back is told of as well.
+        [_, _, pattern, _] if pattern.starts_with('!') => None,
+        [file, line, pattern, path] => {
+            Some((undotted(path).to_owned(), format!("{file}, line {line} ({pattern})")))
+        }
+        _ => None,
+    };
+    Ok(told.chunks(4).filter_map(rule).collect())
+}
+
+/// Without what [`asked_check_ignore`] puts before a path.
+fn undotted(path: &str) -> &str {
+    path.strip_prefix("./").unwrap_or(path)
+}
+
+/// The fields that `git check-ignore` prints.
+fn asked_check_ignore<S: AsRef<str>>(
+    git: &Git,
+    paths: &[S],
+    options: &[&str],
+) -> Result<Vec<String>> {
     if paths.is_empty() {
-        return Ok(BTreeSet::new());
+        return Ok(Vec::new());
     }
     // This command refuses literal pathspecs; `./` keeps a leading colon from being magic.
     let dotted: Vec<String> = paths.iter().map(|path| format!("./{}", path.as_ref())).collect();
     let check = git.read(["--no-literal-pathspecs", "check-ignore", "--stdin", "-z"]);
     let check = check.args(options).stdin_nul(&dotted);
     let output = check.output()?;
-    let path = |dotted: String| dotted.strip_prefix("./").unwrap_or(&dotted).to_owned();
     match output.code {
-        Some(0 | 1) => Ok(nul_texts(&output.stdout).map(path).collect()),
+        Some(0 | 1) => Ok(nul_texts(&output.stdout).collect()),
         _ => Err(check.failure(&output).into()),
     }
 }
@@ -337,6 +368,10 @@ mod tests {
         let git = repo.git();
         assert_eq!(ignored(&git, &["new/x.log", "gone", ":[z]\n.log"]).unwrap().len(), 2);
         assert!(ignored(&git, &["gone"]).unwrap().is_empty());
+        repo.file(".gitignore", "!keep.log\n");
+        let rules = ignoring_rules(&git, &["new/x.log", "gone", "keep.log"]).unwrap();
+        let rules: Vec<_> = rules.into_iter().collect();
+        assert_eq!(rules, [("new/x.log".into(), ".git/info/exclude, line 1 (*.log)".into())]);
         let tracked = super::tracked(&git, &["to here", "new", "README.md", "nope"]).unwrap();
         assert_eq!(tracked.into_iter().collect::<Vec<_>>(), ["README.md", "to here"]);
     }

@@ -1,7 +1,7 @@
 //! The project's files as a session found them and as they are in a commit or tree: what the session
 //! has changed outside `.cowork`, and which of the files its tasks name are there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use ring::digest::{SHA256, digest};
@@ -13,8 +13,9 @@ use crate::git::{self, Git, Oid};
 use crate::stages::TaskFiles;
 
 /// What checks ask about files.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ProjectFiles {
+    git: Git,
     /// Of the paths tasks name, those that are there now.
     now: BTreeSet<String>,
     /// Those the session found; `None` where a squash left nothing that tells.
@@ -34,6 +35,7 @@ impl ProjectFiles {
             .map(|start| git::snapshot::existing(git, &start, &named))
             .transpose()?;
         Ok(Self {
+            git: git.clone(),
             now: git::snapshot::existing(git, tree, &named)?,
             at_start,
             code: code_changes(git, session, tree)?,
@@ -162,6 +164,11 @@ impl TaskFiles for ProjectFiles {
 
     fn known(&self, path: &str) -> bool {
         self.known(path)
+    }
+
+    fn ignored(&self, paths: &[&str]) -> BTreeMap<String, String> {
+        // Without an answer, what is missing is only not explained.
+        git::status::ignoring_rules(&self.git, paths).unwrap_or_default()
     }
 
     fn code(&self) -> &CodeChanges {

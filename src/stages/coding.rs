@@ -58,8 +58,9 @@ pub(super) const CODING: StageSpec = StageSpec {
     runs_checks: true,
     check: |input| {
         let (files, code) = (input.files, input.files.code());
-        let mut report =
-            check::coding(&input.store, &|path| files.exist(path), code, input.baseline);
+        let exist = |path: &str| files.exist(path);
+        let ignored = |paths: &[&str]| files.ignored(paths);
+        let mut report = check::coding(&input.store, &exist, &ignored, code, input.baseline);
         report.merge(input.evidence.clone().unwrap_or_default());
         report
     },

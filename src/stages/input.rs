@@ -1,5 +1,7 @@
 //! What the functions of a row are given: the draft, and what the program knows beside it.
 
+use std::collections::BTreeMap;
+
 use crate::artifact::check::{Baseline, CodeChanges, Report, Sizes};
 use crate::artifact::{Store, Task};
 
@@ -9,6 +11,8 @@ pub trait TaskFiles {
     fn exist(&self, path: &str) -> bool;
     /// Whether a path is or was there, so that a task may speak of it.
     fn known(&self, path: &str) -> bool;
+    /// The rules by which git ignores paths, of those that it ignores.
+    fn ignored(&self, paths: &[&str]) -> BTreeMap<String, String>;
     /// What the session has changed outside `.cowork`.
     fn code(&self) -> &CodeChanges;
 }

@@ -101,7 +101,8 @@ fn check_plan(input: &CheckInput<'_>) -> check::Report {
     let mut report = check::plan(&input.store, &input.sizes, input.baseline);
     if input.drafting {
         let known = |path: &str| input.files.known(path);
-        report.merge(check::planned_files(&input.store, &known, input.baseline));
+        let ignored = |paths: &[&str]| input.files.ignored(paths);
+        report.merge(check::planned_files(&input.store, &known, &ignored, input.baseline));
     }
     report
 }

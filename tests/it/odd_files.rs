@@ -178,3 +178,27 @@ fn no_file_outside_of_the_tree_is_made_readable() {
     let mode = outside.join("here.txt").metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0);
 }
+
+/// The project's own rules come after a person's: a line there takes the file back.
+#[test]
+fn a_persons_own_ignore_file_that_hides_promised_files_is_named() {
+    let sandbox = Sandbox::new();
+    let ignore = sandbox.root().join("ignore").display().to_string();
+    std::fs::write(&ignore, "*.log\n*.sh\n").unwrap();
+    sandbox.git(&["config", "--global", "core.excludesFile", &ignore]);
+    let ran = sandbox.auto(&["--stop-after", "plan"]).exits(1);
+    let cause = format!("git ignores todo.sh, which TASK-005 creates, by {ignore}, line 2 (*.sh)");
+    ran.says(&cause);
+    let requests = sandbox.server.requests_of("plan", "actor");
+    let told = requests.last().unwrap().text();
+    assert!(told.contains(&cause) && told.contains("add a line !/todo.sh to .gitignore"), "{told}");
+
+    // Where the plan was approved before, it is the cause of what coding misses.
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    sandbox.git(&["config", "--global", "core.excludesFile", &ignore]);
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(1).says(&cause);
+    sandbox.write(".gitignore", "!*.sh\n");
+    sandbox.commit_all("scripts are not ignored");
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).exits(0);
+}

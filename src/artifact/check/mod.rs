@@ -23,7 +23,7 @@ pub use code::{CodeChanges, nothing_changed};
 pub use documents::{IDEA_SECTIONS, LONGEST_TITLE, check_report, delivery, idea, pr_title, triage};
 pub use ids::mentioned_ids;
 pub use order::task_order;
-pub use planned_files::planned_files;
+pub use planned_files::{IgnoringRules, planned_files};
 pub use records::{design, prd};
 pub use repeats::{Alike, Circle, circle, made_before, similarity};
 pub use tasks::{MAX_LEVELS, coding, derive_feature_status, has_code, plan};

@@ -1,16 +1,23 @@
 //! The files tasks name: at least one each, what is to be changed exists, what is to be created is
 //! there in the end.
 
+use std::collections::BTreeMap;
+
 use super::{Baseline, Finding, Report};
 use crate::artifact::check::task_order;
 use crate::artifact::{Plan, Store, Task, TaskStatus};
 
-/// Checks the files a plan in the making names; `known` says whether a path is in the repository. In a
-/// change request (`added`) the tasks of its parent are done. It is not asked again of a plan that
+/// The rules by which git ignores paths, of those that it ignores.
+pub type IgnoringRules<'a> = dyn Fn(&[&str]) -> BTreeMap<String, String> + 'a;
+
+/// Checks the files a plan in the making names; `known` says whether a path is in the repository,
+/// `ignored` which rules of git's keep paths out of it. In a change request (`added`) the tasks of its
+/// parent are done. It is not asked again of a plan that
 /// was approved: code may have gone other ways since, and older plans name no file to change.
 pub fn planned_files(
     store: &Store<'_>,
     known: &dyn Fn(&str) -> bool,
+    ignored: &IgnoringRules<'_>,
     added: Option<&Baseline>,
 ) -> Report {
     let mut report = Report::default();
@@ -18,6 +25,12 @@ pub fn planned_files(
     report.rule("every task names a file", |report| named(report, &plan, added));
     report.rule("files to change exist or are created before", |report| {
         to_change_exist(report, &plan, known, added);
+    });
+    report.rule("files to create are not ignored by git", |report| {
+        // A task that changes the rules may take the file out of them.
+        if !plan.tasks.iter().any(|task| task.files().any(|path| path.ends_with(".gitignore"))) {
+            ignored_files(report, &plan, known, ignored, added);
+        }
     });
     report
 }
@@ -76,6 +89,35 @@ fn to_change_exist(
             };
             report.find(finding.about(&task.id));
         }
+    }
+}
+
+/// A file that a task creates can be committed: a person's own list (`core.excludesFile`) may hide what
+/// the project's does not. `known` says whether a path is in the repository.
+pub(super) fn ignored_files(
+    report: &mut Report,
+    plan: &Plan,
+    known: &dyn Fn(&str) -> bool,
+    ignored: &IgnoringRules<'_>,
+    added: Option<&Baseline>,
+) {
+    let own = plan.tasks.iter().filter(|task| added.is_none_or(|known| !known.has(&task.id)));
+    let new = own.flat_map(|task| task.creates().map(move |path| (task, path)));
+    let new: Vec<_> = new.filter(|(_, path)| !known(path)).collect();
+    let rules = ignored(&new.iter().map(|(_, path)| *path).collect::<Vec<_>>());
+    for (task, path) in new {
+        let Some(rule) = rules.get(path) else { continue };
+        report.find(
+            Finding::wrong(
+                "ignored-file",
+                format!("git ignores {path}, which {} creates, by {rule}", task.id),
+            )
+            .fix(format!(
+                "add a line !/{path} to .gitignore (which a task names among its files), or plan \
+                 another file"
+            ))
+            .about(&task.id),
+        );
     }
 }
 
@@ -144,6 +186,20 @@ mod tests {
         let plan = Plan { tasks, ..Plan::default() };
         let found = found(|report| named(report, &plan, None));
         assert_eq!(found, ["TASK-001 names no file", "TASK-002 names no file"]);
+    }
+
+    #[test]
+    fn a_file_to_create_is_not_ignored() {
+        let tasks = vec![task("TASK-001", &["a.log", "b.rs", "there.log"], &[], &[])];
+        let plan = Plan { tasks, ..Plan::default() };
+        let rules = |paths: &[&str]| {
+            assert_eq!(paths, ["a.log", "b.rs"]);
+            BTreeMap::from([("a.log".to_owned(), "/home/ana/ignore, line 1 (*.log)".to_owned())])
+        };
+        let known = |path: &str| path == "there.log";
+        let found = found(|report| ignored_files(report, &plan, &known, &rules, None));
+        let told = "git ignores a.log, which TASK-001 creates, by /home/ana/ignore, line 1 (*.log)";
+        assert_eq!(found, [told]);
     }
 
     #[test]

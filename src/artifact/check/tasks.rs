@@ -2,7 +2,7 @@
 
 use super::code::{CodeChanges, something_changed, tasks_changed_something};
 use super::order::{find_cycle, task_order};
-use super::planned_files::{missing_file, promised};
+use super::planned_files::{IgnoringRules, ignored_files, missing_file, promised};
 use super::records::{blank, incomplete, requirements_and_features};
 use super::{Baseline, Finding, Report, Sizes, ids};
 use crate::artifact::{
@@ -58,11 +58,12 @@ pub(crate) fn unworked_features(features: &FeatureList, plan: &Plan) -> Vec<(Str
 }
 
 /// Checks that coding is done: every top-level task completed, with the files it promised and a
-/// change of its own, and features say so. `exists` says whether a file is there now; in a patch
-/// session (`added`) only its own tasks count.
+/// change of its own, and features say so. `exists` says whether a file is there now, `ignored`
+/// which rules of git's keep paths out; in a patch session (`added`) only its own tasks count.
 pub fn coding(
     store: &Store<'_>,
     exists: &dyn Fn(&str) -> bool,
+    ignored: &IgnoringRules<'_>,
     code: &CodeChanges,
     added: Option<&Baseline>,
 ) -> Report {
@@ -84,6 +85,7 @@ pub fn coding(
                 report.find(missing_file(task, path));
             }
         }
+        ignored_files(report, &plan, exists, ignored, added);
     });
     something_changed(&mut report, code);
     tasks_changed_something(&mut report, &plan, exists, code, added);
@@ -281,12 +283,16 @@ pub(crate) const fn status_name(status: TaskStatus) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use serde_json::json;
 
     use super::*;
     use crate::artifact::check::testing::{Memory, sizes};
+
+    fn no_rules(_: &[&str]) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 
     fn codes(report: &Report) -> Vec<&'static str> {
         report.findings.iter().map(|f| f.code).collect()
@@ -342,7 +348,7 @@ mod tests {
         let store = Store::new(&files);
         let changed: BTreeSet<String> = (1..6).map(|n| format!("src/{n}.rs")).collect();
         let code = CodeChanges { now: changed.clone(), touched: changed, ..CodeChanges::default() };
-        let report = coding(&store, &|_| true, &code, None);
+        let report = coding(&store, &|_| true, &no_rules, &code, None);
         assert_eq!(codes(&report), ["open-task"]);
         let told = &report.findings[0].details;
         assert!(
@@ -351,7 +357,7 @@ mod tests {
         );
         assert!(told.ends_with("TASK-005 come after it and were not begun"), "{told}");
         files.edit(Artifact::ImplementationPlan, |v| v["tasks"][3]["status"] = json!("blocked"));
-        let report = coding(&store, &|_| true, &code, None);
+        let report = coding(&store, &|_| true, &no_rules, &code, None);
         assert_eq!(codes(&report), ["open-task"; 2]);
         assert!(report.findings[1].details.contains("TASK-004"), "{report:?}");
         files.edit(Artifact::ImplementationPlan, |v| {
@@ -361,20 +367,24 @@ mod tests {
                 .iter_mut()
                 .for_each(|t| t["status"] = json!("completed"));
         });
-        assert_eq!(codes(&coding(&store, &|_| true, &code, None)), ["feature-status"; 2]);
+        assert_eq!(
+            codes(&coding(&store, &|_| true, &no_rules, &code, None)),
+            ["feature-status"; 2]
+        );
         files.edit(Artifact::Features, |v| {
             v["features"][0]["status"] = json!("implemented");
             v["features"][1]["status"] = json!("verified");
         });
-        assert!(coding(&store, &|_| true, &code, None).is_ok());
-        let report = coding(&store, &|path| path != "src/2.rs", &code, None);
+        assert!(coding(&store, &|_| true, &no_rules, &code, None).is_ok());
+        let report = coding(&store, &|path| path != "src/2.rs", &no_rules, &code, None);
         assert_eq!(codes(&report), ["missing-file"]);
         assert_eq!(report.findings[0].about.as_deref(), Some("TASK-002"));
         // Where nothing was changed, nothing is implemented.
-        let report = coding(&store, &|_| true, &CodeChanges::default(), None);
+        let report = coding(&store, &|_| true, &no_rules, &CodeChanges::default(), None);
         assert_eq!(codes(&report), ["nothing-changed", "feature-status"]);
         let baseline = Baseline::of(&store).unwrap();
-        let report = coding(&store, &|_| false, &CodeChanges::default(), Some(&baseline));
+        let report =
+            coding(&store, &|_| false, &no_rules, &CodeChanges::default(), Some(&baseline));
         assert_eq!(codes(&report), ["nothing-changed"]);
     }
 
