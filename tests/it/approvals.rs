@@ -46,7 +46,11 @@ fn amend(sandbox: &Sandbox, stage: &str, change: impl FnOnce(&Sandbox)) {
 
 #[test]
 fn what_somebody_else_writes_is_a_claim() {
-    let mut sandbox = Sandbox::stopped_after("prd");
+    is_a_claim(Sandbox::stopped_after("prd"));
+    Sandbox::stopped_after("prd").into_ordinary_user().into_iter().for_each(is_a_claim);
+}
+
+fn is_a_claim(mut sandbox: Sandbox) {
     becomes(&mut sandbox, "Mallory");
     let forged = "Cowork-Review: passed\nReviewed-by: Ada Example <ada@example.org>\n";
     reword(&sandbox, "Cowork-Review: auto\n", forged);

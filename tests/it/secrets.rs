@@ -172,7 +172,11 @@ fn the_users_key_is_nowhere_when_a_session_is_over() {
 
 #[test]
 fn what_a_commit_refuses_no_model_sees() {
-    let mut sandbox = Sandbox::stopped_after("plan");
+    see_no_secret(Sandbox::stopped_after("plan"));
+    Sandbox::stopped_after("plan").into_ordinary_user().into_iter().for_each(see_no_secret);
+}
+
+fn see_no_secret(mut sandbox: Sandbox) {
     let (token, password) = (token(), format!("hunter-{}", "2x7Kq9"));
     let encoded =
         format!("{}{}", "ZG9ja2VyOmdocF9hQjNkRTVmRzdoSjlrTDFtTj", "NwUTVyUzd0VTl2VzF4WTN6QTU=");

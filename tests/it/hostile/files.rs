@@ -240,8 +240,7 @@ fn what_a_model_is_told_holds_no_secret() {
 }
 
 /// A hook in the tree, which the next commit would run outside of every wall.
-fn with_a_hook() -> Sandbox {
-    let sandbox = Sandbox::new();
+fn with_a_hook(sandbox: Sandbox) -> Sandbox {
     sandbox.write(".githooks/post-commit", "#!/bin/sh\n");
     sandbox.git(&["config", "core.hooksPath", ".githooks"]);
     sandbox.commit_all("a hook");
@@ -259,7 +258,10 @@ fn with_a_hook() -> Sandbox {
 
 #[test]
 fn what_git_acts_on_is_left_to_a_person() {
-    let sandbox = with_a_hook();
+    Sandbox::of_everybody().map(with_a_hook).for_each(|sandbox| is_left_to_a_person(&sandbox));
+}
+
+fn is_left_to_a_person(sandbox: &Sandbox) {
     let outcome = sandbox.auto(&[]).exits(0);
     let outcome = outcome.says(".gitattributes was left as it is: git itself acts on it");
     let outcome =
@@ -286,7 +288,7 @@ fn what_git_acts_on_is_left_to_a_person() {
 
 #[test]
 fn what_git_acts_on_is_shown_before_it_is_recorded() {
-    let sandbox = with_a_hook();
+    let sandbox = with_a_hook(Sandbox::new());
     sandbox.auto(&["--stop-after", "plan"]).exits(0);
     let mut terminal = sandbox.terminal(&["resume", "--stop-after", "coding"]);
     let answer = |terminal: &mut Terminal, path: &str, shown: &str, key: &str| {

@@ -268,7 +268,10 @@ fn a_folder_that_is_something_else_leads_nowhere() {
 /// What is written to a reference that stands for another one would be written to that one.
 #[test]
 fn a_reference_that_stands_for_another_one_is_refused_by_name() {
-    let sandbox = Sandbox::new();
+    Sandbox::of_everybody().for_each(|sandbox| is_refused_by_name(&sandbox));
+}
+
+fn is_refused_by_name(sandbox: &Sandbox) {
     sandbox.auto(&["--stop-after", "prd"]).exits(0);
     sandbox.git(&["switch", "-q", "main"]);
     let main = sandbox.git(&["rev-parse", "main"]);

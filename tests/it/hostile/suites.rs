@@ -1,4 +1,4 @@
-//! Test suites of three languages in the sandbox: what they make for their own tests works. And the
+//! Test suites of five languages in the sandbox: what they make for their own tests works. And the
 //! rule that a run of these tests in CI says something.
 
 use super::{results, sandbox};
@@ -237,6 +237,164 @@ fn a_suite_in_python_passes() {
         sandbox.write("lib/suite.py", PYTHON);
         sandbox.commit_all("a suite");
         Some(format!("cd lib && {python} suite.py"))
+    });
+}
+
+/// What pytest-xdist does: processes of its own, to which it talks through pipes.
+const PYTEST: &str = r#"
+import os, socket, subprocess, sys
+import pytest
+
+@pytest.mark.parametrize('n', range(8))
+def test_worker(n, tmp_path, worker_id):
+    assert worker_id.startswith('gw')
+    (tmp_path / 'file').write_text(str(n))
+    assert subprocess.check_output([sys.executable, '-c', 'print(1)']) == b'1\n'
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        socket.create_connection(server.getsockname()).close()
+"#;
+
+#[test]
+fn a_suite_of_several_pytest_workers_passes() {
+    passes("Python with pytest-xdist", |sandbox| {
+        let python = real("python3", &["-c", "import sys, pytest, xdist; print(sys.executable)"])?;
+        sandbox.write("lib/test_suite.py", PYTEST);
+        sandbox.commit_all("a suite");
+        Some(format!("cd lib && {python} -m pytest -q -n 2 -p no:cacheprovider test_suite.py"))
+    });
+}
+
+const GO: &str = r#"
+package suite
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"testing"
+)
+
+func TestServer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "hello")
+	}))
+	defer server.Close()
+	answer, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(answer.Body)
+	if string(text) != "hello" {
+		t.Fatal(string(text))
+	}
+}
+
+func TestUnix(t *testing.T) {
+	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	client, err := net.Dial("unix", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Close()
+}
+
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	text, err := exec.Command("echo", "x").Output()
+	if err != nil || string(text) != "x\n" {
+		t.Fatal(string(text), err)
+	}
+	if _, err := user.Current(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(t.TempDir(), "file"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+"#;
+
+#[test]
+fn a_suite_in_go_passes() {
+    passes("Go", |sandbox| {
+        let go = real("go", &["env", "GOROOT"])?;
+        sandbox.write(
+            "lib/go.mod",
+            "module example.org/suite
+
+go 1.18
+",
+        );
+        sandbox.write("lib/suite_test.go", GO);
+        sandbox.commit_all("a suite");
+        Some(format!("cd lib && GOTOOLCHAIN=local {go}/bin/go test ./..."))
+    });
+}
+
+const JAVA: &str = r#"
+import java.net.*;
+import java.nio.ByteBuffer;
+import java.nio.channels.*;
+import java.nio.file.*;
+import java.util.concurrent.*;
+
+public class Suite {
+    public static void main(String[] args) throws Exception {
+        ExecutorService pool = Executors.newFixedThreadPool(2);
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            Future<Integer> read = pool.submit(() -> {
+                try (Socket peer = server.accept()) { return peer.getInputStream().read(); }
+            });
+            try (Socket client = new Socket(server.getInetAddress(), server.getLocalPort())) {
+                client.getOutputStream().write(7);
+            }
+            check(read.get() == 7, "tcp");
+        }
+        Path dir = Files.createTempDirectory("suite");
+        UnixDomainSocketAddress at = UnixDomainSocketAddress.of(dir.resolve("socket"));
+        try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            server.bind(at);
+            Future<Integer> read = pool.submit(() -> {
+                try (SocketChannel peer = server.accept()) { return peer.read(ByteBuffer.allocate(1)); }
+            });
+            try (SocketChannel client = SocketChannel.open(at)) {
+                client.write(ByteBuffer.wrap(new byte[] {7}));
+            }
+            check(read.get() == 1, "unix");
+        }
+        Process child = new ProcessBuilder("echo", "x").start();
+        check(new String(child.getInputStream().readAllBytes()).equals("x\n"), "process");
+        check(child.waitFor() == 0, "exit");
+        check(System.getProperty("user.name").length() > 1, "user");
+        pool.shutdown();
+    }
+
+    static void check(boolean holds, String what) {
+        if (!holds) throw new AssertionError(what);
+    }
+}
+"#;
+
+#[test]
+fn a_suite_in_java_passes() {
+    passes("Java", |sandbox| {
+        // UNIX sockets came with Java 16.
+        let ask = "javac --help | grep -q -e --release && javac --release 16 -version 2>&1";
+        real("sh", &["-c", ask])?;
+        sandbox.write("lib/Suite.java", JAVA);
+        sandbox.commit_all("a suite");
+        Some(
+            "cd lib && javac -d \"$TMPDIR/out\" Suite.java && java -cp \"$TMPDIR/out\" Suite"
+                .into(),
+        )
     });
 }
 

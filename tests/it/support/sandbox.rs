@@ -140,6 +140,22 @@ impl Sandbox {
         })
     }
 
+    /// A sandbox of whoever runs the tests and, where that is root, one of an ordinary user.
+    #[cfg(unix)]
+    pub fn of_everybody() -> impl Iterator<Item = Self> {
+        [Some(Self::new()), Self::new().into_ordinary_user()].into_iter().flatten()
+    }
+
+    /// Gives what the test wrote, and the folders made for it, to whom the sandbox belongs.
+    fn give(&self, path: &Path) {
+        #[cfg(unix)]
+        if let Some(user) = self.user {
+            let root = self.root();
+            let inside = path.ancestors().take_while(|at| at.starts_with(&root) && **at != root);
+            inside.for_each(|at| std::os::unix::fs::chown(at, Some(user), Some(user)).unwrap());
+        }
+    }
+
     /// From now on everything inherits descriptor 9, which is `/`.
     pub fn leave_root_open(&mut self) {
         self.leaves_open = true;
@@ -168,7 +184,8 @@ impl Sandbox {
     pub fn user_config(&self, toml: &str) {
         let path = self.root().join("home/.config/cowork/config.toml");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, toml).unwrap();
+        fs::write(&path, toml).unwrap();
+        self.give(&path);
     }
 
     /// An executable in the sandbox, for hooks and editors. Another process writes it: what this one
@@ -186,6 +203,7 @@ impl Sandbox {
         text.write_all(format!("#!/bin/sh\n{script}\n").as_bytes()).unwrap();
         drop(text);
         assert!(writer.wait().unwrap().success());
+        self.give(path);
     }
 
     /// A git hook of the repository.
@@ -218,7 +236,8 @@ impl Sandbox {
     pub fn write(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::write(&path, text).unwrap();
+        self.give(&path);
     }
 
     #[track_caller]
