@@ -1,4 +1,5 @@
-//! What confinement costs: a command in the sandbox next to the same command without, as a ratio.
+//! What confinement costs: a command in the sandbox next to the same command without, as a ratio; and
+//! next to the same command in bubblewrap, where that is installed, with the same places mounted.
 //! The samples alternate, so that a busy machine slows both; medians are compared.
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
@@ -63,21 +64,64 @@ fn compare(root: &Path, level: &str, command: &str, sealed: &[PathBuf]) {
     });
     let shell = ["sh", "-c", command];
     let without = || Command::new(shell[0]).args(&shell[1..]).current_dir(root).quietly();
+    // The program that was built with the benchmark, or another one to be measured.
+    let built = || env!("CARGO_BIN_EXE_git-cowork").into();
+    let program = std::env::var_os("COWORK_BENCH_PROGRAM").unwrap_or_else(built);
     let with = || {
-        let mut helper = Command::new(env!("CARGO_BIN_EXE_git-cowork"));
+        let mut helper = Command::new(&program);
         helper.args(["__sandbox", &spec.to_string()]).args(shell).current_dir(root).quietly()
     };
     if with().is_none() {
         println!("{command}: not to be confined by {level} here");
         return;
     }
-    let (mut plain, mut confined) = (Vec::new(), Vec::new());
+    let in_bubblewrap = || {
+        let mut other = bubblewrap(root, &own, &home, &kept, sealed, &hidden);
+        other.args(shell).current_dir(root).quietly()
+    };
+    let peer = level == "namespaces" && in_bubblewrap().is_some();
+    let (mut plain, mut confined, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..SAMPLES {
         plain.push(without().unwrap());
         confined.push(with().unwrap());
+        others.extend(peer.then(|| in_bubblewrap().unwrap()));
     }
     let (plain, confined) = (median(plain), median(confined));
-    println!("{command}, {level}: {plain:.2} {confined:.2} x{:.2}", confined / plain);
+    print!("{command}, {level}: {plain:.2} {confined:.2} x{:.2}", confined / plain);
+    if peer {
+        let other = median(others);
+        print!("; bubblewrap {other:.2}, ours to it x{:.2}", confined / other);
+    }
+    println!();
+}
+
+/// Bubblewrap with the mounts and namespaces that our sandbox has.
+fn bubblewrap(
+    root: &Path,
+    own: &Path,
+    home: &Path,
+    kept: &[PathBuf],
+    sealed: &[PathBuf],
+    hidden: &[&Path],
+) -> Command {
+    let mut command = Command::new("bwrap");
+    command.args(["--unshare-all", "--die-with-parent", "--new-session"]);
+    command.args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"]);
+    let covered = |path: &Path| path.starts_with("/tmp") || path.starts_with("/var/tmp");
+    for at in ["/tmp", "/var/tmp"] {
+        command.arg("--bind").arg(own).arg(at);
+    }
+    if !covered(home) {
+        command.arg("--tmpfs").arg(home);
+    }
+    command.arg("--bind").args([root, root]);
+    for path in kept.iter().chain(sealed) {
+        command.arg("--ro-bind").args([path, path]);
+    }
+    for path in hidden {
+        command.args(["--ro-bind", "/dev/null"]).arg(path);
+    }
+    command
 }
 
 trait Quietly {

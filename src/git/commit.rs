@@ -11,7 +11,7 @@ use super::output::{Output, nul_texts};
 use super::unfinished::Step;
 use super::{Git, Oid};
 use crate::error::Error;
-use crate::git::{commit_here, made, paths, snapshot, state, status, unfinished};
+use crate::git::{commit_here, made, paths, snapshot, special_files, state, status, unfinished};
 
 /// Choices of one commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,13 +66,21 @@ pub fn only<S: AsRef<str>>(
         let add = add.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
         add.stdin_nul(&new).checked()?;
     }
+    let special = special_files::at(git, &paths);
     let mut commit = git
-        .hooked(["commit", "--only", "--quiet", "--cleanup=whitespace", "-F"])
+        .hooked(["commit", "--quiet", "--cleanup=whitespace", "-F"])
         .arg(&message_file)
-        .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
-        .stdin_nul(&paths.iter().map(|p| format!(":(top,literal){p}")).collect::<Vec<_>>())
         .env("GIT_EDITOR", ":")
         .env("GIT_TRACE2_EVENT", &trace);
+    if special.is_empty() {
+        let literal: Vec<_> = paths.iter().map(|path| format!(":(top,literal){path}")).collect();
+        let only = ["--only", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        commit = commit.args(only).stdin_nul(&literal);
+    } else {
+        let index = scratch.path().join("index");
+        special_files::index(git, &index, &paths, &special)?;
+        commit = commit.env("GIT_INDEX_FILE", index);
+    }
     if !options.refuse_empty {
         commit = commit.arg("--allow-empty");
     }
@@ -97,7 +105,7 @@ pub fn only<S: AsRef<str>>(
     let head = git.resolve("HEAD")?;
     if output.success() || (output.killed() && landed(&head)?) {
         let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
-        if !no_hook_ran() {
+        if !no_hook_ran() || !special.is_empty() {
             index_what_hooks_changed(git, &head, paths)?;
         }
         return Ok(CommitOutcome::Committed(head));

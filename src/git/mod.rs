@@ -62,6 +62,7 @@ pub mod settings;
 mod shared;
 pub mod snapshot;
 mod spawn;
+mod special_files;
 pub mod state;
 pub mod status;
 pub mod switch;

@@ -124,7 +124,14 @@ fn files_of_a_command_with_names_that_other_systems_cannot_check_out_are_named_a
 
 #[test]
 fn a_fifo_in_place_of_a_tracked_file_is_a_tools_error_and_a_deletion() {
-    let sandbox = Sandbox::new();
+    is_an_error_and_a_deletion(&Sandbox::new());
+    // Then git itself makes the commits.
+    let hooked = Sandbox::new();
+    hooked.hook("pre-commit", "exit 0");
+    is_an_error_and_a_deletion(&hooked);
+}
+
+fn is_an_error_and_a_deletion(sandbox: &Sandbox) {
     sandbox.commit_file("lib/here.txt", "here\n", "a file");
     let make = json!({"command": "rm lib/here.txt && mkfifo lib/here.txt"});
     let read = Reply::call("read_file", json!({"path": "lib/here.txt"}))
