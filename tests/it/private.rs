@@ -138,3 +138,22 @@ fn a_hook_that_changes_and_adds_a_private_file_is_named_and_its_commit_taken_bac
         .says("conf/prices.csv");
     assert_eq!(sandbox.all_refs(), before, "nothing was begun");
 }
+
+/// What a person commits of them on the session's branch is in the difference that a critic reads.
+#[test]
+fn a_difference_that_is_shown_leaves_them_out() {
+    if confinement() != Level::Namespaces {
+        skipped("private files where commands run, without namespaces");
+        return;
+    }
+    let sandbox = repository();
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let before = sandbox.server.requests().len();
+    sandbox.commit_file("conf/prices.csv", &format!("{SECRET},1\n{SECRET},2\n"), "dearer");
+    sandbox.commit_file("lib/here.txt", "here and shown\n", "a person's change");
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    let requests = sandbox.server.requests();
+    let told: Vec<String> = requests[before..].iter().map(|request| request.text()).collect();
+    assert!(told.iter().any(|text| text.contains("+here and shown")), "the difference is shown");
+    assert!(told.iter().all(|text| !text.contains(SECRET)));
+}
