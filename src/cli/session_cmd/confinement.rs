@@ -143,7 +143,7 @@ impl Consent for Asking {
         }
         let remedy = after(remedy);
         let text = match level {
-            Level::Namespaces | Level::Seatbelt => return,
+            Level::Namespaces | Level::Bubblewrap | Level::Seatbelt => return,
             Level::Landlock => format!("commands are confined {}", by_landlock(weaker)),
             Level::None if self.unconfined => format!(
                 "commands run unconfined (sandbox.unconfined): {cause}. They can read, change and \

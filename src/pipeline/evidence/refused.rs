@@ -57,7 +57,7 @@ fn call(text: &str, level: Level) -> Option<&'static str> {
     if says(&FAMILY, text) {
         return Some("address family not supported");
     }
-    if level == Level::Namespaces {
+    if level.has_mounts() {
         return None;
     }
     let lines: Vec<&str> = text.lines().collect();

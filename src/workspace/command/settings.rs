@@ -83,7 +83,7 @@ impl CommandSettings {
     /// # Errors
     /// Exit 4: what confines commands here cannot keep files from them.
     pub fn require_private_kept(&self) -> anyhow::Result<()> {
-        if !self.sandbox.has_private() || self.confined_by()? == Some(Level::Namespaces) {
+        if !self.sandbox.has_private() || self.confined_by()?.is_some_and(Level::has_mounts) {
             return Ok(());
         }
         let message = "project.private is set, and nothing here keeps these files from commands: that \

@@ -28,7 +28,7 @@ const ARGUMENT_MAX: usize = 64 * 1024;
 
 /// What this system may have, the best first.
 const LEVELS: &[Level] = if cfg!(target_os = "linux") {
-    &[Level::Namespaces, Level::Landlock]
+    &[Level::Namespaces, Level::Bubblewrap, Level::Landlock]
 } else if cfg!(target_os = "macos") {
     &[Level::Seatbelt]
 } else {
@@ -206,8 +206,9 @@ impl Sandbox {
                 kept: place.kept(wanted.network),
                 users: users(&place, level).context("listing the users for commands")?,
                 network: wanted.network,
+                inside: false,
             };
-            why = match try_out(helper, &place, &spec, &self.root)? {
+            match try_out(helper, &place, &spec, &self.root)? {
                 None => {
                     if level == Level::Landlock {
                         self.weaker(level, why);
@@ -215,9 +216,14 @@ impl Sandbox {
                     let (spec, nested) = (RefCell::new(spec), RefCell::new(nested));
                     return Ok(Some(Ready { spec, nested, place }));
                 }
-                Some(why) => why,
-            };
-            tracing::info!("no confinement by {}: {}", level.word(), why.cause);
+                Some(told) => {
+                    tracing::info!("no confinement by {}: {}", level.word(), told.cause);
+                    // What would help is what is in the way of doing without bubblewrap.
+                    if level != Level::Bubblewrap {
+                        why = told;
+                    }
+                }
+            }
         }
         self.weaker(Level::None, why);
         Ok(None)
@@ -241,7 +247,7 @@ impl Sandbox {
         if !self.private.is_set() {
             return Ok(spec);
         }
-        if spec.level != Level::Namespaces {
+        if !spec.level.has_mounts() {
             self.refuse_private()?;
         }
         let places = self.private.below(&self.root).into_iter().map(|path| self.root.join(path));
@@ -327,7 +333,7 @@ fn has_unix_sockets() -> bool {
 /// The list of users that commands see instead of the system's, where they need one.
 #[cfg(target_os = "linux")]
 fn users(place: &Place, level: Level) -> std::io::Result<Option<PathBuf>> {
-    if level == Level::Namespaces { place.users() } else { Ok(None) }
+    if level.has_mounts() { place.users() } else { Ok(None) }
 }
 
 #[cfg(not(target_os = "linux"))]

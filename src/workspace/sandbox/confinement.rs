@@ -19,26 +19,36 @@ pub enum Level {
     Seatbelt,
     /// Landlock alone.
     Landlock,
+    /// Namespaces that the system's bubblewrap makes, and Landlock.
+    Bubblewrap,
     /// Namespaces and Landlock.
     #[default]
     Namespaces,
 }
 
 impl Level {
-    /// The word of a level: `none`, `sandbox-exec`, `landlock`, `namespaces`.
+    /// The word of a level: `none`, `sandbox-exec`, `landlock`, `bubblewrap`,
+    /// `namespaces`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Seatbelt => "sandbox-exec",
             Self::Landlock => "landlock",
+            Self::Bubblewrap => "bubblewrap",
             Self::Namespaces => "namespaces",
         }
     }
 
+    /// Whether a command has mounts of its own, so that what it must not see is not there.
+    pub const fn has_mounts(self) -> bool {
+        matches!(self, Self::Bubblewrap | Self::Namespaces)
+    }
+
     /// The level with this word.
     pub fn of_word(word: &str) -> Option<Self> {
-        let all = [Self::None, Self::Seatbelt, Self::Landlock, Self::Namespaces];
-        all.into_iter().find(|level| level.word() == word)
+        const ALL: [Level; 5] =
+            [Level::None, Level::Seatbelt, Level::Landlock, Level::Bubblewrap, Level::Namespaces];
+        ALL.into_iter().find(|level| level.word() == word)
     }
 }
 

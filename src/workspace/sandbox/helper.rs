@@ -15,7 +15,7 @@ use rustix::thread::CapabilitySet;
 
 use super::confinement::Level;
 use super::spec::Spec;
-use super::{filter, landlock, namespaces};
+use super::{bubblewrap, filter, landlock, namespaces};
 
 /// Largest file a command may write, in bytes.
 const FILE_MAX: u64 = 8 << 30;
@@ -53,6 +53,18 @@ pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
             Err(command.exec()).context("starting the command")
         }
         Level::Namespaces => in_namespaces(&spec, command),
+        Level::Bubblewrap if spec.inside => {
+            limit()?;
+            namespaces::limit_processes();
+            namespaces::drop_capabilities_but(CapabilitySet::empty())?;
+            landlock::restrict(&spec)?;
+            filter::install(filter::Close::default())?;
+            Err(command.exec()).context("starting the command")
+        }
+        Level::Bubblewrap => {
+            let words: Vec<OsString> = std::iter::once(program).chain(arguments).cloned().collect();
+            Err(bubblewrap::command(&spec, &words)?.exec()).context("starting bubblewrap")
+        }
     }
 }
 

@@ -4,10 +4,13 @@
 //! | level | how | weaker |
 //! | --- | --- | --- |
 //! | namespaces | own processes, network, IPC and mounts, all but the tree mounted read-only; then Landlock and a filter of system calls | |
+//! | bubblewrap | the same, arranged by the system's bubblewrap where only it may make namespaces | |
 //! | Landlock | Landlock and a filter of system calls | no new entries at the top of the tree nor beside a nested `.git`, no network at all, UDP open, no UNIX sockets, shared memory and terminals of a command's own, modes and times changed |
 //! | sandbox-exec | macOS: a profile (`seatbelt`) instead of a helper | no servers of a command's own, no limits of resources |
 //! | none | a person is asked before each command | everything |
 
+#[cfg(target_os = "linux")]
+mod bubblewrap;
 mod commands;
 mod confinement;
 mod covers;

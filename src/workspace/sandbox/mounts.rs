@@ -33,7 +33,7 @@ const LINKS: [(&str, &str); 5] = [
     ("ptmx", "pts/ptmx"),
 ];
 /// Where some systems keep what they consist of, behind links: `/run/current-system`.
-const OF_SYSTEM: &str = "/run";
+pub(super) const OF_SYSTEM: &str = "/run";
 
 /// The list of users.
 pub(super) const USERS: &str = "/etc/passwd";
@@ -240,7 +240,7 @@ fn make(path: &Path, is_dir: bool) -> io::Result<()> {
 }
 
 /// Symbolic links in a directory, and where they lead.
-fn links(dir: &Path) -> Vec<(PathBuf, PathBuf)> {
+pub(super) fn links(dir: &Path) -> Vec<(PathBuf, PathBuf)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some((entry.path(), fs::read_link(entry.path()).ok()?))).collect()
 }

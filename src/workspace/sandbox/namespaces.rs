@@ -82,9 +82,14 @@ pub(super) fn furnish() -> anyhow::Result<()> {
     for keys in ["/proc/keys", "/proc/key-users"] {
         mounts::hide(Path::new(keys)).with_context(|| format!("hiding {keys}"))?;
     }
+    limit_processes();
+    Ok(())
+}
+
+/// How many a command may have at a time.
+pub(super) fn limit_processes() {
     let most = Some(TASKS_MAX);
     let _ = setrlimit(Resource::Nproc, Rlimit { current: most, maximum: most });
-    Ok(())
 }
 
 /// Since Linux 6.14 every process namespace has a limit of its own; before, this would set the

@@ -100,7 +100,7 @@ impl Place {
         let mut needed = existing([root.to_owned()], &wanted.writable);
         needed.push(root.to_owned());
         let covers = match level {
-            Level::Namespaces => covers::make(&needed, temp.path())?,
+            Level::Namespaces | Level::Bubblewrap => covers::make(&needed, temp.path())?,
             _ => Vec::new(),
         };
         needed.extend(readable.iter().cloned());

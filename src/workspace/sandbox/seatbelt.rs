@@ -77,6 +77,7 @@ mod tests {
             kept: paths(&["/Users/ana/.rustup"]),
             users: None,
             network,
+            inside: false,
         }
     }
 

@@ -33,4 +33,7 @@ pub(super) struct Spec {
     #[serde(default)]
     pub(super) users: Option<PathBuf>,
     pub(super) network: bool,
+    /// Bubblewrap has made the namespaces and the mounts already.
+    #[serde(default)]
+    pub(super) inside: bool,
 }

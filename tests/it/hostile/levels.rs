@@ -1,12 +1,14 @@
 //! What still works in the sandbox, and what happens where there is none.
 
+use std::process::Output;
+
 use serde_json::json;
 
 use super::{at_every_level, results, sandbox};
-use crate::support::confinement::{Level, confinement};
+use crate::support::confinement::{Level, confinement, offers};
 use crate::support::skip::skipped;
 use crate::support::todo::task_work;
-use crate::support::{Reply, at};
+use crate::support::{Reply, Sandbox, at};
 
 #[test]
 fn work_continues_as_without_walls() {
@@ -34,7 +36,7 @@ fn work_continues_as_without_walls() {
          cargo test --offline -q && cd ../.. && rm -r lib/c",
     ];
     // What is written at the top of the tree, and a loopback, is for the better level.
-    let count = if level == Level::Namespaces { commands.len() } else { commands.len() - 1 };
+    let count = if level.has_mounts() { commands.len() } else { commands.len() - 1 };
     for (command, result) in commands.iter().zip(results(&sandbox, &commands[..count], 300)) {
         assert!(result.starts_with("exit 0"), "{command}: {result}");
     }
@@ -68,6 +70,33 @@ fn a_repository_that_borrows_its_objects_is_whole() {
     });
 }
 
+/// Runs a script where no user namespace can be made: there is a limit of one that is made for it.
+fn without_namespaces(sandbox: &Sandbox, script: &str) -> std::io::Result<Output> {
+    let script = format!("echo 0 >/proc/sys/user/max_user_namespaces && {script}");
+    sandbox.command("unshare").args(["-Urm", "sh", "-c", &script]).output()
+}
+
+#[test]
+fn where_only_bubblewrap_makes_namespaces_it_confines_commands() {
+    if !offers(Level::Bubblewrap) {
+        skipped("bubblewrap, which is not installed");
+        return;
+    }
+    let mut sandbox = sandbox(Level::Namespaces);
+    sandbox.set_env("COWORK_TEST_SANDBOX", "");
+    let call = Reply::call("run_command", json!({"command": "echo x >new && ls /dev/shm /tmp"}));
+    let first = at("coding", "actor").task("TASK-001");
+    sandbox.server.sequence(first, vec![call, task_work("TASK-001"), Reply::text("Done.")]);
+    let new = "git-cowork new -n todo 'a todo list' --review auto --stop-after coding";
+    let outcome = without_namespaces(&sandbox, new).unwrap();
+    let said = String::from_utf8(outcome.stderr).unwrap();
+    assert!(outcome.status.success() && !said.contains("confined"), "{said}");
+    assert_eq!(sandbox.blob("cowork/todo", "new"), "x\n");
+    let shown = without_namespaces(&sandbox, "git-cowork status todo -v").unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("Sandbox  by bubblewrap; of your home only toolchains"), "{shown}");
+}
+
 /// What is in the way is a limit of a namespace that the test makes.
 #[test]
 fn with_landlock_alone_it_is_said_why_what_is_lost_and_what_helps() {
@@ -77,11 +106,8 @@ fn with_landlock_alone_it_is_said_why_what_is_lost_and_what_helps() {
     }
     let mut sandbox = sandbox(Level::Namespaces);
     sandbox.set_env("COWORK_TEST_SANDBOX", "");
-    let none = "echo 0 >/proc/sys/user/max_user_namespaces";
-    let unshare = |then: &str| {
-        let script = format!("{none} && {then}");
-        sandbox.command("unshare").args(["-Ur", "sh", "-c", &script]).output()
-    };
+    let no_bubblewrap = "{ ! test -e /usr/bin/bwrap || mount --bind /dev/null /usr/bin/bwrap; }";
+    let unshare = |then: &str| without_namespaces(&sandbox, &format!("{no_bubblewrap} && {then}"));
     if !unshare("true").is_ok_and(|tried| tried.status.success()) {
         skipped("taking user namespaces away, for want of a program that does it");
         return;

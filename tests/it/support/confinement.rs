@@ -10,15 +10,22 @@ use serde_json::json;
 pub enum Level {
     None,
     Landlock,
+    Bubblewrap,
     Namespaces,
 }
 
 impl Level {
+    /// Whether a command has mounts of its own.
+    pub fn has_mounts(self) -> bool {
+        self >= Self::Bubblewrap
+    }
+
     /// As `COWORK_TEST_SANDBOX` has it.
     pub fn word(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Landlock => "landlock",
+            Self::Bubblewrap => "bubblewrap",
             Self::Namespaces => "namespaces",
         }
     }
@@ -30,12 +37,19 @@ pub fn confinement() -> Level {
     static FOUND: OnceLock<Level> = OnceLock::new();
     *FOUND.get_or_init(|| {
         let most = std::env::var("COWORK_TEST_SANDBOX").unwrap_or_default();
-        let mut levels = vec![Level::Namespaces, Level::Landlock];
+        let mut levels = vec![Level::Namespaces, Level::Bubblewrap, Level::Landlock];
         if let Some(most) = levels.iter().copied().chain([Level::None]).find(|l| l.word() == most) {
             levels.retain(|level| *level <= most);
         }
         levels.into_iter().find(|level| works(*level)).unwrap_or(Level::None)
     })
+}
+
+/// Whether this level is to be had here: bubblewrap may not be installed where a better one is.
+pub fn offers(level: Level) -> bool {
+    static BUBBLEWRAP: OnceLock<bool> = OnceLock::new();
+    level <= confinement()
+        && (level != Level::Bubblewrap || *BUBBLEWRAP.get_or_init(|| works(Level::Bubblewrap)))
 }
 
 fn works(level: Level) -> bool {
