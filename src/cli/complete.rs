@@ -14,6 +14,7 @@ use crate::cli::args::Global;
 use crate::cli::commands::show::NAMES;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
+use crate::config::key_names;
 use crate::session::{Attempt, SessionName, attempts};
 use crate::stage::Stage;
 use crate::ui::one_line;
@@ -32,6 +33,7 @@ fn with_candidates(arg: Arg) -> Arg {
         Some("SESSION" | "S") => arg.add(ArgValueCandidates::new(sessions)),
         Some("STAGE") => arg.add(ArgValueCandidates::new(stages)),
         Some("MODE") => arg.add(ArgValueCandidates::new(modes)),
+        Some("KEY") => arg.add(ArgValueCandidates::new(keys)),
         Some("REF") => arg.add(ArgValueCandidates::new(kept)),
         Some("[SESSION] ARTIFACT") => {
             arg.add(ArgValueCompleter::new(Words { first: sessions, last: artifacts }))
@@ -99,6 +101,11 @@ fn modes() -> Vec<CompletionCandidate> {
     .into_iter()
     .map(|(mode, about)| candidate(mode, about))
     .collect()
+}
+
+/// Configuration keys and sections.
+fn keys() -> Vec<CompletionCandidate> {
+    key_names().iter().map(|key| candidate(key, "")).collect()
 }
 
 /// Attempts of the session the command line names, else of the one a command would mean.

@@ -134,7 +134,7 @@ impl Context {
             return Ok(loaded);
         }
         let git = self.git()?;
-        let loaded = self.load(Some(git))?;
+        let loaded = self.load(git)?;
         Ok(self.loaded.get_or_init(|| loaded))
     }
 
@@ -143,14 +143,9 @@ impl Context {
         Ok(&self.loaded()?.config)
     }
 
-    /// Reads the configuration, with or without a repository.
-    pub(crate) fn load(&self, git: Option<&Git>) -> anyhow::Result<Loaded> {
-        let project = git.map(|git| config::project_file(git.top())).transpose()?.flatten();
-        let trust = match (git, &project) {
-            (Some(git), Some(text)) => TrustRecords::of(&git.state_dir()).about(text)?,
-            _ => Trust::None,
-        };
-        let loaded = self.load_with(git, project, trust)?;
+    /// Reads the configuration; its warnings are said.
+    fn load(&self, git: &Git) -> anyhow::Result<Loaded> {
+        let loaded = config::load(&self.sources(Some(git))?)?;
         for text in &loaded.warnings {
             self.ui.emit(Event::Warning { text: text.clone() });
         }
@@ -160,15 +155,34 @@ impl Context {
     /// What the configuration would be with this text as the project's file; says nothing.
     pub(crate) fn load_with(
         &self,
+        git: &Git,
+        project: String,
+        trust: Trust,
+    ) -> anyhow::Result<Loaded> {
+        config::load(&self.sources_with(Some(git), Some(project), trust)?)
+    }
+
+    /// All that is configured, with or without a repository.
+    pub(crate) fn sources(&self, git: Option<&Git>) -> anyhow::Result<Sources> {
+        let project = git.map(|git| config::project_file(git.top())).transpose()?.flatten();
+        let trust = match (git, &project) {
+            (Some(git), Some(text)) => TrustRecords::of(&git.state_dir()).about(text)?,
+            _ => Trust::None,
+        };
+        self.sources_with(git, project, trust)
+    }
+
+    fn sources_with(
+        &self,
         git: Option<&Git>,
         project: Option<String>,
         trust: Trust,
-    ) -> anyhow::Result<Loaded> {
+    ) -> anyhow::Result<Sources> {
         let git_values = match git {
             Some(git) => git::settings::all(git)?,
-            None => Vec::new(),
+            None => git::settings::outside(&self.cwd)?,
         };
-        config::load(&Sources {
+        Ok(Sources {
             system: Some(config::system_file()),
             user: config::user_file(&self.env),
             project: project.map(|text| (PROJECT_FILE.into(), text)),

@@ -10,11 +10,11 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Work on a session", &["resume", "review", "revert", "undo", "restore"]),
     ("Look at sessions", &["status", "list", "log", "show", "diff", "verify"]),
     ("Deliver and clean up", &["merge", "pr", "archive", "delete", "prune"]),
-    ("Set up", &["models", "init", "trust", "completions", "man"]),
+    ("Set up", &["models", "config", "init", "trust", "completions", "man"]),
 ];
 
 /// Examples of each command, one a line.
-const EXAMPLES: [(&str, &[&str]); 25] = [
+const EXAMPLES: [(&str, &[&str]); 26] = [
     ("new", &["git cowork new 'a todo list for the terminal'", "git cowork new --from todo@prd"]),
     (
         "modify",
@@ -39,6 +39,7 @@ const EXAMPLES: [(&str, &[&str]); 25] = [
     ("delete", &["git cowork delete todo", "git cowork delete todo --dry-run"]),
     ("prune", &["git cowork prune --dry-run", "git cowork prune --older-than 30d"]),
     ("models", &["git cowork models", "git cowork models --json"]),
+    ("config", &["git cowork config --show-origin", "git cowork config llm.model"]),
     ("init", &["git cowork init", "git cowork init --hooks"]),
     ("trust", &["git cowork trust", "git cowork trust --revoke"]),
     ("completions", &["git cowork completions bash"]),

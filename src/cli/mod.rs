@@ -27,8 +27,9 @@ use crate::record;
 use args::{Answer, Global, SessionArg};
 use commands::review::ReviewArgs;
 use commands::{
-    archive, completions, delete, demo, diff, feedback, hook, init, list, log, man, merge, models,
-    modify, new, pr, prune, restore, resume, revert, review, show, status, trust, undo, verify,
+    archive, completions, config, delete, demo, diff, feedback, hook, init, list, log, man, merge,
+    models, modify, new, pr, prune, restore, resume, revert, review, show, status, trust, undo,
+    verify,
 };
 use context::Context;
 
@@ -93,6 +94,8 @@ enum Command {
     Show(show::ShowArgs),
     /// List the models that the configured servers offer, and those that run on this machine
     Models,
+    /// List all settings with their values and where they come from
+    Config(config::ConfigArgs),
     /// Write the project's configuration file
     Init(init::InitArgs),
     /// Trust the project's configuration file as it is now
@@ -170,6 +173,7 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
         Some(Command::Verify(args)) => verify::run(context, args),
         Some(Command::Show(args)) => show::run(context, args),
         Some(Command::Models) => models::run(context),
+        Some(Command::Config(args)) => config::run(context, &args),
         Some(Command::Init(args)) => init::run(context, &args),
         Some(Command::Trust(args)) => trust::run(context, &args),
         Some(Command::Hook(args)) => hook::run(context, &args),

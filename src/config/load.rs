@@ -67,6 +67,11 @@ pub struct Loaded {
 /// and `[models]`: there [`Config::model_for`] reports it, so that commands which need no model
 /// work without a key.
 pub fn load(sources: &Sources) -> Result<Loaded> {
+    Ok(resolve(sources)?.0)
+}
+
+/// The same, with all that was set.
+pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
     let mut warnings = Vec::new();
     let mut settings = Settings::new();
     for path in [&sources.system, &sources.user].into_iter().flatten() {
@@ -102,7 +107,7 @@ pub fn load(sources: &Sources) -> Result<Loaded> {
     let config = build::build(&settings)?;
     let origins =
         settings.values().map(|s| (schema::dotted(&s.written), s.origin.clone())).collect();
-    Ok(Loaded { config, warnings, origins, restricted: taken_out })
+    Ok((Loaded { config, warnings, origins, restricted: taken_out }, settings))
 }
 
 /// What is laid over the project's file: all of it is the user's.

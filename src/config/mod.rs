@@ -12,6 +12,7 @@ mod endpoint;
 mod fields;
 mod keys;
 mod layer;
+mod listing;
 mod load;
 mod project_file;
 mod request_keys;
@@ -36,6 +37,9 @@ pub use endpoint::{
 pub use keys::{
     Api, Attribution, Budget, FetchPolicy, Limits, ModelConfig, Price, Project, Review,
     ReviewOrder, Roles, Sandbox, StageConfig, TestsPolicy, ToolConfig,
+};
+pub use listing::{
+    DEFAULT_ORIGIN, Entry, Shown, is_known, is_named, key_names, list, named, nearest_key,
 };
 pub use load::{Flags, Loaded, Sources, load, system_file, user_file};
 pub use project_file::{PROJECT_FILE, project_file};

@@ -128,6 +128,22 @@ pub(super) fn meant(path: &[String]) -> Option<Path> {
     })
 }
 
+/// The other names of a key.
+pub(super) fn other_names(path: &[String]) -> Vec<Path> {
+    let other = |(alias, key): &(&str, &str)| {
+        let key: Vec<&str> = key.split('.').collect();
+        let fits = key.len() == path.len()
+            && path.iter().zip(&key).all(|(part, want)| part == want || *want == "*");
+        let star = path.iter().zip(&key).find(|(_, want)| **want == "*").map(|(part, _)| part);
+        let part = |part: &str| match (part, star) {
+            ("*", Some(name)) => name.clone(),
+            _ => part.to_owned(),
+        };
+        fits.then(|| alias.split('.').map(part).collect())
+    };
+    ALIASES.iter().chain([&GATES]).filter_map(other).collect()
+}
+
 /// A path as people read it; a name that is more than a word is quoted, and nothing in it is obeyed
 /// by a terminal: the file may come from anybody.
 pub(super) fn dotted(path: &[String]) -> String {

@@ -28,6 +28,8 @@ pub struct Restricted {
     pub(super) brief: String,
     /// The value as people read it; of a key to a server only that there is one.
     pub value: String,
+    /// The file and the line where it is written.
+    pub origin: String,
     /// Whether it would count if it were stricter.
     pub(super) loosens: bool,
 }
@@ -136,7 +138,9 @@ pub(super) fn restricted(written: &Settings, taken: &Settings) -> Vec<Restricted
             Err(problem) => problem.clone(),
         };
         let loosens = setting.key.rule != Rule::Trust;
-        Some(Restricted { key: schema::dotted(path), brief: schema::brief(path), value, loosens })
+        let (key, brief, origin) =
+            (schema::dotted(path), schema::brief(path), setting.origin.clone());
+        Some(Restricted { key, brief, value, origin, loosens })
     };
     names.into_iter().filter_map(shown).collect()
 }

@@ -228,6 +228,14 @@ pub(super) fn require_git(
     }
 }
 
+/// Every setting there is at `cwd`, where no repository need be: what git prints, ended by NULs.
+pub(super) fn settings_at(cwd: &Path) -> Result<Output> {
+    let mut command = Command::new("git");
+    parse_ready(&mut command);
+    command.args(["config", "--list", "--null"]);
+    plain(command, cwd)
+}
+
 fn plain(mut command: Command, cwd: &Path) -> Result<Output> {
     command.current_dir(cwd).stdin(Stdio::null());
     let mut run = || command.output().map_err(|error| cannot_start(&error));

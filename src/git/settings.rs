@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::Git;
 use super::configuration::{as_bool, normal};
+use super::locate;
 use crate::error::Error;
 use crate::git::state;
 
@@ -19,6 +20,22 @@ const PAGER: &str = "cowork.pager";
 /// A configuration file is broken.
 pub fn all(git: &Git) -> Result<Vec<(String, String)>> {
     beginning(git, &["cowork."])
+}
+
+/// The same at `cwd`, where no repository is: what the user and the system have set.
+///
+/// # Errors
+/// Git cannot be started, a configuration file is broken.
+pub fn outside(cwd: &Path) -> Result<Vec<(String, String)>> {
+    let output = locate::settings_at(cwd)?;
+    if !output.success() {
+        let message = format!("git config failed: {}", output.complaint());
+        return Err(Error::repository(message).into());
+    }
+    let text = output.text();
+    let settings = text.split('\0').map(|line| line.split_once('\n').unwrap_or((line, "true")));
+    let ours = settings.filter(|(key, _)| key.starts_with("cowork.") && *key != PAGER);
+    Ok(ours.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 
 /// Every setting whose key begins with one of these, as [`all`] has them.

@@ -2,6 +2,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod diff;

@@ -40,8 +40,8 @@ pub(crate) fn run(context: &Context, args: &TrustArgs) -> Answer {
             .into());
     };
     // What would be refused by every later command is not accepted here.
-    context.load_with(Some(git), Some(text.clone()), Trust::Given)?;
-    let keys = context.load_with(Some(git), Some(text.clone()), Trust::None)?.restricted;
+    context.load_with(git, text.clone(), Trust::Given)?;
+    let keys = context.load_with(git, text.clone(), Trust::None)?.restricted;
     if keys.is_empty() && !context.global.json {
         say(format!("{PROJECT_FILE} sets nothing that must be trusted; all of it counts already"));
         return Ok(0);

@@ -1,0 +1,137 @@
+//! `git cowork config`: every setting with the value in force, and where that comes from.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::suggest::corrected;
+use crate::config::{self, Entry, Restricted, Shown};
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+
+/// Origins that are longer are not waited for by the other lines.
+const WIDEST: usize = 40;
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    /// Key or section to show, such as llm.model or limits [default: everything]
+    #[arg(value_name = "KEY")]
+    key: Option<String>,
+    /// Show where each value comes from: a file with its line, git config, a variable, an option
+    #[arg(long)]
+    show_origin: bool,
+}
+
+pub(crate) fn run(context: &Context, args: &ConfigArgs) -> Answer {
+    let git = match context.git() {
+        Ok(git) => Some(git),
+        Err(error) => {
+            let text = format!("{error}: what a repository configures is not in this list");
+            context.ui.emit(Event::Warning { text });
+            None
+        }
+    };
+    let (loaded, entries) = config::list(&context.sources(git)?)?;
+    for text in &loaded.warnings {
+        context.ui.emit(Event::Warning { text: text.clone() });
+    }
+    let (shown, ignored): (Vec<&Entry>, Vec<&Restricted>) = match &args.key {
+        None => (entries.iter().collect(), loaded.restricted.iter().collect()),
+        Some(key) => {
+            let of_key = |restricted: &&Restricted| config::is_named(&restricted.key, key);
+            let ignored = loaded.restricted.iter().filter(of_key).collect();
+            (named(context, &entries, key)?, ignored)
+        }
+    };
+    if context.global.json {
+        let lines = shown.into_iter().map(object).chain(ignored.into_iter().map(ignored_object));
+        context.print(&lines.map(|line| format!("{line}\n")).collect::<String>())?;
+        return Ok(0);
+    }
+    let home = context.env.get("HOME").map(String::as_str).unwrap_or_default();
+    let mut lines: Vec<(String, String)> = shown.into_iter().map(line).collect();
+    lines.extend(ignored.into_iter().map(ignored_line));
+    for (origin, _) in &mut lines {
+        *origin = if args.show_origin { at_home(origin, home) } else { String::new() };
+    }
+    let text = columns(&lines);
+    match git {
+        Some(_) if std::io::stdout().is_terminal() => context.page(&text)?,
+        _ => context.print(&text)?,
+    }
+    Ok(0)
+}
+
+/// # Errors
+/// Exit 2: there is no such key.
+fn named<'a>(context: &Context, entries: &'a [Entry], key: &str) -> anyhow::Result<Vec<&'a Entry>> {
+    let found = config::named(entries, key);
+    if found.is_empty() && !config::is_known(key) {
+        let error = Error::usage(format!("there is no configuration key '{key}'"));
+        return Err(match config::nearest_key(key) {
+            Some(right) => error.hint(format!("did you mean: {}", corrected(key, &right))),
+            None => error.hint("see all of them: git cowork config"),
+        }
+        .into());
+    }
+    if found.is_empty() {
+        let text = format!("nothing is configured under {key}");
+        context.ui.emit(Event::Note { text });
+    }
+    Ok(found)
+}
+
+/// Where it comes from, and what it is.
+fn line(entry: &Entry) -> (String, String) {
+    let value = match &entry.value {
+        Shown::Value(toml, _) => toml.as_str(),
+        Shown::Secret => "(set)",
+        Shown::ByDepth => "(by depth)",
+    };
+    (entry.origin.clone(), format!("{} = {value}", entry.key))
+}
+
+fn ignored_line(ignored: &Restricted) -> (String, String) {
+    let Restricted { key, value, origin, .. } = ignored;
+    (origin.clone(), format!("# ignored until git cowork trust: {key} = {value}"))
+}
+
+/// The user's own files as the user writes them.
+fn at_home(origin: &str, home: &str) -> String {
+    match origin.strip_prefix(home).filter(|_| home.len() > 1) {
+        Some(rest) if rest.starts_with('/') => format!("~{rest}"),
+        _ => origin.to_owned(),
+    }
+}
+
+/// One line each; the origin, where there is one, ends with a tab, as in `git config --list`.
+fn columns(lines: &[(String, String)]) -> String {
+    let widths = lines.iter().map(|(origin, _)| origin.chars().count());
+    let width = widths.filter(|width| *width <= WIDEST).max().unwrap_or(0);
+    let mut out = String::new();
+    for (origin, text) in lines {
+        let _ = match origin.is_empty() {
+            true => writeln!(out, "{text}"),
+            false => writeln!(out, "{origin:<width$}\t{text}"),
+        };
+    }
+    out
+}
+
+fn object(entry: &Entry) -> serde_json::Value {
+    let Entry { key, value, origin } = entry;
+    match value {
+        Shown::Value(_, value) => json!({ "key": key, "value": value, "origin": origin }),
+        Shown::Secret => json!({ "key": key, "value": null, "secret": true, "origin": origin }),
+        Shown::ByDepth => json!({ "key": key, "value": null, "by_depth": true, "origin": origin }),
+    }
+}
+
+fn ignored_object(ignored: &Restricted) -> serde_json::Value {
+    let Restricted { key, value, origin, .. } = ignored;
+    json!({ "key": key, "value": value, "origin": origin, "ignored": true })
+}

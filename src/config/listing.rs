@@ -1,0 +1,405 @@
+//! What `git cowork config` shows: every key with the value in force, and where that was set. Made
+//! from the same table as everything else; no key to a server is ever in it.
+
+use anyhow::Result;
+use serde_json::{Map, Value as Json, json};
+
+use super::fields::Section as _;
+use super::layer::Settings;
+use super::load::{Loaded, Sources, resolve};
+use super::schema::{self, Path, SECTIONS};
+use super::value::{Shape, Value};
+use super::{Config, DEFAULT_MODEL};
+use crate::secret;
+use crate::stage::Stage;
+
+/// The origin of what nobody has set.
+pub const DEFAULT_ORIGIN: &str = "default";
+
+/// What stands for a value that is not shown.
+const MASK: &str = "(set)";
+
+/// A key and what holds for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its dotted name.
+    pub key: String,
+    /// What it holds.
+    pub value: Shown,
+    /// A file with its line, `git config NAME`, a variable or an option; [`DEFAULT_ORIGIN`]; or
+    /// `as KEY`, where another key says it.
+    pub origin: String,
+}
+
+/// A value as people and programs may see it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shown {
+    /// As TOML, and as JSON.
+    Value(String, Json),
+    /// There is one, and it is a key to a server.
+    Secret,
+    /// The depth of a session says it.
+    ByDepth,
+}
+
+/// Reads and resolves everything, and lists it in the order of the sections.
+///
+/// # Errors
+/// As [`super::load()`].
+pub fn list(sources: &Sources) -> Result<(Loaded, Vec<Entry>)> {
+    let (loaded, settings) = resolve(sources)?;
+    let listing = Listing { config: &loaded.config, settings: &settings };
+    let paths = SECTIONS.iter().flat_map(|(section, keys)| {
+        let tables = listing.tables(section);
+        tables.into_iter().flat_map(|table| {
+            keys.iter().map(move |key| {
+                let path = table.iter().cloned().chain(key.name.split('.').map(str::to_owned));
+                (path.collect::<Path>(), key.shape)
+            })
+        })
+    });
+    let entries = paths.map(|(path, shape)| listing.entry(&path, shape)).collect();
+    Ok((loaded, entries))
+}
+
+/// The entries that a key or the beginning of one names: `llm.model`, `llm`, `cowork.llm.baseurl`.
+/// Another name of a key stands for it.
+pub fn named<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a Entry> {
+    let found: Vec<&Entry> = entries.iter().filter(|entry| is_named(&entry.key, name)).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let also = |entry: &&Entry| {
+        let path: Path = entry.key.split('.').map(str::to_owned).collect();
+        schema::other_names(&path).iter().any(|other| is_named(&schema::dotted(other), name))
+    };
+    entries.iter().filter(also).collect()
+}
+
+/// Whether `name` is that of a dotted key, or of a section around it.
+pub fn is_named(key: &str, name: &str) -> bool {
+    let (key, name) = (plain(key), plain(name));
+    let name = name.strip_prefix("cowork.").unwrap_or(&name);
+    key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Whether a name is that of a key or section that may be set, although nothing of it is.
+pub fn is_known(name: &str) -> bool {
+    let name = plain(name);
+    let path: Path =
+        name.strip_prefix("cowork.").unwrap_or(&name).split('.').map(str::to_owned).collect();
+    let known = |row: &schema::Row| {
+        let parts = row.pattern.iter().map(|part| plain(part));
+        path.len() <= row.pattern.len()
+            && path.iter().zip(parts).all(|(part, want)| *part == want || want == "*")
+    };
+    schema::KEYS.iter().any(known)
+}
+
+/// The key that a wrong one looks most like.
+pub fn nearest_key(name: &str) -> Option<String> {
+    let path: Path = name.split('.').map(str::to_owned).collect();
+    schema::nearest(&path)
+}
+
+/// The names of all keys and sections in which nothing is free to choose.
+pub fn key_names() -> Vec<String> {
+    let fixed = schema::KEYS.iter().filter(|row| !row.pattern.contains(&"*"));
+    let keys = fixed.map(|row| row.pattern.join("."));
+    SECTIONS
+        .iter()
+        .filter_map(|(section, _)| section.split(".*").next().map(str::to_owned))
+        .chain(keys)
+        .collect()
+}
+
+/// As `git config` compares names: without `_`, in any case; and without quotes.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '_' | '"')).flat_map(char::to_lowercase).collect()
+}
+
+struct Listing<'a> {
+    config: &'a Config,
+    settings: &'a Settings,
+}
+
+impl Listing<'_> {
+    /// The tables of a section: one, or one for each name that was chosen.
+    fn tables(&self, section: &str) -> Vec<Path> {
+        let Some(fixed) = section.strip_suffix(".*") else {
+            return vec![section.split('.').map(str::to_owned).collect()];
+        };
+        let names: Vec<String> = match fixed {
+            "models" => self.config.models.keys().cloned().collect(),
+            "stages" => Stage::ALL.iter().map(|stage| stage.name().to_owned()).collect(),
+            "budget.prices" => self.config.budget.prices.keys().cloned().collect(),
+            "tools" => self.config.tools.keys().cloned().collect(),
+            _ => Vec::new(),
+        };
+        let table = |name| fixed.split('.').map(str::to_owned).chain([name]).collect();
+        names.into_iter().map(table).collect()
+    }
+
+    fn entry(&self, path: &Path, shape: Shape) -> Entry {
+        let value = match self.value(path) {
+            Some(value) => shown(path, shape, &value),
+            None => Shown::ByDepth,
+        };
+        Entry { key: schema::dotted(path), value, origin: self.origin(path) }
+    }
+
+    /// What holds for a key; none where that is as a session's depth has it.
+    fn value(&self, path: &Path) -> Option<Value> {
+        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+        let text = |text: &str| Some(Value::Text(text.to_owned()));
+        let config = self.config;
+        match parts.as_slice() {
+            ["review", "gates"] => whole(|stage| config.review.gates.of(stage)),
+            ["project", "self_review"] => whole(|stage| config.project.self_review.of(stage)),
+            ["stages", name, "review"] => {
+                config.review.gates.of(name.parse().ok()?).map(Value::Flag)
+            }
+            ["stages", name, "model"] => {
+                let own = config.stages.get(&name.parse().ok()?).and_then(|set| set.model.as_ref());
+                text(own.unwrap_or(&config.roles.actor))
+            }
+            ["tools", name, "stages"] => {
+                let tool = config.tools.get(*name)?;
+                let stages = Stage::ALL.into_iter().filter(|stage| tool.is_offered_in(*stage));
+                Some(Value::Stages(stages.collect()))
+            }
+            _ => schema::held(config, path),
+        }
+    }
+
+    /// Where a key's value comes from.
+    fn origin(&self, path: &Path) -> String {
+        let mut found: Vec<&str> = Vec::new();
+        for (set, setting) in self.settings {
+            // A list of stages was taken apart into a switch for each.
+            let gates = matches!(path.as_slice(), [a, b] if a == "review" && b == "gates")
+                && matches!(set.as_slice(), [a, _, c] if a == "stages" && c == "review");
+            let here = set == path || set.len() == path.len() + 1 && set.starts_with(path);
+            if (here || gates) && !found.contains(&setting.origin.as_str()) {
+                found.push(&setting.origin);
+            }
+        }
+        if !found.is_empty() {
+            return found.join(", ");
+        }
+        match self.inherited(path) {
+            Some(from) if self.settings.contains_key(&from) => {
+                format!("as {}", schema::dotted(&from))
+            }
+            _ => DEFAULT_ORIGIN.to_owned(),
+        }
+    }
+
+    /// The key whose value is taken over where this one is not set.
+    fn inherited(&self, path: &Path) -> Option<Path> {
+        let owned = |parts: [&str; 2]| parts.map(str::to_owned).to_vec();
+        match path.as_slice() {
+            [models, name, key] if models == "models" && name != DEFAULT_MODEL => {
+                let own = self.config.models.get(name)?.held(key);
+                (own == self.config.llm.held(key)).then(|| owned(["llm", key]))
+            }
+            [stages, _, model] if stages == "stages" && model == "model" => {
+                Some(owned(["roles", "actor"]))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A list that says of every stage whether it is in it.
+fn whole(of: impl Fn(Stage) -> Option<bool>) -> Option<Value> {
+    let said: Option<Vec<(Stage, bool)>> =
+        Stage::ALL.into_iter().map(|stage| Some((stage, of(stage)?))).collect();
+    let on = said?.into_iter().filter(|(_, on)| *on).map(|(stage, _)| stage);
+    Some(Value::Stages(on.collect()))
+}
+
+fn shown(path: &Path, shape: Shape, value: &Value) -> Shown {
+    let key = path.last().map_or("", String::as_str);
+    match value {
+        Value::Text(text) if key == "api_key" && !text.is_empty() => Shown::Secret,
+        // A model's name may be as random as a key, and is no secret.
+        Value::Text(text) if key != "model" => toml_and_json(&masked(key, text).into()),
+        Value::List(list) => {
+            toml_and_json(&list.iter().map(|text| masked("", text)).collect::<Vec<_>>().into())
+        }
+        Value::Table(table) => toml_and_json(&Json::Object(masked_table(table))),
+        // Counts that may be left open are asked for as such.
+        Value::Rate(rate) if matches!(shape, Shape::Rate) => match rate {
+            Some(rate) => toml_and_json(&format!("{rate}/m").into()),
+            None => toml_and_json(&"off".into()),
+        },
+        other => Shown::Value(other.shown(), as_json(other)),
+    }
+}
+
+/// A text without what looks like a key in it.
+fn masked(name: &str, text: &str) -> String {
+    let keys = secret::of_setting(name, text);
+    keys.iter().fold(text.to_owned(), |text, key| text.replace(key.as_str(), MASK))
+}
+
+/// Values whose name says that they are secret are left out whole.
+fn masked_table(table: &Map<String, Json>) -> Map<String, Json> {
+    table.iter().map(|(name, value)| (name.clone(), masked_value(name, value))).collect()
+}
+
+fn masked_value(name: &str, value: &Json) -> Json {
+    match value {
+        Json::String(text) if secret::of_setting(name, text).is_empty() => value.clone(),
+        Json::String(_) => MASK.into(),
+        Json::Array(items) => items.iter().map(|item| masked_value(name, item)).collect(),
+        Json::Object(table) => Json::Object(masked_table(table)),
+        other => other.clone(),
+    }
+}
+
+fn toml_and_json(value: &Json) -> Shown {
+    Shown::Value(toml(value), value.clone())
+}
+
+/// As TOML has it. Control characters are written out, so that a terminal obeys none.
+fn toml(value: &Json) -> String {
+    match value {
+        Json::String(text) => format!("{text:?}"),
+        Json::Array(items) => {
+            format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", "))
+        }
+        Json::Object(table) if table.is_empty() => "{}".to_owned(),
+        Json::Object(table) => {
+            let one = |(name, value): (&String, &Json)| format!("{name:?} = {}", toml(value));
+            format!("{{ {} }}", table.iter().map(one).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn as_json(value: &Value) -> Json {
+    match value {
+        Value::Text(text) => json!(text),
+        Value::Flag(flag) => json!(flag),
+        Value::Count(count) => json!(count),
+        Value::Number(number) => json!(number),
+        Value::Range(range) => json!(range),
+        Value::List(list) => json!(list),
+        Value::Stages(stages) => stages.iter().map(|stage| stage.name()).collect(),
+        Value::Depth(depth) => json!(depth.to_string()),
+        Value::Rate(rate) => json!(rate),
+        Value::Table(table) => Json::Object(table.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Trust;
+
+    fn listed(project: &str) -> Vec<Entry> {
+        let project = Some((".cowork/config.toml".into(), project.to_owned()));
+        list(&Sources { project, trust: Trust::Given, ..Sources::default() }).unwrap().1
+    }
+
+    fn of<'a>(entries: &'a [Entry], key: &str) -> &'a Entry {
+        entries.iter().find(|entry| entry.key == key).unwrap_or_else(|| panic!("{key}"))
+    }
+
+    fn toml_of(entries: &[Entry], key: &str) -> String {
+        match &of(entries, key).value {
+            Shown::Value(toml, _) => toml.clone(),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_key_is_listed_once_in_the_order_of_the_sections() {
+        let entries = listed(
+            "[models.big]\nmodel = \"b\"\n[tools.t]\ncommand = \"c\"\ndescription = \"d\"\n[budget.prices.b]\nin = 1",
+        );
+        let mut expected = Vec::new();
+        for (section, keys) in SECTIONS {
+            let names: Vec<&str> = match section {
+                "models.*" => vec!["big"],
+                "stages.*" => Stage::ALL.iter().map(|stage| stage.name()).collect(),
+                "budget.prices.*" => vec!["b"],
+                "tools.*" => vec!["t"],
+                _ => vec![""],
+            };
+            for name in names {
+                let section = section.replace('*', name);
+                expected.extend(keys.iter().map(|key| format!("{section}.{}", key.name)));
+            }
+        }
+        let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+        assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn values_can_be_pasted_and_keys_to_servers_are_not_shown() {
+        let entries = listed(
+            "[llm]\napi_key = \"sk-abc123def\"\nbase_url = \"http://127.0.0.1:1/v1\"\nrate_limit = \"30/m\"\n\
+             headers = { x-team = \"tools\", Authorization = \"Bearer hunter2\" }\n\
+             extra_body = { top_k = 40, deep = { password = \"hunter2\" } }\n\
+             [review]\nnotify = \"curl -H token=9f86d081884c7d659a2feaa0c55ad015 x\"\n",
+        );
+        assert_eq!(of(&entries, "llm.api_key").value, Shown::Secret);
+        assert_eq!(toml_of(&entries, "llm.rate_limit"), "\"30/m\"");
+        assert_eq!(
+            toml_of(&entries, "llm.headers"),
+            "{ \"Authorization\" = \"(set)\", \"x-team\" = \"tools\" }"
+        );
+        assert_eq!(
+            toml_of(&entries, "llm.extra_body"),
+            "{ \"deep\" = { \"password\" = \"(set)\" }, \"top_k\" = 40 }"
+        );
+        assert_eq!(toml_of(&entries, "review.notify"), "\"curl -H token=(set) x\"");
+        assert_eq!(toml_of(&entries, "limits.tasks"), "[5, 12]");
+        assert!(!format!("{entries:?}").contains("hunter2"));
+        assert!(!format!("{entries:?}").contains("sk-abc"));
+    }
+
+    #[test]
+    fn what_follows_says_from_where() {
+        let entries = listed(
+            "[llm]\nmodel = \"a\"\nbase_url = \"http://127.0.0.1:1/v1\"\n[models.big]\nmodel = \"b\"\n\
+             [review]\ngates = [\"prd\"]\n[limits]\niterations = { plan = 7 }\n[roles]\nactor = \"big\"\n",
+        );
+        let origin = |key: &str| of(&entries, key).origin.clone();
+        assert_eq!(origin("llm.model"), ".cowork/config.toml:2");
+        assert_eq!(origin("models.big.model"), ".cowork/config.toml:5");
+        assert_eq!(origin("models.big.base_url"), "as llm.base_url");
+        assert_eq!(origin("models.big.timeout_s"), DEFAULT_ORIGIN);
+        assert_eq!(origin("review.gates"), ".cowork/config.toml:7");
+        assert_eq!(toml_of(&entries, "review.gates"), "[\"prd\"]");
+        assert_eq!(toml_of(&entries, "stages.prd.review"), "true");
+        assert_eq!(toml_of(&entries, "stages.plan.iterations"), "7");
+        assert_eq!(origin("stages.plan.iterations"), ".cowork/config.toml:9");
+        assert_eq!(toml_of(&entries, "stages.plan.model"), "\"big\"");
+        assert_eq!(origin("stages.plan.model"), "as roles.actor");
+        let unset = listed("[stages.prd]\nreview = false\n");
+        assert_eq!(of(&unset, "review.gates").value, Shown::ByDepth);
+        assert_eq!(toml_of(&unset, "stages.prd.review"), "false");
+        assert_eq!(of(&unset, "stages.plan.review").value, Shown::ByDepth);
+        assert_eq!(toml_of(&unset, "review.challenge"), "[\"coding\"]");
+    }
+
+    #[test]
+    fn a_key_is_found_by_each_of_its_names() {
+        let entries = listed("");
+        let keys = |name: &str| -> Vec<String> {
+            named(&entries, name).iter().map(|entry| entry.key.clone()).collect()
+        };
+        assert_eq!(keys("llm.base_url"), ["llm.base_url"]);
+        assert_eq!(keys("cowork.llm.baseurl"), ["llm.base_url"]);
+        assert_eq!(keys("project.editor"), ["review.editor"]);
+        assert_eq!(keys("limits.iterations.prd"), ["stages.prd.iterations"]);
+        assert_eq!(keys("stages.prd.temperature").len(), 2);
+        assert!(keys("llm.base").is_empty());
+        assert!(is_known("models.big.model") && is_known("tools") && !is_known("llm.base"));
+        assert_eq!(nearest_key("llm.modle").as_deref(), Some("llm.model"));
+    }
+}
