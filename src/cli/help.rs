@@ -10,11 +10,11 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Work on a session", &["resume", "review", "revert", "undo", "restore"]),
     ("Look at sessions", &["status", "list", "log", "show", "diff", "verify"]),
     ("Deliver and clean up", &["merge", "pr", "archive", "delete", "prune"]),
-    ("Set up", &["models", "config", "init", "trust", "completions", "man"]),
+    ("Set up", &["doctor", "models", "config", "init", "trust", "completions", "man"]),
 ];
 
 /// Examples of each command, one a line.
-const EXAMPLES: [(&str, &[&str]); 26] = [
+const EXAMPLES: [(&str, &[&str]); 27] = [
     ("new", &["git cowork new 'a todo list for the terminal'", "git cowork new --from todo@prd"]),
     (
         "modify",
@@ -38,6 +38,7 @@ const EXAMPLES: [(&str, &[&str]); 26] = [
     ("archive", &["git cowork archive todo"]),
     ("delete", &["git cowork delete todo", "git cowork delete todo --dry-run"]),
     ("prune", &["git cowork prune --dry-run", "git cowork prune --older-than 30d"]),
+    ("doctor", &["git cowork doctor", "git cowork doctor --compare"]),
     ("models", &["git cowork models", "git cowork models --json"]),
     ("config", &["git cowork config --show-origin", "git cowork config llm.model"]),
     ("init", &["git cowork init", "git cowork init --hooks"]),

@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod complete;
 mod context;
+mod doctor;
 mod help;
 mod overview;
 mod remote;
@@ -96,6 +97,8 @@ enum Command {
     Models,
     /// List all settings with their values and where they come from
     Config(config::ConfigArgs),
+    /// Check everything sessions need, and say how to fix what is missing
+    Doctor(commands::doctor::DoctorArgs),
     /// Write the project's configuration file
     Init(init::InitArgs),
     /// Trust the project's configuration file as it is now
@@ -174,6 +177,7 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
         Some(Command::Show(args)) => show::run(context, args),
         Some(Command::Models) => models::run(context),
         Some(Command::Config(args)) => config::run(context, &args),
+        Some(Command::Doctor(args)) => commands::doctor::run(context, &args),
         Some(Command::Init(args)) => init::run(context, &args),
         Some(Command::Trust(args)) => trust::run(context, &args),
         Some(Command::Hook(args)) => hook::run(context, &args),

@@ -51,6 +51,8 @@ pub struct Loaded {
     pub config: Config,
     /// One line each; for [`crate::event::Event::Warning`].
     pub warnings: Vec<String>,
+    /// Those of them that are about values, not about trust.
+    pub unexpanded: Vec<String>,
     /// Where each key that was set got its value, by dotted key. Keys not in here have their
     /// default.
     pub origins: BTreeMap<String, String>,
@@ -72,7 +74,7 @@ pub fn load(sources: &Sources) -> Result<Loaded> {
 
 /// The same, with all that was set.
 pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
-    let mut warnings = Vec::new();
+    let (mut warnings, mut literal) = (Vec::new(), Vec::new());
     let mut settings = Settings::new();
     for path in [&sources.system, &sources.user].into_iter().flatten() {
         if let Some(text) = read(path)? {
@@ -82,7 +84,7 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
         }
     }
     let git = layer::settle(layer::from_git(&sources.git_values)?)?;
-    unexpanded(&git, &mut warnings);
+    unexpanded(&git, &mut literal);
     let mut taken_out = Vec::new();
     if let Some((path, text)) = &sources.project {
         let name = path.display().to_string();
@@ -99,7 +101,7 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
             taken_out = restricted(&written, &taken);
             warnings.extend(ignored(&name, &taken_out, sources.trust));
         }
-        unexpanded(&project, &mut warnings);
+        unexpanded(&project, &mut literal);
         layer::lay(&mut settings, project);
     }
     above(&mut settings, git, sources)?;
@@ -107,7 +109,9 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
     let config = build::build(&settings)?;
     let origins =
         settings.values().map(|s| (schema::dotted(&s.written), s.origin.clone())).collect();
-    Ok((Loaded { config, warnings, origins, restricted: taken_out }, settings))
+    warnings.extend(literal.iter().cloned());
+    let loaded = Loaded { config, warnings, unexpanded: literal, origins, restricted: taken_out };
+    Ok((loaded, settings))
 }
 
 /// What is laid over the project's file: all of it is the user's.

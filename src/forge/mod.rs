@@ -6,4 +6,4 @@ mod address;
 mod program;
 
 pub use address::{Address, Forge, without_credentials};
-pub use program::{Opened, Program, Request};
+pub use program::{Opened, Program, Ready, Request};

@@ -57,6 +57,17 @@ pub struct Opened {
     pub plain: bool,
 }
 
+/// What is there for a forge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// The program is not installed.
+    Missing,
+    /// It is, and nobody is signed in to the host.
+    SignedOut,
+    /// All is there.
+    Yes,
+}
+
 struct Answer {
     ok: bool,
     stdout: String,
@@ -78,6 +89,29 @@ impl Program {
         dir: &Path,
         env: impl Iterator<Item = (&'e String, &'e String)>,
     ) -> Option<Self> {
+        Self::candidates(address, dir, env).into_iter().find(Self::is_signed_in)
+    }
+
+    /// The programs that a repository's forge has, each with what is there of it; asks the forge.
+    pub fn ready<'e>(
+        address: &Address,
+        dir: &Path,
+        env: impl Iterator<Item = (&'e String, &'e String)>,
+    ) -> Vec<(&'static str, Ready)> {
+        let ready = |program: &Self| match program.run(&["--version"], None) {
+            Err(_) => Ready::Missing,
+            Ok(_) if program.is_signed_in() => Ready::Yes,
+            Ok(_) => Ready::SignedOut,
+        };
+        let candidates = Self::candidates(address, dir, env);
+        candidates.iter().map(|program| (program.name(), ready(program))).collect()
+    }
+
+    fn candidates<'e>(
+        address: &Address,
+        dir: &Path,
+        env: impl Iterator<Item = (&'e String, &'e String)>,
+    ) -> Vec<Self> {
         // The keys of models are no business of theirs.
         let theirs = |key: &str| !OURS.iter().any(|prefix| key.starts_with(prefix));
         let env: Vec<(String, String)> = env
@@ -97,7 +131,7 @@ impl Program {
             dir: dir.to_owned(),
             env: env.clone(),
         };
-        candidates.iter().map(program).find(Self::is_signed_in)
+        candidates.iter().map(program).collect()
     }
 
     /// `gh` or `glab`.

@@ -108,6 +108,68 @@ pub fn before_commit(git: &Git) -> Option<&'static str> {
     ["pre-commit", "prepare-commit-msg", "commit-msg"].into_iter().find(|name| has(git, name))
 }
 
+/// The hooks that git runs when this program commits, checks out or pushes, in their order.
+const MET: [&str; 8] = [
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "post-checkout",
+    "post-merge",
+    "reference-transaction",
+    "pre-push",
+];
+
+/// A hook that a session meets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Met {
+    /// Git's name of the moment.
+    pub name: &'static str,
+    /// Its file, where it is one that git does not run because it is not executable.
+    pub not_executable: Option<PathBuf>,
+}
+
+/// The hooks of this repository that a session meets: files, and from git 2.54 on configured ones.
+///
+/// # Errors
+/// Git fails.
+pub fn met(git: &Git) -> Result<Vec<Met>> {
+    let folder = folder(git)?;
+    let all = git.configuration()?;
+    let configured = |name: &str| {
+        let mut events =
+            all.all().filter(|(key, _)| key.starts_with("hook.") && key.ends_with(".event"));
+        events.any(|(_, event)| event == Some(name))
+    };
+    let seen = |name: &&'static str| {
+        let path = folder.join(name);
+        let file = path.metadata().ok().filter(fs::Metadata::is_file);
+        match file {
+            Some(file) if is_executable(&file) => Some(Met { name, not_executable: None }),
+            _ if configured(name) => Some(Met { name, not_executable: None }),
+            Some(_) => Some(Met { name, not_executable: Some(path) }),
+            None => None,
+        }
+    };
+    Ok(MET.iter().filter_map(seen).collect())
+}
+
+/// Whether the hooks of this program are installed, all of them.
+///
+/// # Errors
+/// Git fails.
+pub fn are_installed(git: &Git) -> Result<bool> {
+    let folder = folder(git)?;
+    for (event, script) in HOOKS {
+        let text = fs::read_to_string(folder.join(event)).unwrap_or_default();
+        let is_file = text == script || text.contains(BEGIN);
+        if !is_file && settings::get(git, &format!("hook.cowork-{event}.command"))?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Where git looks for hooks; may lead anywhere.
 pub(super) fn folder(git: &Git) -> Result<PathBuf> {
     match settings::get(git, "core.hooksPath")? {

@@ -100,6 +100,16 @@ pub use unfinished::UNFINISHED;
 /// The oldest git whose options we use to write (contract).
 const OLDEST_GIT: (u32, u32) = (2, 34);
 
+/// The version of git, in git's words without `git version`; `cwd` need be in no repository.
+///
+/// # Errors
+/// There is no git, or it is older than what is needed (exit 5).
+pub fn installed(cwd: &Path) -> Result<String> {
+    locate::require_git(cwd, &[], OLDEST_GIT)?;
+    let (_, text) = locate::git_version(cwd, &[])?;
+    Ok(text.trim_start_matches("git version ").to_owned())
+}
+
 /// A repository and one of its working trees. Cheap to clone; holds the lock of
 /// [`Git::with_children_in`], and what libgit2 has opened.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -48,6 +48,7 @@ mod thinking_tests;
 mod time_tests;
 pub mod timeouts;
 mod transport;
+pub mod trial;
 mod written_tools;
 
 use std::future::Future;

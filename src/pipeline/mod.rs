@@ -34,6 +34,7 @@ mod usage;
 pub use brief::repository::describe;
 pub(crate) use evidence::failing::names as failed_tests;
 pub use evidence::leave_base;
+pub(crate) use evidence::refused_in;
 pub use history::discarded::Discarded;
 pub use history::rewind::before;
 pub use limits::blocked::{files_show, has_failed, why_blocked};

@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod diff;
+pub(crate) mod doctor;
 pub(crate) mod feedback;
 pub(crate) mod hook;
 pub(crate) mod init;

@@ -17,7 +17,11 @@ const NAMED: usize = 20;
 
 /// What was found and chosen so far, for all models of a run.
 #[derive(Default)]
-pub(crate) struct Chosen(BTreeMap<String, String>);
+pub(crate) struct Chosen {
+    by_server: BTreeMap<String, String>,
+    /// Nobody is asked, and nothing is configured.
+    looks_only: bool,
+}
 
 /// Whether a model is asked over HTTP, at a server that can list what it has.
 pub(crate) fn has_server(model: &ModelConfig) -> bool {
@@ -25,6 +29,11 @@ pub(crate) fn has_server(model: &ModelConfig) -> bool {
 }
 
 impl Chosen {
+    /// For a look at what a run would take.
+    pub(crate) fn looking() -> Self {
+        Self { looks_only: true, ..Self::default() }
+    }
+
     /// Fills in the base URL and the model of `[llm]` or `[models.NAME]` where nobody has set them.
     ///
     /// # Errors
@@ -48,7 +57,7 @@ impl Chosen {
         if is_set(context, name)? {
             return Ok(model);
         }
-        if let Some(chosen) = self.0.get(&model.base_url) {
+        if let Some(chosen) = self.by_server.get(&model.base_url) {
             model.model.clone_from(chosen);
             return Ok(model);
         }
@@ -56,10 +65,10 @@ impl Chosen {
             Some(offered) => offered,
             None => listed(context, &model)?,
         };
-        if let Some(chosen) = pick(context, name, &model, &offered)? {
+        if let Some(chosen) = pick(context, name, &model, &offered, self.looks_only)? {
             model.model = chosen;
         }
-        self.0.insert(model.base_url.clone(), model.model.clone());
+        self.by_server.insert(model.base_url.clone(), model.model.clone());
         Ok(model)
     }
 }
@@ -102,6 +111,7 @@ fn pick(
     name: &str,
     model: &ModelConfig,
     offered: &[Offered],
+    looks_only: bool,
 ) -> anyhow::Result<Option<String>> {
     let key = match name {
         DEFAULT_MODEL => "cowork.llm.model".to_owned(),
@@ -114,7 +124,7 @@ fn pick(
         _ => {}
     }
     let url = &model.base_url;
-    if !context.attended {
+    if !context.attended || looks_only {
         let names: Vec<&str> = offered.iter().take(NAMED).map(|model| model.id.as_str()).collect();
         let more = if offered.len() > NAMED { ", …" } else { "" };
         let message =

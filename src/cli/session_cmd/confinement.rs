@@ -12,7 +12,9 @@ use crate::cli::terminal::ui::Ui;
 use crate::event::{Event, Sink as _};
 use crate::gate::Tty;
 use crate::git::{Git, settings};
-use crate::workspace::{Cache, Confinement, Consent, Level, OF_GIT, Weaker, find_confinement};
+use crate::workspace::{
+    Cache, Confinement, Consent, Found, Level, OF_GIT, Weaker, find_confinement,
+};
 
 /// How this run's commands are confined.
 pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
@@ -89,13 +91,26 @@ fn key_of(dir: &Path) -> String {
 
 /// How commands are confined here, in one line.
 pub(crate) fn in_force(context: &Context, git: &Git) -> anyhow::Result<String> {
-    let set = &context.config()?.sandbox;
-    if !set.command_prefix.is_empty() {
-        return Ok(format!("{} (sandbox.command_prefix)", set.command_prefix.join(" ")));
+    Ok(match found(context, git)? {
+        Some(found) => described(context, &found)?,
+        None => {
+            let prefix = &context.config()?.sandbox.command_prefix;
+            format!("{} (sandbox.command_prefix)", prefix.join(" "))
+        }
+    })
+}
+
+/// How commands are confined here; none where a person brought a sandbox of their own.
+pub(crate) fn found(context: &Context, git: &Git) -> anyhow::Result<Option<Found>> {
+    if !context.config()?.sandbox.command_prefix.is_empty() {
+        return Ok(None);
     }
     let env = context.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    let found = find_confinement(new(context, git)?, git.top(), env)?;
-    let network = if set.network { ", with the network" } else { "" };
+    find_confinement(new(context, git)?, git.top(), env).map(Some)
+}
+
+fn described(context: &Context, found: &Found) -> anyhow::Result<String> {
+    let network = if context.config()?.sandbox.network { ", with the network" } else { "" };
     let home = match found.closes_home {
         true => "of your home only toolchains and fetched packages are read",
         false => {

@@ -95,7 +95,7 @@ fn tell(context: &Context, name: &str, called: &str, model: &ModelConfig) {
 }
 
 /// The names of the models that play some role in some stage.
-fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
+pub(crate) fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for stage in Stage::ALL {
         for role in [Role::Actor, Role::Critic, Role::SelfReview] {

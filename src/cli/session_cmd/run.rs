@@ -46,7 +46,7 @@ pub(crate) struct Extent {
 }
 
 /// The project's commands: what is configured, else what is detected.
-fn commands(config: &Config, git: &Git) -> ProjectCommands {
+pub(crate) fn commands(config: &Config, git: &Git) -> ProjectCommands {
     let found = detect_commands(git.top(), &config.project.template);
     let pick = |configured: &str, detected: String| {
         if configured.is_empty() { detected } else { configured.to_owned() }

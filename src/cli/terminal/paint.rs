@@ -15,7 +15,7 @@ impl Paint {
         self.with("33", text)
     }
 
-    fn red(&self, text: &str) -> String {
+    pub(crate) fn red(&self, text: &str) -> String {
         self.with("31", text)
     }
 

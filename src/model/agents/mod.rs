@@ -7,6 +7,7 @@
 
 mod failure;
 mod heard;
+mod look;
 mod presets;
 mod process;
 
@@ -32,7 +33,8 @@ use heard::Heard;
 use presets::Preset;
 use process::{Ended, Ending, Started};
 
-pub use presets::{tells_cost, tells_tokens};
+pub use look::{Look, look};
+pub use presets::{programs, tells_cost, tells_tokens};
 
 /// Variables of the user's that every program sees, beside those its row and the user name.
 const VARIABLES: [&str; 14] = [

@@ -168,6 +168,11 @@ pub(super) fn named(name: &str) -> &'static Preset {
     ROWS.iter().find(|row| row.name == name).unwrap_or(&OWN)
 }
 
+/// The names of all programs that are known, each with its file's name.
+pub fn programs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PRESETS.iter().map(|row| (row.name, row.command.first().copied().unwrap_or(row.name)))
+}
+
 /// Whether the program of this name says how many tokens it used.
 pub fn tells_tokens(name: &str) -> bool {
     named(name).counts.0

@@ -15,5 +15,6 @@ mod results;
 
 pub use base::leave_base;
 pub use check_run::{CheckRun, Which};
+pub(crate) use refused::refused_in;
 pub use results::Evidence;
 pub(crate) use results::trailer;

@@ -107,6 +107,15 @@ pub(crate) fn refused(
     Some(Refused { what, tests })
 }
 
+/// The same in a few words, for a person.
+pub(crate) fn refused_in(
+    output: &str,
+    failing: &BTreeSet<String>,
+    level: Option<Level>,
+) -> Option<String> {
+    refused(output, failing, level).map(|refused| refused.what)
+}
+
 fn is_inside(name: &str, outer: &str) -> bool {
     name.strip_prefix(outer).is_some_and(|rest| rest.starts_with([' ', '/', ':']))
 }

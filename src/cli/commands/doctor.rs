@@ -1,0 +1,108 @@
+//! `git cowork doctor`: what is needed for sessions, what is there, and what helps where it is not.
+
+use std::io::IsTerminal as _;
+
+use clap::Args;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::doctor::{self, Finding, State};
+use crate::cli::terminal::paint::Paint;
+use crate::error::Kind;
+use crate::event::{Event, Sink as _};
+use crate::gate::{Tty, confirm};
+use crate::git::Git;
+use crate::ui::stdout_columns;
+
+/// Check everything that sessions need, and say how to fix what is missing.
+///
+/// Model servers are asked one small question each, and the forge whether you are signed in; nothing
+/// is changed. Exit status: 0 without a problem, also where there are warnings; 4 with problems.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Run the project's tests in the sandbox and then, with your rights, outside of it, and compare
+    #[arg(long)]
+    compare: bool,
+}
+
+pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Answer {
+    let mut findings = doctor::examine(context)?;
+    show(context, &findings)?;
+    if let Some(git) = doctor::checkable(context)
+        && let Some(finding) = compare(context, git, args.compare)?
+    {
+        show(context, std::slice::from_ref(&finding))?;
+        findings.push(finding);
+    }
+    let of = |state| findings.iter().filter(|finding| finding.state == state).count();
+    let (problems, warnings) = (of(State::Problem), of(State::Warning));
+    if !context.global.json {
+        let text = summary(problems, warnings);
+        context.ui.emit(Event::Note { text });
+    }
+    Ok(if problems == 0 { 0 } else { Kind::Model.exit_code() })
+}
+
+fn summary(problems: usize, warnings: usize) -> String {
+    let count = |number: usize, what: &str| match number {
+        1 => format!("1 {what}"),
+        number => format!("{number} {what}s"),
+    };
+    match (problems, warnings) {
+        (0, 0) => "everything is ready: git cowork new \"what you want built\"".to_owned(),
+        (0, warnings) => format!("ready, with {}", count(warnings, "warning")),
+        (problems, 0) => count(problems, "problem"),
+        (problems, warnings) => {
+            format!("{} and {}", count(problems, "problem"), count(warnings, "warning"))
+        }
+    }
+}
+
+fn show(context: &Context, findings: &[Finding]) -> anyhow::Result<()> {
+    if context.global.json {
+        return context.print(
+            &findings.iter().map(|finding| format!("{}\n", finding.json())).collect::<String>(),
+        );
+    }
+    let width = std::io::stdout().is_terminal().then(stdout_columns);
+    let paint = Paint { on: context.color_stdout() };
+    let quiet = |finding: &&Finding| !context.global.quiet || finding.state != State::Ok;
+    let lines = findings.iter().filter(quiet).map(|finding| finding.lines(width, &paint));
+    context.print(&lines.collect::<String>())
+}
+
+/// The project's check both ways, where a person has asked for that, or says so now.
+fn compare(context: &Context, git: &Git, asked: bool) -> anyhow::Result<Option<Finding>> {
+    if !asked && (!context.attended || context.global.json || context.global.quiet) {
+        return Ok(None);
+    }
+    let Some(command) = doctor::project_check(context, git)? else {
+        let none = Finding::warning("check", "no test, build or lint command is known here")
+            .fix("git config cowork.project.test 'make test'");
+        return Ok(asked.then_some(none));
+    };
+    if !asked {
+        context.ui.clear();
+        let question = format!(
+            "run {command} in the sandbox and then without it, with your rights, to compare? (in a \
+             copy of the working tree)"
+        );
+        if !confirm(&Tty::new(context.color), &question)? {
+            return Ok(None);
+        }
+    }
+    doctor::compare(context, git, &command).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_agree_with_their_nouns() {
+        assert!(summary(0, 0).contains("git cowork new"));
+        assert_eq!(summary(0, 1), "ready, with 1 warning");
+        assert_eq!(summary(2, 0), "2 problems");
+        assert_eq!(summary(1, 3), "1 problem and 3 warnings");
+    }
+}

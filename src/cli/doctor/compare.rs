@@ -1,0 +1,271 @@
+//! The project's check in the sandbox and outside of it, in a copy of the working tree: what differs
+//! is what the sandbox lacks. The run outside is only ever made by a person who asked for it.
+
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+
+use anyhow::Context as _;
+use tempfile::TempDir;
+
+use super::finding::Finding;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::asking::unless_interrupted;
+use crate::cli::session_cmd::run::commands;
+use crate::cli::session_cmd::{asking, confinement};
+use crate::cli::terminal::runtime;
+use crate::error::Error;
+use crate::git::Git;
+use crate::pipeline::{failed_tests, refused_in};
+use crate::private::PrivateFiles;
+use crate::workspace::{
+    CommandResult, Confinement, Consent, Refusal, Weaker, Workspace, WorkspaceOptions,
+};
+
+/// Bytes of a working tree that are copied.
+const MOST_BYTES: u64 = 2 << 30;
+/// As many tests as are named.
+const NAMED: usize = 4;
+/// What marks a folder as one that can be made again (<https://bford.info/cachedir/>): `target` of cargo.
+const CACHE_TAG: &str = "CACHEDIR.TAG";
+
+/// The command that is compared: the tests, else the build, else the lint; none where none is known.
+pub(crate) fn project_check(context: &Context, git: &Git) -> anyhow::Result<Option<String>> {
+    let all = commands(context.config()?, git);
+    Ok([all.test, all.build, all.lint].into_iter().find(|command| !command.is_empty()))
+}
+
+/// Runs the command both ways. Nothing in the working tree changes.
+///
+/// # Errors
+/// Interrupted, or the tree cannot be copied.
+pub(crate) fn run(context: &Context, git: &Git, command: &str) -> anyhow::Result<Finding> {
+    let place = tempfile::tempdir().context("making room for a copy of the working tree")?;
+    let copy = place.path().join("tree");
+    let mut left = MOST_BYTES;
+    copy_tree(git.top(), &copy, &mut left)
+        .with_context(|| format!("copying {}", git.top().display()))?;
+    if left == 0 {
+        let text = format!(
+            "the working tree is larger than {} GB; {command} was not run",
+            MOST_BYTES >> 30
+        );
+        return Ok(Finding::warning("check", text).fix("git clean -ndX"));
+    }
+    let inside = ran(context, git, &place, command, true)?;
+    let outside = ran(context, git, &place, command, false)?;
+    let home = context.env.get("HOME").map(String::as_str).unwrap_or_default();
+    Ok(match (inside, outside) {
+        (Some(inside), Some(outside)) => compared(command, &inside, &outside, home),
+        _ => Finding::problem("check", format!("{command} was refused: nothing confines it here"))
+            .fix("git cowork status -v"),
+    })
+}
+
+/// One run; none where it was refused because nothing confines it.
+fn ran(
+    context: &Context,
+    git: &Git,
+    place: &TempDir,
+    command: &str,
+    confined: bool,
+) -> anyhow::Result<Option<Run>> {
+    let config = context.config()?;
+    let root = place.path().join("tree");
+    let confinement = match confined {
+        true => Confinement {
+            sealed: vec![root.join(".git")],
+            fetching: None,
+            ..confinement::new(context, git)?
+        },
+        false => Confinement { consent: Some(Rc::new(Asked)), ..Confinement::default() },
+    };
+    let prefix = &config.sandbox.command_prefix;
+    let workspace = Workspace::open(WorkspaceOptions {
+        root,
+        state_dir: place.path().join(if confined { "inside" } else { "outside" }),
+        artifact_dirs: Vec::new(),
+        timeout_s: config.limits.command_timeout_s,
+        timeout_max_s: config.limits.command_timeout_max_s,
+        command_prefix: if confined { prefix.clone() } else { Vec::new() },
+        confinement,
+        private: PrivateFiles::new(&config.project.private).map_err(Error::model)?,
+        secrets: context.secrets()?,
+        watch: asking::watch(context),
+        tracking: None,
+        env: context.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+    })?;
+    let limit = Some(config.limits.command_timeout_max_s);
+    let running = workspace.run_check(command, limit);
+    let result = match runtime::current_thread()?.block_on(unless_interrupted(running))? {
+        Ok(result) => result,
+        Err(error) if error.is::<Refusal>() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let level = workspace.commands().confined_by()?;
+    let output = format!("{}\n{}", result.stdout, result.stderr);
+    let failing = failed_tests(&output);
+    let refused = match confined && !result.succeeded() {
+        true => refused_in(&output, &failing, level),
+        false => None,
+    };
+    Ok(Some(Run { failing: failing.into_iter().collect(), refused, output, result }))
+}
+
+/// The person who is asked for this very run has said yes.
+struct Asked;
+
+impl Consent for Asked {
+    fn weaker(&self, _weaker: &Weaker) {}
+
+    fn may_run_unconfined(&self, _command: &str) -> anyhow::Result<Option<bool>> {
+        Ok(Some(true))
+    }
+}
+
+/// What came of one run.
+struct Run {
+    result: CommandResult,
+    output: String,
+    failing: Vec<String>,
+    /// What the sandbox refused, where that can be told.
+    refused: Option<String>,
+}
+
+impl Run {
+    /// `exit 1: a, b`
+    fn ending(&self) -> String {
+        let mut names: Vec<&str> = self.failing.iter().take(NAMED).map(String::as_str).collect();
+        let more = format!("{} more", self.failing.len().saturating_sub(NAMED));
+        if self.failing.len() > NAMED {
+            names.push(&more);
+        }
+        let names =
+            if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+        format!("{}{names}", self.result.ending())
+    }
+}
+
+fn compared(command: &str, inside: &Run, outside: &Run, home: &str) -> Finding {
+    let same = inside.result.exit == outside.result.exit && inside.failing == outside.failing;
+    if same {
+        let text = format!("{command} ends alike in the sandbox and outside ({})", inside.ending());
+        return Finding::ok("check", text);
+    }
+    let refused = inside.refused.as_ref().map(|what| format!("; {what}")).unwrap_or_default();
+    let text = format!(
+        "{command} differs: in the sandbox {}{refused}; outside {}",
+        inside.ending(),
+        outside.ending()
+    );
+    let finding = Finding::warning("check", text);
+    if !inside.result.missing.is_empty() {
+        return finding
+            .and(&format!("; {}", inside.result.missing.join("; ")))
+            .fix("git config cowork.sandbox.fetch always");
+    }
+    if let Some(path) = unseen(&inside.output, &outside.output, home) {
+        return finding.fix(format!("git config --add cowork.sandbox.readable '{path}'"));
+    }
+    match inside.refused.as_deref() {
+        Some("no network") => finding.fix("git config cowork.sandbox.network true"),
+        _ => finding.fix("git cowork status -v says what the sandbox holds back"),
+    }
+}
+
+/// A path of the home, as a setting has it, that only the confined run complains of.
+fn unseen(inside: &str, outside: &str, home: &str) -> Option<String> {
+    if home.len() < 2 {
+        return None;
+    }
+    let complains = |line: &&str| {
+        let line = line.to_lowercase();
+        ["no such file", "permission denied", "not found", "cannot open"]
+            .iter()
+            .any(|words| line.contains(words))
+    };
+    let below = format!("{home}/");
+    inside.lines().filter(complains).filter(|line| !outside.contains(*line)).find_map(|line| {
+        let rest = &line[line.find(&below)? + below.len()..];
+        let end = rest.find(|c: char| c.is_whitespace() || "'\":,;()".contains(c));
+        let path = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
+        (!path.is_empty()).then(|| format!("~/{path}"))
+    })
+}
+
+/// Copies a tree without its git directory and without folders that can be made again; `left` is how
+/// many bytes it may still have, and 0 where it has more.
+fn copy_tree(from: &Path, to: &Path, left: &mut u64) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let (entry, from) = entry.map(|entry| (entry.file_name(), entry.path()))?;
+        if entry == ".git" || from.join(CACHE_TAG).is_file() {
+            continue;
+        }
+        let to = to.join(&entry);
+        let meta = from.symlink_metadata()?;
+        if meta.is_symlink() {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(fs::read_link(&from)?, &to)?;
+        } else if meta.is_dir() {
+            copy_tree(&from, &to, left)?;
+        } else if meta.is_file() {
+            *left = left.saturating_sub(meta.len());
+            if *left == 0 {
+                return Ok(());
+            }
+            fs::copy(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::State;
+    use super::*;
+
+    fn run(exit: i32, output: &str) -> Run {
+        let result = CommandResult { exit: Some(exit), ..CommandResult::default() };
+        let failing = failed_tests(output).into_iter().collect();
+        Run { result, output: output.to_owned(), failing, refused: None }
+    }
+
+    #[test]
+    fn the_same_end_is_well_also_where_tests_fail() {
+        let failing = "test a ... FAILED\n";
+        let same = compared("make", &run(1, failing), &run(1, failing), "/home/ana");
+        assert_eq!(same.state, State::Ok);
+        let other = compared("make", &run(1, failing), &run(1, "test b ... FAILED\n"), "/home/ana");
+        assert_eq!(other.state, State::Warning);
+    }
+
+    #[test]
+    fn what_only_the_confined_run_complains_of_is_to_be_made_readable() {
+        let inside = "cat: /home/ana/data/x.csv: No such file or directory\n";
+        let finding = compared("make", &run(1, inside), &run(0, ""), "/home/ana");
+        let fixes = finding.json()["fixes"].to_string();
+        assert!(fixes.contains("cowork.sandbox.readable '~/data/x.csv'"), "{fixes}");
+        assert_eq!(unseen(inside, inside, "/home/ana"), None);
+        assert_eq!(unseen("/home/ana/: not found", "", "/home/ana"), None);
+    }
+
+    #[test]
+    fn a_copy_has_all_but_git_and_what_can_be_made_again() {
+        let place = tempfile::tempdir().unwrap();
+        let (from, to) = (place.path().join("from"), place.path().join("to"));
+        for folder in [".git", "src", "target", "node_modules"] {
+            fs::create_dir_all(from.join(folder)).unwrap();
+            fs::write(from.join(folder).join("x"), "12345").unwrap();
+        }
+        fs::write(from.join("target").join(CACHE_TAG), "").unwrap();
+        let mut left = 100;
+        copy_tree(&from, &to, &mut left).unwrap();
+        assert_eq!(left, 90);
+        assert!(to.join("src/x").exists() && to.join("node_modules/x").exists());
+        assert!(!to.join(".git").exists() && !to.join("target").exists());
+        let mut little = 8;
+        copy_tree(&from, &place.path().join("again"), &mut little).unwrap();
+        assert_eq!(little, 0);
+    }
+}

@@ -1,0 +1,258 @@
+//! The models of the configuration: each is asked one small question. And the agent programs there are.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::finding::{Finding, State};
+use super::programs;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::asking::{options, unless_interrupted};
+use crate::cli::session_cmd::choose_model::{Chosen, has_server};
+use crate::cli::session_cmd::models::wanted;
+use crate::cli::terminal::runtime;
+use crate::config::{AGENT, Config, DEFAULT_MODEL, ModelConfig};
+use crate::model::discover::Offered;
+use crate::model::openai::BuildOptions;
+use crate::model::replay::Replay;
+use crate::model::trial::{self, Trial};
+use crate::model::{ModelError, agents as agent_programs, choose};
+use crate::nearest::nearest;
+
+/// How long a server or a program may take for each question.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Every model that is configured, and whether the roles name models that exist.
+///
+/// # Errors
+/// Interrupted.
+pub(super) fn look(context: &Context) -> anyhow::Result<Vec<Finding>> {
+    let config = context.config()?;
+    if let Some(path) = &context.global.replay {
+        let played = Replay::open(path).map(|_| format!("plays {}", path.display()));
+        return Ok(vec![said("model", played)]);
+    }
+    let used = wanted(config);
+    let all = std::iter::once(DEFAULT_MODEL).chain(config.models.keys().map(String::as_str));
+    let (mut chosen, mut findings) = (Chosen::looking(), Vec::new());
+    for name in all {
+        let is_used = used.as_ref().map_or(true, |used| used.contains(name));
+        if !is_used && name == DEFAULT_MODEL {
+            continue;
+        }
+        let finding = one(context, config, name, &mut chosen)?;
+        findings.push(match is_used {
+            true => finding,
+            false => finding.and(" (no role uses it)").not_needed(),
+        });
+    }
+    // A model that cannot be used has been told of already.
+    if let Err(error) = used
+        && findings.iter().all(|finding| finding.state != State::Problem)
+    {
+        findings.insert(0, Finding::of_error("roles", &error));
+    }
+    Ok(findings)
+}
+
+/// The agent programs that could be a model.
+pub(super) fn agents(context: &Context) -> Finding {
+    let there =
+        agent_programs::programs().filter(|(_, file)| programs::find(context, file).is_some());
+    let there: Vec<&str> = there.map(|(name, _)| name).collect();
+    let text = match there.as_slice() {
+        [] => "no known agent program is on PATH; none is needed".to_owned(),
+        names => format!("on PATH: {}", names.join(", ")),
+    };
+    Finding::ok("agents", text)
+}
+
+fn said(check: &'static str, result: anyhow::Result<String>) -> Finding {
+    match result {
+        Ok(text) => Finding::ok(check, text),
+        Err(error) => Finding::of_error(check, &error),
+    }
+}
+
+fn one(
+    context: &Context,
+    config: &Config,
+    name: &str,
+    chosen: &mut Chosen,
+) -> anyhow::Result<Finding> {
+    let model = match config.model(name) {
+        Ok((_, model)) => ModelConfig { max_retries: 0, ..model.clone() },
+        Err(error) => return Ok(Finding::of_error("model", &error)),
+    };
+    if model.provider == AGENT {
+        return agent(context, name, &model);
+    }
+    if !has_server(&model) {
+        let built = choose::build(&model, quiet(context, &model));
+        return Ok(said("model", built.map(|_| format!("plays {}", model.base_url))));
+    }
+    match chosen.complete(context, name, &model) {
+        Ok(model) => server(context, name, &model),
+        Err(error) => Ok(Finding::of_error("model", &error)),
+    }
+}
+
+/// What happens on the way is no news here.
+fn quiet(context: &Context, model: &ModelConfig) -> BuildOptions {
+    BuildOptions { notice: None, waiting: None, watch: None, ..options(context, &model.base_url) }
+}
+
+fn whose(name: &str) -> String {
+    if name == DEFAULT_MODEL { String::new() } else { format!("{name}: ") }
+}
+
+fn agent(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<Finding> {
+    let looking = agent_programs::look(model, quiet(context, model), LIMIT);
+    let look = match runtime::current_thread()?.block_on(unless_interrupted(looking))? {
+        Ok(look) => look,
+        Err(ModelError::Agent { message, hint }) => {
+            return Ok(Finding::problem("model", format!("{}{message}", whose(name))).fix(hint));
+        }
+        Err(error) => return Ok(Finding::problem("model", format!("{}{error}", whose(name)))),
+    };
+    let version = look.version.map(|version| format!(" {version}")).unwrap_or_default();
+    let text = format!("{}{}{version}", whose(name), look.title);
+    Ok(match look.signed_in {
+        Some(false) => {
+            Finding::problem("model", format!("{text}, not signed in")).fix(look.sign_in)
+        }
+        Some(true) => Finding::ok("model", format!("{text}, signed in")),
+        None => Finding::ok(
+            "model",
+            format!("{text}, found; it does not tell whether you are signed in"),
+        ),
+    })
+}
+
+fn server(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<Finding> {
+    let at = format!("{}{} at {}", whose(name), model.model, model.base_url);
+    let built = match choose::server(model, quiet(context, model)) {
+        Ok(built) => built,
+        Err(error) => return Ok(Finding::of_error("model", &error)),
+    };
+    let runtime = runtime::current_thread()?;
+    let offered = runtime.block_on(unless_interrupted(built.offered()))?;
+    let failed = |error: &ModelError, offered: &[Offered]| {
+        Finding::problem("model", format!("{at}: {error}"))
+            .fixed_by(fixes(context, name, model, error, offered))
+    };
+    let offered = match offered {
+        Ok(offered) => offered,
+        Err(error) => return Ok(failed(&error, &[])),
+    };
+    let asked = trial::ask(model, quiet(context, model), LIMIT);
+    Ok(match runtime.block_on(unless_interrupted(asked))? {
+        Ok(trial) => seen(context, name, model, &at, &trial, &offered),
+        Err(error) => failed(&error, &offered),
+    })
+}
+
+/// What a model that answered can do.
+fn seen(
+    context: &Context,
+    name: &str,
+    model: &ModelConfig,
+    at: &str,
+    trial: &Trial,
+    offered: &[Offered],
+) -> Finding {
+    let mut said = vec![match trial.answered_by == model.model {
+        true => "answers".to_owned(),
+        false => format!("{} answers", trial.answered_by),
+    }];
+    said.push(match (trial.streams, context.global.no_stream) {
+        (true, _) => "streams".to_owned(),
+        (false, true) => "not streamed (--no-stream)".to_owned(),
+        (false, false) => "does not stream: answers come whole".to_owned(),
+    });
+    let (tools, takes_them) = match trial {
+        Trial { takes_tools: false, .. } => ("takes no tools: they are described in words", false),
+        Trial { called: true, .. } => ("calls tools", true),
+        Trial { cut: true, .. } => {
+            ("thinks longer than this test lets it; tools were not tried", true)
+        }
+        _ => ("wrote text instead of calling a tool", false),
+    };
+    said.push(tools.to_owned());
+    let known = offered.iter().find(|offered| offered.id == model.model);
+    let window = known.and_then(|offered| offered.context_window);
+    said.extend(window.map(|tokens| format!("holds {tokens} tokens")));
+    let text = format!("{at}: {}", said.join(", "));
+    if let Some(tokens) = window.filter(|tokens| *tokens < model.context_window) {
+        let configured = model.context_window;
+        return Finding::warning("model", format!("{text}, and {configured} are configured"))
+            .fix(set(context, name, "context_window", &tokens.to_string()))
+            .fixed_by((!takes_them).then(|| for_tools(model)));
+    }
+    match takes_them {
+        true => Finding::ok("model", text),
+        false => Finding::warning("model", text).fix(for_tools(model)),
+    }
+}
+
+/// What makes a server call tools, as far as that is in a person's hands.
+fn for_tools(model: &ModelConfig) -> String {
+    match model.provider.as_str() {
+        "vllm" => format!(
+            "vllm serve {} --enable-auto-tool-choice --tool-call-parser PARSER",
+            model.model
+        ),
+        "llamacpp" => "llama-server --jinja -m MODEL.gguf".to_owned(),
+        _ => "take a model that calls tools: git cowork models".to_owned(),
+    }
+}
+
+/// What helps against an error.
+fn fixes(
+    context: &Context,
+    name: &str,
+    model: &ModelConfig,
+    error: &ModelError,
+    offered: &[Offered],
+) -> Vec<String> {
+    let ids: BTreeSet<&str> = offered.iter().map(|offered| offered.id.as_str()).collect();
+    let is_unknown = !ids.is_empty() && !ids.contains(model.model.as_str());
+    match (error.status(), error) {
+        (Some(401 | 403), _) => vec![set(context, name, "api_key", "KEY")],
+        (Some(402 | 429), _) => {
+            vec!["look at your limits and credit at the server's provider".to_owned()]
+        }
+        _ if is_unknown => {
+            let near = nearest(&model.model, ids.iter().copied());
+            let near = near.or_else(|| ids.first().copied()).unwrap_or_default();
+            vec![set(context, name, "model", near), "git cowork models".to_owned()]
+        }
+        (_, ModelError::Unavailable { .. }) => {
+            let start = match model.base_url.contains(":11434") {
+                true => "ollama serve".to_owned(),
+                false => "start the server, or look at why it is slow; then: git cowork doctor"
+                    .to_owned(),
+            };
+            vec![start, set(context, name, "base_url", "URL")]
+        }
+        _ => vec!["git cowork models".to_owned(), set(context, name, "model", "NAME")],
+    }
+}
+
+/// How a key of a model is set where that counts: what says it now, or above that.
+fn set(context: &Context, name: &str, key: &str, value: &str) -> String {
+    let dotted = match name {
+        DEFAULT_MODEL => format!("llm.{key}"),
+        name => format!("models.{name}.{key}"),
+    };
+    let origins = context.loaded().map(|loaded| &loaded.origins);
+    let origin = origins.ok().and_then(|origins| origins.get(&dotted)).map(String::as_str);
+    let is_variable = |origin: &&str| origin.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    match origin {
+        Some(option @ ("--model" | "--base-url")) => format!("git cowork {option} {value} doctor"),
+        Some(origin) if is_variable(&origin) => format!("export {origin}={value}"),
+        _ if key == "api_key" && name == DEFAULT_MODEL => {
+            format!("export COWORK_LLM_API_KEY={value}")
+        }
+        _ => format!("git config cowork.{} {value}", dotted.replace('_', "")),
+    }
+}

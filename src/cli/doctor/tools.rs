@@ -1,0 +1,66 @@
+//! Git itself, and what a person works with: the name on commits, editor, pager, terminal.
+
+use super::finding::Finding;
+use super::programs;
+use crate::cli::context::Context;
+use crate::git::{self, Git};
+
+/// The git that is installed.
+pub(super) fn git(context: &Context) -> Vec<Finding> {
+    vec![match git::installed(&context.cwd) {
+        Ok(version) => Finding::ok("git", version),
+        Err(error) => Finding::of_error("git", &error),
+    }]
+}
+
+/// What a person needs here.
+pub(super) fn of_a_person(context: &Context, git: &Git) -> Vec<Finding> {
+    vec![identity(git), editor(context, git), pager(context, git), terminal(context)]
+}
+
+fn identity(git: &Git) -> Finding {
+    let both = git::state::require_identity(git).and_then(|()| git::state::author(git));
+    match both {
+        Ok(author) => Finding::ok("identity", format!("commits are made as {author}")),
+        Err(error) => Finding::of_error("identity", &error),
+    }
+}
+
+fn editor(context: &Context, git: &Git) -> Finding {
+    const CHOOSE: &str = "git config --global core.editor nano";
+    let own = context.config().map(|config| config.review.editor.clone()).unwrap_or_default();
+    let command = match own.is_empty() {
+        true => git::settings::editor(git).ok().flatten(),
+        false => Some(own),
+    };
+    let Some(command) = command else {
+        return Finding::warning("editor", "there is none: drafts cannot be edited in a review")
+            .fix(CHOOSE);
+    };
+    match programs::of_command(&command) {
+        Some(program) if programs::find(context, program).is_none() => {
+            Finding::warning("editor", format!("'{program}' is not installed")).fix(CHOOSE)
+        }
+        _ => Finding::ok("editor", command),
+    }
+}
+
+fn pager(context: &Context, git: &Git) -> Finding {
+    let command = git::settings::own_pager(git).unwrap_or_else(|_| "cat".to_owned());
+    match programs::of_command(&command) {
+        Some(program) if programs::find(context, program).is_none() => {
+            Finding::warning("pager", format!("'{program}' is not installed; nothing is paged"))
+                .fix("git config --global cowork.pager false")
+        }
+        Some("cat") => Finding::ok("pager", "none"),
+        _ => Finding::ok("pager", command),
+    }
+}
+
+fn terminal(context: &Context) -> Finding {
+    let text = match context.attended {
+        true => "a person can be asked here",
+        false => "none here: drafts wait for git cowork review",
+    };
+    Finding::ok("terminal", text)
+}
