@@ -138,6 +138,12 @@ impl Context {
         Ok(self.loaded.get_or_init(|| loaded))
     }
 
+    /// The same without its warnings, for who tells them in another way.
+    pub(crate) fn loaded_silently(&self) -> anyhow::Result<&Loaded> {
+        let loaded = config::load(&self.sources(Some(self.git()?))?)?;
+        Ok(self.loaded.get_or_init(|| loaded))
+    }
+
     /// Shortcut for the configuration alone.
     pub(crate) fn config(&self) -> anyhow::Result<&Config> {
         Ok(&self.loaded()?.config)

@@ -48,6 +48,7 @@ mod codebase;
 mod coding;
 #[cfg(unix)]
 mod command_tools;
+mod config;
 #[cfg(unix)]
 mod conversations;
 mod counts;
@@ -62,6 +63,8 @@ mod dependencies;
 mod depth;
 #[cfg(unix)]
 mod disk;
+#[cfg(unix)]
+mod doctor;
 #[cfg(unix)]
 mod edit;
 #[cfg(unix)]

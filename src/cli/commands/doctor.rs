@@ -26,8 +26,12 @@ pub(crate) struct DoctorArgs {
 }
 
 pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Answer {
-    let mut findings = doctor::examine(context)?;
-    show(context, &findings)?;
+    let mut findings = Vec::new();
+    doctor::examine(context, &mut |seen| {
+        show(context, &seen)?;
+        findings.extend(seen);
+        Ok(())
+    })?;
     if let Some(git) = doctor::checkable(context)
         && let Some(finding) = compare(context, git, args.compare)?
     {
@@ -83,10 +87,8 @@ fn compare(context: &Context, git: &Git, asked: bool) -> anyhow::Result<Option<F
     };
     if !asked {
         context.ui.clear();
-        let question = format!(
-            "run {command} in the sandbox and then without it, with your rights, to compare? (in a \
-             copy of the working tree)"
-        );
+        let question =
+            format!("run {command} confined, then with your rights, and compare? (in a copy)");
         if !confirm(&Tty::new(context.color), &question)? {
             return Ok(None);
         }

@@ -54,9 +54,13 @@ pub(crate) fn run(context: &Context, git: &Git, command: &str) -> anyhow::Result
     }
     let inside = ran(context, git, &place, command, true)?;
     let outside = ran(context, git, &place, command, false)?;
-    let home = context.env.get("HOME").map(String::as_str).unwrap_or_default();
+    let of_commands = confinement::new(context, git)?.cache.map(|cache| cache.dir.join("home"));
+    let homes = Homes {
+        own: context.env.get("HOME").cloned().unwrap_or_default(),
+        of_commands: of_commands.map(|home| home.display().to_string()).unwrap_or_default(),
+    };
     Ok(match (inside, outside) {
-        (Some(inside), Some(outside)) => compared(command, &inside, &outside, home),
+        (Some(inside), Some(outside)) => compared(command, &inside, &outside, &homes),
         _ => Finding::problem("check", format!("{command} was refused: nothing confines it here"))
             .fix("git cowork status -v"),
     })
@@ -146,7 +150,13 @@ impl Run {
     }
 }
 
-fn compared(command: &str, inside: &Run, outside: &Run, home: &str) -> Finding {
+/// The home of the person, and the one that confined commands have.
+struct Homes {
+    own: String,
+    of_commands: String,
+}
+
+fn compared(command: &str, inside: &Run, outside: &Run, homes: &Homes) -> Finding {
     let same = inside.result.exit == outside.result.exit && inside.failing == outside.failing;
     if same {
         let text = format!("{command} ends alike in the sandbox and outside ({})", inside.ending());
@@ -164,8 +174,17 @@ fn compared(command: &str, inside: &Run, outside: &Run, home: &str) -> Finding {
             .and(&format!("; {}", inside.result.missing.join("; ")))
             .fix("git config cowork.sandbox.fetch always");
     }
-    if let Some(path) = unseen(&inside.output, &outside.output, home) {
-        return finding.fix(format!("git config --add cowork.sandbox.readable '{path}'"));
+    let complaints = || complaints(&inside.output, &outside.output);
+    let readable = |path: &str| format!("git config --add cowork.sandbox.readable '~/{path}'");
+    // It is below the person's, so it is looked for first.
+    if let Some(path) = complaints().find_map(|line| below(line, &homes.of_commands)) {
+        return finding
+            .and(&format!("; commands have a home of their own, where ~/{path} is not"))
+            .fix(format!("name it by its whole path: {}/{path}", homes.own))
+            .fix(readable(path));
+    }
+    if let Some(path) = complaints().find_map(|line| below(line, &homes.own)) {
+        return finding.fix(readable(path));
     }
     match inside.refused.as_deref() {
         Some("no network") => finding.fix("git config cowork.sandbox.network true"),
@@ -173,24 +192,23 @@ fn compared(command: &str, inside: &Run, outside: &Run, home: &str) -> Finding {
     }
 }
 
-/// A path of the home, as a setting has it, that only the confined run complains of.
-fn unseen(inside: &str, outside: &str, home: &str) -> Option<String> {
-    if home.len() < 2 {
-        return None;
-    }
+/// The lines in which only the confined run complains of something that is not there.
+fn complaints<'a>(inside: &'a str, outside: &'a str) -> impl Iterator<Item = &'a str> {
+    const WORDS: [&str; 4] = ["no such file", "permission denied", "not found", "cannot open"];
     let complains = |line: &&str| {
         let line = line.to_lowercase();
-        ["no such file", "permission denied", "not found", "cannot open"]
-            .iter()
-            .any(|words| line.contains(words))
+        WORDS.iter().any(|words| line.contains(words))
     };
-    let below = format!("{home}/");
-    inside.lines().filter(complains).filter(|line| !outside.contains(*line)).find_map(|line| {
-        let rest = &line[line.find(&below)? + below.len()..];
-        let end = rest.find(|c: char| c.is_whitespace() || "'\":,;()".contains(c));
-        let path = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
-        (!path.is_empty()).then(|| format!("~/{path}"))
-    })
+    inside.lines().filter(complains).filter(move |line| !outside.contains(*line))
+}
+
+/// The rest of a path in this home that a line names.
+fn below<'a>(line: &'a str, home: &str) -> Option<&'a str> {
+    let home = Some(format!("{home}/")).filter(|home| home.len() > 2)?;
+    let rest = &line[line.find(&home)? + home.len()..];
+    let end = rest.find(|c: char| c.is_whitespace() || "'\":,;()".contains(c));
+    let path = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
+    (!path.is_empty()).then_some(path)
 }
 
 /// Copies a tree without its git directory and without folders that can be made again; `left` is how
@@ -231,23 +249,36 @@ mod tests {
         Run { result, output: output.to_owned(), failing, refused: None }
     }
 
+    fn ana() -> Homes {
+        let of_commands = "/home/ana/.cache/git-cowork/x-1/home".to_owned();
+        Homes { own: "/home/ana".to_owned(), of_commands }
+    }
+
     #[test]
     fn the_same_end_is_well_also_where_tests_fail() {
         let failing = "test a ... FAILED\n";
-        let same = compared("make", &run(1, failing), &run(1, failing), "/home/ana");
+        let same = compared("make", &run(1, failing), &run(1, failing), &ana());
         assert_eq!(same.state, State::Ok);
-        let other = compared("make", &run(1, failing), &run(1, "test b ... FAILED\n"), "/home/ana");
+        let other = compared("make", &run(1, failing), &run(1, "test b ... FAILED\n"), &ana());
         assert_eq!(other.state, State::Warning);
     }
 
     #[test]
-    fn what_only_the_confined_run_complains_of_is_to_be_made_readable() {
-        let inside = "cat: /home/ana/data/x.csv: No such file or directory\n";
-        let finding = compared("make", &run(1, inside), &run(0, ""), "/home/ana");
-        let fixes = finding.json()["fixes"].to_string();
-        assert!(fixes.contains("cowork.sandbox.readable '~/data/x.csv'"), "{fixes}");
-        assert_eq!(unseen(inside, inside, "/home/ana"), None);
-        assert_eq!(unseen("/home/ana/: not found", "", "/home/ana"), None);
+    fn what_only_the_confined_run_complains_of_is_named() {
+        let fixes = |inside: &str, outside: &str| {
+            let finding = compared("make", &run(1, inside), &run(0, outside), &ana());
+            finding.json()["fixes"].as_array().unwrap().clone()
+        };
+        let readable = "git config --add cowork.sandbox.readable '~/data/x.csv'";
+        let own = "cat: /home/ana/data/x.csv: No such file or directory\n";
+        assert_eq!(fixes(own, ""), [readable]);
+        let private = "cat: /home/ana/.cache/git-cowork/x-1/home/data/x.csv: No such file\n";
+        let whole = "name it by its whole path: /home/ana/data/x.csv";
+        assert_eq!(fixes(private, ""), [whole, readable]);
+        for (inside, outside) in [(own, own), ("/home/ana/: not found", ""), ("/x: not found", "")]
+        {
+            assert!(!fixes(inside, outside)[0].as_str().unwrap().contains("readable"), "{inside}");
+        }
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub(crate) struct Finding {
     text: String,
     /// What helps, each a command or a setting that can be pasted.
     fixes: Vec<String>,
+    /// What the lines of `fixes` begin with; those of an error are hints.
+    label: &'static str,
 }
 
 /// Where what was seen begins.
@@ -46,7 +48,7 @@ const INDENT: usize = 24;
 
 impl Finding {
     pub(crate) fn ok(check: &'static str, text: impl Into<String>) -> Self {
-        Self { check, state: State::Ok, text: text.into(), fixes: Vec::new() }
+        Self { check, state: State::Ok, text: text.into(), fixes: Vec::new(), label: "fix" }
     }
 
     pub(crate) fn warning(check: &'static str, text: impl Into<String>) -> Self {
@@ -60,7 +62,8 @@ impl Finding {
     /// An error that every session would end with.
     pub(crate) fn of_error(check: &'static str, error: &anyhow::Error) -> Self {
         let fixes = hints_of(error).iter().cloned();
-        Self::problem(check, format!("{error:#}")).fixed_by(fixes)
+        let finding = Self::problem(check, format!("{error:#}")).fixed_by(fixes);
+        Self { label: "hint", ..finding }
     }
 
     #[must_use]
@@ -105,13 +108,13 @@ impl Finding {
         };
         let mut out = format!("{word} {:<14} {text}\n", self.check);
         for fix in &self.fixes {
-            let _ = writeln!(out, "{:INDENT$}fix: {fix}", "");
+            let _ = writeln!(out, "{:INDENT$}{}: {fix}", "", self.label);
         }
         out
     }
 
     pub(crate) fn json(&self) -> Value {
-        let Self { check, state, text, fixes } = self;
+        let Self { check, state, text, fixes, .. } = self;
         json!({ "check": check, "state": state.word(), "text": text, "fixes": fixes })
     }
 }

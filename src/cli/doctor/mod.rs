@@ -17,34 +17,40 @@ pub(crate) use finding::{Finding, State};
 use crate::cli::context::Context;
 use crate::git::Git;
 
-/// Looks at everything but the project's check, in the order in which things depend on each other.
+/// Looks at everything but the project's check, in the order in which things depend on each other,
+/// and tells each as soon as it is seen.
 ///
 /// # Errors
-/// Interrupted.
-pub(crate) fn examine(context: &Context) -> anyhow::Result<Vec<Finding>> {
-    let mut findings = tools::git(context);
+/// Interrupted, or what was seen cannot be told.
+pub(crate) fn examine(
+    context: &Context,
+    tell: &mut dyn FnMut(Vec<Finding>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    tell(vec![tools::git(context)])?;
     let git = match context.git() {
         Ok(git) => Some(git),
         Err(error) => {
-            findings.push(Finding::of_error("repository", &error));
+            tell(vec![Finding::of_error("repository", &error)])?;
             None
         }
     };
+    // What it warns of is looked at below.
+    let configured = git.filter(|_| context.loaded_silently().is_ok());
     if let Some(git) = git {
-        findings.extend(repository::look(context, git));
-        findings.extend(tools::of_a_person(context, git));
+        tell(repository::look(context, git))?;
+        tell(tools::of_a_person(context, git))?;
     }
-    findings.extend(configuration::look(context, git));
-    if let Some(git) = git.filter(|_| context.config().is_ok()) {
-        findings.extend(sandbox::look(context, git));
-        findings.extend(models::look(context)?);
-        findings.push(models::agents(context));
-        findings.extend(remote::look(context, git));
+    tell(configuration::look(context, git))?;
+    if let Some(git) = configured {
+        tell(sandbox::look(context, git))?;
+        models::look(context, tell)?;
+        tell(vec![models::agents(context)])?;
+        tell(remote::look(context, git))?;
     }
-    Ok(findings)
+    Ok(())
 }
 
 /// The repository, where its configuration can be read: what the project's check needs.
 pub(crate) fn checkable(context: &Context) -> Option<&Git> {
-    context.git().ok().filter(|_| context.config().is_ok())
+    context.git().ok().filter(|_| context.loaded_silently().is_ok())
 }

@@ -24,34 +24,36 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// Every model that is configured, and whether the roles name models that exist.
 ///
 /// # Errors
-/// Interrupted.
-pub(super) fn look(context: &Context) -> anyhow::Result<Vec<Finding>> {
+/// Interrupted, or what was seen cannot be told.
+pub(super) fn look(
+    context: &Context,
+    tell: &mut dyn FnMut(Vec<Finding>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let config = context.config()?;
     if let Some(path) = &context.global.replay {
         let played = Replay::open(path).map(|_| format!("plays {}", path.display()));
-        return Ok(vec![said("model", played)]);
+        return tell(vec![said("model", played)]);
     }
     let used = wanted(config);
     let all = std::iter::once(DEFAULT_MODEL).chain(config.models.keys().map(String::as_str));
-    let (mut chosen, mut findings) = (Chosen::looking(), Vec::new());
+    let (mut chosen, mut is_told) = (Chosen::looking(), false);
     for name in all {
         let is_used = used.as_ref().map_or(true, |used| used.contains(name));
         if !is_used && name == DEFAULT_MODEL {
             continue;
         }
-        let finding = one(context, config, name, &mut chosen)?;
-        findings.push(match is_used {
-            true => finding,
-            false => finding.and(" (no role uses it)").not_needed(),
-        });
+        let mut finding = one(context, config, name, &mut chosen)?;
+        if !is_used {
+            finding = finding.and(" (no role uses it)").not_needed();
+        }
+        is_told |= finding.state == State::Problem;
+        tell(vec![finding])?;
     }
-    // A model that cannot be used has been told of already.
-    if let Err(error) = used
-        && findings.iter().all(|finding| finding.state != State::Problem)
-    {
-        findings.insert(0, Finding::of_error("roles", &error));
+    match used {
+        // A model that cannot be used has been told of already.
+        Err(error) if !is_told => tell(vec![Finding::of_error("roles", &error)]),
+        _ => Ok(()),
     }
-    Ok(findings)
 }
 
 /// The agent programs that could be a model.

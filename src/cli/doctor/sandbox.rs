@@ -8,20 +8,34 @@ use crate::workspace::{Found, Level};
 
 /// The level in force, found by confining a command that does nothing.
 pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
-    let found = confinement::found(context, git)
-        .and_then(|found| Ok((found, confinement::in_force(context, git)?, context.config()?)));
-    let (found, text, config) = match found {
-        Ok(found) => found,
-        Err(error) => return vec![Finding::of_error("sandbox", &error)],
-    };
+    match seen(context, git) {
+        Ok(findings) => findings,
+        Err(error) => vec![Finding::of_error("sandbox", &error)],
+    }
+}
+
+fn seen(context: &Context, git: &Git) -> anyhow::Result<Vec<Finding>> {
+    let config = context.config()?;
+    let found = confinement::found(context, git)?;
     let level = found.as_ref().map(|found| found.level);
-    let mut findings = vec![match &found {
-        None => Finding::ok("sandbox", format!("yours: {text}")),
-        Some(found) if found.level == Level::None => none(found, config.sandbox.unconfined),
-        Some(found) if found.level == Level::Landlock => {
-            Finding::warning("sandbox", format!("commands are confined {text}"))
+    let mut findings = vec![match found {
+        None => {
+            let own = config.sandbox.command_prefix.join(" ");
+            Finding::ok("sandbox", format!("yours, as sandbox.command_prefix says: {own}"))
         }
-        Some(_) => Finding::ok("sandbox", format!("commands are confined {text}")),
+        Some(found) if found.level == Level::None => none(&found, config.sandbox.unconfined),
+        Some(mut found) => {
+            // What helps is a line of its own here.
+            let remedy = found.weaker.as_mut().map(|weaker| std::mem::take(&mut weaker.remedy));
+            let text =
+                format!("commands are confined {}", confinement::described(context, &found)?);
+            match (found.level, remedy.filter(|remedy| !remedy.is_empty())) {
+                (Level::Landlock, Some(remedy)) => Finding::warning("sandbox", text).fix(remedy),
+                (Level::Landlock, None) => Finding::warning("sandbox", text)
+                    .fix("let this user make user namespaces; whether it may: unshare --user --map-root-user true"),
+                _ => Finding::ok("sandbox", text),
+            }
+        }
     }];
     if !config.project.private.is_empty() && level != Some(Level::Namespaces) {
         let text = "project.private is set, and this sandbox cannot keep files from commands: \
@@ -30,7 +44,7 @@ pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
             "take the private files out of this tree, and their globs out of project.private",
         ));
     }
-    findings
+    Ok(findings)
 }
 
 fn none(found: &Found, unconfined: bool) -> Finding {
@@ -51,9 +65,9 @@ fn none(found: &Found, unconfined: bool) -> Finding {
     };
     let finding = finding.fixed_by(remedy);
     match unconfined {
-        true => finding,
+        true => finding.fix("to be asked about each: git config cowork.sandbox.unconfined false"),
         false => finding
-            .fix("git config cowork.sandbox.commandprefix 'PROGRAM,THAT,CONFINES'")
-            .fix("or in a machine that holds nothing of value: git config cowork.sandbox.unconfined true"),
+            .fix("with a program that confines: git config cowork.sandbox.commandprefix 'PROGRAM'")
+            .fix("where nothing is of value: git config cowork.sandbox.unconfined true"),
     }
 }

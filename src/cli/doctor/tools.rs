@@ -6,11 +6,11 @@ use crate::cli::context::Context;
 use crate::git::{self, Git};
 
 /// The git that is installed.
-pub(super) fn git(context: &Context) -> Vec<Finding> {
-    vec![match git::installed(&context.cwd) {
+pub(super) fn git(context: &Context) -> Finding {
+    match git::installed(&context.cwd) {
         Ok(version) => Finding::ok("git", version),
         Err(error) => Finding::of_error("git", &error),
-    }]
+    }
 }
 
 /// What a person needs here.

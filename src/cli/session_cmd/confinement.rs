@@ -109,7 +109,8 @@ pub(crate) fn found(context: &Context, git: &Git) -> anyhow::Result<Option<Found
     find_confinement(new(context, git)?, git.top(), env).map(Some)
 }
 
-fn described(context: &Context, found: &Found) -> anyhow::Result<String> {
+/// What was found, in one line.
+pub(crate) fn described(context: &Context, found: &Found) -> anyhow::Result<String> {
     let network = if context.config()?.sandbox.network { ", with the network" } else { "" };
     let home = match found.closes_home {
         true => "of your home only toolchains and fetched packages are read",
