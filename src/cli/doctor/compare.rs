@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::git::Git;
 use crate::pipeline::{failed_tests, refused_in};
 use crate::private::PrivateFiles;
+use crate::shell_quote::quoted;
 use crate::workspace::{
     CommandResult, Confinement, Consent, Refusal, Weaker, Workspace, WorkspaceOptions,
 };
@@ -55,12 +56,13 @@ pub(crate) fn run(context: &Context, git: &Git, command: &str) -> anyhow::Result
     let inside = ran(context, git, &place, command, true)?;
     let outside = ran(context, git, &place, command, false)?;
     let of_commands = confinement::new(context, git)?.cache.map(|cache| cache.dir.join("home"));
-    let homes = Homes {
+    let home = Home {
         own: context.env.get("HOME").cloned().unwrap_or_default(),
         of_commands: of_commands.map(|home| home.display().to_string()).unwrap_or_default(),
+        readable: context.config()?.sandbox.readable.clone(),
     };
     Ok(match (inside, outside) {
-        (Some(inside), Some(outside)) => compared(command, &inside, &outside, &homes),
+        (Some(inside), Some(outside)) => compared(command, &inside, &outside, &home),
         _ => Finding::problem("check", format!("{command} was refused: nothing confines it here"))
             .fix("git cowork status -v"),
     })
@@ -150,13 +152,24 @@ impl Run {
     }
 }
 
-/// The home of the person, and the one that confined commands have.
-struct Homes {
+/// The home of the person.
+struct Home {
     own: String,
+    /// The one that confined commands have instead.
     of_commands: String,
+    /// What they read of the person's.
+    readable: Vec<String>,
 }
 
-fn compared(command: &str, inside: &Run, outside: &Run, homes: &Homes) -> Finding {
+impl Home {
+    /// The setting that lets them read this path, too.
+    fn with(&self, path: &str) -> String {
+        let all: Vec<String> = self.readable.iter().cloned().chain([format!("~/{path}")]).collect();
+        format!("git config cowork.sandbox.readable {}", quoted(&all.join(",")))
+    }
+}
+
+fn compared(command: &str, inside: &Run, outside: &Run, home: &Home) -> Finding {
     let same = inside.result.exit == outside.result.exit && inside.failing == outside.failing;
     if same {
         let text = format!("{command} ends alike in the sandbox and outside ({})", inside.ending());
@@ -175,16 +188,15 @@ fn compared(command: &str, inside: &Run, outside: &Run, homes: &Homes) -> Findin
             .fix("git config cowork.sandbox.fetch always");
     }
     let complaints = || complaints(&inside.output, &outside.output);
-    let readable = |path: &str| format!("git config --add cowork.sandbox.readable '~/{path}'");
     // It is below the person's, so it is looked for first.
-    if let Some(path) = complaints().find_map(|line| below(line, &homes.of_commands)) {
+    if let Some(path) = complaints().find_map(|line| below(line, &home.of_commands)) {
         return finding
             .and(&format!("; commands have a home of their own, where ~/{path} is not"))
-            .fix(format!("name it by its whole path: {}/{path}", homes.own))
-            .fix(readable(path));
+            .fix(format!("name it by its whole path: {}/{path}", home.own))
+            .fix(home.with(path));
     }
-    if let Some(path) = complaints().find_map(|line| below(line, &homes.own)) {
-        return finding.fix(readable(path));
+    if let Some(path) = complaints().find_map(|line| below(line, &home.own)) {
+        return finding.fix(home.with(path));
     }
     match inside.refused.as_deref() {
         Some("no network") => finding.fix("git config cowork.sandbox.network true"),
@@ -249,9 +261,10 @@ mod tests {
         Run { result, output: output.to_owned(), failing, refused: None }
     }
 
-    fn ana() -> Homes {
+    fn ana() -> Home {
         let of_commands = "/home/ana/.cache/git-cowork/x-1/home".to_owned();
-        Homes { own: "/home/ana".to_owned(), of_commands }
+        let readable = vec!["~/src".to_owned()];
+        Home { own: "/home/ana".to_owned(), of_commands, readable }
     }
 
     #[test]
@@ -269,7 +282,7 @@ mod tests {
             let finding = compared("make", &run(1, inside), &run(0, outside), &ana());
             finding.json()["fixes"].as_array().unwrap().clone()
         };
-        let readable = "git config --add cowork.sandbox.readable '~/data/x.csv'";
+        let readable = "git config cowork.sandbox.readable '~/src,~/data/x.csv'";
         let own = "cat: /home/ana/data/x.csv: No such file or directory\n";
         assert_eq!(fixes(own, ""), [readable]);
         let private = "cat: /home/ana/.cache/git-cowork/x-1/home/data/x.csv: No such file\n";

@@ -119,7 +119,7 @@ fn disk(git: &Git) -> Vec<Finding> {
     let fix = format!("du -sh {}", quoted(&path.display().to_string()));
     vec![match *free {
         ..TOO_LITTLE => Finding::problem("disk", text).fix(fix),
-        ..LITTLE => Finding::warning("disk", text).fix(fix),
+        TOO_LITTLE..LITTLE => Finding::warning("disk", text).fix(fix),
         _ => Finding::ok("disk", text),
     }]
 }
