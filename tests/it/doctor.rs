@@ -148,6 +148,32 @@ fn a_model_without_tools_is_a_warning() {
 }
 
 #[test]
+fn what_a_server_does_not_take_is_said() {
+    let sandbox = well();
+    sandbox.server.on_with(at(START, "actor"), |received| {
+        let tools = !received.tools().is_empty();
+        Some(match tools {
+            true => Reply::status(400, "scripted does not support tools"),
+            false => Reply::text("I am ready."),
+        })
+    });
+    let fix = "take a model that calls tools: git cowork models";
+    wrong(&sandbox, "model", "warning", "takes no tools: they are described in words", fix);
+    sandbox.server.on_with(at(START, "actor"), |received| {
+        let streams = received.body["stream"] == true;
+        Some(match streams {
+            true => Reply::status(400, "stream is not supported by this server"),
+            false => Reply::call("ready", json!({})),
+        })
+    });
+    let model = one(&doctor(&sandbox).exits(0), "model");
+    assert!(
+        model["text"].as_str().unwrap().contains("does not stream: answers come whole"),
+        "{model}"
+    );
+}
+
+#[test]
 fn a_smaller_window_than_configured_is_a_warning() {
     let sandbox = well();
     sandbox.server.lists(json!([{"id": "scripted", "max_model_len": 32_768}]));
@@ -327,6 +353,22 @@ fn on_a_terminal_the_check_is_compared_only_after_a_yes() {
         assert_eq!(terminal.ends().0, 0);
         assert_eq!(ran.exists(), is_run, "{answer:?}");
     }
+}
+
+#[test]
+fn an_interrupted_comparison_leaves_nothing() {
+    let Some(mut sandbox) = needs_the_home() else { return };
+    let temporary = sandbox.root().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    sandbox.set_env("TMPDIR", &temporary.display().to_string());
+    sandbox.git(&["config", "cowork.project.test", "sleep 600"]);
+    let mut terminal = sandbox.terminal(&["doctor", "--compare"]);
+    terminal.sees("running sleep 600 in the sandbox");
+    terminal.types("\u{3}");
+    let (code, rest) = terminal.ends();
+    assert_eq!(code, 130, "{rest}");
+    let left: Vec<_> = std::fs::read_dir(&temporary).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]

@@ -14,8 +14,11 @@ use crate::cli::session_cmd::asking::unless_interrupted;
 use crate::cli::session_cmd::run::commands;
 use crate::cli::session_cmd::{asking, confinement};
 use crate::cli::terminal::runtime;
+use crate::cli::terminal::signals::Guard;
 use crate::error::Error;
+use crate::event::{Event, Sink as _};
 use crate::git::Git;
+use crate::interrupt;
 use crate::pipeline::{failed_tests, refused_in};
 use crate::private::PrivateFiles;
 use crate::shell_quote::quoted;
@@ -41,11 +44,13 @@ pub(crate) fn project_check(context: &Context, git: &Git) -> anyhow::Result<Opti
 /// # Errors
 /// Interrupted, or the tree cannot be copied.
 pub(crate) fn run(context: &Context, git: &Git, command: &str) -> anyhow::Result<Finding> {
+    let _guard = Guard::removing();
     let place = tempfile::tempdir().context("making room for a copy of the working tree")?;
     let copy = place.path().join("tree");
     let mut left = MOST_BYTES;
-    copy_tree(git.top(), &copy, &mut left)
-        .with_context(|| format!("copying {}", git.top().display()))?;
+    let copied = copy_tree(git.top(), &copy, &mut left);
+    interrupt::check()?;
+    copied.with_context(|| format!("copying {}", git.top().display()))?;
     if left == 0 {
         let text = format!(
             "the working tree is larger than {} GB; {command} was not run",
@@ -53,7 +58,13 @@ pub(crate) fn run(context: &Context, git: &Git, command: &str) -> anyhow::Result
         );
         return Ok(Finding::warning("check", text).fix("git clean -ndX"));
     }
+    let tell = |how: &str| {
+        let text = format!("running {command} {how}, in a copy of the working tree");
+        context.ui.emit(Event::Note { text });
+    };
+    tell("in the sandbox");
     let inside = ran(context, git, &place, command, true)?;
+    tell("outside of it");
     let outside = ran(context, git, &place, command, false)?;
     let of_commands = confinement::new(context, git)?.cache.map(|cache| cache.dir.join("home"));
     let home = Home {
@@ -241,7 +252,7 @@ fn copy_tree(from: &Path, to: &Path, left: &mut u64) -> std::io::Result<()> {
             copy_tree(&from, &to, left)?;
         } else if meta.is_file() {
             *left = left.saturating_sub(meta.len());
-            if *left == 0 {
+            if *left == 0 || interrupt::is_requested() {
                 return Ok(());
             }
             fs::copy(&from, &to)?;

@@ -1,12 +1,15 @@
 //! Signals: the first one while a session is held is a request, so that the write in hand is
-//! finished and the draft is put away; a second one, or one while nothing is held, ends the
+//! finished and the draft is put away, or what was made for a moment is removed; a second one, or one while nothing is held, ends the
 //! program at once. Everything it leaves then can be resumed, as after a crash.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static HELD: AtomicBool = AtomicBool::new(false);
+/// No session is held: there is only something to remove.
+static REMOVES: AtomicBool = AtomicBool::new(false);
 
-/// While it lives, the first signal is a request to stop. There is one at a time: the session's.
+/// While it lives, the first signal is a request to stop. There is one at a time: the session's, or
+/// that of something which lasts for a moment only.
 pub(crate) struct Guard(());
 
 impl Guard {
@@ -15,11 +18,18 @@ impl Guard {
         HELD.store(true, Ordering::SeqCst);
         Self(())
     }
+
+    /// From now on there is something to remove.
+    pub(crate) fn removing() -> Self {
+        REMOVES.store(true, Ordering::SeqCst);
+        Self::new()
+    }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
         HELD.store(false, Ordering::SeqCst);
+        REMOVES.store(false, Ordering::SeqCst);
     }
 }
 
@@ -39,7 +49,7 @@ mod unix {
 
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    use super::HELD;
+    use super::{HELD, REMOVES};
     use crate::error::Kind;
     use crate::gate::{editor, tty};
     use crate::interrupt;
@@ -116,7 +126,11 @@ mod unix {
                     first = Some(Instant::now());
                     interrupt::request();
                     editor::stop();
-                    say("stopping: saving the draft (Ctrl-C again quits immediately)");
+                    let what = match REMOVES.load(Ordering::SeqCst) {
+                        true => "removing temporary files",
+                        false => "saving the draft",
+                    };
+                    say(&format!("stopping: {what} (Ctrl-C again quits immediately)"));
                 }
                 _ => stop_at_once(first.is_some()),
             }
@@ -127,7 +141,7 @@ mod unix {
     fn stop_at_once(held: bool) {
         tty::restore();
         crate::workspace::abandon_commands();
-        if held {
+        if held && !REMOVES.load(Ordering::SeqCst) {
             say("stopped immediately; files are unchanged; continue: git cowork resume");
         }
         std::process::exit(i32::from(Kind::Interrupted.exit_code()));
