@@ -96,8 +96,17 @@ enum Command {
     /// List the models that the configured servers offer, and those that run on this machine
     Models,
     /// List all settings with their values and where they come from
+    ///
+    /// Keys to model servers are shown as "(set)". What the project's file sets and nobody has accepted
+    /// with git cowork trust is listed as ignored. Outside of a repository your own settings are listed.
     Config(config::ConfigArgs),
     /// Check everything sessions need, and say how to fix what is missing
+    ///
+    /// Each model server is asked one small question, the forge whether you are signed in, each for at
+    /// most 10 s. Nothing is changed. On a terminal you are asked whether to compare the project's
+    /// tests in the sandbox and outside of it; without one only --compare does that.
+    ///
+    /// Exits with 0 where there is no problem, also with warnings, and with 4 where there is one.
     Doctor(commands::doctor::DoctorArgs),
     /// Write the project's configuration file
     Init(init::InitArgs),

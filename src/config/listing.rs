@@ -363,6 +363,24 @@ mod tests {
     }
 
     #[test]
+    fn the_systems_file_is_an_origin_below_the_users() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            Some(path)
+        };
+        let system = file("etc.toml", "[limits]\nmax_replans = 1\ntool_turns = 7\n");
+        let user = file("user.toml", "[limits]\nmax_replans = 3\n");
+        let sources = Sources { system: system.clone(), user: user.clone(), ..Sources::default() };
+        let entries = list(&sources).unwrap().1;
+        let at =
+            |path: Option<std::path::PathBuf>, line| format!("{}:{line}", path.unwrap().display());
+        assert_eq!(of(&entries, "limits.max_replans").origin, at(user, 2));
+        assert_eq!(of(&entries, "limits.tool_turns").origin, at(system, 3));
+    }
+
+    #[test]
     fn what_follows_says_from_where() {
         let entries = listed(
             "[llm]\nmodel = \"a\"\nbase_url = \"http://127.0.0.1:1/v1\"\n[models.big]\nmodel = \"b\"\n\

@@ -373,8 +373,17 @@ fn an_interrupted_comparison_leaves_nothing() {
 
 #[test]
 fn where_no_check_is_known_a_comparison_says_so() {
-    let sandbox = well();
-    let outcome = sandbox.cowork(&["doctor", "--json", "--compare"]).exits(0);
-    let check = one(&outcome, "check");
-    assert_eq!(check["fixes"], json!(["git config cowork.project.test 'make test'"]));
+    let mut sandbox = well();
+    let compared = |sandbox: &Sandbox| {
+        let outcome = sandbox.cowork(&["doctor", "--json", "--compare"]).exits(0);
+        one(&outcome, "check")
+    };
+    if confinement() > Level::None {
+        let fix = "git config cowork.project.test 'make test'";
+        assert_eq!(compared(&sandbox)["fixes"], json!([fix]));
+    }
+    sandbox.git(&["config", "cowork.project.test", "touch ran"]);
+    sandbox.set_env("COWORK_TEST_SANDBOX", "none");
+    let text = compared(&sandbox)["text"].to_string();
+    assert!(text.contains("nothing to compare") && !sandbox.exists("ran"), "{text}");
 }

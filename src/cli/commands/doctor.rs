@@ -14,10 +14,6 @@ use crate::gate::{Tty, confirm};
 use crate::git::Git;
 use crate::ui::stdout_columns;
 
-/// Check everything that sessions need, and say how to fix what is missing.
-///
-/// Model servers are asked one small question each, and the forge whether you are signed in; nothing
-/// is changed. Exit status: 0 without a problem, also where there are warnings; 4 with problems.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// Run the project's tests in the sandbox and then, with your rights, outside of it, and compare
@@ -79,6 +75,11 @@ fn show(context: &Context, findings: &[Finding]) -> anyhow::Result<()> {
 fn compare(context: &Context, git: &Git, asked: bool) -> anyhow::Result<Option<Finding>> {
     if !asked && (!context.attended || context.global.json || context.global.quiet) {
         return Ok(None);
+    }
+    if !doctor::is_confined(context, git)? {
+        let none = Finding::warning("check", "nothing confines commands here: nothing to compare")
+            .fix("git cowork status -v");
+        return Ok(asked.then_some(none));
     }
     let Some(command) = doctor::project_check(context, git)? else {
         let none = Finding::warning("check", "no test, build or lint command is known here")

@@ -23,7 +23,7 @@ use crate::pipeline::{failed_tests, refused_in};
 use crate::private::PrivateFiles;
 use crate::shell_quote::quoted;
 use crate::workspace::{
-    CommandResult, Confinement, Consent, Refusal, Weaker, Workspace, WorkspaceOptions,
+    CommandResult, Confinement, Consent, Level, Refusal, Weaker, Workspace, WorkspaceOptions,
 };
 
 /// Bytes of a working tree that are copied.
@@ -32,6 +32,15 @@ const MOST_BYTES: u64 = 2 << 30;
 const NAMED: usize = 4;
 /// What marks a folder as one that can be made again (<https://bford.info/cachedir/>): `target` of cargo.
 const CACHE_TAG: &str = "CACHEDIR.TAG";
+
+/// Whether anything confines commands here, so that there is something to compare.
+///
+/// # Errors
+/// No place for commands can be made.
+pub(crate) fn is_confined(context: &Context, git: &Git) -> anyhow::Result<bool> {
+    let found = confinement::found(context, git)?;
+    Ok(found.is_none_or(|found| found.level != Level::None))
+}
 
 /// The command that is compared: the tests, else the build, else the lint; none where none is known.
 pub(crate) fn project_check(context: &Context, git: &Git) -> anyhow::Result<Option<String>> {

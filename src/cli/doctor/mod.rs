@@ -11,7 +11,7 @@ mod repository;
 mod sandbox;
 mod tools;
 
-pub(crate) use compare::{project_check, run as compare};
+pub(crate) use compare::{is_confined, project_check, run as compare};
 pub(crate) use finding::{Finding, State};
 
 use crate::cli::context::Context;
