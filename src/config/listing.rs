@@ -2,22 +2,18 @@
 //! from the same table as everything else; no key to a server is ever in it.
 
 use anyhow::Result;
-use serde_json::{Map, Value as Json, json};
 
 use super::fields::Section as _;
 use super::layer::Settings;
 use super::load::{Loaded, Sources, resolve};
 use super::schema::{self, Path, SECTIONS};
+use super::shown::{Shown, shown};
 use super::value::{Shape, Value};
 use super::{Config, DEFAULT_MODEL};
-use crate::secret;
 use crate::stage::Stage;
 
 /// The origin of what nobody has set.
 pub const DEFAULT_ORIGIN: &str = "default";
-
-/// What stands for a value that is not shown.
-const MASK: &str = "(set)";
 
 /// A key and what holds for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,17 +25,6 @@ pub struct Entry {
     /// A file with its line, `git config NAME`, a variable or an option; [`DEFAULT_ORIGIN`]; or
     /// `as KEY`, where another key says it.
     pub origin: String,
-}
-
-/// A value as people and programs may see it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Shown {
-    /// As TOML, and as JSON.
-    Value(String, Json),
-    /// There is one, and it is a key to a server.
-    Secret,
-    /// The depth of a session says it.
-    ByDepth,
 }
 
 /// Reads and resolves everything, and lists it in the order of the sections.
@@ -141,9 +126,11 @@ impl Listing<'_> {
     }
 
     fn entry(&self, path: &Path, shape: Shape) -> Entry {
-        let value = match self.value(path) {
-            Some(value) => shown(path, shape, &value),
-            None => Shown::ByDepth,
+        let set = self.settings.get(path).map(|setting| &setting.value);
+        let value = match (set, self.value(path)) {
+            (Some(Err(why)), _) => Shown::Missing(why.clone()),
+            (_, Some(value)) => shown(path, shape, &value),
+            (_, None) => Shown::ByDepth,
         };
         Entry { key: schema::dotted(path), value, origin: self.origin(path) }
     }
@@ -219,81 +206,6 @@ fn whole(of: impl Fn(Stage) -> Option<bool>) -> Option<Value> {
     Some(Value::Stages(on.collect()))
 }
 
-fn shown(path: &Path, shape: Shape, value: &Value) -> Shown {
-    let key = path.last().map_or("", String::as_str);
-    match value {
-        Value::Text(text) if key == "api_key" && !text.is_empty() => Shown::Secret,
-        // A model's name may be as random as a key, and is no secret.
-        Value::Text(text) if key != "model" => toml_and_json(&masked(key, text).into()),
-        Value::List(list) => {
-            toml_and_json(&list.iter().map(|text| masked("", text)).collect::<Vec<_>>().into())
-        }
-        Value::Table(table) => toml_and_json(&Json::Object(masked_table(table))),
-        // Counts that may be left open are asked for as such.
-        Value::Rate(rate) if matches!(shape, Shape::Rate) => match rate {
-            Some(rate) => toml_and_json(&format!("{rate}/m").into()),
-            None => toml_and_json(&"off".into()),
-        },
-        other => Shown::Value(other.shown(), as_json(other)),
-    }
-}
-
-/// A text without what looks like a key in it.
-fn masked(name: &str, text: &str) -> String {
-    let keys = secret::of_setting(name, text);
-    keys.iter().fold(text.to_owned(), |text, key| text.replace(key.as_str(), MASK))
-}
-
-/// Values whose name says that they are secret are left out whole.
-fn masked_table(table: &Map<String, Json>) -> Map<String, Json> {
-    table.iter().map(|(name, value)| (name.clone(), masked_value(name, value))).collect()
-}
-
-fn masked_value(name: &str, value: &Json) -> Json {
-    match value {
-        Json::String(text) if secret::of_setting(name, text).is_empty() => value.clone(),
-        Json::String(_) => MASK.into(),
-        Json::Array(items) => items.iter().map(|item| masked_value(name, item)).collect(),
-        Json::Object(table) => Json::Object(masked_table(table)),
-        other => other.clone(),
-    }
-}
-
-fn toml_and_json(value: &Json) -> Shown {
-    Shown::Value(toml(value), value.clone())
-}
-
-/// As TOML has it. Control characters are written out, so that a terminal obeys none.
-fn toml(value: &Json) -> String {
-    match value {
-        Json::String(text) => format!("{text:?}"),
-        Json::Array(items) => {
-            format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", "))
-        }
-        Json::Object(table) if table.is_empty() => "{}".to_owned(),
-        Json::Object(table) => {
-            let one = |(name, value): (&String, &Json)| format!("{name:?} = {}", toml(value));
-            format!("{{ {} }}", table.iter().map(one).collect::<Vec<_>>().join(", "))
-        }
-        other => other.to_string(),
-    }
-}
-
-fn as_json(value: &Value) -> Json {
-    match value {
-        Value::Text(text) => json!(text),
-        Value::Flag(flag) => json!(flag),
-        Value::Count(count) => json!(count),
-        Value::Number(number) => json!(number),
-        Value::Range(range) => json!(range),
-        Value::List(list) => json!(list),
-        Value::Stages(stages) => stages.iter().map(|stage| stage.name()).collect(),
-        Value::Depth(depth) => json!(depth.to_string()),
-        Value::Rate(rate) => json!(rate),
-        Value::Table(table) => Json::Object(table.clone()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,6 +272,16 @@ mod tests {
         assert_eq!(toml_of(&entries, "limits.tasks"), "[5, 12]");
         assert!(!format!("{entries:?}").contains("hunter2"));
         assert!(!format!("{entries:?}").contains("sk-abc"));
+    }
+
+    #[test]
+    fn a_variable_that_is_not_set_is_no_empty_value() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        std::fs::write(&path, "[llm]\napi_key = \"${NOWHERE}\"\n").unwrap();
+        let entries = list(&Sources { user: Some(path), ..Sources::default() }).unwrap().1;
+        let Shown::Missing(why) = &of(&entries, "llm.api_key").value else { panic!("{entries:?}") };
+        assert!(why.contains("${NOWHERE}, which is not set"), "{why}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod schema;
 #[cfg(test)]
 mod server_tests;
 mod settings;
+mod shown;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -38,11 +39,10 @@ pub use keys::{
     Api, Attribution, Budget, FetchPolicy, Limits, ModelConfig, Price, Project, Review,
     ReviewOrder, Roles, Sandbox, StageConfig, TestsPolicy, ToolConfig,
 };
-pub use listing::{
-    DEFAULT_ORIGIN, Entry, Shown, is_known, is_named, key_names, list, named, nearest_key,
-};
+pub use listing::{DEFAULT_ORIGIN, Entry, is_known, is_named, key_names, list, named, nearest_key};
 pub use load::{Flags, Loaded, Sources, load, system_file, user_file};
 pub use project_file::{PROJECT_FILE, project_file};
+pub use shown::Shown;
 pub use template::template_file;
 pub use trust::{Restricted, Trust, TrustRecords};
 

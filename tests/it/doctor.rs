@@ -329,7 +329,7 @@ fn what_the_sandbox_lacks_for_the_projects_check_is_found() {
     let outcome = sandbox.cowork(&["doctor", "--json", "--compare"]).exits(0);
     let check = one(&outcome, "check");
     assert_eq!(check["state"], "warning");
-    assert!(check["text"].as_str().unwrap().ends_with("outside exit 0"), "{check}");
+    assert!(check["text"].as_str().unwrap().ends_with("in the sandbox, exit 0 outside"), "{check}");
     assert_eq!(check["fixes"], json!(["git config cowork.sandbox.readable '~/data.csv'"]));
     assert!(ran.exists());
     assert_eq!(sandbox.read("README.md"), "# Somewhere\n");

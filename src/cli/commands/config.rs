@@ -47,6 +47,11 @@ pub(crate) fn run(context: &Context, args: &ConfigArgs) -> Answer {
             (named(context, &entries, key)?, ignored)
         }
     };
+    for entry in &shown {
+        if let Shown::Missing(why) = &entry.value {
+            context.ui.emit(Event::Warning { text: why.clone() });
+        }
+    }
     if context.global.json {
         let lines = shown.into_iter().map(object).chain(ignored.into_iter().map(ignored_object));
         context.print(&lines.map(|line| format!("{line}\n")).collect::<String>())?;
@@ -91,6 +96,7 @@ fn line(entry: &Entry) -> (String, String) {
         Shown::Value(toml, _) => toml.as_str(),
         Shown::Secret => "(set)",
         Shown::ByDepth => "(by depth)",
+        Shown::Missing(_) => "(its variable is not set)",
     };
     (entry.origin.clone(), format!("{} = {value}", entry.key))
 }
@@ -128,6 +134,9 @@ fn object(entry: &Entry) -> serde_json::Value {
         Shown::Value(_, value) => json!({ "key": key, "value": value, "origin": origin }),
         Shown::Secret => json!({ "key": key, "value": null, "secret": true, "origin": origin }),
         Shown::ByDepth => json!({ "key": key, "value": null, "by_depth": true, "origin": origin }),
+        Shown::Missing(why) => {
+            json!({ "key": key, "value": null, "missing": why, "origin": origin })
+        }
     }
 }
 

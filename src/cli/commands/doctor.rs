@@ -78,7 +78,7 @@ fn compare(context: &Context, git: &Git, asked: bool) -> anyhow::Result<Option<F
     }
     if !doctor::is_confined(context, git)? {
         let none = Finding::warning("check", "nothing confines commands here: nothing to compare")
-            .fix("git cowork status -v");
+            .fix("git cowork config sandbox");
         return Ok(asked.then_some(none));
     }
     let Some(command) = doctor::project_check(context, git)? else {

@@ -22,6 +22,7 @@ use crate::interrupt;
 use crate::pipeline::{failed_tests, refused_in};
 use crate::private::PrivateFiles;
 use crate::shell_quote::quoted;
+use crate::ui::one_line;
 use crate::workspace::{
     CommandResult, Confinement, Consent, Level, Refusal, Weaker, Workspace, WorkspaceOptions,
 };
@@ -30,6 +31,8 @@ use crate::workspace::{
 const MOST_BYTES: u64 = 2 << 30;
 /// As many tests as are named.
 const NAMED: usize = 4;
+/// Characters of what the command says that are shown.
+const SAID: usize = 160;
 /// What marks a folder as one that can be made again (<https://bford.info/cachedir/>): `target` of cargo.
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 
@@ -84,7 +87,7 @@ pub(crate) fn run(context: &Context, git: &Git, command: &str) -> anyhow::Result
     Ok(match (inside, outside) {
         (Some(inside), Some(outside)) => compared(command, &inside, &outside, &home),
         _ => Finding::problem("check", format!("{command} was refused: nothing confines it here"))
-            .fix("git cowork status -v"),
+            .fix("git cowork config sandbox"),
     })
 }
 
@@ -159,16 +162,17 @@ struct Run {
 }
 
 impl Run {
-    /// `exit 1: a, b`
-    fn ending(&self) -> String {
+    /// `exit 1 in the sandbox (a, b; no network)`
+    fn ended(&self, place: &str) -> String {
         let mut names: Vec<&str> = self.failing.iter().take(NAMED).map(String::as_str).collect();
         let more = format!("{} more", self.failing.len().saturating_sub(NAMED));
         if self.failing.len() > NAMED {
             names.push(&more);
         }
-        let names =
-            if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
-        format!("{}{names}", self.result.ending())
+        let named = Some(names.join(", ")).filter(|names| !names.is_empty());
+        let why: Vec<String> = named.into_iter().chain(self.refused.clone()).collect();
+        let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
+        format!("{}{place}{why}", self.result.ending())
     }
 }
 
@@ -192,15 +196,12 @@ impl Home {
 fn compared(command: &str, inside: &Run, outside: &Run, home: &Home) -> Finding {
     let same = inside.result.exit == outside.result.exit && inside.failing == outside.failing;
     if same {
-        let text = format!("{command} ends alike in the sandbox and outside ({})", inside.ending());
+        let text = format!("{command} ends alike in the sandbox and outside: {}", inside.ended(""));
         return Finding::ok("check", text);
     }
-    let refused = inside.refused.as_ref().map(|what| format!("; {what}")).unwrap_or_default();
-    let text = format!(
-        "{command} differs: in the sandbox {}{refused}; outside {}",
-        inside.ending(),
-        outside.ending()
-    );
+    let (inside_ended, outside_ended) =
+        (inside.ended(" in the sandbox"), outside.ended(" outside"));
+    let text = format!("{command} differs: {inside_ended}, {outside_ended}");
     let finding = Finding::warning("check", text);
     if !inside.result.missing.is_empty() {
         return finding
@@ -220,13 +221,20 @@ fn compared(command: &str, inside: &Run, outside: &Run, home: &Home) -> Finding 
     }
     match inside.refused.as_deref() {
         Some("no network") => finding.fix("git config cowork.sandbox.network true"),
-        _ => finding.fix("git cowork status -v says what the sandbox holds back"),
+        _ => match complaints().next() {
+            Some(line) => {
+                finding.and(&format!("; in the sandbox it says: {}", one_line(line, SAID)))
+            }
+            None => finding,
+        }
+        .fix("git cowork config sandbox"),
     }
 }
 
 /// The lines in which only the confined run complains of something that is not there.
 fn complaints<'a>(inside: &'a str, outside: &'a str) -> impl Iterator<Item = &'a str> {
-    const WORDS: [&str; 4] = ["no such file", "permission denied", "not found", "cannot open"];
+    const WORDS: [&str; 5] =
+        ["no such file", "permission denied", "permissiondenied", "not found", "cannot open"];
     let complains = |line: &&str| {
         let line = line.to_lowercase();
         WORDS.iter().any(|words| line.contains(words))
