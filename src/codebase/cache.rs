@@ -5,12 +5,16 @@
 //! else: where it is missing, broken or of another release, everything is read again; of two
 //! processes at once the last one's stays. Lines are read one at a time, and what a look needs of
 //! them again is read again.
+//!
+//! Without a file, what this process has found of a few files stays in memory: a session looks at the
+//! same ones before every task.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
@@ -22,6 +26,8 @@ use crate::languages::syntaxes;
 const FORMAT: u32 = 2;
 /// Bytes of the largest file that is read, and written.
 const SIZE_MAX: u64 = 32 * 1024 * 1024;
+/// Bytes that are kept in memory where there is no file.
+const MEMORY_MAX: usize = 4 * 1024 * 1024;
 /// Bytes of the longest line: the most symbols of a file, and some more.
 const LINE_MAX: u64 = 1024 * 1024;
 
@@ -33,6 +39,12 @@ struct Line {
     #[serde(flatten)]
     symbols: Symbols,
 }
+
+/// Lines by blob and language.
+type Lines = HashMap<(String, &'static str), Vec<u8>>;
+
+/// What was found without a file to keep it in.
+static IN_MEMORY: LazyLock<Mutex<Lines>> = LazyLock::new(Mutex::default);
 
 /// Where a line is.
 enum Place {
@@ -81,6 +93,17 @@ impl<'a> Cache<'a> {
                 }
             });
         }
+        if path.is_none() {
+            let lines = IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+            for (blob, language) in wanted {
+                let key = ((*blob).to_owned(), *language);
+                let Some(bytes) = lines.get(&key) else { continue };
+                if let Ok(line) = serde_json::from_slice::<Line>(bytes) {
+                    visit(blob, language, line.symbols);
+                    places.insert(key, Place::Here(bytes.clone()));
+                }
+            }
+        }
         Self { path, kept, new: None, written: 0, places }
     }
 
@@ -127,12 +150,28 @@ impl<'a> Cache<'a> {
 
     /// Replaces the file by what this look added, what it used and, as far as there is room, the rest.
     pub(super) fn save(self) {
+        if self.path.is_none() {
+            self.keep_in_memory();
+            return;
+        }
         if self.written == 0 {
             return;
         }
         // It would only have made the next time quicker.
         if let Err(error) = self.replace() {
             cannot_be_kept(&error);
+        }
+    }
+
+    fn keep_in_memory(self) {
+        let here = self.places.into_iter().filter_map(|(key, place)| match place {
+            Place::Here(bytes) => Some((key, bytes)),
+            Place::Kept { .. } | Place::New { .. } => None,
+        });
+        let mut lines = IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.extend(here);
+        if lines.values().map(Vec::len).sum::<usize>() > MEMORY_MAX {
+            lines.clear();
         }
     }
 

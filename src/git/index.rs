@@ -123,7 +123,7 @@ pub(super) fn is_as_committed(git: &Git, path: &str) -> bool {
 
 /// What libgit2 makes of the index; `None` where it does not know the repository or the index.
 fn in_index_file<T>(git: &Git, question: impl FnOnce(&Index) -> Result<T>) -> Option<T> {
-    git.in_process(|_| question(&Index::open(&file(git))?))
+    git.in_process(|reader| question(&reader.index_in(&file(git))?))
 }
 
 pub(super) fn file(git: &Git) -> std::path::PathBuf {

@@ -58,12 +58,28 @@ impl Libgit2 {
         Ok(self.repository.find_tree(self.tree_id(oid)?)?)
     }
 
+    /// The index in this file, which is read again only where the file is another one than last time.
+    ///
+    /// # Errors
+    /// It is a sparse or split index, or a broken one.
+    pub(super) fn index_in(&self, file: &Path) -> Result<git2::Index> {
+        let mut index = self.repository.index()?;
+        if index.path() == Some(file) {
+            index.read(false)?;
+        } else {
+            // Each linked working tree has one of its own.
+            index = git2::Index::open(file)?;
+            self.repository.set_index(&mut index)?;
+        }
+        Ok(index)
+    }
+
     /// Those of the paths that the index in this file has, merged or not.
     ///
     /// # Errors
     /// It is a sparse or split index, or a broken one.
     pub(super) fn tracked(&self, index: &Path, paths: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
-        let index = git2::Index::open(index)?;
+        let index = self.index_in(index)?;
         // git2 panics on these.
         ensure!(paths.iter().all(|path| relative(path).is_ok()), "no path in it");
         let has =

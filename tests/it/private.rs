@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::support::confinement::{Level, confinement};
+use crate::support::received::Received;
 use crate::support::skip::skipped;
 use crate::support::todo::task_work;
 use crate::support::{Reply, Sandbox, at};
@@ -153,7 +154,7 @@ fn a_difference_that_is_shown_leaves_them_out() {
     sandbox.commit_file("lib/here.txt", "here and shown\n", "a person's change");
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
     let requests = sandbox.server.requests();
-    let told: Vec<String> = requests[before..].iter().map(|request| request.text()).collect();
+    let told: Vec<String> = requests[before..].iter().map(Received::text).collect();
     assert!(told.iter().any(|text| text.contains("+here and shown")), "the difference is shown");
     assert!(told.iter().all(|text| !text.contains(SECRET)));
 }

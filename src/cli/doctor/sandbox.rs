@@ -37,7 +37,7 @@ fn seen(context: &Context, git: &Git) -> anyhow::Result<Vec<Finding>> {
             }
         }
     }];
-    if !config.project.private.is_empty() && level != Some(Level::Namespaces) {
+    if !config.project.private.is_empty() && !level.is_some_and(Level::has_mounts) {
         let text = "project.private is set, and this sandbox cannot keep files from commands: \
                     sessions do not start";
         findings.push(Finding::problem("sandbox", text).fix(

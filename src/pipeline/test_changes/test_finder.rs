@@ -3,7 +3,7 @@
 //! Nothing is parsed. A test begins where its head stands and ends where the indentation says so;
 //! that is wrong now and then, and good enough to tell people where to look.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
@@ -29,7 +29,6 @@ impl Test {
 
 /// The patterns of a language, ready; none where it has none.
 struct Patterns {
-    language: &'static Language,
     code: &'static TestCode,
     head: Option<Regex>,
     mark: Option<Regex>,
@@ -44,7 +43,6 @@ impl Patterns {
         let code = language.tests.as_ref()?;
         let ready = |form: &str| Regex::new(form).ok().filter(|_| !form.is_empty());
         Some(Self {
-            language,
             code,
             head: ready(code.head),
             mark: ready(code.mark),
@@ -65,8 +63,15 @@ fn shows(form: &Option<Regex>, line: &str) -> bool {
     form.as_ref().is_some_and(|form| form.is_match(line))
 }
 
-static KNOWN: LazyLock<Vec<Patterns>> =
-    LazyLock::new(|| languages::ALL.iter().filter_map(|language| Patterns::of(language)).collect());
+/// Of each language, once it is met: to make all of them ready takes longer than to use one.
+static KNOWN: LazyLock<Vec<OnceLock<Option<Patterns>>>> =
+    LazyLock::new(|| languages::ALL.iter().map(|_| OnceLock::new()).collect());
+
+/// The patterns of a language.
+fn patterns(language: &'static Language) -> Option<&'static Patterns> {
+    let at = languages::ALL.iter().position(|known| known.name == language.name)?;
+    KNOWN.get(at)?.get_or_init(|| Patterns::of(language)).as_ref()
+}
 
 static TEST_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?:^|/)(?:__tests__|tests?|specs?)(?:/|$)|(?:^|[/._-])(?:tests?|specs?)(?:[._-]|$)|[a-z0-9](?:Tests?|Spec)\.\w+$").ok()
@@ -86,7 +91,7 @@ pub(crate) fn knows(path: &str) -> bool {
 /// The tests in a file's text; `None` where its language is not known.
 pub(crate) fn tests_in(path: &str, text: &str) -> Option<Vec<Test>> {
     let language = languages::of_file(path)?;
-    let patterns = KNOWN.iter().find(|known| known.language.name == language.name)?;
+    let patterns = patterns(language)?;
     let mut tests = match patterns.head {
         Some(_) => Finder::new(patterns).run(text),
         None => whole(patterns, path, text),
