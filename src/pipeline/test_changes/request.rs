@@ -1,6 +1,9 @@
 //! Whether a text asks for tests. Words decide little: a text may be in any language, and "test" may be
 //! what a program is about. So the answer has four values, and only a clear one silences a warning.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::test_finder::{is_test_path, knows};
 use crate::languages;
 
@@ -83,9 +86,11 @@ fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|other| other == word)
 }
 
-fn is_framework(word: &str) -> bool {
-    languages::ALL.iter().any(|language| language.programs.test_frameworks.contains(&word))
-}
+/// What asks for tests by itself. Every word of every document is looked up.
+static TOOLS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let frameworks = languages::ALL.iter().flat_map(|language| language.programs.test_frameworks);
+    WORDS.tools.split_whitespace().chain(frameworks.copied()).collect()
+});
 
 /// `cargo test`, `npm test`.
 fn runs_tests(word: &str) -> bool {
@@ -109,7 +114,7 @@ fn sentence(text: &str) -> Request {
     let mut said = Request::Nothing;
     for (at, word) in words.iter().enumerate() {
         let path = word.contains(['/', '.']) && is_test_path(word) && knows(word);
-        let tool = has(WORDS.tools, word) || is_framework(word) || path;
+        let tool = TOOLS.contains(word) || path;
         if !tool && !has(WORDS.mentions, word) {
             continue;
         }
