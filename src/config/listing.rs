@@ -259,6 +259,7 @@ mod tests {
              [review]\nnotify = \"curl -H token=9f86d081884c7d659a2feaa0c55ad015 x\"\n",
         );
         assert_eq!(of(&entries, "llm.api_key").value, Shown::Secret);
+        assert_eq!(toml_of(&listed(""), "llm.api_key"), "\"\"");
         assert_eq!(toml_of(&entries, "llm.rate_limit"), "\"30/m\"");
         assert_eq!(
             toml_of(&entries, "llm.headers"),

@@ -43,6 +43,9 @@ pub(super) fn shown(path: &[String], shape: Shape, value: &Value) -> Shown {
 
 /// A text without what looks like a key in it.
 fn masked(name: &str, text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
     let keys = secret::of_setting(name, text);
     keys.iter().fold(text.to_owned(), |text, key| text.replace(key.as_str(), MASK))
 }
