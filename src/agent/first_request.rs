@@ -69,6 +69,7 @@ impl FirstRequest {
             tools: vec![tool()],
             // The same work is to get the same name.
             temperature: 0.2,
+            workplace: None,
         };
         match model.turn(&request, &|_| {}).await {
             Ok(mut reply) => {

@@ -299,6 +299,7 @@ impl Talk {
                 messages: self.messages.clone(),
                 tools: self.tools.clone(),
                 temperature: brief.temperature,
+                workplace: None,
             };
             sink.emit(Event::Speaker { stage: brief.stage, role: brief.role });
             let begun = Instant::now();

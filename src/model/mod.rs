@@ -61,6 +61,7 @@ use serde_json::Value;
 use crate::event::Usage;
 use crate::stage::{Role, Stage};
 
+pub use agents::{AgentNeeds, Workplace};
 pub use dialect::Refusals;
 pub use opaque::{Opaque, Origin};
 pub use stream::made_up_id;
@@ -157,6 +158,8 @@ pub struct Request {
     pub tools: Vec<ToolSpec>,
     /// Sampling temperature.
     pub temperature: f64,
+    /// Where an agent program works on files; none where it only answers.
+    pub workplace: Option<Workplace>,
 }
 
 /// One turn's answer, complete: the server gave a finish reason or ended its stream properly.
@@ -316,6 +319,11 @@ pub trait Model {
 
     /// Finds out, before anything is created, whether the model can be reached.
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>>;
+
+    /// What an agent program needs to work on files by itself; none for a model that calls our tools.
+    fn agent(&self) -> Option<AgentNeeds> {
+        None
+    }
 }
 
 impl Model for Box<dyn Model> {
@@ -329,6 +337,10 @@ impl Model for Box<dyn Model> {
 
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         (**self).probe()
+    }
+
+    fn agent(&self) -> Option<AgentNeeds> {
+        (**self).agent()
     }
 }
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::replay::{Header, Line};
-use super::{BoxFuture, Model, ModelError, OnText, Reply, Request, Turn};
+use super::{AgentNeeds, BoxFuture, Model, ModelError, OnText, Reply, Request, Turn};
 use crate::error::Error;
 use crate::secret::Secrets;
 
@@ -87,6 +87,10 @@ impl<M: Model> Model for Recording<M> {
 
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         self.inner.probe()
+    }
+
+    fn agent(&self) -> Option<AgentNeeds> {
+        self.inner.agent()
     }
 }
 

@@ -218,6 +218,7 @@ pub(super) fn request() -> Request {
             parameters: json!({"type": "object", "additionalProperties": false}),
         }],
         temperature: 0.7,
+        workplace: None,
     }
 }
 

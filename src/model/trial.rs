@@ -82,5 +82,6 @@ fn request() -> Request {
             parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
         }],
         temperature: 0.2,
+        workplace: None,
     }
 }

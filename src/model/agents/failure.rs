@@ -13,6 +13,15 @@ const SHOWN: usize = 300;
 /// What ends most hints.
 const BY_HAND: &str = "see whether it answers by itself: ";
 
+/// What is said of a conversation that a program does not know begins so.
+const LOST: &str = "Session not found: ";
+
+/// Whether a program no longer knows this conversation.
+pub(super) fn is_lost(error: &ModelError, id: &str) -> bool {
+    matches!(error, ModelError::Agent { message, .. }
+        if message.starts_with(LOST) && message.contains(id))
+}
+
 /// A line as it is shown: plain, short, and without what the program was lent.
 pub(super) fn line(text: &str, secrets: &Secrets) -> String {
     let plain = excerpt::plain(text);
@@ -81,7 +90,7 @@ pub(super) fn of(agent: &AgentProgram, ended: &Ended, resumed: Option<&str>) -> 
         && has_failed
         && row.lost.iter().any(|text| all.contains(text))
     {
-        let message = format!("Session not found: {title} no longer knows {id} ({how}){said}");
+        let message = format!("{}{title} no longer knows {id} ({how}){said}", LOST);
         return failed(message, "the next run asks it from the beginning".to_owned());
     }
     if has_failed && (heard.error.is_some() || heard.text.is_empty()) {

@@ -60,8 +60,8 @@ pub async fn look(
 
 async fn ask(agent: &AgentProgram, program: &Path, words: &[&str], limit: Duration) -> Ended {
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    let started = Started { program, words: &words, env: &agent.env, input: "" };
-    process::run(&started, agent.place.path(), presets::named(""), Some(limit)).await
+    let started = Started { program, words: &words, place: &agent.here(), input: "" };
+    process::run(&started, presets::named(""), Some(limit)).await
 }
 
 fn ended_well(ended: &Ended) -> bool {

@@ -1,17 +1,20 @@
 //! Agent programs as models: the user's own Claude Code, Codex, Gemini CLI or OpenCode, or any command
 //! of theirs (rows H10 and O4 to O8).
 //!
-//! A turn is one run of the program, in an empty folder: the text goes to its standard input, and the
-//! last text it says is the answer. It gets no tools of ours, and as few of its own as it can do with.
-//! It runs as the user does: nothing confines it.
+//! A turn is one run of the program: the text goes to its standard input, and the last text it says is
+//! the answer. It gets no tools of ours. As critic and challenger it runs in an empty folder, as the user
+//! does, with as few tools of its own as it can do with: nothing confines it. As actor it works on files
+//! where its request says ([`Workplace`]), confined as commands are.
 
+mod conversation;
 mod failure;
 mod heard;
 mod look;
 mod presets;
 mod process;
+mod workplace;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -23,18 +26,18 @@ use super::growing::Growing;
 use super::meter::{Bill, Meter, Notice};
 use super::openai::BuildOptions;
 use super::timeouts::Timeouts;
-use super::{
-    BoxFuture, Message, Model, ModelError, OnText, Position, Reply, Request, Turn, dialect,
-};
+use super::{BoxFuture, Message, Model, ModelError, OnText, Reply, Request, Turn, dialect};
 use crate::config::ModelConfig;
 use crate::event::Usage;
 use crate::secret::{PLAIN_VARIABLES, Secrets};
+use conversation::Known;
 use heard::Heard;
 use presets::Preset;
 use process::{Ended, Ending, Started};
 
 pub use look::{Look, look};
 pub use presets::{programs, tells_cost, tells_tokens};
+pub use workplace::{AgentNeeds, Workplace};
 
 /// Variables of the user's that every program sees, beside those its row and the user name.
 const VARIABLES: [&str; 14] = [
@@ -61,6 +64,8 @@ pub(super) struct AgentProgram {
     row: &'static Preset,
     /// The program and what it is always given.
     words: Vec<String>,
+    /// The same where it works on files.
+    writes: Vec<String>,
     /// The model it is to use, else what it is called.
     name: String,
     env: Vec<(String, String)>,
@@ -73,20 +78,11 @@ pub(super) struct AgentProgram {
     told: Option<Notice>,
     /// What it uses may stay unknown.
     uncounted: bool,
-    /// Where it runs.
+    /// Where it keeps what is its own.
+    stores: Vec<PathBuf>,
+    /// Where it runs when it only answers.
     place: TempDir,
-    /// The conversation it had last.
-    talk: RefCell<Option<Talk>>,
     is_told: Cell<bool>,
-}
-
-/// A conversation with a program.
-struct Talk {
-    place: Position,
-    /// The id the program has for it.
-    id: String,
-    /// What it has counted so far.
-    usage: Usage,
 }
 
 impl AgentProgram {
@@ -101,19 +97,24 @@ impl AgentProgram {
             message: format!("no folder can be made to run an agent program in: {error}"),
             hint: "make room in the temporary directory".to_owned(),
         })?;
-        let mut words: Vec<String> = match config.agent.is_empty() {
-            true => config.command.clone(),
-            false => row.command.iter().map(|word| (*word).to_owned()).collect(),
-        };
         let lends = |name: &str| config.env.iter().any(|listed| listed == name);
-        if let Some((key, flag)) = row.with_key
-            && lends(key)
-        {
-            words.push(flag.to_owned());
-        }
-        if !config.model.is_empty() && !row.model.is_empty() {
-            words.extend([row.model.to_owned(), config.model.clone()]);
-        }
+        let words = |of_row: &[&str]| -> Vec<String> {
+            let mut words: Vec<String> = match config.agent.is_empty() {
+                true => config.command.clone(),
+                false => of_row.iter().map(|word| (*word).to_owned()).collect(),
+            };
+            if let Some((key, flag)) = row.with_key
+                && lends(key)
+            {
+                words.push(flag.to_owned());
+            }
+            if !config.model.is_empty() && !row.model.is_empty() {
+                words.extend([row.model.to_owned(), config.model.clone()]);
+            }
+            words
+        };
+        let (words, writes) = (words(row.command), words(row.writes));
+        let stores = workplace::stores(row, &options.env);
         let sees = |name: &str| {
             PLAIN_VARIABLES.contains(&name)
                 || VARIABLES.contains(&name)
@@ -141,6 +142,7 @@ impl AgentProgram {
         Ok(Self {
             row,
             words,
+            writes,
             name,
             env,
             secrets,
@@ -150,8 +152,8 @@ impl AgentProgram {
             growing: Growing::new(options.watch),
             told: options.waiting,
             uncounted: options.uncounted,
+            stores,
             place,
-            talk: RefCell::default(),
             is_told: Cell::new(false),
         })
     }
@@ -180,34 +182,78 @@ impl AgentProgram {
 
     async fn ask(&self, request: &Request, on_text: &dyn Fn(&str)) -> Result<Reply, ModelError> {
         let Some(program) = self.find() else { return Err(failure::missing(self)) };
-        if !self.is_told.replace(true)
-            && let Some(told) = &self.told
-        {
-            told(&format!(
-                "{} is asked: it runs as you, nothing confines it; it is given texts only, in an \
-                 empty folder",
-                self.title()
+        self.tell_how(request.workplace.as_ref());
+        let known = conversation::known(self.row, &self.name, &request.messages);
+        let known = known.filter(|_| !self.row.resume.is_empty());
+        let went_on = request.messages.iter().any(|m| matches!(m, Message::Assistant { .. }));
+        if went_on && known.is_none() && !self.row.resume.is_empty() {
+            let title = self.title();
+            self.notice(&format!(
+                "Failed to capture session ID of {title}; it is sent everything again"
             ));
         }
-        let here = Position { turn: 0, ..request.position.clone() };
-        let known = self.talk.take().filter(|talk| talk.place == here);
-        let (input, resumed) = self.input(request, known);
-        let mut words: Vec<OsString> = self.words.iter().skip(1).map(OsString::from).collect();
-        if let Some(talk) = &resumed {
+        let answer = self.run(&program, request, known.as_ref(), on_text).await;
+        match (answer, &request.workplace, known) {
+            // A draft is not given up for that: what it has written is in the files.
+            (Err(error), Some(_), Some(known)) if failure::is_lost(&error, &known.id) => {
+                self.notice(&format!("{error}; it is sent everything again"));
+                self.run(&program, request, None, on_text).await
+            }
+            (answer, _, _) => answer,
+        }
+    }
+
+    /// Says once how it runs.
+    fn tell_how(&self, workplace: Option<&Workplace>) {
+        if self.is_told.replace(true) {
+            return;
+        }
+        let Some(told) = &self.told else { return };
+        let how = match workplace {
+            None => {
+                "it runs as you, nothing confines it; it is given texts only, in an empty folder"
+            }
+            Some(place) if place.before.is_empty() => {
+                "it works in a copy of the tree, and nothing confines it"
+            }
+            Some(_) => "it works in a copy of the tree, confined as commands are, with the network",
+        };
+        told(&format!("{} is asked: {how}", self.title()));
+    }
+
+    fn notice(&self, text: &str) {
+        if let Some(notice) = &self.notice {
+            notice(text);
+        }
+    }
+
+    async fn run(
+        &self,
+        program: &Path,
+        request: &Request,
+        known: Option<&Known>,
+        on_text: &dyn Fn(&str),
+    ) -> Result<Reply, ModelError> {
+        let input = conversation::told(&request.messages, known.is_some());
+        let own = if request.workplace.is_some() { &self.writes } else { &self.words };
+        let mut words: Vec<OsString> = own.iter().skip(1).map(OsString::from).collect();
+        if let Some(known) = known {
             words.extend(self.row.resume.iter().map(OsString::from));
-            words.push(OsString::from(&talk.id));
+            words.push(OsString::from(&known.id));
         }
         words.extend(self.row.last.iter().map(OsString::from));
         let guess = dialect::estimate(request, 0);
         self.meter.admit(&request.position, 1, self.name(), guess)?;
         let (limit, is_budget) = self.limit.of_answer(self.meter.time_left());
         self.growing.asks(&self.name, &self.title(), limit.unwrap_or_default());
-        let started = Started { program: &program, words: &words, env: &self.env, input: &input };
-        let mut ended = process::run(&started, self.place.path(), self.row, limit).await;
+        let here = self.here();
+        let place = request.workplace.as_ref().unwrap_or(&here);
+        let started = Started { program, words: &words, place, input: &input };
+        let mut ended = process::run(&started, self.row, limit).await;
         self.growing.ends();
         let counted = ended.heard.usage.unwrap_or_default();
-        if let Some(talk) = resumed.as_ref().filter(|_| self.row.adds_up) {
-            ended.heard.usage = ended.heard.usage.map(|usage| without(usage, talk.usage));
+        if let Some(known) = known.filter(|_| self.row.adds_up) {
+            ended.heard.usage = ended.heard.usage.map(|usage| without(usage, known.usage));
         }
         self.meter.count(self.name(), &self.bill(&ended.heard));
         if matches!(ended.ending, Ending::TimedOut(_))
@@ -216,43 +262,27 @@ impl AgentProgram {
         {
             return Err(refusal);
         }
-        if let Some(failure) =
-            failure::of(self, &ended, resumed.as_ref().map(|talk| talk.id.as_str()))
-        {
+        if let Some(failure) = failure::of(self, &ended, known.map(|known| known.id.as_str())) {
             return Err(failure);
         }
         let Ended { heard, .. } = ended;
         on_text(&heard.text);
-        let talk = heard.session.clone().map(|id| Talk { place: here, id, usage: counted });
-        self.talk.replace(talk);
         Ok(Reply {
             finish_reason: Some("stop".to_owned()),
             usage: heard.usage.unwrap_or_default(),
             requests: 1,
             model: self.answered(&heard),
+            opaque: conversation::kept(self.row, &self.name, heard.session.as_deref(), counted),
             content: heard.text,
             ..Reply::default()
         })
     }
 
-    /// What it is told, and the conversation it is told in, where that goes on.
-    fn input(&self, request: &Request, known: Option<Talk>) -> (String, Option<Talk>) {
-        let said = |message: &Message| matches!(message, Message::Assistant { .. });
-        let Some(last) = request.messages.iter().rposition(said) else {
-            return (whole(&request.messages), None);
-        };
-        match known {
-            Some(talk) => (whole(&request.messages[last + 1..]), Some(talk)),
-            None => {
-                if let Some(notice) = self.notice.as_ref().filter(|_| !self.row.resume.is_empty()) {
-                    let title = self.title();
-                    notice(&format!(
-                        "Failed to capture session ID of {title}; it is sent everything again"
-                    ));
-                }
-                (whole(&request.messages), None)
-            }
-        }
+    /// Where it only answers: an empty folder.
+    fn here(&self) -> Workplace {
+        let env = self.env.iter().map(|(name, value)| (name.into(), value.into()));
+        let folder = self.place.path().to_owned();
+        Workplace { folder, before: Vec::new(), env: env.collect() }
     }
 
     /// What the run came to, as the program says; where it says nothing, nobody knows.
@@ -288,25 +318,12 @@ impl Model for AgentProgram {
         let found = self.find().map(drop).ok_or_else(|| failure::missing(self));
         Box::pin(async { found })
     }
-}
 
-/// Messages as one text.
-fn whole(messages: &[Message]) -> String {
-    let mut out = String::new();
-    for message in messages {
-        let text = match message {
-            Message::System { content }
-            | Message::User { content }
-            | Message::Tool { content, .. } => content.clone(),
-            Message::Assistant { content, .. } => format!("# Your answer was\n\n{content}"),
-        };
-        if !out.is_empty() {
-            out.push_str("\n\n");
-        }
-        out.push_str(text.trim_end());
+    fn agent(&self) -> Option<AgentNeeds> {
+        let program = self.find().as_deref().and_then(workplace::program_folder);
+        let (env, stores) = (self.env.clone(), self.stores.clone());
+        Some(AgentNeeds { title: self.title(), env, stores, program })
     }
-    out.push('\n');
-    out
 }
 
 fn file_name(program: &str) -> String {

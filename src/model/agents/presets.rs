@@ -17,6 +17,11 @@ pub(super) struct Preset {
     /// The program and what it is always given: JSON lines, nothing written, as few tools as it can do
     /// with. The text comes on its standard input.
     pub command: &'static [&'static str],
+    /// The same for one that writes: it changes files and runs commands without asking, and its own
+    /// sandbox is off, since it does not work inside ours.
+    pub writes: &'static [&'static str],
+    /// Where it keeps its login, its settings and its conversations.
+    pub stores: &'static [Store],
     /// A variable which, where the user lends it, is the only sign-in, and the flag that says so.
     pub with_key: Option<(&'static str, &'static str)>,
     /// Goes before the name of a model.
@@ -47,6 +52,17 @@ pub(super) struct Preset {
     pub lost: &'static [&'static str],
 }
 
+/// A file or folder of a program's own in the user's home.
+#[derive(Debug)]
+pub(super) struct Store {
+    /// The variable that says where it is; empty where none does.
+    pub variable: &'static str,
+    /// Where it is else, below the home.
+    pub in_home: &'static str,
+    /// What follows either; empty for itself.
+    pub then: &'static str,
+}
+
 const PRESETS: [Preset; 4] = [
     Preset {
         name: "claude",
@@ -60,6 +76,20 @@ const PRESETS: [Preset; 4] = [
             "--tools",
             "",
             "--strict-mcp-config",
+        ],
+        writes: &[
+            "claude",
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--permission-mode",
+            "bypassPermissions",
+            "--strict-mcp-config",
+        ],
+        stores: &[
+            Store { variable: "CLAUDE_CONFIG_DIR", in_home: ".claude", then: "" },
+            Store { variable: "", in_home: ".claude.json", then: "" },
         ],
         with_key: Some(("ANTHROPIC_API_KEY", "--bare")),
         model: "--model",
@@ -86,6 +116,14 @@ const PRESETS: [Preset; 4] = [
         name: "codex",
         title: "Codex",
         command: &["codex", "exec", "--json", "-s", "read-only", "--skip-git-repo-check"],
+        writes: &[
+            "codex",
+            "exec",
+            "--json",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "--skip-git-repo-check",
+        ],
+        stores: &[Store { variable: "CODEX_HOME", in_home: ".codex", then: "" }],
         with_key: None,
         model: "-m",
         resume: &["resume"],
@@ -105,6 +143,8 @@ const PRESETS: [Preset; 4] = [
         name: "gemini",
         title: "Gemini CLI",
         command: &["gemini", "-o", "stream-json", "--approval-mode", "plan", "--skip-trust"],
+        writes: &["gemini", "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"],
+        stores: &[Store { variable: "", in_home: ".gemini", then: "" }],
         with_key: None,
         model: "-m",
         resume: &["--resume"],
@@ -124,6 +164,12 @@ const PRESETS: [Preset; 4] = [
         name: "opencode",
         title: "OpenCode",
         command: &["opencode", "run", "--format", "json", "--agent", "plan"],
+        writes: &["opencode", "run", "--format", "json", "--auto"],
+        stores: &[
+            Store { variable: "XDG_CONFIG_HOME", in_home: ".config", then: "opencode" },
+            Store { variable: "XDG_DATA_HOME", in_home: ".local/share", then: "opencode" },
+            Store { variable: "XDG_STATE_HOME", in_home: ".local/state", then: "opencode" },
+        ],
         with_key: None,
         model: "-m",
         resume: &["-s"],
@@ -146,6 +192,8 @@ static OWN: Preset = Preset {
     name: "",
     title: "",
     command: &[],
+    writes: &[],
+    stores: &[],
     with_key: None,
     model: "",
     resume: &[],

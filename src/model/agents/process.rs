@@ -12,6 +12,7 @@ use tokio::process::{ChildStdin, Command};
 
 use super::heard::Heard;
 use super::presets::Preset;
+use super::workplace::Workplace;
 
 /// Bytes of one line; more of it is skipped.
 const LINE: usize = 16 * 1024 * 1024;
@@ -27,8 +28,8 @@ pub(super) struct Started<'a> {
     /// The program's file.
     pub program: &'a Path,
     pub words: &'a [OsString],
-    /// All the variables it sees.
-    pub env: &'a [(String, String)],
+    /// Where it runs.
+    pub place: &'a Workplace,
     /// Its standard input.
     pub input: &'a str,
 }
@@ -56,18 +57,16 @@ pub(super) struct Ended {
 }
 
 /// Runs it and waits, at most `limit`.
-pub(super) async fn run(
-    started: &Started<'_>,
-    place: &Path,
-    row: &Preset,
-    limit: Option<Duration>,
-) -> Ended {
-    let mut command = Command::new(started.program);
+pub(super) async fn run(started: &Started<'_>, row: &Preset, limit: Option<Duration>) -> Ended {
+    let Workplace { folder, before, env } = started.place;
+    let mut all = before.iter().map(OsString::as_os_str).chain([started.program.as_os_str()]);
+    let mut command = Command::new(all.next().unwrap_or_default());
     command
+        .args(all)
         .args(started.words)
-        .current_dir(place)
+        .current_dir(folder)
         .env_clear()
-        .envs(started.env.iter().map(|(name, value)| (name, value)))
+        .envs(env.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

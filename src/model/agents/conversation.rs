@@ -1,0 +1,70 @@
+//! The conversation of an agent program: its id stays with each answer, so that a later run, also of
+//! another process, goes on with this very one.
+
+use serde_json::{Map, Value, json};
+
+use super::presets::Preset;
+use super::usage;
+use crate::event::Usage;
+use crate::model::{Message, Opaque, Origin};
+
+/// A conversation with a program.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// The id the program has for it.
+    pub id: String,
+    /// What it has counted so far.
+    pub usage: Usage,
+}
+
+/// What stays with an answer.
+pub(super) fn kept(row: &Preset, name: &str, id: Option<&str>, all: Usage) -> Option<Box<Opaque>> {
+    let said =
+        json!({"conversation": id?, "in": all.input, "out": all.output, "cached": all.cached});
+    let message: Map<String, Value> = said.as_object().cloned()?;
+    Some(Box::new(Opaque { origin: origin(row, name), message, ..Opaque::default() }))
+}
+
+/// The conversation that the newest answer was given in, where this program gave it.
+pub(super) fn known(row: &Preset, name: &str, messages: &[Message]) -> Option<Known> {
+    let newest = messages.iter().rev().find_map(|message| match message {
+        Message::Assistant { opaque, .. } => Some(opaque.as_deref()),
+        _ => None,
+    });
+    let kept = newest?.filter(|kept| kept.origin == origin(row, name))?;
+    let count = |key: &str| kept.message.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let id = kept.message.get("conversation")?.as_str()?.to_owned();
+    Some(Known { id, usage: usage(count("in"), count("out"), count("cached")) })
+}
+
+fn origin(row: &Preset, name: &str) -> Origin {
+    Origin { base_url: format!("agent:{}", row.name), model: name.to_owned() }
+}
+
+/// What is told in a conversation that goes on, or else all of it.
+pub(super) fn told(messages: &[Message], goes_on: bool) -> String {
+    let said = |message: &Message| matches!(message, Message::Assistant { .. });
+    match messages.iter().rposition(said).filter(|_| goes_on) {
+        Some(last) => whole(&messages[last + 1..]),
+        None => whole(messages),
+    }
+}
+
+/// Messages as one text.
+fn whole(messages: &[Message]) -> String {
+    let mut out = String::new();
+    for message in messages {
+        let text = match message {
+            Message::System { content }
+            | Message::User { content }
+            | Message::Tool { content, .. } => content.clone(),
+            Message::Assistant { content, .. } => format!("# Your answer was\n\n{content}"),
+        };
+        if !out.is_empty() {
+            out.push_str("\n\n");
+        }
+        out.push_str(text.trim_end());
+    }
+    out.push('\n');
+    out
+}
