@@ -135,6 +135,29 @@ pub fn show(linked: &Git, tree: &Oid) -> Result<()> {
     linked.write(["read-tree", "--reset", "-u"]).arg(tree.as_str()).checked().map(drop)
 }
 
+/// The same for one in which somebody else's program ran, whatever that has done to it: it is of this
+/// repository again, on no branch, at the commit `at`.
+///
+/// # Errors
+/// Git fails, or something cannot be replaced.
+pub fn show_at(linked: &Git, at: &Oid, tree: &Oid) -> Result<()> {
+    let pointer = linked.top.join(".git");
+    let text = format!("gitdir: {}\n", linked.git_dir.display());
+    let is_ours = pointer.symlink_metadata().is_ok_and(|found| found.is_file())
+        && std::fs::read_to_string(&pointer).is_ok_and(|found| found == text);
+    if !is_ours {
+        match pointer.symlink_metadata() {
+            Ok(found) if found.is_dir() => std::fs::remove_dir_all(&pointer),
+            Ok(_) => std::fs::remove_file(&pointer),
+            Err(_) => Ok(()),
+        }
+        .and_then(|()| std::fs::write(&pointer, &text))
+        .with_context(|| format!("writing {}", pointer.display()))?;
+    }
+    linked.write(["update-ref", "--no-deref", "HEAD"]).arg(at.as_str()).checked()?;
+    show(linked, tree)
+}
+
 /// Removes a linked working tree with all that is in it, also where git did not come to the end of
 /// making it.
 ///

@@ -51,7 +51,7 @@ use crate::session::{Attempt, Session};
 use crate::stage::{Depth, Stage};
 use crate::verify;
 use change::reviewer_feedback;
-use draft::stop;
+use draft::{agent_program, stop};
 use history::{formats, from_files, present_stage, raise, restore, rewind};
 use limits::blocked;
 use outcome::StageEnd;
@@ -96,6 +96,8 @@ impl<'a> Pipeline<'a> {
     pub async fn run(&mut self) -> anyhow::Result<Finish> {
         protected_files::protect(&self.0)?;
         blocked::forget_failure(&self.0)?;
+        // Of a run that was killed.
+        agent_program::discard(self.0.env.git, self.0.env.state)?;
         let result = self.stages().await.map_err(|error| make_room(&self.0, error));
         // The reason of the stop is what the person must hear, whatever else fails.
         if let Err(reason) = &result {
@@ -104,6 +106,7 @@ impl<'a> Pipeline<'a> {
                 self.0.warn(format!("the draft could not be kept: {error:#}"));
             }
         }
+        self.leave_agent_worktree();
         result
     }
 
@@ -113,7 +116,17 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// Git fails.
     pub fn stop_cleanly(&self) -> anyhow::Result<()> {
-        stop::stop_cleanly(&self.0, None)
+        let stopped = stop::stop_cleanly(&self.0, None);
+        self.leave_agent_worktree();
+        stopped
+    }
+
+    /// Removes the working tree of an agent program; what it changed is in the session's by now.
+    fn leave_agent_worktree(&self) {
+        if let Err(error) = agent_program::discard(self.0.env.git, self.0.env.state) {
+            // The next run tries again.
+            self.0.warn(format!("the working tree of an agent program stays: {error:#}"));
+        }
     }
 
     /// What the operating system refused in this run.

@@ -32,6 +32,10 @@ pub const TASK: Prompt = prompt!("task.md");
 pub const NEXT_TASK: Prompt = prompt!("coding-next.md");
 /// What a program without our tools is told last.
 pub const NO_TOOLS: Prompt = prompt!("no-tools.md");
+/// What an agent program that works on files is told first, in the place of [`SYSTEM`].
+pub const AGENT_SYSTEM: Prompt = prompt!("agent-system.md");
+/// What it is told last: where it writes, and how it ends.
+pub const AGENT_ACTOR: Prompt = prompt!("agent-actor.md");
 /// What guidance on a language yields to; goes before it.
 pub const GUIDANCE: Prompt = prompt!("guidance.md");
 
@@ -113,6 +117,8 @@ pub struct Variables {
     pub patch: bool,
     /// The document of the stage, possibly none.
     pub document: &'static str,
+    /// The path of that document, or of the change request; possibly none.
+    pub document_path: String,
     /// The document of an earlier stage that is judged with this one's, possibly none.
     pub earlier: &'static str,
     /// The task, in coding.
@@ -209,7 +215,7 @@ mod tests {
     /// Every prompt: those of the rows, and those that all share.
     fn all() -> Vec<Prompt> {
         let mut all = vec![SYSTEM, START, SELF_REVIEW, CHALLENGER.prompt, NO_TOOLS, GUIDANCE];
-        all.extend([DRAFT_AGAIN, NEXT_TASK]);
+        all.extend([DRAFT_AGAIN, NEXT_TASK, AGENT_SYSTEM, AGENT_ACTOR]);
         all.extend(
             languages::ALL
                 .iter()

@@ -107,6 +107,8 @@ pub(crate) struct Run<'a> {
     pub(crate) continues_transcript: Cell<bool>,
     /// What the last stop has kept, in words.
     pub(crate) kept: RefCell<Option<String>>,
+    /// This run has made a working tree for an agent program.
+    pub(crate) has_agent_worktree: Cell<bool>,
     /// Warnings this run has given that are given once.
     warned: RefCell<BTreeSet<String>>,
 }
@@ -122,6 +124,7 @@ impl<'a> Run<'a> {
             current_draft: RefCell::default(),
             continues_transcript: Cell::default(),
             kept: RefCell::default(),
+            has_agent_worktree: Cell::default(),
             warned: RefCell::default(),
         }
     }
@@ -145,6 +148,20 @@ impl<'a> Run<'a> {
     /// Whoever judges the drafts of a stage, if anybody does.
     pub(crate) fn critic<'s>(&self, spec: &'s StageSpec) -> Option<&'s RoleSpec> {
         spec.critic.as_ref().filter(|_| self.depth().critic(spec.stage, &self.session.order()))
+    }
+
+    /// Whether a stage's drafts are by an agent program, which works on files without our tools.
+    pub(crate) fn is_drafted_by_agent(&self, stage: Stage) -> bool {
+        self.model_for(stage, Role::Actor).is_ok_and(|(model, _)| model.agent().is_some())
+    }
+
+    /// Whether the actor's conversation goes on from one stage to the other, or from one draft or task to
+    /// the next of the same. That of an agent program is one for each stage.
+    pub(crate) fn joins(&self, earlier: Stage, later: Stage) -> bool {
+        match self.is_drafted_by_agent(later) {
+            true => earlier == later,
+            false => self.depth().joins(earlier, later),
+        }
     }
 
     /// The actor's tools in a stage: where stages share a conversation, all have those of the last.

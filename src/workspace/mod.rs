@@ -13,6 +13,7 @@ mod effects;
 mod files;
 mod io_errors;
 mod journal;
+mod linked;
 mod options;
 mod protection;
 mod read_tracker;
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 pub use command::process::CommandResult;
 pub use command::process_tree::abandon as abandon_commands;
+pub use command::program::{ConfinedProgram, Lent};
 pub use command::settings::CommandSettings;
 pub use dependencies::is_manifest;
 pub use dependencies::missing::{Dependencies, Missing, undecided};
@@ -38,6 +40,7 @@ pub use files::guard::is_dot_git;
 pub use files::written::WrittenFiles;
 pub use io_errors::IoErrors;
 pub use journal::{Fingerprint, Written, lying_as_written};
+pub use linked::{LeftOut, LinkedChange, LinkedFiles, NowThere, ShownFiles};
 pub use options::WorkspaceOptions;
 pub use protection::Protection;
 pub use read_tracker::{ReadTracker, Seen};
@@ -102,6 +105,11 @@ impl Workspace {
     /// How commands are run.
     pub fn commands(&self) -> &CommandSettings {
         &self.commands
+    }
+
+    /// What a linked working tree is compared with, and taken over from.
+    pub fn linked(&self) -> LinkedFiles<'_> {
+        LinkedFiles::of(&self.tree, self.commands.secrets())
     }
 
     /// What tools wrote.

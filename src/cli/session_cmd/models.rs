@@ -101,11 +101,7 @@ pub(crate) fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
         for role in [Role::Actor, Role::Critic, Role::SelfReview] {
             let (name, model) = config.model_for(stage, role)?;
             if model.provider == AGENT && role != Role::Critic {
-                return Err(Error::model(format!(
-                    "'{name}' is an agent program, which judges drafts and writes none"
-                ))
-                .hint("name it as critic or challenger under [roles], and a model of a server as actor")
-                .into());
+                may_write(config, name)?;
             }
             names.insert(name.to_owned());
         }
@@ -118,6 +114,30 @@ pub(crate) fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
         }
     }
     Ok(names)
+}
+
+/// Whether an agent program can write drafts: it works where commands run.
+///
+/// # Errors
+/// Exit 4: it could not reach its server from there, or there are files that it must not see.
+fn may_write(config: &Config, name: &str) -> Result<(), Error> {
+    if !config.sandbox.network && config.sandbox.command_prefix.is_empty() {
+        return Err(Error::model(format!(
+            "'{name}' is an agent program and writes drafts inside the sandbox, which has no network: it \
+             could not reach its server"
+        ))
+        .hint("give commands and agent programs the network: git config cowork.sandbox.network true")
+        .hint("or let a model of a server write: git config cowork.roles.actor default"));
+    }
+    if !config.project.private.is_empty() {
+        return Err(Error::model(format!(
+            "project.private is set, and '{name}' is an agent program: nothing here keeps these files \
+             from it when it writes drafts"
+        ))
+        .hint("let a model of a server write: git config cowork.roles.actor default")
+        .hint("or take the private files out of this tree and the globs out of the configuration"));
+    }
+    Ok(())
 }
 
 /// Whether an agent program may use what a budget cannot count: a person is asked.

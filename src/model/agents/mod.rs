@@ -82,7 +82,8 @@ pub(super) struct AgentProgram {
     stores: Vec<PathBuf>,
     /// Where it runs when it only answers.
     place: TempDir,
-    is_told: Cell<bool>,
+    /// How it runs was told: as one that answers, and as one that works on files.
+    told_how: [Cell<bool>; 2],
 }
 
 impl AgentProgram {
@@ -154,7 +155,7 @@ impl AgentProgram {
             uncounted: options.uncounted,
             stores,
             place,
-            is_told: Cell::new(false),
+            told_how: Default::default(),
         })
     }
 
@@ -205,7 +206,7 @@ impl AgentProgram {
 
     /// Says once how it runs.
     fn tell_how(&self, workplace: Option<&Workplace>) {
-        if self.is_told.replace(true) {
+        if self.told_how[usize::from(workplace.is_some())].replace(true) {
             return;
         }
         let Some(told) = &self.told else { return };
@@ -320,7 +321,7 @@ impl Model for AgentProgram {
     }
 
     fn agent(&self) -> Option<AgentNeeds> {
-        let program = self.find().as_deref().and_then(workplace::program_folder);
+        let program = self.find().and_then(|program| program.canonicalize().ok());
         let (env, stores) = (self.env.clone(), self.stores.clone());
         Some(AgentNeeds { title: self.title(), env, stores, program })
     }

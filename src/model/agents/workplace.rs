@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::presets::Preset;
 
@@ -27,7 +27,7 @@ pub struct AgentNeeds {
     /// Files and folders of its own that it reads and writes: its login, its settings, its
     /// conversations.
     pub stores: Vec<PathBuf>,
-    /// Where the program itself is.
+    /// The program itself, with links resolved.
     pub program: Option<PathBuf>,
 }
 
@@ -40,12 +40,6 @@ pub(super) fn stores(row: &Preset, env: &BTreeMap<String, String>) -> Vec<PathBu
         Some(if store.then.is_empty() { place } else { place.join(store.then) })
     };
     row.stores.iter().filter_map(place).filter(|place| place.is_absolute()).collect()
-}
-
-/// The folder of a program and, where that is a link, of what it leads to.
-pub(super) fn program_folder(program: &Path) -> Option<PathBuf> {
-    let real = program.canonicalize().ok()?;
-    real.parent().map(Path::to_owned)
 }
 
 #[cfg(test)]

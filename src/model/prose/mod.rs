@@ -105,6 +105,26 @@ fn without_fence(text: &str) -> &str {
     inner.unwrap_or(text)
 }
 
+/// What an agent program says of its task where its files do not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskWord {
+    /// Nothing has to be changed for it.
+    Done,
+    /// It cannot be done.
+    Blocked,
+}
+
+/// The word on a task that the last line of a text begins with: `DONE: why` or `BLOCKED: why`.
+pub fn said_of_task(text: &str) -> Option<TaskWord> {
+    let last = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    let line = last.trim().trim_start_matches(['*', '`', '_', '#', '-', ' ']);
+    match line.split_once(':')?.0.trim_end_matches(['*', '`', '_']) {
+        "DONE" => Some(TaskWord::Done),
+        "BLOCKED" => Some(TaskWord::Blocked),
+        _ => None,
+    }
+}
+
 /// Turns a document in a reply's text into the call that saves it.
 pub fn adopt_document(reply: &mut Reply, tool: &str, document: &str, turn: u32) {
     let arguments = serde_json::json!({"content": document}).to_string();

@@ -77,7 +77,7 @@ pub(crate) fn find(
 /// Whether a part comes right after the newest one.
 fn is_next(run: &Run<'_>, part: &Part<'_>, newest: &Newest) -> anyhow::Result<bool> {
     let stage = part.spec.stage;
-    if !run.depth().joins(newest.stage, stage) {
+    if !run.joins(newest.stage, stage) {
         return Ok(false);
     }
     let history = &run.session.history;
@@ -141,7 +141,7 @@ pub(crate) fn note(
     before: Documents,
 ) -> anyhow::Result<()> {
     let stage = part.spec.stage;
-    if part.role != Role::Actor || !run.depth().joins(stage, stage) {
+    if part.role != Role::Actor || !run.joins(stage, stage) {
         return Ok(());
     }
     let files = run.files();

@@ -7,6 +7,7 @@ use crate::artifact::{Artifact, Ledger, Store, Task};
 use crate::config::AGENT;
 use crate::error::Error;
 use crate::event::Event;
+use crate::model::Model;
 use crate::pipeline::brief::continued::GoesOn;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::Known;
@@ -15,11 +16,13 @@ use crate::pipeline::brief::{continued, open_feedback, repository, task_brief};
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::prompts::{CommandItem, NO_TOOLS, SYSTEM, TaskItem, Variables};
+use crate::pipeline::prompts::{
+    AGENT_ACTOR, AGENT_SYSTEM, CommandItem, NO_TOOLS, SYSTEM, TaskItem, Variables,
+};
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::test_changes::tests_rule;
-use crate::session::{KnownRecords, completed_files, recorded_files};
+use crate::session::{KnownRecords, artifact_path, completed_files, recorded_files};
 use crate::stage::Role;
 use crate::stages::{self, Approves, StageSpec, Work};
 use crate::tool::{CommandTool, Context};
@@ -44,7 +47,19 @@ pub(crate) async fn converse(
     refusals: u32,
     ending: &mut dyn Ending,
 ) -> anyhow::Result<Conversation> {
-    let mut whole = converse_once(run, part, refusals, 0, ending).await?;
+    let (model, _) = run.model_for(part.spec.stage, part.role)?;
+    converse_with(run, part, model, refusals, ending).await
+}
+
+/// The same with this model: the configured one, or what stands in front of it.
+pub(crate) async fn converse_with(
+    run: &Run<'_>,
+    part: &Part<'_>,
+    model: &dyn Model,
+    refusals: u32,
+    ending: &mut dyn Ending,
+) -> anyhow::Result<Conversation> {
+    let mut whole = converse_once(run, part, (model, refusals), 0, ending).await?;
     let mut restarts = 0;
     while whole.outgrown {
         restarts += 1;
@@ -64,7 +79,7 @@ pub(crate) async fn converse(
             ),
         });
         let refused = whole.outcome.guard_refusals;
-        whole = converse_once(run, part, refusals + refused, restarts, ending).await?;
+        whole = converse_once(run, part, (model, refusals + refused), restarts, ending).await?;
         whole.outcome.guard_refusals += refused;
     }
     Ok(whole)
@@ -73,7 +88,7 @@ pub(crate) async fn converse(
 async fn converse_once(
     run: &Run<'_>,
     part: &Part<'_>,
-    refusals: u32,
+    (model, refusals): (&dyn Model, u32),
     restarts: u32,
     ending: &mut dyn Ending,
 ) -> anyhow::Result<Conversation> {
@@ -83,10 +98,13 @@ async fn converse_once(
         0 => continued::find(run, part, transcript.cut_run_after())?,
         _ => None,
     };
-    let without_tools = config.model_for(stage, part.role)?.1.provider == AGENT;
+    let (_, configured) = config.model_for(stage, part.role)?;
+    let works = works_on_files(model, part.role);
+    let without_tools = works || configured.provider == AGENT;
     let mut prompt = asked(run, part, goes_on.as_ref(), restarts)?;
     if without_tools {
-        prompt += &run.env.prompts.render(NO_TOOLS, &part.variables)?;
+        let last = if works { AGENT_ACTOR } else { NO_TOOLS };
+        prompt += &run.env.prompts.render(last, &part.variables)?;
     }
     let mut told = continued::Documents::default();
     if let Some(on) = goes_on {
@@ -95,9 +113,13 @@ async fn converse_once(
     }
     let files = run.files();
     let store = Store::new(&files);
-    let (tools, offered) = if without_tools { Default::default() } else { tools(run, part) };
+    let (tools, offered) = match without_tools {
+        // What it leaves in files is saved by the calls a model would have made.
+        true if works => (part.tools.clone(), Vec::new()),
+        true => Default::default(),
+        false => tools(run, part),
+    };
     let command_tools = if without_tools { Vec::new() } else { command_tools(run, part) };
-    let (model, context_window) = run.model_for(stage, part.role)?;
     let limits = run.limits();
     let brief = Brief {
         session: run.session.name.to_string(),
@@ -105,14 +127,17 @@ async fn converse_once(
         role: part.role,
         iteration: part.iteration,
         task: part.task.map(|task| task.id.clone()),
-        system: run.env.prompts.render(SYSTEM, &part.variables)?,
+        system: run
+            .env
+            .prompts
+            .render(if works { AGENT_SYSTEM } else { SYSTEM }, &part.variables)?,
         prompt,
         tools,
         offered,
         closing: part.closing.clone(),
         temperature: config.temperature(stage, part.role),
         max_turns: config.limits.tool_turns,
-        context_window,
+        context_window: configured.context_window,
         refusals,
     };
     let known = KnownRecords::of(run.env.git, &run.session)?;
@@ -154,6 +179,11 @@ async fn converse_once(
         continued::note(run, part, transcript.id(), told)?;
     }
     conversation
+}
+
+/// Whether a role is played by an agent program that works on files.
+fn works_on_files(model: &dyn Model, role: Role) -> bool {
+    matches!(role, Role::Actor | Role::SelfReview) && model.agent().is_some()
 }
 
 /// What a role is asked: what it is told of the session, and its brief.
@@ -317,6 +347,7 @@ pub(crate) fn brief_variables(
         },
         summary_wanted: run.depth().written_here(stages::last()).is_some(),
         document: spec.document().map_or("", Artifact::file_name),
+        document_path: document_path(run, spec),
         tests_rule: tests_rule(config.project.tests).to_owned(),
         guidance: match spec.guidance {
             true => repository::guidance_text(run, spec)?,
@@ -332,6 +363,13 @@ pub(crate) fn brief_variables(
         failing_now: String::new(),
         delta: String::new(),
     })
+}
+
+/// The path of what a stage writes itself, possibly empty.
+fn document_path(run: &Run<'_>, spec: &StageSpec) -> String {
+    let change = || spec.artifacts.iter().copied().find(|own| *own == Artifact::ChangeRequest);
+    let own = spec.document().or_else(change);
+    own.map(|own| artifact_path(&run.session.name, own)).unwrap_or_default()
 }
 
 /// The id of the last of the plan's top-level tasks, possibly empty.

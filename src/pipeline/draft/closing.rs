@@ -2,32 +2,24 @@
 //! checks find nothing in the draft and it is not a rejected one; else the actor is told what
 //! is missing, and no draft is used up for it.
 
-use std::fmt::Write as _;
-
 use crate::agent::{AfterWords, Ending, Standing};
 use crate::artifact::check::{Report, save_tool};
 use crate::artifact::{Artifact, Store, Task, TaskStatus};
 use crate::git::{self, Oid};
 use crate::model::BoxFuture;
 use crate::model::prose::{document_between_tags, whole_document};
+use crate::pipeline::draft::missing_words::Works;
 use crate::pipeline::draft::{checks, finish_draft};
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::task_files;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
+use crate::session::artifact_path;
 use crate::stages::{StageSpec, Work};
 use crate::tool::{self, Outcome};
 
-/// Characters of a finding that the actor is told.
-const TOLD: usize = 6_000;
-
 /// Changes a passage of a document, too.
 const EDIT: &str = "edit_file";
-
-/// What the actor is told whose draft is the rejected one.
-const UNCHANGED: &str = "Nothing in the draft differs from the rejected one. Answer each point of the \
-                         feedback with a change; if a point is wrong, say so in text, without a \
-                         tool call.";
 
 /// The tools that end the actor's conversation. In a draft that `corrects` one, each that changes
 /// what its gate shows.
@@ -48,6 +40,7 @@ pub(crate) struct Closing<'a, 'r> {
     pub spec: &'a StageSpec,
     pub progress: &'a mut Progress,
     pub task: Option<&'a Task>,
+    works: Works,
     /// The tree about which the actor was told what is missing.
     told: Option<Oid>,
 }
@@ -59,7 +52,11 @@ impl<'a, 'r> Closing<'a, 'r> {
         progress: &'a mut Progress,
         task: Option<&'a Task>,
     ) -> Self {
-        Self { run, spec, progress, task, told: None }
+        let works = match run.is_drafted_by_agent(spec.stage) {
+            true => Works::OnFiles,
+            false => Works::WithTools,
+        };
+        Self { run, spec, progress, task, works, told: None }
     }
 
     async fn stands(&mut self, outcome: &Outcome) -> anyhow::Result<Standing> {
@@ -83,8 +80,8 @@ impl<'a, 'r> Closing<'a, 'r> {
             return Ok(Standing::Ends);
         }
         let lacks = match report.is_ok() {
-            false => missing(&report),
-            true if self.is_rejected_one(&tree)? => UNCHANGED.to_owned(),
+            false => self.works.missing(&report),
+            true if self.is_rejected_one(&tree)? => self.works.unchanged(),
             true => return Ok(Standing::Ends),
         };
         let what = if report.is_ok() { "nothing has changed".to_owned() } else { count(&report) };
@@ -153,7 +150,7 @@ impl Ending for Closing<'_, '_> {
         if let (Work::Tasks { .. }, Some(task)) = (self.spec.work, self.task)
             && let Tasks::Open = self.tasks()?
         {
-            return Ok(AfterWords::Lacks(open_task(&task.id)));
+            return Ok(AfterWords::Lacks(self.works.open_task(&task.id)));
         }
         let Some(artifact) = self.spec.artifacts.first().filter(|_| self.spec.work == Work::Whole)
         else {
@@ -170,7 +167,10 @@ impl Ending for Closing<'_, '_> {
         Ok(match in_words.filter(|_| !artifact.is_json()) {
             Some(text) => AfterWords::Document { tool, text: text.to_owned() },
             None if there => AfterWords::Ends,
-            None => AfterWords::Lacks(unsaved(artifact, tool, told)),
+            None => {
+                let path = artifact_path(&self.run.session.name, artifact);
+                AfterWords::Lacks(self.works.unsaved(artifact, &path, told))
+            }
         })
     }
 }
@@ -180,44 +180,6 @@ enum Tasks {
     Open,
     Done,
     Blocked,
-}
-
-/// What the actor is told of the findings.
-fn missing(report: &Report) -> String {
-    let mut out =
-        "The program has checked what you left, and this is missing or wrong:\n".to_owned();
-    for finding in &report.findings {
-        let details: String = finding.details.chars().take(TOLD).collect();
-        let _ = write!(out, "\n- {details}");
-        if let Some(fix) = &finding.suggested_fix {
-            let _ = write!(out, " ({fix})");
-        }
-    }
-    out + "\n\nFix it, all calls in one answer. That ends your turn when nothing is missing any more."
-}
-
-/// What the actor is told that ends with words while its task is open.
-fn open_task(id: &str) -> String {
-    format!(
-        "{id} is not completed. Write its files, then call update_task_status {{\"task_id\": \"{id}\", \
-         \"new_status\": \"completed\"}}; \"blocked\" if it cannot be done."
-    )
-}
-
-/// What the actor is told that ends with words and has saved nothing: to call the tool, or, where that
-/// was said before, to write the document as text.
-fn unsaved(artifact: Artifact, tool: &str, told: u32) -> String {
-    let name = artifact.file_name();
-    match told {
-        0 => format!(
-            "{name} is not saved yet. Call {tool} with all of it; text alone saves nothing."
-        ),
-        _ if artifact.is_json() => format!("{name} is still missing. Call {tool}."),
-        _ => format!(
-            "{name} is still missing. If you cannot call {tool}, answer with nothing but the whole \
-             document between <document> and </document>."
-        ),
-    }
 }
 
 fn count(report: &Report) -> String {

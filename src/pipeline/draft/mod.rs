@@ -1,10 +1,12 @@
 //! One draft: the actor's conversations, and the commit that keeps it.
 
+pub(crate) mod agent_program;
 pub(crate) mod checks;
 pub(crate) mod closing;
 pub(crate) mod commit_message;
 pub(crate) mod finish_draft;
 pub(crate) mod keep;
+mod missing_words;
 pub(crate) mod self_review;
 pub(crate) mod stop;
 pub(crate) mod tasks;
@@ -99,7 +101,7 @@ async fn whole(
         spec,
         role: Role::Actor,
         prompt,
-        again: run.depth().joins(spec.stage, spec.stage).then(|| again(spec, progress, prompt)),
+        again: run.joins(spec.stage, spec.stage).then(|| again(spec, progress, prompt)),
         tools: run.actor_tools(spec),
         closing: closing_acts(spec, progress.used() > 1),
         iteration: progress.iteration,
@@ -110,7 +112,7 @@ async fn whole(
     };
     let refusals = progress.refusals;
     let mut closing = Closing::new(run, spec, progress, None);
-    let mut conversation = conversation::converse(run, &part, refusals, &mut closing).await?;
+    let mut conversation = agent_program::converse(run, &part, refusals, &mut closing).await?;
     progress.note_run(&mut conversation);
     progress.credit.merge(usage::take_credit(run));
     progress.words.clone_from(&conversation.text);

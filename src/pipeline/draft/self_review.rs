@@ -14,7 +14,7 @@ use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
 use crate::pipeline::brief::sections::section;
-use crate::pipeline::draft::{finish_draft, keep};
+use crate::pipeline::draft::{agent_program, finish_draft, keep};
 use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::self_review::{NEEDS_REVISION, PASSED, REVISED, SelfReview};
@@ -94,7 +94,7 @@ pub(crate) async fn self_review(
         variables: conversation::brief_variables(run, spec, progress)?,
     };
     let mut conversation =
-        conversation::converse(run, &part, progress.refusals, &mut WithWords).await?;
+        agent_program::converse(run, &part, progress.refusals, &mut WithWords).await?;
     run.continues_transcript.set(false);
     progress.note_run(&mut conversation);
     progress.credit.merge(usage::take_credit(run));

@@ -10,7 +10,7 @@ use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::task_brief;
 use crate::pipeline::change::reviewer_feedback;
 use crate::pipeline::draft::closing::{Closing, closing_acts};
-use crate::pipeline::draft::{finish_draft, keep};
+use crate::pipeline::draft::{agent_program, finish_draft, keep};
 use crate::pipeline::evidence::{self, Evidence, gather, recorded};
 use crate::pipeline::files::task_files::{self, Left};
 use crate::pipeline::outcome::{self, StepOutcome};
@@ -53,7 +53,7 @@ pub(crate) async fn work_on_tasks(
             spec,
             role: Role::Actor,
             prompt: spec.actor.prompt,
-            again: run.depth().joins(spec.stage, spec.stage).then_some(NEXT_TASK),
+            again: run.joins(spec.stage, spec.stage).then_some(NEXT_TASK),
             tools: run.actor_tools(spec),
             closing: closing_acts(spec, false),
             iteration: progress.iteration,
@@ -64,7 +64,7 @@ pub(crate) async fn work_on_tasks(
         };
         let refusals = progress.refusals;
         let mut closing = Closing::new(run, spec, progress, Some(&task));
-        let mut conversation = conversation::converse(run, &part, refusals, &mut closing).await?;
+        let mut conversation = agent_program::converse(run, &part, refusals, &mut closing).await?;
         progress.note_run(&mut conversation);
         usage::take_credit(run);
         let credit = usage::task_credit(run, &task.id, progress.iteration);

@@ -6,6 +6,7 @@ mod environment;
 pub(crate) mod policy;
 pub(crate) mod process;
 pub(crate) mod process_tree;
+pub(crate) mod program;
 pub(crate) mod settings;
 pub(crate) mod shell;
 mod watched;

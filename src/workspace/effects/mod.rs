@@ -29,9 +29,9 @@ const FILE: &str = "command.json";
 /// How often a running command is noted to be still running.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
 /// More files than this under one new folder are bulk (contract, section 2).
-const BULK_FILES: usize = 200;
+pub(crate) const BULK_FILES: usize = 200;
 /// More bytes than this under one new folder are bulk.
-const BULK_BYTES: u64 = 10 * 1024 * 1024;
+pub(crate) const BULK_BYTES: u64 = 10 * 1024 * 1024;
 
 /// A new file whose name other systems cannot check out, or that reorders text, and what is wrong.
 pub type OddName = (String, String);

@@ -1,0 +1,94 @@
+//! What an agent program has changed, taken over into the session's tree: files as a tool writes them,
+//! documents of the stage as the calls that save them. The rest is refused, with a reason.
+
+use crate::artifact::Artifact;
+use crate::artifact::check::save_tool;
+use crate::pipeline::brief::part::Part;
+use crate::pipeline::run::Run;
+use crate::session::artifact_path;
+use crate::workspace::{LinkedChange, NowThere};
+
+/// What agent programs read to be configured. It came with a clone: hooks and servers in it would run
+/// with the program's login, so it is not there, and none is taken over.
+pub(super) const CONFIGURATION: [&str; 7] =
+    [".claude", ".codex", ".gemini", ".mcp.json", ".opencode", "opencode.json", "opencode.jsonc"];
+
+/// What came of the changes.
+#[derive(Debug, Default)]
+pub(super) struct Brought {
+    /// Files that were taken over.
+    pub files: Vec<String>,
+    /// Documents of the stage, with what they are to hold.
+    pub documents: Vec<(Artifact, String)>,
+    /// Paths that were not taken over, and why.
+    pub refused: Vec<(String, String)>,
+}
+
+/// Takes over what can be.
+pub(super) fn bring_in(run: &Run<'_>, part: &Part<'_>, changes: Vec<LinkedChange>) -> Brought {
+    let mut brought = Brought::default();
+    let (changes, bulk) = run.env.workspace.linked().without_bulk(changes);
+    for (folder, files) in bulk {
+        let why = format!("it is new and too big to be recorded ({files} files)");
+        brought.refused.push((format!("{folder}/"), why));
+    }
+    for change in changes {
+        let path = change.path.clone();
+        let taken = match path.starts_with(".cowork/") {
+            true => document(run, part, change).map(|document| brought.documents.push(document)),
+            false => file(run, part, &change).map(|changed| {
+                if changed {
+                    brought.files.push(change.path);
+                }
+            }),
+        };
+        if let Err(why) = taken {
+            brought.refused.push((path, why));
+        }
+    }
+    brought
+}
+
+/// Takes over a file of the project; false where the tree has it so already.
+fn file(run: &Run<'_>, part: &Part<'_>, change: &LinkedChange) -> Result<bool, String> {
+    let top = change.path.split('/').next().unwrap_or_default();
+    if CONFIGURATION.contains(&top) {
+        return match &change.now {
+            // It was not shown to the program.
+            Ok(NowThere::Gone) => Ok(false),
+            _ => Err("it configures agent programs, which a person does".to_owned()),
+        };
+    }
+    let now = change.now.as_ref().map_err(Clone::clone)?;
+    if !part.spec.writes_code() {
+        return Err(format!("{} writes its documents and no other files", part.spec.stage));
+    }
+    let files = run.env.workspace.linked();
+    files.take_over(&change.path, change.is_new, now).map_err(|refusal| refusal.message)
+}
+
+/// A document of the stage that was written.
+fn document(
+    run: &Run<'_>,
+    part: &Part<'_>,
+    change: LinkedChange,
+) -> Result<(Artifact, String), String> {
+    let name = &run.session.name;
+    let is_it = |artifact: &&Artifact| artifact_path(name, **artifact) == change.path;
+    let own = Artifact::ALL.iter().find(is_it);
+    let Some(artifact) = own.filter(|own| part.tools.contains(&save_tool(**own))) else {
+        return Err(match own {
+            Some(own) if own.is_json() => {
+                "the program writes it from the documents; change these".to_owned()
+            }
+            _ => format!("{} does not change it", part.spec.stage),
+        });
+    };
+    match change.now? {
+        NowThere::Gone => Err("a document of the stage is not deleted".to_owned()),
+        NowThere::File { content, .. } => match String::from_utf8(content) {
+            Ok(text) => Ok((*artifact, text)),
+            Err(_) => Err("it is not UTF-8 text".to_owned()),
+        },
+    }
+}

@@ -1,0 +1,92 @@
+//! A draft, or a task of one, by an agent program instead of a model with our tools.
+//!
+//! It works in a linked working tree of its own (`worktree`), where it finds the draft. What it has
+//! changed there gets into the session's tree as a tool's write does (`bring_in`); what it has left of a
+//! document or a task is said to the conversation in the calls a model would have made (`worker`). So
+//! all that follows is the same: checks, what is missing and told, transcripts, limits.
+
+mod bring_in;
+mod worker;
+mod worktree;
+
+pub(crate) use worktree::discard;
+
+use std::cell::RefCell;
+
+use crate::agent::{AfterWords, Conversation, Ending, Standing};
+use crate::error::Error;
+use crate::model::BoxFuture;
+use crate::pipeline::brief::conversation;
+use crate::pipeline::brief::part::Part;
+use crate::pipeline::run::Run;
+use crate::tool::Outcome;
+use worker::Worker;
+use worktree::AgentWorktree;
+
+/// Has a conversation of an actor: with a model, or with an agent program in its own working tree.
+pub(crate) async fn converse(
+    run: &Run<'_>,
+    part: &Part<'_>,
+    refusals: u32,
+    ending: &mut dyn Ending,
+) -> anyhow::Result<Conversation> {
+    let (model, _) = run.model_for(part.spec.stage, part.role)?;
+    let Some(needs) = model.agent() else {
+        return conversation::converse(run, part, refusals, ending).await;
+    };
+    // Files of another branch are no draft.
+    run.recorder().expect_tip(&run.session.tip)?;
+    let worktree = AgentWorktree::open(run, needs).map_err(|error| {
+        Error::model(format!("an agent program has no place to work: {error:#}"))
+            .hint("what confines commands here, and why nothing better does: git cowork status -v")
+            .hint("then: git cowork resume; the draft is kept")
+    })?;
+    let refused = RefCell::default();
+    let worker = Worker::new(model, run, part, &worktree, &refused);
+    let mut ending = TellsRefused { inner: ending, refused: &refused };
+    conversation::converse_with(run, part, &worker, refusals, &mut ending).await
+}
+
+/// The end of a conversation with a program, which is told once what was not taken over.
+struct TellsRefused<'a> {
+    inner: &'a mut dyn Ending,
+    refused: &'a RefCell<Vec<String>>,
+}
+
+impl TellsRefused<'_> {
+    /// What was not taken over since this was last asked, as a list; possibly empty.
+    fn list(&self) -> Option<String> {
+        let refused = std::mem::take(&mut *self.refused.borrow_mut());
+        (!refused.is_empty()).then(|| {
+            format!(
+                "Of what you changed, this was not taken over:\n\n- {}\n\nDo without it: change \
+                 something else if your work needs that, or say in a sentence what is missing now.",
+                refused.join("\n- ")
+            )
+        })
+    }
+}
+
+impl Ending for TellsRefused<'_> {
+    fn standing<'a>(&'a mut self, outcome: &'a Outcome) -> BoxFuture<'a, anyhow::Result<Standing>> {
+        Box::pin(async move {
+            let standing = self.inner.standing(outcome).await?;
+            Ok(match (standing, self.list()) {
+                (Standing::Lacks(what), Some(list)) => Standing::Lacks(format!("{what}\n\n{list}")),
+                (Standing::Ends, Some(list)) => Standing::Lacks(list),
+                (standing, _) => standing,
+            })
+        })
+    }
+
+    fn after_words(&self, words: &str, told: u32) -> anyhow::Result<AfterWords> {
+        Ok(match self.inner.after_words(words, told)? {
+            document @ AfterWords::Document { .. } => document,
+            AfterWords::Lacks(what) => match self.list() {
+                Some(list) => AfterWords::Lacks(format!("{what}\n\n{list}")),
+                None => AfterWords::Lacks(what),
+            },
+            AfterWords::Ends => self.list().map_or(AfterWords::Ends, AfterWords::Lacks),
+        })
+    }
+}

@@ -1,0 +1,208 @@
+//! An agent program as the conversation sees it: a model whose answers hold the calls that save what it
+//! has left. Around each of its turns the draft is shown to it, and its changes are brought in.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::bring_in::Brought;
+use super::worktree::AgentWorktree;
+use crate::artifact::Artifact;
+use crate::artifact::check::save_tool;
+use crate::model::prose::{TaskWord, document_between_tags, said_of_task};
+use crate::model::{
+    AgentNeeds, BoxFuture, Message, Model, ModelError, OnText, Reply, Request, ToolCall, Turn,
+    made_up_id,
+};
+use crate::pipeline::brief::part::Part;
+use crate::pipeline::run::Run;
+use crate::stage::Role;
+use crate::stages::Work;
+
+/// The call that ends the work on a task.
+const STATUS: &str = "update_task_status";
+
+/// An agent program at work.
+pub(super) struct Worker<'a> {
+    model: &'a dyn Model,
+    run: &'a Run<'a>,
+    part: &'a Part<'a>,
+    worktree: &'a AgentWorktree<'a>,
+    /// What is still to be told to it.
+    refused: &'a RefCell<Vec<String>>,
+    told: RefCell<BTreeSet<(String, String)>>,
+    /// It has changed files of the project in this conversation.
+    has_changed: Cell<bool>,
+    /// What a self-review said beside its changes: its last word.
+    said: RefCell<Option<String>>,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(
+        model: &'a dyn Model,
+        run: &'a Run<'_>,
+        part: &'a Part<'_>,
+        worktree: &'a AgentWorktree<'a>,
+        refused: &'a RefCell<Vec<String>>,
+    ) -> Self {
+        Self {
+            model,
+            run,
+            part,
+            worktree,
+            refused,
+            told: RefCell::default(),
+            has_changed: Cell::new(false),
+            said: RefCell::default(),
+        }
+    }
+
+    async fn work(&self, request: &Request, on_text: &dyn Fn(&str)) -> Result<Reply, ModelError> {
+        if let Some(content) = self.said.take() {
+            let finish_reason = Some("stop".to_owned());
+            return Ok(Reply { content, finish_reason, ..Reply::default() });
+        }
+        self.worktree.show().await.map_err(|error| failed(&error))?;
+        // Brought in however the turn ends, also by a signal: half a draft is kept, too.
+        let mut changes = Changes { worker: self, are_in: false };
+        let request = Request {
+            messages: without_answers(&request.messages),
+            workplace: Some(self.worktree.place.clone()),
+            ..request.clone()
+        };
+        let answer = self.model.turn(&request, on_text).await;
+        let brought = changes.bring_in();
+        let mut reply = answer?;
+        let brought = brought.map_err(|error| failed(&error))?;
+        let calls = self.calls(&brought, &reply.content);
+        let turn = request.position.turn;
+        reply.tool_calls = calls
+            .into_iter()
+            .enumerate()
+            .map(|(at, (name, arguments))| ToolCall {
+                id: made_up_id(turn, at),
+                name: name.to_owned(),
+                arguments: arguments.to_string(),
+            })
+            .collect();
+        if self.part.role == Role::SelfReview && !reply.tool_calls.is_empty() {
+            self.said.replace(Some(reply.content.clone()));
+        }
+        Ok(reply)
+    }
+
+    fn bring_in(&self) -> anyhow::Result<Brought> {
+        let brought = self.worktree.bring_in(self.part)?;
+        if !brought.files.is_empty() {
+            self.has_changed.set(true);
+        }
+        let new =
+            brought.refused.iter().filter(|one| self.told.borrow_mut().insert((*one).clone()));
+        let new: Vec<String> = new.map(|(path, why)| format!("{path}: {why}")).collect();
+        self.refused.borrow_mut().extend(new);
+        Ok(brought)
+    }
+
+    /// The calls with which a model would have left the same.
+    fn calls(&self, brought: &Brought, words: &str) -> Vec<(&'static str, Value)> {
+        let mut calls: Vec<(&'static str, Value)> =
+            brought.documents.iter().map(|(artifact, text)| save(*artifact, text)).collect();
+        let in_words =
+            || document_between_tags(words).map(|text| save(Artifact::ChangeRequest, text));
+        if calls.is_empty() && self.part.tools.contains(&save_tool(Artifact::ChangeRequest)) {
+            calls.extend(in_words());
+        }
+        if let Some((task, status)) = self.status(brought, words) {
+            calls.push((STATUS, json!({"task_id": task, "new_status": status})));
+        }
+        calls
+    }
+
+    /// The task whose status is set now, and to what: its checks come next.
+    fn status(&self, brought: &Brought, words: &str) -> Option<(String, &'static str)> {
+        let part = self.part;
+        if part.role != Role::Actor || part.spec.work == Work::Whole {
+            return None;
+        }
+        let Some(task) = part.task else {
+            let last = &part.variables.last_task;
+            let ends = !brought.files.is_empty() && !last.is_empty();
+            return ends.then(|| (last.clone(), "completed"));
+        };
+        let status = match said_of_task(words) {
+            Some(TaskWord::Blocked) => "blocked",
+            Some(TaskWord::Done) => "completed",
+            None if self.has_changed.get() => "completed",
+            None => return None,
+        };
+        // Said once: what comes without a change after that is its last word.
+        let is_new = !brought.files.is_empty() || said_of_task(words).is_some();
+        is_new.then(|| (task.id.clone(), status))
+    }
+}
+
+impl Model for Worker<'_> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn turn<'a>(&'a self, request: &'a Request, on_text: OnText<'a>) -> Turn<'a> {
+        Box::pin(self.work(request, on_text))
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        self.model.probe()
+    }
+
+    fn agent(&self) -> Option<AgentNeeds> {
+        self.model.agent()
+    }
+}
+
+/// Changes that are still to be brought in.
+struct Changes<'w, 'a> {
+    worker: &'w Worker<'a>,
+    are_in: bool,
+}
+
+impl Changes<'_, '_> {
+    fn bring_in(&mut self) -> anyhow::Result<Brought> {
+        self.are_in = true;
+        self.worker.bring_in()
+    }
+}
+
+impl Drop for Changes<'_, '_> {
+    fn drop(&mut self) {
+        if !self.are_in
+            && let Err(error) = self.bring_in()
+        {
+            let title = &self.worker.worktree.title;
+            self.worker.run.warn(format!("what {title} has changed is lost: {error:#}"));
+        }
+    }
+}
+
+/// The call that saves a document; of one that is JSON the call's arguments are what it holds.
+fn save(artifact: Artifact, text: &str) -> (&'static str, Value) {
+    let arguments = match artifact.is_json() {
+        true => serde_json::from_str(text).unwrap_or_else(|_| json!({"not JSON": true})),
+        false => json!({"content": text}),
+    };
+    (save_tool(artifact), arguments)
+}
+
+/// What the program is told: of calls it does not know only how they failed.
+fn without_answers(messages: &[Message]) -> Vec<Message> {
+    let ends_in_words = matches!(messages.last(), Some(Message::User { .. }));
+    let is_answer = |message: &&Message| matches!(message, Message::Tool { .. });
+    messages.iter().filter(|message| !(ends_in_words && is_answer(message))).cloned().collect()
+}
+
+fn failed(error: &anyhow::Error) -> ModelError {
+    ModelError::Agent {
+        message: format!("the working tree of an agent program cannot be used: {error:#}"),
+        hint: "look at what is in the way there".to_owned(),
+    }
+}

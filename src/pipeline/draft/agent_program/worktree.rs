@@ -1,0 +1,132 @@
+//! The linked working tree of an agent program, in J: detached at the session's tip, with the draft's
+//! files in it, and what builds need. It stays for the run, so that what was built is found by the
+//! next task, and goes at its end; the next run removes that of a killed one.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use super::bring_in::{self, Brought, CONFIGURATION};
+use crate::git::{self, Git, worktree};
+use crate::model::{AgentNeeds, Workplace};
+use crate::pipeline::brief::part::Part;
+use crate::pipeline::run::Run;
+use crate::record::point;
+use crate::session::StateDir;
+use crate::workspace::{Lent, ShownFiles, Workspace};
+
+/// The folder in J with the working tree and the notes of what runs in it.
+const FOLDER: &str = "agent";
+/// Longer than the kernel's clock stands still: what is written later has another time.
+const TICK: Duration = Duration::from_millis(12);
+
+/// A linked working tree in which an agent program works.
+pub(super) struct AgentWorktree<'a> {
+    run: &'a Run<'a>,
+    /// What people call the program.
+    pub(super) title: String,
+    pub(super) place: Workplace,
+    linked: Git,
+    workspace: Workspace,
+    /// The files as they were shown to the program, until what it did is brought in.
+    shown: RefCell<Option<ShownFiles>>,
+}
+
+impl<'a> AgentWorktree<'a> {
+    /// Makes it, or takes up that of an earlier conversation of this run.
+    pub(super) fn open(run: &'a Run<'_>, needs: AgentNeeds) -> anyhow::Result<Self> {
+        let run: &'a Run<'a> = run;
+        let (git, state) = (run.env.git, run.env.state);
+        let (tree, notes) = places(state);
+        let linked = match run.has_agent_worktree.get() && tree.exists() {
+            true => git.at(&tree)?,
+            false => make(run, &tree, &notes)?,
+        };
+        let commands = run.env.workspace.commands();
+        let options = commands.beside_lending(&tree, &notes, git.common_dir(), lent(&needs));
+        let workspace = Workspace::open(options)?;
+        let confined = workspace.commands().confine_program(&needs.title, &needs.env)?;
+        let place = Workplace { folder: tree, before: confined.before, env: confined.env };
+        Ok(Self { run, title: needs.title, place, linked, workspace, shown: RefCell::default() })
+    }
+
+    /// Shows the program the draft as it is now, on the session's tip.
+    pub(super) async fn show(&self) -> anyhow::Result<()> {
+        let run = self.run;
+        if let Some(shown) = self.shown.take() {
+            self.workspace.linked().remove_new(&shown);
+        }
+        let tree = run.recorder().tree(&run.session.tip)?;
+        worktree::show_at(&self.linked, &run.session.tip, &tree)?;
+        for name in CONFIGURATION {
+            let path = self.place.folder.join(name);
+            let removed = match path.symlink_metadata() {
+                Ok(found) if found.is_dir() => std::fs::remove_dir_all(&path),
+                Ok(_) => std::fs::remove_file(&path),
+                Err(_) => continue,
+            };
+            removed.with_context(|| format!("removing {}", path.display()))?;
+        }
+        let paths = git::paths::tracked(&self.linked)?;
+        self.shown.replace(Some(self.workspace.linked().shown(paths)));
+        tokio::time::sleep(TICK).await;
+        Ok(())
+    }
+
+    /// Takes over what the program has changed since it was shown the draft; once.
+    pub(super) fn bring_in(&self, part: &Part<'_>) -> anyhow::Result<Brought> {
+        let Some(shown) = self.shown.take() else { return Ok(Brought::default()) };
+        let changes = self.workspace.linked().changes(&shown);
+        let brought = bring_in::bring_in(self.run, part, changes);
+        self.workspace.linked().remove_new(&shown);
+        for (path, why) in &brought.refused {
+            self.run.warn_once(format!("{}: {path} was not taken over: {why}", self.title));
+        }
+        self.run.env.workspace.io_errors().require_room()?;
+        Ok(brought)
+    }
+}
+
+fn make(run: &Run<'_>, tree: &Path, notes: &Path) -> anyhow::Result<Git> {
+    let (git, state) = (run.env.git, run.env.state);
+    discard(git, state)?;
+    std::fs::create_dir_all(notes).with_context(|| format!("creating {}", notes.display()))?;
+    let linked = worktree::add_empty(git, tree, &run.session.tip)?;
+    run.has_agent_worktree.set(true);
+    let draft = run.recorder().tree(&run.session.tip)?;
+    worktree::show_at(&linked, &run.session.tip, &draft)?;
+    point("agent.worktree-made");
+    let ignored = git::paths::ignored(git)?;
+    for (folder, why) in run.env.workspace.linked().copy_folders(tree, &ignored) {
+        run.warn(format!("{folder} is not in the working tree of the agent program: {why}"));
+    }
+    Ok(linked)
+}
+
+/// What the program may reach besides its working tree. Its own folders are made, so that it can be
+/// given them.
+fn lent(needs: &AgentNeeds) -> Lent {
+    for folder in needs.stores.iter().filter(|store| store.extension().is_none()) {
+        if let Err(error) = std::fs::create_dir_all(folder) {
+            tracing::info!("{} is not there: {error}", folder.display());
+        }
+    }
+    Lent { writable: needs.stores.clone(), readable: needs.program.iter().cloned().collect() }
+}
+
+/// Removes it, also that of a run which was killed.
+pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
+    let folder = state.path().join(FOLDER);
+    if !folder.exists() {
+        return Ok(());
+    }
+    worktree::discard(git, &places(state).0)?;
+    std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
+}
+
+fn places(state: &StateDir) -> (PathBuf, PathBuf) {
+    let folder = state.path().join(FOLDER);
+    (folder.join("tree"), folder.join("notes"))
+}

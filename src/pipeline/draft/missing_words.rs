@@ -1,0 +1,96 @@
+//! What an actor is told that has ended while something is missing: with our tools, or as an agent
+//! program that works on files.
+
+use std::fmt::Write as _;
+
+use crate::artifact::Artifact;
+use crate::artifact::check::{Report, save_tool};
+
+/// Characters of a finding that the actor is told.
+const TOLD: usize = 6_000;
+
+/// What the actor is told whose draft is the rejected one.
+const UNCHANGED: &str = "Nothing in the draft differs from the rejected one. Answer each point of the \
+                         feedback with a change; if a point is wrong, say so in text, without";
+
+/// How an actor works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Works {
+    /// It calls our tools.
+    WithTools,
+    /// It is a program that changes files.
+    OnFiles,
+}
+
+impl Works {
+    /// What is told of the findings.
+    pub(crate) fn missing(self, report: &Report) -> String {
+        let mut out =
+            "The program has checked what you left, and this is missing or wrong:\n".to_owned();
+        for finding in &report.findings {
+            let details: String = finding.details.chars().take(TOLD).collect();
+            let _ = write!(out, "\n- {details}");
+            if let Some(fix) = &finding.suggested_fix {
+                let _ = write!(out, " ({fix})");
+            }
+        }
+        out + match self {
+            Self::WithTools => {
+                "\n\nFix it, all calls in one answer. That ends your turn when nothing is missing any \
+                 more."
+            }
+            Self::OnFiles => {
+                "\n\nFix it in your working directory, where your files are as you left them, and end \
+                 with a sentence."
+            }
+        }
+    }
+
+    /// What is told whose draft is the rejected one.
+    pub(crate) fn unchanged(self) -> String {
+        match self {
+            Self::WithTools => format!("{UNCHANGED} a tool call."),
+            Self::OnFiles => format!("{UNCHANGED} a change."),
+        }
+    }
+
+    /// What is told that ends with words while its task is open.
+    pub(crate) fn open_task(self, id: &str) -> String {
+        match self {
+            Self::WithTools => format!(
+                "{id} is not completed. Write its files, then call update_task_status {{\"task_id\": \
+                 \"{id}\", \"new_status\": \"completed\"}}; \"blocked\" if it cannot be done."
+            ),
+            Self::OnFiles => format!(
+                "{id} is not completed. Write its files in your working directory. If they need no \
+                 change, end with the line `DONE: why`; if it cannot be done, with `BLOCKED: why`."
+            ),
+        }
+    }
+
+    /// What is told that ends with words and has saved nothing: to save it the usual way, or, where that
+    /// was said before, to write the document as text. `path` is that of the document.
+    pub(crate) fn unsaved(self, artifact: Artifact, path: &str, told: u32) -> String {
+        let (name, tool) = (artifact.file_name(), save_tool(artifact));
+        match (self, told) {
+            (Self::OnFiles, 0) => format!(
+                "{name} is not written yet. Write all of it to the file {path} in your working \
+                 directory."
+            ),
+            (Self::OnFiles, _) => format!(
+                "{name} is still missing. If you cannot write {path}, answer with nothing but the \
+                 whole document between <document> and </document>."
+            ),
+            (Self::WithTools, 0) => format!(
+                "{name} is not saved yet. Call {tool} with all of it; text alone saves nothing."
+            ),
+            (Self::WithTools, _) if artifact.is_json() => {
+                format!("{name} is still missing. Call {tool}.")
+            }
+            (Self::WithTools, _) => format!(
+                "{name} is still missing. If you cannot call {tool}, answer with nothing but the \
+                 whole document between <document> and </document>."
+            ),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What a program has changed in a linked working tree since its files were put there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+use std::path::Path;
+
+use cap_std::fs::Metadata;
+use ignore::WalkBuilder;
+
+use crate::workspace::files::guard::is_dot_git;
+use crate::workspace::working_tree::WorkingTree;
+
+/// Bytes of a file that is taken over.
+const FILE_MAX: u64 = 10 * 1024 * 1024;
+/// New files that are looked at.
+const NEW_MAX: usize = 20_000;
+
+/// The files of a linked working tree as they were put there.
+#[derive(Debug)]
+pub struct ShownFiles(BTreeMap<String, Option<Stat>>);
+
+/// A file that is not as it was shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkedChange {
+    /// Relative to the root.
+    pub path: String,
+    /// It was not there.
+    pub is_new: bool,
+    /// What is there now; else why that cannot be taken over.
+    pub now: Result<NowThere, String>,
+}
+
+/// What is there now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NowThere {
+    /// A file.
+    File {
+        /// What it holds.
+        content: Vec<u8>,
+        /// Whether it is executable.
+        executable: bool,
+    },
+    /// Nothing.
+    Gone,
+}
+
+/// What the kernel says of a file, and no program can give it back to it after a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stat {
+    numbers: [i128; 5],
+}
+
+impl ShownFiles {
+    pub(super) fn now(tree: &WorkingTree, paths: impl IntoIterator<Item = String>) -> Self {
+        let stat = |path: String| {
+            let found = tree.look(&path).ok().map(|metadata| Stat::of(&metadata));
+            (path, found)
+        };
+        Self(paths.into_iter().map(stat).collect())
+    }
+
+    pub(super) fn changes(&self, tree: &WorkingTree) -> Vec<LinkedChange> {
+        let mut changes = Vec::new();
+        for (path, was) in &self.0 {
+            let now = tree.look(path).ok();
+            if now.as_ref().map(Stat::of) != *was {
+                changes.push(change(tree, path, was.is_none(), now));
+            }
+        }
+        for path in self.new_paths(tree) {
+            match tree.look(&path) {
+                Ok(now) => changes.push(change(tree, &path, true, Some(now))),
+                Err(_) => continue,
+            }
+        }
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        changes
+    }
+
+    pub(super) fn remove_new(&self, tree: &WorkingTree) {
+        for path in self.new_paths(tree) {
+            let path = path.trim_end_matches('/');
+            let Ok((dir, name)) = tree.place(path) else { continue };
+            let is_dir = dir.symlink_metadata(name).is_ok_and(|metadata| metadata.is_dir());
+            let removed = if is_dir { dir.remove_dir_all(name) } else { dir.remove_file(name) };
+            if let Err(error) = removed {
+                tracing::info!("{path} stays in the linked working tree: {error}");
+            }
+        }
+    }
+
+    /// Paths that were not shown and are not ignored; of a repository below the tree the folder, with a
+    /// slash at its end.
+    fn new_paths(&self, tree: &WorkingTree) -> BTreeSet<String> {
+        let is_repository = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
+        let walk = WalkBuilder::new(&tree.root)
+            .follow_links(false)
+            .hidden(false)
+            .parents(false)
+            .require_git(false)
+            .filter_entry(move |entry| {
+                // A repository of its own is told as its folder.
+                let inside = entry.depth() > 1 && entry.path().parent().is_some_and(is_repository);
+                entry.depth() == 0 || !inside && !is_dot_git(&entry.file_name().to_string_lossy())
+            })
+            .build();
+        let mut new = BTreeSet::new();
+        for entry in walk.flatten().filter(|entry| entry.depth() > 0) {
+            let Ok(relative) = entry.path().strip_prefix(&tree.root) else { continue };
+            let path = relative.to_string_lossy().into_owned();
+            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            if self.0.contains_key(&path) {
+                continue;
+            }
+            match is_dir {
+                true if is_repository(entry.path()) => new.insert(format!("{path}/")),
+                true => continue,
+                false => new.insert(path),
+            };
+            if new.len() == NEW_MAX {
+                break;
+            }
+        }
+        new
+    }
+}
+
+/// What became of one path.
+fn change(tree: &WorkingTree, path: &str, is_new: bool, now: Option<Metadata>) -> LinkedChange {
+    let now = match now {
+        None => Ok(NowThere::Gone),
+        Some(_) if path.contains('\u{fffd}') => Err("its name is not UTF-8".to_owned()),
+        Some(now) if now.is_symlink() => {
+            Err("it is a symbolic link, and links are not taken over".to_owned())
+        }
+        Some(now) if now.is_dir() && is_new => {
+            Err("it is a repository of its own, which this session cannot record".to_owned())
+        }
+        // Its files are told one by one.
+        Some(now) if now.is_dir() => Ok(NowThere::Gone),
+        Some(now) if !now.is_file() => Err("it is not a regular file".to_owned()),
+        Some(now) if now.len() > FILE_MAX => {
+            Err(format!("it is larger than {} MiB", FILE_MAX >> 20))
+        }
+        Some(now) => read(tree, path)
+            .map(|content| NowThere::File { content, executable: is_executable(&now) }),
+    };
+    LinkedChange { path: path.to_owned(), is_new, now }
+}
+
+fn read(tree: &WorkingTree, path: &str) -> Result<Vec<u8>, String> {
+    let file = tree.open_regular(path).map_err(|refusal| refusal.message)?;
+    let mut content = Vec::new();
+    let read = file.take(FILE_MAX + 1).read_to_end(&mut content);
+    read.map_err(|error| format!("it cannot be read: {error}"))?;
+    Ok(content)
+}
+
+#[cfg(unix)]
+pub(super) fn is_executable(metadata: &Metadata) -> bool {
+    use cap_std::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_executable(_metadata: &Metadata) -> bool {
+    false
+}
+
+impl Stat {
+    #[cfg(unix)]
+    fn of(metadata: &Metadata) -> Self {
+        use cap_std::fs::MetadataExt as _;
+        let changed =
+            i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
+        let numbers = [
+            changed,
+            i128::from(metadata.ino()),
+            i128::from(metadata.dev()),
+            i128::from(metadata.mode()),
+            i128::from(metadata.size()),
+        ];
+        Self { numbers }
+    }
+
+    #[cfg(not(unix))]
+    fn of(metadata: &Metadata) -> Self {
+        let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
+        let since = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        let nanos = since.map_or(0, |since| since.as_nanos().cast_signed());
+        Self { numbers: [nanos, 0, 0, 0, i128::from(metadata.len())] }
+    }
+}

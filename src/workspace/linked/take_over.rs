@@ -1,0 +1,125 @@
+//! Changes of a linked working tree get into the session's own, as a tool's write does: what a tool
+//! would be refused is refused, and noted in the journal first.
+
+use std::collections::BTreeMap;
+
+use super::changed::{LinkedChange, NowThere, is_executable};
+use crate::activity::Activity;
+use crate::secret::Secrets;
+use crate::workspace::edit::line_count::changed_lines;
+use crate::workspace::effects::{BULK_BYTES, BULK_FILES, Bulk, repositories};
+use crate::workspace::files::git_control_files;
+use crate::workspace::files::guard::{self, Purpose};
+use crate::workspace::files::{portable, write};
+use crate::workspace::journal::Fingerprint;
+use crate::workspace::refusal::Refusal;
+use crate::workspace::working_tree::WorkingTree;
+
+pub(super) fn take_over(
+    tree: &WorkingTree,
+    secrets: &Secrets,
+    (path, is_new): (&str, bool),
+    now: &NowThere,
+) -> Result<bool, Refusal> {
+    match now {
+        NowThere::Gone if tree.look(path).is_err() => Ok(false),
+        NowThere::Gone => write::delete(tree, path).map(|_| true),
+        NowThere::File { content, executable } => {
+            if secrets.are_in(&String::from_utf8_lossy(content)) {
+                return Err(Refusal::protected(format!(
+                    "{path} holds a key that is kept from you. Keys are never written: read it from \
+                     an environment variable by its name"
+                )));
+            }
+            let changed = take_file(tree, path, is_new, (content, *executable))?;
+            repositories::look_after_writing(tree, path);
+            Ok(changed)
+        }
+    }
+}
+
+fn take_file(
+    tree: &WorkingTree,
+    path: &str,
+    is_new: bool,
+    (content, executable): (&[u8], bool),
+) -> Result<bool, Refusal> {
+    let path = guard::resolve_new(tree, path, Purpose::Change)?;
+    let there = tree.look(&path).ok();
+    if there.as_ref().is_some_and(cap_std::fs::Metadata::is_dir) {
+        return Err(Refusal::failed(format!("{path} is a directory in the tree by now")));
+    }
+    if !is_new && there.is_none() {
+        return Err(Refusal::protected(format!(
+            "{path} was deleted meanwhile by the person you work for"
+        )));
+    }
+    guard::refuse_protected(tree, &path)?;
+    let before =
+        tree.fingerprint(&path).map_err(|error| tree.io_errors.failed("reading", &path, error))?;
+    let after = Fingerprint::of(content);
+    let was_executable = there.as_ref().is_some_and(is_executable);
+    if before.as_ref() == Some(&after) && was_executable == executable {
+        return Ok(false);
+    }
+    git_control_files::leave_to_person(tree, &path, Some(content))?;
+    if there.is_none() {
+        portable::refuse(&path)?;
+    }
+    let old = tree.bytes_if_there(&path).ok().flatten();
+    let same = before.as_ref() == Some(&after);
+    tree.note(&path, Some(after), before)?;
+    let failed = |error| tree.io_errors.failed("writing", &path, error);
+    match was_executable == executable {
+        true => tree.put(&path, content, there.is_some()).map_err(failed)?,
+        false => {
+            tree.put_as(&path, content, mode_with(there.as_ref(), executable)).map_err(failed)?
+        }
+    }
+    if let Some(watch) = tree.watch.as_ref().filter(|_| !same) {
+        let (added, removed) = changed_lines(old.as_deref().unwrap_or_default(), content);
+        watch(Activity::Changed { path: path.clone(), added, removed });
+    }
+    Ok(true)
+}
+
+/// The mode of a file that becomes executable, or is so no longer: nobody can read it who could not
+/// before.
+#[cfg(unix)]
+fn mode_with(there: Option<&cap_std::fs::Metadata>, executable: bool) -> u32 {
+    use cap_std::fs::PermissionsExt as _;
+    let mode = there.map_or(0o644, |there| there.permissions().mode() & 0o777);
+    if executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 }
+}
+
+#[cfg(not(unix))]
+fn mode_with(_there: Option<&cap_std::fs::Metadata>, _executable: bool) -> u32 {
+    0o644
+}
+
+pub(super) fn without_bulk(
+    tree: &WorkingTree,
+    changes: Vec<LinkedChange>,
+) -> (Vec<LinkedChange>, Vec<Bulk>) {
+    let mut sizes: BTreeMap<String, (usize, u64)> = BTreeMap::new();
+    for change in &changes {
+        if let (Some(folder), Ok(NowThere::File { content, .. })) =
+            (new_folder(tree, change), &change.now)
+        {
+            let (files, bytes) = sizes.entry(folder.to_owned()).or_default();
+            (*files, *bytes) = (*files + 1, *bytes + content.len() as u64);
+        }
+    }
+    sizes.retain(|_, (files, bytes)| *files > BULK_FILES || *bytes > BULK_BYTES);
+    let is_bulk = |change: &LinkedChange| {
+        new_folder(tree, change).is_some_and(|folder| sizes.contains_key(folder))
+    };
+    let kept = changes.into_iter().filter(|change| !is_bulk(change)).collect();
+    (kept, sizes.iter().map(|(folder, (files, _))| (folder.clone(), *files)).collect())
+}
+
+/// The uppermost folder of a new file that the session's tree does not have.
+fn new_folder<'c>(tree: &WorkingTree, change: &'c LinkedChange) -> Option<&'c str> {
+    let folders = change.path.match_indices('/').map(|(at, _)| &change.path[..at]);
+    folders.filter(|_| change.is_new).find(|folder| tree.look(folder).is_err())
+}
