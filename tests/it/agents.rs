@@ -346,12 +346,3 @@ fn killed_while_it_is_asked_the_run_asks_it_again_and_nobody_else() {
     assert_eq!(sandbox.server.requests().len(), 0);
     sandbox.assert_sound();
 }
-
-#[test]
-fn a_program_writes_no_drafts() {
-    let sandbox = Sandbox::new();
-    sandbox.user_config("[llm]\nprovider = \"agent\"\nagent = \"codex\"\n");
-    sandbox.auto(&[]).exits(4).says("which judges drafts and writes none");
-    sandbox.user_config("[models.x]\nprovider = \"agent\"\n");
-    sandbox.auto(&[]).exits(4).says("names neither of agent and command");
-}

@@ -243,3 +243,19 @@ fn an_answer_that_the_model_made_up_for_a_tool_is_not_taken() {
     let (rest, calls) = calls_in(&text);
     assert_eq!((rest.as_str(), calls.len()), ("", 1));
 }
+
+#[test]
+fn a_word_on_a_task_is_the_last_line() {
+    let cases = [
+        ("All there.\nDONE: it was so", Some(TaskWord::Done)),
+        ("No.\n\n**BLOCKED:** no compiler\n\n", Some(TaskWord::Blocked)),
+        ("`BLOCKED: x`", Some(TaskWord::Blocked)),
+        ("DONE: no\nI wrote it.", None),
+        ("done: in lower case", None),
+        ("The task is DONE: yes", None),
+        ("", None),
+    ];
+    for (text, word) in cases {
+        assert_eq!(said_of_task(text), word, "{text}");
+    }
+}

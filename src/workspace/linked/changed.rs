@@ -68,7 +68,7 @@ impl ShownFiles {
             }
         }
         for path in self.new_paths(tree) {
-            match tree.look(&path) {
+            match tree.look(path.trim_end_matches('/')) {
                 Ok(now) => changes.push(change(tree, &path, true, Some(now))),
                 Err(_) => continue,
             }
