@@ -102,7 +102,7 @@ keys! {
     pub struct ModelConfig {
         /// Any compatible server is "openai"; "anthropic" is Claude's own API and servers that speak it;
         /// "ollama", "lmstudio", "llamacpp" and "vllm" are local ones with a known base_url; "agent" is a
-        /// program that judges (critic, challenger); "replay" plays recorded answers.
+        /// coding agent, which judges or writes drafts; "replay" plays recorded answers.
         provider: String = "openai".to_owned() => Trust, PROVIDERS;
         /// Up to and including /v1, such as "http://127.0.0.1:11434/v1". Empty: the provider's; the
         /// hosted API where there is an api_key; else the usual local ports are tried.

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 pub use command::process::CommandResult;
 pub use command::process_tree::abandon as abandon_commands;
-pub use command::program::{ConfinedProgram, Lent};
+pub use command::program::{ConfinedProgram, Lent, ProgramProcesses};
 pub use command::settings::CommandSettings;
 pub use dependencies::is_manifest;
 pub use dependencies::missing::{Dependencies, Missing, undecided};
@@ -105,11 +105,6 @@ impl Workspace {
     /// How commands are run.
     pub fn commands(&self) -> &CommandSettings {
         &self.commands
-    }
-
-    /// What a linked working tree is compared with, and taken over from.
-    pub fn linked(&self) -> LinkedFiles<'_> {
-        LinkedFiles::of(&self.tree, self.commands.secrets())
     }
 
     /// What tools wrote.
@@ -294,6 +289,11 @@ impl Workspace {
     fn fetcher(&self) -> Fetcher<'_> {
         Fetcher { tree: &self.tree, settings: &self.commands, known: &self.known }
     }
+}
+
+/// A working tree, as one of two that are linked: changes in one are taken over into the other.
+pub fn linked(workspace: &Workspace) -> LinkedFiles<'_> {
+    LinkedFiles::of(&workspace.tree, workspace.commands.secrets())
 }
 
 /// Like [`Workspace::run_check`], with `input` on the command's standard input.

@@ -3,8 +3,13 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use tokio::sync::MutexGuard;
+
+use super::process::ONE_AT_A_TIME;
+use super::process_tree::ProcessTree;
 use super::settings::CommandSettings;
 use crate::workspace::options::WorkspaceOptions;
+use crate::workspace::sandbox::Level;
 
 /// What stands before a program, and all the variables it sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,19 +29,43 @@ pub struct Lent {
     pub readable: Vec<PathBuf>,
 }
 
+/// The processes of a program that somebody else starts and waits for: those that are left when this is
+/// dropped are killed, also such as left its group. No command runs meanwhile.
+pub struct ProgramProcesses {
+    // Dropped first.
+    _tree: ProcessTree,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl ProgramProcesses {
+    /// What is started from now on is the program's.
+    pub async fn begin() -> Self {
+        let turn = ONE_AT_A_TIME.lock().await;
+        Self { _tree: ProcessTree::begin(), _turn: turn }
+    }
+}
+
 impl CommandSettings {
     /// Like [`Self::beside`], for a program that is lent this.
+    ///
+    /// # Errors
+    /// What confines commands cannot be found out.
     pub fn beside_lending(
         &self,
         root: &Path,
         state: &Path,
         repository: &Path,
         lent: Lent,
-    ) -> WorkspaceOptions {
+    ) -> anyhow::Result<WorkspaceOptions> {
         let mut options = self.beside(root, state, repository);
+        if self.confined_by()? == Some(Level::Landlock) {
+            // Landlock seals an entry of a folder only by keeping new ones out of it, and the program
+            // could make nothing at the top. What `.git` leads to is out of its reach all the same.
+            options.confinement.sealed.clear();
+        }
         options.confinement.writable.extend(lent.writable);
         options.confinement.readable.extend(lent.readable);
-        options
+        Ok(options)
     }
 
     /// How to run a program of the user's own, called `title`: confined as commands are, but with the

@@ -4,17 +4,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{at_every_level, results, sandbox};
+pub(super) use crate::support::children::is_running;
 use crate::support::confinement::{Level, confinement};
 use crate::support::skip::skipped;
 use crate::support::todo::task_work;
 use crate::support::{Reply, at};
-
-pub(super) fn is_running(word: &str) -> bool {
-    std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-        std::fs::read(entry.path().join("cmdline"))
-            .is_ok_and(|line| line.split(|b| *b == 0).any(|arg| arg == word.as_bytes()))
-    })
-}
 
 #[test]
 fn nothing_outlives_its_command() {

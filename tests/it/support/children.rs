@@ -65,3 +65,11 @@ fn kind(arguments: &str) -> String {
     }
     kind.join(" ")
 }
+
+/// Whether any process has this word among its arguments.
+pub fn is_running(word: &str) -> bool {
+    std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+        std::fs::read(entry.path().join("cmdline"))
+            .is_ok_and(|line| line.split(|b| *b == 0).any(|arg| arg == word.as_bytes()))
+    })
+}

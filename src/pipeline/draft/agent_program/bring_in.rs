@@ -6,7 +6,7 @@ use crate::artifact::check::save_tool;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::run::Run;
 use crate::session::artifact_path;
-use crate::workspace::{LinkedChange, NowThere};
+use crate::workspace::{self, LinkedChange, NowThere};
 
 /// What agent programs read to be configured. It came with a clone: hooks and servers in it would run
 /// with the program's login, so it is not there, and none is taken over.
@@ -27,7 +27,7 @@ pub(super) struct Brought {
 /// Takes over what can be.
 pub(super) fn bring_in(run: &Run<'_>, part: &Part<'_>, changes: Vec<LinkedChange>) -> Brought {
     let mut brought = Brought::default();
-    let (changes, bulk) = run.env.workspace.linked().without_bulk(changes);
+    let (changes, bulk) = workspace::linked(run.env.workspace).without_bulk(changes);
     for (folder, files) in bulk {
         let why = format!("it is new and too big to be recorded ({files} files)");
         brought.refused.push((format!("{folder}/"), why));
@@ -63,7 +63,7 @@ fn file(run: &Run<'_>, part: &Part<'_>, change: &LinkedChange) -> Result<bool, S
     if !part.spec.writes_code() {
         return Err(format!("{} writes its documents and no other files", part.spec.stage));
     }
-    let files = run.env.workspace.linked();
+    let files = workspace::linked(run.env.workspace);
     files.take_over(&change.path, change.is_new, now).map_err(|refusal| refusal.message)
 }
 

@@ -42,7 +42,7 @@ pub(crate) async fn converse(
             .hint("then: git cowork resume; the draft is kept")
     })?;
     let refused = RefCell::default();
-    let worker = Worker::new(model, run, part, &worktree, &refused);
+    let worker = Worker::new(model, run, part, &worktree, &refused)?;
     let mut ending = TellsRefused { inner: ending, refused: &refused };
     conversation::converse_with(run, part, &worker, refusals, &mut ending).await
 }

@@ -16,9 +16,11 @@ use crate::model::{
     made_up_id,
 };
 use crate::pipeline::brief::part::Part;
+use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
 use crate::stage::Role;
 use crate::stages::Work;
+use crate::workspace::ProgramProcesses;
 
 /// The call that ends the work on a task.
 const STATUS: &str = "update_task_status";
@@ -32,8 +34,10 @@ pub(super) struct Worker<'a> {
     /// What is still to be told to it.
     refused: &'a RefCell<Vec<String>>,
     told: RefCell<BTreeSet<(String, String)>>,
-    /// It has changed files of the project in this conversation.
+    /// There is work of its own on the task: of this conversation, or kept from one that was cut.
     has_changed: Cell<bool>,
+    /// The status of the task was set in this conversation.
+    has_status: Cell<bool>,
     /// What a self-review said beside its changes: its last word.
     said: RefCell<Option<String>>,
 }
@@ -45,17 +49,25 @@ impl<'a> Worker<'a> {
         part: &'a Part<'_>,
         worktree: &'a AgentWorktree<'a>,
         refused: &'a RefCell<Vec<String>>,
-    ) -> Self {
-        Self {
+    ) -> anyhow::Result<Self> {
+        let has_begun = match part.task {
+            Some(task) => {
+                let left = task_files::left_to_others(run, task)?;
+                task_files::uncommitted_code(run)?.iter().any(|path| !left.contains_key(path))
+            }
+            None => false,
+        };
+        Ok(Self {
             model,
             run,
             part,
             worktree,
             refused,
             told: RefCell::default(),
-            has_changed: Cell::new(false),
+            has_changed: Cell::new(has_begun),
+            has_status: Cell::new(false),
             said: RefCell::default(),
-        }
+        })
     }
 
     async fn work(&self, request: &Request, on_text: &dyn Fn(&str)) -> Result<Reply, ModelError> {
@@ -71,7 +83,9 @@ impl<'a> Worker<'a> {
             workplace: Some(self.worktree.place.clone()),
             ..request.clone()
         };
+        let processes = ProgramProcesses::begin().await;
         let answer = self.model.turn(&request, on_text).await;
+        drop(processes);
         let brought = changes.bring_in();
         let mut reply = answer?;
         let brought = brought.map_err(|error| failed(&error))?;
@@ -136,9 +150,10 @@ impl<'a> Worker<'a> {
             None if self.has_changed.get() => "completed",
             None => return None,
         };
-        // Said once: what comes without a change after that is its last word.
+        // What comes without a change after that is its last word.
         let is_new = !brought.files.is_empty() || said_of_task(words).is_some();
-        is_new.then(|| (task.id.clone(), status))
+        let is_first = !self.has_status.replace(true);
+        (is_new || is_first).then(|| (task.id.clone(), status))
     }
 }
 

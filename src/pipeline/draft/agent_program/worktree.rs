@@ -15,7 +15,7 @@ use crate::pipeline::brief::part::Part;
 use crate::pipeline::run::Run;
 use crate::record::point;
 use crate::session::StateDir;
-use crate::workspace::{Lent, ShownFiles, Workspace};
+use crate::workspace::{self, Lent, ShownFiles, Workspace};
 
 /// The folder in J with the working tree and the notes of what runs in it.
 const FOLDER: &str = "agent";
@@ -45,7 +45,7 @@ impl<'a> AgentWorktree<'a> {
             false => make(run, &tree, &notes)?,
         };
         let commands = run.env.workspace.commands();
-        let options = commands.beside_lending(&tree, &notes, git.common_dir(), lent(&needs));
+        let options = commands.beside_lending(&tree, &notes, git.common_dir(), lent(&needs))?;
         let workspace = Workspace::open(options)?;
         let confined = workspace.commands().confine_program(&needs.title, &needs.env)?;
         let place = Workplace { folder: tree, before: confined.before, env: confined.env };
@@ -56,7 +56,7 @@ impl<'a> AgentWorktree<'a> {
     pub(super) async fn show(&self) -> anyhow::Result<()> {
         let run = self.run;
         if let Some(shown) = self.shown.take() {
-            self.workspace.linked().remove_new(&shown);
+            workspace::linked(&self.workspace).remove_new(&shown);
         }
         let tree = run.recorder().tree(&run.session.tip)?;
         worktree::show_at(&self.linked, &run.session.tip, &tree)?;
@@ -70,7 +70,7 @@ impl<'a> AgentWorktree<'a> {
             removed.with_context(|| format!("removing {}", path.display()))?;
         }
         let paths = git::paths::tracked(&self.linked)?;
-        self.shown.replace(Some(self.workspace.linked().shown(paths)));
+        self.shown.replace(Some(workspace::linked(&self.workspace).shown(paths)));
         tokio::time::sleep(TICK).await;
         Ok(())
     }
@@ -78,9 +78,9 @@ impl<'a> AgentWorktree<'a> {
     /// Takes over what the program has changed since it was shown the draft; once.
     pub(super) fn bring_in(&self, part: &Part<'_>) -> anyhow::Result<Brought> {
         let Some(shown) = self.shown.take() else { return Ok(Brought::default()) };
-        let changes = self.workspace.linked().changes(&shown);
+        let changes = workspace::linked(&self.workspace).changes(&shown);
         let brought = bring_in::bring_in(self.run, part, changes);
-        self.workspace.linked().remove_new(&shown);
+        workspace::linked(&self.workspace).remove_new(&shown);
         for (path, why) in &brought.refused {
             self.run.warn_once(format!("{}: {path} was not taken over: {why}", self.title));
         }
@@ -99,7 +99,7 @@ fn make(run: &Run<'_>, tree: &Path, notes: &Path) -> anyhow::Result<Git> {
     worktree::show_at(&linked, &run.session.tip, &draft)?;
     point("agent.worktree-made");
     let ignored = git::paths::ignored(git)?;
-    for (folder, why) in run.env.workspace.linked().copy_folders(tree, &ignored) {
+    for (folder, why) in workspace::linked(run.env.workspace).copy_folders(tree, &ignored) {
         run.warn(format!("{folder} is not in the working tree of the agent program: {why}"));
     }
     Ok(linked)

@@ -1,0 +1,130 @@
+//! What a program must not change, reach or leave behind, and what it finds.
+
+use std::fs;
+
+use super::{CODING, ENDS, KEY, coding_by, has_left_nothing, install, noted, settle};
+use crate::support::children::is_running;
+use crate::support::confinement::{Level, confinement};
+use crate::support::skip::skipped;
+use crate::support::{Sandbox, todo};
+
+#[test]
+fn what_it_must_not_change_is_refused_and_told_and_the_rest_lands() {
+    let does = format!(
+        r#"
+if [ "$task" = TASK-001 ] || grep -q 'was not taken over' "$IN"; then :; else task_file; fi
+if [ $N = 1 ]; then
+  task_file
+  echo theirs >>README.md
+  echo '* text' >.gitattributes
+  ln -s /etc/passwd lib/link
+  echo 'key = {KEY}' >lib/key.sh
+  mkdir many; i=0; while [ $i -lt 201 ]; do echo $i >many/$i; i=$((i + 1)); done
+  mkdir repo; (cd repo; git init -q; echo x >x)
+  echo changed >>$session/prd.md
+  mkdir .claude; echo '{{}}' >.claude/settings.json
+  echo out >'{root}/out'; echo out >'{root}/repo/out'
+  git add -A; git commit -qm mine; git checkout -q --detach HEAD~1
+  printf '\000\377\001' >logo.bin
+  printf '#!/bin/sh\n' >run.sh; chmod 755 run.sh
+  chmod 755 tool.sh
+  rm old.txt; git mv move.txt moved.txt 2>/dev/null || mv move.txt moved.txt
+fi
+{ENDS}"#,
+        root = "ROOT"
+    );
+    let mut sandbox = Sandbox::new();
+    for (path, text) in [("old.txt", "old\n"), ("move.txt", "moves\n"), ("tool.sh", "true\n")] {
+        sandbox.write(path, text);
+    }
+    sandbox.commit_all("files");
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    sandbox.server.forget();
+    sandbox.set_env("ANTHROPIC_API_KEY", KEY);
+    settle(&sandbox, "agent = \"codex\"", "");
+    install(&sandbox, "codex", &does.replace("ROOT", &sandbox.root().display().to_string()));
+    sandbox.write("README.md", "# Mine\n");
+    let main = sandbox.git(&["rev-parse", "main"]);
+    let outcome = sandbox.cowork(&CODING).exits(0);
+
+    let told = noted(&sandbox, "input.2");
+    assert!(told.contains("this was not taken over"), "{told}");
+    for (path, why) in [
+        ("README.md", "has your uncommitted changes"),
+        (".gitattributes", "git itself acts on it"),
+        ("lib/link", "it is a symbolic link"),
+        ("lib/key.sh", "holds a key"),
+        ("many/", "too big to be recorded (201 files)"),
+        ("repo/", "it is a repository of its own"),
+        (".cowork/sessions/todo/prd.md", "coding does not change it"),
+        (".claude/settings.json", "it configures agent programs"),
+    ] {
+        let line = told.lines().find(|line| line.starts_with(&format!("- {path}: ")));
+        assert!(line.is_some_and(|line| line.contains(why)), "{path}: {told}");
+        assert!(outcome.stderr.contains(&format!("{path} was not taken over")), "{path}");
+    }
+    assert!(noted(&sandbox, "words.2").ends_with("resume\nt-1\n-\n"));
+    assert_eq!(sandbox.read("README.md"), "# Mine\n");
+    for path in ["lib/link", "lib/key.sh", "many", "repo", ".claude", ".gitattributes"] {
+        assert!(sandbox.path(path).symlink_metadata().is_err(), "{path}");
+    }
+    let tree = sandbox.git(&["ls-tree", "-r", "cowork/todo"]);
+    let mode = |path: &str| {
+        let line = tree.lines().find(|line| line.ends_with(&format!("\t{path}")));
+        line.map(|line| line[..6].to_owned()).unwrap_or_default()
+    };
+    assert_eq!(["logo.bin", "run.sh", "tool.sh"].map(mode), ["100644", "100755", "100755"]);
+    assert_eq!(["old.txt", "move.txt", "moved.txt"].map(mode), ["", "", "100644"]);
+    assert_eq!(fs::read(sandbox.path("logo.bin")).unwrap(), [0, 255, 1]);
+    assert_eq!(sandbox.read("lib/store.sh"), todo::code_of("TASK-001"));
+    assert_eq!(sandbox.git(&["rev-parse", "main"]), main);
+    assert!(sandbox.git(&["branch", "--show-current"]).ends_with("cowork/todo"));
+    assert!(!sandbox.git(&["log", "--format=%s", "--all"]).lines().any(|line| line == "mine"));
+    assert!(!sandbox.exists("out"));
+    if confinement() == Level::None {
+        skipped("a program that writes outside: nothing confines it here");
+    } else {
+        assert!(!sandbox.root().join("out").exists());
+    }
+    sandbox.git(&["checkout", "-q", "README.md"]);
+    has_left_nothing(&sandbox);
+}
+
+#[test]
+fn it_finds_what_builds_need_and_changes_nobody_elses() {
+    let sandbox = coding_by(&format!(
+        "cat node_modules/x/index.js >\"$NOTES/seen.$N\" 2>&1; echo mine >node_modules/x/index.js\n\
+         ls -a >\"$NOTES/files.$N\"; task_file\n{ENDS}"
+    ));
+    sandbox.write(".git/info/exclude", "node_modules\n.env\n");
+    sandbox.write("node_modules/x/index.js", "theirs\n");
+    sandbox.write(".env", "PASSWORD=1\n");
+    sandbox.cowork(&CODING).exits(0);
+    assert_eq!(noted(&sandbox, "seen.1"), "theirs\n");
+    assert_eq!(noted(&sandbox, "seen.2"), "mine\n");
+    assert!(!noted(&sandbox, "files.1").contains(".env"));
+    assert_eq!(sandbox.read("node_modules/x/index.js"), "theirs\n");
+    has_left_nothing(&sandbox);
+}
+
+#[test]
+fn where_only_landlock_confines_it_works_and_reaches_nothing_outside() {
+    if confinement() < Level::Landlock {
+        return skipped("confinement by landlock, which this kernel has not");
+    }
+    let mut sandbox = coding_by("");
+    sandbox.set_env("COWORK_TEST_SANDBOX", "landlock");
+    let outside = sandbox.root().display().to_string();
+    let does = format!(
+        "task_file; (setsid sleep 309.25 >&- 2>&- <&- &); echo x >'{outside}/out'; echo x >'{outside}/repo/out'\n\
+         git commit -q --allow-empty -m mine; rm -f .git; echo x >\"$NOTES/went.on.$N\"\n{ENDS}"
+    );
+    install(&sandbox, "codex", &does);
+    sandbox.cowork(&CODING).exits(0);
+    assert_eq!(noted(&sandbox, "went.on.5"), "x\n");
+    assert_eq!(sandbox.read("todo.sh"), todo::code_of("TASK-005"));
+    assert!(!sandbox.root().join("out").exists() && !sandbox.exists("out"));
+    assert!(!sandbox.git(&["log", "--format=%s", "--all"]).lines().any(|line| line == "mine"));
+    assert!(!is_running("309.25"));
+    has_left_nothing(&sandbox);
+}
