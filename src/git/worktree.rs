@@ -141,21 +141,40 @@ pub fn show(linked: &Git, tree: &Oid) -> Result<()> {
 /// # Errors
 /// Git fails, or something cannot be replaced.
 pub fn show_at(linked: &Git, at: &Oid, tree: &Oid) -> Result<()> {
-    let pointer = linked.top.join(".git");
-    let text = format!("gitdir: {}\n", linked.git_dir.display());
-    let is_ours = pointer.symlink_metadata().is_ok_and(|found| found.is_file())
-        && std::fs::read_to_string(&pointer).is_ok_and(|found| found == text);
-    if !is_ours {
-        match pointer.symlink_metadata() {
-            Ok(found) if found.is_dir() => std::fs::remove_dir_all(&pointer),
-            Ok(_) => std::fs::remove_file(&pointer),
-            Err(_) => Ok(()),
-        }
-        .and_then(|()| std::fs::write(&pointer, &text))
-        .with_context(|| format!("writing {}", pointer.display()))?;
-    }
+    point_to(&linked.top, &linked.git_dir)?;
     linked.write(["update-ref", "--no-deref", "HEAD"]).arg(at.as_str()).checked()?;
     show(linked, tree)
+}
+
+/// The same linked working tree as [`add_empty`] has made it at `path`, where somebody else's program ran
+/// in it since.
+///
+/// # Errors
+/// There is none, or something cannot be replaced.
+pub fn take_up(git: &Git, path: &Path) -> Result<Git> {
+    if let Some(git_dir) = git_dirs_of(git, path).next() {
+        point_to(path, &git_dir)?;
+    }
+    git.at(path)
+}
+
+/// Makes the `.git` of a linked working tree lead to its git directory, whatever is there.
+fn point_to(top: &Path, git_dir: &Path) -> Result<()> {
+    let pointer = top.join(".git");
+    let text = format!("gitdir: {}\n", git_dir.display());
+    let found = pointer.symlink_metadata();
+    if found.as_ref().is_ok_and(std::fs::Metadata::is_file)
+        && std::fs::read_to_string(&pointer).is_ok_and(|found| found == text)
+    {
+        return Ok(());
+    }
+    let removed = match found {
+        Ok(found) if found.is_dir() => std::fs::remove_dir_all(&pointer),
+        Ok(_) => std::fs::remove_file(&pointer),
+        Err(_) => Ok(()),
+    };
+    let written = removed.and_then(|()| std::fs::write(&pointer, &text));
+    written.with_context(|| format!("writing {}", pointer.display()))
 }
 
 /// Removes a linked working tree with all that is in it, also where git did not come to the end of
@@ -164,12 +183,7 @@ pub fn show_at(linked: &Git, at: &Oid, tree: &Oid) -> Result<()> {
 /// # Errors
 /// Something cannot be removed.
 pub fn discard(git: &Git, path: &Path) -> Result<()> {
-    let pointer = path.join(".git");
-    let is_its = |dir: &PathBuf| {
-        let text = std::fs::read_to_string(dir.join("gitdir")).unwrap_or_default();
-        !text.is_empty() && same_place(Path::new(text.trim_end()), &pointer)
-    };
-    let git_dirs: Vec<PathBuf> = linked_git_dirs(git).filter(is_its).collect();
+    let git_dirs: Vec<PathBuf> = git_dirs_of(git, path).collect();
     // The folder last: as long as it is there, what belongs to it is found.
     let folder = path.exists().then(|| path.to_owned());
     for dir in git_dirs.into_iter().chain(folder) {
@@ -283,6 +297,15 @@ pub(super) fn end_removing(git: &Git, step: &Removed) -> Result<bool> {
     }
     let remove = git.hooked(["worktree", "remove", "--force"]).arg(&step.path);
     remove.checked().map(|_| true)
+}
+
+/// The git directories of the linked working tree at a path: one, or none.
+fn git_dirs_of(git: &Git, path: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let path = path.to_owned();
+    linked_git_dirs(git).filter(move |dir| {
+        let text = std::fs::read_to_string(dir.join("gitdir")).unwrap_or_default();
+        Path::new(text.trim_end()).parent().is_some_and(|its| same_place(its, &path))
+    })
 }
 
 fn linked_git_dirs(git: &Git) -> impl Iterator<Item = PathBuf> + use<> {

@@ -40,7 +40,7 @@ pub use files::guard::is_dot_git;
 pub use files::written::WrittenFiles;
 pub use io_errors::IoErrors;
 pub use journal::{Fingerprint, Written, lying_as_written};
-pub use linked::{LeftOut, LinkedChange, LinkedFiles, NowThere, ShownFiles};
+pub use linked::{LeftOut, LinkedChange, LinkedFiles, NowThere, ShownFiles, open_overlay_work};
 pub use options::WorkspaceOptions;
 pub use protection::Protection;
 pub use read_tracker::{ReadTracker, Seen};
@@ -48,8 +48,8 @@ pub use refusal::{Refusal, RefusalKind};
 #[cfg(target_os = "linux")]
 pub use sandbox::run_helper;
 pub use sandbox::{
-    Cache, Confinement, Consent, Fetching, Found, HELPER_WORD, Level, MayFetch, OF_GIT, Wanted,
-    Weaker, find_confinement,
+    Cache, Confinement, Consent, Fetching, Found, HELPER_WORD, Level, MayFetch, OF_GIT, Overlay,
+    Wanted, Weaker, find_confinement,
 };
 pub use tracking::{GitControlFiles, Tracking};
 pub use working_tree::WHOLE_FILE_MAX;

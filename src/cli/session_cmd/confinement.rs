@@ -37,6 +37,7 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
         helper: Some(this_program()),
         sealed: sealed(git),
         writable: set.writable.iter().map(place).collect(),
+        overlays: Vec::new(),
         readable: set.readable.iter().map(place).collect(),
         git_settings: settings::beginning(git, &OF_GIT)?,
         network: set.network,

@@ -90,7 +90,7 @@ pub(super) fn of(agent: &AgentProgram, ended: &Ended, resumed: Option<&str>) -> 
         && has_failed
         && row.lost.iter().any(|text| all.contains(text))
     {
-        let message = format!("{}{title} no longer knows {id} ({how}){said}", LOST);
+        let message = format!("{LOST}{title} no longer knows {id} ({how}){said}");
         return failed(message, "the next run asks it from the beginning".to_owned());
     }
     if has_failed && (heard.error.is_some() || heard.text.is_empty()) {

@@ -9,7 +9,7 @@ use super::process::ONE_AT_A_TIME;
 use super::process_tree::ProcessTree;
 use super::settings::CommandSettings;
 use crate::workspace::options::WorkspaceOptions;
-use crate::workspace::sandbox::Level;
+use crate::workspace::sandbox::{Level, Overlay};
 
 /// What stands before a program, and all the variables it sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Lent {
     pub writable: Vec<PathBuf>,
     /// To be read.
     pub readable: Vec<PathBuf>,
+    /// To be seen in its tree.
+    pub overlays: Vec<Overlay>,
 }
 
 /// The processes of a program that somebody else starts and waits for: those that are left when this is
@@ -65,7 +67,16 @@ impl CommandSettings {
         }
         options.confinement.writable.extend(lent.writable);
         options.confinement.readable.extend(lent.readable);
+        options.confinement.overlays = lent.overlays;
         Ok(options)
+    }
+
+    /// Whether what is run sees the folders it was lent as [`Lent::overlays`].
+    ///
+    /// # Errors
+    /// What confines commands cannot be found out.
+    pub fn shows_overlays(&self) -> anyhow::Result<bool> {
+        Ok(self.prefix.is_empty() && self.sandbox.has_overlays()?)
     }
 
     /// How to run a program of the user's own, called `title`: confined as commands are, but with the

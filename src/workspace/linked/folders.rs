@@ -1,11 +1,12 @@
-//! What git ignores and a build needs: dependencies and what was built, copied into a linked working
-//! tree, so that a program finds it there and changes nobody else's.
+//! What git ignores and a build needs, dependencies and what was built, in a linked working tree: shown
+//! there by the kernel, or else copied, so that a program finds it and changes nobody else's.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use crate::languages;
+use crate::workspace::sandbox::Overlay;
 use crate::workspace::working_tree::WorkingTree;
 
 /// Bytes that are copied in all, at most.
@@ -18,20 +19,72 @@ const BUILT: [&str; 8] = ["target", "build", "dist", "out", "vendor", ".gradle",
 /// A folder that is not in the linked working tree, and why.
 pub type LeftOut = (String, String);
 
-/// Where the file system can, a copy takes no room.
-pub(super) fn copy_folders(tree: &WorkingTree, into: &Path, ignored: &[String]) -> Vec<LeftOut> {
+/// The folders of dependencies and of what was built, of those that git `ignored`.
+pub(super) fn for_builds(tree: &WorkingTree, ignored: &[String]) -> Vec<String> {
+    let folders = ignored.iter().filter_map(|path| path.strip_suffix('/'));
+    let folders = folders.filter(|path| is_for_builds(path) && !tree.private.has(path));
+    let there = folders.filter(|path| tree.look(path).is_ok_and(|found| found.is_dir()));
+    there.map(str::to_owned).collect()
+}
+
+fn is_for_builds(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let mut known = languages::ALL.iter();
+    BUILT.contains(&name) || known.any(|language| language.foreign_folders.contains(&name))
+}
+
+/// How the kernel shows these folders in the tree `into`; the changes go below `notes`.
+pub(super) fn overlays(
+    tree: &WorkingTree,
+    into: &Path,
+    notes: &Path,
+    folders: &[String],
+) -> io::Result<Vec<Overlay>> {
+    let mut overlays = Vec::new();
+    for path in folders {
+        // The same for each conversation of a run, whatever else there is by then.
+        let name = path.replace('%', "%25").replace('/', "%2F");
+        let own = |kind: &str| notes.join(kind).join(&name);
+        let one = Overlay {
+            at: into.join(path),
+            of: tree.root.join(path),
+            changes: own("changes"),
+            work: own("work"),
+        };
+        for folder in [&one.at, &one.changes, &one.work] {
+            fs::create_dir_all(folder)?;
+        }
+        overlays.push(one);
+    }
+    Ok(overlays)
+}
+
+/// Lets what the kernel keeps for overlays be removed: it has a folder there that nobody may open.
+#[cfg(unix)]
+pub fn open_overlay_work(notes: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let entries = fs::read_dir(notes.join("work")).into_iter().flatten().flatten();
+    for work in entries.map(|entry| entry.path().join("work")) {
+        // Not there where nothing was shown.
+        let _ = fs::set_permissions(work, fs::Permissions::from_mode(0o700));
+    }
+}
+
+/// Nothing to do here.
+#[cfg(not(unix))]
+pub fn open_overlay_work(_notes: &Path) {}
+
+/// Where the file system can, a copy takes no room. Answers with the folders that were left out.
+pub(super) fn copy_folders(tree: &WorkingTree, into: &Path, folders: &[String]) -> Vec<LeftOut> {
     let mut left_out = Vec::new();
     let mut room = Room { bytes: MOST, entries: ENTRIES };
-    let folders = ignored.iter().filter_map(|path| path.strip_suffix('/'));
-    for path in folders.filter(|path| is_for_builds(path) && !tree.private.has(path)) {
+    for path in folders {
         let (source, target) = (tree.root.join(path), into.join(path));
         let mut needs = Room { ..room };
-        let fits = needs.take(&source);
-        let copied = match fits {
+        let copied = match needs.take(&source) {
             Ok(true) => {
                 room = needs;
-                let parent = target.parent().map_or(Ok(()), fs::create_dir_all);
-                parent.and_then(|()| copy(&source, &target))
+                copy(&source, &target)
             }
             Ok(false) => Err(io::Error::other(format!("it is larger than {} GiB", MOST >> 30))),
             Err(error) => Err(error),
@@ -39,16 +92,10 @@ pub(super) fn copy_folders(tree: &WorkingTree, into: &Path, ignored: &[String]) 
         if let Err(error) = copied {
             // Half of it would be worse than none.
             let _ = fs::remove_dir_all(&target);
-            left_out.push((path.to_owned(), error.to_string()));
+            left_out.push((path.clone(), error.to_string()));
         }
     }
     left_out
-}
-
-fn is_for_builds(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let mut known = languages::ALL.iter();
-    BUILT.contains(&name) || known.any(|language| language.foreign_folders.contains(&name))
 }
 
 /// How much may still be copied.
@@ -80,7 +127,7 @@ impl Room {
 
 /// Links stay links; what is neither a file, a folder nor a link is left out.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir(to)?;
+    fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));

@@ -11,11 +11,12 @@ mod take_over;
 use std::path::Path;
 
 pub use changed::{LinkedChange, NowThere, ShownFiles};
-pub use folders::LeftOut;
+pub use folders::{LeftOut, open_overlay_work};
 
 use crate::secret::Secrets;
 use crate::workspace::effects::Bulk;
 use crate::workspace::refusal::Refusal;
+use crate::workspace::sandbox::Overlay;
 use crate::workspace::working_tree::WorkingTree;
 
 /// A tree, as one of two that are linked: the session's own, or the one a program works in.
@@ -45,10 +46,27 @@ impl<'a> LinkedFiles<'a> {
         shown.remove_new(self.tree);
     }
 
-    /// Copies folders of dependencies and of what was built, of those that git `ignored`, to another
-    /// tree. Answers with those that were left out.
-    pub fn copy_folders(&self, into: &Path, ignored: &[String]) -> Vec<LeftOut> {
-        folders::copy_folders(self.tree, into, ignored)
+    /// The folders of dependencies and of what was built, of those that git `ignored`.
+    pub fn for_builds(&self, ignored: &[String]) -> Vec<String> {
+        folders::for_builds(self.tree, ignored)
+    }
+
+    /// How the kernel shows these folders in the tree `into`; the changes go below `notes`.
+    ///
+    /// # Errors
+    /// A folder cannot be made.
+    pub fn overlays(
+        &self,
+        into: &Path,
+        notes: &Path,
+        folders: &[String],
+    ) -> std::io::Result<Vec<Overlay>> {
+        folders::overlays(self.tree, into, notes, folders)
+    }
+
+    /// Copies these folders to the tree `into`. Answers with those that were left out.
+    pub fn copy_folders(&self, into: &Path, folders: &[String]) -> Vec<LeftOut> {
+        folders::copy_folders(self.tree, into, folders)
     }
 
     /// Makes one path as it is in the other tree. False where it is so already.

@@ -136,6 +136,11 @@ impl Sandbox {
         self.private.is_set()
     }
 
+    /// Whether commands see the folders of other trees that they were to see.
+    pub(crate) fn has_overlays(&self) -> anyhow::Result<bool> {
+        Ok(self.ready()?.is_some_and(|ready| !ready.spec.borrow().overlays.is_empty()))
+    }
+
     /// The best level that works here.
     pub(crate) fn level(&self) -> anyhow::Result<Level> {
         Ok(self.ready()?.map_or(Level::None, |ready| ready.spec.borrow().level))
@@ -204,6 +209,7 @@ impl Sandbox {
                 covers: place.covers(),
                 closed: place.homes(),
                 kept: place.kept(wanted.network),
+                overlays: Vec::new(),
                 users: users(&place, level).context("listing the users for commands")?,
                 network: wanted.network,
                 inside: false,
@@ -213,6 +219,7 @@ impl Sandbox {
                     if level == Level::Landlock {
                         self.weaker(level, why);
                     }
+                    let spec = with_overlays(helper, &place, spec, wanted)?;
                     let (spec, nested) = (RefCell::new(spec), RefCell::new(nested));
                     return Ok(Some(Ready { spec, nested, place }));
                 }
@@ -318,6 +325,26 @@ fn try_out(helper: &Path, place: &Place, spec: &Spec, root: &Path) -> anyhow::Re
         return Ok(None);
     }
     Ok(Some(Why::told(&String::from_utf8_lossy(&tried.stderr))))
+}
+
+/// The same with the folders of other trees, where the kernel and the file system can do that.
+fn with_overlays(
+    helper: &Path,
+    place: &Place,
+    spec: Spec,
+    wanted: &Confinement,
+) -> anyhow::Result<Spec> {
+    if wanted.overlays.is_empty() || spec.level != Level::Namespaces {
+        return Ok(spec);
+    }
+    let with = Spec { overlays: wanted.overlays.clone(), ..spec.clone() };
+    match try_out(helper, place, &with, &spec.root)? {
+        None => Ok(with),
+        Some(why) => {
+            tracing::info!("no overlays: {}", why.cause);
+            Ok(spec)
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]

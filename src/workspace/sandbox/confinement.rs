@@ -73,6 +73,19 @@ pub struct Weaker {
     pub unix_sockets: bool,
 }
 
+/// A folder of another tree that commands see and change only for themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overlay {
+    /// Where they see it: an empty folder in their tree.
+    pub at: PathBuf,
+    /// What they see.
+    pub of: PathBuf,
+    /// An empty folder for their changes.
+    pub changes: PathBuf,
+    /// An empty folder for the kernel, on the same file system.
+    pub work: PathBuf,
+}
+
 /// How commands are to be confined. The default is not at all.
 #[derive(Clone, Default)]
 pub struct Confinement {
@@ -84,6 +97,9 @@ pub struct Confinement {
     pub sealed: Vec<PathBuf>,
     /// Writable besides the tree. Those that do not exist are passed over.
     pub writable: Vec<PathBuf>,
+    /// Folders of other trees that commands see in theirs, and change only for themselves; where that can be
+    /// had.
+    pub overlays: Vec<Overlay>,
     /// Readable besides what is installed there, where a home is closed.
     pub readable: Vec<PathBuf>,
     /// What commands find in their own configuration of git.

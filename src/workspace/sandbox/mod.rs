@@ -45,7 +45,7 @@ mod users;
 mod why;
 
 pub(super) use commands::{Confined, Sandbox};
-pub use confinement::{Confinement, Consent, Level, Weaker};
+pub use confinement::{Confinement, Consent, Level, Overlay, Weaker};
 pub use fetching::{Fetching, MayFetch, Wanted};
 pub use found::{Found, find as find_confinement};
 #[cfg(target_os = "linux")]

@@ -19,6 +19,7 @@ use rustix::mount::{
     mount_bind_recursive, mount_change, move_mount, open_tree,
 };
 
+use super::confinement::Overlay;
 use super::spec::Spec;
 
 const DEV: &str = "/dev";
@@ -71,6 +72,10 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
     ensure!(spec.root != Path::new("/"), "the working tree is the whole file system");
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .context("making mounts private")?;
+    // Below the tree, with which they are cloned.
+    for one in &spec.overlays {
+        overlay(one).with_context(|| format!("showing {}", one.of.display()))?;
+    }
     let links = links(Path::new(OF_SYSTEM));
     let mut mounts = covers(spec)?;
     let below = |path: &&PathBuf| {
@@ -243,6 +248,24 @@ fn make(path: &Path, is_dir: bool) -> io::Result<()> {
 pub(super) fn links(dir: &Path) -> Vec<(PathBuf, PathBuf)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some((entry.path(), fs::read_link(entry.path()).ok()?))).collect()
+}
+
+/// Shows a folder of another tree, with changes that are kept beside it. Source: `overlayfs.rst` in the
+/// kernel's documentation; within a namespace of users its notes go to attributes of users.
+fn overlay(one: &Overlay) -> anyhow::Result<()> {
+    let mut options = b"userxattr".to_vec();
+    for (name, path) in [("lowerdir", &one.of), ("upperdir", &one.changes), ("workdir", &one.work)]
+    {
+        options.extend(format!(",{name}=").as_bytes());
+        for byte in path.as_os_str().as_bytes() {
+            if matches!(byte, b'\\' | b',' | b':') {
+                options.push(b'\\');
+            }
+            options.push(*byte);
+        }
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    Ok(mount("overlay", &one.at, "overlay", flags, CString::new(options)?.as_c_str())?)
 }
 
 fn seal(path: &Path) -> anyhow::Result<()> {

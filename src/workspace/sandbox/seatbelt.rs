@@ -75,6 +75,7 @@ mod tests {
             covers: Vec::new(),
             closed: paths(&["/Users/ana"]),
             kept: paths(&["/Users/ana/.rustup"]),
+            overlays: Vec::new(),
             users: None,
             network,
             inside: false,

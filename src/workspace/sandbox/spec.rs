@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::confinement::Level;
+use super::confinement::{Level, Overlay};
 use super::covers::Cover;
 
 /// The first argument of the program when it is the helper.
@@ -29,6 +29,9 @@ pub(super) struct Spec {
     /// What is there to be read although it is below one of either.
     #[serde(default)]
     pub(super) kept: Vec<PathBuf>,
+    /// Folders of other trees, seen in this one.
+    #[serde(default)]
+    pub(super) overlays: Vec<Overlay>,
     /// The list of users, where the system's lacks this one.
     #[serde(default)]
     pub(super) users: Option<PathBuf>,

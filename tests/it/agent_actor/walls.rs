@@ -92,19 +92,38 @@ fi
 
 #[test]
 fn it_finds_what_builds_need_and_changes_nobody_elses() {
-    let sandbox = coding_by(&format!(
-        "cat node_modules/x/index.js >\"$NOTES/seen.$N\" 2>&1; echo mine >node_modules/x/index.js\n\
-         ls -a >\"$NOTES/files.$N\"; task_file\n{ENDS}"
-    ));
-    sandbox.write(".git/info/exclude", "node_modules\n.env\n");
-    sandbox.write("node_modules/x/index.js", "theirs\n");
-    sandbox.write(".env", "PASSWORD=1\n");
-    sandbox.cowork(&CODING).exits(0);
-    assert_eq!(noted(&sandbox, "seen.1"), "theirs\n");
-    assert_eq!(noted(&sandbox, "seen.2"), "mine\n");
-    assert!(!noted(&sandbox, "files.1").contains(".env"));
-    assert_eq!(sandbox.read("node_modules/x/index.js"), "theirs\n");
-    has_left_nothing(&sandbox);
+    for level in [Level::Namespaces, Level::Landlock] {
+        if level > confinement() {
+            skipped(&format!("confinement by {}, which this kernel has not", level.word()));
+            continue;
+        }
+        let mut sandbox = coding_by(&format!(
+            "cat node_modules/x/index.js >\"$NOTES/seen.$N\" 2>&1\n\
+             echo mine >node_modules/x/index.js; rm -f node_modules/x/old.js\n\
+             ls -a . target >\"$NOTES/files.$N\" 2>&1; task_file\n{ENDS}"
+        ));
+        sandbox.set_env("COWORK_TEST_SANDBOX", level.word());
+        sandbox.write(".git/info/exclude", "node_modules\ntarget\n.env\n");
+        sandbox.write("node_modules/x/index.js", "theirs\n");
+        sandbox.write("node_modules/x/old.js", "theirs\n");
+        sandbox.write(".env", "PASSWORD=1\n");
+        sandbox.write("target/big", "");
+        let big = fs::File::options().write(true).open(sandbox.path("target/big")).unwrap();
+        big.set_len(2 << 30).unwrap();
+        let outcome = sandbox.cowork(&CODING).exits(0);
+        assert_eq!(noted(&sandbox, "seen.1"), "theirs\n", "{level:?}");
+        assert_eq!(noted(&sandbox, "seen.2"), "mine\n", "{level:?}");
+        let files = noted(&sandbox, "files.1");
+        assert!(!files.contains(".env"), "{files}");
+        // What is too large to be copied is shown where there are mounts, else named.
+        assert_eq!(files.contains("big"), level == Level::Namespaces, "{files}");
+        let named = "target is not in the working tree of Codex: it is larger than 1 GiB";
+        assert_eq!(outcome.stderr.contains(named), level == Level::Landlock, "{level:?}");
+        for file in ["index.js", "old.js"] {
+            assert_eq!(sandbox.read(&format!("node_modules/x/{file}")), "theirs\n");
+        }
+        has_left_nothing(&sandbox);
+    }
 }
 
 #[test]

@@ -40,13 +40,24 @@ impl<'a> AgentWorktree<'a> {
         let run: &'a Run<'a> = run;
         let (git, state) = (run.env.git, run.env.state);
         let (tree, notes) = places(state);
-        let linked = match run.has_agent_worktree.get() && tree.exists() {
-            true => git.at(&tree)?,
-            false => make(run, &tree, &notes)?,
+        let is_new = !(run.has_agent_worktree.get() && tree.exists());
+        let linked = match is_new {
+            true => make(run, &tree, &notes)?,
+            false => worktree::take_up(git, &tree)?,
         };
+        let files = workspace::linked(run.env.workspace);
+        let folders = files.for_builds(&git::paths::ignored(git)?);
+        let overlays = files.overlays(&tree, &notes, &folders).context("making folders")?;
+        let lent = Lent { overlays, ..lent(&needs) };
         let commands = run.env.workspace.commands();
-        let options = commands.beside_lending(&tree, &notes, git.common_dir(), lent(&needs))?;
+        let options = commands.beside_lending(&tree, &notes, git.common_dir(), lent)?;
         let workspace = Workspace::open(options)?;
+        if is_new && !folders.is_empty() && !workspace.commands().shows_overlays()? {
+            for (folder, why) in files.copy_folders(&tree, &folders) {
+                let title = &needs.title;
+                run.warn(format!("{folder} is not in the working tree of {title}: {why}"));
+            }
+        }
         let confined = workspace.commands().confine_program(&needs.title, &needs.env)?;
         let place = Workplace { folder: tree, before: confined.before, env: confined.env };
         Ok(Self { run, title: needs.title, place, linked, workspace, shown: RefCell::default() })
@@ -98,10 +109,6 @@ fn make(run: &Run<'_>, tree: &Path, notes: &Path) -> anyhow::Result<Git> {
     let draft = run.recorder().tree(&run.session.tip)?;
     worktree::show_at(&linked, &run.session.tip, &draft)?;
     point("agent.worktree-made");
-    let ignored = git::paths::ignored(git)?;
-    for (folder, why) in workspace::linked(run.env.workspace).copy_folders(tree, &ignored) {
-        run.warn(format!("{folder} is not in the working tree of the agent program: {why}"));
-    }
     Ok(linked)
 }
 
@@ -113,7 +120,11 @@ fn lent(needs: &AgentNeeds) -> Lent {
             tracing::info!("{} is not there: {error}", folder.display());
         }
     }
-    Lent { writable: needs.stores.clone(), readable: needs.program.iter().cloned().collect() }
+    Lent {
+        writable: needs.stores.clone(),
+        readable: needs.program.iter().cloned().collect(),
+        overlays: Vec::new(),
+    }
 }
 
 /// Removes it, also that of a run which was killed.
@@ -122,7 +133,9 @@ pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     if !folder.exists() {
         return Ok(());
     }
-    worktree::discard(git, &places(state).0)?;
+    let (tree, notes) = places(state);
+    worktree::discard(git, &tree)?;
+    workspace::open_overlay_work(&notes);
     std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
 }
 
