@@ -121,21 +121,32 @@ pub(crate) fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
 /// # Errors
 /// Exit 4: it could not reach its server from there, or there are files that it must not see.
 fn may_write(config: &Config, name: &str) -> Result<(), Error> {
+    let instead = match name {
+        DEFAULT_MODEL => {
+            "or let a model of a server write: describe it as [models.NAME], then: git config \
+             cowork.roles.actor NAME"
+        }
+        _ => "or let a model of a server write: git config cowork.roles.actor default",
+    };
     if !config.sandbox.network && config.sandbox.command_prefix.is_empty() {
         return Err(Error::model(format!(
-            "'{name}' is an agent program and writes drafts inside the sandbox, which has no network: it \
-             could not reach its server"
+            "'{name}' is an agent program and writes drafts inside the sandbox, which has no network: \
+             it could not reach its server"
         ))
-        .hint("give commands and agent programs the network: git config cowork.sandbox.network true")
-        .hint("or let a model of a server write: git config cowork.roles.actor default"));
+        .hint(
+            "give commands and agent programs the network: git config cowork.sandbox.network true",
+        )
+        .hint(instead));
     }
     if !config.project.private.is_empty() {
         return Err(Error::model(format!(
             "project.private is set, and '{name}' is an agent program: nothing here keeps these files \
              from it when it writes drafts"
         ))
-        .hint("let a model of a server write: git config cowork.roles.actor default")
-        .hint("or take the private files out of this tree and the globs out of the configuration"));
+        .hint(instead)
+        .hint(
+            "or take the private files out of this tree and the globs out of the configuration",
+        ));
     }
     Ok(())
 }

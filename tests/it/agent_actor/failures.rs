@@ -71,6 +71,24 @@ fn a_conversation_it_no_longer_knows_begins_again() {
 }
 
 #[test]
+fn where_nothing_confines_it_a_person_is_needed() {
+    let mut sandbox = coding_by(ENDS);
+    sandbox.set_env("COWORK_TEST_SANDBOX", "none");
+    sandbox.git(&["config", "--global", "--unset", "cowork.sandbox.unconfined"]);
+    let outcome = sandbox.cowork(&CODING).exits(4);
+    outcome.says("Codex is not run: nothing confines it on this machine").says("git cowork doctor");
+    assert!(!sandbox.root().join("notes/runs").exists());
+    has_left_nothing(&sandbox);
+    // Who has said that nothing has to confine commands is told that nothing does.
+    sandbox.git(&["config", "--global", "cowork.sandbox.unconfined", "true"]);
+    install(&sandbox, "codex", &format!("task_file; git commit -qam mine\n{ENDS}"));
+    let outcome = sandbox.cowork(&CODING).exits(0);
+    outcome.says("it works in a copy of the tree, and nothing confines it");
+    assert!(!sandbox.git(&["log", "--format=%s", "--branches"]).lines().any(|line| line == "mine"));
+    has_left_nothing(&sandbox);
+}
+
+#[test]
 fn what_a_killed_run_leaves_the_next_one_removes() {
     let sandbox = coding_by(&format!("task_file\n{ENDS}"));
     let mut command = sandbox.cowork_command(&CODING);

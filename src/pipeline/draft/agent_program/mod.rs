@@ -20,6 +20,7 @@ use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::run::Run;
 use crate::tool::Outcome;
+use crate::workspace::{Refusal, RefusalKind};
 use worker::Worker;
 use worktree::AgentWorktree;
 
@@ -36,15 +37,29 @@ pub(crate) async fn converse(
     };
     // Files of another branch are no draft.
     run.recorder().expect_tip(&run.session.tip)?;
-    let worktree = AgentWorktree::open(run, needs).map_err(|error| {
-        Error::model(format!("an agent program has no place to work: {error:#}"))
-            .hint("what confines commands here, and why nothing better does: git cowork status -v")
-            .hint("then: git cowork resume; the draft is kept")
-    })?;
+    let title = needs.title.clone();
+    let worktree = AgentWorktree::open(run, needs).map_err(|error| no_place(&title, &error))?;
     let refused = RefCell::default();
     let worker = Worker::new(model, run, part, &worktree, &refused)?;
     let mut ending = TellsRefused { inner: ending, refused: &refused };
     conversation::converse_with(run, part, &worker, refusals, &mut ending).await
+}
+
+/// Why a program cannot work here, and what to do.
+fn no_place(title: &str, error: &anyhow::Error) -> Error {
+    let Some(refusal) = error.downcast_ref::<Refusal>() else {
+        return Error::model(format!("{title} has no place to work: {error:#}"))
+            .hint("look at what is in the way, then: git cowork resume");
+    };
+    if refusal.kind == RefusalKind::Protected {
+        return Error::model(format!("{title} is not run: you did not allow it"))
+            .hint("let another model write: git config cowork.roles.actor NAME");
+    }
+    Error::model(format!(
+        "{title} is not run: nothing confines it on this machine, and nobody is there to allow that"
+    ))
+    .hint("what is missing: git cowork doctor")
+    .hint("allow it on a terminal: git cowork resume")
 }
 
 /// The end of a conversation with a program, which is told once what was not taken over.
