@@ -67,20 +67,20 @@ pub fn only<S: AsRef<str>>(
         add.stdin_nul(&new).checked()?;
     }
     let special = special_files::at(git, &paths);
-    let mut commit = git
-        .hooked(["commit", "--quiet", "--cleanup=whitespace", "-F"])
-        .arg(&message_file)
-        .env("GIT_EDITOR", ":")
-        .env("GIT_TRACE2_EVENT", &trace);
-    if special.is_empty() {
+    let mut commit = if special.is_empty() {
         let literal: Vec<_> = paths.iter().map(|path| format!(":(top,literal){path}")).collect();
-        let only = ["--only", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        commit = commit.args(only).stdin_nul(&literal);
+        let only = ["commit", "--only", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        git.hooked(only).stdin_nul(&literal)
     } else {
         let index = scratch.path().join("index");
         special_files::index(git, &index, &paths, &special)?;
-        commit = commit.env("GIT_INDEX_FILE", index);
-    }
+        git.hooked(["commit"]).env("GIT_INDEX_FILE", index)
+    };
+    commit = commit
+        .args(["--quiet", "--cleanup=whitespace", "-F"])
+        .arg(&message_file)
+        .env("GIT_EDITOR", ":")
+        .env("GIT_TRACE2_EVENT", &trace);
     if !options.refuse_empty {
         commit = commit.arg("--allow-empty");
     }
