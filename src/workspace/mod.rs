@@ -48,8 +48,8 @@ pub use refusal::{Refusal, RefusalKind};
 #[cfg(target_os = "linux")]
 pub use sandbox::run_helper;
 pub use sandbox::{
-    Cache, Confinement, Consent, Fetching, Found, HELPER_WORD, Level, MayFetch, OF_GIT, Overlay,
-    Wanted, Weaker, find_confinement,
+    Beside, Cache, Confinement, Consent, Fetching, Found, HELPER_WORD, Level, MayFetch, OF_GIT,
+    Overlay, Wanted, Weaker, find_confinement,
 };
 pub use tracking::{GitControlFiles, Tracking};
 pub use working_tree::WHOLE_FILE_MAX;

@@ -24,7 +24,8 @@ use crate::private::PrivateFiles;
 use crate::shell_quote::quoted;
 use crate::ui::one_line;
 use crate::workspace::{
-    CommandResult, Confinement, Consent, Level, Refusal, Weaker, Workspace, WorkspaceOptions,
+    Beside, CommandResult, Confinement, Consent, Level, Refusal, Weaker, Workspace,
+    WorkspaceOptions,
 };
 
 /// Bytes of a working tree that are copied.
@@ -146,6 +147,10 @@ struct Asked;
 
 impl Consent for Asked {
     fn weaker(&self, _weaker: &Weaker) {}
+
+    fn may_read(&self, _named: &[Beside]) -> anyhow::Result<bool> {
+        Ok(false)
+    }
 
     fn may_run_unconfined(&self, _command: &str) -> anyhow::Result<Option<bool>> {
         Ok(Some(true))

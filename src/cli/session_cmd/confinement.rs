@@ -7,14 +7,19 @@ use ring::digest::{SHA256, digest};
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::fetch_consent::{self, Agreement};
+use crate::cli::session_cmd::remembered::Remembered;
 use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
 use crate::event::{Event, Sink as _};
 use crate::gate::Tty;
 use crate::git::{Git, settings};
+use crate::shell_quote;
 use crate::workspace::{
-    Cache, Confinement, Consent, Found, Level, OF_GIT, Weaker, find_confinement,
+    Beside, Cache, Confinement, Consent, Found, Level, OF_GIT, Weaker, find_confinement,
 };
+
+/// In the state directory: paths outside of the tree that commands are not to read.
+const DECLINED: &str = "not-readable.json";
 
 /// How this run's commands are confined.
 pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
@@ -48,6 +53,9 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
             terminal: terminal(),
             unconfined: set.unconfined,
             said: Rc::clone(&context.said),
+            git: git.clone(),
+            readable: set.readable.clone(),
+            declined: Remembered::in_file(&git.state_dir(), DECLINED),
         })),
         fetching: Some(Rc::new(agreement)),
     })
@@ -150,6 +158,20 @@ struct Asking {
     terminal: Option<Tty>,
     unconfined: bool,
     said: Rc<Said>,
+    git: Git,
+    /// As it is set.
+    readable: Vec<String>,
+    declined: Remembered,
+}
+
+impl Asking {
+    /// The arguments by which commands read these paths besides what they read already; `None` where a
+    /// name cannot stand in a list.
+    fn let_read(&self, paths: &[String]) -> Option<[String; 3]> {
+        let all: Vec<String> = self.readable.iter().chain(paths).cloned().collect();
+        let in_list = all.iter().all(|path| !path.contains(',') && path.trim() == path);
+        in_list.then(|| ["config".into(), "cowork.sandbox.readable".into(), all.join(", ")])
+    }
 }
 
 impl Consent for Asking {
@@ -177,6 +199,46 @@ impl Consent for Asking {
             ),
         };
         self.ui.emit(Event::Warning { text });
+    }
+
+    fn may_read(&self, named: &[Beside]) -> anyhow::Result<bool> {
+        let paths: Vec<String> = named.iter().map(|one| one.path.display().to_string()).collect();
+        let told =
+            named.iter().map(|one| format!("{} (in {})", one.path.display(), one.by.display()));
+        let told = told.collect::<Vec<_>>().join(", ");
+        if self.said.is_agreed(&told) {
+            return Ok(true);
+        }
+        let declined = self.declined.all();
+        if paths.iter().all(|path| declined.contains(path)) || !self.said.is_new(&told) {
+            return Ok(false);
+        }
+        let command = self.let_read(&paths);
+        let Some(terminal) = &self.terminal else {
+            let by_hand = command.map_or_else(
+                || "name it in sandbox.readable".to_owned(),
+                |[config, key, all]| format!("git {config} {key} {}", shell_quote::quoted(&all)),
+            );
+            let text = format!(
+                "commands cannot read what is named outside of the working tree: {told}. To let them: \
+                 {by_hand}"
+            );
+            self.ui.emit(Event::Warning { text });
+            return Ok(false);
+        };
+        let question = format!(
+            "Named outside of the working tree: {told}.\nLet commands read it, in this repository \
+             from now on?"
+        );
+        if !fetch_consent::confirm(terminal, &question)? {
+            self.declined.add(&paths);
+            return Ok(false);
+        }
+        if let Some(command) = command {
+            self.git.write(command).checked()?;
+        }
+        self.said.agree(&told);
+        Ok(true)
     }
 
     fn may_run_unconfined(&self, command: &str) -> anyhow::Result<Option<bool>> {

@@ -1,13 +1,10 @@
 //! Who agrees that a project's dependencies are fetched: the configuration, a person at the
 //! terminal, or what they said before about the very same files.
 
-use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
-use anyhow::Context as _;
-
+use crate::cli::session_cmd::remembered::Remembered;
 use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
 use crate::config::FetchPolicy;
@@ -26,7 +23,7 @@ pub(crate) struct Agreement {
     said: Rc<Said>,
     terminal: Option<Tty>,
     policy: FetchPolicy,
-    file: PathBuf,
+    agreed: Remembered,
 }
 
 impl Agreement {
@@ -38,24 +35,7 @@ impl Agreement {
         policy: FetchPolicy,
         state: &Path,
     ) -> Self {
-        Self { ui, said, terminal, policy, file: state.join(FILE) }
-    }
-
-    /// What was agreed to; nothing, where that cannot be read: then it is asked again.
-    fn agreed(&self) -> BTreeSet<String> {
-        let read = std::fs::read(&self.file);
-        read.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-    }
-
-    fn remember(&self, hashes: &[String]) -> anyhow::Result<()> {
-        let mut agreed = self.agreed();
-        agreed.extend(hashes.iter().cloned());
-        let folder = self.file.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let mut temp = tempfile::NamedTempFile::new_in(folder)?;
-        temp.write_all(&serde_json::to_vec(&agreed)?)?;
-        temp.persist(&self.file)?;
-        Ok(())
+        Self { ui, said, terminal, policy, agreed: Remembered::in_file(state, FILE) }
     }
 }
 
@@ -73,7 +53,7 @@ impl Fetching for Agreement {
             }
             FetchPolicy::Ask => {}
         }
-        let agreed = self.agreed();
+        let agreed = self.agreed.all();
         if wanted.hashes.iter().all(|hash| agreed.contains(hash)) {
             return Ok(MayFetch::Yes);
         }
@@ -88,11 +68,7 @@ impl Fetching for Agreement {
             self.said.decline(wanted, why);
             return Ok(MayFetch::No(why.to_owned()));
         }
-        // Not being able to remember only means to be asked again.
-        let remembered = self.remember(&wanted.hashes);
-        if let Err(error) = remembered.with_context(|| self.file.display().to_string()) {
-            tracing::warn!("what may be fetched was not remembered: {error:#}");
-        }
+        self.agreed.add(&wanted.hashes);
         Ok(MayFetch::Yes)
     }
 

@@ -20,6 +20,7 @@ pub(crate) mod open;
 pub(crate) mod pending_start;
 pub(crate) mod preflight;
 pub(crate) mod recorder;
+pub(crate) mod remembered;
 pub(crate) mod remove;
 pub(crate) mod restore;
 pub(crate) mod resume;

@@ -10,6 +10,8 @@ use crate::workspace::Wanted;
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     warnings: RefCell<BTreeSet<String>>,
+    /// What a person said yes to.
+    agreed: RefCell<BTreeSet<String>>,
     /// What was declined or failed, by the hash of its files, and why.
     declined: RefCell<BTreeMap<String, String>>,
 }
@@ -24,6 +26,16 @@ impl Said {
     /// Whether this is said for the first time.
     pub(crate) fn is_new(&self, text: &str) -> bool {
         self.warnings.borrow_mut().insert(text.to_owned())
+    }
+
+    /// Notes that a person said yes to this.
+    pub(crate) fn agree(&self, text: &str) {
+        self.agreed.borrow_mut().insert(text.to_owned());
+    }
+
+    /// Whether a person said yes to this.
+    pub(crate) fn is_agreed(&self, text: &str) -> bool {
+        self.agreed.borrow().contains(text)
     }
 
     /// Notes that this is not to be fetched, and why.

@@ -17,7 +17,7 @@ use super::nested::Nested;
 use super::place::Place;
 use super::spec::{HELPER_WORD, Spec};
 use super::why::Why;
-use super::{installed, seatbelt, sweep};
+use super::{beside, installed, seatbelt, sweep};
 use crate::private::PrivateFiles;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::tracking::Tracking;
@@ -198,9 +198,9 @@ impl Sandbox {
             false => "this system has no way to do it",
         });
         for level in LEVELS.iter().copied().filter(|level| *level <= wanted.most) {
-            let place = Place::open(wanted, &self.root, &self.env, level)
+            let mut place = Place::open(wanted, &self.root, &self.env, level)
                 .context("making a private place for commands")?;
-            let spec = Spec {
+            let mut spec = Spec {
                 level,
                 root: self.root.clone(),
                 sealed: self.sealed(&nested),
@@ -219,6 +219,12 @@ impl Sandbox {
                     if level == Level::Landlock {
                         self.weaker(level, why);
                     }
+                    let beside = self.beside(&spec)?;
+                    if !beside.is_empty() {
+                        place.let_read(&beside);
+                        spec.hidden = place.hidden(&wanted.writable);
+                        spec.kept = place.kept(wanted.network);
+                    }
                     let spec = with_overlays(helper, &place, spec, wanted)?;
                     let (spec, nested) = (RefCell::new(spec), RefCell::new(nested));
                     return Ok(Some(Ready { spec, nested, place }));
@@ -234,6 +240,24 @@ impl Sandbox {
         }
         self.weaker(Level::None, why);
         Ok(None)
+    }
+
+    /// What commands read of what manifests name below a home that is closed.
+    fn beside(&self, spec: &Spec) -> anyhow::Result<Vec<PathBuf>> {
+        let Some(consent) = &self.wanted.consent else { return Ok(Vec::new()) };
+        let is_below = |path: &Path, all: &[PathBuf]| all.iter().any(|one| path.starts_with(one));
+        let mut named = match spec.closed.is_empty() {
+            true => Vec::new(),
+            false => beside::named(&self.root),
+        };
+        named.retain(|one| {
+            is_below(&one.path, &spec.closed)
+                && !spec.closed.contains(&one.path)
+                && !is_below(&one.path, &spec.kept)
+                && !is_below(&one.path, &spec.writable)
+        });
+        let allowed = !named.is_empty() && consent.may_read(&named)?;
+        Ok(if allowed { named.into_iter().map(|one| one.path).collect() } else { Vec::new() })
     }
 
     /// What git ignores, as far as that is known.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::Beside;
 use super::fetching::Fetching;
 use super::sweep::Cache;
 
@@ -56,6 +57,8 @@ impl Level {
 pub trait Consent {
     /// Hears, once, that commands are confined less well than they could be.
     fn weaker(&self, weaker: &Weaker);
+    /// Whether commands may read what the project's manifests name outside of the tree; asked once.
+    fn may_read(&self, named: &[Beside]) -> anyhow::Result<bool>;
     /// Whether this command may run without confinement; `None` when nobody is there to say so.
     fn may_run_unconfined(&self, command: &str) -> anyhow::Result<Option<bool>>;
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::rc::Rc;
 
+use super::beside::Beside;
 use super::commands::Sandbox;
 use super::confinement::{Confinement, Consent, Level, Weaker};
 use crate::private::PrivateFiles;
@@ -44,6 +45,10 @@ struct Heard(RefCell<Option<Weaker>>);
 impl Consent for Heard {
     fn weaker(&self, weaker: &Weaker) {
         self.0.replace(Some(weaker.clone()));
+    }
+
+    fn may_read(&self, _named: &[Beside]) -> anyhow::Result<bool> {
+        Ok(false)
     }
 
     fn may_run_unconfined(&self, _command: &str) -> anyhow::Result<Option<bool>> {

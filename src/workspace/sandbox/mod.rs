@@ -9,6 +9,7 @@
 //! | sandbox-exec | macOS: a profile (`seatbelt`) instead of a helper | no servers of a command's own, no limits of resources |
 //! | none | a person is asked before each command | everything |
 
+mod beside;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
 mod commands;
@@ -44,6 +45,7 @@ mod told;
 mod users;
 mod why;
 
+pub use beside::Beside;
 pub(super) use commands::{Confined, Sandbox};
 pub use confinement::{Confinement, Consent, Level, Overlay, Weaker};
 pub use fetching::{Fetching, MayFetch, Wanted};

@@ -164,6 +164,11 @@ impl Place {
         home.is_some_and(|home| self.homes.contains(&home))
     }
 
+    /// Lets commands read these, too.
+    pub(super) fn let_read(&mut self, paths: &[PathBuf]) {
+        self.readable.extend(existing([], paths));
+    }
+
     /// What is installed or named below what is covered or closed.
     pub(super) fn kept(&self, network: bool) -> Vec<PathBuf> {
         let mut more = self.lent.clone();

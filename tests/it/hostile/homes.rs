@@ -3,9 +3,13 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use super::doors::by_everybody;
 use super::{at_every_level, none_gets_in, results, sandbox};
-use crate::support::Sandbox;
+use crate::support::received::Received;
+use crate::support::todo::task_work;
+use crate::support::{Reply, Sandbox, at};
 
 /// Where programs keep logins, and files that nobody wrote a rule for.
 const KEPT_THERE: [&str; 46] = [
@@ -231,4 +235,66 @@ fn what_a_command_leaves_in_its_own_home_leads_nowhere() {
         assert_eq!(fs::read(home.join(".gitconfig")).unwrap(), before);
         assert!(!home.join(".cargo").is_symlink());
     });
+}
+
+/// A sibling that a manifest names, below the same home.
+#[test]
+fn what_a_manifest_names_beside_the_tree_is_read_where_a_person_lets_commands() {
+    at_every_level(|level| {
+        let mut planned = sandbox(level);
+        let root = planned.root();
+        fs::copy(root.join("home/.gitconfig"), root.join(".gitconfig")).unwrap();
+        fs::create_dir(root.join("beside")).unwrap();
+        fs::write(root.join("beside/lib.rs"), "a line beside\n").unwrap();
+        fs::write(root.join("other"), "hunter2").unwrap();
+        planned.set_env("HOME", root.to_str().unwrap());
+        planned.write("lib/Cargo.toml", "[dependencies]\nbeside = { path = \"../../beside\" }\n");
+        planned.commit_all("a manifest");
+        planned.auto(&["--stop-after", "plan"]).exits(0);
+        for answer in [None, Some("y"), Some("n")] {
+            is_read_as_answered(planned.fork(), answer);
+        }
+    });
+}
+
+fn is_read_as_answered(mut sandbox: Sandbox, answer: Option<&str>) {
+    const RESUME: [&str; 5] = ["resume", "--review", "auto", "--stop-after", "coding"];
+    let root = sandbox.root();
+    sandbox.set_env("HOME", root.to_str().unwrap());
+    let read = json!({"command": "cat ../beside/lib.rs ../other"});
+    let calls = Reply::call("run_command", read.clone()).and("run_command", read);
+    let first = at("coding", "actor").task("TASK-001");
+    let all = vec![calls, task_work("TASK-001"), Reply::text("Done.")];
+    sandbox.server.sequence(first, all);
+    match answer {
+        None => {
+            let beside = root.join("beside");
+            let command = format!("git config cowork.sandbox.readable {}", beside.display());
+            let said = sandbox.cowork(&RESUME).exits(0).stderr;
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(said.matches(&command).count(), 1, "{said}");
+        }
+        Some(key) => {
+            let mut terminal = sandbox.terminal(&RESUME);
+            terminal.sees("beside (in lib/Cargo.toml)");
+            terminal.sees("from now on? [y/N]");
+            terminal.types(key);
+            assert_eq!(terminal.ends().0, 0);
+        }
+    }
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let after = |r: &&Received| r.task.as_deref() == Some("TASK-001") && r.turn == 2;
+    let told = requests.iter().find(after).unwrap().tool_results().concat();
+    let is_let = answer == Some("y");
+    assert_eq!(told.contains("a line beside"), is_let, "{answer:?}: {told}");
+    assert!(!told.contains("hunter2"), "{told}");
+    let set = sandbox.git_outcome(&["config", "cowork.sandbox.readable"]).stdout;
+    assert_eq!(set.contains("/beside"), is_let, "{set}");
+    if answer.is_some() {
+        // Asked once, whatever the answer was.
+        let run = Reply::call("run_command", json!({"command": "cat ../beside/lib.rs"}));
+        sandbox.server.times(1, at("check", "actor").turn(1), run);
+        let (code, rest) = sandbox.terminal(&["resume", "--review", "auto"]).ends();
+        assert!(code == 0 && !rest.contains("from now on?"), "{rest}");
+    }
 }

@@ -1,0 +1,40 @@
+//! What a person said, kept in the repository's state directory, so that nobody is asked twice.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// A set of answers in a file.
+#[derive(Debug)]
+pub(crate) struct Remembered(PathBuf);
+
+impl Remembered {
+    /// In this file of the state directory.
+    pub(crate) fn in_file(state: &Path, file: &str) -> Self {
+        Self(state.join(file))
+    }
+
+    /// All of them; nothing, where they cannot be read: then it is asked again.
+    pub(crate) fn all(&self) -> BTreeSet<String> {
+        let read = std::fs::read(&self.0);
+        read.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Adds some. Not being able to only means to be asked again.
+    pub(crate) fn add(&self, answers: &[String]) {
+        if let Err(error) = self.write(answers) {
+            tracing::warn!("{} was not written: {error:#}", self.0.display());
+        }
+    }
+
+    fn write(&self, answers: &[String]) -> anyhow::Result<()> {
+        let mut all = self.all();
+        all.extend(answers.iter().cloned());
+        let folder = self.0.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        let mut temp = tempfile::NamedTempFile::new_in(folder)?;
+        temp.write_all(&serde_json::to_vec(&all)?)?;
+        temp.persist(&self.0)?;
+        Ok(())
+    }
+}
