@@ -12,7 +12,7 @@ use anyhow::{Context as _, ensure};
 
 use super::covers::Cover;
 use super::spec::{HELPER_WORD, Spec};
-use super::{mounts, sockets};
+use super::{mounts, namespaces, sockets};
 
 /// Profiles are for this path.
 pub(super) const PROGRAM: &str = "/usr/bin/bwrap";
@@ -25,6 +25,7 @@ const KEYS: [&str; 2] = ["/proc/keys", "/proc/key-users"];
 pub(super) fn command(spec: &Spec, words: &[OsString]) -> anyhow::Result<Command> {
     ensure!(Path::new(PROGRAM).exists(), "bubblewrap is not installed");
     ensure!(spec.root != Path::new("/"), "the working tree is the whole file system");
+    namespaces::refuse_foreign_tree(spec)?;
     let program = std::fs::read_link("/proc/self/exe").context("finding this program")?;
     let live = sockets::live().context("looking for sockets of other programs")?;
     let mut command = Command::new(PROGRAM);

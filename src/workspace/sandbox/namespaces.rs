@@ -24,11 +24,7 @@ const TASKS_MAX: u64 = 4096;
 /// Leaves the namespaces of the caller; the next child is the first process of a new one.
 pub(super) fn enter(spec: &Spec) -> anyhow::Result<()> {
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
-    // In a namespace root is no more than the owner of its own files.
-    let owner = fs::metadata(&spec.root).context("looking at the working tree")?.uid();
-    if uid == 0 && owner != 0 {
-        return Err(Why::foreign_tree().into());
-    }
+    refuse_foreign_tree(spec)?;
     // A new network shows its own only.
     let live = sockets::live().context("looking for sockets of other programs")?;
     let mut flags =
@@ -51,6 +47,15 @@ pub(super) fn enter(spec: &Spec) -> anyhow::Result<()> {
         let _ = loopback_up();
     }
     Ok(())
+}
+
+/// In a namespace root is no more than the owner of its own files.
+pub(super) fn refuse_foreign_tree(spec: &Spec) -> anyhow::Result<()> {
+    let owner = fs::metadata(&spec.root).context("looking at the working tree")?.uid();
+    match geteuid().is_root() && owner != 0 {
+        true => Err(Why::foreign_tree().into()),
+        false => Ok(()),
+    }
 }
 
 /// Sets the first interface up, as `ip link set lo up` does.

@@ -187,3 +187,22 @@ fn that_commands_run_unconfined_is_said_before_the_first() {
     let shown = sandbox.cowork(&["status", "todo", "-v"]).exits(0).stdout;
     assert!(shown.contains("Sandbox  unconfined: "), "{shown}");
 }
+
+/// In a namespace root could write nothing there: capabilities are of the files that are its own.
+#[test]
+fn root_in_a_tree_of_another_user_writes_to_it() {
+    if !rustix::process::geteuid().is_root() || confinement() != Level::Namespaces {
+        skipped("a tree of another user than root, who does not run the tests");
+        return;
+    }
+    let mut sandbox = sandbox(Level::Namespaces);
+    sandbox.set_env("COWORK_TEST_SANDBOX", "");
+    sandbox.git(&["config", "--global", "safe.directory", "*"]);
+    let chown = sandbox.command("chown").args(["-R", "65534"]).arg(sandbox.repo()).status();
+    assert!(chown.unwrap().success());
+    let told = results(&sandbox, &["echo x >lib/new && cat lib/new"], 20);
+    assert!(told[0].starts_with("exit 0"), "{told:?}");
+    let shown = sandbox.cowork(&["status", "todo", "-v"]).exits(0).stdout;
+    let why = "by Landlock only: the working tree belongs to another user than root";
+    assert!(shown.contains(why), "{shown}");
+}
