@@ -253,6 +253,8 @@ impl Sandbox {
         named.retain(|one| {
             is_below(&one.path, &spec.closed)
                 && !spec.closed.contains(&one.path)
+                // Whoever wrote the manifest may want a login: that is not asked for.
+                && !is_below(&one.path, &spec.hidden)
                 && !is_below(&one.path, &spec.kept)
                 && !is_below(&one.path, &spec.writable)
         });

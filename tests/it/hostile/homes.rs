@@ -247,8 +247,12 @@ fn what_a_manifest_names_beside_the_tree_is_read_where_a_person_lets_commands() 
         fs::create_dir(root.join("beside")).unwrap();
         fs::write(root.join("beside/lib.rs"), "a line beside\n").unwrap();
         fs::write(root.join("other"), "hunter2").unwrap();
+        fs::create_dir(root.join(".ssh")).unwrap();
+        fs::write(root.join(".ssh/key"), "hunter2").unwrap();
         planned.set_env("HOME", root.to_str().unwrap());
-        planned.write("lib/Cargo.toml", "[dependencies]\nbeside = { path = \"../../beside\" }\n");
+        let manifest = "[dependencies]\nbeside = { path = \"../../beside\" }\n\
+                        evil = { path = \"../../.ssh\" }\n";
+        planned.write("lib/Cargo.toml", manifest);
         planned.commit_all("a manifest");
         planned.auto(&["--stop-after", "plan"]).exits(0);
         for answer in [None, Some("y"), Some("n")] {
@@ -261,7 +265,7 @@ fn is_read_as_answered(mut sandbox: Sandbox, answer: Option<&str>) {
     const RESUME: [&str; 5] = ["resume", "--review", "auto", "--stop-after", "coding"];
     let root = sandbox.root();
     sandbox.set_env("HOME", root.to_str().unwrap());
-    let read = json!({"command": "cat ../beside/lib.rs ../other"});
+    let read = json!({"command": "cat ../beside/lib.rs ../other ../.ssh/key"});
     let calls = Reply::call("run_command", read.clone()).and("run_command", read);
     let first = at("coding", "actor").task("TASK-001");
     let all = vec![calls, task_work("TASK-001"), Reply::text("Done.")];
@@ -273,6 +277,7 @@ fn is_read_as_answered(mut sandbox: Sandbox, answer: Option<&str>) {
             let said = sandbox.cowork(&RESUME).exits(0).stderr;
             let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
             assert_eq!(said.matches(&command).count(), 1, "{said}");
+            assert!(!said.contains(".ssh (in"), "{said}");
         }
         Some(key) => {
             let mut terminal = sandbox.terminal(&RESUME);
@@ -290,6 +295,7 @@ fn is_read_as_answered(mut sandbox: Sandbox, answer: Option<&str>) {
     assert!(!told.contains("hunter2"), "{told}");
     let set = sandbox.git_outcome(&["config", "cowork.sandbox.readable"]).stdout;
     assert_eq!(set.contains("/beside"), is_let, "{set}");
+    assert!(!set.contains("/.ssh"), "{set}");
     if answer.is_some() {
         // Asked once, whatever the answer was.
         let run = Reply::call("run_command", json!({"command": "cat ../beside/lib.rs"}));
