@@ -271,6 +271,13 @@ fn a_refused_push_is_explained() {
     far.hook("pre-push", "echo 'tests are red' >&2; exit 1");
     far.cowork(&["pr"]).exits(5).says("pre-push hook here").says("tests are red");
     fs::remove_file(far.path(".git/hooks/pre-push")).unwrap();
+    // A push that died on the other side has left its lock.
+    let lock = far.root().join("remotes/ana/todo.git/refs/heads/cowork/todo.lock");
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    fs::write(&lock, "").unwrap();
+    let refused = far.cowork(&["pr"]).exits(5);
+    refused.says("holds a lock on cowork/todo").says("then again: git cowork pr todo");
+    fs::remove_file(lock).unwrap();
     // Somebody else was quicker.
     let theirs = far.git(&["commit-tree", "-p", "cowork/todo", "-m", "x", "cowork/todo^{tree}"]);
     far.git(&["push", "-q", "origin", &format!("{theirs}:refs/heads/cowork/todo")]);

@@ -85,6 +85,13 @@ pub(crate) fn refused(
             .hint(format!("see it: git fetch {remote} {short} && git log -p FETCH_HEAD"))
             .hint(format!("if it may go: git push {remote} --delete {short} && git branch -D {short}"))
             .hint(again),
+            // Another push is on its way there, or one died there and left its lock.
+            "failed to update ref" if said.contains(".lock'") => Error::repository(format!(
+                "{remote} holds a lock on {short}: {}", words(&reason, &clean(&said))
+            ))
+            .hint("somebody pushes there just now, or a push ended halfway: wait a moment")
+            .hint(again)
+            .hint("if it stays: who keeps that repository removes the lock"),
             _ => Error::repository(format!("{remote} refused {short}: {}", words(&reason, &clean(&said))))
                 .hint("that is a rule of the other side (a hook, a protected branch, your rights): ask who keeps it")
                 .hint(format!("or push elsewhere: git cowork pr {name} --remote NAME")),
