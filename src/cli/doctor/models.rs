@@ -98,7 +98,7 @@ fn one(
     }
 }
 
-/// What happens on the way is no news here.
+/// Retries and waiting are not told: what a server answers is one finding.
 fn quiet(context: &Context, model: &ModelConfig) -> BuildOptions {
     BuildOptions { notice: None, waiting: None, watch: None, ..options(context, &model.base_url) }
 }

@@ -1,6 +1,6 @@
-//! Signals: the first one while a session is held is a request, so that the write in hand is
-//! finished and the draft is put away, or what was made for a moment is removed; a second one, or one while nothing is held, ends the
-//! program at once. Everything it leaves then can be resumed, as after a crash.
+//! Signals. The first one while a session is held, or a command has temporary files, is a request: the
+//! write in hand is finished, the draft is put away, temporary files are removed. A second one, or one
+//! while nothing is held, ends the program at once. What it leaves then can be resumed, as after a crash.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
