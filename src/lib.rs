@@ -43,6 +43,7 @@ pub mod ui;
 pub mod verify;
 pub mod workspace;
 
+mod ascii;
 mod clean;
 mod excerpt;
 mod markers;

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::cli::suggest::hinted;
 use crate::error::Error;
+use crate::gate::Mode;
 use crate::session::SessionName;
 use crate::stage::{Depth, Stage};
 use crate::stages::DepthChoice;
@@ -31,8 +32,8 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub no_interactive: bool,
     /// How drafts are reviewed: ask (on a terminal), wait (leave them as commits, exit 3), auto
-    #[arg(long, global = true, value_name = "MODE")]
-    pub review: Option<crate::gate::Mode>,
+    #[arg(long, global = true, value_name = "MODE", value_parser = parse_mode())]
+    pub review: Option<Mode>,
     /// Write events or answers to standard output as JSON lines
     #[arg(long, global = true)]
     pub json: bool,
@@ -85,8 +86,13 @@ pub(crate) fn depth_choice() -> impl TypedValueParser<Value = DepthChoice> {
 }
 
 /// Parses a depth that a session is raised to.
-pub(crate) fn parse_depth(text: &str) -> Result<Depth, String> {
-    text.parse()
+pub(crate) fn parse_depth() -> impl TypedValueParser<Value = Depth> {
+    PossibleValuesParser::new(Depth::ALL.map(Depth::name)).try_map(|name| name.parse())
+}
+
+/// Parses a review mode.
+fn parse_mode() -> impl TypedValueParser<Value = Mode> {
+    PossibleValuesParser::new(Mode::NAMES).try_map(|name| name.parse())
 }
 
 /// Parses a stage for clap.

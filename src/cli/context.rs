@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use anyhow::Context as _;
 
+use crate::ascii::{self, Spelled};
 use crate::cli::args::{Color, Global};
 use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
@@ -42,6 +43,8 @@ pub(crate) struct Context {
     pub embedded: Option<(&'static str, &'static str)>,
     /// The project's commands are not run: there is nothing to run them with.
     pub without_commands: bool,
+    /// The command only reads history: it works in a bare repository, too.
+    pub reads_history: bool,
     /// What this process has said and asked about commands.
     pub said: Rc<Said>,
     git: OnceCell<Git>,
@@ -66,6 +69,7 @@ impl Context {
         let env: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
+        ascii::follow(&env);
         let pager = env.contains_key("GIT_PAGER_IN_USE");
         let stderr = std::io::stderr().is_terminal();
         let attended =
@@ -90,7 +94,10 @@ impl Context {
         } else {
             let width = stderr_columns();
             Ui::Terminal(Box::new(Terminal::new(
-                Box::new(std::io::stderr()),
+                match stderr {
+                    true => Box::new(Spelled(std::io::stderr())),
+                    false => Box::new(std::io::stderr()),
+                },
                 Look {
                     verbosity,
                     stream: global.stream || (stderr && !global.no_stream),
@@ -113,6 +120,7 @@ impl Context {
             cwd: std::env::current_dir().unwrap_or_default(),
             embedded: None,
             without_commands: false,
+            reads_history: false,
             said: Rc::default(),
             git: OnceCell::new(),
             loaded: OnceCell::new(),
@@ -124,7 +132,10 @@ impl Context {
         if let Some(git) = self.git.get() {
             return Ok(git);
         }
-        let git = Git::discover(&self.cwd)?;
+        let git = match self.reads_history {
+            true => Git::discover_to_read(&self.cwd)?,
+            false => Git::discover(&self.cwd)?,
+        };
         Ok(self.git.get_or_init(|| git))
     }
 
@@ -276,7 +287,8 @@ impl Context {
     /// Prints what was cleaned, on a terminal through this pager.
     pub(crate) fn page_with(&self, pager: &str, text: &str) -> anyhow::Result<()> {
         if gate::is_pager(pager) && std::io::stdout().is_terminal() {
-            match gate::page_output(pager, self.git()?.top(), text) {
+            let text = ascii::on_terminal(text);
+            match gate::page_output(pager, self.git()?.top(), &text) {
                 Ok(()) => return Ok(()),
                 Err(text) => self.ui.emit(Event::Warning { text }),
             }
@@ -298,6 +310,10 @@ impl Context {
     }
 
     fn print_bytes(&self, text: &str) -> anyhow::Result<()> {
+        let text = match std::io::stdout().is_terminal() {
+            true => ascii::on_terminal(text),
+            false => text.into(),
+        };
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(text.as_bytes()).context("writing to standard output")?;
         stdout.flush().context("writing to standard output")

@@ -123,6 +123,14 @@ enum Command {
     Man(man::ManArgs),
 }
 
+impl Command {
+    /// Whether it tells what history says, and nothing of a working tree.
+    fn reads_history(&self) -> bool {
+        use Command::{Diff, List, Log, Show, Status};
+        matches!(self, Diff(_) | List(_) | Log(_) | Show(_) | Status(_))
+    }
+}
+
 /// Runs the program.
 pub fn main() -> ExitCode {
     if let Some(code) = sandbox_helper::run() {
@@ -143,7 +151,8 @@ pub fn main() -> ExitCode {
         std::env::var_os("COWORK_TEST_POINTS").filter(|path| !path.is_empty()).map(PathBuf::from),
     );
     terminal::signals::watch();
-    let context = Context::new(&cli.global);
+    let mut context = Context::new(&cli.global);
+    context.reads_history = cli.command.as_ref().is_some_and(Command::reads_history);
     let answer = dispatch(cli, &context);
     match answer {
         Ok(code) => ExitCode::from(code),

@@ -68,7 +68,16 @@ fn said(command: &clap::Command, error: &clap::Error, words: &[&str]) -> Error {
             }
         }
         ErrorKind::MissingRequiredArgument => {
-            Error::usage(first_lines(error)).hint(usage(error).unwrap_or(help))
+            let missing = match error.get(ContextKind::InvalidArg) {
+                Some(ContextValue::Strings(missing)) => missing.join(", "),
+                _ => text(error, ContextKind::InvalidArg),
+            };
+            let said = Error::usage(format!("{missing} is missing"));
+            said.hint(usage(error).unwrap_or(help))
+        }
+        ErrorKind::TooManyValues => {
+            let value = text(error, ContextKind::InvalidValue);
+            Error::usage(format!("'{value}' is one word too many")).hint(help)
         }
         _ => Error::usage(first_lines(error)).hint(help),
     }
@@ -76,8 +85,9 @@ fn said(command: &clap::Command, error: &clap::Error, words: &[&str]) -> Error {
 
 /// What people may type for a command.
 fn names(command: &clap::Command) -> Vec<&str> {
-    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
-    shown
+    // Git's words for what has another name here are not listed, but typed.
+    let typed = command.get_subcommands().filter(|command| command.get_name() != "hook");
+    typed
         .flat_map(|command| std::iter::once(command.get_name()).chain(command.get_all_aliases()))
         .collect()
 }

@@ -41,13 +41,16 @@ pub fn is_loopback(base_url: &str) -> bool {
         || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
 }
 
+const NO_URL: &str =
+    "must start with http:// or https:// and name a host, as in http://127.0.0.1:11434/v1";
+
 /// What is wrong with a base URL, if anything.
 pub(super) fn problem(base_url: &str) -> Option<&'static str> {
     let Some(host) = host(base_url) else {
-        return Some("must start with http:// or https:// and name a host");
+        return Some(NO_URL);
     };
     if host.is_empty() || base_url.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Some("must start with http:// or https:// and name a host");
+        return Some(NO_URL);
     }
     authority(base_url)
         .is_some_and(|authority| authority.contains('@'))

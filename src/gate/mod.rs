@@ -63,6 +63,11 @@ impl Mode {
     }
 }
 
+impl Mode {
+    /// Their names.
+    pub const NAMES: [&str; 3] = ["ask", "wait", "auto"];
+}
+
 impl FromStr for Mode {
     type Err = String;
 

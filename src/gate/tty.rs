@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 use dialoguer::theme::{ColorfulTheme, SimpleTheme, Theme};
 use dialoguer::{Confirm, Select};
 
+use crate::ascii::{self, on_terminal};
 use crate::gate::terminal::{Key, Line, SHOW_CURSOR, Terminal, interrupted};
 use crate::interrupt;
 use crate::moment;
@@ -44,7 +45,7 @@ impl Terminal for Tty {
         }
         let mut stderr = std::io::stderr().lock();
         stderr
-            .write_all(text.as_bytes())
+            .write_all(on_terminal(text).as_bytes())
             .and_then(|()| stderr.flush())
             .context("writing to the terminal")
     }
@@ -66,7 +67,7 @@ impl Terminal for Tty {
         let (above, last) = question.rsplit_once('\n').unwrap_or(("", question));
         self.write(&if above.is_empty() { String::new() } else { format!("{above}\n") })?;
         let theme = self.theme();
-        let confirm = Confirm::with_theme(&*theme).with_prompt(last).default(false);
+        let confirm = Confirm::with_theme(&*theme).with_prompt(on_terminal(last)).default(false);
         self.answer(|| confirm.interact_opt())
     }
 
@@ -74,6 +75,7 @@ impl Terminal for Tty {
         // Before each item stands its mark; a row that wraps would not be taken away whole.
         let room = self.width().saturating_sub(4);
         let rows = items.iter().map(|item| console::truncate_str(item, room, "…"));
+        let rows = rows.map(|row| on_terminal(&row).into_owned());
         let theme = self.theme();
         let select = Select::with_theme(&*theme).items(rows);
         let select = default.into_iter().fold(select, Select::default);
@@ -100,7 +102,11 @@ impl Terminal for Tty {
 
 impl Tty {
     fn theme(&self) -> Box<dyn Theme> {
-        if self.color { Box::new(ColorfulTheme::default()) } else { Box::new(SimpleTheme) }
+        match self.color {
+            // Its marks are not ASCII.
+            true if !ascii::is_on() => Box::new(ColorfulTheme::default()),
+            _ => Box::new(SimpleTheme),
+        }
     }
 
     /// What came of a question of the library; nothing where the terminal is gone.

@@ -22,6 +22,7 @@ impl Git {
             git_dir,
             top,
             explicit: false,
+            bare: false,
             env: Vec::new(),
             children: None,
             configuration: super::configuration::Kept::default(),

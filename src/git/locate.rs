@@ -198,6 +198,29 @@ pub(super) fn asked(
     .into())
 }
 
+/// Where the bare repository of `cwd` lies, as git finds it; none where it finds none, and none in a
+/// working tree: a clone may have one among its files, with settings that run something.
+pub(super) fn bare(cwd: &Path) -> Result<Option<Located>> {
+    let named = variable(&[], "GIT_DIR").is_some();
+    let real = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    if !named && real.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok()) {
+        return Ok(None);
+    }
+    let mut command = Command::new("git");
+    // Not with our own safe.bareRepository: what the user has set counts.
+    command.args(["--no-pager", "rev-parse", "--path-format=absolute"]);
+    command.args(["--is-bare-repository", "--git-dir", "--git-common-dir"]);
+    let output = plain(command, cwd)?;
+    let mut lines = output.stdout.split(|&b| b == b'\n').filter(|line| !line.is_empty());
+    let found = (lines.next(), lines.next(), lines.next(), lines.next());
+    let (Some(b"true"), Some(git_dir), Some(common), None) = found else { return Ok(None) };
+    if !output.success() {
+        return Ok(None);
+    }
+    let git_dir = path_buf(git_dir);
+    Ok(Some(Located { top: git_dir.clone(), git_dir, common_dir: path_buf(common) }))
+}
+
 /// Git's version, and how it says it.
 pub(super) fn git_version(
     cwd: &Path,

@@ -119,6 +119,8 @@ pub struct Git {
     common_dir: PathBuf,
     /// `--git-dir` and `--work-tree` are passed on, because git would not find them from `top`.
     explicit: bool,
+    /// There is no working tree; `top` is the git directory.
+    bare: bool,
     env: Vec<(OsString, OsString)>,
     children: Option<Arc<child::Children>>,
     opened: fallback::Opened,
@@ -149,13 +151,32 @@ impl Git {
     /// As [`Git::discover`].
     pub fn discover_with(cwd: &Path, env: Vec<(OsString, OsString)>) -> Result<Self> {
         let found = locate::locate(cwd, &env, locate::CallersGitDir::Honoured)?;
+        Ok(Self::located(found, env))
+    }
+
+    /// [`Git::discover`] for what only reads history: a bare repository will do.
+    ///
+    /// # Errors
+    /// No repository, or one git refuses (exit 5).
+    pub fn discover_to_read(cwd: &Path) -> Result<Self> {
+        match locate::locate(cwd, &[], locate::CallersGitDir::Honoured) {
+            Ok(found) => Ok(Self::located(found, Vec::new())),
+            Err(error) => match locate::bare(cwd)? {
+                Some(found) => Ok(Self { bare: true, ..Self::located(found, Vec::new()) }),
+                None => Err(error),
+            },
+        }
+    }
+
+    fn located(found: locate::Located, env: Vec<(OsString, OsString)>) -> Self {
         let explicit = !is_found_from(&found.top, &found.git_dir);
         let locate::Located { top, git_dir, common_dir } = found;
-        Ok(Self {
+        Self {
             top,
             git_dir,
             common_dir,
             explicit,
+            bare: false,
             env,
             children: None,
             opened: fallback::Opened::default(),
@@ -166,7 +187,7 @@ impl Git {
             configuration: configuration::Kept::default(),
             told: made::Told::default(),
             new_enough: shared::Shared::default(),
-        })
+        }
     }
 
     /// The same repository seen from another of its working trees.
@@ -193,6 +214,7 @@ impl Git {
             git_dir,
             common_dir,
             explicit: false,
+            bare: false,
             env,
             children,
             opened: self.opened.clone(),
@@ -217,7 +239,12 @@ impl Git {
         self
     }
 
-    /// The working tree, absolute.
+    /// Whether there is no working tree, and only history can be read.
+    pub fn is_bare(&self) -> bool {
+        self.bare
+    }
+
+    /// The working tree, absolute; of a bare repository its git directory.
     pub fn top(&self) -> &Path {
         &self.top
     }

@@ -8,6 +8,7 @@ use super::move_ref::MoveRef;
 use super::output::{lossy, path_buf};
 use super::ref_files::Ref;
 use super::spawn::STARTS;
+use super::switch::same_place;
 use super::{Git, Oid, Part, RefName};
 use crate::error::Error;
 use crate::git::{hooks, move_ref};
@@ -22,7 +23,8 @@ pub struct RefInfo {
     pub oid: Oid,
     /// What it points to, which a transaction compares: of an annotated tag the tag itself.
     pub object: Oid,
-    /// The working tree that has this branch checked out.
+    /// The working tree that has this branch checked out. The `HEAD` of a bare repository is none, although
+    /// git tells it as one.
     pub worktree: Option<PathBuf>,
     /// When the commit was made (Unix seconds); 0 for what is no commit.
     pub committer_time: i64,
@@ -294,11 +296,14 @@ pub fn list<S: AsRef<str>>(git: &Git, patterns: &[S]) -> Result<Vec<RefInfo>> {
 /// # Errors
 /// Git fails.
 pub fn checked_out_in(git: &Git, branch: &RefName) -> Result<Option<PathBuf>> {
-    if let Some(mut places) = git.in_process(super::libgit2::Libgit2::checked_out) {
-        return Ok(places.remove(branch.as_str()));
-    }
-    let found = list(git, &[branch.as_str()])?.into_iter();
-    Ok(found.filter(|info| info.name == *branch).find_map(|info| info.worktree))
+    let place = match git.in_process(super::libgit2::Libgit2::checked_out) {
+        Some(mut places) => places.remove(branch.as_str()),
+        None => {
+            let found = list(git, &[branch.as_str()])?.into_iter();
+            found.filter(|info| info.name == *branch).find_map(|info| info.worktree)
+        }
+    };
+    Ok(place.filter(|path| !same_place(path, git.common_dir())))
 }
 
 /// [`Git::refs`] as the binary answers.

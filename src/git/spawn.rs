@@ -337,7 +337,10 @@ impl<'a> Cmd<'a> {
         let mut command = Command::new("git");
         command.arg("-C").arg(&git.top);
         if git.explicit {
-            command.arg("--git-dir").arg(&git.git_dir).arg("--work-tree").arg(&git.top);
+            command.arg("--git-dir").arg(&git.git_dir);
+        }
+        if git.explicit && !git.bare {
+            command.arg("--work-tree").arg(&git.top);
         }
         for variable in REPOSITORY_VARIABLES {
             command.env_remove(variable);

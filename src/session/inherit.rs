@@ -30,10 +30,13 @@ impl FromStr for StageOf {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let Some((session, stage)) = text.split_once('@') else {
-            let message = format!("'{text}' is not SESSION@STAGE, such as todo@prd");
-            return Err(Error::usage(message));
+            return Err(Error::usage(format!("'{text}' names no stage"))
+                .hint(format!("add it, as in {text}@prd")));
         };
-        let stage = stage.parse().map_err(|error: String| Error::usage(error))?;
+        let stage = stage.parse().map_err(|_| {
+            Error::usage(format!("there is no stage '{stage}'"))
+                .hint(format!("one of: {}", Stage::ALL.map(Stage::name).join(", ")))
+        })?;
         Ok(Self { session: session.parse()?, stage })
     }
 }

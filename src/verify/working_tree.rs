@@ -24,12 +24,11 @@ use crate::workspace::lying_as_written;
 pub fn working_tree(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<Git>> {
     let branch = refs.branch(&session.name);
     let head = git.head()?;
-    let there = if head.branch() == Some(&branch) || head.oid() == Some(&session.tip) {
+    let is_here = head.branch() == Some(&branch) || head.oid() == Some(&session.tip);
+    let there = if is_here && !git.is_bare() {
         Some(git.clone())
     } else {
-        let found =
-            git::refs::list(git, &[branch.as_str()])?.into_iter().find(|r| r.name == branch);
-        let path = found.and_then(|info| info.worktree).filter(|path| path.exists());
+        let path = git::refs::checked_out_in(git, &branch)?.filter(|path| path.exists());
         path.map(|path| git.at(&path)).transpose()?
     };
     let Some(there) = there else { return Ok(None) };

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use serde_json::json;
 
+use crate::support::todo::IDEA;
 use crate::support::{Reply, Sandbox, at};
 
 const NEW: [&str; 6] =
@@ -75,4 +76,29 @@ fn a_document_is_counted_in_lines_as_it_is_changed() {
     let told = sandbox.auto(&["--stop-after", "idea"]).exits(0).stderr;
     let lines = sandbox.artifact("idea.md").lines().count();
     assert!(told.contains(&format!(" +{lines} −0\n")), "{told}");
+}
+
+/// What is drawn is ASCII; what the model wrote is left as it is, and so is all where no terminal is.
+#[test]
+fn where_the_locale_is_not_utf_8_our_own_signs_are_ascii() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set_env("LC_ALL", "");
+    sandbox.set_env("LANG", "POSIX");
+    let idea = IDEA.replace("Notes get lost", "Notes → a café get lost");
+    let save = Reply::call("save_idea", json!({"content": idea}));
+    sandbox.server.on(at("idea", "actor").turn(1), save);
+    let mut screen = sandbox.screen(100, &NEW);
+    let seen = screen.shows(|text| text.contains("stop for now"));
+    assert!(seen.contains("-- idea - draft 1 "), "{seen}");
+    assert!(seen.contains("Notes > a café get lost"), "{seen}");
+    screen.types("p");
+    let (code, seen) = screen.ends();
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("  + idea"), "{seen}");
+    assert!(!seen.contains(['─', '·', '✓', '…', '→']), "{seen}");
+    let piped = sandbox.cowork(&["status", "todo"]).exits(0).stdout;
+    assert!(piped.contains("Session  todo · ") && piped.contains('✓'), "{piped}");
+    sandbox.set_env("LC_CTYPE", "de_DE.utf8");
+    let (code, seen) = sandbox.screen(100, &["status", "todo"]).ends();
+    assert!(code == 0 && seen.contains("Session  todo · ") && seen.contains('✓'), "{seen}");
 }

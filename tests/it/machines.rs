@@ -179,3 +179,36 @@ fn going_back_after_a_push_is_no_divergence() {
     let told = sandbox.cowork(&["status", "--json"]).exits(0).json();
     assert_eq!(told["stage"], "idea");
 }
+
+/// As on a server: there is no working tree, and nothing is written.
+#[test]
+fn a_bare_repository_shows_its_sessions() {
+    let mut sandbox = two();
+    let here = ["status", "log", "show prd", "diff --stat", "status --json", "list --json"];
+    let told = |sandbox: &Sandbox, command: &str| {
+        let mut args: Vec<&str> = command.split(' ').collect();
+        args.extend((args[0] != "list").then_some("--session=todo"));
+        sandbox.cowork(&args).exits(0).stdout
+    };
+    second(&mut sandbox);
+    let first: Vec<String> = here.iter().map(|command| told(&sandbox, command)).collect();
+    sandbox.enter("../hub.git");
+    let before = sandbox.all_refs();
+    let bare: Vec<String> = here.iter().map(|command| told(&sandbox, command)).collect();
+    assert!(bare[0].contains("Session  todo · not on branch cowork/todo"), "{}", bare[0]);
+    assert!(bare[0].contains("Next     git worktree add"), "{}", bare[0]);
+    assert_eq!(bare[1..4], first[1..4]);
+    assert!(sandbox.cowork(&["list"]).exits(0).stdout.contains("todo"));
+    for command in ["new x", "resume todo", "review todo --pass", "revert todo --to idea"] {
+        let args: Vec<&str> = command.split(' ').collect();
+        sandbox.cowork(&args).exits(5).says("this is a bare repository");
+    }
+    assert_eq!(sandbox.all_refs(), before);
+    // One that lies in a working tree may be part of a clone; git finds it all the same.
+    sandbox.enter("");
+    sandbox.git(&["clone", "-q", "--bare", "../hub.git", "inner"]);
+    sandbox.enter("inner");
+    sandbox.cowork(&["list"]).exits(5).says("this is a bare repository");
+    sandbox.set_env("GIT_DIR", ".");
+    assert!(sandbox.cowork(&["list"]).exits(0).stdout.contains("todo"));
+}

@@ -37,6 +37,24 @@ fn project_names_the_session_to_change() {
 }
 
 #[test]
+fn a_dry_run_says_what_would_be_started_and_starts_nothing() {
+    let sandbox = delivered();
+    let (refs, tip) = (sandbox.all_refs(), sandbox.git(&["rev-parse", "--short", "HEAD"]));
+    let told = sandbox.cowork(&modify("Say that adding is quick", &["--dry-run"])).exits(0);
+    let told = told.says("nothing was started").stdout;
+    let from = format!("Changes  todo, from cowork/todo at {tip}\n");
+    let branch = "Branch   cowork/todo--say-that-adding-is-quick, or as the model names it\n";
+    assert_eq!(told, format!("{from}{branch}"));
+    let told = sandbox.cowork(&modify("x", &["-n", "quick", "--dry-run", "-w"])).exits(0).stdout;
+    assert_eq!(told, format!("{from}Branch   cowork/todo--quick\n"));
+    assert!(sandbox.server.requests().is_empty(), "a model was asked");
+    assert_eq!(sandbox.all_refs(), refs);
+    assert!(!sandbox.exists(".git/cowork/sessions/todo--quick"));
+    // What would be refused is refused.
+    sandbox.cowork(&modify("x", &["--project", "nope", "--dry-run"])).exits(5);
+}
+
+#[test]
 fn a_change_of_code_leaves_every_document_as_it_was() {
     let sandbox = delivered();
     // However a person has laid out a record: it is nobody's business.

@@ -11,6 +11,7 @@ const WORDS: &[&str] = &[
     "stage",
     "error",
     "event",
+    "ascii",
     "clean",
     "clock",
     "excerpt",

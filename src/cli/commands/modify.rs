@@ -1,5 +1,6 @@
 //! `git cowork modify`: a change request on a completed session, on a branch of its own.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -15,7 +16,7 @@ use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input}
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::{Git, Head};
+use crate::git::{Git, Head, Oid};
 use crate::session::{ChangeBase, RefNames, SessionName, change_base, changeable, subject_line};
 use crate::stage::{Depth, Stage};
 use crate::stages::DepthChoice;
@@ -44,6 +45,9 @@ pub(crate) struct ModifyArgs {
     /// Stop after this stage
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     stop_after: Option<Stage>,
+    /// Only say what would be started
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Who holds the lock.
@@ -62,6 +66,10 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let own_name = free_name(git, &refs, &parent, named.as_ref(), preflight::first_line(&change))?;
     preflight::room_for_branches(git, &context.config()?.project.branch_prefix)?;
     preflight::require_not_sparse(git, &own_name)?;
+    if args.dry_run {
+        let name = (&own_name, named.is_some());
+        return say_what_would_be(context, &parent, name, (base.branch.as_str(), &start));
+    }
     let worktree = preflight::worktree(context, args.worktree.as_ref())?;
     if let Some(named) = &named {
         context.ui.set_session(named);
@@ -79,7 +87,7 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
         None => own_name.clone(),
     };
     let held = first_request::hold_as(context, held, &own_name, &name, COMMAND)?;
-    let from = if base.branch.is_empty() { start.short() } else { base.branch.as_str() };
+    let from = point(&base.branch, &start);
     let text = format!("a change to {parent}, from {from}");
     context.ui.emit(Event::Note { text });
     if let Some((from, _)) = &artifacts {
@@ -112,6 +120,29 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     }
     let extent = Extent { stop_after: args.stop_after, ..Extent::default() };
     run::run_session(context, &held, &models, session, extent)
+}
+
+/// The branch a change begins at, or the commit where there is none.
+fn point<'a>(branch: &'a str, start: &'a Oid) -> &'a str {
+    if branch.is_empty() { start.short() } else { branch }
+}
+
+fn say_what_would_be(
+    context: &Context,
+    parent: &SessionName,
+    (name, is_fixed): (&SessionName, bool),
+    (branch, start): (&str, &Oid),
+) -> Answer {
+    let mut out = format!("Changes  {parent}, from {}", point(branch, start));
+    if !branch.is_empty() {
+        let _ = write!(out, " at {}", start.short());
+    }
+    let named = if is_fixed { "" } else { ", or as the model names it" };
+    let _ = write!(out, "\nBranch   {}{named}\n", context.refs()?.short_branch(name));
+    context.print(&out)?;
+    let text = "nothing was started: this was a dry run; no model was asked";
+    context.ui.emit(Event::Note { text: text.to_owned() });
+    Ok(0)
 }
 
 /// The session to be changed: the one named, the one whose branch we are on, else the newest that

@@ -227,7 +227,9 @@ fn base(
     let (branch, start) = match (asked, git.head()?) {
         (Some(rev), _) => {
             let Some(start) = git.resolve(rev)? else {
-                return Err(Error::usage(format!("'{rev}' names no commit")).into());
+                return Err(Error::usage(format!("'{rev}' names no commit"))
+                    .hint("list the branches: git branch --all")
+                    .into());
             };
             let branch =
                 if git::refs::branch_exists(git, rev)? { rev.to_owned() } else { String::new() };

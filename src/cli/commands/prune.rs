@@ -42,13 +42,13 @@ pub(crate) struct PruneArgs {
     dry_run: bool,
 }
 
-fn at_least_five(text: &str) -> Result<usize, String> {
+fn at_least_five(text: &str) -> Result<usize, Error> {
     match text.parse() {
         Ok(number) if number >= NEWEST => Ok(number),
-        Ok(_) => Err(format!(
-            "the newest {NEWEST} are always kept; name the refs to drop them: git cowork prune REF…"
-        )),
-        Err(_) => Err("it is not a number".to_owned()),
+        Ok(_) => Err(Error::usage(format!("the newest {NEWEST} are always kept"))
+            .hint("name the refs to drop them: git cowork prune REF")),
+        Err(_) => Err(Error::usage(format!("'{text}' is not a number"))
+            .hint(format!("give one from {NEWEST} on: git cowork prune --keep {NEWEST}"))),
     }
 }
 

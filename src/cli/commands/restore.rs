@@ -48,7 +48,10 @@ pub(crate) fn run(context: &Context, args: &RestoreArgs) -> Answer {
 /// `todo 2`, `todo`, `2`: a session name may not look like a number and stand alone.
 fn parse(words: &[String]) -> anyhow::Result<(Option<SessionName>, Option<u32>)> {
     let number = |word: &str| {
-        let wrong = || Error::usage(format!("'{word}' is not an attempt's number"));
+        let wrong = || {
+            Error::usage(format!("'{word}' is not an attempt's number"))
+                .hint("git cowork log lists the attempts of a session")
+        };
         word.parse::<u32>().ok().filter(|number| *number > 0).ok_or_else(wrong)
     };
     Ok(match words {

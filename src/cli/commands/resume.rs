@@ -18,7 +18,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     goto_stage: Option<Stage>,
     /// Give it more process from here on: standard or thorough
-    #[arg(long, value_name = "DEPTH", value_parser = parse_depth, conflicts_with = "goto_stage")]
+    #[arg(long, value_name = "DEPTH", value_parser = parse_depth(), conflicts_with = "goto_stage")]
     depth: Option<Depth>,
     /// Stop after this stage
     #[arg(long, value_name = "STAGE", value_parser = parse_stage)]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::cli::args::{Answer, SessionArg};
+use crate::cli::args::{Answer, SessionArg, parse_stage};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::{models, open, preflight, run, text_input};
@@ -21,7 +21,7 @@ pub(crate) struct ReviewArgs {
     #[arg(value_name = "SESSION")]
     name: Option<SessionName>,
     /// The stage that is answered; with --pass also a completed one, as it is now
-    #[arg(long, value_name = "STAGE")]
+    #[arg(long, value_name = "STAGE", value_parser = parse_stage)]
     stage: Option<Stage>,
     /// Pass the draft as it is
     #[arg(long)]

@@ -66,6 +66,9 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
         Place::Elsewhere(path) if matches!(status.state, State::InProgress | State::Stopped) => {
             format!("cd {path} && ")
         }
+        _ if git.is_bare() => {
+            format!("git worktree add ../{name} {branch} && cd ../{name} && ")
+        }
         _ => String::new(),
     };
     text += &next(&status, &beside, &there);
@@ -102,12 +105,10 @@ enum Place {
 }
 
 fn place(git: &Git, branch: &RefName) -> anyhow::Result<Place> {
-    if git.head()?.branch() == Some(branch) {
+    if !git.is_bare() && git.head()?.branch() == Some(branch) {
         return Ok(Place::Here);
     }
-    let found =
-        git::refs::list(git, &[branch.as_str()])?.into_iter().find(|info| info.name == *branch);
-    let path = found.and_then(|info| info.worktree);
+    let path = git::refs::checked_out_in(git, branch)?;
     Ok(path.map_or(Place::Nowhere, |path| Place::Elsewhere(path.display().to_string())))
 }
 
@@ -130,7 +131,7 @@ pub(crate) fn used(status: &Status, budget: &Budget) -> Option<String> {
 /// The user's own files that were dirty before the session began and still are.
 fn yours(git: &Git, name: &SessionName) -> anyhow::Result<String> {
     let protected = StateDir::at(&git.state_dir(), name).protected()?;
-    if protected.is_empty() {
+    if protected.is_empty() || git.is_bare() {
         return Ok(String::new());
     }
     let dirty: Vec<String> = git.status()?.into_iter().map(|entry| entry.path).collect();

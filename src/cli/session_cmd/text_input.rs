@@ -39,8 +39,10 @@ pub(crate) fn text(
             read.map_err(|error| Error::usage(format!("standard input cannot be read: {error}")))?;
             text
         }
-        Some(path) => std::fs::read_to_string(path)
-            .map_err(|error| Error::usage(format!("{} cannot be read: {error}", path.display())))?,
+        Some(path) => std::fs::read_to_string(path).map_err(|error| {
+            Error::usage(format!("{} cannot be read: {error}", path.display()))
+                .hint("give a file with the text, or - for standard input")
+        })?,
         None if words.is_empty() && context.attended => {
             let git = context.git()?;
             let folder = git.state_dir();

@@ -43,9 +43,13 @@ pub(crate) fn give_answer(
     let Some(waiting) = run.session.waiting().filter(|waiting| waiting.answer.is_none()) else {
         let mut error =
             Error::repository(format!("'{}' has no draft waiting for review", run.session.name));
-        if !run.session.is_completed() {
-            error = error.hint("continue: git cowork resume");
-        }
+        error = match run.session.is_completed() {
+            true => error.hint(format!(
+                "it is delivered; ask for a change: git cowork modify --session {} \"what is to change\"",
+                run.session.name
+            )),
+            false => error.hint("continue: git cowork resume"),
+        };
         return Err(error.into());
     };
     // An answer is recorded with the session's files as they are.

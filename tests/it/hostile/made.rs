@@ -133,5 +133,5 @@ fn a_person_may_work_with_bare_repositories() {
     sandbox.auto(&["--stop-after", "prd"]).exits(0);
     assert!(std::fs::read_to_string(sandbox.root().join("seen")).unwrap().len() > 40);
     sandbox.enter("../bare.git");
-    sandbox.cowork(&["list"]).exits(5).says("a bare repository");
+    sandbox.cowork(&["resume"]).exits(5).says("a bare repository");
 }

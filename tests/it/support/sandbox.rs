@@ -289,7 +289,7 @@ impl Sandbox {
             .env("XDG_STATE_HOME", home.join(".local/state"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CEILING_DIRECTORIES", &root)
-            .env("LC_ALL", "C")
+            .env("LC_ALL", "C.UTF-8")
             .env("TZ", "UTC")
             .env("TERM", "dumb")
             .env("COLUMNS", "100")
