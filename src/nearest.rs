@@ -11,7 +11,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         return Some(only);
     }
     let most = word.chars().count() / 2;
-    let near = candidates.into_iter().map(|one| (osa_distance(word, one), one));
+    let small = word.to_lowercase();
+    let near = candidates.into_iter().map(|one| (osa_distance(&small, &one.to_lowercase()), one));
     near.filter(|(distance, _)| *distance <= most)
         .min_by_key(|(distance, _)| *distance)
         .map(|n| n.1)
@@ -28,7 +29,7 @@ mod tests {
         assert_eq!(found("stauts"), Some("status"));
         assert_eq!(found("reviw"), Some("review"));
         assert_eq!(found("rest"), Some("restore"));
-        assert_eq!(found("SHOW"), None);
+        assert_eq!(found("SHOW"), Some("show"));
         assert_eq!((found("lunch"), found("x"), found("")), (None, None, None));
     }
 }

@@ -85,7 +85,8 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
     values.lay_over(&mut model, section);
     if let (false, Some(problem)) = (model.base_url.is_empty(), endpoint::problem(&model.base_url))
     {
-        return Err(values.wrong(&at("base_url"), problem));
+        let right = "http://127.0.0.1:11434/v1";
+        return Err(values.wrong_unlike(&at("base_url"), problem, right));
     }
     model.base_url = trimmed(&model.base_url).to_owned();
     if model.api_key.chars().any(char::is_control) {

@@ -41,8 +41,7 @@ pub fn is_loopback(base_url: &str) -> bool {
         || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
 }
 
-const NO_URL: &str =
-    "must start with http:// or https:// and name a host, as in http://127.0.0.1:11434/v1";
+const NO_URL: &str = "must start with http:// or https:// and name a host";
 
 /// What is wrong with a base URL, if anything.
 pub(super) fn problem(base_url: &str) -> Option<&'static str> {

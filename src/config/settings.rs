@@ -75,4 +75,13 @@ impl<'a> Values<'a> {
         let origin = self.0.get(&path).map_or("the defaults", |setting| &setting.origin);
         Error::model(format!("`{}` in {origin} {problem}", schema::dotted(&path))).into()
     }
+
+    /// The same, with a value that would do.
+    pub(super) fn wrong_unlike(&self, path: &[&str], problem: &str, right: &str) -> anyhow::Error {
+        let error = self.wrong(path, problem);
+        match error.downcast::<Error>() {
+            Ok(error) => error.hint(format!("write it as in {right}")).into(),
+            Err(error) => error,
+        }
+    }
 }

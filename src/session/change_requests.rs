@@ -354,7 +354,7 @@ fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<C
     let based = |(branch, _, file): &&(String, Oid, SessionFile)| *branch == file.base.branch;
     let Some((branch, tip, file)) = holders.iter().find(based).or_else(|| holders.first()) else {
         return Err(Error::repository(format!("there is no session '{name}'"))
-            .hint("git cowork list --all shows the sessions of this repository")
+            .hint("list the sessions: git cowork list --all")
             .hint("if it was created elsewhere: git fetch")
             .into());
     };

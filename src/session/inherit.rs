@@ -78,7 +78,7 @@ impl Inheritance {
         }
         let Some((session, _)) = known(git, refs, name)? else {
             return Err(Error::repository(format!("there is no session '{name}'"))
-                .hint("git cowork list --all shows the sessions of this repository")
+                .hint("list the sessions: git cowork list --all")
                 .into());
         };
         let stages: Vec<Stage> =

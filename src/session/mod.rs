@@ -169,7 +169,7 @@ impl Session {
         match git.resolve(refs.branch(name).as_str())? {
             Some(tip) => Self::load(git, name, &tip),
             None => Err(Error::repository(format!("there is no session '{name}'"))
-                .hint("git cowork list --all shows the sessions of this repository")
+                .hint("list the sessions: git cowork list --all")
                 .into()),
         }
     }

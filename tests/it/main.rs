@@ -110,6 +110,7 @@ mod meanwhile;
 #[cfg(unix)]
 mod merge;
 mod messages;
+mod mistakes;
 mod models;
 mod modify;
 mod moved;

@@ -133,7 +133,7 @@ fn find(
         selection.named.iter().find(|name| !found.iter().any(|(one, _)| one.name == **name))
     {
         return Err(Error::repository(format!("{missing} is not an attempt or a draft here"))
-            .hint("git cowork prune --dry-run --verbose lists them")
+            .hint("list them: git cowork prune --dry-run --verbose")
             .into());
     }
     let in_progress = |(_, retention): &&(Leftover, Retention)| {
@@ -182,7 +182,7 @@ fn named(git: &Git, word: &str) -> anyhow::Result<RefName> {
         Ok(name) if ["attempts", "drafts"].contains(&kind) => match git.resolve(name.as_str())? {
             Some(_) => Ok(name),
             None => Err(Error::repository(format!("there is no {name}"))
-                .hint("git cowork prune --dry-run --verbose lists attempts and drafts")
+                .hint("list attempts and drafts: git cowork prune --dry-run --verbose")
                 .into()),
         },
         _ => Err(Error::usage(format!("'{word}' is not an attempt or a draft"))

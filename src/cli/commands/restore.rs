@@ -40,7 +40,7 @@ pub(crate) fn run(context: &Context, args: &RestoreArgs) -> Answer {
     match all.into_iter().find(|attempt| attempt.number == number) {
         Some(attempt) => restore::attempt(context, &refs, &attempt),
         None => Err(Error::repository(format!("'{name}' has no attempt {number}"))
-            .hint(format!("git cowork log {name} lists them"))
+            .hint(format!("list them: git cowork log {name}"))
             .into()),
     }
 }
@@ -50,7 +50,7 @@ fn parse(words: &[String]) -> anyhow::Result<(Option<SessionName>, Option<u32>)>
     let number = |word: &str| {
         let wrong = || {
             Error::usage(format!("'{word}' is not an attempt's number"))
-                .hint("git cowork log lists the attempts of a session")
+                .hint("list the attempts of a session: git cowork log")
         };
         word.parse::<u32>().ok().filter(|number| *number > 0).ok_or_else(wrong)
     };
@@ -77,7 +77,7 @@ fn unarchive(context: &Context, name: &SessionName) -> Answer {
                 newest.number
             ));
         }
-        return Err(error.hint("git cowork list --all shows what there is").into());
+        return Err(error.hint("list the sessions: git cowork list --all").into());
     };
     // A restore that was killed leaves both at the same commit.
     let branch = git.resolve(refs.branch(name).as_str())?;

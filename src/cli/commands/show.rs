@@ -75,7 +75,7 @@ pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
             context.print_file(&text, is_markdown).map(|()| 0)
         }
         None => Err(Error::repository(format!("'{}' has no {what} yet", session.name))
-            .hint("git cowork status shows how far it is")
+            .hint("see how far it is: git cowork status")
             .into()),
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn run(context: &Context, args: &TrustArgs) -> Answer {
     }
     let Some(text) = config::project_file(git.top())? else {
         return Err(Error::repository(format!("there is no {PROJECT_FILE} to trust"))
-            .hint("git cowork init writes one")
+            .hint("write one: git cowork init")
             .into());
     };
     // What would be refused by every later command is not accepted here.

@@ -34,7 +34,7 @@ pub(crate) fn name(context: &Context, named: Option<&SessionName>) -> anyhow::Re
     match default_session(git, &refs) {
         Ok(_) => find::session_name(context, None),
         Err(_) => Err(Error::repository("there is no delivered session that is not merged")
-            .hint("git cowork list --all shows the sessions of this repository")
+            .hint("list the sessions: git cowork list --all")
             .into()),
     }
 }

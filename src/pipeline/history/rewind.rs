@@ -92,7 +92,7 @@ pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
             "'{}' has not reached {stage} yet, so there is nothing to go back to",
             session.name
         ))
-        .hint("git cowork status shows its state")
+        .hint("see where it stands: git cowork status")
         .into());
     }
     if let Some((last, start)) = session.inherited().filter(|(last, _)| stage <= *last) {
