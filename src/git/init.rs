@@ -32,6 +32,7 @@ impl Git {
             index: super::index::Known::default(),
             plain: super::plain::SystemFile::default(),
             looks: super::status::Looks::default(),
+            trees: super::shared::Shared::default(),
             told: super::made::Told::default(),
         };
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;

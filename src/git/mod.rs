@@ -128,6 +128,7 @@ pub struct Git {
     index: index::Known,
     plain: plain::SystemFile,
     looks: status::Looks,
+    trees: shared::Shared<snapshot::Trees>,
     configuration: configuration::Kept,
     told: made::Told,
     /// Set when git is known to be new enough to write.
@@ -184,6 +185,7 @@ impl Git {
             index: index::Known::default(),
             plain: plain::SystemFile::default(),
             looks: status::Looks::default(),
+            trees: shared::Shared::default(),
             configuration: configuration::Kept::default(),
             told: made::Told::default(),
             new_enough: shared::Shared::default(),
@@ -222,6 +224,7 @@ impl Git {
             index: index::Known::default(),
             plain: plain::SystemFile::default(),
             looks: status::Looks::default(),
+            trees: shared::Shared::default(),
             configuration: configuration::Kept::default(),
             told: made::Told::default(),
             new_enough: self.new_enough.clone(),
@@ -236,6 +239,7 @@ impl Git {
         self.configuration = configuration::Kept::default();
         self.told = made::Told::default();
         self.looks = status::Looks::default();
+        self.trees = shared::Shared::default();
         self
     }
 

@@ -13,6 +13,7 @@ use super::spawn::chunks;
 use super::{Git, Oid, Part, Store, TreeEntry};
 use crate::error::Error;
 use crate::git::{blobs, made, plain, refs, state};
+use crate::moment::Kept;
 
 impl Git {
     pub(super) fn in_index<const N: usize>(&self, index: &Path, args: [&str; N]) -> super::Cmd<'_> {
@@ -33,11 +34,20 @@ pub fn tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Oid> {
         return tree_of(git, base.as_str())?
             .ok_or_else(|| Error::repository(format!("there is no commit {base}")).into());
     }
+    let paths: Vec<String> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
+    // Several steps ask for the same one, and nobody has touched a file in between.
+    git.trees.or_find((base.clone(), paths.clone()), || written(git, base, &paths))
+}
+
+/// The last tree that was asked for, by base and paths.
+pub(super) type Trees = Kept<(Oid, Vec<String>), Oid>;
+
+fn written(git: &Git, base: &Oid, paths: &[String]) -> Result<Oid> {
     let (mut there, mut gone) = (Vec::new(), Vec::new());
     for path in paths {
-        relative(path.as_ref())?;
-        let is_file = state::lies_at(git, path.as_ref()).is_some_and(|m| state::is_recorded(&m));
-        if is_file { &mut there } else { &mut gone }.push(path.as_ref());
+        relative(path)?;
+        let is_file = state::lies_at(git, path).is_some_and(|m| state::is_recorded(&m));
+        if is_file { &mut there } else { &mut gone }.push(path.as_str());
     }
     if let Some(tree) = tree_in_process(git, base, &there, &gone) {
         return Ok(tree);
@@ -60,7 +70,8 @@ pub fn tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Oid> {
 /// where only git knows what it would do.
 pub(super) fn tree_in_process(git: &Git, base: &Oid, there: &[&str], gone: &[&str]) -> Option<Oid> {
     if !plain::has_plain_modes(git)
-        || !there.iter().all(|path| is_ordinary(path) && !is_behind_link(git, path))
+        || !there.iter().all(|path| is_ordinary(path))
+        || is_behind_link(git, there)
     {
         return None;
     }
@@ -72,9 +83,12 @@ pub(super) fn tree_in_process(git: &Git, base: &Oid, there: &[&str], gone: &[&st
     made::write_objects(git, |git| git.put_tree(base, &paths))
 }
 
-fn is_behind_link(git: &Git, path: &str) -> bool {
-    let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
-    folders.any(|folder| state::lies_at(git, folder).is_some_and(|meta| meta.is_symlink()))
+/// Whether one of the paths is; each folder on the way is looked at once.
+fn is_behind_link(git: &Git, paths: &[&str]) -> bool {
+    let above = |path: &&'_ str| path.match_indices('/').map(|(at, _)| at).collect::<Vec<_>>();
+    let folders: BTreeSet<&str> =
+        paths.iter().flat_map(|path| above(path).into_iter().map(|at| &path[..at])).collect();
+    folders.iter().any(|folder| state::lies_at(git, folder).is_some_and(|meta| meta.is_symlink()))
 }
 
 /// The tree of commit `base` with these files at these paths beside or instead of its own.

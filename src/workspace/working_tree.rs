@@ -11,6 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::activity::Watch;
+use crate::moment::Untouched;
 use crate::private::PrivateFiles;
 use crate::workspace::io_errors::IoErrors;
 use crate::workspace::journal::Journal;
@@ -46,6 +47,8 @@ pub(crate) struct WorkingTree {
     /// Repositories below it, since the first command of a run.
     pub(crate) repositories: RefCell<Option<KnownRepositories>>,
     pub(crate) documents: RefCell<BTreeSet<String>>,
+    /// Artifacts as they were read since the tree was last touched, by path; none where there is no file.
+    pub(crate) artifacts: RefCell<Option<(Untouched, BTreeMap<String, Option<String>>)>>,
     pub(crate) set_aside: RefCell<Vec<(String, PathBuf)>>,
 }
 
@@ -83,6 +86,7 @@ impl WorkingTree {
             odd_names: RefCell::default(),
             repositories: RefCell::default(),
             documents: RefCell::default(),
+            artifacts: RefCell::default(),
             set_aside: RefCell::default(),
         })
     }

@@ -17,7 +17,7 @@ use crate::gate::{Gate, Mode, NobodyThere, Pagers, TerminalPerson, Tty};
 use crate::git::{self, Git};
 use crate::interrupt;
 use crate::languages::detect_commands;
-use crate::moment;
+use crate::moment::{self, Kept};
 use crate::pipeline::prompts::Prompts;
 use crate::pipeline::{Env, Finish, Models, Pipeline};
 use crate::session::{RefNames, RunNotes, Session, SessionName};
@@ -71,13 +71,14 @@ pub(crate) fn with_pipeline<T>(
     let refs = RefNames::new(&config.project.branch_prefix);
     let workspace = workspace::open(context, held, &session.name)?;
     let prompts = Prompts { folder: context.prompt_folder() };
-    let commands = || {
-        if context.without_commands {
-            ProjectCommands::default()
-        } else {
-            commands(config, &held.git)
-        }
+    let known: Kept<(), ProjectCommands> = Kept::default();
+    let found = || -> anyhow::Result<ProjectCommands> {
+        Ok(match context.without_commands {
+            true => ProjectCommands::default(),
+            false => commands(config, &held.git),
+        })
     };
+    let commands = || known.or_find((), found).unwrap_or_default();
     let ui = Rc::clone(&context.ui);
     let tty = Tty::new(context.color).before(move || ui.clear());
     let notify = &config.review.notify;

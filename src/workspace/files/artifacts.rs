@@ -1,8 +1,11 @@
 //! A session's artifacts in the working tree, written like every other file but let through the
 //! guard of `.cowork`.
 
+use std::collections::BTreeMap;
+
 use crate::artifact::{Artifact, Files};
 use crate::error::Error;
+use crate::moment::Untouched;
 use crate::workspace::files::guard::{self, Purpose};
 use crate::workspace::files::write;
 use crate::workspace::refusal::Refusal;
@@ -32,9 +35,38 @@ impl<'a> SessionFiles<'a> {
 }
 
 impl Files for SessionFiles<'_> {
+    /// Several steps read the same documents, and nobody has touched them in between.
     fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
+        let (path, now) = (self.path(artifact), Untouched::now());
+        if let Some((at, known)) = &*self.tree.artifacts.borrow()
+            && *at == now
+            && let Some(text) = known.get(&path)
+        {
+            return Ok(text.clone());
+        }
+        let text = self.read_now(&path)?;
+        let mut kept = self.tree.artifacts.borrow_mut();
+        let known = match kept.take() {
+            Some((at, known)) if at == now => known,
+            _ => BTreeMap::new(),
+        };
+        kept.insert((now, known)).1.insert(path, text.clone());
+        Ok(text)
+    }
+
+    fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {
         let path = self.path(artifact);
         let path = guard::resolve_new(self.tree, &path, Purpose::Artifact).map_err(environment)?;
+        guard::refuse_protected(self.tree, &path).map_err(environment)?;
+        let old = self.tree.bytes_if_there(&path).map_err(environment)?;
+        write::replace(self.tree, &path, text.as_bytes(), old.as_deref()).map_err(environment)?;
+        Ok(())
+    }
+}
+
+impl SessionFiles<'_> {
+    fn read_now(&self, path: &str) -> anyhow::Result<Option<String>> {
+        let path = guard::resolve_new(self.tree, path, Purpose::Artifact).map_err(environment)?;
         let Some(bytes) = self.tree.bytes_if_there(&path).map_err(environment)? else {
             return Ok(None);
         };
@@ -45,15 +77,6 @@ impl Files for SessionFiles<'_> {
                 )
                 .into()
         })
-    }
-
-    fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {
-        let path = self.path(artifact);
-        let path = guard::resolve_new(self.tree, &path, Purpose::Artifact).map_err(environment)?;
-        guard::refuse_protected(self.tree, &path).map_err(environment)?;
-        let old = self.tree.bytes_if_there(&path).map_err(environment)?;
-        write::replace(self.tree, &path, text.as_bytes(), old.as_deref()).map_err(environment)?;
-        Ok(())
     }
 }
 

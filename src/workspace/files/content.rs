@@ -41,7 +41,10 @@ impl WorkingTree {
             let _ = dir.remove_file(&temporary);
         }
         match &self.tracking {
-            Some(tracking) if path.starts_with(".cowork/") => tracking.wrote(path),
+            Some(tracking) if path.starts_with(".cowork/") => {
+                tracking.wrote(path);
+                moment::wrote();
+            }
             _ => moment::end(),
         }
         written
