@@ -29,7 +29,7 @@ const EXAMPLES: [(&str, &[&str]); 27] = [
     ("restore", &["git cowork restore todo", "git cowork restore todo 1"]),
     ("status", &["git cowork status", "git cowork status -v todo"]),
     ("list", &["git cowork list --all", "git cowork list --json"]),
-    ("log", &["git cowork log", "git cowork log --json todo"]),
+    ("log", &["git cowork log --graph", "git cowork log --json todo"]),
     ("show", &["git cowork show prd", "git cowork show report"]),
     ("diff", &["git cowork diff", "git cowork diff todo --without-artifacts"]),
     ("verify", &["git cowork verify", "git cowork verify --fix"]),

@@ -90,7 +90,7 @@ enum Command {
     /// List and drop old attempts and drafts
     Prune(prune::PruneArgs),
     /// Show what happened in a session: stages, verdicts, reverts, tokens and cost
-    Log(SessionArg),
+    Log(log::LogArgs),
     /// Print an artifact of a session
     Show(show::ShowArgs),
     /// List the models that the configured servers offer, and those that run on this machine

@@ -3,9 +3,13 @@
 
 mod cost;
 mod entries;
+mod once;
 mod order;
+mod transcripts;
+mod words;
 
 pub use cost::Cost;
+pub use once::once;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -14,8 +18,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::Serialize;
 
 use super::{
-    Attempt, Back, CommittedFiles, Entry, Kind, RefNames, Session, StateDir, Verdict,
-    artifact_path, attempts, key, reviewer_of,
+    Attempt, Back, CommittedFiles, Entry, Kind, RefNames, Session, Verdict, artifact_path,
+    attempts, key, reviewer_of,
 };
 use crate::artifact::{Artifact, BY_HAND, Feedback, Origin, Store};
 use crate::clock;
@@ -101,7 +105,7 @@ pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
     let mut teller = Teller {
         git,
         session,
-        transcripts: transcripts(git, session),
+        transcripts: transcripts::files(git, session),
         told: HashSet::new(),
         read: HashSet::new(),
         seen: session.history.iter().map(|e| (e.commit.clone(), e.parents.clone())).collect(),
@@ -411,37 +415,6 @@ impl Teller<'_> {
         let shared = Session { history: shared.cloned().collect(), ..left };
         Ok((Some(from), Some(stands(&shared))))
     }
-
-    /// The transcripts of what a step is about.
-    fn transcripts_of(&self, step: &Step) -> Vec<PathBuf> {
-        let Some(stage) = step.stage else { return Vec::new() };
-        let drafts = match (step.event, step.iteration) {
-            ("stage_completed", Some(used)) => step.first..step.first + used.max(1),
-            ("task_completed", _) => 0..u32::MAX,
-            ("review_requested", Some(draft)) => draft..draft + 1,
-            _ => return Vec::new(),
-        };
-        let fits = |path: &&PathBuf| {
-            let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return false };
-            let mut parts = name.splitn(4, '.');
-            let (of, draft, _role, task) = (parts.next(), parts.next(), parts.next(), parts.next());
-            // Versions before records were sections asked a model to follow a person's edit.
-            let task = task.filter(|task| *task != "align");
-            of == Some(stage.name())
-                && draft.and_then(|n| n.parse().ok()).is_some_and(|n| drafts.contains(&n))
-                && task == step.task.as_deref()
-        };
-        self.transcripts.iter().filter(fits).cloned().collect()
-    }
-}
-
-/// Files of the session's transcripts on this machine, sorted.
-fn transcripts(git: &Git, session: &Session) -> Vec<PathBuf> {
-    let folder = StateDir::at(&git.state_dir(), &session.name).transcripts();
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
 }
 
 fn moment(time: i64) -> String {

@@ -113,6 +113,33 @@ fn findings_about_one_draft_are_one_line_and_an_edit_is_no_saying() {
 }
 
 #[test]
+fn a_graph_draws_what_was_left_behind_beside_the_branch() {
+    let sandbox = Sandbox::stopped_after("design");
+    sandbox.cowork(&["revert", "--to", "design", "--no-run"]).exits(0);
+    let resume = ["resume", "--review", "auto", "--stop-after", "design", "--model", "other"];
+    sandbox.cowork(&resume).exits(0);
+    let shown = sandbox.cowork(&["log", "--graph"]).exits(0).stdout;
+    let steps = shown.lines().take_while(|line| !line.starts_with("Attempt"));
+    let lines: Vec<&str> = steps.collect();
+    let at = |text: &str| lines.iter().position(|line| line.contains(text)).unwrap();
+    assert!(lines[0].starts_with("*   2") && lines[0].contains("start"), "{shown}");
+    // The design that was left stands on the prd, to the right of the branch.
+    assert!(lines.contains(&"|\\"), "{shown}");
+    assert!(at("|\\") > at("3 requirements"), "{shown}");
+    let left = lines.iter().filter(|line| line.contains("left behind in attempt 1"));
+    assert!(left.clone().count() > 0 && left.clone().all(|line| line.starts_with("| ")), "{shown}");
+    let back = lines[at("attempt 1: ")];
+    assert!(back.starts_with("| * 2"), "{shown}");
+    let design = lines.iter().rfind(|line| line.contains("2 components")).unwrap();
+    assert!(design.starts_with("*   2"), "{shown}");
+    // Without it the lines are the same.
+    let plain = sandbox.cowork(&["log"]).exits(0).stdout;
+    assert!(plain.contains(design.trim_start_matches(['*', ' '])), "{plain}");
+    let refused = sandbox.cowork(&["log", "--graph", "--json"]).exits(2).stdout;
+    assert!(refused.contains("--graph draws for people"), "{refused}");
+}
+
+#[test]
 fn a_revert_is_told_with_what_it_left_behind() {
     let sandbox = Sandbox::stopped_after("design");
     sandbox.cowork(&["revert", "--to", "prd", "--no-run"]).exits(0);

@@ -2,13 +2,17 @@
 
 use std::fmt::Write as _;
 
+use clap::Args;
+
 use crate::cli::args::{Answer, SessionArg};
 use crate::cli::commands::status;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
+use crate::cli::terminal::lanes::{Drawn, Mark, lanes};
 use crate::cli::terminal::paint::Paint;
-use crate::git::Git;
-use crate::session::{Attempt, RefNames, Session, StateDir, Step, Used, attempts, log};
+use crate::error::Error;
+use crate::git::{Git, Oid};
+use crate::session::{Attempt, RefNames, Session, StateDir, Step, Used, attempts, log, once};
 use crate::spent::tokens;
 use crate::stage::Stage;
 use crate::ui::one_line;
@@ -18,9 +22,22 @@ const TEXT: usize = 100;
 /// What stands before the text of a line: moment, commit, stage.
 const INDENT: usize = 37;
 
-pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Draw the branch and the attempts that left it beside the steps
+    #[arg(long)]
+    graph: bool,
+}
+
+pub(crate) fn run(context: &Context, args: LogArgs) -> Answer {
+    if args.graph && context.global.json {
+        let error = Error::usage("--graph draws for people, and --json writes for programs");
+        return Err(error.hint("each line of --json names the attempt it is part of").into());
+    }
     let git = context.git()?;
-    let session = find::session(context, args.name.as_ref())?;
+    let session = find::session(context, args.session.name.as_ref())?;
     find::warn_of_unreadable(context, &session)?;
     let steps = log(git, &session)?;
     if context.global.json {
@@ -34,8 +51,14 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     let paint = Paint { on: context.color_stdout() };
     let verbose = context.global.verbose;
     let mut out = String::new();
-    for (step, more) in if verbose { all(&steps) } else { once(&steps) } {
-        out.push_str(&lines(step, more, verbose, &paint));
+    let shown = if verbose { all(&steps) } else { once(&steps) };
+    let drawn = if args.graph { graph(git, &shown) } else { vec![Drawn::default(); shown.len()] };
+    for ((step, more), drawn) in shown.into_iter().zip(drawn) {
+        out.extend(drawn.fork.map(|fork| format!("{fork}\n")));
+        for (at, line) in lines(step, more, verbose, &paint).lines().enumerate() {
+            let before = if at == 0 { &drawn.first } else { &drawn.rest };
+            let _ = writeln!(out, "{before}{line}");
+        }
     }
     let transcripts = StateDir::at(&git.state_dir(), &session.name).transcripts();
     out += &comparisons(git, &context.refs()?, &session)?;
@@ -71,42 +94,40 @@ fn by_stage(used: &Used) -> String {
     out
 }
 
+/// What is drawn beside the steps.
+fn graph(git: &Git, steps: &[(&Step, usize)]) -> Vec<Drawn> {
+    let reader = git.reader();
+    // The lane of the step a commit stands on, where one tells of it.
+    let below = |step: &Step| {
+        let id: Oid = step.commit.as_deref()?.parse().ok()?;
+        let commit = reader.commit(&id).ok()?;
+        let below = commit.parents.first()?;
+        let is_it = |(step, _): &&(&Step, usize)| step.commit.as_deref() == Some(below.as_str());
+        Some(steps.iter().find(is_it)?.0.lane())
+    };
+    let mut marks: Vec<Mark> = Vec::new();
+    for (step, _) in steps {
+        let lane = step.lane();
+        // Of what is said about a draft no commit tells; it forks where its attempt's first commit does.
+        let is_first = lane.is_some() && !marks.iter().any(|mark| mark.lane == lane);
+        let first = || {
+            let mut of_lane = steps.iter().filter(|(step, _)| step.lane() == lane);
+            of_lane.find_map(|(step, _)| below(step).filter(|other| *other != lane))
+        };
+        let fork = if is_first { first() } else { None };
+        let sign = match step.event {
+            "draft_kept" => 'o',
+            _ if step.commit.is_some() => '*',
+            _ => '|',
+        };
+        marks.push(Mark { lane, fork, sign });
+    }
+    lanes(&marks)
+}
+
 /// Every step, with nothing left out.
 fn all(steps: &[Step]) -> Vec<(&Step, usize)> {
     steps.iter().map(|step| (step, 0)).collect()
-}
-
-/// Steps without what another line says, too; with each how many that say as much were left out:
-/// a draft kept again, what a review repeats, the further findings about one draft.
-fn once(steps: &[Step]) -> Vec<(&Step, usize)> {
-    let about = |step: &Step| (step.stage, step.iteration, step.attempt);
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let repeated = |step: &Step| {
-        step.event == "feedback"
-            && step.decision == Some("feedback")
-            && steps.iter().any(|other| {
-                other.event == "review_answered"
-                    && (other.stage, other.iteration) == (step.stage, step.iteration)
-                    && words(&other.reason).contains(&words(&step.reason))
-            })
-    };
-    let mut out: Vec<(&Step, usize)> = Vec::new();
-    for step in steps.iter().filter(|step| !repeated(step)) {
-        match out.last_mut().filter(|(last, _)| about(last) == about(step)) {
-            Some((last, _)) if last.event == "draft_kept" && step.event == "draft_kept" => {
-                *last = step;
-            }
-            Some((last, more))
-                if step.decision == Some("rejected")
-                    && last.decision == step.decision
-                    && last.actor == step.actor =>
-            {
-                *more += 1;
-            }
-            _ => out.push((step, 0)),
-        }
-    }
-    out
 }
 
 /// How each tip that was left behind is compared with the present one: its commits, its documents.
@@ -140,9 +161,9 @@ fn lines(step: &Step, more: usize, verbose: bool, paint: &Paint) -> String {
     let mut out = format!(
         "{moment}  {}  {what:<9} {}{more}{left}\n",
         paint.yellow(&format!("{commit:<7}")),
-        one_line(&text(step), most)
+        one_line(&step.words(), most)
     );
-    let facts = facts(step);
+    let facts = step.facts();
     if !facts.is_empty() {
         let _ = writeln!(out, "{:INDENT$}{}", "", one_line(&facts.join(" · "), usize::MAX));
     }
@@ -153,87 +174,4 @@ fn lines(step: &Step, more: usize, verbose: bool, paint: &Paint) -> String {
         let _ = writeln!(out, "{:INDENT$}{}", "", path.display());
     }
     out
-}
-
-fn text(step: &Step) -> String {
-    let draft = step.iteration.map(|n| format!("draft {n}")).unwrap_or_default();
-    let who = person(&step.actor);
-    let why = if step.reason.is_empty() { String::new() } else { format!(": {}", step.reason) };
-    match step.event {
-        "feedback" if step.decision == Some("edited") => {
-            format!("{draft}, {who} edited {}", step.reason)
-        }
-        "feedback" if step.from != step.to => {
-            format!("{draft}, {who} asked to go back to {}{why}", step.to.as_deref().unwrap_or("?"))
-        }
-        "feedback" if step.decision == Some("feedback") && who == "self-review" => {
-            format!("{draft}, {who} could not fix{why}")
-        }
-        "feedback" if step.decision == Some("feedback") => format!("{draft}, {who} said{why}"),
-        "feedback" => format!("{draft} rejected by {who}{why}"),
-        "draft_kept" => draft,
-        "review_requested" => format!("{draft} waits for review{why}"),
-        "review_answered" => {
-            let how = if step.claimed { "claimed" } else { step.decision.unwrap_or_default() };
-            format!("{draft} {how} by {who}{why}")
-        }
-        "went_back" | "copy_kept" => match step.attempt {
-            Some(number) => format!("attempt {number}{why}"),
-            None => step.reason.clone(),
-        },
-        _ => step.summary.clone(),
-    }
-}
-
-fn facts(step: &Step) -> Vec<String> {
-    let mut facts = Vec::new();
-    let who = person(&step.actor);
-    match step.event {
-        "stage_completed" => {
-            let drafts = step.iteration.unwrap_or(1);
-            facts.push(if drafts == 1 { "1 draft".to_owned() } else { format!("{drafts} drafts") });
-            facts.push(match step.decision {
-                Some(_) if step.claimed => format!("claimed by {who}"),
-                Some(how @ ("passed" | "edited")) => format!("{how} by {who}"),
-                Some(how) => how.to_owned(),
-                None => who.to_owned(),
-            });
-            facts.extend(
-                step.self_review
-                    .as_ref()
-                    .map(|outcome| format!("self-review {}", outcome.replace('_', " "))),
-            );
-        }
-        "went_back" => {
-            let stage = |stage: &Option<String>| stage.clone().unwrap_or_default();
-            let by = match (step.decision, step.stage, step.iteration) {
-                (Some("auto"), Some(stage), Some(draft)) => {
-                    format!("the {stage} {who} (draft {draft})")
-                }
-                (Some("auto"), ..) => "a model".to_owned(),
-                _ => who.to_owned(),
-            };
-            let (from, to) = (stage(&step.from), stage(&step.to));
-            facts.push(match from == to {
-                true if from == "completed" => format!("was completed, by {by}"),
-                true => format!("stood at {from}, by {by}"),
-                false => format!("from {from} to {to}, by {by}"),
-            });
-        }
-        _ => {}
-    }
-    facts.extend(step.checks.clone().filter(|checks| checks != "none"));
-    if step.spent.tokens() > 0 {
-        facts.push(step.spent.words());
-        facts.extend(step.spent.cost());
-    }
-    if step.cost.is_some() {
-        facts.push(step.models.join(", "));
-    }
-    facts
-}
-
-/// A name without its address.
-fn person(actor: &str) -> &str {
-    actor.split(" <").next().unwrap_or(actor)
 }

@@ -1,5 +1,6 @@
 //! The terminal: who shows what happens, colours, signals.
 
+pub(crate) mod lanes;
 pub(crate) mod paint;
 pub(crate) mod records;
 pub(crate) mod runtime;

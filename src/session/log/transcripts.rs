@@ -1,0 +1,40 @@
+//! The transcripts on this machine, and which of them a step is about.
+
+use std::path::PathBuf;
+
+use super::{Step, Teller};
+use crate::git::Git;
+use crate::session::{Session, StateDir};
+
+impl Teller<'_> {
+    /// The transcripts of what a step is about.
+    pub(super) fn transcripts_of(&self, step: &Step) -> Vec<PathBuf> {
+        let Some(stage) = step.stage else { return Vec::new() };
+        let drafts = match (step.event, step.iteration) {
+            ("stage_completed", Some(used)) => step.first..step.first + used.max(1),
+            ("task_completed", _) => 0..u32::MAX,
+            ("review_requested", Some(draft)) => draft..draft + 1,
+            _ => return Vec::new(),
+        };
+        let fits = |path: &&PathBuf| {
+            let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return false };
+            let mut parts = name.splitn(4, '.');
+            let (of, draft, _role, task) = (parts.next(), parts.next(), parts.next(), parts.next());
+            // Versions before records were sections asked a model to follow a person's edit.
+            let task = task.filter(|task| *task != "align");
+            of == Some(stage.name())
+                && draft.and_then(|n| n.parse().ok()).is_some_and(|n| drafts.contains(&n))
+                && task == step.task.as_deref()
+        };
+        self.transcripts.iter().filter(fits).cloned().collect()
+    }
+}
+
+/// Files of the session's transcripts on this machine, sorted.
+pub(super) fn files(git: &Git, session: &Session) -> Vec<PathBuf> {
+    let folder = StateDir::at(&git.state_dir(), &session.name).transcripts();
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}

@@ -1,0 +1,102 @@
+//! A step in words, for people.
+
+use super::Step;
+
+impl Step {
+    /// The attempt it was left behind with; `None` for what is on the branch, or beside its tip.
+    pub fn lane(&self) -> Option<u32> {
+        self.attempt.or(self.left)
+    }
+
+    /// What happened, on a line of its own but for the words of others, which may have several.
+    pub fn words(&self) -> String {
+        let draft = self.iteration.map(|n| format!("draft {n}")).unwrap_or_default();
+        let who = person(&self.actor);
+        let why = if self.reason.is_empty() { String::new() } else { format!(": {}", self.reason) };
+        match self.event {
+            "feedback" if self.decision == Some("edited") => {
+                format!("{draft}, {who} edited {}", self.reason)
+            }
+            "feedback" if self.from != self.to => {
+                format!(
+                    "{draft}, {who} asked to go back to {}{why}",
+                    self.to.as_deref().unwrap_or("?")
+                )
+            }
+            "feedback" if self.decision == Some("feedback") && who == "self-review" => {
+                format!("{draft}, {who} could not fix{why}")
+            }
+            "feedback" if self.decision == Some("feedback") => format!("{draft}, {who} said{why}"),
+            "feedback" => format!("{draft} rejected by {who}{why}"),
+            "draft_kept" => draft,
+            "review_requested" => format!("{draft} waits for review{why}"),
+            "review_answered" => {
+                let how = if self.claimed { "claimed" } else { self.decision.unwrap_or_default() };
+                format!("{draft} {how} by {who}{why}")
+            }
+            "went_back" | "copy_kept" => match self.attempt {
+                Some(number) => format!("attempt {number}{why}"),
+                None => self.reason.clone(),
+            },
+            _ => self.summary.clone(),
+        }
+    }
+
+    /// What else is known of it: how it was decided, what the program ran, what it took.
+    pub fn facts(&self) -> Vec<String> {
+        let mut facts = Vec::new();
+        let who = person(&self.actor);
+        match self.event {
+            "stage_completed" => {
+                let drafts = self.iteration.unwrap_or(1);
+                facts.push(if drafts == 1 {
+                    "1 draft".to_owned()
+                } else {
+                    format!("{drafts} drafts")
+                });
+                facts.push(match self.decision {
+                    Some(_) if self.claimed => format!("claimed by {who}"),
+                    Some(how @ ("passed" | "edited")) => format!("{how} by {who}"),
+                    Some(how) => how.to_owned(),
+                    None => who.to_owned(),
+                });
+                facts.extend(
+                    self.self_review
+                        .as_ref()
+                        .map(|outcome| format!("self-review {}", outcome.replace('_', " "))),
+                );
+            }
+            "went_back" => {
+                let stage = |stage: &Option<String>| stage.clone().unwrap_or_default();
+                let by = match (self.decision, self.stage, self.iteration) {
+                    (Some("auto"), Some(stage), Some(draft)) => {
+                        format!("the {stage} {who} (draft {draft})")
+                    }
+                    (Some("auto"), ..) => "a model".to_owned(),
+                    _ => who.to_owned(),
+                };
+                let (from, to) = (stage(&self.from), stage(&self.to));
+                facts.push(match from == to {
+                    true if from == "completed" => format!("was completed, by {by}"),
+                    true => format!("stood at {from}, by {by}"),
+                    false => format!("from {from} to {to}, by {by}"),
+                });
+            }
+            _ => {}
+        }
+        facts.extend(self.checks.clone().filter(|checks| checks != "none"));
+        if self.spent.tokens() > 0 {
+            facts.push(self.spent.words());
+            facts.extend(self.spent.cost());
+        }
+        if self.cost.is_some() {
+            facts.push(self.models.join(", "));
+        }
+        facts
+    }
+}
+
+/// A name without its address.
+fn person(actor: &str) -> &str {
+    actor.split(" <").next().unwrap_or(actor)
+}
