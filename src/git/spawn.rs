@@ -332,7 +332,7 @@ impl<'a> Cmd<'a> {
         Ok(status?)
     }
 
-    fn command(&self) -> Command {
+    pub(super) fn command(&self) -> Command {
         let git = self.git;
         let mut command = Command::new("git");
         command.arg("-C").arg(&git.top);

@@ -1,0 +1,127 @@
+//! The difference of two trees or blobs, file by file, for whoever lays it out.
+
+use anyhow::Result;
+
+use super::spawn::chunks;
+use super::{Git, Oid};
+
+/// Bytes above which a file counts as binary: nobody reads a difference of that size, and it would
+/// be held in memory.
+const LARGEST_FILE: &str = "512k";
+
+/// How one file differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilePatch {
+    /// Where it is, as git writes it: with quotes where it holds what would break a line.
+    pub path: String,
+    /// What git says before the hunks, but for names and ids: `new file mode 100644`, `Binary files … differ`.
+    pub notes: Vec<String>,
+    /// Its hunks, each with its line of `@@`; empty where there is no text to compare.
+    pub hunks: String,
+    /// Lines that came.
+    pub added: usize,
+    /// Lines that went.
+    pub removed: usize,
+}
+
+/// How the paths differ between two commits or trees; without paths how two blobs do. Renames are a
+/// deletion and an addition. A file of more than half a MiB is told as a binary one.
+///
+/// # Errors
+/// Git fails.
+pub fn patches(git: &Git, from: &Oid, to: &Oid, paths: &[String]) -> Result<Vec<FilePatch>> {
+    let one = |paths: &[String]| -> Result<Vec<FilePatch>> {
+        let limit = format!("core.bigFileThreshold={LARGEST_FILE}");
+        let diff = git.read(["-c", &limit, "diff", "--no-ext-diff", "--no-textconv"]);
+        // Whatever the user's configuration makes of differences for their own eyes.
+        let form = ["--color=never", "--no-renames", "--no-prefix", "--no-relative", "--patch"];
+        let diff = diff.args(form).args(["--unified=3", "--submodule=short"]);
+        let diff = diff.args([from.as_str(), to.as_str(), "--"]).args(paths);
+        Ok(parse(&diff.checked()?.text()))
+    };
+    if paths.is_empty() {
+        return one(&[]);
+    }
+    let all: Result<Vec<_>> = chunks(paths).into_iter().map(one).collect();
+    Ok(all?.concat())
+}
+
+/// Reads what `git diff --no-prefix --no-renames` prints. Every line of content begins with a blank,
+/// `+`, `-` or `\`, so that none is taken for one of git's own.
+fn parse(text: &str) -> Vec<FilePatch> {
+    let mut found: Vec<FilePatch> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        if let Some(names) = line.strip_prefix("diff --git ") {
+            // Twice the same name, which may hold blanks.
+            let names = names.trim_end_matches('\n');
+            let path = names.get(..names.len() / 2).unwrap_or(names);
+            found.push(FilePatch { path: path.to_owned(), ..FilePatch::default() });
+            continue;
+        }
+        let Some(patch) = found.last_mut() else { continue };
+        if line.starts_with("@@ ") || !patch.hunks.is_empty() {
+            patch.added += usize::from(line.starts_with('+'));
+            patch.removed += usize::from(line.starts_with('-'));
+            patch.hunks.push_str(line);
+        } else if !["index ", "--- ", "+++ "].iter().any(|start| line.starts_with(start)) {
+            patch.notes.push(line.trim_end_matches('\n').to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    fn both(repo: &Repo, from: &Oid, to: &Oid) -> Vec<FilePatch> {
+        let paths = crate::git::paths::changed(&repo.git(), from, to).unwrap();
+        patches(&repo.git(), from, to, &paths).unwrap()
+    }
+
+    #[test]
+    fn each_file_is_told_whatever_it_is_called_and_holds() {
+        let repo = Repo::with_commit();
+        for (key, value) in
+            [("diff.mnemonicPrefix", "true"), ("diff.external", "false"), ("color.ui", "always")]
+        {
+            repo.run(&["config", key, value]);
+        }
+        let from = repo.head();
+        repo.file("a b/c d.txt", "one\n");
+        repo.file("lies", "diff --git x x\n@@ -1 +1 @@\n--- a\n+++ b\n");
+        repo.file("bytes", "\0\u{1}");
+        let middle = repo.commit_all("files");
+        repo.file("a b/c d.txt", "two\n");
+        repo.file("big", &"line\n".repeat(200_000));
+        let to = repo.commit_all("more");
+
+        let first = both(&repo, &from, &middle);
+        let names: Vec<&str> = first.iter().map(|patch| patch.path.as_str()).collect();
+        assert_eq!(names, ["a b/c d.txt", "bytes", "lies"]);
+        assert_eq!(first[0].hunks, "@@ -0,0 +1 @@\n+one\n");
+        assert_eq!(first[0].notes, ["new file mode 100644"]);
+        assert!(first[1].hunks.is_empty() && first[1].notes[1].contains("Binary files"));
+        assert_eq!((first[2].added, first[2].removed), (4, 0));
+        assert!(first[2].hunks.ends_with("+diff --git x x\n+@@ -1 +1 @@\n+--- a\n++++ b\n"));
+
+        let second = both(&repo, &middle, &to);
+        assert_eq!((second[0].added, second[0].removed), (1, 1));
+        assert!(second[1].hunks.is_empty(), "{:?}", second[1].notes);
+    }
+
+    #[test]
+    fn two_blobs_are_compared() {
+        let repo = Repo::with_commit();
+        repo.file("a", "one\n");
+        let first = repo.commit_all("a");
+        repo.file("a", "two\n");
+        let second = repo.commit_all("b");
+        let blob = |commit: &Oid| {
+            crate::git::snapshot::blob_id(&repo.git(), commit, "a").unwrap().unwrap()
+        };
+        let found = patches(&repo.git(), &blob(&first), &blob(&second), &[]).unwrap();
+        assert_eq!(found[0].hunks, "@@ -1 +1 @@\n-one\n+two\n");
+    }
+}
