@@ -51,4 +51,5 @@ mod nearest;
 #[cfg(test)]
 mod random_cases;
 mod shell_quote;
+mod web;
 mod wrap;

@@ -309,7 +309,8 @@ impl Context {
         }
     }
 
-    fn print_bytes(&self, text: &str) -> anyhow::Result<()> {
+    /// Prints what was cleaned, or what no terminal shows, byte for byte.
+    pub(crate) fn print_bytes(&self, text: &str) -> anyhow::Result<()> {
         let text = match std::io::stdout().is_terminal() {
             true => ascii::on_terminal(text),
             false => text.into(),

@@ -30,7 +30,14 @@ const EXAMPLES: [(&str, &[&str]); 27] = [
     ("status", &["git cowork status", "git cowork status -v todo"]),
     ("list", &["git cowork list --all", "git cowork list --json"]),
     ("log", &["git cowork log --graph", "git cowork log --json todo"]),
-    ("show", &["git cowork show prd", "git cowork show report"]),
+    (
+        "show",
+        &[
+            "git cowork show prd",
+            "git cowork show --web",
+            "git cowork show todo --web -o todo.html",
+        ],
+    ),
     ("diff", &["git cowork diff", "git cowork diff todo --without-artifacts"]),
     ("verify", &["git cowork verify", "git cowork verify --fix"]),
     ("merge", &["git cowork merge", "git cowork merge --without-artifacts"]),

@@ -159,14 +159,30 @@ fn names(logs: &[&str], blob: &Oid) -> bool {
     logs.iter().any(|log| blob.as_str().starts_with(log))
 }
 
-/// The log in a value of `Cowork-Evidence`, `cargo test: exit 0, log BLOB, tree TREE`: from the
-/// end, since a command may hold anything. A commit may have been written by anybody, and what is
-/// no id must not become an argument.
+/// What a value of `Cowork-Evidence` says: `cargo test: exit 0, log BLOB, tree TREE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Evidence<'a> {
+    /// The command and how it ended.
+    pub said: &'a str,
+    /// The blob that holds its log, abbreviated.
+    pub log: &'a str,
+    /// The tree it ran on, abbreviated.
+    pub tree: &'a str,
+}
+
+impl<'a> Evidence<'a> {
+    /// Reads it from the end, since a command may hold anything. A commit may have been written by
+    /// anybody, and what is no id must not become an argument.
+    pub(crate) fn parse(value: &'a str) -> Option<Self> {
+        let (before, tree) = value.rsplit_once(", tree ")?;
+        let (said, log) = before.rsplit_once(", log ")?;
+        let hex = log.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        (hex && (12..=64).contains(&log.len())).then_some(Self { said, log, tree })
+    }
+}
+
 fn log_of(evidence: &str) -> Option<&str> {
-    let (before, _tree) = evidence.rsplit_once(", tree ")?;
-    let (_, log) = before.rsplit_once(", log ")?;
-    let hex = log.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-    (hex && (12..=64).contains(&log.len())).then_some(log)
+    Evidence::parse(evidence).map(|run| run.log)
 }
 
 /// One process of ours at a time has a lock of these; the others wait. Let go when dropped.

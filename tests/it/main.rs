@@ -171,6 +171,8 @@ mod unlisted;
 mod untold;
 mod usage;
 mod verify;
+#[cfg(unix)]
+mod web;
 mod words;
 mod worldwide;
 mod yours;

@@ -27,7 +27,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// What a room may know besides [`WORDS`] and itself. `cli`, `main.rs` and `lib.rs` know all.
-const KNOWS: [(&str, &[&str]); 19] = [
+const KNOWS: [(&str, &[&str]); 20] = [
     ("git", &[]),
     ("forge", &[]),
     // What is known of each language; it knows no room.
@@ -69,6 +69,8 @@ const KNOWS: [(&str, &[&str]); 19] = [
         ],
     ),
     ("verify", &["git", "session", "stages", "artifact", "workspace", "config", "record"]),
+    // It reads and shows; `record` for what a commit says of its evidence.
+    ("web", &["git", "session", "artifact", "record"]),
     ("stage", &[]),
     ("event", &[]),
 ];

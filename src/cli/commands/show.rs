@@ -1,12 +1,14 @@
 //! `git cowork show [SESSION] ARTIFACT`: to a terminal laid out, paged and without what it would obey,
-//! to a pipe or a file byte for byte, as `git show` does.
+//! to a pipe or a file byte for byte, as `git show` does. With `--web` the whole session as a page.
+
+use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::artifact::{Artifact, Files as _, plan_parts};
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
-use crate::cli::session_cmd::find;
+use crate::cli::session_cmd::{find, web_page};
 use crate::cli::suggest::hinted;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -17,8 +19,19 @@ use crate::stages::{self, TABLE, code_stage};
 pub(crate) struct ShowArgs {
     /// [SESSION] ARTIFACT: idea, prd, requirements, features, design, components, plan, tasks,
     /// check, report, feedback, change, session
-    #[arg(required = true, num_args = 1..=2, value_name = "[SESSION] ARTIFACT")]
+    #[arg(required_unless_present = "web", num_args = 1..=2, value_name = "[SESSION] ARTIFACT")]
     words: Vec<String>,
+    /// Write the session as one HTML page and open it in your browser
+    ///
+    /// The page holds the timeline of stages and drafts, how requirements, tasks and files belong
+    /// together, cost, documents with what changed between drafts, evidence with its logs, and the code
+    /// by task. It needs no network and runs no script. Its path is printed; it is opened on a terminal
+    /// only, as git help --web does (git config web.browser).
+    #[arg(long)]
+    web: bool,
+    /// Write the page of --web to this file (-: standard output) and open nothing
+    #[arg(short, long, value_name = "FILE", requires = "web")]
+    output: Option<PathBuf>,
 }
 
 /// The names people use, and the file each means.
@@ -41,6 +54,14 @@ pub(crate) const NAMES: [(&str, Artifact); 15] = [
 ];
 
 pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
+    if args.web {
+        let session = match args.words.as_slice() {
+            [] => None,
+            [session] => Some(session.parse::<SessionName>()?),
+            _ => return Err(Error::usage("show --web takes a session, and no artifact").into()),
+        };
+        return web_page::show(context, session.as_ref(), args.output.as_deref());
+    }
     let (session, what) = match args.words.as_slice() {
         [what] => (None, what),
         [session, what] => (Some(session.parse::<SessionName>()?), what),

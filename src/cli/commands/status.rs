@@ -6,22 +6,23 @@ use serde::Serialize;
 
 use crate::cli::args::{Answer, SessionArg};
 use crate::cli::context::Context;
+use crate::cli::session_cmd::approved::how_passed;
 use crate::cli::session_cmd::{confinement, find, next_step};
 use crate::cli::terminal::paint::Paint;
 use crate::cli::terminal::records;
-use crate::config::{Budget, Config};
+use crate::config::Budget;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, RefName};
 use crate::model::budget;
 use crate::record::{LOGS, logs};
 use crate::session::{
-    Details, Entry, Kept, Kind, RefNames, Session, SessionName, State, StateDir, Status,
-    StatusJson, Verdict, Waiting, approval_of, key,
+    Details, Entry, Kept, Kind, RefNames, SessionName, State, StateDir, Status, StatusJson,
+    Verdict, Waiting, key,
 };
 use crate::stage::Stage;
 use crate::stages::row;
 use crate::ui::{one_line, sanitize};
-use crate::verify::{Beside, changed_since_approval, reviewer, words};
+use crate::verify::{Beside, changed_since_approval};
 
 /// Longest title shown.
 pub(crate) const TITLE: usize = 200;
@@ -324,24 +325,6 @@ fn drafts(entry: &Entry, details: &Details, stage: Stage) -> String {
         drafts += ", after a revert";
     }
     drafts
-}
-
-/// How each finished stage came about; empty for any other.
-fn how_passed(
-    git: &Git,
-    config: &Config,
-    session: &Session,
-) -> anyhow::Result<Vec<(Stage, String)>> {
-    let mut all = Vec::new();
-    for stage in session.order() {
-        let entry = session.stage_entry(stage).and_then(|_| approval_of(session, stage));
-        let how = match entry {
-            Some(entry) => words(entry, reviewer(git, config, session, entry)?.as_ref()),
-            None => String::new(),
-        };
-        all.push((stage, one_line(&how, 60)));
-    }
-    Ok(all)
 }
 
 fn in_progress(status: &Status, stage: Stage, paint: &Paint) -> String {

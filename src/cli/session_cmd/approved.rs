@@ -1,11 +1,15 @@
-//! What leaves a session is what somebody approved: asked before a merge and before a push.
+//! How stages were approved; what leaves a session is what somebody approved, which is asked before a
+//! merge and before a push.
 
 use crate::cli::context::Context;
+use crate::config::Config;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::Git;
-use crate::session::Session;
-use crate::verify::{StageApproval, approvals, changed_after_approval};
+use crate::session::{Session, approval_of};
+use crate::stage::Stage;
+use crate::ui::one_line;
+use crate::verify::{StageApproval, approvals, changed_after_approval, reviewer, words};
 
 /// Says how the session's gated stages were approved and what has changed since.
 ///
@@ -47,4 +51,22 @@ pub(crate) fn require(
         warn(change.to_string());
     }
     Ok(())
+}
+
+/// How each finished stage came about; empty for any other.
+pub(crate) fn how_passed(
+    git: &Git,
+    config: &Config,
+    session: &Session,
+) -> anyhow::Result<Vec<(Stage, String)>> {
+    let mut all = Vec::new();
+    for stage in session.order() {
+        let entry = session.stage_entry(stage).and_then(|_| approval_of(session, stage));
+        let how = match entry {
+            Some(entry) => words(entry, reviewer(git, config, session, entry)?.as_ref()),
+            None => String::new(),
+        };
+        all.push((stage, one_line(&how, 60)));
+    }
+    Ok(all)
 }

@@ -26,4 +26,5 @@ pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod text_input;
+pub(crate) mod web_page;
 pub(crate) mod workspace;

@@ -12,6 +12,7 @@ pub mod kill;
 pub mod many;
 pub mod messages;
 pub mod outcome;
+pub mod page;
 pub mod prepared;
 #[cfg(unix)]
 pub mod pty;

@@ -1,0 +1,117 @@
+//! `git cowork show --web`: where the page goes, and who opens it.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::approved::how_passed;
+use crate::cli::session_cmd::find;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::git;
+use crate::session::{SessionName, StateDir};
+use crate::web::{self, Source};
+
+/// Name of the page in J.
+const PAGE: &str = "session.html";
+
+/// Writes the page of a session, prints its path and, at a terminal, opens it.
+pub(crate) fn show(
+    context: &Context,
+    session: Option<&SessionName>,
+    output: Option<&Path>,
+) -> Answer {
+    let git = context.git()?;
+    let session = find::session(context, session)?;
+    find::warn_of_unreadable(context, &session)?;
+    let name = session.name.clone();
+    let status = find::status(context, session)?;
+    let passed = how_passed(git, context.config()?, &status.session)?;
+    let secrets = context.secrets()?;
+    let page = web::page(&Source { git, status: &status, passed: &passed, secrets: &secrets });
+    let path = match output {
+        Some(path) if path == Path::new("-") => {
+            context.print_bytes(&page)?;
+            return Ok(0);
+        }
+        Some(path) => {
+            std::fs::write(path, page).map_err(|error| not_written(path, &error))?;
+            std::path::absolute(path).context("finding out where the page is")?
+        }
+        None => keep(&StateDir::open(&git.state_dir(), &name)?, &page)?,
+    };
+    let shown = path.display().to_string();
+    if context.global.json {
+        let object = serde_json::json!({ "session": name.as_str(), "path": shown });
+        context.print(&format!("{object}\n"))?;
+        return Ok(0);
+    }
+    context.print(&format!("{shown}\n"))?;
+    if output.is_none() && context.attended && std::io::stdout().is_terminal() {
+        open(context, &path)?;
+    }
+    Ok(0)
+}
+
+/// Writes the page beside the session's other state, where it is not in the way of a commit and the
+/// next one takes its place.
+fn keep(state: &StateDir, page: &str) -> anyhow::Result<PathBuf> {
+    let path = state.path().join(PAGE);
+    let failed = |error: std::io::Error| not_written(&path, &error);
+    let mut temp = tempfile::NamedTempFile::new_in(state.path()).map_err(failed)?;
+    temp.write_all(page.as_bytes()).map_err(failed)?;
+    temp.persist(&path).map_err(|error| failed(error.error))?;
+    Ok(path)
+}
+
+fn not_written(path: &Path, error: &std::io::Error) -> Error {
+    Error::repository(format!("the page could not be written to {}: {error}", path.display()))
+        .hint("write it somewhere else: git cowork show --web --output FILE")
+}
+
+/// Opens the page; where no browser is found, that is said.
+fn open(context: &Context, path: &Path) -> anyhow::Result<()> {
+    let set = |name: &&str| context.env.get(*name).is_some_and(|value| !value.is_empty());
+    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(set);
+    if !git::browse::browse(context.git()?, &address(path), has_desktop)? {
+        let text = "no browser was found; open that file in one, or name yours: \
+                    git config --global web.browser NAME";
+        context.ui.emit(Event::Note { text: text.to_owned() });
+    }
+    Ok(())
+}
+
+/// The address of a file, as a browser takes it.
+fn address(path: &Path) -> String {
+    let mut address = "file://".to_owned();
+    let path = path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+    if !path.starts_with('/') {
+        address.push('/');
+    }
+    for byte in path.bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'~' | b':' => address.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => address.push(char::from(byte)),
+            byte => {
+                // Writing to a string cannot fail.
+                let _ = write!(address, "%{byte:02X}");
+            }
+        }
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_holds_nothing_a_shell_or_browser_would_read() {
+        let path = Path::new("/a b/it's#1?/ü.html");
+        assert_eq!(address(path), "file:///a%20b/it%27s%231%3F/%C3%BC.html");
+    }
+}

@@ -1,0 +1,132 @@
+//! Each document as it is, and how it became so: the difference between drafts, with what was said of
+//! the earlier one.
+
+use super::html::Html;
+use super::markdown::markdown;
+use super::patch::{counts, patch};
+use super::room::{DOCUMENT, Room, VERSIONS};
+use super::source::Source;
+use super::versions::{Version, versions};
+use crate::artifact::Artifact;
+use crate::clock;
+use crate::git::patches::patches;
+use crate::git::{Object, Oid};
+use crate::session::Step;
+
+/// Longest remark that is not folded.
+const REMARK: usize = 300;
+
+/// The documents, as a session writes them.
+const DOCUMENTS: [Artifact; 6] = [
+    Artifact::Idea,
+    Artifact::Prd,
+    Artifact::Design,
+    Artifact::Plan,
+    Artifact::CheckReport,
+    Artifact::DeliveryReport,
+];
+
+pub(super) fn write(
+    source: &Source<'_>,
+    room: &mut Room,
+    html: &mut Html<'_>,
+) -> anyhow::Result<()> {
+    let steps = source.steps()?;
+    let mut any = false;
+    for artifact in DOCUMENTS {
+        let versions = versions(source, artifact)?;
+        if let Some(newest) = versions.last() {
+            any = true;
+            html.open("h3", &[("id", &id(artifact))]).text(artifact.file_name()).raw("</h3>\n");
+            document(source, room, html, artifact, newest)?;
+            differences(source, room, html, &versions, &steps)?;
+        }
+    }
+    if !any {
+        html.raw("<p>No document is written yet.</p>\n");
+    }
+    Ok(())
+}
+
+/// How a document is named in links.
+pub(super) fn id(artifact: Artifact) -> String {
+    format!("document-{}", artifact.file_name().trim_end_matches(".md").replace('_', "-"))
+}
+
+fn document(
+    source: &Source<'_>,
+    room: &mut Room,
+    html: &mut Html<'_>,
+    artifact: Artifact,
+    newest: &Version,
+) -> anyhow::Result<()> {
+    let Some(text) = read(source, &newest.blob)? else { return Ok(()) };
+    let command = format!("git cat-file blob {}", newest.blob.short());
+    let mut cut = html.part();
+    let shown = room.take(&text, DOCUMENT, &command, &mut cut);
+    let mut inner = html.part();
+    inner.raw("<div class=\"document\">\n");
+    markdown(&mut inner, shown);
+    inner.close("div").add(cut);
+    // What a reviewer reads first is open.
+    let open = artifact == Artifact::DeliveryReport;
+    html.raw(if open { "<details open><summary>" } else { "<details><summary>" });
+    html.text("Read it (").isolated(&newest.label).raw(")</summary>\n").add(inner);
+    html.close("details");
+    Ok(())
+}
+
+/// What changed from version to version.
+fn differences(
+    source: &Source<'_>,
+    room: &mut Room,
+    html: &mut Html<'_>,
+    versions: &[Version],
+    steps: &[Step],
+) -> anyhow::Result<()> {
+    let from = versions.len().saturating_sub(VERSIONS);
+    if from > 0 {
+        room.left_out += from;
+        let text = format!("{from} older versions are left out here: see git cowork log");
+        html.element("p", &[("class", "note")], &text);
+    }
+    for (before, after) in versions.iter().zip(versions.iter().skip(1)).skip(from) {
+        let mut inner = html.part();
+        let remarks = remarks(steps, before, after);
+        if !remarks.is_empty() {
+            inner.raw("<ul>\n");
+            for remark in remarks {
+                inner.raw("<li>").short(&remark, REMARK).raw("</li>\n");
+            }
+            inner.close("ul");
+        }
+        let found = patches(source.git, &before.blob, &after.blob, &[])?;
+        let command = format!("git diff {} {}", before.blob.short(), after.blob.short());
+        let mut lines = String::new();
+        for one in &found {
+            lines = counts(one);
+            patch(&mut inner, room, one, &command);
+        }
+        html.folded(&format!("{} → {} {lines}", before.label, after.label), inner);
+    }
+    Ok(())
+}
+
+/// What was said of the drafts that hold a version, before the next one was there.
+fn remarks(steps: &[Step], version: &Version, next: &Version) -> Vec<String> {
+    let is_of = |step: &&Step| {
+        let draft = step.stage.zip(step.iteration);
+        let when = clock::parse_rfc3339(&step.timestamp).unwrap_or(0);
+        matches!(step.event, "feedback" | "review_answered")
+            && draft.is_some_and(|draft| version.drafts.contains(&draft))
+            && (version.since..=next.since).contains(&when)
+    };
+    let mut remarks: Vec<String> = steps.iter().filter(is_of).map(Step::words).collect();
+    remarks.dedup();
+    remarks
+}
+
+fn read(source: &Source<'_>, blob: &Oid) -> anyhow::Result<Option<String>> {
+    let bytes = source.git.reader().blob(Object::Id(blob))?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}

@@ -1,0 +1,240 @@
+//! Which task works on which requirement, and in which files: as a picture, and as a list for whoever
+//! does not see it.
+
+use std::collections::BTreeSet;
+
+use super::documents;
+use super::drawing::{Drawing, Edge, Node};
+use super::html::Html;
+use super::room::{NODES, Room};
+use super::source::{CodeCommit, Source, commit_id, file_id};
+use crate::artifact::{Artifact, Plan, Requirement, Store, Task, TaskStatus};
+use crate::session::{Kind, artifact_path};
+
+pub(super) fn write(
+    source: &Source<'_>,
+    room: &mut Room,
+    html: &mut Html<'_>,
+) -> anyhow::Result<()> {
+    let graph = Graph::of(source, room)?;
+    if graph.tasks.is_empty() && graph.requirements.is_empty() {
+        html.raw("<p>There are no requirements and no tasks yet.</p>\n");
+        return Ok(());
+    }
+    graph.drawing().write(html);
+    if graph.left_out > 0 {
+        let text = format!("{} more are left out here: see plan.md", graph.left_out);
+        html.element("p", &[("class", "note")], &text);
+    }
+    let mut list = html.part();
+    graph.list(&mut list);
+    html.folded("The same as a list", list);
+    Ok(())
+}
+
+/// A requirement, task or file, and where on the page one reads more of it.
+struct Item {
+    id: String,
+    title: String,
+    place: Option<String>,
+    done: bool,
+}
+
+#[derive(Default)]
+struct Graph {
+    requirements: Vec<Item>,
+    tasks: Vec<Item>,
+    files: Vec<Item>,
+    /// From a requirement to a task, by their numbers.
+    works_on: Vec<(usize, usize)>,
+    /// From a task to a file.
+    touches: Vec<(usize, usize)>,
+    left_out: usize,
+}
+
+impl Graph {
+    fn of(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Self> {
+        let files = source.files()?;
+        let store = Store::new(&files);
+        let (plan, own) = source.plan()?;
+        let commits = source.code_commits()?;
+        let features = store.features()?.features;
+        let serves = |task: &Task, requirement: &Requirement| {
+            let with = plan.with_sub_tasks(&task.id);
+            let named = with.flat_map(|task| &task.requirement_ids).any(|id| *id == requirement.id);
+            let through = plan.features_of(&task.id);
+            named
+                || features.iter().any(|feature| {
+                    through.contains(&feature.id.as_str())
+                        && feature.requirement_ids.contains(&requirement.id)
+                })
+        };
+        let (tasks, more) = room.first(&own, NODES);
+        let mut graph = Self { left_out: more, ..Self::default() };
+        let mut wanted = store.requirements()?.requirements;
+        if source.session().is_patch() {
+            // Those of its parent that it leaves alone are not its own.
+            wanted.retain(|requirement| tasks.iter().any(|task| serves(task, requirement)));
+        }
+        let (requirements, more) = room.first(&wanted, NODES);
+        graph.left_out += more;
+        let document = place_of_requirements(source, &files)?;
+        for (r, requirement) in requirements.iter().enumerate() {
+            let (id, title) = (requirement.id.clone(), requirement.title.clone());
+            let works = (0..).zip(tasks).filter(|(_, task)| serves(task, requirement));
+            graph.works_on.extend(works.map(|(t, _)| (r, t)));
+            graph.requirements.push(Item { id, title, place: document.clone(), done: false });
+        }
+        for (t, task) in tasks.iter().enumerate() {
+            graph.add_task(t, task, &plan, &commits, room);
+        }
+        for (r, requirement) in graph.requirements.iter_mut().enumerate() {
+            let mut on = graph.works_on.iter().filter(|(of, _)| *of == r).peekable();
+            requirement.done = on.peek().is_some() && on.all(|(_, t)| graph.tasks[*t].done);
+        }
+        Ok(graph)
+    }
+
+    fn add_task(
+        &mut self,
+        t: usize,
+        task: &Task,
+        plan: &Plan,
+        commits: &[CodeCommit],
+        room: &mut Room,
+    ) {
+        let is_of = |commit: &CodeCommit| {
+            let kind = commit.entry.as_ref().map(|entry| &entry.kind);
+            matches!(kind, Some(Kind::Task(id)) if *id == task.id)
+        };
+        let at = commits.iter().position(is_of);
+        let mut paths: BTreeSet<&str> = plan.files_of(&task.id).collect();
+        paths
+            .extend(commits.iter().filter(|c| is_of(c)).flat_map(|c| &c.files).map(String::as_str));
+        for path in paths {
+            match self.files.iter().position(|file| file.id == path) {
+                Some(f) => self.touches.push((t, f)),
+                None if self.files.len() < NODES => {
+                    let newest = commits.iter().enumerate().rev().find_map(|(n, commit)| {
+                        Some((n, commit.files.iter().position(|file| file == path)?))
+                    });
+                    let place = newest.map(|(n, k)| file_id(n, k));
+                    let done = place.is_some();
+                    self.touches.push((t, self.files.len()));
+                    self.files.push(Item {
+                        id: path.to_owned(),
+                        title: String::new(),
+                        place,
+                        done,
+                    });
+                }
+                None => {
+                    self.left_out += 1;
+                    room.left_out += 1;
+                }
+            }
+        }
+        self.tasks.push(Item {
+            id: task.id.clone(),
+            title: task.title.clone(),
+            place: at.map(commit_id).or_else(|| Some(documents::id(Artifact::Plan))),
+            done: task.status == TaskStatus::Completed || at.is_some(),
+        });
+    }
+
+    fn drawing(&self) -> Drawing {
+        let node = |item: &Item| Node {
+            id: item.id.clone(),
+            title: item.title.clone(),
+            place: item.place.clone(),
+            done: item.done,
+        };
+        let column = |items: &[Item]| items.iter().map(node).collect();
+        // As many colours as there are, one a task.
+        let edges = |all: &[(usize, usize)], task: fn(&(usize, usize)) -> usize| {
+            all.iter().map(|pair| Edge { from: pair.0, to: pair.1, color: task(pair) }).collect()
+        };
+        Drawing {
+            columns: [
+                ("Requirements", column(&self.requirements)),
+                ("Tasks", column(&self.tasks)),
+                ("Files", column(&self.files)),
+            ],
+            edges: [edges(&self.works_on, |pair| pair.1), edges(&self.touches, |pair| pair.0)],
+        }
+    }
+
+    fn list(&self, html: &mut Html<'_>) {
+        html.raw("<ul>\n");
+        for (r, requirement) in self.requirements.iter().enumerate() {
+            html.raw("<li>");
+            item(html, requirement);
+            let tasks = self.works_on.iter().filter(|(of, _)| *of == r).map(|(_, t)| *t);
+            self.tasks_of(html, tasks.collect());
+            html.close("li");
+        }
+        let free = |t: &usize| !self.works_on.iter().any(|(_, of)| of == t);
+        let free: Vec<usize> = (0..self.tasks.len()).filter(free).collect();
+        if !free.is_empty() {
+            html.raw("<li>of no requirement");
+            self.tasks_of(html, free);
+            html.close("li");
+        }
+        html.close("ul");
+    }
+
+    fn tasks_of(&self, html: &mut Html<'_>, tasks: Vec<usize>) {
+        if tasks.is_empty() {
+            return;
+        }
+        html.raw("<ul>\n");
+        for t in tasks {
+            html.raw("<li>");
+            item(html, &self.tasks[t]);
+            let files: Vec<&Item> = self
+                .touches
+                .iter()
+                .filter(|(of, _)| *of == t)
+                .map(|(_, f)| &self.files[*f])
+                .collect();
+            if !files.is_empty() {
+                html.raw("<ul>\n");
+                for file in files {
+                    html.raw("<li>");
+                    item(html, file);
+                    html.close("li");
+                }
+                html.close("ul");
+            }
+            html.close("li");
+        }
+        html.close("ul");
+    }
+}
+
+fn item(html: &mut Html<'_>, item: &Item) {
+    let text = format!("{} {}", item.id, item.title);
+    match &item.place {
+        Some(place) => {
+            let place = format!("#{place}");
+            html.open("a", &[("href", &place)]).isolated(text.trim()).raw("</a>")
+        }
+        None => html.isolated(text.trim()),
+    };
+}
+
+/// The document that holds the requirements, where the session has it.
+fn place_of_requirements(
+    source: &Source<'_>,
+    files: &dyn crate::artifact::Files,
+) -> anyhow::Result<Option<String>> {
+    let tip = &source.session().tip;
+    for document in [Artifact::Prd, Artifact::Plan] {
+        let path = artifact_path(&source.session().name, document);
+        let at_tip = source.git.reader().entries(tip, &[&path])?.pop().flatten();
+        if files.read(document)?.is_some() && at_tip.is_some() {
+            return Ok(Some(documents::id(document)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,91 @@
+//! What a page is made from: a session as history and refs tell it.
+
+use crate::artifact::{Plan, Store, Task};
+use crate::git::{Commit, Git, Oid};
+use crate::secret::Secrets;
+use crate::session::{
+    CommittedFiles, Entry, Session, Status, Step, code, log, own_tasks, start_of_code,
+};
+use crate::stage::Stage;
+
+/// What a page is made from.
+pub(crate) struct Source<'a> {
+    /// The repository.
+    pub git: &'a Git,
+    /// Where the session stands, and what it used.
+    pub status: &'a Status,
+    /// How each finished stage was passed, in words.
+    pub passed: &'a [(Stage, String)],
+    /// What nobody may read.
+    pub secrets: &'a Secrets,
+}
+
+/// A commit of the session that changed code.
+pub(super) struct CodeCommit {
+    pub(super) commit: Commit,
+    /// What it was made on.
+    pub(super) parent: Oid,
+    /// The files it changed, the session's own left out.
+    pub(super) files: Vec<String>,
+    /// What the session's history says of it.
+    pub(super) entry: Option<Entry>,
+}
+
+impl Source<'_> {
+    pub(super) fn session(&self) -> &Session {
+        &self.status.session
+    }
+
+    /// Every step that is known here, in order.
+    pub(super) fn steps(&self) -> anyhow::Result<Vec<Step>> {
+        log(self.git, self.session())
+    }
+
+    /// The newest records.
+    pub(super) fn files(&self) -> anyhow::Result<CommittedFiles> {
+        let session = self.session();
+        let newest = session.newest_records(self.git)?;
+        Ok(CommittedFiles::new(self.git, &session.name, &newest))
+    }
+
+    /// The whole plan, and the tasks of it that are the session's own.
+    pub(super) fn plan(&self) -> anyhow::Result<(Plan, Vec<Task>)> {
+        let plan = Store::new(&self.files()?).plan()?;
+        let own = own_tasks(self.git, self.session(), plan.clone())?;
+        Ok((plan, own))
+    }
+
+    /// The commits of the branch that changed code, oldest first, people's own among them. What a merge
+    /// brought is others'.
+    pub(super) fn code_commits(&self) -> anyhow::Result<Vec<CodeCommit>> {
+        let (session, reader) = (self.session(), self.git.reader());
+        let Some(start) = start_of_code(self.git, session) else { return Ok(Vec::new()) };
+        let commits =
+            reader.walk(std::slice::from_ref(&session.tip), std::slice::from_ref(&start))?;
+        let mut found = Vec::new();
+        let mut next = Some(session.tip.clone());
+        while let Some(commit) = next.and_then(|id| commits.iter().find(|commit| commit.id == id)) {
+            next = commit.parents.first().cloned();
+            let [parent] = &commit.parents[..] else { continue };
+            let changes = reader.diff(Some(parent), &commit.id)?.into_iter();
+            let files = code(changes.map(|change| change.path).collect());
+            if !files.is_empty() {
+                let entry = session.history.iter().find(|entry| entry.commit == commit.id);
+                let (parent, entry) = (parent.clone(), entry.cloned());
+                found.push(CodeCommit { commit: commit.clone(), parent, files, entry });
+            }
+        }
+        found.reverse();
+        Ok(found)
+    }
+}
+
+/// How a file of a commit is named in links: of the `n`th commit that changed code, the `k`th file.
+pub(super) fn file_id(n: usize, k: usize) -> String {
+    format!("file-{n}-{k}")
+}
+
+/// How a commit that changed code is named in links.
+pub(super) fn commit_id(n: usize) -> String {
+    format!("change-{n}")
+}
