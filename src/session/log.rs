@@ -107,9 +107,13 @@ pub fn log(git: &Git, session: &Session) -> anyhow::Result<Vec<Step>> {
         session,
         transcripts: transcripts::files(git, session),
         told: HashSet::new(),
+        on_branch: HashSet::new(),
         read: HashSet::new(),
         seen: session.history.iter().map(|e| (e.commit.clone(), e.parents.clone())).collect(),
     };
+    for said in teller.feedback_at(&session.tip) {
+        teller.on_branch.insert(serde_json::to_string(&said)?);
+    }
     let mut rows = teller.attempts()?;
     rows.push(teller.row(&session.history, None)?);
     rows.extend(teller.drafts()?);
@@ -123,6 +127,8 @@ struct Teller<'a> {
     transcripts: Vec<PathBuf>,
     /// Feedback that was told already, as it is written.
     told: HashSet<String>,
+    /// Feedback that the branch tells.
+    on_branch: HashSet<String>,
     /// The files of feedback that were read already: most commits leave it as it is.
     read: HashSet<Oid>,
     /// Commits that a row has told of, or passed over, with their parents.
@@ -204,7 +210,7 @@ impl Teller<'_> {
         let mut steps: Vec<Step> = Vec::new();
         let mut drafts: Vec<(Stage, u32)> = Vec::new();
         for entry in entries {
-            for said in self.new_feedback(&entry.commit)? {
+            for said in self.new_feedback(&entry.commit, attempt.is_some())? {
                 // What a session takes over was said in another one.
                 if !entry.is_start() {
                     steps.push(self.feedback(&said, entry));
@@ -227,25 +233,33 @@ impl Teller<'_> {
         Ok(steps)
     }
 
-    /// What a commit's records say that no commit before did.
-    fn new_feedback(&mut self, commit: &Oid) -> anyhow::Result<Vec<Feedback>> {
+    /// What a commit's records say that no commit before did. Of what was left behind (`left`) only
+    /// what the branch does not say, too: there it is told where it happened.
+    fn new_feedback(&mut self, commit: &Oid, left: bool) -> anyhow::Result<Vec<Feedback>> {
         let path = artifact_path(&self.session.name, Artifact::Feedback);
         let Some(blob) = git::snapshot::blob_id(self.git, commit, &path)? else {
             return Ok(Vec::new());
         };
-        if !self.read.insert(blob) {
+        if !self.read.insert(blob.clone()) {
             return Ok(Vec::new());
         }
-        let files = CommittedFiles::new(self.git, &self.session.name, commit);
-        // A version somebody broke by hand tells nothing.
-        let all = Store::new(&files).feedback().unwrap_or_default();
         let mut new = Vec::new();
-        for said in all {
-            if self.told.insert(serde_json::to_string(&said)?) {
+        for said in self.feedback_at(commit) {
+            let text = serde_json::to_string(&said)?;
+            if left && self.on_branch.contains(&text) {
+                // The branch may have the very same file.
+                self.read.remove(&blob);
+            } else if self.told.insert(text) {
                 new.push(said);
             }
         }
         Ok(new)
+    }
+
+    /// All that a commit's records say; a version somebody broke by hand tells nothing.
+    fn feedback_at(&self, commit: &Oid) -> Vec<Feedback> {
+        let files = CommittedFiles::new(self.git, &self.session.name, commit);
+        Store::new(&files).feedback().unwrap_or_default()
     }
 
     fn blank(&self, time: i64, event: &'static str, actor: &str) -> Step {

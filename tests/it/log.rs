@@ -113,6 +113,21 @@ fn findings_about_one_draft_are_one_line_and_an_edit_is_no_saying() {
 }
 
 #[test]
+fn what_was_said_of_a_stage_that_stays_was_not_left_behind() {
+    let sandbox = Sandbox::new();
+    sandbox.server.times(1, at("prd", "critic").iteration(1), reject("REQ-002 is vague"));
+    sandbox.server.times(1, at("design", "critic").iteration(1), reject("COMP-002 is large"));
+    sandbox.auto(&["--stop-after", "design"]).exits(0);
+    sandbox.cowork(&["revert", "--to", "design", "--no-run"]).exits(0);
+    let steps = log(&sandbox, &[]);
+    let said = of(&steps, "feedback");
+    let about = |reason: &str| said.iter().find(|step| step["reason"] == reason).unwrap();
+    assert_eq!(about("REQ-002 is vague").get("attempt"), None, "{said:?}");
+    assert_eq!(about("COMP-002 is large")["attempt"], 1, "{said:?}");
+    assert!(steps[0]["event"] == "session_started", "{steps:?}");
+}
+
+#[test]
 fn a_graph_draws_what_was_left_behind_beside_the_branch() {
     let sandbox = Sandbox::stopped_after("design");
     sandbox.cowork(&["revert", "--to", "design", "--no-run"]).exits(0);
