@@ -8,13 +8,13 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Start a session", &["new", "modify", "feedback", "demo"]),
     ("Work on a session", &["resume", "review", "revert", "undo", "restore"]),
-    ("Look at sessions", &["status", "list", "log", "show", "diff", "verify"]),
+    ("Look at sessions", &["status", "list", "watch", "log", "show", "diff", "verify"]),
     ("Deliver and clean up", &["merge", "pr", "archive", "delete", "prune"]),
     ("Set up", &["doctor", "models", "config", "init", "trust", "completions", "man"]),
 ];
 
 /// Examples of each command, one a line.
-const EXAMPLES: [(&str, &[&str]); 27] = [
+const EXAMPLES: [(&str, &[&str]); 28] = [
     ("new", &["git cowork new 'a todo list for the terminal'", "git cowork new --from todo@prd"]),
     (
         "modify",
@@ -29,6 +29,7 @@ const EXAMPLES: [(&str, &[&str]); 27] = [
     ("restore", &["git cowork restore todo", "git cowork restore todo 1"]),
     ("status", &["git cowork status", "git cowork status -v todo"]),
     ("list", &["git cowork list --all", "git cowork list --json"]),
+    ("watch", &["git cowork watch", "git cowork watch todo --json"]),
     ("log", &["git cowork log --graph", "git cowork log --json todo"]),
     (
         "show",

@@ -30,7 +30,7 @@ use commands::review::ReviewArgs;
 use commands::{
     archive, completions, config, delete, demo, diff, feedback, hook, init, list, log, man, merge,
     models, modify, new, pr, prune, restore, resume, revert, review, show, status, trust, undo,
-    verify,
+    verify, watch,
 };
 use context::Context;
 
@@ -91,6 +91,10 @@ enum Command {
     Prune(prune::PruneArgs),
     /// Show what happened in a session: stages, verdicts, reverts, tokens and cost
     Log(log::LogArgs),
+    /// Follow a run from another terminal
+    ///
+    /// Prints the last steps, then each new one, and where the run is, until it ends.
+    Watch(SessionArg),
     /// Print an artifact of a session
     Show(show::ShowArgs),
     /// List the models that the configured servers offer, and those that run on this machine
@@ -190,6 +194,7 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
         Some(Command::Status(args)) => status::run(context, args),
         Some(Command::List(args)) => list::run(context, args),
         Some(Command::Log(args)) => log::run(context, args),
+        Some(Command::Watch(args)) => watch::run(context, args),
         Some(Command::Diff(args)) => diff::run(context, &args),
         Some(Command::Verify(args)) => verify::run(context, args),
         Some(Command::Show(args)) => show::run(context, args),

@@ -136,6 +136,11 @@ impl Terminal {
         self.lock().out.broken()
     }
 
+    /// Shows a message on the desktop, where the terminal can.
+    pub fn message(&self, text: &str) {
+        self.lock().out.put(&self.look.knows.message(text));
+    }
+
     /// Leaves the cursor at the beginning of an empty line and keys echoed, for a prompt.
     pub fn clear(&self) {
         self.lock().clear();

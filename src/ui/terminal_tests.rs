@@ -15,7 +15,7 @@ const PLAIN: Look = Look {
     color: false,
     live: false,
     width: 80,
-    knows: Knows { title: false, progress: false },
+    knows: Knows { title: false, progress: false, message: None },
 };
 
 fn terminal(out: &Captured, look: Look) -> Terminal {
@@ -216,7 +216,7 @@ fn a_change_is_counted_and_a_failing_test_is_red_at_once() {
 #[test]
 fn the_window_says_how_far_it_is_and_gets_its_title_back() {
     let out = Captured::default();
-    let knows = Knows { title: true, progress: true };
+    let knows = Knows { title: true, progress: true, message: None };
     let terminal = terminal(&out, Look { live: true, knows, ..PLAIN });
     let stage = Stage::Coding;
     terminal.emit(Event::StageStarted { stage, number: 5, of: 8 });

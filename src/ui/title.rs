@@ -1,8 +1,10 @@
-//! The title of the terminal's window, and the progress that some show beside it (OSC 9;4), where
-//! the terminal says that it knows them.
+//! The title of the terminal's window, the progress that some show beside it (OSC 9;4), and messages of
+//! the desktop (OSC 9, OSC 777), where the terminal says that it knows them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::clean::one_line;
 
 /// Something was set, which is to be taken back at the end.
 static IS_SET: AtomicBool = AtomicBool::new(false);
@@ -25,6 +27,17 @@ pub struct Knows {
     pub title: bool,
     /// Progress.
     pub progress: bool,
+    /// Messages of the desktop.
+    pub message: Option<Message>,
+}
+
+/// How a terminal is asked to show a message on the desktop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// `OSC 9`: the text.
+    Osc9,
+    /// `OSC 777`: a title and the text.
+    Osc777,
 }
 
 impl Knows {
@@ -38,6 +51,24 @@ impl Knows {
                 || is("ConEmuANSI", "ON")
                 || program("WezTerm")
                 || program("ghostty"),
+            message: if ["iTerm.app", "WezTerm", "ghostty"].into_iter().any(program) {
+                Some(Message::Osc9)
+            } else {
+                let term = env.get("TERM").map_or("", String::as_str);
+                let shows = ["foot", "rxvt-unicode"].iter().any(|name| term.starts_with(name));
+                shows.then_some(Message::Osc777)
+            },
+        }
+    }
+
+    /// Shows a message on the desktop.
+    pub(super) fn message(self, text: &str) -> String {
+        // A separator of OSC 777 would end the text.
+        let text = one_line(text, 200).replace(';', ",");
+        match self.message {
+            Some(Message::Osc9) => format!("\x1b]9;{text}\x1b\\"),
+            Some(Message::Osc777) => format!("\x1b]777;notify;git cowork;{text}\x1b\\"),
+            None => String::new(),
         }
     }
 
@@ -81,8 +112,15 @@ mod tests {
             Knows::of(&pairs.collect())
         };
         assert_eq!(env(&[("TERM", "xterm-256color")]), Knows::default());
-        assert_eq!(env(&[("VTE_VERSION", "7600")]), Knows { title: true, progress: false });
-        assert_eq!(env(&[("TERM_PROGRAM", "ghostty")]), Knows { title: true, progress: true });
+        assert_eq!(env(&[("VTE_VERSION", "7600")]), Knows { title: true, ..Knows::default() });
+        let message = Some(Message::Osc9);
+        assert_eq!(
+            env(&[("TERM_PROGRAM", "ghostty")]),
+            Knows { title: true, progress: true, message }
+        );
+        assert_eq!(env(&[("TERM_PROGRAM", "Apple_Terminal")]).message("x"), "");
+        let foot = env(&[("TERM", "foot-extra")]).message("a;b\x1b\\ c");
+        assert_eq!(foot, "\x1b]777;notify;git cowork;a,b c\x1b\\");
         assert_eq!(Knows::default().set("x", 1) + &Knows::default().end(), "");
     }
 }

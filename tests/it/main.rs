@@ -172,6 +172,8 @@ mod untold;
 mod usage;
 mod verify;
 #[cfg(unix)]
+mod watch;
+#[cfg(unix)]
 mod web;
 mod words;
 mod worldwide;

@@ -147,7 +147,7 @@ fn comparisons(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<
 }
 
 /// A step as people read it; `more` were left out that say as much.
-fn lines(step: &Step, more: usize, verbose: bool, paint: &Paint) -> String {
+pub(crate) fn lines(step: &Step, more: usize, verbose: bool, paint: &Paint) -> String {
     let most = if verbose { usize::MAX } else { TEXT };
     let moment = step.timestamp.get(..16).unwrap_or_default().replace('T', " ");
     let commit = step.commit.as_deref().and_then(|id| id.get(..7)).unwrap_or_default();

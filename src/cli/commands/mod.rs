@@ -28,3 +28,4 @@ pub(crate) mod status;
 pub(crate) mod trust;
 pub(crate) mod undo;
 pub(crate) mod verify;
+pub(crate) mod watch;

@@ -92,8 +92,10 @@ impl Sink for EventLog<'_> {
     }
 }
 
-/// Runs the notify command for a person who is waited for.
+/// Calls a person who is waited for: by the terminal's own message on the desktop, and by the notify
+/// command.
 pub(crate) fn call(ui: &Ui, command: &str, top: &Path, message: &str) {
+    ui.message(&format!("git cowork: {message}"));
     if let Some(text) = notify(command, message, top) {
         ui.emit(Event::Warning { text });
     }

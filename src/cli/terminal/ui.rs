@@ -43,6 +43,13 @@ impl Ui {
         }
     }
 
+    /// Shows a message on the desktop, where the terminal can.
+    pub(crate) fn message(&self, text: &str) {
+        if let Self::Terminal(terminal) = self {
+            terminal.message(text);
+        }
+    }
+
     /// Tells the JSON renderer which session it speaks of.
     pub(crate) fn set_session(&self, name: &SessionName) {
         if let Self::Json(json) = self {

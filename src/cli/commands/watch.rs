@@ -1,0 +1,168 @@
+//! `git cowork watch`: follows a run from another terminal. What happened is read from history as
+//! `log` reads it, where the run is from the note it keeps; nothing is asked of the run itself.
+
+use std::collections::HashSet;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::cli::args::{Answer, SessionArg};
+use crate::cli::commands::log::lines;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::{find, next_step};
+use crate::cli::terminal::paint::Paint;
+use crate::git::{Git, Ref};
+use crate::session::{
+    Doing, LiveRun, Position, RefNames, Session, SessionName, StateDir, Step, live_run, log, once,
+};
+use crate::ui::one_line;
+
+/// How often one looks.
+const LOOKS: Duration = Duration::from_millis(300);
+/// Steps that are told of what happened before.
+const BEFORE: usize = 5;
+
+pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
+    let git = context.git()?;
+    let session = find::session(context, args.name.as_ref())?;
+    let name = session.name.clone();
+    let state = StateDir::at(&git.state_dir(), &name);
+    let mut screen = Screen::new(context, session);
+    loop {
+        // First the run, then what it made: when it has ended, all of that is told.
+        let run = live_run(&state);
+        screen.steps()?;
+        let Some(run) = run else { break };
+        screen.at(&run)?;
+        std::thread::sleep(LOOKS);
+    }
+    screen.ends(&name)
+}
+
+/// The references a run moves, as they were when they were looked at last.
+fn moved(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Vec<Ref>> {
+    let branch = refs.branch(name).to_string();
+    git.refs(&[branch, RefNames::drafts(name), RefNames::attempts(name)])
+}
+
+/// What whoever watches has seen.
+struct Screen<'a> {
+    context: &'a Context,
+    session: Session,
+    refs: Option<Vec<Ref>>,
+    /// Steps that were told; a step may be told as left behind later.
+    told: HashSet<String>,
+    position: Option<Position>,
+    /// One line is redrawn at the bottom.
+    live: bool,
+}
+
+/// A line of `--json` about the run.
+#[derive(Serialize)]
+struct At<'a> {
+    event: &'static str,
+    session: &'a str,
+    #[serde(flatten)]
+    run: &'a LiveRun,
+}
+
+impl<'a> Screen<'a> {
+    fn new(context: &'a Context, session: Session) -> Self {
+        let dumb = context.env.get("TERM").is_none_or(|term| term == "dumb");
+        let live = std::io::stdout().is_terminal() && !dumb && !context.global.json;
+        Self { context, session, refs: None, told: HashSet::new(), position: None, live }
+    }
+
+    /// Tells the steps that are new.
+    fn steps(&mut self) -> anyhow::Result<()> {
+        let (git, refs) = (self.context.git()?, self.context.refs()?);
+        let now = moved(git, &refs, &self.session.name)?;
+        if self.refs.as_ref() == Some(&now) {
+            return Ok(());
+        }
+        let first = self.refs.replace(now).is_none();
+        if !first {
+            self.session = Session::find(git, &refs, &self.session.name)?;
+        }
+        let steps = log(git, &self.session)?;
+        let told = once(&steps);
+        let skipped = if first { told.len().saturating_sub(BEFORE) } else { 0 };
+        for (at, (step, more)) in told.into_iter().enumerate() {
+            let key = format!(
+                "{} {} {} {:?} {}",
+                step.event,
+                step.timestamp,
+                step.commit.as_deref().unwrap_or_default(),
+                step.iteration,
+                step.reason
+            );
+            if self.told.insert(key) && at >= skipped {
+                self.tell(step, more)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, step: &Step, more: usize) -> anyhow::Result<()> {
+        if self.context.global.json {
+            return self.context.print(&format!("{}\n", serde_json::to_string(step)?));
+        }
+        self.clear()?;
+        let paint = Paint { on: self.context.color_stdout() };
+        self.context.print(&lines(step, more, self.context.global.verbose, &paint))
+    }
+
+    /// Tells where the run is.
+    fn at(&mut self, run: &LiveRun) -> anyhow::Result<()> {
+        if self.position.as_ref() == Some(&run.position) {
+            return Ok(());
+        }
+        self.position = Some(run.position.clone());
+        let name = self.session.name.as_str();
+        if self.context.global.json {
+            let at = At { event: "run", session: name, run };
+            return self.context.print(&format!("{}\n", serde_json::to_string(&at)?));
+        }
+        let mut text = run.to_string();
+        if run.position.at == Doing::Gate {
+            text += "; it is answered there";
+        }
+        if !self.live {
+            return self.context.print(&format!("Running  {text}\n"));
+        }
+        self.clear()?;
+        let width = crate::wrap::stderr_columns().saturating_sub(3).max(20);
+        let mut stdout = std::io::stdout().lock();
+        write!(stdout, "● {}", one_line(&text, width))?;
+        Ok(stdout.flush()?)
+    }
+
+    /// Takes the line at the bottom away.
+    fn clear(&self) -> anyhow::Result<()> {
+        if !self.live {
+            return Ok(());
+        }
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(b"\r\x1b[K")?;
+        Ok(stdout.flush()?)
+    }
+
+    /// Tells that no run works on it, and what comes next.
+    fn ends(self, name: &SessionName) -> Answer {
+        self.clear()?;
+        let seen = self.position.is_some();
+        let status = find::status(self.context, self.session)?;
+        if self.context.global.json {
+            let state = status.state.name();
+            let line =
+                serde_json::json!({ "event": "ended", "session": name.as_str(), "state": state });
+            self.context.print(&format!("{line}\n"))?;
+            return Ok(0);
+        }
+        let said = if seen { "the run has ended" } else { "no run works on it now" };
+        let next = next_step::lines(&status, "");
+        self.context.print(&format!("{name}: {said}\n{next}"))?;
+        Ok(0)
+    }
+}
