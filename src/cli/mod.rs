@@ -93,7 +93,9 @@ enum Command {
     Log(log::LogArgs),
     /// Follow a run from another terminal
     ///
-    /// Prints the last steps, then each new one, and where the run is, until it ends.
+    /// Prints the last steps, then each new one, and where the run is, until it ends. On a terminal it
+    /// shows the draft at each gate, too, where you may pass it or give feedback: the first answer counts,
+    /// here or at the run's own terminal.
     Watch(SessionArg),
     /// Print an artifact of a session
     Show(show::ShowArgs),

@@ -14,8 +14,27 @@ use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::wrap::hanging;
 
-/// Asks until there is a decision.
+/// Asks until there is a decision, here or elsewhere; the first one counts.
 pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
+    loop {
+        let here = dialogue(gate, draft)?;
+        let there = gate.elsewhere.decide();
+        if let Some(decision) = &there {
+            let what = match decision {
+                Decision::Feedback(text) => format!("feedback: {}", clean_line(text)),
+                _ => "pass".to_owned(),
+            };
+            let late = if here.is_some() { "; your answer came later" } else { "" };
+            say(gate.terminal, &format!("answered from another terminal: {what}{late}"))?;
+        }
+        if let Some(decision) = there.or(here) {
+            return Ok(decision);
+        }
+    }
+}
+
+/// Asks here until there is a decision; none where somebody elsewhere has answered.
+fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
     let terminal = gate.terminal;
     terminal.write("\x07")?;
     draw(gate, draft)?;
@@ -23,7 +42,10 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
     // The Enter that follows a key by habit is no key of its own.
     let mut after_key = false;
     loop {
-        let key = terminal::menu_key(terminal, &['f'])?;
+        let answered = || gate.elsewhere.has_answered();
+        let Some(key) = terminal::menu_key_unless(terminal, &['f'], &answered)? else {
+            return Ok(None);
+        };
         if key == Key::Enter {
             if !std::mem::take(&mut after_key) {
                 say(terminal, "Enter alone decides nothing; p passes the draft")?;
@@ -87,7 +109,7 @@ pub(super) fn run(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Decision> {
                 continue;
             }
         };
-        if let Some(decision) = decision {
+        if decision.is_some() {
             return Ok(decision);
         }
         terminal.write(&screen::short_menu(gate, draft))?;

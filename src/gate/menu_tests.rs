@@ -86,6 +86,7 @@ impl Desk {
             comment_prefix: ">>> ",
             scratch: &scratch,
             call: &|_| {},
+            elsewhere: &crate::gate::NobodyElse,
         }
         .ask(&draft)
     }

@@ -9,6 +9,7 @@ pub mod clean;
 pub mod comments;
 mod decide;
 pub mod editor;
+mod elsewhere;
 pub mod limit;
 mod menu;
 pub mod notify;
@@ -28,6 +29,7 @@ use crate::stage::{Depth, Stage};
 
 pub use decide::{Decided, command_name, decide};
 pub use editor::{EditResult, Editor};
+pub use elsewhere::{Elsewhere, NobodyElse};
 pub use limit::{LimitDecision, Stuck};
 pub use notify::notify;
 pub use pager::{Pagers, is_pager, page_output, show as page};
@@ -91,6 +93,8 @@ pub const fn attended(stdin_is_tty: bool, stderr_is_tty: bool, pager_in_use: boo
 pub enum Decision {
     /// The bytes shown pass.
     Pass,
+    /// The same, said at another terminal: what the files hold by now nobody there has seen.
+    PassedElsewhere,
     /// The person changed the files; the bytes on disk pass, or carry comments to the actor.
     Edited,
     /// The actor is to change something.
@@ -215,6 +219,8 @@ pub struct Gate<'a> {
     pub scratch: &'a Path,
     /// Calls a person who may be elsewhere (`[review] notify`), once for each thing that is asked.
     pub call: &'a dyn Fn(&str),
+    /// Who else may answer.
+    pub elsewhere: &'a dyn Elsewhere,
 }
 
 impl Gate<'_> {

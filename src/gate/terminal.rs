@@ -51,6 +51,14 @@ pub trait Terminal {
     /// When the terminal cannot be read for another reason than being closed.
     fn read_key(&self) -> Result<Key>;
 
+    /// Waits for a key as [`Terminal::read_key`], unless `ends` says that nobody need press one any more.
+    ///
+    /// # Errors
+    /// As [`Terminal::read_key`].
+    fn read_key_unless(&self, ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
+        if ends() { Ok(None) } else { self.read_key().map(Some) }
+    }
+
     /// Waits for a line, echoed and editable.
     ///
     /// # Errors
@@ -89,14 +97,31 @@ pub trait Terminal {
 /// Shows the cursor, whoever hid it.
 pub(crate) const SHOW_CURSOR: &str = "\x1b[?25h";
 
-/// The next key; never [`Key::Interrupt`].
+/// The next key, unless `ends` says that nobody need press one any more; never [`Key::Interrupt`].
 ///
 /// # Errors
 /// Interrupted on Ctrl-C, with the cursor shown.
-pub(crate) fn key(terminal: &dyn Terminal) -> Result<Key> {
-    match terminal.read_key()? {
-        Key::Interrupt => Err(interrupted(terminal)),
+pub(crate) fn key(terminal: &dyn Terminal, ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
+    match terminal.read_key_unless(ends)? {
+        Some(Key::Interrupt) => Err(interrupted(terminal)),
         key => Ok(key),
+    }
+}
+
+/// As [`menu_key`], unless `ends` says that nobody need press one any more.
+///
+/// # Errors
+/// As [`key`].
+pub(crate) fn menu_key_unless(
+    terminal: &dyn Terminal,
+    texts: &[char],
+    ends: &dyn Fn() -> bool,
+) -> Result<Option<Key>> {
+    loop {
+        let Some(key) = key(terminal, ends)? else { return Ok(None) };
+        if matches!(key, Key::Char(c) if texts.contains(&c)) || !was_pasted(terminal)? {
+            return Ok(Some(key));
+        }
     }
 }
 
@@ -106,15 +131,8 @@ pub(crate) fn key(terminal: &dyn Terminal) -> Result<Key> {
 /// # Errors
 /// As [`key`].
 pub(crate) fn menu_key(terminal: &dyn Terminal, texts: &[char]) -> Result<Key> {
-    loop {
-        let key = key(terminal)?;
-        if matches!(key, Key::Char(c) if texts.contains(&c)) {
-            return Ok(key);
-        }
-        if !was_pasted(terminal)? {
-            return Ok(key);
-        }
-    }
+    // Nothing ends it but a key.
+    Ok(menu_key_unless(terminal, texts, &|| false)?.unwrap_or(Key::End))
 }
 
 /// Whether the answer just read came with more behind it, which is said.
@@ -254,7 +272,7 @@ pub(crate) mod scripted {
         fn yes_or_no(&self, question: &str) -> Result<Option<bool>> {
             self.write(&format!("{question} [y/N] "))?;
             loop {
-                return Ok(match key(self)? {
+                return Ok(match key(self, &|| false)?.unwrap_or(Key::End) {
                     Key::Char('y' | 'Y') => Some(true),
                     Key::Char('n' | 'N') | Key::Enter => Some(false),
                     Key::Escape | Key::End => None,
@@ -267,7 +285,7 @@ pub(crate) mod scripted {
             self.write(&items.join("\n"))?;
             let mut at = default;
             loop {
-                match key(self)? {
+                match key(self, &|| false)?.unwrap_or(Key::End) {
                     Key::Char('j') => at = Some(at.map_or(0, |at| (at + 1) % items.len())),
                     Key::Enter if at.is_some() => return Ok(at),
                     Key::Escape | Key::End | Key::Char('q') => return Ok(None),

@@ -51,7 +51,11 @@ impl Terminal for Tty {
     }
 
     fn read_key(&self) -> Result<Key> {
-        let key = reading::key();
+        Ok(self.read_key_unless(&|| false)?.unwrap_or(Key::End))
+    }
+
+    fn read_key_unless(&self, ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
+        let key = reading::key(ends);
         moment::end();
         key
     }
@@ -237,14 +241,17 @@ mod reading {
         Erase,
         EraseWord,
         EraseLine,
+        /// Nobody need press a key any more.
+        Ends,
     }
 
-    pub(super) fn key() -> Result<Key> {
+    pub(super) fn key(ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
         loop {
-            let Ok(raw) = Raw::on() else { return Ok(Key::End) };
-            match read(&raw) {
-                Some(Input::Key(key)) => return Ok(key),
-                Some(_) => return Ok(Key::Other),
+            let Ok(raw) = Raw::on() else { return Ok(Some(Key::End)) };
+            match read(&raw, ends) {
+                Some(Input::Key(key)) => return Ok(Some(key)),
+                Some(Input::Ends) => return Ok(None),
+                Some(_) => return Ok(Some(Key::Other)),
                 None => {
                     drop(raw);
                     suspend();
@@ -257,7 +264,7 @@ mod reading {
         let mut text = String::new();
         loop {
             let Ok(raw) = Raw::on() else { return Ok(Line::End) };
-            while let Some(input) = read(&raw) {
+            while let Some(input) = read(&raw, &|| false) {
                 match input {
                     Input::Key(Key::Char(c)) => {
                         text.push(c);
@@ -277,7 +284,7 @@ mod reading {
                         terminal.write("\n")?;
                         return Ok(Line::End);
                     }
-                    Input::Key(Key::End | Key::Other) => {}
+                    Input::Key(Key::End | Key::Other) | Input::Ends => {}
                     Input::Erase => erase(terminal, &mut text, 1)?,
                     Input::EraseWord => {
                         let kept = text.trim_end().rfind(char::is_whitespace).map_or(0, |i| i + 1);
@@ -306,11 +313,12 @@ mod reading {
     }
 
     /// The next input; `None` is Ctrl-Z.
-    fn read(raw: &Raw) -> Option<Input> {
+    fn read(raw: &Raw, ends: &dyn Fn() -> bool) -> Option<Input> {
         let mut byte = [0];
         let read = loop {
             match rustix::io::read(stdin(), &mut byte) {
                 _ if interrupt::is_requested() => return Some(Input::Key(Key::Interrupt)),
+                Ok(0) if ends() => return Some(Input::Ends),
                 Ok(0) if !hung_up() => {}
                 read => break read,
             }
@@ -414,8 +422,12 @@ mod reading {
         String::new()
     }
 
-    pub(super) fn key() -> Result<Key> {
-        Ok(match console::Term::stderr().read_key_raw() {
+    pub(super) fn key(ends: &dyn Fn() -> bool) -> Result<Option<Key>> {
+        // A key cannot be waited for and something else looked at here.
+        if ends() {
+            return Ok(None);
+        }
+        Ok(Some(match console::Term::stderr().read_key_raw() {
             Ok(console::Key::Char('\u{4}' | '\u{1a}')) => Key::End,
             Ok(console::Key::Char('\u{3}') | console::Key::CtrlC) => Key::Interrupt,
             Ok(console::Key::Char(c)) => Key::Char(c),
@@ -424,7 +436,7 @@ mod reading {
             Ok(_) => Key::Other,
             Err(error) if error.kind() == ErrorKind::Interrupted => Key::Interrupt,
             Err(_) => Key::End,
-        })
+        }))
     }
 
     pub(super) fn line(_terminal: &dyn Terminal) -> Result<Line> {

@@ -53,6 +53,7 @@ fn program() {
         comment_prefix: ">>> ",
         scratch: &cwd,
         call: &|_| {},
+        elsewhere: &crate::gate::NobodyElse,
     };
     let result = gate.ask(&draft);
     let cooked = rustix::termios::tcgetattr(rustix::stdio::stdin())

@@ -17,7 +17,7 @@ use crate::model::Model;
 use crate::model::meter::Meter;
 use crate::pipeline::prompts::Prompts;
 use crate::record::{self, DraftEnding, DraftNotes, Recorder, Scope};
-use crate::session::{Entry, Kind, RefNames, Session, StateDir};
+use crate::session::{Entry, Kind, RefNames, RunGates, Session, StateDir};
 use crate::stage::{Depth, Role, Stage};
 use crate::stages::{self, Approves, DepthSpec, RoleSpec, StageSpec};
 use crate::tool::{Person, ProjectCommands};
@@ -66,6 +66,8 @@ pub struct Env<'a> {
     pub workspace: &'a Workspace,
     /// J.
     pub state: &'a StateDir,
+    /// Its gates, as other terminals see them.
+    pub gates: &'a RunGates,
     /// Prompts.
     pub prompts: &'a Prompts,
     /// Finds the project's commands; they may appear while it is written.

@@ -24,6 +24,7 @@ mod message;
 #[cfg(test)]
 mod message_random_tests;
 mod name;
+mod open_gate;
 mod project_files;
 mod ref_names;
 mod renumbered;
@@ -57,6 +58,9 @@ pub use merged::{Merged, merged, merged_in};
 pub use merged_changes::{MergedChange, merged_changes};
 pub use message::{Message, Trailers, key, subject_line};
 pub use name::{SESSIONS, SessionName, makes_a_name, slug};
+pub use open_gate::{
+    ClosedGate, GateAnswer, GateNote, OpenGate, RunGates, Said, answer_gate, gate_answer, gates,
+};
 pub use project_files::{ProjectFiles, code_changes};
 pub(crate) use project_files::{code, code_digest, code_since_start, start_of_code};
 pub use ref_names::RefNames;

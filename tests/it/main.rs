@@ -174,6 +174,8 @@ mod verify;
 #[cfg(unix)]
 mod watch;
 #[cfg(unix)]
+mod watch_gate;
+#[cfg(unix)]
 mod web;
 mod words;
 mod worldwide;

@@ -1,5 +1,5 @@
 //! `git cowork watch`: follows a run from another terminal. What happened is read from history as
-//! `log` reads it, where the run is from the note it keeps; nothing is asked of the run itself.
+//! `log` reads it, where the run is from the note it keeps. At a gate a person may answer here, too.
 
 use std::collections::HashSet;
 use std::io::{IsTerminal as _, Write as _};
@@ -10,12 +10,14 @@ use serde::Serialize;
 use crate::cli::args::{Answer, SessionArg};
 use crate::cli::commands::log::lines;
 use crate::cli::context::Context;
+use crate::cli::session_cmd::watched_gate::{Left, at_gate};
 use crate::cli::session_cmd::{find, next_step};
 use crate::cli::terminal::paint::Paint;
 use crate::git::{Git, Ref};
 use crate::session::{
-    Doing, LiveRun, Position, RefNames, Session, SessionName, StateDir, Step, live_run, log, once,
+    LiveRun, Position, RefNames, Session, SessionName, StateDir, Step, gates, live_run, log, once,
 };
+use crate::stage::Stage;
 use crate::ui::one_line;
 
 /// How often one looks.
@@ -35,6 +37,9 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
         screen.steps()?;
         let Some(run) = run else { break };
         screen.at(&run)?;
+        if screen.asks(&state)? == Left::Stopped {
+            return Ok(0);
+        }
         std::thread::sleep(LOOKS);
     }
     screen.ends(&name)
@@ -54,6 +59,10 @@ struct Screen<'a> {
     /// Steps that were told; a step may be told as left behind later.
     told: HashSet<String>,
     position: Option<Position>,
+    /// A run was seen.
+    ran: bool,
+    /// The draft that was told last: it may be kept again as it is.
+    draft: Option<(Option<Stage>, Option<u32>)>,
     /// One line is redrawn at the bottom.
     live: bool,
 }
@@ -71,7 +80,16 @@ impl<'a> Screen<'a> {
     fn new(context: &'a Context, session: Session) -> Self {
         let dumb = context.env.get("TERM").is_none_or(|term| term == "dumb");
         let live = std::io::stdout().is_terminal() && !dumb && !context.global.json;
-        Self { context, session, refs: None, told: HashSet::new(), position: None, live }
+        Self {
+            context,
+            session,
+            refs: None,
+            told: HashSet::new(),
+            position: None,
+            ran: false,
+            draft: None,
+            live,
+        }
     }
 
     /// Tells the steps that are new.
@@ -89,6 +107,8 @@ impl<'a> Screen<'a> {
         let told = once(&steps);
         let skipped = if first { told.len().saturating_sub(BEFORE) } else { 0 };
         for (at, (step, more)) in told.into_iter().enumerate() {
+            let draft = (step.event == "draft_kept").then_some((step.stage, step.iteration));
+            let again = draft.is_some() && draft == self.draft;
             let key = format!(
                 "{} {} {} {:?} {}",
                 step.event,
@@ -97,8 +117,11 @@ impl<'a> Screen<'a> {
                 step.iteration,
                 step.reason
             );
-            if self.told.insert(key) && at >= skipped {
-                self.tell(step, more)?;
+            if self.told.insert(key) && !again {
+                self.draft = draft;
+                if at >= skipped {
+                    self.tell(step, more)?;
+                }
             }
         }
         Ok(())
@@ -115,6 +138,7 @@ impl<'a> Screen<'a> {
 
     /// Tells where the run is.
     fn at(&mut self, run: &LiveRun) -> anyhow::Result<()> {
+        self.ran = true;
         if self.position.as_ref() == Some(&run.position) {
             return Ok(());
         }
@@ -124,10 +148,7 @@ impl<'a> Screen<'a> {
             let at = At { event: "run", session: name, run };
             return self.context.print(&format!("{}\n", serde_json::to_string(&at)?));
         }
-        let mut text = run.to_string();
-        if run.position.at == Doing::Gate {
-            text += "; it is answered there";
-        }
+        let text = run.to_string();
         if !self.live {
             return self.context.print(&format!("Running  {text}\n"));
         }
@@ -136,6 +157,16 @@ impl<'a> Screen<'a> {
         let mut stdout = std::io::stdout().lock();
         write!(stdout, "● {}", one_line(&text, width))?;
         Ok(stdout.flush()?)
+    }
+
+    /// Where a gate is open and a person sits here, asks them, too.
+    fn asks(&mut self, state: &StateDir) -> anyhow::Result<Left> {
+        let can = self.live && self.context.attended;
+        let Some(gate) = gates(state).open.filter(|_| can) else { return Ok(Left::Closed) };
+        self.clear()?;
+        // The run's place is told again behind it.
+        self.position = None;
+        at_gate(self.context, self.context.git()?, state, &gate)
     }
 
     /// Takes the line at the bottom away.
@@ -151,8 +182,7 @@ impl<'a> Screen<'a> {
     /// Tells that no run works on it, and what comes next.
     fn ends(self, name: &SessionName) -> Answer {
         self.clear()?;
-        let seen = self.position.is_some();
-        let status = find::status(self.context, self.session)?;
+        let status = find::status(self.context, self.session.clone())?;
         if self.context.global.json {
             let state = status.state.name();
             let line =
@@ -160,7 +190,7 @@ impl<'a> Screen<'a> {
             self.context.print(&format!("{line}\n"))?;
             return Ok(0);
         }
-        let said = if seen { "the run has ended" } else { "no run works on it now" };
+        let said = if self.ran { "the run has ended" } else { "no run works on it now" };
         let next = next_step::lines(&status, "");
         self.context.print(&format!("{name}: {said}\n{next}"))?;
         Ok(0)

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::artifact::Base;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
+use crate::cli::session_cmd::elsewhere::FromElsewhere;
 use crate::cli::session_cmd::event_log::{self, EventLog, start_log};
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::{text_input, workspace};
@@ -20,7 +21,7 @@ use crate::languages::detect_commands;
 use crate::moment::{self, Kept};
 use crate::pipeline::prompts::Prompts;
 use crate::pipeline::{Env, Finish, Models, Pipeline};
-use crate::session::{RefNames, RunNotes, Session, SessionName};
+use crate::session::{RefNames, RunGates, RunNotes, Session, SessionName};
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
 use crate::tool::{Person, ProjectCommands};
@@ -83,6 +84,8 @@ pub(crate) fn with_pipeline<T>(
     let tty = Tty::new(context.color).before(move || ui.clear());
     let notify = &config.review.notify;
     let notes = RunNotes::new(&held.state, &held.lock, session.next_stage());
+    let gates = RunGates::new(&held.state, &held.lock);
+    let elsewhere = FromElsewhere(&gates);
     let call = |message: &str| {
         notes.waits();
         event_log::call(&context.ui, notify, held.git.top(), message);
@@ -118,6 +121,7 @@ pub(crate) fn with_pipeline<T>(
         comment_prefix: &config.review.comment_prefix,
         scratch: &scratch,
         call: &call,
+        elsewhere: &elsewhere,
     });
     let env = Env {
         git: &held.git,
@@ -126,6 +130,7 @@ pub(crate) fn with_pipeline<T>(
         models,
         workspace: &workspace,
         state: &held.state,
+        gates: &gates,
         prompts: &prompts,
         commands: &commands,
         sink: &sink,

@@ -36,21 +36,28 @@ pub(crate) fn shown_diff_in(
     style: DiffStyle,
     color: bool,
 ) -> anyhow::Result<String> {
-    let git = run.env.git;
-    let paths = match spec.approves {
-        Approves::Artifacts => document_paths(run, spec),
-        Approves::Tree => {
-            let mut changed = git::paths::changed(git, from, to)?;
-            let private = run.env.workspace.private();
-            changed.retain(|path| !path.starts_with(".cowork/") && !private.has(path));
-            changed
-        }
-    };
+    let paths = shown_paths(run, spec, from, to)?;
     if paths.is_empty() {
         Ok(String::new())
     } else {
-        git::diff::text(git, from, to, &paths, style, color)
+        git::diff::text(run.env.git, from, to, &paths, style, color)
     }
+}
+
+/// What of the difference of two commits or trees a reader of this stage wants.
+pub(crate) fn shown_paths(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    from: &Oid,
+    to: &Oid,
+) -> anyhow::Result<Vec<String>> {
+    if spec.approves == Approves::Artifacts {
+        return Ok(document_paths(run, spec));
+    }
+    let mut changed = git::paths::changed(run.env.git, from, to)?;
+    let private = run.env.workspace.private();
+    changed.retain(|path| !path.starts_with(".cowork/") && !private.has(path));
+    Ok(changed)
 }
 
 /// The paths of the stage's documents.

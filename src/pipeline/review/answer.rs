@@ -79,7 +79,8 @@ fn record_answer(
         Answer::Feedback(text) => (Verdict::Feedback, text),
         Answer::Abort => (Verdict::Aborted, String::new()),
         Answer::Ask => match ask_waiting(run, spec)? {
-            Decision::Pass => (Verdict::Passed, String::new()),
+            // Nobody elsewhere is asked about a draft that waits.
+            Decision::Pass | Decision::PassedElsewhere => (Verdict::Passed, String::new()),
             Decision::Edited => (Verdict::Edited, String::new()),
             Decision::Feedback(text) => (Verdict::Feedback, text),
             Decision::Abort => (Verdict::Aborted, String::new()),
@@ -205,5 +206,5 @@ fn edit(run: &Run<'_>, spec: &StageSpec, editor: &Editor) -> anyhow::Result<Verd
 
 fn ask_waiting(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Decision> {
     let progress = resume_stage::resume(run, spec)?.unwrap_or_default();
-    shown::ask_person(run, spec, &progress)
+    shown::ask_person(run, spec, &progress, false)
 }

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod approve;
 mod decided;
+mod elsewhere;
 pub(crate) mod feedback;
 pub(crate) mod shown;
 pub(crate) mod since_last_review;
@@ -77,14 +78,22 @@ pub(crate) fn open_gate(
     });
     let shown = progress.draft.clone();
     keep_persons_code(run, spec, progress)?;
-    let decision = shown::ask_person(run, spec, progress)?;
+    let decision = shown::ask_person(run, spec, progress, true);
+    if !matches!(decision, Ok(Decision::PassedElsewhere)) {
+        run.env.gates.close(None);
+    }
+    let decision = decision?;
     // Code has no editor of ours: a person edits it beside the gate.
     let edited = keep_persons_code(run, spec, progress)?;
     let why = progress.note.take();
     let asks = progress.asks.take().or_else(|| why.clone());
     progress.seen = shown;
+    if decision == Decision::PassedElsewhere && !elsewhere::passes(run, spec, edited)? {
+        elsewhere::note_code_edit(spec, progress);
+        return save_edited(run, spec, progress, false);
+    }
     match decision {
-        Decision::Pass => {
+        Decision::Pass | Decision::PassedElsewhere => {
             if !edits::records::settle(run)?.refusals.is_empty() {
                 return Ok(StepOutcome::Again);
             }
@@ -100,7 +109,7 @@ pub(crate) fn open_gate(
             }
             Ok(StepOutcome::Next)
         }
-        Decision::Edited => save_edited(run, spec, progress),
+        Decision::Edited => save_edited(run, spec, progress, true),
         Decision::Feedback(text) => {
             // Whatever else the person did to the files meanwhile is theirs.
             if let Some(shown) = progress.seen.clone() {
@@ -168,11 +177,13 @@ pub(crate) fn refused_edit(
     waiting::leave_waiting(run, spec, progress, Some(format!("{why}: {}", found.join("; "))))
 }
 
-/// What a person saved passes, unless there are comments in it: these go to the actor.
+/// Takes over what a person saved; comments in it go to the actor. Without any it `passes`, where the
+/// person has said so.
 fn save_edited(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &mut Progress,
+    passes: bool,
 ) -> anyhow::Result<StepOutcome> {
     let shown = progress.seen.clone();
     let comments = match &shown {
@@ -189,7 +200,7 @@ fn save_edited(
     if !comments.is_empty() {
         return feedback::take_answer(run, spec, progress, &comments);
     }
-    if read {
+    if read && passes {
         note_pass(run, spec, progress, Verdict::Edited)?;
     }
     // The checks have not seen these bytes.

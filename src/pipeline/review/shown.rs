@@ -11,12 +11,15 @@ use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::review::since_last_review;
 use crate::pipeline::run::Run;
 use crate::pipeline::usage;
+use crate::session::OpenGate;
 use crate::stages::{Approves, StageSpec};
 
+/// Shows the draft and asks; where it is `shared`, people at other terminals, too.
 pub(crate) fn ask_person(
     run: &Run<'_>,
     spec: &StageSpec,
     progress: &Progress,
+    shared: bool,
 ) -> anyhow::Result<Decision> {
     let Some(gate) = &run.env.gate else { return Ok(Decision::Stop) };
     let files = run.files();
@@ -34,6 +37,22 @@ pub(crate) fn ask_person(
     };
     let earlier = run.session.earlier(spec.stage);
     let look = since_last_review::since_last_review(run, spec, progress, &tree)?;
+    if shared {
+        let paths = approved_content::shown_paths(run, spec, &from, &tree)?;
+        let findings = report.findings.iter().map(|finding| finding.details.clone());
+        let remarks = progress.note.iter().cloned().chain(findings).chain(report.warnings.clone());
+        run.env.gates.open(|id, holder| OpenGate {
+            id,
+            holder,
+            stage: spec.stage,
+            iteration: progress.iteration,
+            tree: tree.clone(),
+            from: from.clone(),
+            paths,
+            is_code: spec.approves == Approves::Tree,
+            remarks: remarks.collect(),
+        });
+    }
     gate.ask(&Draft {
         stage: spec.stage,
         iteration: progress.iteration,

@@ -1,0 +1,22 @@
+//! The gates of a run as other terminals may answer them (`git cowork watch`).
+
+use crate::gate::{Decision, Elsewhere};
+use crate::session::{GateAnswer, RunGates, Said};
+
+/// Who answers from elsewhere.
+pub(crate) struct FromElsewhere<'a>(pub &'a RunGates);
+
+impl Elsewhere for FromElsewhere<'_> {
+    fn has_answered(&self) -> bool {
+        self.0.answer().is_some()
+    }
+
+    fn decide(&self) -> Option<Decision> {
+        let GateAnswer { said, .. } = self.0.decide()?;
+        match said {
+            Said::Pass => Some(Decision::PassedElsewhere),
+            Said::Feedback(text) => Some(Decision::Feedback(text)),
+            Said::There => None,
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The gate of a run, seen and answered from another terminal. What is shown are the bytes of the tree
+//! that the run has named; an answer names them, too.
+
+use crate::clean::{marked, one_line};
+use crate::cli::context::Context;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::gate::terminal::{Key, Terminal as _, Text, menu_key_unless, text};
+use crate::gate::{Tty, page};
+use crate::git::{self, DiffStyle, Git, Object};
+use crate::session::{GateAnswer, OpenGate, Said, StateDir, answer_gate, gate_answer, gates};
+use crate::ui::markdown;
+
+/// Lines of what is under review that are shown at once; a key shows the rest.
+const LINES: usize = 30;
+/// How often one looks whether a run has taken an answer.
+const LOOKS: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// How a look at a gate ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// It is closed.
+    Closed,
+    /// Whoever watches wants to see no more.
+    Stopped,
+}
+
+/// A gate that somebody looks at.
+struct Look<'a> {
+    context: &'a Context,
+    git: &'a Git,
+    state: &'a StateDir,
+    gate: &'a OpenGate,
+    terminal: Tty,
+}
+
+/// Shows a gate, and takes an answer while it is open.
+pub(crate) fn at_gate(
+    context: &Context,
+    git: &Git,
+    state: &StateDir,
+    gate: &OpenGate,
+) -> anyhow::Result<Left> {
+    let look = Look { context, git, state, gate, terminal: Tty::new(context.color) };
+    look.show()?;
+    look.ask()
+}
+
+impl Look<'_> {
+    fn show(&self) -> anyhow::Result<()> {
+        let OpenGate { stage, iteration, holder, .. } = self.gate;
+        self.say(&format!(
+            "── {stage} · draft {iteration} · process {} waits for you",
+            holder.pid
+        ))?;
+        for remark in &self.gate.remarks {
+            self.say(&one_line(remark, 200))?;
+        }
+        let all = self.content()?;
+        let lines: Vec<&str> = all.lines().collect();
+        for line in lines.iter().take(LINES) {
+            self.say(line)?;
+        }
+        if lines.len() > LINES {
+            self.say(&format!("… {} more lines: v shows all", lines.len() - LINES))?;
+        }
+        self.terminal.discard_typed();
+        self.menu()
+    }
+
+    fn menu(&self) -> anyhow::Result<()> {
+        self.say("p pass   f feedback   v read all   d diff   q stop watching")
+    }
+
+    /// The documents as the tree has them, or the difference of the code.
+    fn content(&self) -> anyhow::Result<String> {
+        if self.gate.is_code {
+            return self.diff();
+        }
+        let reader = self.git.reader();
+        let paths: Vec<&str> = self.gate.paths.iter().map(String::as_str).collect();
+        let mut out = String::new();
+        for (path, entry) in paths.iter().zip(reader.entries(&self.gate.tree, &paths)?) {
+            let blob = match entry.filter(|entry| entry.kind.is_blob()) {
+                Some(entry) => reader.blob(Object::Id(&entry.oid))?,
+                None => None,
+            };
+            let Some(blob) = blob.filter(|_| path.ends_with(".md")) else { continue };
+            let text = String::from_utf8_lossy(&blob);
+            out += &markdown(&text, self.terminal.width(), self.context.color);
+        }
+        if out.is_empty() { self.diff() } else { Ok(out) }
+    }
+
+    fn diff(&self) -> anyhow::Result<String> {
+        let OpenGate { from, tree, paths, .. } = self.gate;
+        if paths.is_empty() {
+            return Ok(String::new());
+        }
+        git::diff::text(self.git, from, tree, paths, DiffStyle::Patch, false)
+            .map(|text| marked(&text))
+    }
+
+    fn is_open(&self) -> bool {
+        gates(self.state).open.is_some_and(|open| open.id == self.gate.id)
+    }
+
+    fn ask(&self) -> anyhow::Result<Left> {
+        let closed = || !self.is_open();
+        loop {
+            let Some(key) = menu_key_unless(&self.terminal, &['f'], &closed)? else {
+                self.tell_other()?;
+                return Ok(Left::Closed);
+            };
+            match key {
+                Key::Char('p') => return self.answer(Said::Pass),
+                Key::Char('f') => {
+                    match text(&self.terminal, "feedback (Enter ends it; empty goes back): ")? {
+                        Text::Given(text) => return self.answer(Said::Feedback(text)),
+                        Text::Nothing => self.menu()?,
+                        Text::End => return Ok(Left::Stopped),
+                    }
+                }
+                Key::Char('v') => self.page(&self.content()?)?,
+                Key::Char('d') => self.page(&self.diff()?)?,
+                Key::Char('q') | Key::End => return Ok(Left::Stopped),
+                Key::Enter => {}
+                Key::Char(c) => {
+                    self.say(&format!("unknown key '{c}'"))?;
+                    self.menu()?;
+                }
+                Key::Escape | Key::Other | Key::Interrupt => self.menu()?,
+            }
+        }
+    }
+
+    fn page(&self, text: &str) -> anyhow::Result<()> {
+        let pager = git::settings::own_pager(self.git)?;
+        page(&self.terminal, &pager, self.git.top(), text)?;
+        self.menu()
+    }
+
+    /// Answers, and says what came of it.
+    fn answer(&self, said: Said) -> anyhow::Result<Left> {
+        let OpenGate { id, tree, .. } = self.gate;
+        let answer = GateAnswer { tree: tree.clone(), said, pid: std::process::id() };
+        if !self.is_open() || !answer_gate(self.state, id, &answer)? {
+            self.tell_other()?;
+            return Ok(Left::Closed);
+        }
+        while self.is_open() {
+            std::thread::sleep(LOOKS);
+        }
+        let closed = gates(self.state).closed.filter(|closed| closed.id == *id);
+        match closed.map(|closed| closed.refused) {
+            Some(None) => self.say("your answer was taken")?,
+            Some(Some(why)) => self.say(&format!("your answer does not count: {why}"))?,
+            None => {
+                let text = "the run ended before it took your answer";
+                return Err(Error::repository(text).hint("git cowork status").into());
+            }
+        }
+        Ok(Left::Closed)
+    }
+
+    /// Says how somebody else has answered.
+    fn tell_other(&self) -> anyhow::Result<()> {
+        let what = match gate_answer(self.state, &self.gate.id).map(|answer| answer.said) {
+            Some(Said::There) => "it was answered at its own terminal".to_owned(),
+            Some(Said::Pass) => "it was passed from another terminal".to_owned(),
+            Some(Said::Feedback(text)) => {
+                format!("it was answered from another terminal: {}", one_line(&text, 200))
+            }
+            None => "it is closed".to_owned(),
+        };
+        self.context.ui.emit(Event::Note { text: what });
+        Ok(())
+    }
+
+    fn say(&self, line: &str) -> anyhow::Result<()> {
+        self.terminal.write(&format!("{line}\n"))
+    }
+}

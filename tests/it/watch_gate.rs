@@ -1,0 +1,146 @@
+//! A gate that is open at a run's terminal, answered from another one with `git cowork watch`.
+
+use crate::support::Sandbox;
+use crate::support::pty::Terminal;
+
+const NEW: [&str; 6] =
+    ["new", "-n", "todo", "a todo list for the terminal", "--stop-after", "idea"];
+/// The last line of the gate's menu.
+const ASKED: &str = "stop for now";
+/// The last line of what is shown to whoever watches.
+const WATCHED: &str = "q stop watching";
+
+/// A run that stands at the gate of the idea, and somebody who watches it there.
+fn both(sandbox: &Sandbox) -> (Terminal, Terminal) {
+    let mut run = sandbox.terminal(&NEW);
+    run.sees("Your decision");
+    run.sees(ASKED);
+    let mut watch = sandbox.terminal(&["watch", "todo"]);
+    let seen = watch.sees(WATCHED);
+    assert!(seen.contains(" waits for you") && seen.contains("Notes get lost"), "{seen}");
+    (run, watch)
+}
+
+#[test]
+fn a_pass_from_another_terminal_passes_what_was_shown() {
+    let sandbox = Sandbox::new();
+    let (mut run, mut watch) = both(&sandbox);
+    watch.types("x");
+    watch.sees("unknown key 'x'");
+    watch.sees(WATCHED);
+    watch.types("p");
+    watch.sees("your answer was taken");
+    run.sees("answered from another terminal: pass");
+    let (code, rest) = run.ends();
+    assert_eq!(code, 0, "{rest}");
+    let (code, rest) = watch.ends();
+    assert!(code == 0 && rest.contains("todo: the run has ended"), "{rest}");
+    let trailers = sandbox.trailers(&sandbox.stage_commit("idea"));
+    assert_eq!(trailers["Cowork-Review"], ["passed"]);
+    assert_eq!(trailers["Reviewed-by"], ["Ana Example <ana@example.org>"]);
+    sandbox.assert_sound();
+}
+
+#[test]
+fn feedback_from_another_terminal_reaches_the_actor() {
+    let sandbox = Sandbox::new();
+    let (mut run, mut watch) = both(&sandbox);
+    watch.types("f");
+    watch.sees("feedback (");
+    watch.enters("name the users");
+    watch.sees("your answer was taken");
+    run.sees("answered from another terminal: feedback: name the users");
+    // The next draft is shown at both.
+    run.sees(ASKED);
+    watch.sees(" waits for you");
+    watch.sees(WATCHED);
+    run.types("p");
+    watch.sees("it was answered at its own terminal");
+    assert_eq!(run.ends().0, 0);
+    assert_eq!(watch.ends().0, 0);
+    let asked = sandbox.server.requests_of("idea", "actor");
+    assert!(asked.iter().any(|request| request.text().contains("name the users")));
+}
+
+#[test]
+fn who_answers_second_is_told() {
+    let sandbox = Sandbox::new();
+    let (mut run, mut watch) = both(&sandbox);
+    watch.types("f");
+    watch.sees("feedback (");
+    run.types("p");
+    assert_eq!(run.ends().0, 0);
+    watch.enters("too late");
+    watch.sees("it was answered at its own terminal");
+    let (code, rest) = watch.ends();
+    assert!(code == 0 && !rest.contains("was taken"), "{rest}");
+    let asked = sandbox.server.requests_of("idea", "actor");
+    assert!(!asked.iter().any(|request| request.text().contains("too late")));
+}
+
+#[test]
+fn bytes_that_nobody_there_has_seen_do_not_pass() {
+    let sandbox = Sandbox::new();
+    let (mut run, mut watch) = both(&sandbox);
+    let path = ".cowork/sessions/todo/idea.md";
+    sandbox.write(path, &sandbox.read(path).replace("One file", "Two files"));
+    watch.types("p");
+    watch.sees("your answer does not count: the files have changed");
+    run.sees("does not count");
+    // Asked again, about what is there now.
+    run.sees(ASKED);
+    let seen = watch.sees(WATCHED);
+    assert!(seen.contains("Two files"), "{seen}");
+    watch.types("q");
+    assert_eq!(watch.ends().0, 0);
+    run.types("p");
+    assert_eq!(run.ends().0, 0);
+    assert_eq!(sandbox.trailers(&sandbox.stage_commit("idea"))["Cowork-Review"], ["edited"]);
+}
+
+#[test]
+fn code_is_shown_as_a_difference_and_passes_from_there_too() {
+    let sandbox = Sandbox::stopped_after("plan");
+    let mut run = sandbox.terminal(&["resume", "--stop-after", "coding"]);
+    run.sees(ASKED);
+    let mut watch = sandbox.terminal(&["watch", "todo"]);
+    let seen = watch.sees(WATCHED);
+    assert!(seen.contains(" waits for you") && seen.contains("+++ b/lib/add.sh"), "{seen}");
+    assert!(!seen.contains("implementation_plan.json"), "{seen}");
+    watch.types("p");
+    watch.sees("your answer was taken");
+    assert_eq!(run.ends().0, 0);
+    assert_eq!(sandbox.trailers(&sandbox.stage_commit("coding"))["Cowork-Review"], ["passed"]);
+}
+
+#[test]
+fn code_edited_meanwhile_is_asked_about_again() {
+    let sandbox = Sandbox::stopped_after("plan");
+    let mut run = sandbox.terminal(&["resume", "--stop-after", "coding"]);
+    run.sees(ASKED);
+    let mut watch = sandbox.terminal(&["watch", "todo"]);
+    watch.sees(WATCHED);
+    sandbox.write("lib/add.sh", "# mine\n");
+    watch.types("p");
+    watch.sees("your answer does not count: the files have changed");
+    run.sees(ASKED);
+    watch.sees("+# mine");
+    watch.sees(WATCHED);
+    watch.types("p");
+    watch.sees("your answer was taken");
+    assert_eq!(run.ends().0, 0);
+    let commit = sandbox.stage_commit("coding");
+    assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["edited"]);
+    assert_eq!(sandbox.blob(&commit, "lib/add.sh"), "# mine\n");
+}
+
+#[test]
+fn a_run_that_ends_takes_its_gate_with_it() {
+    let sandbox = Sandbox::new();
+    let (mut run, mut watch) = both(&sandbox);
+    run.types("q");
+    assert_eq!(run.ends().0, 3);
+    watch.sees("it was answered at its own terminal");
+    let (code, rest) = watch.ends();
+    assert!(code == 0 && rest.contains("git cowork review todo"), "{rest}");
+}
