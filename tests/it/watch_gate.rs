@@ -63,6 +63,21 @@ fn feedback_from_another_terminal_reaches_the_actor() {
 }
 
 #[test]
+fn an_answer_waits_for_an_editor_that_is_open_there() {
+    let mut sandbox = Sandbox::new();
+    let closes = sandbox.root().join("closes");
+    sandbox.editor(&format!("until test -e '{}'; do sleep 0.1; done", closes.display()));
+    let (mut run, mut watch) = both(&sandbox);
+    run.types("e");
+    watch.types("p");
+    watch.sees("the run takes it when its terminal is back at the menu");
+    std::fs::write(&closes, "").unwrap();
+    watch.sees("your answer was taken");
+    run.sees("answered from another terminal: pass");
+    assert_eq!((run.ends().0, watch.ends().0), (0, 0));
+}
+
+#[test]
 fn who_answers_second_is_told() {
     let sandbox = Sandbox::new();
     let (mut run, mut watch) = both(&sandbox);

@@ -16,6 +16,9 @@ const LINES: usize = 30;
 /// How often one looks whether a run has taken an answer.
 const LOOKS: std::time::Duration = std::time::Duration::from_millis(50);
 
+/// Looks after which it is said that one waits.
+const PATIENT: u32 = 20;
+
 /// How a look at a gate ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
@@ -148,7 +151,14 @@ impl Look<'_> {
             self.tell_other()?;
             return Ok(Left::Closed);
         }
-        while self.is_open() {
+        for look in 0.. {
+            if !self.is_open() {
+                break;
+            }
+            // An editor or a question may be open there.
+            if look == PATIENT {
+                self.say("answered; the run takes it when its terminal is back at the menu")?;
+            }
             std::thread::sleep(LOOKS);
         }
         let closed = gates(self.state).closed.filter(|closed| closed.id == *id);
