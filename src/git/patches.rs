@@ -12,7 +12,7 @@ const LARGEST_FILE: &str = "512k";
 /// How one file differs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilePatch {
-    /// Where it is, as git writes it: with quotes where it holds what would break a line.
+    /// Where it is.
     pub path: String,
     /// What git says before the hunks, but for names and ids: `new file mode 100644`, `Binary files … differ`.
     pub notes: Vec<String>,
@@ -55,7 +55,7 @@ fn parse(text: &str) -> Vec<FilePatch> {
             // Twice the same name, which may hold blanks.
             let names = names.trim_end_matches('\n');
             let path = names.get(..names.len() / 2).unwrap_or(names);
-            found.push(FilePatch { path: path.to_owned(), ..FilePatch::default() });
+            found.push(FilePatch { path: unquoted(path), ..FilePatch::default() });
             continue;
         }
         let Some(patch) = found.last_mut() else { continue };
@@ -68,6 +68,32 @@ fn parse(text: &str) -> Vec<FilePatch> {
         }
     }
     found
+}
+
+/// A path as it is: git puts one in quotes that holds a quote, a backslash or a control character.
+fn unquoted(path: &str) -> String {
+    let inner = path.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let Some(inner) = inner else { return path.to_owned() };
+    let (mut bytes, mut rest) = (Vec::new(), inner.bytes().peekable());
+    while let Some(byte) = rest.next() {
+        let escaped = if byte == b'\\' { rest.next() } else { None };
+        bytes.push(match escaped {
+            None => byte,
+            Some(first @ b'0'..=b'3') => {
+                let mut digit = || rest.next().map_or(0, |digit| digit.wrapping_sub(b'0') & 7);
+                ((first - b'0') << 6) | (digit() << 3) | digit()
+            }
+            Some(b'a') => 7,
+            Some(b'b') => 8,
+            Some(b't') => b'\t',
+            Some(b'n') => b'\n',
+            Some(b'v') => 11,
+            Some(b'f') => 12,
+            Some(b'r') => b'\r',
+            Some(other) => other,
+        });
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
@@ -109,6 +135,20 @@ mod tests {
         let second = both(&repo, &middle, &to);
         assert_eq!((second[0].added, second[0].removed), (1, 1));
         assert!(second[1].hunks.is_empty(), "{:?}", second[1].notes);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn odd_names_are_told_as_they_are() {
+        let repo = Repo::with_commit();
+        let from = repo.head();
+        let names = ["\u{1}b", "a\"b", "a\\b", "a\tb\nc", "é ü"];
+        names.iter().for_each(|name| repo.file(name, "x\n"));
+        let found = both(&repo, &from, &repo.commit_all("odd"));
+        let told: Vec<&str> = found.iter().map(|patch| patch.path.as_str()).collect();
+        let mut names = names.to_vec();
+        names.sort_unstable();
+        assert_eq!(told, names);
     }
 
     #[test]

@@ -13,9 +13,15 @@ pub(super) fn write(
     room: &mut Room,
     html: &mut Html<'_>,
 ) -> anyhow::Result<()> {
-    let commits = source.code_commits()?;
+    let (commits, earlier) = source.code_commits()?;
     if commits.is_empty() {
         html.raw("<p>No commit of the session changes code yet.</p>\n");
+    }
+    if earlier > 0 {
+        room.left_out += 1;
+        html.raw("<p class=\"note\">")
+            .text(&format!("{earlier} earlier commits are left out here: "));
+        html.element("code", &[], "git log").raw("</p>\n");
     }
     for (n, commit) in commits.iter().enumerate() {
         of_commit(source, room, html, (n, commit))?;
@@ -40,19 +46,21 @@ fn of_commit(
     }
     html.raw("</p>\n");
     let (shown, more) = room.first(files, FILES);
-    // Of those that are read, each one is told; where git tells one twice, as a file and as a link,
-    // both are.
-    for one in patches(source.git, parent, &commit.id, shown)? {
-        let place = files.iter().position(|path| *path == one.path);
-        let command = format!("git show {} -- {}", commit.id.short(), quoted(&one.path));
-        let mut inner = html.part();
-        patch(&mut inner, room, &one, &command);
-        if let Some(k) = place {
-            html.open("div", &[("id", &file_id(n, k))]);
-        } else {
-            html.raw("<div>");
+    let found = patches(source.git, parent, &commit.id, shown)?;
+    for (k, path) in shown.iter().enumerate() {
+        html.open("div", &[("id", &file_id(n, k))]);
+        let command = format!("git show {} -- {}", commit.id.short(), quoted(path));
+        // A file that became a link is told twice: as one that went, and as one that came.
+        let mut all = found.iter().filter(|one| one.path == *path).peekable();
+        if all.peek().is_none() {
+            html.element("p", &[], path);
         }
-        html.folded(&format!("{} {}", one.path, counts(&one)), inner).close("div");
+        for one in all {
+            let mut inner = html.part();
+            patch(&mut inner, room, one, &command);
+            html.folded(&format!("{path} {}", counts(one)), inner);
+        }
+        html.close("div");
     }
     if more > 0 {
         html.raw("<p class=\"note\">").text(&format!("{more} more files are left out here: "));

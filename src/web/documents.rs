@@ -61,6 +61,8 @@ fn document(
     newest: &Version,
 ) -> anyhow::Result<()> {
     let Some(text) = read(source, &newest.blob)? else { return Ok(()) };
+    // Before it is cut: half a key would not be known as one.
+    let text = html.clean(&text);
     let command = format!("git cat-file blob {}", newest.blob.short());
     let mut cut = html.part();
     let shown = room.take(&text, DOCUMENT, &command, &mut cut);

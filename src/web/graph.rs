@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::documents;
 use super::drawing::{Drawing, Edge, Node};
 use super::html::Html;
-use super::room::{NODES, Room};
+use super::room::{FILES, NODES, Room};
 use super::source::{CodeCommit, Source, commit_id, file_id};
 use crate::artifact::{Artifact, Plan, Requirement, Store, Task, TaskStatus};
 use crate::session::{Kind, artifact_path};
@@ -57,7 +57,7 @@ impl Graph {
         let files = source.files()?;
         let store = Store::new(&files);
         let (plan, own) = source.plan()?;
-        let commits = source.code_commits()?;
+        let (commits, _) = source.code_commits()?;
         let features = store.features()?.features;
         let serves = |task: &Task, requirement: &Requirement| {
             let with = plan.with_sub_tasks(&task.id);
@@ -118,8 +118,9 @@ impl Graph {
                     let newest = commits.iter().enumerate().rev().find_map(|(n, commit)| {
                         Some((n, commit.files.iter().position(|file| file == path)?))
                     });
-                    let place = newest.map(|(n, k)| file_id(n, k));
-                    let done = place.is_some();
+                    let done = newest.is_some();
+                    // Where its difference is shown.
+                    let place = newest.filter(|(_, k)| *k < FILES).map(|(n, k)| file_id(n, k));
                     self.touches.push((t, self.files.len()));
                     self.files.push(Item {
                         id: path.to_owned(),

@@ -13,6 +13,7 @@ pub(super) const PATCH: usize = 48 * 1024;
 /// Of lists.
 pub(super) const STEPS: usize = 1_000;
 pub(super) const FILES: usize = 60;
+pub(super) const COMMITS: usize = 200;
 pub(super) const NODES: usize = 40;
 pub(super) const VERSIONS: usize = 20;
 

@@ -1,5 +1,6 @@
 //! What a page is made from: a session as history and refs tell it.
 
+use super::room::COMMITS;
 use crate::artifact::{Plan, Store, Task};
 use crate::git::{Commit, Git, Oid};
 use crate::secret::Secrets;
@@ -55,28 +56,30 @@ impl Source<'_> {
         Ok((plan, own))
     }
 
-    /// The commits of the branch that changed code, oldest first, people's own among them. What a merge
-    /// brought is others'.
-    pub(super) fn code_commits(&self) -> anyhow::Result<Vec<CodeCommit>> {
+    /// The commits of the branch that changed code, oldest first, people's own among them, and how many
+    /// there are before those. What a merge brought is others'.
+    pub(super) fn code_commits(&self) -> anyhow::Result<(Vec<CodeCommit>, usize)> {
         let (session, reader) = (self.session(), self.git.reader());
-        let Some(start) = start_of_code(self.git, session) else { return Ok(Vec::new()) };
+        let Some(start) = start_of_code(self.git, session) else { return Ok((Vec::new(), 0)) };
         let commits =
             reader.walk(std::slice::from_ref(&session.tip), std::slice::from_ref(&start))?;
-        let mut found = Vec::new();
+        let (mut found, mut earlier) = (Vec::new(), 0);
         let mut next = Some(session.tip.clone());
         while let Some(commit) = next.and_then(|id| commits.iter().find(|commit| commit.id == id)) {
             next = commit.parents.first().cloned();
             let [parent] = &commit.parents[..] else { continue };
             let changes = reader.diff(Some(parent), &commit.id)?.into_iter();
             let files = code(changes.map(|change| change.path).collect());
-            if !files.is_empty() {
+            if !files.is_empty() && found.len() >= COMMITS {
+                earlier += 1;
+            } else if !files.is_empty() {
                 let entry = session.history.iter().find(|entry| entry.commit == commit.id);
                 let (parent, entry) = (parent.clone(), entry.cloned());
                 found.push(CodeCommit { commit: commit.clone(), parent, files, entry });
             }
         }
         found.reverse();
-        Ok(found)
+        Ok((found, earlier))
     }
 }
 

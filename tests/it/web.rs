@@ -163,6 +163,26 @@ fn what_there_is_no_room_for_is_named_with_its_command() {
 }
 
 #[test]
+fn every_link_leads_to_what_is_shown() {
+    let sandbox = Sandbox::stopped_after("coding");
+    for n in 0..70 {
+        sandbox.write(&format!("a/{n}"), "x\n");
+    }
+    // Beyond what is shown of a commit; in another one a link in the place of a file, odd names.
+    sandbox.write("lib/store.sh", "# mine\n");
+    sandbox.commit_all("very many");
+    std::fs::remove_file(sandbox.path("lib/add.sh")).unwrap();
+    std::os::unix::fs::symlink("store.sh", sandbox.path("lib/add.sh")).unwrap();
+    sandbox.write("a\"b\\c\td.txt", "x\n");
+    sandbox.commit_all("odd");
+    let page = page(&sandbox, "todo");
+    let changes = page.section("changes");
+    assert!(changes.contains("a&quot;b\\c\td.txt +1 −0"), "{changes}");
+    assert_eq!(changes.matches("<bdi>lib/add.sh ").count(), 3, "{changes}");
+    assert!(changes.contains("11 more files are left out here"), "{changes}");
+}
+
+#[test]
 fn every_moment_of_a_session_has_a_page() {
     for stage in ["idea", "plan"] {
         let sandbox = Sandbox::stopped_after(stage);
