@@ -64,7 +64,7 @@ async function look(browser, file, width, colorScheme) {
     const where = one.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join("\n    ");
     say(`axe ${one.id} (${one.impact}): ${one.help}\n    ${where}`);
   }
-  await page.evaluate(() => document.querySelector("#documents").scrollIntoView());
+  await page.evaluate(() => document.querySelector("#documents")?.scrollIntoView());
   await page.screenshot({ path: path.join(folder, `${name}-open.png`) });
   console.log(`${name}: ${hrefs.length} links, ${found.passes.length} rules of axe passed`);
   await context.close();
