@@ -26,6 +26,7 @@ pub mod event;
 pub mod forge;
 pub mod gate;
 pub mod git;
+pub mod host;
 pub mod interrupt;
 pub mod languages;
 pub mod model;

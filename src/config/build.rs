@@ -11,8 +11,10 @@ use super::layer::Settings;
 use super::settings::Values;
 use super::value::Value;
 use super::{
-    Budget, Config, DEFAULT_MODEL, Limits, Price, Project, Review, Roles, StageConfig, Switches,
+    Budget, Config, DEFAULT_MODEL, Limits, Price, Project, Review, Roles, Sandbox, StageConfig,
+    Switches,
 };
+use crate::host::Host;
 use crate::private::PrivateFiles;
 use crate::stage::Stage;
 
@@ -29,7 +31,7 @@ pub(super) fn build(settings: &Settings) -> Result<Config> {
         stages: stages(&values),
         budget: budget(&values),
         project: project(&values)?,
-        sandbox: values.section(&["sandbox"]),
+        sandbox: sandbox(&values)?,
         tools: command_tools(&values)?,
         unusable,
         llm,
@@ -140,6 +142,14 @@ fn project(values: &Values<'_>) -> Result<Project> {
         return Err(values.wrong(&["project", "template"], problem));
     }
     Ok(project)
+}
+
+fn sandbox(values: &Values<'_>) -> Result<Sandbox> {
+    let sandbox: Sandbox = values.section(&["sandbox"]);
+    match sandbox.hosts.iter().find_map(|host| host.parse::<Host>().err()) {
+        Some(problem) => Err(values.wrong(&["sandbox", "hosts"], &problem)),
+        None => Ok(sandbox),
+    }
 }
 
 /// The rules of `git check-ref-format` for one component, and no leading dash.

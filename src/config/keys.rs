@@ -329,6 +329,10 @@ keys! {
         /// Directories and files commands may read in your home, where they see nothing else but
         /// toolchains and fetched packages: absolute, or "~/…".
         readable: Vec<String> = Vec::new() => Trust;
+        /// Servers that agent programs may reach besides those they are known to need, while commands have
+        /// no network: each as name:port, such as "api.example.org:443". This machine is reached only
+        /// where it is named, too: "localhost:8080".
+        hosts: Vec<String> = Vec::new() => Trust;
         /// Put before every command, instead of the built-in confinement: ["bwrap", …], a container.
         command_prefix: Vec<String> = Vec::new() => Trust;
         /// Where this system cannot confine commands, run them all the same. Else each is asked about,

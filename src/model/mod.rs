@@ -61,7 +61,7 @@ use serde_json::Value;
 use crate::event::Usage;
 use crate::stage::{Role, Stage};
 
-pub use agents::{AgentNeeds, Workplace};
+pub use agents::{AgentNeeds, Confines, OpenWay, Reach, WayOut, Workplace};
 pub use dialect::Refusals;
 pub use opaque::{Opaque, Origin};
 pub use stream::made_up_id;

@@ -15,6 +15,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::agents::{Confines, Reach};
 use super::answer::{cut, take, whole};
 use super::dialect::{self, Choice, Refusals};
 use super::discover::Offered;
@@ -59,6 +60,10 @@ pub struct BuildOptions {
     pub env: BTreeMap<String, String>,
     /// An agent program may use what nobody counts.
     pub uncounted: bool,
+    /// Who confines an agent program that only answers; nobody does without.
+    pub confines: Option<Rc<dyn Confines>>,
+    /// The servers that an agent program may reach besides those it is known to need.
+    pub reach: Reach,
 }
 
 /// A model behind a server. What the server refuses is remembered as long as this lives, and the

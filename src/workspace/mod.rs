@@ -16,6 +16,8 @@ mod journal;
 mod linked;
 mod options;
 mod protection;
+#[cfg(target_os = "linux")]
+mod proxy;
 mod read_tracker;
 mod refusal;
 mod sandbox;
@@ -28,6 +30,7 @@ pub use command::process::CommandResult;
 pub use command::process_tree::abandon as abandon_commands;
 pub use command::program::{ConfinedProgram, Lent, ProgramProcesses};
 pub use command::settings::CommandSettings;
+pub use command::way_out::{OpenWay, Reachable, WayOut};
 pub use dependencies::is_manifest;
 pub use dependencies::missing::{Dependencies, Missing, undecided};
 pub use edit::apply::Edit;

@@ -3,8 +3,10 @@
 
 use std::path::PathBuf;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
+use crate::support::confinement::{Level, confinement};
 use crate::support::sandbox::Outcome;
 use crate::support::todo::PRD;
 use crate::support::{Reply, Sandbox, at};
@@ -25,15 +27,25 @@ fn challenged_by(settings: &str) -> Sandbox {
 }
 
 fn settle(sandbox: &Sandbox, settings: &str, more: &str) {
+    let roles = "challenger = \"second\"\n[review]\nchallenge = [\"prd\"]";
+    settle_as(sandbox, settings, roles, more);
+}
+
+/// The program may note things, and where its servers cannot be told from others, reach all.
+fn settle_as(sandbox: &Sandbox, settings: &str, roles: &str, more: &str) {
+    let notes = sandbox.root().join("notes");
+    std::fs::create_dir_all(&notes).unwrap();
+    let network = confinement() == Level::Landlock;
     sandbox.user_config(&format!(
-        "[models.second]\n{settings}\n[roles]\nchallenger = \"second\"\n[review]\n\
-         challenge = [\"prd\"]\n{more}"
+        "[models.second]\n{settings}\n[roles]\n{roles}\n[sandbox]\nnetwork = {network}\nwritable = \
+         [\"{}\"]\n{more}",
+        notes.display()
     ));
 }
 
 /// Installs a program, which notes what it is given and then does this.
 fn program(sandbox: &Sandbox, name: &str, does: &str) {
-    let note = sandbox.root().join(name).display().to_string();
+    let note = sandbox.root().join("notes").join(name).display().to_string();
     let script = format!(
         "N=$(($(cat '{note}.runs' 2>/dev/null || echo 0) + 1)); echo $N >'{note}.runs'\n\
          printf '%s\\n' \"$@\" >'{note}.words'; env >'{note}.env'; pwd >'{note}.place'\n\
@@ -46,7 +58,7 @@ fn program(sandbox: &Sandbox, name: &str, does: &str) {
 /// What a program noted last.
 #[track_caller]
 fn noted(sandbox: &Sandbox, name: &str, what: &str) -> String {
-    let path: PathBuf = sandbox.root().join(format!("{name}.{what}"));
+    let path: PathBuf = sandbox.root().join("notes").join(format!("{name}.{what}"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -99,7 +111,18 @@ fn each_of_them_is_asked_with_its_own_words_and_answers_in_its_own_events() {
             claude,
             "-p\n--output-format\nstream-json\n--verbose\n--tools\n\n--strict-mcp-config\n--model\nm-1\n",
         ),
-        ("codex", codex, "exec\n--json\n-s\nread-only\n--skip-git-repo-check\n-m\nm-1\n-\n"),
+        (
+            "codex",
+            codex,
+            match confinement() {
+                Level::None => "exec\n--json\n-s\nread-only\n--skip-git-repo-check\n-m\nm-1\n-\n",
+                // Its own sandbox does not work inside ours.
+                _ => {
+                    "exec\n--json\n--dangerously-bypass-approvals-and-sandbox\n\
+                     --skip-git-repo-check\n-m\nm-1\n-\n"
+                }
+            },
+        ),
         ("gemini", gemini, "-o\nstream-json\n--approval-mode\nplan\n--skip-trust\n-m\nm-1\n"),
         ("opencode", opencode, "run\n--format\njson\n--agent\nplan\n-m\nm-1\n"),
     ];
@@ -108,7 +131,12 @@ fn each_of_them_is_asked_with_its_own_words_and_answers_in_its_own_events() {
         sandbox.set_env("OPENAI_API_KEY", "sk-not-for-others");
         program(&sandbox, name, &speaks(APPROVES));
         let outcome = sandbox.cowork(&RESUME).exits(0);
-        assert!(outcome.stderr.contains("nothing confines it"), "{name}: {}", outcome.stderr);
+        let how = match confinement() {
+            Level::None => "it runs as you, nothing confines it",
+            Level::Landlock => "it is confined as commands are, with the network",
+            _ => "it is confined as commands are, and reaches its own servers only",
+        };
+        assert!(outcome.stderr.contains(how), "{name}: {}", outcome.stderr);
         assert_eq!(noted(&sandbox, name, "words"), words);
         let input = noted(&sandbox, name, "input");
         assert!(input.contains("REQ-002") && input.contains("You have no tools"), "{input}");
@@ -134,7 +162,7 @@ fn each_of_them_is_asked_with_its_own_words_and_answers_in_its_own_events() {
 #[test]
 fn as_a_critic_it_judges_by_markers() {
     let sandbox = Sandbox::stopped_after("idea");
-    sandbox.user_config("[models.second]\nagent = \"codex\"\n[roles]\ncritic = \"second\"\n");
+    settle_as(&sandbox, "agent = \"codex\"", "critic = \"second\"", "");
     sandbox.server.on_with(at("prd", "actor").turn(1), |received| {
         let text = format!("{PRD}\nDraft {}, fixed.\n", received.iteration);
         (received.iteration > 1).then(|| Reply::call("save_prd_doc", json!({"content": text})))
@@ -338,8 +366,16 @@ fn what_cannot_be_counted_is_not_used_under_a_budget_unless_a_person_says_so() {
 #[test]
 fn killed_while_it_is_asked_the_run_asks_it_again_and_nobody_else() {
     let sandbox = challenged_by("agent = \"codex\"");
-    program(&sandbox, "codex", "kill -9 $PPID; sleep 300.75");
-    sandbox.cowork(&RESUME).was_killed();
+    program(&sandbox, "codex", "echo >\"$(dirname \"$0\")/../notes/begun\"; sleep 300.75");
+    let begun = sandbox.root().join("notes/begun");
+    let made = std::process::Command::new("mkfifo").arg(&begun).status().unwrap();
+    assert!(made.success());
+    let outcome = sandbox.cowork_watched(&RESUME, |pid| {
+        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        // Ends when the program has begun.
+        std::thread::spawn(move || std::fs::read(begun).map(|_| kill_process(pid, Signal::KILL)));
+    });
+    outcome.was_killed();
     sandbox.server.forget();
     program(&sandbox, "codex", &codex(APPROVES));
     sandbox.cowork(&RESUME).exits(0);

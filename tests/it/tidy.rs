@@ -15,6 +15,7 @@ const WORDS: &[&str] = &[
     "clean",
     "clock",
     "excerpt",
+    "host",
     "shell_quote",
     "wrap",
     "interrupt",

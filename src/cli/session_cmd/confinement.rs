@@ -44,8 +44,10 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
         writable: set.writable.iter().map(place).collect(),
         overlays: Vec::new(),
         readable: set.readable.iter().map(place).collect(),
+        hidden: Vec::new(),
         git_settings: settings::beginning(git, &OF_GIT)?,
         network: set.network,
+        hosts: Vec::new(),
         cache: cache(context, git),
         most: most.unwrap_or_default(),
         consent: Some(Rc::new(Asking {

@@ -1,5 +1,7 @@
 //! What several commands share: finding, locking and opening a session, running it, the next step.
 
+pub(crate) mod agent_network;
+pub(crate) mod agent_places;
 pub(crate) mod approved;
 pub(crate) mod asking;
 pub(crate) mod choose_model;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::asking::{notice, options, unless_interrupted, unreachable};
 use crate::cli::session_cmd::choose_model::{Chosen, has_server};
+use crate::cli::session_cmd::{agent_network, agent_places};
 use crate::cli::terminal::runtime;
 use crate::config::{AGENT, Budget, Config, DEFAULT_MODEL, ModelConfig, is_loopback};
 use crate::error::{Error, Kind};
@@ -39,10 +40,17 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
         models.insert("default".to_owned(), metered(Replay::open(path)?));
     } else {
         let runtime = runtime::current_thread()?;
+        let reach = agent_network::reach(context, &asked)?;
         for (name, model) in asked {
             let uncounted = allow_uncounted(context, &name, &model)?;
             let meter = Rc::clone(&meter);
-            let options = BuildOptions { meter, uncounted, ..options(context, &model.base_url) };
+            let reach = reach.clone();
+            let options =
+                BuildOptions { meter, uncounted, reach, ..options(context, &model.base_url) };
+            let options = match model.provider == AGENT {
+                true => BuildOptions { confines: Some(agent_places::new(context)?), ..options },
+                false => options,
+            };
             let built = choose::build(&model, options)?;
             runtime.block_on(unless_interrupted(built.probe()))?.map_err(unreachable(&model))?;
             tell(context, &name, built.name(), &model);
@@ -119,7 +127,7 @@ pub(crate) fn wanted(config: &Config) -> anyhow::Result<BTreeSet<String>> {
 /// Whether an agent program can write drafts: it works where commands run.
 ///
 /// # Errors
-/// Exit 4: it could not reach its server from there, or there are files that it must not see.
+/// Exit 4: there are files that it must not see.
 fn may_write(config: &Config, name: &str) -> Result<(), Error> {
     let instead = match name {
         DEFAULT_MODEL => {
@@ -128,16 +136,6 @@ fn may_write(config: &Config, name: &str) -> Result<(), Error> {
         }
         _ => "or let a model of a server write: git config cowork.roles.actor default",
     };
-    if !config.sandbox.network && config.sandbox.command_prefix.is_empty() {
-        return Err(Error::model(format!(
-            "'{name}' is an agent program and writes drafts inside the sandbox, which has no network: \
-             it could not reach its server"
-        ))
-        .hint(
-            "give commands and agent programs the network: git config cowork.sandbox.network true",
-        )
-        .hint(instead));
-    }
     if !config.project.private.is_empty() {
         return Err(Error::model(format!(
             "project.private is set, and '{name}' is an agent program: nothing here keeps these files \

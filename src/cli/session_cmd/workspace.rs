@@ -7,6 +7,7 @@ use crate::cli::session_cmd::asking::watch;
 use crate::cli::session_cmd::confinement;
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::error::Error;
+use crate::git::Git;
 use crate::private::PrivateFiles;
 use crate::record::Tracked;
 use crate::session::SessionName;
@@ -18,23 +19,31 @@ pub(crate) fn open(
     held: &LockedSession,
     name: &SessionName,
 ) -> anyhow::Result<Workspace> {
-    let config = context.config()?;
     let workspace = Workspace::open(WorkspaceOptions {
-        root: held.git.top().to_owned(),
         state_dir: held.state.path().to_owned(),
         artifact_dirs: vec![name.artifact_dir(), name.record_dir()],
-        timeout_s: config.limits.command_timeout_s,
-        timeout_max_s: config.limits.command_timeout_max_s,
-        command_prefix: config.sandbox.command_prefix.clone(),
-        confinement: confinement::new(context, &held.git)?,
-        private: private(context)?,
-        secrets: context.secrets()?,
-        watch: watch(context),
         tracking: Some(Rc::new(Tracked(held.git.clone()))),
-        env: context.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
+        ..options(context, &held.git)?
     })?;
     workspace.protection().protect(held.state.protected()?.into_iter().map(|entry| entry.path));
     Ok(workspace)
+}
+
+/// How commands run in a working tree, whatever session it is of.
+pub(crate) fn options(context: &Context, git: &Git) -> anyhow::Result<WorkspaceOptions> {
+    let config = context.config()?;
+    Ok(WorkspaceOptions {
+        root: git.top().to_owned(),
+        timeout_s: config.limits.command_timeout_s,
+        timeout_max_s: config.limits.command_timeout_max_s,
+        command_prefix: config.sandbox.command_prefix.clone(),
+        confinement: confinement::new(context, git)?,
+        private: private(context)?,
+        secrets: context.secrets()?,
+        watch: watch(context),
+        env: context.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
+        ..WorkspaceOptions::default()
+    })
 }
 
 /// What nobody but the person sees.

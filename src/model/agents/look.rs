@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::process::{self, Ended, Ending, Started};
-use super::{AgentProgram, failure, presets};
+use super::{AgentProgram, failure, presets, room};
 use crate::config::ModelConfig;
 use crate::model::ModelError;
 use crate::model::openai::BuildOptions;
@@ -60,8 +60,13 @@ pub async fn look(
 
 async fn ask(agent: &AgentProgram, program: &Path, words: &[&str], limit: Duration) -> Ended {
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    let started = Started { program, words: &words, place: &agent.here(), input: "" };
-    process::run(&started, presets::named(""), Some(limit)).await
+    let started = Started {
+        program,
+        words: &words,
+        place: &room::bare(&agent.needs(), agent.room.folder()),
+        input: "",
+    };
+    process::run(&started, presets::named(""), Some(limit), None).await
 }
 
 fn ended_well(ended: &Ended) -> bool {

@@ -2,9 +2,9 @@
 //! of theirs (rows H10 and O4 to O8).
 //!
 //! A turn is one run of the program: the text goes to its standard input, and the last text it says is
-//! the answer. It gets no tools of ours. As critic and challenger it runs in an empty folder, as the user
-//! does, with as few tools of its own as it can do with: nothing confines it. As actor it works on files
-//! where its request says ([`Workplace`]), confined as commands are.
+//! the answer. It gets no tools of ours. As critic and challenger it runs in an empty folder (`room`), with
+//! as few tools of its own as it can do with. As actor it works on files where its request says
+//! ([`Workplace`]). Either way it is confined as commands are, where anything confines these.
 
 mod conversation;
 mod failure;
@@ -12,15 +12,13 @@ mod heard;
 mod look;
 mod presets;
 mod process;
+mod room;
 mod workplace;
 
-use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
-
-use tempfile::TempDir;
 
 use super::growing::Growing;
 use super::meter::{Bill, Meter, Notice};
@@ -34,10 +32,11 @@ use conversation::Known;
 use heard::Heard;
 use presets::Preset;
 use process::{Ended, Ending, Started};
+use room::Room;
 
 pub use look::{Look, look};
-pub use presets::{programs, tells_cost, tells_tokens};
-pub use workplace::{AgentNeeds, Workplace};
+pub use presets::{CONFIGURATION, programs, tells_cost, tells_tokens};
+pub use workplace::{AgentNeeds, Confines, OpenWay, Reach, WayOut, Workplace};
 
 /// Variables of the user's that every program sees, beside those its row and the user name.
 const VARIABLES: [&str; 14] = [
@@ -64,6 +63,8 @@ pub(super) struct AgentProgram {
     row: &'static Preset,
     /// The program and what it is always given.
     words: Vec<String>,
+    /// The same where it is confined.
+    confined: Vec<String>,
     /// The same where it works on files.
     writes: Vec<String>,
     /// The model it is to use, else what it is called.
@@ -80,10 +81,9 @@ pub(super) struct AgentProgram {
     uncounted: bool,
     /// Where it keeps what is its own.
     stores: Vec<PathBuf>,
+    reach: Reach,
     /// Where it runs when it only answers.
-    place: TempDir,
-    /// How it runs was told: as one that answers, and as one that works on files.
-    told_how: [Cell<bool>; 2],
+    room: Room,
 }
 
 impl AgentProgram {
@@ -93,11 +93,7 @@ impl AgentProgram {
     /// There is nowhere to run it.
     pub(super) fn new(config: &ModelConfig, options: BuildOptions) -> Result<Self, ModelError> {
         let row = presets::named(&config.agent);
-        let place = tempfile::Builder::new().prefix("cowork-agent-").tempdir();
-        let place = place.map_err(|error| ModelError::Agent {
-            message: format!("no folder can be made to run an agent program in: {error}"),
-            hint: "make room in the temporary directory".to_owned(),
-        })?;
+        let room = Room::new(options.confines)?;
         let lends = |name: &str| config.env.iter().any(|listed| listed == name);
         let words = |of_row: &[&str]| -> Vec<String> {
             let mut words: Vec<String> = match config.agent.is_empty() {
@@ -114,6 +110,7 @@ impl AgentProgram {
             }
             words
         };
+        let confined = words(if row.confined.is_empty() { row.command } else { row.confined });
         let (words, writes) = (words(row.command), words(row.writes));
         let stores = workplace::stores(row, &options.env);
         let sees = |name: &str| {
@@ -143,6 +140,7 @@ impl AgentProgram {
         Ok(Self {
             row,
             words,
+            confined,
             writes,
             name,
             env,
@@ -154,8 +152,8 @@ impl AgentProgram {
             told: options.waiting,
             uncounted: options.uncounted,
             stores,
-            place,
-            told_how: Default::default(),
+            reach: row.reach(options.reach),
+            room,
         })
     }
 
@@ -183,7 +181,6 @@ impl AgentProgram {
 
     async fn ask(&self, request: &Request, on_text: &dyn Fn(&str)) -> Result<Reply, ModelError> {
         let Some(program) = self.find() else { return Err(failure::missing(self)) };
-        self.tell_how(request.workplace.as_ref());
         let known = conversation::known(self.row, &self.name, &request.messages);
         let known = known.filter(|_| !self.row.resume.is_empty());
         let went_on = request.messages.iter().any(|m| matches!(m, Message::Assistant { .. }));
@@ -204,24 +201,6 @@ impl AgentProgram {
         }
     }
 
-    /// Says once how it runs.
-    fn tell_how(&self, workplace: Option<&Workplace>) {
-        if self.told_how[usize::from(workplace.is_some())].replace(true) {
-            return;
-        }
-        let Some(told) = &self.told else { return };
-        let how = match workplace {
-            None => {
-                "it runs as you, nothing confines it; it is given texts only, in an empty folder"
-            }
-            Some(place) if place.before.is_empty() => {
-                "it works in a copy of the tree, and nothing confines it"
-            }
-            Some(_) => "it works in a copy of the tree, confined as commands are, with the network",
-        };
-        told(&format!("{} is asked: {how}", self.title()));
-    }
-
     fn notice(&self, text: &str) {
         if let Some(notice) = &self.notice {
             notice(text);
@@ -236,7 +215,19 @@ impl AgentProgram {
         on_text: &dyn Fn(&str),
     ) -> Result<Reply, ModelError> {
         let input = conversation::told(&request.messages, known.is_some());
-        let own = if request.workplace.is_some() { &self.writes } else { &self.words };
+        let (works, needs) = (request.workplace.is_some(), self.needs());
+        let place = match &request.workplace {
+            Some(place) => place,
+            None => self.room.place(&needs)?,
+        };
+        if let (Some(tell), Some(how)) = (&self.told, self.room.told(place, works)) {
+            tell(&format!("{} is asked: {how}", self.title()));
+        }
+        let own = match (works, place.before.is_empty()) {
+            (true, _) => &self.writes,
+            (false, true) => &self.words,
+            (false, false) => &self.confined,
+        };
         let mut words: Vec<OsString> = own.iter().skip(1).map(OsString::from).collect();
         if let Some(known) = known {
             words.extend(self.row.resume.iter().map(OsString::from));
@@ -247,10 +238,9 @@ impl AgentProgram {
         self.meter.admit(&request.position, 1, self.name(), guess)?;
         let (limit, is_budget) = self.limit.of_answer(self.meter.time_left());
         self.growing.asks(&self.name, &self.title(), limit.unwrap_or_default());
-        let here = self.here();
-        let place = request.workplace.as_ref().unwrap_or(&here);
         let started = Started { program, words: &words, place, input: &input };
-        let mut ended = process::run(&started, self.row, limit).await;
+        let way_out = self.room.way_out(&self.title(), place, self.notice.as_ref())?;
+        let mut ended = process::run(&started, self.row, limit, way_out).await;
         self.growing.ends();
         let counted = ended.heard.usage.unwrap_or_default();
         if let Some(known) = known.filter(|_| self.row.adds_up) {
@@ -279,11 +269,10 @@ impl AgentProgram {
         })
     }
 
-    /// Where it only answers: an empty folder.
-    fn here(&self) -> Workplace {
-        let env = self.env.iter().map(|(name, value)| (name.into(), value.into()));
-        let folder = self.place.path().to_owned();
-        Workplace { folder, before: Vec::new(), env: env.collect() }
+    fn needs(&self) -> AgentNeeds {
+        let program = self.find().and_then(|program| program.canonicalize().ok());
+        let (env, stores, reach) = (self.env.clone(), self.stores.clone(), self.reach.clone());
+        AgentNeeds { title: self.title(), env, stores, program, reach }
     }
 
     /// What the run came to, as the program says; where it says nothing, nobody knows.
@@ -314,16 +303,18 @@ impl Model for AgentProgram {
         Box::pin(self.ask(request, on_text))
     }
 
-    /// Whether the program is there. It is not started: that may take seconds.
+    /// Whether the program is there, and can be confined as is wanted. It is not started: that may take
+    /// seconds.
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
-        let found = self.find().map(drop).ok_or_else(|| failure::missing(self));
+        let found = match self.find() {
+            Some(_) => self.room.place(&self.needs()).map(drop),
+            None => Err(failure::missing(self)),
+        };
         Box::pin(async { found })
     }
 
     fn agent(&self) -> Option<AgentNeeds> {
-        let program = self.find().and_then(|program| program.canonicalize().ok());
-        let (env, stores) = (self.env.clone(), self.stores.clone());
-        Some(AgentNeeds { title: self.title(), env, stores, program })
+        Some(self.needs())
     }
 }
 

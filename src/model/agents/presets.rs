@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::heard::{Heard, count, text};
 use super::usage;
+use super::workplace::Reach;
 
 /// A program.
 #[derive(Debug)]
@@ -17,11 +18,16 @@ pub(super) struct Preset {
     /// The program and what it is always given: JSON lines, nothing written, as few tools as it can do
     /// with. The text comes on its standard input.
     pub command: &'static [&'static str],
+    /// The same where it is confined, and a sandbox of its own does not work inside ours; empty where it
+    /// brings none.
+    pub confined: &'static [&'static str],
     /// The same for one that writes: it changes files and runs commands without asking, and its own
     /// sandbox is off, since it does not work inside ours.
     pub writes: &'static [&'static str],
     /// Where it keeps its login, its settings and its conversations.
     pub stores: &'static [Store],
+    /// The servers it needs, to answer and to renew its sign-in.
+    pub hosts: &'static [&'static str],
     /// A variable which, where the user lends it, is the only sign-in, and the flag that says so.
     pub with_key: Option<(&'static str, &'static str)>,
     /// Goes before the name of a model.
@@ -77,6 +83,7 @@ const PRESETS: [Preset; 4] = [
             "",
             "--strict-mcp-config",
         ],
+        confined: &[],
         writes: &[
             "claude",
             "-p",
@@ -91,6 +98,7 @@ const PRESETS: [Preset; 4] = [
             Store { variable: "CLAUDE_CONFIG_DIR", in_home: ".claude", then: "" },
             Store { variable: "", in_home: ".claude.json", then: "" },
         ],
+        hosts: &["api.anthropic.com:443", "console.anthropic.com:443", "platform.claude.com:443"],
         with_key: Some(("ANTHROPIC_API_KEY", "--bare")),
         model: "--model",
         resume: &["--resume"],
@@ -116,6 +124,13 @@ const PRESETS: [Preset; 4] = [
         name: "codex",
         title: "Codex",
         command: &["codex", "exec", "--json", "-s", "read-only", "--skip-git-repo-check"],
+        confined: &[
+            "codex",
+            "exec",
+            "--json",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "--skip-git-repo-check",
+        ],
         writes: &[
             "codex",
             "exec",
@@ -124,6 +139,7 @@ const PRESETS: [Preset; 4] = [
             "--skip-git-repo-check",
         ],
         stores: &[Store { variable: "CODEX_HOME", in_home: ".codex", then: "" }],
+        hosts: &["api.openai.com:443", "auth.openai.com:443", "chatgpt.com:443"],
         with_key: None,
         model: "-m",
         resume: &["resume"],
@@ -143,8 +159,15 @@ const PRESETS: [Preset; 4] = [
         name: "gemini",
         title: "Gemini CLI",
         command: &["gemini", "-o", "stream-json", "--approval-mode", "plan", "--skip-trust"],
+        confined: &[],
         writes: &["gemini", "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"],
         stores: &[Store { variable: "", in_home: ".gemini", then: "" }],
+        hosts: &[
+            "generativelanguage.googleapis.com:443",
+            "cloudcode-pa.googleapis.com:443",
+            "aiplatform.googleapis.com:443",
+            "oauth2.googleapis.com:443",
+        ],
         with_key: None,
         model: "-m",
         resume: &["--resume"],
@@ -164,12 +187,15 @@ const PRESETS: [Preset; 4] = [
         name: "opencode",
         title: "OpenCode",
         command: &["opencode", "run", "--format", "json", "--agent", "plan"],
+        confined: &[],
         writes: &["opencode", "run", "--format", "json", "--auto"],
         stores: &[
             Store { variable: "XDG_CONFIG_HOME", in_home: ".config", then: "opencode" },
             Store { variable: "XDG_DATA_HOME", in_home: ".local/share", then: "opencode" },
             Store { variable: "XDG_STATE_HOME", in_home: ".local/state", then: "opencode" },
         ],
+        // The servers of the models it asks are the user's to list.
+        hosts: &["opencode.ai:443", "models.dev:443"],
         with_key: None,
         model: "-m",
         resume: &["-s"],
@@ -192,8 +218,10 @@ static OWN: Preset = Preset {
     name: "",
     title: "",
     command: &[],
+    confined: &[],
     writes: &[],
     stores: &[],
+    hosts: &[],
     with_key: None,
     model: "",
     resume: &[],
@@ -209,6 +237,20 @@ static OWN: Preset = Preset {
     signed_out: &[],
     lost: &[],
 };
+
+impl Preset {
+    /// The servers it may reach, besides those that the user lets it reach.
+    pub(super) fn reach(&self, reach: Reach) -> Reach {
+        let Reach::Some { mut hosts, listed } = reach else { return Reach::All };
+        hosts.extend(self.hosts.iter().filter_map(|host| host.parse().ok()));
+        Reach::Some { hosts, listed }
+    }
+}
+
+/// What agent programs read to be configured, at the top of a tree. It came with a clone: hooks and
+/// servers in it would run with the program's login.
+pub const CONFIGURATION: [&str; 7] =
+    [".claude", ".codex", ".gemini", ".mcp.json", ".opencode", "opencode.json", "opencode.jsonc"];
 
 /// The row of this name; that of a user's own command where there is none.
 pub(super) fn named(name: &str) -> &'static Preset {

@@ -12,7 +12,7 @@ use tokio::process::{ChildStdin, Command};
 
 use super::heard::Heard;
 use super::presets::Preset;
-use super::workplace::Workplace;
+use super::workplace::{OpenWay, Workplace};
 
 /// Bytes of one line; more of it is skipped.
 const LINE: usize = 16 * 1024 * 1024;
@@ -57,8 +57,15 @@ pub(super) struct Ended {
 }
 
 /// Runs it and waits, at most `limit`.
-pub(super) async fn run(started: &Started<'_>, row: &Preset, limit: Option<Duration>) -> Ended {
-    let Workplace { folder, before, env } = started.place;
+pub(super) async fn run(
+    started: &Started<'_>,
+    row: &Preset,
+    limit: Option<Duration>,
+    way_out: Option<OpenWay>,
+) -> Ended {
+    let Workplace { folder, before, env, .. } = started.place;
+    let before = way_out.as_ref().map_or(before, |way| &way.before);
+    let inherited = way_out.as_ref().map(|way| way.descriptor);
     let mut all = before.iter().map(OsString::as_os_str).chain([started.program.as_os_str()]);
     let mut command = Command::new(all.next().unwrap_or_default());
     command
@@ -75,7 +82,7 @@ pub(super) async fn run(started: &Started<'_>, row: &Preset, limit: Option<Durat
     // SAFETY: `detach` runs between fork and exec; it makes system calls only, and neither
     // allocates nor takes a lock.
     unsafe {
-        command.pre_exec(detach);
+        command.pre_exec(move || detach(inherited));
     }
     let mut heard = Heard::default();
     let mut complaints = Vec::new();
@@ -99,7 +106,12 @@ pub(super) async fn run(started: &Started<'_>, row: &Preset, limit: Option<Durat
                 None => std::future::pending().await,
             }
         });
-        let (mut heard_all, mut ended_rest) = (false, false);
+        let mut serving = std::pin::pin!(async {
+            if let Some(way) = way_out {
+                way.serving.await;
+            }
+        });
+        let (mut heard_all, mut ended_rest, mut served) = (false, false, false);
         let ending = loop {
             tokio::select! {
                 status = child.wait() => break status.map_or_else(Ending::NotStarted, Ending::Exit),
@@ -108,6 +120,7 @@ pub(super) async fn run(started: &Started<'_>, row: &Preset, limit: Option<Durat
                     false => heard_all = true,
                 },
                 _ = &mut rest, if !ended_rest => ended_rest = true,
+                () = &mut serving, if !served => served = true,
                 () = &mut slow => break Ending::TimedOut(limit.unwrap_or_default()),
             }
         };
@@ -145,10 +158,15 @@ impl Drop for Group {
     }
 }
 
-/// A session of its own, without a terminal; and it does not outlive us.
+/// A session of its own, without a terminal; and it does not outlive us. It inherits one descriptor.
 #[cfg(unix)]
-fn detach() -> std::io::Result<()> {
+fn detach(inherited: Option<i32>) -> std::io::Result<()> {
     rustix::process::setsid()?;
+    if let Some(number) = inherited {
+        // SAFETY: the caller holds it open until this process is started.
+        let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(number) };
+        rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())?;
+    }
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     Ok(())

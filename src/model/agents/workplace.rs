@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::rc::Rc;
 
 use super::presets::Preset;
+use crate::host::Host;
+use crate::model::ModelError;
+use crate::model::meter::Notice;
 
 /// Where an agent program works on files, and what confines it there.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +20,56 @@ pub struct Workplace {
     pub before: Vec<OsString>,
     /// All the variables it sees.
     pub env: Vec<(OsString, OsString)>,
+    /// How it reaches servers, where it has a network of its own.
+    pub way_out: Option<Rc<dyn WayOut>>,
+}
+
+/// How a confined program reaches the servers it may reach.
+pub trait WayOut: std::fmt::Debug {
+    /// Opens it for one run, before which stands `before`. `told` hears of each server that was refused.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    fn open(&self, before: &[OsString], told: Notice) -> std::io::Result<OpenWay>;
+}
+
+/// Who confines the programs that only answer.
+pub trait Confines {
+    /// How a program with these needs runs in this empty folder.
+    ///
+    /// # Errors
+    /// It cannot be confined, and nobody allows that.
+    fn place(&self, needs: &AgentNeeds, folder: &Path) -> Result<Workplace, ModelError>;
+}
+
+/// One run's way.
+pub struct OpenWay {
+    /// What stands before the program, so that it has this way.
+    pub before: Vec<OsString>,
+    /// The number of the descriptor that its first process inherits.
+    pub descriptor: i32,
+    /// Lets it through; polled while it runs.
+    pub serving: Pin<Box<dyn Future<Output = ()>>>,
+}
+
+/// Which servers an agent program reaches where commands have no network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// All: the user has said so.
+    All,
+    /// Those that its row names, and those that the user lists, which are repeated as they are written.
+    Some {
+        /// All of them.
+        hosts: Vec<Host>,
+        /// The user's.
+        listed: Vec<String>,
+    },
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Self::Some { hosts: Vec::new(), listed: Vec::new() }
+    }
 }
 
 /// What an agent program needs to work on files by itself.
@@ -29,6 +84,19 @@ pub struct AgentNeeds {
     pub stores: Vec<PathBuf>,
     /// The program itself, with links resolved.
     pub program: Option<PathBuf>,
+    /// The servers it may reach.
+    pub reach: Reach,
+}
+
+impl AgentNeeds {
+    /// Makes its own folders, so that it can be given them.
+    pub fn make_stores(&self) {
+        for folder in self.stores.iter().filter(|store| store.extension().is_none()) {
+            if let Err(error) = std::fs::create_dir_all(folder) {
+                tracing::info!("{} is not there: {error}", folder.display());
+            }
+        }
+    }
 }
 
 /// Where a program keeps what is its own.

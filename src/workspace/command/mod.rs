@@ -10,3 +10,4 @@ pub(crate) mod program;
 pub(crate) mod settings;
 pub(crate) mod shell;
 mod watched;
+pub(crate) mod way_out;

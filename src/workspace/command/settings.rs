@@ -23,6 +23,11 @@ pub struct CommandSettings {
 }
 
 impl CommandSettings {
+    /// How commands would run in a tree, which nobody opens.
+    pub fn of(options: &WorkspaceOptions) -> Self {
+        Self::new(options, &options.root)
+    }
+
     pub(crate) fn new(options: &WorkspaceOptions, root: &Path) -> Self {
         Self {
             timeout_s: options.timeout_s,
@@ -55,6 +60,11 @@ impl CommandSettings {
         options.confinement.sealed = vec![root.join(".git")];
         options.confinement.readable.push(repository.to_owned());
         options
+    }
+
+    /// The user's own environment.
+    pub(crate) fn env_of_user(&self) -> &[(OsString, OsString)] {
+        &self.options.env
     }
 
     pub(crate) fn secrets(&self) -> &Secrets {

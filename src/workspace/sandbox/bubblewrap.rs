@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,7 +13,7 @@ use anyhow::{Context as _, ensure};
 
 use super::covers::Cover;
 use super::spec::{HELPER_WORD, Spec};
-use super::{mounts, namespaces, sockets};
+use super::{door, mounts, namespaces, sockets};
 
 /// Profiles are for this path.
 pub(super) const PROGRAM: &str = "/usr/bin/bwrap";
@@ -22,7 +23,11 @@ const HELPER: &str = "/dev/git-cowork";
 const KEYS: [&str; 2] = ["/proc/keys", "/proc/key-users"];
 
 /// What runs `words` inside.
-pub(super) fn command(spec: &Spec, words: &[OsString]) -> anyhow::Result<Command> {
+pub(super) fn command(
+    spec: &Spec,
+    out: Option<&OwnedFd>,
+    words: &[OsString],
+) -> anyhow::Result<Command> {
     ensure!(Path::new(PROGRAM).exists(), "bubblewrap is not installed");
     ensure!(spec.root != Path::new("/"), "the working tree is the whole file system");
     namespaces::refuse_foreign_tree(spec)?;
@@ -40,7 +45,9 @@ pub(super) fn command(spec: &Spec, words: &[OsString]) -> anyhow::Result<Command
         ..spec.clone()
     };
     let inside = serde_json::to_string(&inside)?;
-    command.args(["--", HELPER, HELPER_WORD, &inside]).args(words);
+    command.args(["--", HELPER, HELPER_WORD]);
+    command.args(out.map(|out| door::word(out.as_raw_fd())));
+    command.arg(&inside).args(words);
     Ok(command)
 }
 

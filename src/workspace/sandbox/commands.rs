@@ -79,12 +79,24 @@ impl Sandbox {
         command: &str,
         env: &[(OsString, OsString)],
     ) -> anyhow::Result<Option<Confined>> {
+        self.confine_with(command, env, &[])
+    }
+
+    /// The same for a program that reaches servers through a proxy: connections to these ports of its
+    /// loopback are handed out to it.
+    pub(crate) fn confine_with(
+        &self,
+        command: &str,
+        env: &[(OsString, OsString)],
+        doors: &[u16],
+    ) -> anyhow::Result<Option<Confined>> {
         let Some(helper) = &self.wanted.helper else {
             return Ok(None);
         };
         if let Some(ready) = self.ready()? {
             self.follow_moved(ready);
-            let spec = self.without_private(ready.spec.borrow().clone())?;
+            let mut spec = self.without_private(ready.spec.borrow().clone())?;
+            spec.doors = doors.to_vec();
             let before = before(helper, &ready.place, &spec)?;
             return Ok(Some(Confined { before, env: ready.place.environment(env) }));
         }
@@ -129,6 +141,11 @@ impl Sandbox {
     /// Whether commands are kept off the network by the kernel.
     pub(crate) fn keeps_off_network(&self) -> anyhow::Result<bool> {
         Ok(!self.wanted.network && self.ready()?.is_some())
+    }
+
+    /// Whether commands have the network.
+    pub(crate) fn has_network(&self) -> bool {
+        self.wanted.network
     }
 
     /// Whether some files are to be kept from commands.
@@ -198,6 +215,7 @@ impl Sandbox {
             false => "this system has no way to do it",
         });
         for level in LEVELS.iter().copied().filter(|level| *level <= wanted.most) {
+            let outside = wanted.network || !wanted.hosts.is_empty();
             let mut place = Place::open(wanted, &self.root, &self.env, level)
                 .context("making a private place for commands")?;
             let mut spec = Spec {
@@ -205,13 +223,14 @@ impl Sandbox {
                 root: self.root.clone(),
                 sealed: self.sealed(&nested),
                 writable: place.writable(&wanted.writable),
-                hidden: place.hidden(&wanted.writable),
+                hidden: self.hidden(&place),
                 covers: place.covers(),
                 closed: place.homes(),
-                kept: place.kept(wanted.network),
+                kept: place.kept(outside),
                 overlays: Vec::new(),
                 users: users(&place, level).context("listing the users for commands")?,
                 network: wanted.network,
+                doors: Vec::new(),
                 inside: false,
             };
             match try_out(helper, &place, &spec, &self.root)? {
@@ -222,8 +241,8 @@ impl Sandbox {
                     let beside = self.beside(&spec)?;
                     if !beside.is_empty() {
                         place.let_read(&beside);
-                        spec.hidden = place.hidden(&wanted.writable);
-                        spec.kept = place.kept(wanted.network);
+                        spec.hidden = self.hidden(&place);
+                        spec.kept = place.kept(outside);
                     }
                     let spec = with_overlays(helper, &place, spec, wanted)?;
                     let (spec, nested) = (RefCell::new(spec), RefCell::new(nested));
@@ -266,6 +285,13 @@ impl Sandbox {
     fn ignored(&self) -> anyhow::Result<BTreeSet<PathBuf>> {
         let Some(tracking) = &self.tracking else { return Ok(BTreeSet::new()) };
         Ok(tracking.ignored()?.into_iter().map(|path| self.root.join(path)).collect())
+    }
+
+    /// What is not to be seen.
+    fn hidden(&self, place: &Place) -> Vec<PathBuf> {
+        let mut hidden = place.hidden(&self.wanted.writable);
+        hidden.extend(existing(&self.wanted.hidden));
+        hidden
     }
 
     fn sealed(&self, nested: &Nested) -> Vec<PathBuf> {

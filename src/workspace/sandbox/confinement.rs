@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::beside::Beside;
 use super::fetching::Fetching;
 use super::sweep::Cache;
+use crate::host::Host;
 
 /// How well commands are confined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -105,10 +106,15 @@ pub struct Confinement {
     pub overlays: Vec<Overlay>,
     /// Readable besides what is installed there, where a home is closed.
     pub readable: Vec<PathBuf>,
+    /// Not to be seen, wherever it is.
+    pub hidden: Vec<PathBuf>,
     /// What commands find in their own configuration of git.
     pub git_settings: Vec<(String, String)>,
     /// Whether commands have the network.
     pub network: bool,
+    /// Servers that a program reaches through a proxy where commands have no network; commands reach
+    /// none.
+    pub hosts: Vec<Host>,
     /// Where the commands' private home with its caches is kept between runs; created.
     pub cache: Option<Cache>,
     /// Better levels than this are not tried.

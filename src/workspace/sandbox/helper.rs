@@ -3,6 +3,7 @@
 //! It has one thread and no threads are ever started in it, so `fork` and `unshare` are sound.
 
 use std::ffi::OsString;
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitStatus};
 
@@ -14,6 +15,7 @@ use rustix::process::{
 use rustix::thread::CapabilitySet;
 
 use super::confinement::Level;
+use super::door::{self, Door};
 use super::spec::Spec;
 use super::{bubblewrap, filter, landlock, namespaces};
 
@@ -28,7 +30,9 @@ const CPU_S: u64 = 3600;
 /// # Errors
 /// When it cannot be confined as specified; nothing was run then.
 pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
-    close_descriptors().context("closing what the caller left open")?;
+    let out = args.first().and_then(door::number);
+    close_descriptors(out).context("closing what the caller left open")?;
+    let args = &args[usize::from(out.is_some())..];
     let [spec, program, arguments @ ..] = args else {
         bail!("this is started by the program itself");
     };
@@ -38,6 +42,7 @@ pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
         text = std::fs::read_to_string(file).context(unreadable)?;
     }
     let spec: Spec = serde_json::from_str(&text).context(unreadable)?;
+    let out = out.filter(|_| !spec.doors.is_empty()).map(door::inherited).transpose()?;
     for path in &spec.sealed {
         ensure!(!path.is_symlink(), "{} is a symbolic link", path.display());
     }
@@ -52,43 +57,62 @@ pub fn run(args: &[OsString]) -> anyhow::Result<u8> {
             filter::install(landlock::leaves_open(&spec))?;
             Err(command.exec()).context("starting the command")
         }
-        Level::Namespaces => in_namespaces(&spec, command),
+        Level::Namespaces => in_namespaces(&spec, out, command),
         Level::Bubblewrap if spec.inside => {
+            let door = out.map(|out| Door::open(&spec.doors, out)).transpose()?;
             limit()?;
             namespaces::limit_processes();
             namespaces::drop_capabilities_but(CapabilitySet::empty())?;
             landlock::restrict(&spec)?;
             filter::install(filter::Close::default())?;
+            if let Some(door) = door {
+                door.serve_apart(true)?;
+            }
             Err(command.exec()).context("starting the command")
         }
         Level::Bubblewrap => {
             let words: Vec<OsString> = std::iter::once(program).chain(arguments).cloned().collect();
-            Err(bubblewrap::command(&spec, &words)?.exec()).context("starting bubblewrap")
+            let mut command = bubblewrap::command(&spec, out.as_ref(), &words)?;
+            if let Some(out) = &out {
+                rustix::io::fcntl_setfd(out, rustix::io::FdFlags::empty())?;
+            }
+            Err(command.exec()).context("starting bubblewrap")
         }
     }
 }
 
 /// An open directory leads round every mount, also one that only the first process of a namespace
-/// holds: its descriptors are in `/proc`. So nothing but the three standard ones stays.
-fn close_descriptors() -> std::io::Result<()> {
+/// holds: its descriptors are in `/proc`. So nothing but the three standard ones stays, and the way out.
+fn close_descriptors(out: Option<RawFd>) -> std::io::Result<()> {
     const FIRST: libc::c_uint = 3;
     let none: libc::c_uint = 0;
-    // SAFETY: nobody in this process has opened anything yet.
-    if unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, none) } == 0 {
+    let kept = out.and_then(|out| libc::c_uint::try_from(out).ok());
+    let close = |first: libc::c_uint, last: libc::c_uint| {
+        // SAFETY: nobody in this process has opened anything yet.
+        first > last || unsafe { libc::syscall(libc::SYS_close_range, first, last, none) } == 0
+    };
+    let is_done = match kept {
+        Some(kept) => close(FIRST, kept - 1) && close(kept + 1, libc::c_uint::MAX),
+        None => close(FIRST, libc::c_uint::MAX),
+    };
+    if is_done {
         return Ok(());
     }
     // Linux before 5.9, or a filter that does not know the call.
     let open = std::fs::read_dir("/proc/self/fd")?.flatten();
     let open: Vec<i32> =
         open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    for descriptor in open.into_iter().filter(|descriptor| descriptor.cast_unsigned() >= FIRST) {
+    let closed = |descriptor: &i32| {
+        descriptor.cast_unsigned() >= FIRST && Some(descriptor.cast_unsigned()) != kept
+    };
+    for descriptor in open.into_iter().filter(closed) {
         // SAFETY: as above; that of the directory just read is closed already, which is no harm.
         unsafe { libc::close(descriptor) };
     }
     Ok(())
 }
 
-fn in_namespaces(spec: &Spec, mut command: Command) -> anyhow::Result<u8> {
+fn in_namespaces(spec: &Spec, out: Option<OwnedFd>, mut command: Command) -> anyhow::Result<u8> {
     let parent = getppid();
     namespaces::enter(spec)?;
     die_with_parent()?;
@@ -98,12 +122,12 @@ fn in_namespaces(spec: &Spec, mut command: Command) -> anyhow::Result<u8> {
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         drop(ended);
-        let status = as_init(spec, &mut command)?;
+        let status = as_init(spec, out, &mut command)?;
         rustix::io::write(&end, &status.into_raw().to_ne_bytes())?;
         // Everything else in the namespace is killed now.
         return Ok(0);
     }
-    drop(end);
+    drop((end, out));
     let init = Pid::from_raw(pid).filter(|_| pid > 0).context("fork failed")?;
     let mut status = [0; 4];
     let told = rustix::io::read(&ended, &mut status)?;
@@ -125,16 +149,20 @@ fn in_namespaces(spec: &Spec, mut command: Command) -> anyhow::Result<u8> {
 }
 
 /// The first process of the namespace: starts the command, reaps orphans until it ends.
-fn as_init(spec: &Spec, command: &mut Command) -> anyhow::Result<ExitStatus> {
+fn as_init(spec: &Spec, out: Option<OwnedFd>, command: &mut Command) -> anyhow::Result<ExitStatus> {
     die_with_parent()?;
     setsid()?;
     limit()?;
     namespaces::furnish()?;
+    let door = out.map(|out| Door::open(&spec.doors, out)).transpose()?;
     // Where memory runs out, the command goes first.
     let _ = std::fs::write("/proc/self/oom_score_adj", "900");
     namespaces::drop_capabilities_but(CapabilitySet::empty())?;
     landlock::restrict(spec)?;
     filter::install(filter::Close::default())?;
+    if let Some(door) = door {
+        door.serve_apart(false)?;
+    }
     let child = command.spawn().context("starting the command")?.id();
     loop {
         if let Some((pid, status)) = wait(WaitOptions::empty())?

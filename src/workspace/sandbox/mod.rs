@@ -15,6 +15,8 @@ mod bubblewrap;
 mod commands;
 mod confinement;
 mod covers;
+#[cfg(target_os = "linux")]
+mod door;
 mod fetched;
 mod fetching;
 #[cfg(target_os = "linux")]
@@ -48,6 +50,10 @@ mod why;
 pub use beside::Beside;
 pub(super) use commands::{Confined, Sandbox};
 pub use confinement::{Confinement, Consent, Level, Overlay, Weaker};
+#[cfg(all(test, target_os = "linux"))]
+pub(super) use door::hand_out;
+#[cfg(target_os = "linux")]
+pub(super) use door::{pair as door_pair, word as door_word};
 pub use fetching::{Fetching, MayFetch, Wanted};
 pub use found::{Found, find as find_confinement};
 #[cfg(target_os = "linux")]

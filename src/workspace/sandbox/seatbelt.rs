@@ -78,6 +78,7 @@ mod tests {
             overlays: Vec::new(),
             users: None,
             network,
+            doors: Vec::new(),
             inside: false,
         }
     }

@@ -36,6 +36,10 @@ pub(super) struct Spec {
     #[serde(default)]
     pub(super) users: Option<PathBuf>,
     pub(super) network: bool,
+    /// Ports of the loopback in a network of its own whose connections are handed out (`door`), through
+    /// the descriptor that the helper's first argument names.
+    #[serde(default)]
+    pub(super) doors: Vec<u16>,
     /// Bubblewrap has made the namespaces and the mounts already.
     #[serde(default)]
     pub(super) inside: bool,

@@ -8,7 +8,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::{Mutex, OnceLock};
 
 use tempfile::TempDir;
@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use super::{at_every_level, none_gets_in, results, sandbox};
 use crate::support::Sandbox;
 use crate::support::confinement::Level;
+use crate::support::probe;
 use crate::support::skip::skipped;
 
 fn is_root() -> bool {
@@ -41,15 +42,7 @@ fn sandbox_with_probe(level: Level) -> Sandbox {
     static PREPARED: OnceLock<Mutex<Sandbox>> = OnceLock::new();
     let prepare = || {
         let sandbox = sandbox(Level::None);
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/hostile/inside/probe.rs");
-        let compiler = Path::new(env!("CARGO")).with_file_name("rustc");
-        let compiler = if compiler.exists() { compiler } else { "rustc".into() };
-        let status = Command::new(compiler)
-            .args(["--edition", "2024", "-o"])
-            .arg(sandbox.root().join("bin/probe"))
-            .arg(source)
-            .status();
-        assert!(status.unwrap().success());
+        probe::compile(&sandbox.root().join("bin/probe"));
         sandbox.auto(&["--stop-after", "plan"]).exits(0);
         Mutex::new(sandbox)
     };

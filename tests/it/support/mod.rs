@@ -14,6 +14,8 @@ pub mod messages;
 pub mod outcome;
 pub mod page;
 pub mod prepared;
+#[cfg(target_os = "linux")]
+pub mod probe;
 #[cfg(unix)]
 pub mod pty;
 pub mod received;

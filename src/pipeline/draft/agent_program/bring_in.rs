@@ -3,15 +3,11 @@
 
 use crate::artifact::Artifact;
 use crate::artifact::check::save_tool;
+use crate::model::agents::CONFIGURATION;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::run::Run;
 use crate::session::artifact_path;
 use crate::workspace::{self, LinkedChange, NowThere};
-
-/// What agent programs read to be configured. It came with a clone: hooks and servers in it would run
-/// with the program's login, so it is not there, and none is taken over.
-pub(super) const CONFIGURATION: [&str; 7] =
-    [".claude", ".codex", ".gemini", ".mcp.json", ".opencode", "opencode.json", "opencode.jsonc"];
 
 /// What came of the changes.
 #[derive(Debug, Default)]

@@ -6,9 +6,11 @@
 //! all that follows is the same: checks, what is missing and told, transcripts, limits.
 
 mod bring_in;
+mod way_out;
 mod worker;
 mod worktree;
 
+pub(crate) use way_out::{reachable, workplace};
 pub(crate) use worktree::discard;
 
 use std::cell::RefCell;

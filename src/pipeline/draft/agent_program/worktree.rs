@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::bring_in::{self, Brought, CONFIGURATION};
+use super::bring_in::{self, Brought};
+use super::way_out;
 use crate::git::{self, Git, worktree};
-use crate::model::{AgentNeeds, Workplace};
+use crate::model::agents::CONFIGURATION;
+use crate::model::{AgentNeeds, Reach, Workplace};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::run::Run;
 use crate::record::point;
@@ -58,8 +60,7 @@ impl<'a> AgentWorktree<'a> {
                 run.warn(format!("{folder} is not in the working tree of {title}: {why}"));
             }
         }
-        let confined = workspace.commands().confine_program(&needs.title, &needs.env)?;
-        let place = Workplace { folder: tree, before: confined.before, env: confined.env };
+        let place = way_out::workplace(workspace.commands(), &needs, tree)?;
         Ok(Self { run, title: needs.title, place, linked, workspace, shown: RefCell::default() })
     }
 
@@ -112,16 +113,13 @@ fn make(run: &Run<'_>, tree: &Path, notes: &Path) -> anyhow::Result<Git> {
     Ok(linked)
 }
 
-/// What the program may reach besides its working tree. Its own folders are made, so that it can be
-/// given them.
+/// What the program may reach besides its working tree.
 fn lent(needs: &AgentNeeds) -> Lent {
-    for folder in needs.stores.iter().filter(|store| store.extension().is_none()) {
-        if let Err(error) = std::fs::create_dir_all(folder) {
-            tracing::info!("{} is not there: {error}", folder.display());
-        }
-    }
+    needs.make_stores();
     Lent {
         writable: needs.stores.clone(),
+        network: needs.reach == Reach::All,
+        hosts: way_out::reachable(&needs.reach),
         readable: needs.program.iter().cloned().collect(),
         overlays: Vec::new(),
     }

@@ -1,0 +1,72 @@
+//! Where agent programs answer that write nothing: confined as commands are, with an empty folder to work
+//! in and a view of the tree that only reads.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::cli::context::Context;
+use crate::cli::session_cmd::workspace;
+use crate::model::agents::CONFIGURATION;
+use crate::model::{AgentNeeds, Confines, ModelError, Reach, Workplace};
+use crate::pipeline::{reachable, workplace};
+use crate::workspace::{CommandSettings, Refusal, RefusalKind, WorkspaceOptions};
+
+/// Confines the agent programs of a run.
+struct AgentPlaces {
+    options: WorkspaceOptions,
+    /// Their folders and settings are there while these live.
+    kept: RefCell<Vec<CommandSettings>>,
+}
+
+/// What confines the agent programs of a run.
+pub(crate) fn new(context: &Context) -> anyhow::Result<Rc<dyn Confines>> {
+    let options = workspace::options(context, context.git()?)?;
+    Ok(Rc::new(AgentPlaces { options, kept: RefCell::default() }))
+}
+
+impl Confines for AgentPlaces {
+    fn place(&self, needs: &AgentNeeds, folder: &Path) -> Result<Workplace, ModelError> {
+        needs.make_stores();
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let mut options = self.options.clone();
+        let tree = std::mem::replace(&mut options.root, folder.clone());
+        let confinement = &mut options.confinement;
+        confinement.fetching = None;
+        confinement.writable.extend(needs.stores.iter().cloned());
+        confinement.readable.extend(needs.program.iter().cloned());
+        match options.private.is_set() {
+            true => confinement.hidden.push(tree),
+            false => {
+                let is_own = |path: &PathBuf| needs.stores.iter().any(|own| own.starts_with(path));
+                let all = CONFIGURATION.iter().map(|name| tree.join(name));
+                confinement.hidden.extend(all.filter(|path| !is_own(path)));
+                confinement.readable.push(tree);
+            }
+        }
+        confinement.network |= needs.reach == Reach::All;
+        confinement.hosts = reachable(&needs.reach).hosts;
+        let settings = CommandSettings::of(&options);
+        let place = workplace(&settings, needs, folder);
+        self.kept.borrow_mut().push(settings);
+        place.map_err(|error| not_run(&needs.title, &error))
+    }
+}
+
+/// Why a program is not run, and what to do.
+fn not_run(title: &str, error: &anyhow::Error) -> ModelError {
+    let declined =
+        error.downcast_ref::<Refusal>().is_some_and(|one| one.kind == RefusalKind::Protected);
+    let (message, hint) = match (declined, error.is::<Refusal>()) {
+        (true, _) => (format!("{title} is not run: you did not allow it"), "name another model"),
+        (_, true) => (
+            format!(
+                "{title} is not run: nothing confines it on this machine, and nobody is there to allow \
+                 that"
+            ),
+            "what is missing: git cowork doctor",
+        ),
+        _ => (format!("{title} has no place to run: {error:#}"), "look at what is in the way"),
+    };
+    ModelError::Agent { message, hint: hint.to_owned() }
+}

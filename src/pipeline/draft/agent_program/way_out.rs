@@ -1,0 +1,39 @@
+//! Where an agent program works, and how it reaches its servers from there: between the model, which
+//! starts it, and the workspace, which confines it.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use crate::model::meter::Notice;
+use crate::model::{AgentNeeds, OpenWay, Reach, WayOut, Workplace};
+use crate::workspace::{self, CommandSettings, Reachable};
+
+/// How a program works in `folder`, where commands run so.
+pub(crate) fn workplace(
+    commands: &CommandSettings,
+    needs: &AgentNeeds,
+    folder: PathBuf,
+) -> anyhow::Result<Workplace> {
+    let hosts = reachable(&needs.reach);
+    let confined = commands.confine_program(&needs.title, &needs.env, &hosts)?;
+    let way_out = confined.way_out.map(|way| Rc::new(Way(way)) as Rc<dyn WayOut>);
+    Ok(Workplace { folder, before: confined.before, env: confined.env, way_out })
+}
+
+/// The servers it reaches where commands have no network.
+pub(crate) fn reachable(reach: &Reach) -> Reachable {
+    match reach {
+        Reach::All => Reachable::default(),
+        Reach::Some { hosts, listed } => Reachable { hosts: hosts.clone(), listed: listed.clone() },
+    }
+}
+
+#[derive(Debug)]
+struct Way(Rc<workspace::WayOut>);
+
+impl WayOut for Way {
+    fn open(&self, before: &[std::ffi::OsString], told: Notice) -> std::io::Result<OpenWay> {
+        let workspace::OpenWay { before, descriptor, serving } = self.0.open(before, told)?;
+        Ok(OpenWay { before, descriptor, serving })
+    }
+}

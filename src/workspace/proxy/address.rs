@@ -1,0 +1,66 @@
+//! Which addresses a name may lead to: never this machine nor the link it is on, where a service for
+//! nobody else may be, such as the one that hands out a cloud's keys.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Whether a name may lead there.
+pub(super) fn is_elsewhere(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => is_elsewhere_v4(address),
+        IpAddr::V6(address) => {
+            let own = address.is_loopback() || address.is_unspecified();
+            let near = address.is_unicast_link_local() || address.is_multicast();
+            !own && !near && within(address).is_none_or(is_elsewhere_v4)
+        }
+    }
+}
+
+fn is_elsewhere_v4(address: Ipv4Addr) -> bool {
+    let own = address.is_loopback() || address.octets()[0] == 0;
+    let near = address.is_link_local() || address.is_multicast() || address.is_broadcast();
+    !own && !near
+}
+
+/// The address of IPv4 that a gateway takes out of one of IPv6.
+fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let parts = address.segments();
+    let of = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
+    match parts {
+        [0x64, 0xff9b, .., high, low] => Some(of(high, low)),
+        [0x2002, high, low, ..] => Some(of(high, low)),
+        [0, 0, 0, 0, 0, 0, high, low] => Some(of(high, low)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_nowhere_near() {
+        for near in [
+            "127.0.0.1",
+            "127.1.2.3",
+            "0.0.0.0",
+            "0.1.2.3",
+            "169.254.169.254",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "fe80::1",
+            "ff02::1",
+            "::ffff:127.0.0.1",
+            "::ffff:169.254.169.254",
+            "64:ff9b::7f00:1",
+            "2002:7f00:1::",
+            "::127.0.0.1",
+        ] {
+            assert!(!is_elsewhere(near.parse().unwrap()), "{near}");
+        }
+        for far in ["1.1.1.1", "10.0.0.1", "192.168.1.1", "2606:4700::1111", "fd00::1"] {
+            assert!(is_elsewhere(far.parse().unwrap()), "{far}");
+        }
+    }
+}
