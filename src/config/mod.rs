@@ -5,6 +5,7 @@
 //! `keys.rs`. [`load()`] makes one; [`access`](Config::temperature) answers what a stage or role gets.
 
 mod access;
+mod agent_files;
 mod build;
 mod command_tools;
 mod connection;
@@ -32,6 +33,7 @@ use std::collections::BTreeMap;
 use crate::stage::Stage;
 
 pub use access::Switches;
+pub use agent_files::{AGENT_CONFIGURATION, AgentFiles, configures_agents};
 pub use endpoint::{
     AGENT, ANTHROPIC, DEFAULT_ANSWER_S, DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback,
 };

@@ -58,6 +58,11 @@ impl TrustRecords {
         Self { path: j.join("trusted") }
     }
 
+    /// Those of what configures agent programs there: `trusted-agents` in J.
+    pub fn of_agents(j: &Path) -> Self {
+        Self { path: j.join("trusted-agents") }
+    }
+
     /// What the user said about this content.
     ///
     /// # Errors

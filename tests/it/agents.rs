@@ -1,6 +1,9 @@
 //! Agent programs as critic and challenger: small scripts that speak the protocols of Claude Code, Codex,
 //! Gemini CLI and OpenCode, and every way in which they give no answer.
 
+#[cfg(target_os = "linux")]
+mod walls;
+
 use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, kill_process};

@@ -1,16 +1,22 @@
-//! `git cowork trust`: the user accepts the project's configuration exactly as it is. What it sets
-//! is shown first; without a terminal the command itself is the consent.
+//! `git cowork trust`: the user accepts the project's configuration exactly as it is, and what configures
+//! agent programs in the tree. What it sets is shown first; without a terminal the command itself is the
+//! consent.
 
 use std::fmt::Write as _;
 
 use clap::Args;
 
+use crate::clean;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
-use crate::config::{self, PROJECT_FILE, Restricted, Trust, TrustRecords};
+use crate::config::{self, AgentFiles, PROJECT_FILE, Restricted, Trust, TrustRecords};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
+use crate::git::paths;
+
+/// What people call it.
+const AGENTS: &str = "what configures agent programs here";
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
@@ -21,32 +27,60 @@ pub(crate) struct TrustArgs {
 
 pub(crate) fn run(context: &Context, args: &TrustArgs) -> Answer {
     let git = context.git()?;
-    let records = TrustRecords::of(&git.state_dir());
-    let say = |text: String| context.ui.emit(Event::Note { text });
+    let (project, agents) =
+        (TrustRecords::of(&git.state_dir()), TrustRecords::of_agents(&git.state_dir()));
     if args.revoke {
-        let was = records.revoke()?;
-        if context.global.json {
-            return print_json(context, None, "", false);
-        }
-        say(match was {
-            true => format!("{PROJECT_FILE} is no longer trusted here, in no version of it"),
-            false => format!("no {PROJECT_FILE} was trusted here; nothing was changed"),
-        });
-        return Ok(0);
+        return revoke(context, &project, &agents);
     }
-    let Some(text) = config::project_file(git.top())? else {
+    let text = config::project_file(git.top())?;
+    let files = AgentFiles::among(&paths::tracked(git)?, git.top())?;
+    if text.is_none() && files.is_empty() {
         return Err(Error::repository(format!("there is no {PROJECT_FILE} to trust"))
             .hint("write one: git cowork init")
             .into());
-    };
-    // What would be refused by every later command is not accepted here.
-    context.load_with(git, text.clone(), Trust::Given)?;
-    let keys = context.load_with(git, text.clone(), Trust::None)?.restricted;
-    if keys.is_empty() && !context.global.json {
-        say(format!("{PROJECT_FILE} sets nothing that must be trusted; all of it counts already"));
-        return Ok(0);
     }
-    let known = records.about(&text)?;
+    let mut object = serde_json::json!({ "file": PROJECT_FILE, "trusted": true });
+    if let Some(text) = text {
+        let (keys, hash) = trust_project(context, &project, &text)?;
+        let keys: serde_json::Map<String, serde_json::Value> =
+            keys.iter().map(|set| (set.key.clone(), set.value.clone().into())).collect();
+        object["sha256"] = hash.into();
+        object["keys"] = keys.into();
+    }
+    if !files.is_empty() {
+        trust_agents(context, &agents, &files)?;
+        object["agent_files"] = files.paths().collect::<Vec<_>>().into();
+    }
+    if context.global.json {
+        context.print(&format!("{object}\n"))?;
+    }
+    Ok(0)
+}
+
+fn say(context: &Context, text: String) {
+    if !context.global.json {
+        context.ui.emit(Event::Note { text });
+    }
+}
+
+/// Accepts the project's file; answers with what it sets, and its hash.
+fn trust_project(
+    context: &Context,
+    records: &TrustRecords,
+    text: &str,
+) -> anyhow::Result<(Vec<Restricted>, String)> {
+    let git = context.git()?;
+    // What would be refused by every later command is not accepted here.
+    context.load_with(git, text.to_owned(), Trust::Given)?;
+    let keys = context.load_with(git, text.to_owned(), Trust::None)?.restricted;
+    if keys.is_empty() && !context.global.json {
+        say(
+            context,
+            format!("{PROJECT_FILE} sets nothing that must be trusted; all of it counts already"),
+        );
+        return Ok((keys, String::new()));
+    }
+    let known = records.about(text)?;
     if !context.global.json {
         let mut out = String::new();
         for Restricted { key, value, .. } in &keys {
@@ -54,8 +88,8 @@ pub(crate) fn run(context: &Context, args: &TrustArgs) -> Answer {
         }
         context.print(&out)?;
         if known == Trust::Given {
-            say(format!("{PROJECT_FILE} is trusted already, exactly as it is"));
-            return Ok(0);
+            say(context, format!("{PROJECT_FILE} is trusted already, exactly as it is"));
+            return Ok((keys, String::new()));
         }
     }
     if context.attended && known != Trust::Given {
@@ -64,28 +98,63 @@ pub(crate) fn run(context: &Context, args: &TrustArgs) -> Answer {
             return Err(Error::failed(format!("{PROJECT_FILE} is not trusted")).into());
         }
     }
-    let hash = records.give(&text)?;
-    if context.global.json {
-        return print_json(context, Some(&keys), &hash, true);
-    }
-    say(format!(
-        "{PROJECT_FILE} is trusted exactly as it is (sha256 {}); take it back: git cowork trust --revoke",
-        hash.get(..12).unwrap_or_default()
-    ));
-    Ok(0)
+    let hash = records.give(text)?;
+    say(
+        context,
+        format!(
+            "{PROJECT_FILE} is trusted exactly as it is (sha256 {}); take it back: git cowork trust --revoke",
+            hash.get(..12).unwrap_or_default()
+        ),
+    );
+    Ok((keys, hash))
 }
 
-fn print_json(context: &Context, keys: Option<&[Restricted]>, hash: &str, trusted: bool) -> Answer {
-    let keys: serde_json::Map<String, serde_json::Value> = keys
-        .unwrap_or_default()
-        .iter()
-        .map(|set| (set.key.clone(), set.value.clone().into()))
-        .collect();
-    let mut object = serde_json::json!({ "file": PROJECT_FILE, "trusted": trusted });
-    if trusted {
-        object["sha256"] = hash.into();
-        object["keys"] = keys.into();
+/// Accepts what configures agent programs in the tree.
+fn trust_agents(
+    context: &Context,
+    records: &TrustRecords,
+    files: &AgentFiles,
+) -> anyhow::Result<()> {
+    let text = files.text();
+    let known = records.about(&text)? == Trust::Given;
+    if !context.global.json {
+        let names = files.paths().map(|path| format!("{}\n", clean::sanitize(path)));
+        context.print(&names.collect::<String>())?;
     }
-    context.print(&format!("{object}\n"))?;
+    if known {
+        say(context, format!("{AGENTS} is trusted already, exactly as it is"));
+        return Ok(());
+    }
+    if context.attended {
+        let question = "let these files configure agent programs, for you, in this repository? They can name \
+             programs that run";
+        if !confirm(&Tty::new(context.color), question)? {
+            return Err(Error::failed(format!("{AGENTS} is not trusted")).into());
+        }
+    }
+    records.give(&text)?;
+    say(
+        context,
+        format!("{AGENTS} is trusted exactly as it is; take it back: git cowork trust --revoke"),
+    );
+    Ok(())
+}
+
+fn revoke(context: &Context, project: &TrustRecords, agents: &TrustRecords) -> Answer {
+    let (was, agents_were) = (project.revoke()?, agents.revoke()?);
+    if context.global.json {
+        let object = serde_json::json!({ "file": PROJECT_FILE, "trusted": false });
+        context.print(&format!("{object}\n"))?;
+        return Ok(0);
+    }
+    if was {
+        say(context, format!("{PROJECT_FILE} is no longer trusted here, in no version of it"));
+    }
+    if agents_were {
+        say(context, format!("{AGENTS} is no longer trusted here, in no version of it"));
+    }
+    if !was && !agents_were {
+        say(context, format!("no {PROJECT_FILE} was trusted here; nothing was changed"));
+    }
     Ok(0)
 }

@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::workspace;
-use crate::model::agents::CONFIGURATION;
+use crate::config::{AGENT_CONFIGURATION, AgentFiles, Trust, TrustRecords};
+use crate::git::paths;
 use crate::model::{AgentNeeds, Confines, ModelError, Reach, Workplace};
 use crate::pipeline::{reachable, workplace};
 use crate::workspace::{CommandSettings, Refusal, RefusalKind, WorkspaceOptions};
@@ -15,14 +16,20 @@ use crate::workspace::{CommandSettings, Refusal, RefusalKind, WorkspaceOptions};
 /// Confines the agent programs of a run.
 struct AgentPlaces {
     options: WorkspaceOptions,
+    /// What configures agent programs in the tree is shown to them: a user has accepted it.
+    shows_configuration: bool,
     /// Their folders and settings are there while these live.
     kept: RefCell<Vec<CommandSettings>>,
 }
 
 /// What confines the agent programs of a run.
 pub(crate) fn new(context: &Context) -> anyhow::Result<Rc<dyn Confines>> {
-    let options = workspace::options(context, context.git()?)?;
-    Ok(Rc::new(AgentPlaces { options, kept: RefCell::default() }))
+    let git = context.git()?;
+    let options = workspace::options(context, git)?;
+    let files = AgentFiles::among(&paths::tracked(git)?, git.top()).unwrap_or_default();
+    let records = TrustRecords::of_agents(&git.state_dir());
+    let shows_configuration = !files.is_empty() && records.about(&files.text())? == Trust::Given;
+    Ok(Rc::new(AgentPlaces { options, shows_configuration, kept: RefCell::default() }))
 }
 
 impl Confines for AgentPlaces {
@@ -38,8 +45,10 @@ impl Confines for AgentPlaces {
         match options.private.is_set() {
             true => confinement.hidden.push(tree),
             false => {
-                let is_own = |path: &PathBuf| needs.stores.iter().any(|own| own.starts_with(path));
-                let all = CONFIGURATION.iter().map(|name| tree.join(name));
+                let is_own = |path: &PathBuf| {
+                    self.shows_configuration || needs.stores.iter().any(|own| own.starts_with(path))
+                };
+                let all = AGENT_CONFIGURATION.iter().map(|name| tree.join(name));
                 confinement.hidden.extend(all.filter(|path| !is_own(path)));
                 confinement.readable.push(tree);
             }

@@ -35,7 +35,7 @@ use process::{Ended, Ending, Started};
 use room::Room;
 
 pub use look::{Look, look};
-pub use presets::{CONFIGURATION, programs, tells_cost, tells_tokens};
+pub use presets::{programs, tells_cost, tells_tokens};
 pub use workplace::{AgentNeeds, Confines, OpenWay, Reach, WayOut, Workplace};
 
 /// Variables of the user's that every program sees, beside those its row and the user name.

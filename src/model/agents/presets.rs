@@ -247,11 +247,6 @@ impl Preset {
     }
 }
 
-/// What agent programs read to be configured, at the top of a tree. It came with a clone: hooks and
-/// servers in it would run with the program's login.
-pub const CONFIGURATION: [&str; 7] =
-    [".claude", ".codex", ".gemini", ".mcp.json", ".opencode", "opencode.json", "opencode.jsonc"];
-
 /// The row of this name; that of a user's own command where there is none.
 pub(super) fn named(name: &str) -> &'static Preset {
     static ROWS: [Preset; 4] = PRESETS;

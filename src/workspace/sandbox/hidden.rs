@@ -7,7 +7,13 @@ use std::path::{Path, PathBuf};
 
 /// Keys and logins in a person's home, where it is not closed as a whole (`homes`), or more of it is
 /// read than is good.
-const SECRETS: [&str; 43] = [
+const SECRETS: [&str; 49] = [
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".config/opencode",
+    ".local/share/opencode",
     ".ssh",
     ".gnupg",
     ".aws",

@@ -147,3 +147,56 @@ fn where_only_landlock_confines_it_works_and_reaches_nothing_outside() {
     assert!(!is_running("309.25"));
     has_left_nothing(&sandbox);
 }
+
+#[test]
+fn what_configures_agents_is_there_once_it_is_trusted_exactly_as_it_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/settings.json", "{\"hooks\": {}}\n");
+    sandbox.write(".mcp.json", "{}\n");
+    sandbox.commit_all("settings for agents");
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    sandbox.server.forget();
+    settle(&sandbox, "agent = \"codex\"", "");
+    let does = format!(
+        "cat .claude/settings.json .mcp.json >\"$NOTES/config.$N\" 2>/dev/null\n\
+         [ $N -ge 3 ] || exit 3\ntask_file\n{ENDS}"
+    );
+    install(&sandbox, "codex", &does);
+    let hidden = "Codex does not see what configures agent programs here (.claude/settings.json, \
+                  .mcp.json)";
+    let outcome = sandbox.cowork(&CODING).exits(4).says(hidden);
+    assert!(outcome.stderr.contains("git cowork trust"), "{}", outcome.stderr);
+    assert_eq!(noted(&sandbox, "config.1"), "");
+
+    let trusted = sandbox.cowork(&["trust"]).exits(0).says("is trusted exactly as it is");
+    assert_eq!(trusted.stdout, ".claude/settings.json\n.mcp.json\n");
+    sandbox.cowork(&["trust"]).exits(0).says("is trusted already");
+    let object = sandbox.cowork(&["--json", "trust"]).exits(0).json();
+    assert_eq!(object["agent_files"], serde_json::json!([".claude/settings.json", ".mcp.json"]));
+    let outcome = sandbox.cowork(&CODING).exits(4);
+    assert!(!outcome.stderr.contains("does not see"), "{}", outcome.stderr);
+    assert_eq!(noted(&sandbox, "config.2"), "{\"hooks\": {}}\n{}\n");
+
+    sandbox.write(".mcp.json", "{\"mcpServers\": {\"evil\": {}}}\n");
+    sandbox.git(&["commit", "-qam", "another server"]);
+    sandbox.cowork(&CODING).exits(0).says(hidden);
+    assert_eq!(noted(&sandbox, "config.3"), "");
+    sandbox.cowork(&["trust", "--revoke"]).exits(0).says("is no longer trusted here");
+    has_left_nothing(&sandbox);
+}
+
+#[test]
+fn at_a_terminal_settings_for_agents_are_trusted_by_a_yes_only() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gemini/settings.json", "{}\n");
+    sandbox.commit_all("settings for agents");
+    for (answer, code) in [("\r", 1), ("n", 1), ("y", 0)] {
+        let mut terminal = sandbox.terminal(&["trust"]);
+        terminal.sees(".gemini/settings.json");
+        terminal.sees("let these files configure agent programs");
+        terminal.types(answer);
+        let (ended, rest) = terminal.ends();
+        assert_eq!(ended, code, "{answer:?}: {rest}");
+    }
+    sandbox.cowork(&["trust"]).exits(0).says("is trusted already");
+}

@@ -3,7 +3,7 @@
 
 use crate::artifact::Artifact;
 use crate::artifact::check::save_tool;
-use crate::model::agents::CONFIGURATION;
+use crate::config::configures_agents;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::run::Run;
 use crate::session::artifact_path;
@@ -47,8 +47,7 @@ pub(super) fn bring_in(run: &Run<'_>, part: &Part<'_>, changes: Vec<LinkedChange
 
 /// Takes over a file of the project; false where the tree has it so already.
 fn file(run: &Run<'_>, part: &Part<'_>, change: &LinkedChange) -> Result<bool, String> {
-    let top = change.path.split('/').next().unwrap_or_default();
-    if CONFIGURATION.contains(&top) {
+    if configures_agents(&change.path) {
         return match &change.now {
             // It was not shown to the program.
             Ok(NowThere::Gone) => Ok(false),

@@ -10,8 +10,9 @@ use anyhow::Context as _;
 
 use super::bring_in::{self, Brought};
 use super::way_out;
+use crate::clean;
+use crate::config::{AGENT_CONFIGURATION, AgentFiles, Trust, TrustRecords};
 use crate::git::{self, Git, worktree};
-use crate::model::agents::CONFIGURATION;
 use crate::model::{AgentNeeds, Reach, Workplace};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::run::Run;
@@ -21,6 +22,9 @@ use crate::workspace::{self, Lent, ShownFiles, Workspace};
 
 /// The folder in J with the working tree and the notes of what runs in it.
 const FOLDER: &str = "agent";
+/// Files that are named, and characters of a name.
+const NAMED: usize = 5;
+const NAME_MAX: usize = 80;
 /// Longer than the kernel's clock stands still: what is written later has another time.
 const TICK: Duration = Duration::from_millis(12);
 
@@ -72,8 +76,30 @@ impl<'a> AgentWorktree<'a> {
         }
         let tree = run.recorder().tree(&run.session.tip)?;
         worktree::show_at(&self.linked, &run.session.tip, &tree)?;
-        for name in CONFIGURATION {
-            let path = self.place.folder.join(name);
+        let paths = git::paths::tracked(&self.linked)?;
+        self.hide_configuration(&paths)?;
+        self.shown.replace(Some(workspace::linked(&self.workspace).shown(paths)));
+        tokio::time::sleep(TICK).await;
+        Ok(())
+    }
+
+    /// What configures agent programs came with a clone: it is not there, unless a user has accepted exactly
+    /// these files.
+    fn hide_configuration(&self, paths: &[String]) -> anyhow::Result<()> {
+        let (folder, run) = (&self.place.folder, self.run);
+        // Nobody has accepted what cannot be read.
+        let files = AgentFiles::among(paths, folder);
+        if files.as_ref().is_ok_and(AgentFiles::is_empty) {
+            return Ok(());
+        }
+        let records = TrustRecords::of_agents(&run.env.git.state_dir());
+        if let Ok(files) = &files
+            && records.about(&files.text())? == Trust::Given
+        {
+            return Ok(());
+        }
+        for name in AGENT_CONFIGURATION {
+            let path = folder.join(name);
             let removed = match path.symlink_metadata() {
                 Ok(found) if found.is_dir() => std::fs::remove_dir_all(&path),
                 Ok(_) => std::fs::remove_file(&path),
@@ -81,9 +107,12 @@ impl<'a> AgentWorktree<'a> {
             };
             removed.with_context(|| format!("removing {}", path.display()))?;
         }
-        let paths = git::paths::tracked(&self.linked)?;
-        self.shown.replace(Some(workspace::linked(&self.workspace).shown(paths)));
-        tokio::time::sleep(TICK).await;
+        let which = files.map_or_else(|error| format!("{error:#}"), |files| named(&files));
+        run.warn_once(format!(
+            "{} does not see what configures agent programs here ({which}): it came with the repository; \
+             read it and accept it as it is: git cowork trust",
+            self.title
+        ));
         Ok(())
     }
 
@@ -123,6 +152,16 @@ fn lent(needs: &AgentNeeds) -> Lent {
         readable: needs.program.iter().cloned().collect(),
         overlays: Vec::new(),
     }
+}
+
+/// The first few of these files.
+fn named(files: &AgentFiles) -> String {
+    let mut names: Vec<String> =
+        files.paths().take(NAMED).map(|path| clean::one_line(path, NAME_MAX)).collect();
+    if files.paths().nth(NAMED).is_some() {
+        names.push("…".to_owned());
+    }
+    names.join(", ")
 }
 
 /// Removes it, also that of a run which was killed.
