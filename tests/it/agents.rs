@@ -145,6 +145,8 @@ fn each_of_them_is_asked_with_its_own_words_and_answers_in_its_own_events() {
         assert!(input.contains("REQ-002") && input.contains("You have no tools"), "{input}");
         let env = noted(&sandbox, name, "env");
         assert!(!env.contains("COWORK_") && !env.contains("API_KEY"), "{env}");
+        let confined = confinement() != Level::None;
+        assert_eq!(env.contains("IS_SANDBOX=1"), name == "claude" && confined, "{env}");
         let place = noted(&sandbox, name, "place");
         assert!(!place.starts_with(&sandbox.repo().display().to_string()), "{place}");
         assert_eq!(noted(&sandbox, name, "files"), "");

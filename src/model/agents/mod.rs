@@ -271,6 +271,7 @@ impl AgentProgram {
 
     fn needs(&self) -> AgentNeeds {
         let program = self.find().and_then(|program| program.canonicalize().ok());
+        let program = program.map(|program| workplace::installed(&program));
         let (env, stores, reach) = (self.env.clone(), self.stores.clone(), self.reach.clone());
         AgentNeeds { title: self.title(), env, stores, program, reach }
     }

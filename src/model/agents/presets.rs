@@ -40,6 +40,8 @@ pub(super) struct Preset {
     pub variables: &'static [&'static str],
     /// What is set for it.
     pub set: &'static [(&'static str, &'static str)],
+    /// What is set besides where it is confined.
+    pub set_confined: &'static [(&'static str, &'static str)],
     /// Takes an event up.
     pub read: fn(&mut Heard, &Value),
     /// Text that is no event is its answer.
@@ -106,6 +108,8 @@ const PRESETS: [Preset; 4] = [
         variables: &["CLAUDE_CONFIG_DIR"],
         // Without it, a wrong key is tried for minutes.
         set: &[("CLAUDE_CODE_MAX_RETRIES", "3"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
+        // Else root may not let it write without questions.
+        set_confined: &[("IS_SANDBOX", "1")],
         read: claude,
         speaks_plainly: false,
         counts: (true, true),
@@ -146,6 +150,7 @@ const PRESETS: [Preset; 4] = [
         last: &["-"],
         variables: &["CODEX_HOME"],
         set: &[],
+        set_confined: &[],
         read: codex,
         speaks_plainly: false,
         counts: (true, false),
@@ -174,6 +179,7 @@ const PRESETS: [Preset; 4] = [
         last: &[],
         variables: &["GOOGLE_CLOUD_PROJECT", "GOOGLE_GENAI_USE_GCA", "GOOGLE_GENAI_USE_VERTEXAI"],
         set: &[],
+        set_confined: &[],
         read: gemini,
         speaks_plainly: false,
         counts: (true, false),
@@ -195,13 +201,14 @@ const PRESETS: [Preset; 4] = [
             Store { variable: "XDG_STATE_HOME", in_home: ".local/state", then: "opencode" },
         ],
         // The servers of the models it asks are the user's to list.
-        hosts: &["opencode.ai:443", "models.dev:443"],
+        hosts: &["opencode.ai:443", "models.opencode.ai:443", "models.dev:443"],
         with_key: None,
         model: "-m",
         resume: &["-s"],
         last: &[],
         variables: &[],
         set: &[],
+        set_confined: &[],
         read: opencode,
         speaks_plainly: false,
         counts: (true, true),
@@ -228,6 +235,7 @@ static OWN: Preset = Preset {
     last: &[],
     variables: &[],
     set: &[],
+    set_confined: &[],
     read: own,
     speaks_plainly: true,
     counts: (false, false),

@@ -66,6 +66,7 @@ pub(super) async fn run(
     let Workplace { folder, before, env, .. } = started.place;
     let before = way_out.as_ref().map_or(before, |way| &way.before);
     let inherited = way_out.as_ref().map(|way| way.descriptor);
+    let more = if before.is_empty() { &[] } else { row.set_confined };
     let mut all = before.iter().map(OsString::as_os_str).chain([started.program.as_os_str()]);
     let mut command = Command::new(all.next().unwrap_or_default());
     command
@@ -74,6 +75,7 @@ pub(super) async fn run(
         .current_dir(folder)
         .env_clear()
         .envs(env.iter().map(|(name, value)| (name, value)))
+        .envs(more.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -82,7 +82,8 @@ pub struct AgentNeeds {
     /// Files and folders of its own that it reads and writes: its login, its settings, its
     /// conversations.
     pub stores: Vec<PathBuf>,
-    /// The program itself, with links resolved.
+    /// The program itself, with links resolved; where it is a package of npm's, the folder with those it
+    /// needs.
     pub program: Option<PathBuf>,
     /// The servers it may reach.
     pub reach: Reach,
@@ -96,6 +97,16 @@ impl AgentNeeds {
                 tracing::info!("{} is not there: {error}", folder.display());
             }
         }
+    }
+}
+
+/// What a program consists of, as far as that is known by where it is.
+pub(super) fn installed(program: &Path) -> PathBuf {
+    const PACKAGES: &str = "node_modules";
+    let names: Vec<_> = program.components().collect();
+    match names.iter().position(|name| name.as_os_str() == PACKAGES) {
+        Some(at) => names[..=at].iter().collect(),
+        None => program.to_owned(),
     }
 }
 
@@ -119,6 +130,15 @@ mod tests {
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let places = stores(named(name), &env.collect());
         places.into_iter().map(|place| place.display().to_string()).collect()
+    }
+
+    #[test]
+    fn a_package_is_read_with_those_beside_it() {
+        let of = |path: &str| installed(Path::new(path)).display().to_string();
+        assert_eq!(of("/h/.local/share/claude/2.1"), "/h/.local/share/claude/2.1");
+        let packages = "/h/.npm/lib/node_modules";
+        assert_eq!(of(&format!("{packages}/@openai/codex/bin/codex.js")), packages);
+        assert_eq!(of(&format!("{packages}/a/node_modules/b/bin/b")), packages);
     }
 
     #[test]

@@ -76,6 +76,31 @@ fn a_judge_reads_the_tree_and_its_own_login_and_changes_neither_tree_nor_home() 
 }
 
 #[test]
+fn a_program_that_npm_installed_in_the_home_finds_the_packages_it_needs() {
+    at_levels_with_mounts(|sandbox| {
+        let packages = sandbox.root().join("home/.npm-global/lib/node_modules");
+        fs::create_dir_all(packages.join("codex-linux")).unwrap();
+        fs::create_dir_all(packages.join("@openai/codex/bin")).unwrap();
+        fs::write(packages.join("codex-linux/data"), "data\n").unwrap();
+        fs::write(packages.join("../../npmrc"), "a login\n").unwrap();
+        let does = format!(
+            "here=$(dirname \"$(readlink -f \"$0\")\")
+             grep -q data \"$here/../../../codex-linux/data\" || exit 9
+             cat '{}' && exit 8
+             {}",
+            packages.join("../../npmrc").display(),
+            codex(APPROVES)
+        );
+        program(&sandbox, "codex", &does);
+        let (own, link) =
+            (packages.join("@openai/codex/bin/codex.js"), sandbox.root().join("bin/codex"));
+        fs::rename(&link, &own).unwrap();
+        std::os::unix::fs::symlink(&own, &link).unwrap();
+        sandbox.cowork(&RESUME).exits(0);
+    });
+}
+
+#[test]
 fn a_judge_sees_no_private_file_nor_any_that_was_committed() {
     at_levels_with_mounts(|sandbox| {
         sandbox.write("lib/price.pem", "private\n");
