@@ -47,7 +47,7 @@ pub(crate) fn reach(context: &Context, asked: &[(String, ModelConfig)]) -> anyho
         error = error.hint(remedy);
     }
     Err(error
-        .hint(format!("or let commands and agent programs reach every server: {OPEN}"))
+        .hint(format!("let commands and agent programs reach every server: {OPEN}"))
         .hint("or allow it for one run on a terminal: run this command there")
         .into())
 }

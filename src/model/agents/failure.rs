@@ -13,6 +13,13 @@ const SHOWN: usize = 300;
 /// What ends most hints.
 const BY_HAND: &str = "see whether it answers by itself: ";
 
+/// The end of a failure whose cause may be that a server on this machine is not let through.
+const LIST_IT: &str = "if its server is on this machine, list it with its port: git config \
+                       cowork.sandbox.hosts localhost:PORT";
+/// What programs say, in lower case, where nobody listens.
+const REFUSED: [&str; 4] =
+    ["connection refused", "connectionrefused", "econnrefused", "connection failed"];
+
 /// What is said of a conversation that a program does not know begins so.
 const LOST: &str = "Session not found: ";
 
@@ -42,11 +49,27 @@ pub(super) fn missing(agent: &AgentProgram) -> ModelError {
     }
 }
 
-/// What went wrong in a run, if anything did; `resumed` is the id of the conversation that was to go on.
-pub(super) fn of(agent: &AgentProgram, ended: &Ended, resumed: Option<&str>) -> Option<ModelError> {
+/// What went wrong in a run, if anything did; `resumed` is the id of the conversation that was to go on, and
+/// `apart` whether it ran in a network of its own.
+pub(super) fn of(
+    agent: &AgentProgram,
+    ended: &Ended,
+    resumed: Option<&str>,
+    apart: bool,
+) -> Option<ModelError> {
     let (title, row, heard) = (agent.title(), agent.row, &ended.heard);
     let said = last_words(agent, ended);
-    let by_hand = format!("{BY_HAND}{}", agent.program());
+    let all = format!(
+        "{}\n{}\n{}",
+        heard.error.as_deref().unwrap_or_default(),
+        heard.last_line,
+        ended.complaints
+    )
+    .to_lowercase();
+    let by_hand = match apart && REFUSED.iter().any(|words| all.contains(words)) {
+        true => LIST_IT.to_owned(),
+        false => format!("{BY_HAND}{}", agent.program()),
+    };
     let failed = |message: String, hint: String| Some(ModelError::Agent { message, hint });
     let status = match &ended.ending {
         Ending::NotStarted(error) => {
@@ -74,13 +97,6 @@ pub(super) fn of(agent: &AgentProgram, ended: &Ended, resumed: Option<&str>) -> 
         Ending::Exit(status) => *status,
     };
     let how = ending(status);
-    let all = format!(
-        "{}\n{}\n{}",
-        heard.error.as_deref().unwrap_or_default(),
-        heard.last_line,
-        ended.complaints
-    )
-    .to_lowercase();
     let has_failed = !status.success() || heard.error.is_some();
     if has_failed && row.signed_out.iter().any(|text| all.contains(text)) {
         let message = format!("{title} is not signed in ({how}){said}");

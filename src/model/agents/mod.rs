@@ -82,6 +82,8 @@ pub(super) struct AgentProgram {
     /// Where it keeps what is its own.
     stores: Vec<PathBuf>,
     reach: Reach,
+    /// Variables that the user lends it.
+    lent: Vec<String>,
     /// Where it runs when it only answers.
     room: Room,
 }
@@ -153,6 +155,7 @@ impl AgentProgram {
             uncounted: options.uncounted,
             stores,
             reach: row.reach(options.reach),
+            lent: config.env.clone(),
             room,
         })
     }
@@ -201,6 +204,16 @@ impl AgentProgram {
         }
     }
 
+    /// Says which servers it is lent the address of, and does not reach. It may ask for one on this machine
+    /// in its own network, where nobody hears it.
+    fn tell_unreachable(&self) {
+        let lent = self.env.iter().filter(|(name, _)| self.lent.contains(name));
+        for (name, command) in lent.filter_map(|(name, url)| Some((name, self.reach.lacks(url)?))) {
+            let title = self.title();
+            self.notice(&format!("{title} may not reach what {name} names. To let it: {command}"));
+        }
+    }
+
     fn notice(&self, text: &str) {
         if let Some(notice) = &self.notice {
             notice(text);
@@ -222,6 +235,9 @@ impl AgentProgram {
         };
         if let (Some(tell), Some(how)) = (&self.told, self.room.told(place, works)) {
             tell(&format!("{} is asked: {how}", self.title()));
+            if place.way_out.is_some() {
+                self.tell_unreachable();
+            }
         }
         let own = match (works, place.before.is_empty()) {
             (true, _) => &self.writes,
@@ -253,7 +269,8 @@ impl AgentProgram {
         {
             return Err(refusal);
         }
-        if let Some(failure) = failure::of(self, &ended, known.map(|known| known.id.as_str())) {
+        let (resumed, apart) = (known.map(|known| known.id.as_str()), place.way_out.is_some());
+        if let Some(failure) = failure::of(self, &ended, resumed, apart) {
             return Err(failure);
         }
         let Ended { heard, .. } = ended;

@@ -65,6 +65,7 @@ pub(super) async fn run(
 ) -> Ended {
     let Workplace { folder, before, env, .. } = started.place;
     let before = way_out.as_ref().map_or(before, |way| &way.before);
+    #[cfg(unix)]
     let inherited = way_out.as_ref().map(|way| way.descriptor);
     let more = if before.is_empty() { &[] } else { row.set_confined };
     let mut all = before.iter().map(OsString::as_os_str).chain([started.program.as_os_str()]);

@@ -10,6 +10,7 @@ use super::presets::Preset;
 use crate::host::Host;
 use crate::model::ModelError;
 use crate::model::meter::Notice;
+use crate::shell_quote;
 
 /// Where an agent program works on files, and what confines it there.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +90,26 @@ pub struct AgentNeeds {
     pub reach: Reach,
 }
 
+impl Reach {
+    /// The command that lets a program reach the server of this address, where it is one and is not reached.
+    pub(super) fn lacks(&self, url: &str) -> Option<String> {
+        let Self::Some { hosts, listed } = self else { return None };
+        let url: http::Uri = url.parse().ok()?;
+        let usual = match url.scheme_str()? {
+            "http" => 80,
+            "https" => 443,
+            _ => return None,
+        };
+        let authority = url.authority()?;
+        let host = Host::new(authority.host(), authority.port_u16().unwrap_or(usual))?;
+        if hosts.contains(&host) {
+            return None;
+        }
+        let all: Vec<String> = listed.iter().cloned().chain([host.to_string()]).collect();
+        Some(format!("git config cowork.sandbox.hosts {}", shell_quote::quoted(&all.join(", "))))
+    }
+}
+
 impl AgentNeeds {
     /// Makes its own folders, so that it can be given them.
     pub fn make_stores(&self) {
@@ -130,6 +151,18 @@ mod tests {
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let places = stores(named(name), &env.collect());
         places.into_iter().map(|place| place.display().to_string()).collect()
+    }
+
+    #[test]
+    fn a_server_whose_address_is_lent_is_named_where_it_is_not_reached() {
+        let hosts = vec!["a.example:443".parse().unwrap()];
+        let reach = Reach::Some { hosts, listed: vec!["b.example:1".to_owned()] };
+        assert_eq!(reach.lacks("https://A.example/v1"), None);
+        assert_eq!(reach.lacks("sk-ant-key"), None);
+        let command = reach.lacks("http://127.0.0.1:8765");
+        let all = "git config cowork.sandbox.hosts 'b.example:1, 127.0.0.1:8765'";
+        assert_eq!(command.as_deref(), Some(all));
+        assert_eq!(Reach::All.lacks("http://127.0.0.1:8765"), None);
     }
 
     #[test]

@@ -98,6 +98,10 @@ impl WayOut {
 
 #[cfg(not(target_os = "linux"))]
 impl WayOut {
+    pub(super) fn new(_title: &str, _hosts: &Reachable, _settings: &CommandSettings) -> Self {
+        Self {}
+    }
+
     /// There is none here.
     ///
     /// # Errors

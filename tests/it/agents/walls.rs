@@ -149,3 +149,19 @@ fn where_it_cannot_be_confined_so_nothing_is_asked_without_a_person() {
     sandbox.git(&["config", "--global", "cowork.sandbox.unconfined", "true"]);
     sandbox.cowork(&RESUME).exits(0).says("it runs as you, nothing confines it");
 }
+
+#[test]
+fn a_server_of_this_machine_that_is_not_listed_is_named() {
+    at_levels_with_mounts(|mut sandbox| {
+        settle(&sandbox, "agent = \"claude\"\nenv = [\"ANTHROPIC_BASE_URL\"]", "");
+        sandbox.set_env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9/v1");
+        let does = r#"say '{"type":"result","subtype":"success","is_error":true,"result":"API Error: Unable to connect to API (ConnectionRefused)"}'; exit 1"#;
+        program(&sandbox, "claude", does);
+        let outcome = sandbox.cowork(&RESUME).exits(4);
+        outcome
+            .says("Claude Code may not reach what ANTHROPIC_BASE_URL names")
+            .says("git config cowork.sandbox.hosts 127.0.0.1:9")
+            .says("Claude Code failed (exit 1): API Error")
+            .says("if its server is on this machine, list it with its port");
+    });
+}
