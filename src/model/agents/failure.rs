@@ -66,7 +66,8 @@ pub(super) fn of(
         ended.complaints
     )
     .to_lowercase();
-    let by_hand = match apart && REFUSED.iter().any(|words| all.contains(words)) {
+    let is_refused = apart && REFUSED.iter().any(|words| all.contains(words));
+    let by_hand = match is_refused {
         true => LIST_IT.to_owned(),
         false => format!("{BY_HAND}{}", agent.program()),
     };
@@ -83,6 +84,9 @@ pub(super) fn of(
         Ending::TimedOut(limit) => {
             let limit = seconds(*limit);
             let message = format!("{title} did not end within {limit} and was stopped{said}");
+            if is_refused {
+                return failed(message, by_hand);
+            }
             let signed_in = match row.sign_in {
                 "" => String::new(),
                 how => format!(" and whether you are signed in ({how})"),
