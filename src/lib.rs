@@ -31,6 +31,7 @@ pub mod interrupt;
 pub mod languages;
 pub mod model;
 pub mod moment;
+pub mod origin;
 pub mod pipeline;
 pub mod private;
 pub mod record;

@@ -41,7 +41,8 @@ fn with_candidates(arg: Arg) -> Arg {
         Some("SESSION] [N") => {
             arg.add(ArgValueCompleter::new(Words { first: sessions, last: numbers }))
         }
-        Some("FILE" | "FILE|-") => arg.value_hint(ValueHint::FilePath),
+        Some("SESSION] [ID") => arg.add(ArgValueCandidates::new(sessions)),
+        Some("FILE" | "FILE|-" | "FILE[:LINE[,LINE]]") => arg.value_hint(ValueHint::FilePath),
         _ => arg,
     }
 }

@@ -8,13 +8,16 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Start a session", &["new", "modify", "feedback", "demo"]),
     ("Work on a session", &["resume", "review", "revert", "undo", "restore"]),
-    ("Look at sessions", &["status", "list", "watch", "log", "show", "diff", "verify"]),
+    (
+        "Look at sessions",
+        &["status", "list", "watch", "log", "show", "diff", "why", "trace", "verify"],
+    ),
     ("Deliver and clean up", &["merge", "pr", "archive", "delete", "prune"]),
     ("Set up", &["doctor", "models", "config", "init", "trust", "completions", "man"]),
 ];
 
 /// Examples of each command, one a line.
-const EXAMPLES: [(&str, &[&str]); 28] = [
+const EXAMPLES: [(&str, &[&str]); 30] = [
     ("new", &["git cowork new 'a todo list for the terminal'", "git cowork new --from todo@prd"]),
     (
         "modify",
@@ -40,6 +43,15 @@ const EXAMPLES: [(&str, &[&str]); 28] = [
         ],
     ),
     ("diff", &["git cowork diff", "git cowork diff todo --without-artifacts"]),
+    (
+        "why",
+        &[
+            "git cowork why src/main.rs:12",
+            "git cowork why src/main.rs:12,20 --json",
+            "git cowork why src/main.rs",
+        ],
+    ),
+    ("trace", &["git cowork trace", "git cowork trace REQ-002", "git cowork trace todo TASK-003"]),
     ("verify", &["git cowork verify", "git cowork verify --fix"]),
     ("merge", &["git cowork merge", "git cowork merge --without-artifacts"]),
     ("pr", &["git cowork pr --dry-run", "git cowork pr --draft"]),

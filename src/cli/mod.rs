@@ -29,8 +29,8 @@ use args::{Answer, Global, SessionArg};
 use commands::review::ReviewArgs;
 use commands::{
     archive, completions, config, delete, demo, diff, feedback, hook, init, list, log, man, merge,
-    models, modify, new, pr, prune, restore, resume, revert, review, show, status, trust, undo,
-    verify, watch,
+    models, modify, new, pr, prune, restore, resume, revert, review, show, status, trace, trust,
+    undo, verify, watch, why,
 };
 use context::Context;
 
@@ -99,6 +99,21 @@ enum Command {
     Watch(SessionArg),
     /// Print an artifact of a session
     Show(show::ShowArgs),
+    /// Tell why a line is there: its commit, task, feature, requirement and idea, and who passed it
+    ///
+    /// Lines are followed as git blame -w -C does it: over moves, copies and changes of white space, into
+    /// the commits that a squash was made of where those are still here. Where only the session can be
+    /// known, and where a person or a hook wrote a line, or somebody before any session, it says so.
+    ///
+    /// Without LINE the file is told by ranges of lines, then how many lines each requirement has. With
+    /// --session the file is meant as that session has it, else as it is in the working tree.
+    Why(why::WhyArgs),
+    /// Trace requirements to the features, tasks, commits and lines that came of them
+    ///
+    /// The lines are those that still stand in what is checked out, where that has the session, else at
+    /// the session's tip. A requirement without a line is named with the reason. With ID it is about one
+    /// requirement, feature, component or task.
+    Trace(trace::TraceArgs),
     /// List the models that the configured servers offer, and those that run on this machine
     Models,
     /// List all settings with their values and where they come from
@@ -200,6 +215,8 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
         Some(Command::Diff(args)) => diff::run(context, &args),
         Some(Command::Verify(args)) => verify::run(context, args),
         Some(Command::Show(args)) => show::run(context, args),
+        Some(Command::Why(args)) => why::run(context, &args),
+        Some(Command::Trace(args)) => trace::run(context, &args),
         Some(Command::Models) => models::run(context),
         Some(Command::Config(args)) => config::run(context, &args),
         Some(Command::Doctor(args)) => commands::doctor::run(context, &args),

@@ -18,6 +18,7 @@ use crate::error::Error;
 
 pub mod also_read;
 mod binary;
+pub mod blame;
 pub mod blobs;
 mod bounded;
 pub mod browse;

@@ -58,7 +58,9 @@ pub(super) fn commit(
     if !leaks.is_empty() {
         return Ok(Recorded::Refused(Refused::Secrets(leaks)));
     }
-    let message = &recorder.without_secrets(message);
+    let mut message = recorder.without_secrets(message);
+    hook_additions::tell(recorder, &mut message.trailers)?;
+    let message = &message;
     let text = message.render();
     let options = CommitOptions { signoff: recorder.signs_off()?, ..CommitOptions::default() };
     let before = hook_additions::look(recorder)?;
@@ -68,6 +70,7 @@ pub(super) fn commit(
             if let Some(commit) = commit_location::made_before_it_failed(recorder, tip, message)? {
                 // It may have failed at the index, which would undo this commit with the user's next.
                 git::commit::index_as_committed(recorder.git, paths)?;
+                hook_additions::told(recorder)?;
                 return Ok(Recorded::Done(commit));
             }
             // What git stumbled over is best said by what changed since we looked.
@@ -83,6 +86,7 @@ pub(super) fn commit(
         CommitOutcome::Committed(oid) => {
             commit_location::expect_on_tip(recorder, tip, &oid, paths)?;
             commit_location::expect_readable(recorder, tip, &oid, paths, message)?;
+            hook_additions::told(recorder)?;
             if let Some(before) = &before {
                 hook_additions::compare(recorder, tip, &oid, paths, before)?;
             }

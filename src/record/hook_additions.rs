@@ -7,12 +7,19 @@ use std::collections::BTreeSet;
 use super::{Recorder, commit_location};
 use crate::error::Error;
 use crate::git::{self, Change, Oid, StatusKind};
+use crate::session::{Trailers, key};
 
 /// Name of the note in the state directory that says what hooks have added to the newest commit.
 const ADDED: &str = "hook-added.json";
 
+/// Name of the note in the state directory about the same, for the next commit's trailers.
+const TO_TELL: &str = "hook-to-tell.json";
+
 /// Paths an error names.
 const NAMED: usize = 10;
+
+/// Paths that the next commit names.
+const TOLD: usize = 50;
 
 /// What lay in the working tree before a commit whose hooks may add to it.
 pub(super) struct Before {
@@ -71,7 +78,30 @@ pub(super) fn compare(
         .hint("let the hook add only what it changed, not everything (git add -A), then run the command again")
         .into());
     }
+    recorder.state.set_note(TO_TELL, Some(&(before.hook, &added)))?;
     recorder.state.set_note(ADDED, Some(&(before.hook, added)))
+}
+
+/// Gives a commit's trailers what a hook has added to the one before: that could not say it.
+///
+/// # Errors
+/// The state directory cannot be read.
+pub(super) fn tell(recorder: &Recorder<'_>, trailers: &mut Trailers) -> anyhow::Result<()> {
+    let note: Option<(String, Vec<String>)> = recorder.state.note(TO_TELL)?;
+    let (hook, paths) = note.unwrap_or_default();
+    paths.iter().take(TOLD).for_each(|path| trailers.push(key::HOOK, format!("{hook} {path}")));
+    Ok(())
+}
+
+/// Notes that it was told.
+///
+/// # Errors
+/// The state directory cannot be written.
+pub(super) fn told(recorder: &Recorder<'_>) -> anyhow::Result<()> {
+    if recorder.state.note::<(String, Vec<String>)>(TO_TELL)?.is_none() {
+        return Ok(());
+    }
+    recorder.state.set_note::<()>(TO_TELL, None)
 }
 
 /// Takes the note of what a hook has added to the newest commit: the hook and the paths.

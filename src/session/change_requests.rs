@@ -185,7 +185,7 @@ fn merged_entries(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionNa
 
 /// The commits of a session and of the change requests on it that a commit stands on and `but` does
 /// not, the newest first.
-pub(super) fn related_commits(
+pub(crate) fn related_commits(
     git: &Git,
     name: &SessionName,
     tip: &Oid,
@@ -222,7 +222,7 @@ pub(super) fn known(
 }
 
 /// The tip of that session.
-pub(super) fn place_of(
+pub(crate) fn place_of(
     git: &Git,
     refs: &RefNames,
     name: &SessionName,

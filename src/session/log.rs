@@ -3,12 +3,14 @@
 
 mod cost;
 mod entries;
+mod files;
 mod once;
 mod order;
 mod transcripts;
 mod words;
 
 pub use cost::Cost;
+pub use files::name_files;
 pub use once::once;
 
 use std::collections::{HashMap, HashSet};
@@ -72,6 +74,12 @@ pub struct Step {
     /// What the program itself ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<String>,
+    /// Features that the task works on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
+    /// The files outside `.cowork` that the commit changed, where [`name_files`] has named them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// Models that worked on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
@@ -346,6 +354,7 @@ impl Teller<'_> {
                 let coding = stages::code_stage();
                 (step.stage, step.from, step.to) = (Some(coding), name(coding), name(coding));
                 step.task = Some(task.clone());
+                step.features = entry.trailers.all(key::FEATURE).map(str::to_owned).collect();
             }
             Kind::Stage(stage) => {
                 step.event = "stage_completed";

@@ -79,6 +79,8 @@ pub mod key {
     pub const EDITED: &str = "Cowork-Edited";
     /// On a kept draft only: the commit a person looked at last.
     pub const SEEN: &str = "Cowork-Seen";
+    /// On the commit after one that a hook added files to, one a file: the hook and the path.
+    pub const HOOK: &str = "Cowork-Hook";
     /// On a merge: the session's tip that was merged.
     pub const TIP: &str = "Cowork-Tip";
     /// On a commit of `verify --fix`: a change, the id it gave, and the one its record has now.

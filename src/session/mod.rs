@@ -41,6 +41,7 @@ pub use change_requests::{
     ChangeBase, change_base, changeable, changes_within, delivered_here, merged_into, merged_tasks,
     own_tasks,
 };
+pub(crate) use change_requests::{place_of, related_commits};
 pub(crate) use drafts::{KeptDraft, drafts_of_a_person, kept_draft};
 use file_at_tip::{restorable, session_file};
 pub use find::{default_session, exists, heads, names, newest_open, taken};
@@ -53,7 +54,7 @@ pub use last_good::{from_top, last_good};
 pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
 pub use live::{Doing, LiveRun, Position, RunNotes, live_run};
 pub use lock::{Holder, SessionLock};
-pub use log::{Step, log, once};
+pub use log::{Step, log, name_files, once};
 pub use merged::{Merged, merged, merged_in};
 pub use merged_changes::{MergedChange, merged_changes};
 pub use message::{Message, Trailers, key, subject_line};

@@ -177,6 +177,8 @@ mod watch;
 mod watch_gate;
 #[cfg(unix)]
 mod web;
+#[cfg(unix)]
+mod why;
 mod words;
 mod worldwide;
 mod yours;

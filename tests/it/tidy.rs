@@ -28,7 +28,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// What a room may know besides [`WORDS`] and itself. `cli`, `main.rs` and `lib.rs` know all.
-const KNOWS: [(&str, &[&str]); 20] = [
+const KNOWS: [(&str, &[&str]); 21] = [
     ("git", &[]),
     ("forge", &[]),
     // What is known of each language; it knows no room.
@@ -72,6 +72,7 @@ const KNOWS: [(&str, &[&str]); 20] = [
     ("verify", &["git", "session", "stages", "artifact", "workspace", "config", "record"]),
     // It reads and shows; `record` for what a commit says of its evidence.
     ("web", &["git", "session", "artifact", "record"]),
+    ("origin", &["git", "session", "stages", "artifact", "config", "verify"]),
     ("stage", &[]),
     ("event", &[]),
 ];

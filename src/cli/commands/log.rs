@@ -12,7 +12,9 @@ use crate::cli::terminal::lanes::{Drawn, Mark, lanes};
 use crate::cli::terminal::paint::Paint;
 use crate::error::Error;
 use crate::git::{Git, Oid};
-use crate::session::{Attempt, RefNames, Session, StateDir, Step, Used, attempts, log, once};
+use crate::session::{
+    Attempt, RefNames, Session, StateDir, Step, Used, attempts, log, name_files, once,
+};
 use crate::spent::tokens;
 use crate::stage::Stage;
 use crate::ui::one_line;
@@ -39,8 +41,9 @@ pub(crate) fn run(context: &Context, args: LogArgs) -> Answer {
     let git = context.git()?;
     let session = find::session(context, args.session.name.as_ref())?;
     find::warn_of_unreadable(context, &session)?;
-    let steps = log(git, &session)?;
+    let mut steps = log(git, &session)?;
     if context.global.json {
+        name_files(git, &mut steps)?;
         let mut out = String::new();
         for step in &steps {
             let _ = writeln!(out, "{}", serde_json::to_string(step)?);

@@ -1,6 +1,7 @@
 //! The terminal: who shows what happens, colours, signals.
 
 pub(crate) mod lanes;
+pub(crate) mod origin;
 pub(crate) mod paint;
 pub(crate) mod records;
 pub(crate) mod runtime;

@@ -1,0 +1,153 @@
+//! `git cowork why FILE[:LINE[,LINE]]`: the commit, task, feature, requirement and idea that lines are
+//! there for, and who passed them.
+
+use std::fmt::Write as _;
+use std::path::{Component, Path};
+
+use clap::Args;
+
+use crate::cli::args::Answer;
+use crate::cli::context::Context;
+use crate::cli::session_cmd::find;
+use crate::cli::terminal::origin::{explained, summary};
+use crate::cli::terminal::paint::Paint;
+use crate::error::Error;
+use crate::git::blame::blame;
+use crate::git::{EntryKind, Git, Oid};
+use crate::origin::{Origins, answers};
+use crate::shell_quote::quoted;
+
+#[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    /// A file, a line of it, or a range of lines
+    #[arg(value_name = "FILE[:LINE[,LINE]]")]
+    place: String,
+}
+
+pub(crate) fn run(context: &Context, args: &WhyArgs) -> Answer {
+    let git = context.git()?;
+    // Of a session by its name the file is meant as that has it, whatever is checked out.
+    let (at, here) = match &context.global.session {
+        Some(name) => (find::session(context, Some(name))?.tip, false),
+        None => (head(git)?, true),
+    };
+    let Place { path, lines } = Place::of(context, git, &args.place, &at)?;
+    let committed = !here || !git.top().join(&path).exists();
+    let blamed = blame(git, committed.then_some(&at), &path, lines)?;
+    let (refs, config) = (context.refs()?, context.config()?);
+    let origins = Origins::new(git, &refs, config, &at);
+    let told = answers(&origins, &path, &blamed)?;
+    if context.global.json {
+        let mut out = String::new();
+        for answer in &told {
+            let _ = writeln!(out, "{}", serde_json::to_string(answer)?);
+        }
+        return context.print(&out).map(|()| 0);
+    }
+    let paint = Paint { on: context.color_stdout() };
+    let out = match lines {
+        Some(_) => told.iter().map(|one| explained(one, &paint)).collect::<Vec<_>>().join("\n"),
+        None => summary(&path, &told, &paint),
+    };
+    context.page(&out).map(|()| 0)
+}
+
+fn head(git: &Git) -> anyhow::Result<Oid> {
+    let head = git.head()?.oid().cloned();
+    Ok(head.ok_or_else(|| Error::repository("nothing is committed here yet"))?)
+}
+
+/// What of a file is asked for.
+struct Place {
+    /// From the top of the working tree.
+    path: String,
+    /// From 1, both inclusive.
+    lines: Option<(usize, usize)>,
+}
+
+impl Place {
+    /// A name may hold a colon itself, so one that is a file as it is given counts first.
+    fn of(context: &Context, git: &Git, given: &str, at: &Oid) -> anyhow::Result<Self> {
+        let whole = from_top(context, git, given)?;
+        if kind(git, at, &whole)?.is_some_and(EntryKind::is_blob) {
+            return Ok(Self { path: whole, lines: None });
+        }
+        let Some((file, lines)) = given.rsplit_once(':') else {
+            return Err(not_there(git, given, &whole, at)?.into());
+        };
+        let path = from_top(context, git, file)?;
+        if !kind(git, at, &path)?.is_some_and(EntryKind::is_blob) {
+            return Err(not_there(git, file, &path, at)?.into());
+        }
+        let numbers = range(lines).ok_or_else(|| {
+            Error::usage(format!("'{lines}' is neither a line nor two with a comma between them"))
+                .hint(format!("git cowork why {}", quoted(&format!("{file}:1,10"))))
+        })?;
+        Ok(Self { path, lines: Some(numbers) })
+    }
+}
+
+/// `12` or `12,20`.
+fn range(lines: &str) -> Option<(usize, usize)> {
+    let (first, last) = lines.split_once(',').unwrap_or((lines, lines));
+    let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    (1 <= first && first <= last).then_some((first, last))
+}
+
+fn kind(git: &Git, at: &Oid, path: &str) -> anyhow::Result<Option<EntryKind>> {
+    if path.is_empty() {
+        return Ok(None);
+    }
+    Ok(git.reader().entries(at, &[path])?.pop().flatten().map(|entry| entry.kind))
+}
+
+fn not_there(git: &Git, given: &str, path: &str, at: &Oid) -> anyhow::Result<Error> {
+    let tree = kind(git, at, path)? == Some(EntryKind::Tree) || path.is_empty();
+    Ok(if tree {
+        Error::repository(format!("'{given}' is a folder: why asks about a file"))
+            .hint(format!("its files: git ls-files {}", quoted(given)))
+    } else if git.top().join(path).exists() {
+        Error::repository(format!("'{given}' is not committed, so there is nothing to tell of it"))
+            .hint("what is new here: git status")
+    } else {
+        Error::repository(format!("there is no file '{given}' in {}", at.abbreviated()))
+            .hint("the files there are: git ls-files")
+    })
+}
+
+/// A path from the top of the working tree, as it was given in the present folder.
+fn from_top(context: &Context, git: &Git, given: &str) -> anyhow::Result<String> {
+    let top = git.top();
+    let top = top.canonicalize().unwrap_or_else(|_| top.to_owned());
+    let here = context.cwd.canonicalize().unwrap_or_else(|_| context.cwd.clone());
+    let outside = || Error::repository(format!("'{given}' is outside of this repository"));
+    let mut parts: Vec<String> = Vec::new();
+    // Where the program stands outside of the working tree (GIT_WORK_TREE), paths are from the top.
+    let inside = here.strip_prefix(&top).unwrap_or(Path::new(""));
+    let path = match Path::new(given).is_absolute() {
+        true => Path::new(given).strip_prefix(&top).map_err(|_| outside())?.to_owned(),
+        false => inside.join(given),
+    };
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => parts.push(name.to_string_lossy().into_owned()),
+            Component::ParentDir => drop(parts.pop().ok_or_else(outside)?),
+            _ => {}
+        }
+    }
+    Ok(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::range;
+
+    #[test]
+    fn a_place_is_a_line_or_two() {
+        assert_eq!(range("12"), Some((12, 12)));
+        assert_eq!(range("12,20"), Some((12, 20)));
+        for wrong in ["", "0", "0,3", "5,3", "a", "1,", ",1", "1,2,3", "-1"] {
+            assert_eq!(range(wrong), None, "{wrong}");
+        }
+    }
+}

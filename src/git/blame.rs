@@ -1,0 +1,170 @@
+//! Which commit each line of a file came with, as `git blame -w -C` tells: white space does not count, and
+//! lines that were moved or copied from other files of a commit are followed. One process for a file;
+//! libgit2 knows nothing of `-C`.
+
+use std::collections::HashMap;
+
+use anyhow::{Context as _, Result};
+
+use super::output::lossy;
+use super::{Git, Oid};
+
+/// Successive lines of a file that came with one commit, successive there, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blamed {
+    /// The first line in the file, counted from 1.
+    pub first: usize,
+    /// The commit they came with; `None` where they are not committed.
+    pub commit: Option<Oid>,
+    /// The file they were in, in that commit.
+    pub path: String,
+    /// The first line there, counted from 1.
+    pub line: usize,
+    /// The lines, undecodable bytes replaced.
+    pub texts: Vec<String>,
+}
+
+impl Blamed {
+    /// The last line in the file.
+    pub const fn last(&self) -> usize {
+        self.first + self.texts.len() - 1
+    }
+
+    /// The file's line that was line `line` in the commit.
+    const fn follows(&self, first: usize, line: usize) -> bool {
+        first == self.first + self.texts.len() && line == self.line + self.texts.len()
+    }
+}
+
+/// Blames a file (its path from the top) at a commit, or as it is in the working tree; `lines` (from 1,
+/// both inclusive) narrows it. What the user configured for `git blame` counts: commits to be ignored.
+///
+/// # Errors
+/// There is no such file or line, or git fails (exit 5).
+pub fn blame(
+    git: &Git,
+    at: Option<&Oid>,
+    path: &str,
+    lines: Option<(usize, usize)>,
+) -> Result<Vec<Blamed>> {
+    let mut blame = git.read(["-c", "core.quotePath=false", "blame", "--porcelain", "-w", "-C"]);
+    if let Some((first, last)) = lines {
+        blame = blame.arg(format!("-L{first},{last}"));
+    }
+    if let Some(at) = at {
+        blame = blame.arg(at.as_str());
+    }
+    parsed(&blame.args(["--", path]).checked()?.stdout)
+}
+
+/// Reads `git blame --porcelain`: of each commit what it is comes once, before the first of its lines.
+fn parsed(output: &[u8]) -> Result<Vec<Blamed>> {
+    let mut found: Vec<Blamed> = Vec::new();
+    let mut paths: HashMap<String, String> = HashMap::new();
+    let mut header: Option<(String, usize, usize)> = None;
+    let output = output.strip_suffix(b"\n").unwrap_or(output);
+    for line in output.split(|&b| b == b'\n').filter(|_| !output.is_empty()) {
+        let Some((commit, there, here)) = &header else {
+            header = Some(header_of(&lossy(line))?);
+            continue;
+        };
+        if let Some(path) = line.strip_prefix(b"filename ") {
+            paths.insert(commit.clone(), unquoted(path));
+        }
+        let Some(text) = line.strip_prefix(b"\t") else { continue };
+        let path = paths.get(commit).cloned().unwrap_or_default();
+        let oid: Oid = commit.parse()?;
+        let oid = Some(oid).filter(|oid| !oid.is_zero());
+        match found.last_mut() {
+            Some(last)
+                if last.commit == oid && last.path == path && last.follows(*here, *there) =>
+            {
+                last.texts.push(lossy(text));
+            }
+            _ => found.push(Blamed {
+                first: *here,
+                commit: oid,
+                path,
+                line: *there,
+                texts: vec![lossy(text)],
+            }),
+        }
+        header = None;
+    }
+    Ok(found)
+}
+
+/// `<id> SP <line there> SP <line here>`, at the beginning of successive lines also their number.
+fn header_of(line: &str) -> Result<(String, usize, usize)> {
+    let mut fields = line.split(' ');
+    let mut next = || fields.next().with_context(|| format!("git blame said {line:?}"));
+    Ok((next()?.to_owned(), next()?.parse()?, next()?.parse()?))
+}
+
+/// A name as git prints it: quoted where it holds what a C string would escape.
+fn unquoted(name: &[u8]) -> String {
+    let Some(inner) = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")) else {
+        return lossy(name);
+    };
+    let (mut out, mut rest) = (Vec::new(), inner);
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        let digits = rest.iter().take(3).take_while(|b| (b'0'..=b'7').contains(b)).count();
+        if digits == 3 {
+            let number = rest[..3].iter().fold(0_u32, |n, b| n * 8 + u32::from(b - b'0'));
+            out.push(u8::try_from(number).unwrap_or(b'?'));
+            rest = &rest[3..];
+        } else if let Some((&escaped, after)) = rest.split_first() {
+            let known = [b'a', 7, b'b', 8, b't', 9, b'n', 10, b'v', 11, b'f', 12, b'r', 13];
+            let pair = known.chunks_exact(2).find(|pair| pair[0] == escaped);
+            out.push(pair.map_or(escaped, |pair| pair[1]));
+            rest = after;
+        }
+    }
+    lossy(&out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_repo::Repo;
+    use super::*;
+
+    #[test]
+    fn lines_are_followed_over_moves_white_space_and_odd_names() {
+        for options in [&[][..], &["--object-format=sha256"]] {
+            let repo = Repo::with_commit_in(options);
+            let odd = "a \"b\"\tü.txt";
+            let lines = |from: usize, to: usize| -> String {
+                (from..=to).map(|n| format!("line {n} is long enough to be told apart\n")).collect()
+            };
+            repo.file(odd, &lines(1, 6));
+            repo.commit_all("first six");
+            let first = repo.head();
+            repo.file(odd, &lines(1, 2));
+            let moved = lines(3, 6).replace("line 4", "   line 4");
+            repo.file("moved.txt", &format!("{moved}new\n"));
+            repo.commit_all("move");
+            let second = repo.head();
+            repo.file("moved.txt", &format!("{moved}new\nnewer\n"));
+            let git = repo.git();
+            let found = blame(&git, None, "moved.txt", None).unwrap();
+            let told: Vec<_> =
+                found.iter().map(|b| (b.first, b.last(), b.commit.clone(), b.line)).collect();
+            let expected =
+                [(1, 4, Some(first), 3), (5, 5, Some(second.clone()), 5), (6, 6, None, 6)];
+            assert_eq!(told, expected, "{options:?}");
+            assert_eq!(found[0].path, odd);
+            assert_eq!(found[2].texts, ["newer"]);
+            let one = blame(&git, Some(&second), "moved.txt", Some((2, 2))).unwrap();
+            assert_eq!((one.len(), one[0].first, one[0].line), (1, 2, 4));
+            assert!(blame(&git, Some(&second), "moved.txt", Some((9, 9))).is_err());
+            repo.file("empty", "");
+            repo.commit_all("empty");
+            assert!(blame(&git, None, "empty", None).unwrap().is_empty());
+        }
+    }
+}

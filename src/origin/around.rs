@@ -1,0 +1,87 @@
+//! Where in history a person's commit is: in a session that was in progress, in none, or before any.
+
+use std::cmp::Ordering;
+
+use super::source::Origins;
+use crate::git::{self, Commit};
+use crate::session::{Entry, Kind, SESSIONS, SessionName, Trailers, key};
+use crate::stages;
+
+/// Commits below a person's that are looked at for a session's.
+const BELOW: usize = 2_000;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// On a session's branch, while that was in progress: the session, and the subject of its newest
+    /// commit below.
+    During(SessionName, String),
+    /// In no session.
+    Outside,
+    /// Before the first session of which there are records, if there is one.
+    Before(Option<SessionName>),
+}
+
+/// What is around a commit that no session made.
+pub(super) fn around(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<Around> {
+    let reader = origins.git().reader();
+    // A session's branch has records from its first commit on.
+    if reader.entries(&commit.id, &[SESSIONS])?.iter().all(Option::is_none) {
+        return no_session(origins, commit);
+    }
+    let mut passed = Vec::new();
+    let mut next = commit.parents.first().cloned();
+    let found = loop {
+        let Some(id) = next.filter(|_| passed.len() < BELOW) else { break None };
+        if let Some(known) = origins.arounds.borrow().get(&id) {
+            break Some(known.clone());
+        }
+        let below = reader.commit(&id)?;
+        if let Some(found) = said(&below) {
+            break Some(found);
+        }
+        next = below.parents.first().cloned();
+        passed.push(id);
+    };
+    let found = match found {
+        Some(found @ Around::During(..)) => found,
+        _ => no_session(origins, commit)?,
+    };
+    let mut arounds = origins.arounds.borrow_mut();
+    arounds.extend(passed.into_iter().map(|id| (id, found.clone())));
+    Ok(found)
+}
+
+/// What a session's commit says of one made on top of it: nothing, where it is no session's.
+fn said(below: &Commit) -> Option<Around> {
+    let trailers = Trailers::parse(&below.message);
+    let entry = Entry::of(below, trailers.get(key::SESSION_ID)?)?;
+    let ended = match entry.kind {
+        Kind::Stage(stage) => stage == stages::last(),
+        // A person's commit may name the session.
+        Kind::Other => match trailers.get(key::EVENT) {
+            Some(event) => event == "merge",
+            None => return None,
+        },
+        _ => false,
+    };
+    if ended {
+        return Some(Around::Outside);
+    }
+    let name = trailers.get(key::SESSION)?.parse().ok()?;
+    Some(Around::During(name, entry.subject))
+}
+
+fn no_session(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<Around> {
+    let Some(first) = origins.sessions.first()? else { return Ok(Around::Before(None)) };
+    // In the second in which it began, the commit it began on tells.
+    let is_before = match commit.committer_time.cmp(&first.began) {
+        Ordering::Less => true,
+        Ordering::Greater => false,
+        Ordering::Equal => match &first.base {
+            Some(base) => git::refs::is_ancestor(origins.git(), &commit.id, base).unwrap_or(false),
+            None => false,
+        },
+    };
+    Ok(if is_before { Around::Before(Some(first.name.clone())) } else { Around::Outside })
+}

@@ -1,0 +1,73 @@
+//! Lines that a hook of the repository wrote into a session's commit: files it added, as the next commit
+//! of the session says, and lines that the tree which was checked does not have.
+
+use std::collections::HashSet;
+
+use super::source::{Source, SourceKind};
+use crate::git::blame::Blamed;
+use crate::git::{self, Git, Object, Oid};
+use crate::session::{Entry, key};
+
+/// The lines as they are, each with whether a hook wrote it.
+pub(super) fn apart(
+    git: &Git,
+    (entry, next): (&Entry, Option<&Entry>),
+    lines: &Blamed,
+    source: &Source,
+) -> anyhow::Result<Vec<(Blamed, Source)>> {
+    let by = |name: Option<&str>| Source {
+        kind: SourceKind::Hook(name.map(str::to_owned)),
+        ..source.clone()
+    };
+    if let Some(hook) = next.and_then(|next| added_by(next, &lines.path)) {
+        return Ok(vec![(lines.clone(), by(Some(hook)))]);
+    }
+    let Some(checked) = checked_lines(git, entry, &lines.path)? else {
+        return Ok(vec![(lines.clone(), source.clone())]);
+    };
+    let mut pieces: Vec<(Blamed, Source)> = Vec::new();
+    let mut last = None;
+    for (at, text) in lines.texts.iter().enumerate() {
+        let is_checked = checked.contains(text.trim());
+        match pieces.last_mut().filter(|_| last == Some(is_checked)) {
+            Some((piece, _)) => piece.texts.push(text.clone()),
+            None => {
+                let (first, line, texts) = (lines.first + at, lines.line + at, vec![text.clone()]);
+                let piece = Blamed { first, line, texts, ..lines.clone() };
+                pieces.push((piece, if is_checked { source.clone() } else { by(None) }));
+            }
+        }
+        last = Some(is_checked);
+    }
+    Ok(pieces)
+}
+
+/// The hook that added a file to a commit, as the one after it says.
+fn added_by<'s>(next: &'s Entry, path: &str) -> Option<&'s str> {
+    next.trailers.all(key::HOOK).find_map(|said| {
+        let (hook, added) = said.split_once(' ')?;
+        (added == path).then_some(hook)
+    })
+}
+
+/// The lines of a file, without white space around them, on the tree that the checks ran on before the
+/// commit was made; `None` where the commit holds the very same, or that tree is not here.
+fn checked_lines(git: &Git, entry: &Entry, path: &str) -> anyhow::Result<Option<HashSet<String>>> {
+    // A rebase or an amend is somebody's; only what was made at once can be a hook's.
+    if entry.time != entry.committed {
+        return Ok(None);
+    }
+    let trees = entry.trailers.all(key::EVIDENCE).filter_map(|run| run.rsplit_once(", tree "));
+    let Some((_, tree)) = trees.last() else { return Ok(None) };
+    let Some(tree) = git::refs::object_id(git, tree)? else { return Ok(None) };
+    let reader = git.reader();
+    let blob = |of: &Oid| -> Option<Oid> {
+        let entry = reader.entries(of, &[path]).ok()?.pop().flatten()?;
+        entry.kind.is_blob().then_some(entry.oid)
+    };
+    let (then, now) = (blob(&tree), blob(&entry.commit));
+    let Some(then) = then.filter(|then| Some(then) != now.as_ref()) else { return Ok(None) };
+    let bytes = reader.blob(Object::Id(&then))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(Some(text.lines().map(|line| line.trim().to_owned()).collect()))
+}

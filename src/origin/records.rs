@@ -1,0 +1,152 @@
+//! The records of a session as they are at one commit.
+
+use crate::artifact::{Component, Feature, Plan, Requirement, Store, Task};
+use crate::git::{Git, Oid};
+use crate::session::{CommittedFiles, SessionName};
+
+/// Requirements, features, components and tasks. A file that cannot be read has none: `verify` says so.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    /// In the order of the document, as all of these.
+    pub requirements: Vec<Requirement>,
+    /// Features.
+    pub features: Vec<Feature>,
+    /// Components.
+    pub components: Vec<Component>,
+    /// Tasks, with sub-tasks.
+    pub plan: Plan,
+}
+
+/// What a task is for.
+#[derive(Clone, Debug, Default)]
+pub struct Served<'a> {
+    /// Features it and its sub-tasks work on, its own first.
+    pub features: Vec<&'a Feature>,
+    /// The requirements it names; where it names none, those of its features.
+    pub requirements: Vec<&'a Requirement>,
+    /// The component it is done in.
+    pub component: Option<&'a Component>,
+}
+
+impl Records {
+    /// Those of a session at a commit.
+    pub fn at(git: &Git, name: &SessionName, commit: &Oid) -> Self {
+        let files = CommittedFiles::new(git, name, commit);
+        let store = Store::new(&files);
+        Self {
+            requirements: store.requirements().unwrap_or_default().requirements,
+            features: store.features().unwrap_or_default().features,
+            components: store.design().unwrap_or_default().components,
+            plan: store.plan().unwrap_or_default(),
+        }
+    }
+
+    /// The top-level tasks.
+    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.plan.tasks.iter().filter(|task| task.is_top_level())
+    }
+
+    /// A task by its id.
+    pub fn task(&self, id: &str) -> Option<&Task> {
+        self.plan.tasks.iter().find(|task| task.id == id)
+    }
+
+    /// The top-level tasks that name a file, themselves or in a sub-task.
+    pub fn naming<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Task> {
+        self.tasks().filter(move |task| self.plan.files_of(&task.id).any(|file| file == path))
+    }
+
+    /// The features that a task and its sub-tasks work on, its own first.
+    pub fn features_of(&self, task: &str) -> Vec<&str> {
+        self.plan.features_of(task)
+    }
+
+    /// What a task is for.
+    pub fn served(&self, task: &str) -> Served<'_> {
+        let ids = self.features_of(task);
+        let features: Vec<&Feature> =
+            ids.iter().filter_map(|id| self.features.iter().find(|one| one.id == *id)).collect();
+        let parts = || self.plan.with_sub_tasks(task);
+        let mut named: Vec<&str> =
+            parts().flat_map(|part| &part.requirement_ids).map(String::as_str).collect();
+        if named.is_empty() {
+            named = features.iter().flat_map(|f| &f.requirement_ids).map(String::as_str).collect();
+        }
+        let requirements = self.requirements.iter().filter(|one| named.contains(&&*one.id));
+        let component = parts().find_map(|part| {
+            self.components.iter().find(|component| component.id == part.component_id)
+        });
+        Served { features, requirements: requirements.collect(), component }
+    }
+
+    /// The id that these records have for a task of others: its own where it is called alike, else that
+    /// of the only task which is. Ids are given anew where those of two branches met.
+    pub fn id_of(&self, task: &str, others: &Self) -> String {
+        let Some(theirs) = others.task(task) else { return task.to_owned() };
+        if self.task(task).is_some_and(|ours| ours.title == theirs.title) {
+            return task.to_owned();
+        }
+        let mut alike = self.tasks().filter(|ours| ours.title == theirs.title);
+        match (alike.next(), alike.next()) {
+            (Some(only), None) => only.id.clone(),
+            _ => task.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(id: &str, title: &str, files: &[&str], requirements: &[&str]) -> Task {
+        let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
+        Task {
+            id: id.into(),
+            title: title.into(),
+            feature_id: "FEAT-001".into(),
+            files_to_create: owned(files),
+            requirement_ids: owned(requirements),
+            ..Task::default()
+        }
+    }
+
+    fn records(tasks: Vec<Task>) -> Records {
+        let requirement = |id: &str| Requirement { id: id.into(), ..Requirement::default() };
+        Records {
+            requirements: ["REQ-001", "REQ-002"].map(requirement).into(),
+            features: vec![Feature {
+                id: "FEAT-001".into(),
+                requirement_ids: vec!["REQ-001".into(), "REQ-002".into()],
+                ..Feature::default()
+            }],
+            plan: Plan { tasks, ..Plan::default() },
+            ..Records::default()
+        }
+    }
+
+    #[test]
+    fn a_task_serves_what_it_names_else_what_its_feature_names() {
+        let all = records(vec![
+            task("TASK-001", "a", &["a.rs"], &["REQ-002"]),
+            task("TASK-002", "b", &["a.rs"], &[]),
+            task("TASK-002.1", "c", &["c.rs"], &[]),
+        ]);
+        let ids = |task| -> Vec<String> {
+            all.served(task).requirements.iter().map(|one| one.id.clone()).collect()
+        };
+        assert_eq!(ids("TASK-001"), ["REQ-002"]);
+        assert_eq!(ids("TASK-002"), ["REQ-001", "REQ-002"]);
+        let naming = |path| all.naming(path).map(|task| task.id.as_str()).collect::<Vec<_>>();
+        assert_eq!(naming("a.rs"), ["TASK-001", "TASK-002"]);
+        assert_eq!(naming("c.rs"), ["TASK-002"]);
+    }
+
+    #[test]
+    fn a_task_that_got_another_id_is_found_by_its_title() {
+        let before = records(vec![task("TASK-006", "mine", &[], &[])]);
+        let both = vec![task("TASK-006", "theirs", &[], &[]), task("TASK-007", "mine", &[], &[])];
+        assert_eq!(records(both).id_of("TASK-006", &before), "TASK-007");
+        let renamed = records(vec![task("TASK-006", "said better", &[], &[])]);
+        assert_eq!(renamed.id_of("TASK-006", &before), "TASK-006");
+    }
+}

@@ -1,0 +1,255 @@
+//! The sessions that commits name: their history where it is still known, their records as they are at
+//! the commit that is looked at.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::records::Records;
+use crate::artifact::{Artifact, ChangeRequest, Feedback, SessionFile, Store};
+use crate::clock;
+use crate::config::Config;
+use crate::git::{self, Git, Object, Oid};
+use crate::session::{
+    CommittedFiles, Entry, RefNames, SESSIONS, Session, SessionName, Trailers, artifact_path, key,
+    place_of,
+};
+use crate::stages;
+use crate::verify::{StageApproval, approvals};
+
+/// How much older than a session's commit another one of it may seem, in seconds: clocks differ.
+const CLOCK_SKEW: i64 = 2 * 24 * 60 * 60;
+
+/// A session.
+pub struct Known {
+    /// As history tells it.
+    pub session: Session,
+    /// Its records as they are now: at the commit looked at, where that has them, else at its tip.
+    pub records: Records,
+    /// Its records at its tip, which its commits speak of.
+    pub at_tip: Records,
+    /// Where in the history a commit is.
+    places: HashMap<Oid, usize>,
+    approvals: OnceCell<Vec<StageApproval>>,
+    feedback: OnceCell<Vec<Feedback>>,
+    change: OnceCell<Option<ChangeRequest>>,
+}
+
+impl Known {
+    fn new(git: &Git, session: Session, here: Option<&Oid>) -> Self {
+        let at_tip = Records::at(git, &session.name, &session.tip);
+        let places = session.history.iter().enumerate();
+        Self {
+            records: here.map_or_else(|| at_tip.clone(), |at| Records::at(git, &session.name, at)),
+            at_tip,
+            places: places.map(|(at, entry)| (entry.commit.clone(), at)).collect(),
+            approvals: OnceCell::new(),
+            feedback: OnceCell::new(),
+            change: OnceCell::new(),
+            session,
+        }
+    }
+
+    /// A commit of the session, and the one after it.
+    pub(super) fn entry(&self, commit: &Oid) -> Option<(&Entry, Option<&Entry>)> {
+        let at = *self.places.get(commit)?;
+        Some((self.session.history.get(at)?, self.session.history.get(at + 1)))
+    }
+
+    /// What was said of its drafts. A version somebody broke by hand tells nothing.
+    pub(super) fn feedback(&self, git: &Git) -> &[Feedback] {
+        self.feedback.get_or_init(|| {
+            let files = CommittedFiles::new(git, &self.session.name, &self.session.tip);
+            Store::new(&files).feedback().unwrap_or_default()
+        })
+    }
+
+    /// What a change request was to do.
+    pub(super) fn change(&self, git: &Git) -> Option<&ChangeRequest> {
+        let change = self.change.get_or_init(|| {
+            let files = CommittedFiles::new(git, &self.session.name, &self.session.tip);
+            Store::new(&files).change_request().ok().flatten()
+        });
+        change.as_ref()
+    }
+
+    /// How its gated stages were approved, and whether of the bytes their commits hold. Nothing where
+    /// that cannot be told.
+    pub fn approvals(&self, sessions: &Sessions<'_>) -> &[StageApproval] {
+        self.approvals.get_or_init(|| {
+            approvals(sessions.git, sessions.config, &self.session).unwrap_or_default()
+        })
+    }
+}
+
+/// The session that began first.
+pub(super) struct First {
+    pub name: SessionName,
+    /// When (Unix seconds).
+    pub began: i64,
+    /// The commit it began on.
+    pub base: Option<Oid>,
+}
+
+/// The sessions of a repository, each read once.
+pub struct Sessions<'a> {
+    pub(super) git: &'a Git,
+    refs: &'a RefNames,
+    config: &'a Config,
+    /// The commit that is looked at.
+    pub(super) at: Oid,
+    /// By their ids; several where a rebase made copies of the commits.
+    known: RefCell<HashMap<String, Vec<Rc<Known>>>>,
+    newest: RefCell<Option<(i64, HashMap<String, Oid>)>>,
+    first: OnceCell<Option<First>>,
+}
+
+impl<'a> Sessions<'a> {
+    /// The sessions that the commits reachable from `at` name.
+    pub fn new(git: &'a Git, refs: &'a RefNames, config: &'a Config, at: &Oid) -> Self {
+        Self {
+            git,
+            refs,
+            config,
+            at: at.clone(),
+            known: RefCell::default(),
+            newest: RefCell::default(),
+            first: OnceCell::new(),
+        }
+    }
+
+    /// The session that a commit says it is of; `None` where its records are nowhere.
+    pub(super) fn of_commit(
+        &self,
+        commit: &Oid,
+        time: i64,
+        trailers: &Trailers,
+    ) -> anyhow::Result<Option<Rc<Known>>> {
+        let Some((name, id)) = named_by(trailers) else { return Ok(None) };
+        let holds =
+            |known: &Rc<Known>| known.session.history.iter().any(|entry| entry.commit == *commit);
+        let cached =
+            self.known.borrow().get(id).and_then(|all| all.iter().find(|k| holds(k)).cloned());
+        if cached.is_some() {
+            return Ok(cached);
+        }
+        let read = |tip: Option<Oid>| self.read(&name, id, &tip?).filter(holds);
+        let placed = place_of(self.git, self.refs, &name)?.map(|(tip, _)| tip);
+        if let Some(known) = read(placed) {
+            return Ok(Some(known));
+        }
+        // Its branch is gone, or a rebase has made other commits of it.
+        if let Some(known) = read(self.newest_of(id, time)?) {
+            return Ok(Some(known));
+        }
+        Ok(read(Some(commit.clone())))
+    }
+
+    /// A session whose commits may be gone, by the tip a merge names, its branch or its archive.
+    pub(super) fn of_name(
+        &self,
+        name: &SessionName,
+        id: &str,
+        tip: Option<&Oid>,
+    ) -> anyhow::Result<Option<Rc<Known>>> {
+        if let Some(known) = tip.and_then(|tip| self.read(name, id, tip)) {
+            return Ok(Some(known));
+        }
+        let placed = place_of(self.git, self.refs, name)?.map(|(tip, _)| tip);
+        if let Some(known) = placed.and_then(|tip| self.read(name, id, &tip)) {
+            return Ok(Some(known));
+        }
+        // The label of its delivery outlives the branch.
+        let last = RefNames::tag(name, stages::last().name());
+        let labels = self.git.refs(&[RefNames::tags(name)])?.into_iter().rev();
+        let mut labels = labels.filter(|label| label.name.as_str().starts_with(last.as_str()));
+        Ok(labels.find_map(|label| self.read(name, id, &label.object)))
+    }
+
+    /// The session as a commit has it, whatever history that has; `None` where its records are not there.
+    pub(super) fn at(&self, name: &SessionName, id: &str, commit: &Oid) -> Option<Rc<Known>> {
+        self.read(name, id, commit)
+    }
+
+    /// What the records at the commit that is looked at are called there: whether it has this session's.
+    fn has_records(&self, name: &SessionName, id: &str) -> bool {
+        session_file(self.git, name, &self.at).is_some_and(|file| file.id == id)
+    }
+
+    fn read(&self, name: &SessionName, id: &str, tip: &Oid) -> Option<Rc<Known>> {
+        let same = |known: &&Rc<Known>| known.session.tip == *tip;
+        let cached = self.known.borrow().get(id).and_then(|all| all.iter().find(same).cloned());
+        if cached.is_some() {
+            return cached;
+        }
+        let session =
+            Session::load(self.git, name, tip).ok().filter(|found| found.file.id == id)?;
+        let here = self.has_records(name, id).then_some(&self.at);
+        let known = Rc::new(Known::new(self.git, session, here));
+        self.known.borrow_mut().entry(id.to_owned()).or_default().push(Rc::clone(&known));
+        Some(known)
+    }
+
+    /// The newest commit of a session that the commit looked at stands on and is no merge of it.
+    fn newest_of(&self, id: &str, time: i64) -> anyhow::Result<Option<Oid>> {
+        let since = time - CLOCK_SKEW;
+        let walked = self.newest.borrow().as_ref().is_some_and(|(from, _)| *from <= since);
+        if !walked {
+            let mut newest: HashMap<String, Oid> = HashMap::new();
+            let tips = [(self.at.clone(), 1)];
+            git::gained::find(
+                self.git,
+                &tips,
+                since,
+                key::SESSION_ID,
+                &mut |commit, _, message| {
+                    let trailers = Trailers::parse(message);
+                    if trailers.get(key::EVENT) != Some("merge")
+                        && let Some(id) = trailers.get(key::SESSION_ID)
+                    {
+                        newest.entry(id.to_owned()).or_insert_with(|| commit.clone());
+                    }
+                },
+            )?;
+            *self.newest.borrow_mut() = Some((since, newest));
+        }
+        let newest = self.newest.borrow();
+        Ok(newest.as_ref().and_then(|(_, newest)| newest.get(id).cloned()))
+    }
+
+    /// The session that began first, of those whose records are at the commit looked at or in the
+    /// archive.
+    pub(super) fn first(&self) -> anyhow::Result<Option<&First>> {
+        if let Some(first) = self.first.get() {
+            return Ok(first.as_ref());
+        }
+        let mut places: Vec<(SessionName, Oid)> = Vec::new();
+        for folder in git::paths::names_in(self.git, &self.at, SESSIONS)? {
+            places.extend(folder.parse().ok().map(|name| (name, self.at.clone())));
+        }
+        for info in self.git.refs(&[RefNames::ARCHIVE])? {
+            let name = info.name.as_str().strip_prefix(RefNames::ARCHIVE);
+            places.extend(name.and_then(|name| name.parse().ok()).map(|name| (name, info.object)));
+        }
+        let began = places.into_iter().filter_map(|(name, commit)| {
+            let file = session_file(self.git, &name, &commit)?;
+            let began = clock::parse_rfc3339(&file.created_at)?;
+            Some(First { name, began, base: file.base.commit.parse().ok() })
+        });
+        let first = began.min_by_key(|first| first.began);
+        Ok(self.first.get_or_init(|| first).as_ref())
+    }
+}
+
+/// The session that trailers name, and its id.
+pub(super) fn named_by(trailers: &Trailers) -> Option<(SessionName, &str)> {
+    let name = trailers.get(key::SESSION)?.parse().ok()?;
+    Some((name, trailers.get(key::SESSION_ID)?))
+}
+
+/// `session.json` of a session at a commit, where it is there and can be read.
+pub(super) fn session_file(git: &Git, name: &SessionName, commit: &Oid) -> Option<SessionFile> {
+    let path = artifact_path(name, Artifact::Session);
+    let bytes = git.reader().blob(Object::At(commit, &path)).ok().flatten()?;
+    serde_json::from_slice(&bytes).ok()
+}

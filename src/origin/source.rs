@@ -1,0 +1,276 @@
+//! What lines come from: the commit they came with, and what that says of itself.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use super::around::{Around, around};
+use super::sessions::{Known, Sessions, named_by};
+use super::{hook, squash};
+use crate::config::Config;
+use crate::git::blame::{Blamed, blame};
+use crate::git::{Commit, Git, Oid};
+use crate::session::{Entry, Kind, RefNames, Trailers, key, own_tasks};
+
+/// How the task of a line is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Certainty {
+    /// Its commit names it.
+    Commit,
+    /// It is the only one of those the commit holds whose files are in the plan.
+    Plan,
+    /// Only the session is known, with the tasks that name the file, if any.
+    Session,
+    /// No session is.
+    Nothing,
+}
+
+impl Certainty {
+    /// The value of `known_by` in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Commit => "commit",
+            Self::Plan => "plan",
+            Self::Session => "session",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+/// What kind of commit a line came with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// None yet.
+    Uncommitted,
+    /// A task's.
+    Task,
+    /// A commit of a session that is no task's: of a stage, a draft, a review.
+    Stage,
+    /// One that holds a whole session, or several commits of one.
+    Squash,
+    /// A merge: neither parent has the line.
+    Merge,
+    /// One of a session in which a hook wrote the line; its name, where that is recorded.
+    Hook(Option<String>),
+    /// One of a person's.
+    Person(Around),
+}
+
+/// What a commit says of a session whose records are nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unknown {
+    /// Its name.
+    pub session: String,
+    /// The task whose commit it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+}
+
+/// A file in a commit.
+type Place = (Oid, String);
+
+/// What lines come from.
+#[derive(Clone)]
+pub struct Source {
+    /// The commit; none where they are not committed.
+    pub commit: Option<Rc<Commit>>,
+    /// What kind of commit it is.
+    pub kind: SourceKind,
+    /// The session it is of.
+    pub known: Option<Rc<Known>>,
+    /// The session the commit names, where nothing more is known of it.
+    pub unknown: Option<Unknown>,
+    /// The same commit, as that session's history has it.
+    pub entry: Option<Entry>,
+    /// Its task; several where it cannot be told which. Ids as the session's records have them now.
+    pub tasks: Vec<String>,
+    /// How that is known.
+    pub certainty: Certainty,
+    /// The squash that brought it, where the commits it was made of are still here.
+    pub squash: Option<Rc<Commit>>,
+}
+
+/// Part of a session that a commit holds.
+#[derive(Clone)]
+pub(super) struct Part {
+    pub known: Rc<Known>,
+    /// Tasks that it may hold, as the session's records name them.
+    pub tasks: Vec<String>,
+    /// Where the commits are that a squash was made of.
+    pub tip: Option<Oid>,
+}
+
+/// What a commit says of itself.
+pub(super) struct Said {
+    pub commit: Rc<Commit>,
+    pub kind: SourceKind,
+    pub entry: Option<Entry>,
+    pub parts: Vec<Part>,
+    pub unknown: Option<Unknown>,
+}
+
+/// Sources of lines, each commit read once.
+pub struct Origins<'a> {
+    /// The sessions that commits name.
+    pub sessions: Sessions<'a>,
+    said: RefCell<HashMap<Oid, Rc<Said>>>,
+    inner: RefCell<HashMap<Place, Rc<Vec<Blamed>>>>,
+    pub(super) arounds: RefCell<HashMap<Oid, Around>>,
+}
+
+impl<'a> Origins<'a> {
+    /// The sources of lines at a commit.
+    pub fn new(git: &'a Git, refs: &'a RefNames, config: &'a Config, at: &Oid) -> Self {
+        Self {
+            sessions: Sessions::new(git, refs, config, at),
+            said: RefCell::default(),
+            inner: RefCell::default(),
+            arounds: RefCell::default(),
+        }
+    }
+
+    pub(super) fn git(&self) -> &'a Git {
+        self.sessions.git
+    }
+
+    /// What blamed lines come from; in pieces where they differ.
+    ///
+    /// # Errors
+    /// Git cannot be read.
+    pub fn of(&self, lines: &Blamed) -> anyhow::Result<Vec<(Blamed, Source)>> {
+        let Some(commit) = &lines.commit else {
+            return Ok(vec![(lines.clone(), uncommitted())]);
+        };
+        let said = self.said(commit)?;
+        if said.kind == SourceKind::Squash
+            && let Some(pieces) = squash::through(self, &said, lines)?
+        {
+            return Ok(pieces);
+        }
+        let source = placed(&said, &lines.path);
+        let place = source.known.as_ref().filter(|_| source.entry.is_some());
+        if let Some(place) = place.and_then(|known| known.entry(commit)) {
+            return hook::apart(self.git(), place, lines, &source);
+        }
+        Ok(vec![(lines.clone(), source)])
+    }
+
+    /// The lines of a file at another commit, blamed once.
+    pub(super) fn blamed_at(&self, commit: &Oid, path: &str) -> anyhow::Result<Rc<Vec<Blamed>>> {
+        let place = (commit.clone(), path.to_owned());
+        if let Some(found) = self.inner.borrow().get(&place) {
+            return Ok(Rc::clone(found));
+        }
+        let found = Rc::new(blame(self.git(), Some(commit), path, None)?);
+        self.inner.borrow_mut().insert(place, Rc::clone(&found));
+        Ok(found)
+    }
+
+    fn said(&self, commit: &Oid) -> anyhow::Result<Rc<Said>> {
+        if let Some(said) = self.said.borrow().get(commit) {
+            return Ok(Rc::clone(said));
+        }
+        let said = Rc::new(self.read(self.git().reader().commit(commit)?)?);
+        self.said.borrow_mut().insert(commit.clone(), Rc::clone(&said));
+        Ok(said)
+    }
+
+    fn read(&self, commit: Commit) -> anyhow::Result<Said> {
+        let trailers = Trailers::parse(&commit.message);
+        let is_merge = commit.parents.len() > 1;
+        if !is_merge && let Some(parts) = squash::parts(self, &commit, &trailers)? {
+            let (commit, kind) = (Rc::new(commit), SourceKind::Squash);
+            return Ok(Said { commit, kind, entry: None, parts, unknown: None });
+        }
+        let known = self.sessions.of_commit(&commit.id, commit.committer_time, &trailers)?;
+        let Some(known) = known else {
+            let unknown = named_by(&trailers).map(|(name, _)| Unknown {
+                session: name.to_string(),
+                task_id: trailers.get(key::TASK).map(str::to_owned),
+            });
+            let kind = match (&unknown, trailers.get(key::EVENT)) {
+                _ if is_merge => SourceKind::Merge,
+                (Some(_), Some("merge")) => SourceKind::Squash,
+                (Some(Unknown { task_id: Some(_), .. }), _) => SourceKind::Task,
+                (Some(_), _) if trailers.get(key::STAGE).is_some() => SourceKind::Stage,
+                _ => SourceKind::Person(around(self, &commit)?),
+            };
+            let commit = Rc::new(commit);
+            return Ok(Said { commit, kind, entry: None, parts: Vec::new(), unknown });
+        };
+        let entry = known.entry(&commit.id).map(|(entry, _)| entry.clone());
+        let (kind, tasks) = match entry.as_ref().map(|entry| &entry.kind) {
+            _ if is_merge => (SourceKind::Merge, Vec::new()),
+            Some(Kind::Task(id)) => {
+                (SourceKind::Task, vec![known.records.id_of(id, &known.at_tip)])
+            }
+            // A person's commit that names the session without a stage or task.
+            Some(Kind::Other) if trailers.get(key::EVENT).is_none() => {
+                (SourceKind::Person(around(self, &commit)?), Vec::new())
+            }
+            _ => (SourceKind::Stage, self.own_tasks(&known)),
+        };
+        let parts = vec![Part { known, tasks, tip: None }];
+        Ok(Said { commit: Rc::new(commit), kind, entry, parts, unknown: None })
+    }
+
+    /// The tasks a session has planned itself.
+    pub(super) fn own_tasks(&self, known: &Known) -> Vec<String> {
+        let own = own_tasks(self.git(), &known.session, known.at_tip.plan.clone());
+        let own = own.unwrap_or_default().into_iter();
+        own.map(|task| known.records.id_of(&task.id, &known.at_tip)).collect()
+    }
+}
+
+fn uncommitted() -> Source {
+    Source {
+        commit: None,
+        kind: SourceKind::Uncommitted,
+        known: None,
+        unknown: None,
+        entry: None,
+        tasks: Vec::new(),
+        certainty: Certainty::Nothing,
+        squash: None,
+    }
+}
+
+/// What a line of a file comes from, as far as its commit and the plan tell.
+pub(super) fn placed(said: &Said, path: &str) -> Source {
+    let source = Source {
+        commit: Some(Rc::clone(&said.commit)),
+        kind: said.kind.clone(),
+        known: said.parts.first().map(|part| Rc::clone(&part.known)),
+        unknown: said.unknown.clone().filter(|_| !matches!(said.kind, SourceKind::Person(_))),
+        entry: said.entry.clone(),
+        tasks: Vec::new(),
+        certainty: Certainty::Nothing,
+        squash: None,
+    };
+    match (&said.kind, &said.parts[..]) {
+        (_, []) if source.unknown.is_some() => Source { certainty: Certainty::Session, ..source },
+        (_, []) => source,
+        (SourceKind::Task, [part]) => {
+            Source { tasks: part.tasks.clone(), certainty: Certainty::Commit, ..source }
+        }
+        // Documents are a stage's, not a task's.
+        _ if path.starts_with(".cowork/") => Source { certainty: Certainty::Session, ..source },
+        (_, parts) => {
+            let named = parts.iter().flat_map(|part| {
+                let naming = part.known.records.naming(path);
+                let naming = naming.filter(|task| part.tasks.contains(&task.id));
+                naming.map(|task| (Rc::clone(&part.known), task.id.clone())).collect::<Vec<_>>()
+            });
+            let named: Vec<(Rc<Known>, String)> = named.collect();
+            let known = named.first().map(|(known, _)| Rc::clone(known)).or(source.known);
+            let certainty = match named.len() {
+                1 => Certainty::Plan,
+                _ => Certainty::Session,
+            };
+            let tasks = named.into_iter().map(|(_, task)| task).collect();
+            Source { known, tasks, certainty, ..source }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Commits that hold a whole session, or several commits of one: `git cowork merge --without-artifacts`, a
+//! squash by a forge or by hand. Their lines are followed into the commits they were made of where
+//! those are still here.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::records::Records;
+use super::sessions::{named_by, session_file};
+use super::source::{Origins, Part, Said, Source, placed};
+use crate::git::blame::Blamed;
+use crate::git::{Commit, Git, Object, Oid};
+use crate::session::{Entry, SESSIONS, SessionName, Trailers, key};
+
+/// The parts of sessions that a commit holds; `None` where it is a session's own commit, or no session's.
+pub(super) fn parts(
+    origins: &Origins<'_>,
+    commit: &Commit,
+    trailers: &Trailers,
+) -> anyhow::Result<Option<Vec<Part>>> {
+    let is_start = trailers
+        .get(key::SESSION_ID)
+        .and_then(|id| Entry::of(commit, id))
+        .is_some_and(|entry| entry.is_start());
+    let mut named = if is_start { Vec::new() } else { brought(origins.git(), commit)? };
+    let is_merge = trailers.get(key::EVENT) == Some("merge");
+    let quoted = quoted(&commit.message);
+    let said = named_by(trailers).map(|(name, id)| (name, id.to_owned()));
+    let several = quoted.commits > 1;
+    if named.is_empty() && !is_merge && !several {
+        return Ok(None);
+    }
+    let quotes = if several { quoted.sessions } else { Vec::new() };
+    for session in said.into_iter().filter(|_| is_merge || several).chain(quotes) {
+        if !named.contains(&session) {
+            named.push(session);
+        }
+    }
+    let mut parts = Vec::new();
+    for (name, id) in named {
+        let tip = trailers.get(key::TIP).and_then(|tip| tip.parse().ok());
+        let tip: Option<Oid> = tip.filter(|_| trailers.get(key::SESSION_ID) == Some(&id));
+        let own = origins.sessions.of_name(&name, &id, tip.as_ref())?;
+        let tip = own.as_ref().map(|known| known.session.tip.clone());
+        let here = origins.sessions.at(&name, &id, &commit.id);
+        // Where it was made of is known better than what it left.
+        let Some(known) = own.or_else(|| here.clone()) else { continue };
+        let mut tasks = match here {
+            Some(here) => {
+                let before = commit.parents.first();
+                let before = before.map(|old| Records::at(origins.git(), &name, old));
+                let before: BTreeSet<String> = before
+                    .map(|records| records.tasks().map(|task| task.id.clone()).collect())
+                    .unwrap_or_default();
+                let new = here.at_tip.tasks().filter(|task| !before.contains(&task.id));
+                new.map(|task| known.records.id_of(&task.id, &here.at_tip)).collect()
+            }
+            None => origins.own_tasks(&known),
+        };
+        // Some of a session's commits: the plan is older than they are.
+        if tasks.is_empty() && several {
+            let of = |id: &String| known.records.id_of(id, &known.at_tip);
+            tasks = quoted.tasks.iter().map(of).collect();
+        }
+        parts.push(Part { known, tasks, tip });
+    }
+    Ok((!parts.is_empty()).then_some(parts))
+}
+
+/// The lines through the squash: from the commits it was made of. `None` where they are gone.
+pub(super) fn through(
+    origins: &Origins<'_>,
+    said: &Said,
+    lines: &Blamed,
+) -> anyhow::Result<Option<Vec<(Blamed, Source)>>> {
+    for part in &said.parts {
+        let Some(tip) = part.tip.as_ref().filter(|tip| **tip != said.commit.id) else { continue };
+        let Some(map) = same_lines(origins.git(), &said.commit.id, tip, &lines.path)? else {
+            continue;
+        };
+        let inner = origins.blamed_at(tip, &lines.path)?;
+        let mut pieces: Vec<(Blamed, Source)> = Vec::new();
+        for (at, text) in lines.texts.iter().enumerate() {
+            let there = map.line(lines.line + at);
+            let found = there.and_then(|line| {
+                inner.iter().find(|piece| piece.first <= line && line <= piece.last())
+            });
+            let place = found.zip(there).filter(|(piece, _)| {
+                // The session's branch may have this very commit.
+                piece.commit.as_ref().is_some_and(|commit| *commit != said.commit.id)
+            });
+            let one = |commit: &Option<Oid>, path: &str, line: usize| Blamed {
+                first: lines.first + at,
+                commit: commit.clone(),
+                path: path.to_owned(),
+                line,
+                texts: vec![text.clone()],
+            };
+            let next = match place {
+                Some((piece, line)) => {
+                    let line = piece.line + (line - piece.first);
+                    origins.of(&one(&piece.commit, &piece.path, line))?
+                }
+                None => {
+                    let line = one(&lines.commit, &lines.path, lines.line + at);
+                    vec![(line, placed(said, &lines.path))]
+                }
+            };
+            for (line, source) in next {
+                let is_inner = source.commit.as_ref().is_some_and(|c| c.id != said.commit.id);
+                let squash = is_inner.then(|| Rc::clone(&said.commit));
+                join(&mut pieces, line, Source { squash, ..source });
+            }
+        }
+        return Ok(Some(pieces));
+    }
+    Ok(None)
+}
+
+/// Adds lines to the last piece where they go on from it.
+fn join(pieces: &mut Vec<(Blamed, Source)>, lines: Blamed, source: Source) {
+    if let Some((last, of)) = pieces.last_mut()
+        && last.commit == lines.commit
+        && last.path == lines.path
+        && last.line + last.texts.len() == lines.line
+        && (&of.kind, &of.tasks) == (&source.kind, &source.tasks)
+    {
+        last.texts.extend(lines.texts);
+        return;
+    }
+    pieces.push((lines, source));
+}
+
+/// Which lines of a file are the same in two commits.
+struct SameLines {
+    /// At the beginning of both.
+    head: usize,
+    /// At the end of both.
+    tail: usize,
+    lines: [usize; 2],
+}
+
+impl SameLines {
+    /// The second commit's line for one of the first, both counted from 1.
+    fn line(&self, line: usize) -> Option<usize> {
+        let [ours, theirs] = self.lines;
+        match line {
+            _ if line <= self.head => Some(line),
+            _ if line + self.tail > ours => Some(line + theirs - ours),
+            _ => None,
+        }
+    }
+}
+
+/// `None` where one of them has no such file.
+fn same_lines(
+    git: &Git,
+    ours: &Oid,
+    theirs: &Oid,
+    path: &str,
+) -> anyhow::Result<Option<SameLines>> {
+    let reader = git.reader();
+    let read = |commit| reader.blob(Object::At(commit, path));
+    let (Some(a), Some(b)) = (read(ours)?, read(theirs)?) else { return Ok(None) };
+    let split = |bytes: &[u8]| -> Vec<Vec<u8>> {
+        let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        text.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect()
+    };
+    let (a, b) = (split(&a), split(&b));
+    let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let rest = a.len().min(b.len()) - head;
+    let ends = a.iter().rev().zip(b.iter().rev()).take(rest);
+    let tail = ends.take_while(|(a, b)| a == b).count();
+    Ok(Some(SameLines { head, tail, lines: [a.len(), b.len()] }))
+}
+
+/// The sessions whose own records a commit has, and its first parent has not, with their ids.
+fn brought(git: &Git, commit: &Commit) -> anyhow::Result<Vec<(SessionName, String)>> {
+    let reader = git.reader();
+    let folders = |at: Option<&Oid>, folder: &str| -> anyhow::Result<Vec<(String, Oid)>> {
+        at.map_or(Ok(Vec::new()), |at| reader.folders_in(at, folder))
+    };
+    let parent = commit.parents.first();
+    let root = |at: Option<&Oid>| -> anyhow::Result<Option<Oid>> {
+        let Some(at) = at else { return Ok(None) };
+        Ok(reader.entries(at, &[SESSIONS])?.pop().flatten().map(|entry| entry.oid))
+    };
+    if root(Some(&commit.id))? == root(parent)? {
+        return Ok(Vec::new());
+    }
+    let before = folders(parent, SESSIONS)?;
+    let mut names: Vec<SessionName> = Vec::new();
+    for (name, oid) in folders(Some(&commit.id), SESSIONS)? {
+        let Ok(name) = name.parse::<SessionName>() else { continue };
+        let known = before.iter().find(|(old, _)| *old == name.as_str());
+        if known.is_some_and(|(_, old)| *old == oid) {
+            continue;
+        }
+        let inside = format!("{}/changes", name.artifact_dir());
+        let old = folders(parent.filter(|_| known.is_some()), &inside)?;
+        for (change, _) in folders(Some(&commit.id), &inside)? {
+            let is_new = !old.iter().any(|(name, _)| *name == change);
+            let change = change.parse::<SessionName>().ok().filter(|_| is_new);
+            names.extend(change.and_then(|change| name.change(&change).ok()));
+        }
+        if known.is_none() {
+            names.insert(0, name);
+        }
+    }
+    let id = |name: SessionName| {
+        let file = session_file(git, &name, &commit.id)?;
+        Some((name, file.id))
+    };
+    Ok(names.into_iter().filter_map(id).collect())
+}
+
+/// What a message quotes of sessions' commits, indented or not, as squashes do.
+#[derive(Default)]
+struct Quoted {
+    /// How many commits.
+    commits: usize,
+    sessions: Vec<(SessionName, String)>,
+    tasks: Vec<String>,
+}
+
+fn quoted(message: &str) -> Quoted {
+    let mut found = Quoted::default();
+    let mut name: Option<SessionName> = None;
+    for line in message.lines() {
+        let Some((word, value)) = line.trim().split_once(": ") else { continue };
+        if word.eq_ignore_ascii_case(key::SESSION) {
+            name = value.parse().ok();
+        } else if word.eq_ignore_ascii_case(key::SESSION_ID) {
+            found.commits += 1;
+            let session = name.take().map(|name| (name, value.to_owned()));
+            found.sessions.extend(session.filter(|session| !found.sessions.contains(session)));
+        } else if word.eq_ignore_ascii_case(key::TASK) && !found.tasks.iter().any(|t| t == value) {
+            found.tasks.push(value.to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_squash_quotes_the_commits_it_was_made_of() {
+        let one = "    coding: TASK-001 x\n\n    Cowork-Session: todo\n    Cowork-Session-Id: 1-2\n    \
+                   Cowork-Task: TASK-001\n";
+        let all = format!("Squashed\n\n{one}\n{}", one.replace("TASK-001", "TASK-002"));
+        let found = quoted(&all);
+        assert_eq!((found.commits, found.sessions.len()), (2, 1));
+        assert_eq!(found.tasks, ["TASK-001", "TASK-002"]);
+        assert_eq!(quoted(one).commits, 1);
+    }
+
+    #[test]
+    fn lines_before_and_behind_a_difference_are_the_same() {
+        let same = SameLines { head: 2, tail: 3, lines: [6, 8] };
+        let lines: Vec<_> = (1..=6).map(|line| same.line(line)).collect();
+        assert_eq!(lines, [Some(1), Some(2), None, Some(6), Some(7), Some(8)]);
+    }
+}

@@ -1,0 +1,197 @@
+//! The other way: from requirements through features and tasks to the commits and the lines that still
+//! stand: `git cowork trace`, also as JSON.
+
+use serde::Serialize;
+
+use super::answer::Named;
+use super::records::Records;
+use super::standing::{FileLines, OfTask, Standing, count};
+use crate::artifact::{Feature, Task, TaskStatus};
+use crate::session::{Kind, Session};
+
+/// A requirement with what came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Branch {
+    /// It; none for tasks that name no requirement, and for lines of no single task.
+    pub requirement: Option<Named>,
+    /// Features that serve it, with the tasks that work on it.
+    pub features: Vec<OfFeature>,
+    /// Lines that stand.
+    pub lines: usize,
+    /// Why there is no line.
+    pub why: Option<String>,
+    /// Lines of the session that are of no single task.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileLines>,
+}
+
+/// A feature.
+#[derive(Clone, Debug, Serialize)]
+pub struct OfFeature {
+    /// `FEAT-001`; empty for tasks that name none.
+    pub id: String,
+    /// Its name.
+    pub title: String,
+    /// The tasks.
+    pub tasks: Vec<Leaf>,
+}
+
+/// A task with its lines.
+#[derive(Clone, Debug, Serialize)]
+pub struct Leaf {
+    /// `TASK-001`
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// How far it is.
+    pub status: TaskStatus,
+    /// `COMP-001`; empty where it names none.
+    pub component: String,
+    /// Its commits, and those that its lines came with.
+    pub commits: Vec<String>,
+    /// `commit`, or `plan` where some lines are told by the plan's list of files alone.
+    pub known_by: &'static str,
+    /// Where its lines stand.
+    pub files: Vec<FileLines>,
+    /// How many.
+    pub lines: usize,
+}
+
+/// What a trace is asked for.
+pub struct Asked<'a> {
+    /// As the records are now.
+    pub records: &'a Records,
+    /// As they are at the session's tip, which its commits speak of.
+    pub at_tip: &'a Records,
+    /// A requirement, feature, component or task; all without it.
+    pub id: Option<&'a str>,
+}
+
+/// The requirements with their features, tasks, commits and lines; last the lines of no single task,
+/// where nothing is asked for by its id.
+pub fn trace(session: &Session, standing: &Standing, asked: &Asked<'_>) -> Vec<Branch> {
+    let records = asked.records;
+    let leaf = |task: &Task| leaf(session, standing, asked, task);
+    let mut out = Vec::new();
+    let mut placed: Vec<&str> = Vec::new();
+    for requirement in &records.requirements {
+        let tasks: Vec<&Task> = records
+            .tasks()
+            .filter(|task| {
+                let served = records.served(&task.id);
+                served.requirements.iter().any(|one| one.id == requirement.id)
+            })
+            .collect();
+        placed.extend(tasks.iter().map(|task| task.id.as_str()));
+        let whole = asked.id.is_none_or(|id| id == requirement.id);
+        let wanted: Vec<&Task> =
+            tasks.iter().copied().filter(|task| whole || is_of(records, task, asked.id)).collect();
+        if !whole && wanted.is_empty() {
+            continue;
+        }
+        let serving = |feature: &&Feature| feature.requirement_ids.contains(&requirement.id);
+        let features: Vec<&Feature> = records.features.iter().filter(serving).collect();
+        let features = grouped(records, &features, &wanted, whole, leaf);
+        let lines = lines_of(&features);
+        let why = (lines == 0).then(|| why_none(&features));
+        let named = Named { id: requirement.id.clone(), title: requirement.title.clone() };
+        out.push(Branch { requirement: Some(named), features, lines, why, files: Vec::new() });
+    }
+    let rest: Vec<&Task> = records
+        .tasks()
+        .filter(|task| !placed.contains(&task.id.as_str()))
+        .filter(|task| asked.id.is_none() || is_of(records, task, asked.id))
+        .collect();
+    let others = if asked.id.is_none() { standing.others.clone() } else { Vec::new() };
+    if !rest.is_empty() || !others.is_empty() {
+        let features = grouped(records, &[], &rest, false, leaf);
+        let lines = lines_of(&features) + count(&others);
+        out.push(Branch { requirement: None, features, lines, why: None, files: others });
+    }
+    out
+}
+
+fn lines_of(features: &[OfFeature]) -> usize {
+    features.iter().flat_map(|feature| &feature.tasks).map(|task| task.lines).sum()
+}
+
+/// Whether a task is the one with this id, a part of it, or of the feature or component with it.
+fn is_of(records: &Records, task: &Task, id: Option<&str>) -> bool {
+    let Some(id) = id else { return true };
+    records.features_of(&task.id).contains(&id)
+        || records.plan.with_sub_tasks(&task.id).any(|t| t.id == id || t.component_id == id)
+}
+
+/// Tasks below the first of these features that each works on, else below its own; a feature without a
+/// task too, where it is wanted.
+fn grouped(
+    records: &Records,
+    features: &[&Feature],
+    tasks: &[&Task],
+    with_empty: bool,
+    leaf: impl Fn(&Task) -> Leaf,
+) -> Vec<OfFeature> {
+    let of = |feature: &Feature| OfFeature {
+        id: feature.id.clone(),
+        title: feature.name.clone(),
+        tasks: Vec::new(),
+    };
+    let mut out: Vec<OfFeature> = features.iter().map(|feature| of(feature)).collect();
+    for task in tasks {
+        let works_on = records.features_of(&task.id);
+        let place = out.iter().position(|feature| works_on.contains(&feature.id.as_str()));
+        let place = place.unwrap_or_else(|| {
+            let own = works_on.first().copied().unwrap_or_default();
+            let known = out.iter().position(|feature| feature.id == own);
+            known.unwrap_or_else(|| {
+                let feature = records.features.iter().find(|feature| feature.id == own);
+                let nameless =
+                    || OfFeature { id: own.to_owned(), title: String::new(), tasks: Vec::new() };
+                out.push(feature.map_or_else(nameless, of));
+                out.len() - 1
+            })
+        });
+        out[place].tasks.push(leaf(task));
+    }
+    out.retain(|feature| with_empty || !feature.tasks.is_empty());
+    out
+}
+
+fn leaf(session: &Session, standing: &Standing, asked: &Asked<'_>, task: &Task) -> Leaf {
+    let none = OfTask::default();
+    let found = standing.tasks.get(&task.id).unwrap_or(&none);
+    let made = session.history.iter().filter(|entry| match &entry.kind {
+        Kind::Task(id) => asked.records.id_of(id, asked.at_tip) == task.id,
+        _ => false,
+    });
+    let mut commits: Vec<String> = made.map(|entry| entry.commit.to_string()).collect();
+    let new = found.commits.iter().filter(|commit| !commits.contains(commit));
+    let new: Vec<String> = new.cloned().collect();
+    commits.extend(new);
+    Leaf {
+        id: task.id.clone(),
+        title: task.title.clone(),
+        status: task.status,
+        component: task.component_id.clone(),
+        commits,
+        known_by: if found.by_plan { "plan" } else { "commit" },
+        lines: count(&found.files),
+        files: found.files.clone(),
+    }
+}
+
+/// Why a requirement has no line.
+fn why_none(features: &[OfFeature]) -> String {
+    let tasks: Vec<&Leaf> = features.iter().flat_map(|feature| &feature.tasks).collect();
+    if tasks.is_empty() {
+        return "no task works on it".to_owned();
+    }
+    // Those of a change request have their commits in its history, which may be gone.
+    let is_open = |task: &&&Leaf| task.commits.is_empty() && task.status != TaskStatus::Completed;
+    let open: Vec<&str> = tasks.iter().filter(is_open).map(|task| task.id.as_str()).collect();
+    match (open.len() == tasks.len(), &open[..]) {
+        (true, [one]) => format!("{one} has no commit yet"),
+        (true, all) => format!("{} have no commit yet", all.join(", ")),
+        _ => "what its tasks wrote was replaced or removed since".to_owned(),
+    }
+}

@@ -1,0 +1,23 @@
+//! The files that the steps of a session changed.
+
+use super::Step;
+use crate::git::{Git, Oid};
+use crate::session::code;
+
+/// Names the files of each step that is a commit with one parent.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn name_files(git: &Git, steps: &mut [Step]) -> anyhow::Result<()> {
+    let reader = git.reader();
+    for step in steps {
+        let Some(commit) = step.commit.as_deref().and_then(|id| id.parse::<Oid>().ok()) else {
+            continue;
+        };
+        if let [parent] = &reader.commit(&commit)?.parents[..] {
+            let changed = reader.diff(Some(parent), &commit)?;
+            step.files = code(changed.into_iter().map(|change| change.path).collect());
+        }
+    }
+    Ok(())
+}
