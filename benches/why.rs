@@ -1,6 +1,6 @@
-//! What `why` costs on a file with 5,000 commits of history, next to `git blame -w -C` in the same run: all
-//! commits people's, and all of them tasks of one session; for a line and for the whole file. Ours and
-//! git's samples alternate; the least of each is compared.
+//! What `why` costs on a file with 5,000 commits of history, next to `git blame -w -C` in the same run: commits
+//! of people, tasks of fifty sessions whose branches are gone, tasks of one session in progress; for the whole
+//! file and for its oldest line. Ours and git's samples alternate; the least of each is compared.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
 
@@ -15,6 +15,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use measure::{cowork, files_of, git, least, ratio, recording, time};
 use support::Sandbox;
 
@@ -22,18 +24,29 @@ const SAMPLES: usize = 5;
 const COMMITS: usize = 5_000;
 const LINES: usize = 400;
 const FILE: &str = "lib/store.sh";
+const FOLDER: &str = ".cowork/sessions";
 const TARGET: f64 = 1.5;
 
 fn main() {
-    for (whose, branch) in [("people's", "main"), ("a session's", "cowork/todo")] {
+    // The newest sessions of a project, each of as many tasks, and all of a session that is in progress.
+    for (sessions, what) in [(0, "people's"), (50, "50 sessions'"), (1, "one session's")] {
         let sandbox = planned();
-        let task = trailers(&sandbox);
-        let trailers = if branch == "main" { String::new() } else { task };
-        grow(&sandbox, branch, &trailers);
-        sandbox.git(&["switch", "-q", "-f", branch]);
-        let oldest = sandbox.git(&["blame", "-s", "--date=raw", "-p", "--", FILE]);
-        assert!(oldest.lines().count() > LINES);
-        for place in [FILE.to_owned(), format!("{FILE}:{},{}", LINES / 2, LINES / 2)] {
+        let file = sandbox.blob("cowork/todo", &format!("{FOLDER}/todo/session.json"));
+        sandbox.git(&["switch", "-q", "-f", if sessions == 1 { "cowork/todo" } else { "main" }]);
+        let mut text = Text::new();
+        match sessions {
+            0 => grow(&sandbox, &mut text, COMMITS, "", None),
+            1 => grow(&sandbox, &mut text, COMMITS, &trailers("todo", &id_of(&file)), None),
+            _ => {
+                for n in 0..sessions {
+                    session(&sandbox, &mut text, &file, n, COMMITS / sessions);
+                }
+            }
+        }
+        sandbox.git(&["reset", "-q", "--hard"]);
+        assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD", "--", FILE]), COMMITS.to_string());
+        // The oldest line and all of them.
+        for place in [FILE.to_owned(), format!("{FILE}:{LINES},{LINES}")] {
             let lines = place.split_once(':').map(|(_, lines)| format!("-L{lines}"));
             let blame = ["blame", "-w", "-C"].map(str::to_owned).into_iter().chain(lines);
             let blame: Vec<String> = blame.chain(["--".to_owned(), FILE.to_owned()]).collect();
@@ -42,8 +55,7 @@ fn main() {
                 SAMPLES,
                 [&|| vec![cowork(&sandbox, &["why", &place])], &|| vec![git(&sandbox, &blame)]],
             );
-            let what = format!("why {place}, {whose}");
-            ratio(&what, ours, "git blame -w -C", theirs, TARGET);
+            ratio(&format!("why {place}, {what}"), ours, "git blame -w -C", theirs, TARGET);
         }
     }
 }
@@ -57,35 +69,77 @@ fn planned() -> Sandbox {
     sandbox
 }
 
-/// The trailers of a task's commit of that session.
-fn trailers(sandbox: &Sandbox) -> String {
-    let id = sandbox.trailers("cowork/todo")["Cowork-Session-Id"][0].clone();
-    format!(
-        "\nCowork-Session: todo\nCowork-Session-Id: {id}\nCowork-Task: TASK-001\nCowork-Feature: FEAT-001\n"
-    )
+fn id_of(session_file: &str) -> String {
+    let file: Value = serde_json::from_str(session_file).unwrap();
+    file["id"].as_str().unwrap().to_owned()
 }
 
-/// Adds the commits to a branch: each changes a line of the file.
-fn grow(sandbox: &Sandbox, branch: &str, trailers: &str) {
+/// The trailers of a task's commit of a session.
+fn trailers(name: &str, id: &str) -> String {
+    let task = "Cowork-Task: TASK-001\nCowork-Feature: FEAT-001";
+    format!("\nCowork-Session: {name}\nCowork-Session-Id: {id}\n{task}\n")
+}
+
+/// Adds a session of so many tasks, whose branch is gone.
+fn session(sandbox: &Sandbox, text: &mut Text, file: &str, n: usize, commits: usize) {
+    let mut file: Value = serde_json::from_str(file).unwrap();
+    let (name, id) = (format!("session-{n}"), format!("01a20e47-efa3-72fb-9d76-{n:012}"));
+    file["name"] = name.as_str().into();
+    file["id"] = id.as_str().into();
+    file["base"]["commit"] = sandbox.git(&["rev-parse", "HEAD"]).into();
+    let started = format!(
+        "M 100644 inline {FOLDER}/{name}/session.json\ndata {}\n{file}\n",
+        file.to_string().len()
+    );
+    grow(sandbox, text, commits, &trailers(&name, &id), Some(&started));
+}
+
+/// What is in the file, and how often it was changed.
+struct Text {
+    lines: Vec<String>,
+    changes: usize,
+}
+
+impl Text {
+    fn new() -> Self {
+        Self { lines: (0..LINES).map(|at| line(at, 0)).collect(), changes: 0 }
+    }
+
+    /// Changes a line: one of the first often, the last never.
+    fn change(&mut self) {
+        self.changes += 1;
+        let n = self.changes;
+        let at = if n.is_multiple_of(16) { n * 7_919 % (LINES - 1) } else { n % (LINES / 8) };
+        self.lines[at] = line(at, n);
+    }
+}
+
+fn line(line: usize, n: usize) -> String {
+    format!("echo 'line {line} as commit {n} has it'\n")
+}
+
+/// Adds commits to the branch that is checked out, each of which changes a line of the file.
+fn grow(sandbox: &Sandbox, text: &mut Text, commits: usize, trailers: &str, started: Option<&str>) {
+    let branch = sandbox.git(&["symbolic-ref", "HEAD"]);
     let mut import = git(sandbox, &["fast-import", "--quiet", "--force"]);
     let mut child = import.stdin(Stdio::piped()).spawn().unwrap();
     let mut stream = child.stdin.take().unwrap();
-    let line = |line: usize, n: usize| format!("echo 'line {line} as commit {n} has it'\n");
-    let mut lines: Vec<String> = (0..LINES).map(|at| line(at, 0)).collect();
-    for n in 0..COMMITS {
-        let at = n * 7_919 % LINES;
-        lines[at] = line(at, n);
-        let message = format!("change {n}\n{trailers}");
-        let text = lines.concat();
-        let mut commit = String::new();
-        let time = 1_800_000_000 + n;
-        write!(commit, "commit refs/heads/{branch}\ncommitter A <a@example.org> {time} +0000\n")
-            .unwrap();
-        write!(commit, "data {}\n{message}\n", message.len()).unwrap();
+    for n in 0..commits {
+        text.change();
+        let message = format!("change {}\n{trailers}", text.changes);
+        // Sessions are told apart by what they start with.
+        let start = message.replace("Cowork-Task: TASK-001", "Cowork-Event: start");
+        let message = if n == 0 && started.is_some() { start } else { message };
+        let (time, content) = (1_800_000_000 + text.changes, text.lines.concat());
+        let mut commit = format!(
+            "commit {branch}\ncommitter A <a@example.org> {time} +0000\ndata {}\n{message}\n",
+            message.len()
+        );
         if n == 0 {
-            writeln!(commit, "from refs/heads/{branch}^0").unwrap();
+            commit += &format!("from {branch}^0\n{}", started.unwrap_or_default());
         }
-        write!(commit, "M 100644 inline {FILE}\ndata {}\n{text}\n", text.len()).unwrap();
+        let length = content.len();
+        write!(commit, "M 100644 inline {FILE}\ndata {length}\n{content}\n").unwrap();
         stream.write_all(commit.as_bytes()).unwrap();
     }
     drop(stream);

@@ -265,7 +265,7 @@ fn told(origins: &Origins<'_>, known: &Known, source: &Source) -> Told {
         _ => None,
     });
     let run_on = source.entry.as_ref().filter(|entry| entry.trailers.get(key::CHECKS).is_some());
-    let run_on = run_on.or_else(|| session.stage_entry(code_stage()));
+    let run_on = run_on.or_else(|| known.code());
     let (rejected, rejected_more) = rejected(origins.git(), known, task, &served);
     Told {
         session: session.name.to_string(),
@@ -295,8 +295,7 @@ fn told(origins: &Origins<'_>, known: &Known, source: &Source) -> Told {
 }
 
 fn wanted(known: &Known, served: &Served<'_>) -> Vec<Wanted> {
-    let looked = known.session.history.iter().rev();
-    let looked = looked.clone().find(|entry| entry.trailers.get(key::TESTS).is_some());
+    let looked = known.tests();
     let became = |test: &str| {
         let mut all = looked?.trailers.all(key::TESTS);
         all.find_map(|said| said.strip_prefix(test)?.strip_prefix(": ")).map(str::to_owned)

@@ -11,10 +11,10 @@ use crate::clock;
 use crate::config::Config;
 use crate::git::{self, Git, Object, Oid};
 use crate::session::{
-    CommittedFiles, Entry, RefNames, SESSIONS, Session, SessionName, Trailers, artifact_path, key,
-    place_of,
+    CommittedFiles, Entry, Kind, RefNames, SESSIONS, Session, SessionName, Trailers, artifact_path,
+    key, place_of,
 };
-use crate::stages;
+use crate::stages::{self, code_stage};
 use crate::verify::{StageApproval, approvals};
 
 /// How much older than a session's commit another one of it may seem, in seconds: clocks differ.
@@ -33,6 +33,8 @@ pub struct Known {
     approvals: OnceCell<Vec<StageApproval>>,
     feedback: OnceCell<Vec<Feedback>>,
     change: OnceCell<Option<ChangeRequest>>,
+    code: OnceCell<Option<usize>>,
+    tests: OnceCell<Option<usize>>,
 }
 
 impl Known {
@@ -46,6 +48,8 @@ impl Known {
             approvals: OnceCell::new(),
             feedback: OnceCell::new(),
             change: OnceCell::new(),
+            code: OnceCell::new(),
+            tests: OnceCell::new(),
             session,
         }
     }
@@ -54,6 +58,28 @@ impl Known {
     pub(super) fn entry(&self, commit: &Oid) -> Option<(&Entry, Option<&Entry>)> {
         let at = *self.places.get(commit)?;
         Some((self.session.history.get(at)?, self.session.history.get(at + 1)))
+    }
+
+    /// The newest commit with the whole code.
+    pub(super) fn code(&self) -> Option<&Entry> {
+        let is_code = |entry: &Entry| entry.kind == Kind::Stage(code_stage());
+        self.newest(&self.code, is_code)
+    }
+
+    /// The newest commit that looked at the tests which criteria name.
+    pub(super) fn tests(&self) -> Option<&Entry> {
+        self.newest(&self.tests, |entry| entry.trailers.get(key::TESTS).is_some())
+    }
+
+    /// Many lines ask for the same commit of a long history.
+    fn newest(
+        &self,
+        kept: &OnceCell<Option<usize>>,
+        is: impl Fn(&Entry) -> bool,
+    ) -> Option<&Entry> {
+        let history = &self.session.history;
+        let at = kept.get_or_init(|| history.iter().rposition(is));
+        history.get((*at)?)
     }
 
     /// What was said of its drafts. A version somebody broke by hand tells nothing.
@@ -134,6 +160,11 @@ impl<'a> Sessions<'a> {
             return Ok(cached);
         }
         let read = |tip: Option<Oid>| self.read(&name, id, &tip?).filter(holds);
+        // Where history was walked already, its branch was gone.
+        let walked = self.newest.borrow().as_ref().and_then(|(_, newest)| newest.get(id).cloned());
+        if let Some(known) = read(walked) {
+            return Ok(Some(known));
+        }
         let placed = place_of(self.git, self.refs, &name)?.map(|(tip, _)| tip);
         if let Some(known) = read(placed) {
             return Ok(Some(known));
@@ -192,8 +223,11 @@ impl<'a> Sessions<'a> {
 
     /// The newest commit of a session that the commit looked at stands on and is no merge of it.
     fn newest_of(&self, id: &str, time: i64) -> anyhow::Result<Option<Oid>> {
-        let since = time - CLOCK_SKEW;
-        let walked = self.newest.borrow().as_ref().is_some_and(|(from, _)| *from <= since);
+        // Twice as far as this commit is, so that older ones do not begin the walk again each.
+        let now = self.git.reader().commit(&self.at)?.committer_time;
+        let since = time - CLOCK_SKEW.max(now - time);
+        let walked =
+            self.newest.borrow().as_ref().is_some_and(|(from, _)| *from <= time - CLOCK_SKEW);
         if !walked {
             let mut newest: HashMap<String, Oid> = HashMap::new();
             let tips = [(self.at.clone(), 1)];
@@ -203,6 +237,10 @@ impl<'a> Sessions<'a> {
                 since,
                 key::SESSION_ID,
                 &mut |commit, _, message| {
+                    // The newest comes first; of the others no trailers need be read.
+                    if said_id(message).is_some_and(|id| newest.contains_key(id)) {
+                        return;
+                    }
                     let trailers = Trailers::parse(message);
                     if trailers.get(key::EVENT) != Some("merge")
                         && let Some(id) = trailers.get(key::SESSION_ID)
@@ -245,6 +283,14 @@ impl<'a> Sessions<'a> {
 pub(super) fn named_by(trailers: &Trailers) -> Option<(SessionName, &str)> {
     let name = trailers.get(key::SESSION)?.parse().ok()?;
     Some((name, trailers.get(key::SESSION_ID)?))
+}
+
+/// The id on the only line of a message that names one.
+fn said_id(message: &str) -> Option<&str> {
+    let is_said = |line: &&str| line.starts_with(key::SESSION_ID);
+    let mut found = message.lines().filter(is_said);
+    let id = found.next()?.split_once(':')?.1;
+    found.next().is_none().then(|| id.trim())
 }
 
 /// `session.json` of a session at a commit, where it is there and can be read.

@@ -10,7 +10,7 @@ use super::sessions::{named_by, session_file};
 use super::source::{Origins, Part, Said, Source, placed};
 use crate::git::blame::Blamed;
 use crate::git::{Commit, Git, Object, Oid};
-use crate::session::{Entry, SESSIONS, SessionName, Trailers, key};
+use crate::session::{SESSIONS, SessionName, Trailers, key};
 
 /// The parts of sessions that a commit holds; `None` where it is a session's own commit, or no session's.
 pub(super) fn parts(
@@ -18,10 +18,7 @@ pub(super) fn parts(
     commit: &Commit,
     trailers: &Trailers,
 ) -> anyhow::Result<Option<Vec<Part>>> {
-    let is_start = trailers
-        .get(key::SESSION_ID)
-        .and_then(|id| Entry::of(commit, id))
-        .is_some_and(|entry| entry.is_start());
+    let is_start = trailers.get(key::EVENT) == Some("start");
     let mut named = if is_start { Vec::new() } else { brought(origins.git(), commit)? };
     let is_merge = trailers.get(key::EVENT) == Some("merge");
     let quoted = quoted(&commit.message);
