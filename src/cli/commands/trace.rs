@@ -11,7 +11,7 @@ use crate::artifact::record_diff::count;
 use crate::artifact::{IdKind, number_of};
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
-use crate::cli::session_cmd::find;
+use crate::cli::session_cmd::{delivered, find};
 use crate::cli::suggest::hinted;
 use crate::cli::terminal::paint::Paint;
 use crate::error::Error;
@@ -128,11 +128,13 @@ fn session(context: &Context, git: &Git, name: Option<&SessionName>) -> anyhow::
             let newest = delivered_here(git)?;
             let newest =
                 newest.into_iter().max_by(|a, b| a.file.created_at.cmp(&b.file.created_at));
-            if let Some(session) = &newest {
-                let text = format!("session {}, the newest delivered one", session.name);
-                context.ui.emit(Event::Note { text });
-            }
-            newest
+            let Some(session) = newest else {
+                let name = delivered::name(context, None)?;
+                return find::session(context, Some(&name));
+            };
+            let text = format!("session {}, the newest delivered one", session.name);
+            context.ui.emit(Event::Note { text });
+            Some(session)
         }
         None => None,
     };

@@ -101,6 +101,10 @@ fn what_is_asked_for_is_told_alone() {
     ] {
         assert!(told.contains(said), "{said} in\n{told}");
     }
+    sandbox.git(&["switch", "-q", "main"]);
+    let elsewhere = sandbox.cowork(&["trace", "TASK-005"]).exits(0);
+    assert_eq!(elsewhere.says("session todo, the newest delivered one").stdout, told);
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
     sandbox.cowork(&["trace", "REQ-009"]).exits(5).says("'todo' has no REQ-009");
     sandbox.cowork(&["trace", "todo", "REQ"]).exits(2).says("'REQ' is not an id");
     sandbox.cowork(&["trace", "nothing"]).exits(5).says("no session 'nothing'");
