@@ -138,8 +138,10 @@ mod tests {
         for options in [&[][..], &["--object-format=sha256"]] {
             let repo = Repo::with_commit_in(options);
             let odd = "a \"b\"\tü.txt";
+            // Of fewer lines git follows only those of 40 letters and more.
+            let text = "is long enough to be followed where it is asked for alone";
             let lines = |from: usize, to: usize| -> String {
-                (from..=to).map(|n| format!("line {n} is long enough to be told apart\n")).collect()
+                (from..=to).map(|n| format!("line {n} {text}\n")).collect()
             };
             repo.file(odd, &lines(1, 6));
             repo.commit_all("first six");
