@@ -147,8 +147,8 @@ enum Command {
 impl Command {
     /// Whether it tells what history says, and nothing of a working tree.
     fn reads_history(&self) -> bool {
-        use Command::{Diff, List, Log, Show, Status};
-        matches!(self, Diff(_) | List(_) | Log(_) | Show(_) | Status(_))
+        use Command::{Diff, List, Log, Show, Status, Trace, Why};
+        matches!(self, Diff(_) | List(_) | Log(_) | Show(_) | Status(_) | Trace(_) | Why(_))
     }
 }
 

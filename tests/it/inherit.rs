@@ -132,7 +132,7 @@ fn only_completed_stages_up_to_the_plan_can_be_started_from() {
         refused.says("idea, prd, design, plan").says("git cowork new --from todo@plan");
     }
     sandbox.cowork(&alt("nope@prd", &[])).exits(5).says("no session 'nope'");
-    sandbox.cowork(&alt("todo@prdx", &[])).exits(2).says("unknown stage");
+    sandbox.cowork(&alt("todo@prdx", &[])).exits(2).says("there is no stage");
     sandbox.cowork(&alt("todo", &[])).exits(2).says("todo@prd");
     sandbox.cowork(&alt("todo--x@prd", &[])).exits(5).says("change request");
     sandbox.cowork(&["revert", "--to", "design", "--no-run"]).exits(0);

@@ -79,7 +79,9 @@ pub(super) fn merged(rows: Vec<Vec<Step>>, below: &HashMap<Oid, Vec<Oid>>) -> Ve
             // Of the same second, what was left behind happened first.
             let (time, stage, iteration, rank) = head.order;
             let left = head.left.or(head.attempt).unwrap_or(u32::MAX);
-            Some(((waits, time, left, stage, iteration, rank), at))
+            // Nothing happened before it, though it took less than a second.
+            let begun = head.event != "session_started";
+            Some(((waits, begun, time, left, stage, iteration, rank), at))
         });
         let Some((_, at)) = heads.min() else { return steps };
         let step = rows.get_mut(at).and_then(Iterator::next);
