@@ -23,6 +23,9 @@ use crate::workspace::tracking::{GitControlFiles, KnownRepositories, Tracking};
 /// Largest file, in bytes, that is read or written as a whole.
 pub const WHOLE_FILE_MAX: u64 = 2 * 1024 * 1024;
 
+/// Texts of artifacts by path.
+type Artifacts = BTreeMap<String, Option<String>>;
+
 /// A working tree and its journal.
 pub(crate) struct WorkingTree {
     /// The top level, with links resolved.
@@ -48,7 +51,7 @@ pub(crate) struct WorkingTree {
     pub(crate) repositories: RefCell<Option<KnownRepositories>>,
     pub(crate) documents: RefCell<BTreeSet<String>>,
     /// Artifacts as they were read since the tree was last touched, by path; none where there is no file.
-    pub(crate) artifacts: RefCell<Option<(Untouched, BTreeMap<String, Option<String>>)>>,
+    pub(crate) artifacts: RefCell<Option<(Untouched, Artifacts)>>,
     pub(crate) set_aside: RefCell<Vec<(String, PathBuf)>>,
 }
 
