@@ -1,7 +1,7 @@
 //! `git cowork watch`: a run seen from another terminal.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdout, Stdio};
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -9,44 +9,60 @@ use serde_json::Value;
 use crate::support::todo::reject;
 use crate::support::{Sandbox, at};
 
-/// Begins to watch when the model is asked for the prd, and goes on when it has been seen there.
-fn watched(sandbox: &Sandbox, args: &[&str]) -> Arc<Mutex<Option<(Child, String)>>> {
+/// A program that watches, and what it has said so far.
+struct Watcher {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    said: String,
+}
+
+impl Watcher {
+    /// Reads on until it has said this.
+    fn says(&mut self, text: &str) {
+        while !self.said.contains(text) {
+            assert!(self.lines.read_line(&mut self.said).unwrap() > 0, "{}", self.said);
+        }
+    }
+}
+
+/// Begins to watch when the model is asked for the prd. It and the first task are answered when the
+/// watcher has said where the run is.
+fn watched(sandbox: &Sandbox, args: &[&str], at_prd: &'static str) -> Arc<Mutex<Option<Watcher>>> {
     let mut command = sandbox.command(env!("CARGO_BIN_EXE_git-cowork"));
     command.args(args).stdout(Stdio::piped()).stdin(Stdio::null());
-    let (command, watcher) =
-        (Mutex::new(command), Arc::<Mutex<Option<(Child, String)>>>::default());
+    let command = Mutex::new(command);
+    let watcher = Arc::<Mutex<Option<Watcher>>>::default();
     let begun = Arc::clone(&watcher);
     sandbox.server.on_with(at("prd", "actor").iteration(1).turn(1), move |_| {
         let mut begun = begun.lock().unwrap();
         if begun.is_none() {
             let mut child = command.lock().unwrap().spawn().unwrap();
-            let mut seen = String::new();
-            let mut lines = BufReader::new(child.stdout.take().unwrap());
-            while !seen.contains("prd") || !seen.contains("is running") && !seen.contains("\"pid\"")
-            {
-                assert!(lines.read_line(&mut seen).unwrap() > 0, "{seen}");
-            }
-            child.stdout = Some(lines.into_inner());
-            *begun = Some((child, seen));
+            let lines = BufReader::new(child.stdout.take().unwrap());
+            begun.insert(Watcher { child, lines, said: String::new() }).says(at_prd);
         }
+        None
+    });
+    let goes_on = Arc::clone(&watcher);
+    sandbox.server.on_with(at("coding", "actor").turn(1), move |_| {
+        goes_on.lock().unwrap().as_mut()?.says("at coding, draft 1, TASK-00");
         None
     });
     watcher
 }
 
 /// All that was seen, once the run has ended.
-fn seen(watcher: &Mutex<Option<(Child, String)>>) -> String {
-    let (child, seen) = watcher.lock().unwrap().take().unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
-    seen + &String::from_utf8(output.stdout).unwrap()
+fn seen(watcher: &Mutex<Option<Watcher>>) -> String {
+    let mut watcher = watcher.lock().unwrap().take().unwrap();
+    watcher.lines.read_to_string(&mut watcher.said).unwrap();
+    assert!(watcher.child.wait().unwrap().success());
+    watcher.said
 }
 
 #[test]
 fn a_run_is_followed_to_its_end() {
     let sandbox = Sandbox::new();
     sandbox.server.times(1, at("prd", "critic").iteration(1), reject("REQ-002 is vague"));
-    let watcher = watched(&sandbox, &["watch", "todo"]);
+    let watcher = watched(&sandbox, &["watch", "todo"], "at prd");
     sandbox.auto(&[]).exits(0);
     let seen = seen(&watcher);
     // What was done before is told first, each step once.
@@ -74,7 +90,7 @@ fn a_run_is_followed_to_its_end() {
 #[test]
 fn a_program_gets_a_line_for_each_step_and_place() {
     let sandbox = Sandbox::new();
-    let watcher = watched(&sandbox, &["watch", "todo", "--json"]);
+    let watcher = watched(&sandbox, &["watch", "todo", "--json"], "\"pid\"");
     sandbox.auto(&["--stop-after", "prd"]).exits(0);
     let seen = seen(&watcher);
     let lines: Vec<Value> = seen.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
