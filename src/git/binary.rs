@@ -7,8 +7,7 @@ use anyhow::Result;
 
 use super::output::{lossy, nul_texts};
 use super::reader::{
-    BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
-    joined,
+    Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
 };
 use super::spawn::chunks;
 use super::{Cmd, Git, Oid};
@@ -133,27 +132,6 @@ impl Reader for Binary {
     fn reference(&self, name: &str) -> Result<Option<Oid>> {
         refs::verified(&self.git, &format!("{name}^{{commit}}"))
     }
-
-    fn blame(
-        &self,
-        commit: &Oid,
-        path: &str,
-        lines: Option<(usize, usize)>,
-    ) -> Result<Vec<BlameHunk>> {
-        // The user's list of commits to skip would name commits that did not write the line.
-        let mut blame = self.git.read(["-c", "blame.ignoreRevsFile=", "blame", "--porcelain"]);
-        if let Some((first, last)) = lines {
-            blame = blame.arg(format!("-L{first},{last}"));
-        }
-        let output = blame.args([commit.as_str(), "--", path]).checked()?;
-        let mut hunks = Vec::new();
-        for line in output.stdout.split(|&b| b == b'\n') {
-            if let Some(hunk) = blame_header(&lossy(line)) {
-                hunks.push(hunk);
-            }
-        }
-        Ok(joined(hunks))
-    }
 }
 
 /// `<id> SP blob SP <size> LF <bytes> LF`, or `<name> SP missing LF`.
@@ -224,15 +202,6 @@ fn tree_change(meta: &str, path: String) -> Result<TreeChange> {
         Ok(Some(oid).filter(|oid| !oid.is_zero()))
     };
     Ok(TreeChange { path, kind, old: id(old)?, new: id(new)? })
-}
-
-/// `<id> SP <original line> SP <line> SP <lines of this group>` begins a group; content lines
-/// begin with a tab, all others with a word.
-fn blame_header(line: &str) -> Option<BlameHunk> {
-    let fields: Vec<&str> = line.split(' ').collect();
-    let &[id, _, start, lines] = fields.as_slice() else { return None };
-    let commit = id.parse().ok()?;
-    Some(BlameHunk { start: start.parse().ok()?, lines: lines.parse().ok()?, commit })
 }
 
 fn unknown(command: &str, what: &str) -> Error {

@@ -47,7 +47,7 @@ pub fn blame(
     path: &str,
     lines: Option<(usize, usize)>,
 ) -> Result<Vec<Blamed>> {
-    let mut blame = git.read(["-c", "core.quotePath=false", "blame", "--porcelain", "-w", "-C"]);
+    let mut blame = git.read(["blame", "--porcelain", "-w", "-C"]);
     if let Some((first, last)) = lines {
         blame = blame.arg(format!("-L{first},{last}"));
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::binary::Binary;
 use super::libgit2::Libgit2;
-use super::reader::{BlameHunk, Commit, Object, Part, Reader, TreeChange, TreeEntry};
+use super::reader::{Commit, Object, Part, Reader, TreeChange, TreeEntry};
 use super::shared::Shared;
 use super::{Git, Oid};
 
@@ -93,15 +93,6 @@ impl Reader for Fallback {
 
     fn reference(&self, name: &str) -> Result<Option<Oid>> {
         self.ask(|reader| reader.reference(name))
-    }
-
-    fn blame(
-        &self,
-        commit: &Oid,
-        path: &str,
-        lines: Option<(usize, usize)>,
-    ) -> Result<Vec<BlameHunk>> {
-        self.ask(|reader| reader.blame(commit, path, lines))
     }
 }
 
@@ -354,34 +345,6 @@ mod tests {
             check();
             repo.run(&["pack-refs", "--all"]);
             check();
-        }
-    }
-
-    #[test]
-    fn blame() {
-        for options in FORMATS {
-            let repo = Repo::with_commit_in(options);
-            repo.file("a b", "1\n2\n3\n4\n");
-            let first = repo.commit_all("first");
-            repo.file("a b", "1\nnew\n3\n4\nlast\n");
-            let second = repo.commit_all("second");
-            let hunk =
-                |start, lines, commit: &Oid| BlameHunk { start, lines, commit: commit.clone() };
-            for (name, reader) in readers(&repo) {
-                let all = reader.blame(&second, "a b", None).unwrap();
-                let expected = [
-                    hunk(1, 1, &first),
-                    hunk(2, 1, &second),
-                    hunk(3, 2, &first),
-                    hunk(5, 1, &second),
-                ];
-                assert_eq!(all, expected, "{name}");
-                let some = reader.blame(&second, "a b", Some((2, 3))).unwrap();
-                assert_eq!(some, [hunk(2, 1, &second), hunk(3, 1, &first)], "{name}");
-                let old = reader.blame(&first, "a b", None).unwrap();
-                assert_eq!(old, [hunk(1, 4, &first)], "{name}");
-                assert!(reader.blame(&second, "nope", None).is_err(), "{name}");
-            }
         }
     }
 

@@ -7,16 +7,14 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use git2::{BlameOptions, ErrorCode, ObjectType, Repository, RepositoryOpenFlags, Sort};
+use git2::{ErrorCode, ObjectType, Repository, RepositoryOpenFlags, Sort};
 
 use super::bounded::bound_memory;
 use super::kept_objects::KeptObjects;
 use super::lookup::commit;
 use super::output::lossy;
 use super::packed_refs::KeptPacked;
-use super::reader::{
-    BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeEntry, joined,
-};
+use super::reader::{Commit, EntryKind, Object, Part, Reader, TreeChange, TreeEntry};
 use super::ref_files::RefFiles;
 use super::snapshot::relative;
 use super::{Git, Oid, Ref, RefInfo, tree_diff};
@@ -312,29 +310,6 @@ impl Reader for Libgit2 {
             return Ok(Some(found.object));
         }
         Ok(Some(oid(self.repository.find_object(id, None)?.peel_to_commit()?.id())?))
-    }
-
-    fn blame(
-        &self,
-        commit: &Oid,
-        path: &str,
-        lines: Option<(usize, usize)>,
-    ) -> Result<Vec<BlameHunk>> {
-        let mut options = BlameOptions::new();
-        options.newest_commit(raw(commit)?);
-        if let Some((first, last)) = lines {
-            options.min_line(first).max_line(last);
-        }
-        let blame = self.repository.blame_file(Path::new(path), Some(&mut options))?;
-        let hunks: Result<Vec<_>> = blame
-            .iter()
-            .map(|hunk| {
-                let commit = oid(hunk.final_commit_id())?;
-                let (start, lines) = (hunk.final_start_line(), hunk.lines_in_hunk());
-                Ok(BlameHunk { start, lines, commit })
-            })
-            .collect();
-        Ok(joined(hunks?))
     }
 }
 

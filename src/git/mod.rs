@@ -89,9 +89,7 @@ pub use in_the_way::listed_again;
 pub use merge::{MergeOutcome, MergedTree};
 pub use name::{Oid, RefName};
 pub use output::Output;
-pub use reader::{
-    BlameHunk, Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry,
-};
+pub use reader::{Commit, EntryKind, Object, Part, Reader, TreeChange, TreeChangeKind, TreeEntry};
 pub use ref_files::Ref;
 pub use refs::{RefInfo, RefTransaction};
 pub use remote::{Push, PushOutcome};

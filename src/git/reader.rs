@@ -109,17 +109,6 @@ pub struct TreeChange {
     pub new: Option<Oid>,
 }
 
-/// Successive lines that came with one commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlameHunk {
-    /// First line, counted from 1.
-    pub start: usize,
-    /// How many lines.
-    pub lines: usize,
-    /// The commit they came with.
-    pub commit: Oid,
-}
-
 /// Reads a repository's objects.
 pub trait Reader: Send {
     /// A blob's bytes; `None` when there is no blob.
@@ -178,29 +167,4 @@ pub trait Reader: Send {
     /// # Errors
     /// The repository cannot be read.
     fn reference(&self, name: &str) -> Result<Option<Oid>>;
-
-    /// Which commits the lines of a file came with; `lines` (from 1, both inclusive) narrows it.
-    ///
-    /// # Errors
-    /// The commit has no such file or lines.
-    fn blame(
-        &self,
-        commit: &Oid,
-        path: &str,
-        lines: Option<(usize, usize)>,
-    ) -> Result<Vec<BlameHunk>>;
-}
-
-/// Joins neighbours of the same commit, so that both readers cut alike.
-pub(super) fn joined(hunks: impl IntoIterator<Item = BlameHunk>) -> Vec<BlameHunk> {
-    let mut joined: Vec<BlameHunk> = Vec::new();
-    for hunk in hunks {
-        match joined.last_mut() {
-            Some(last) if last.commit == hunk.commit && last.start + last.lines == hunk.start => {
-                last.lines += hunk.lines;
-            }
-            _ => joined.push(hunk),
-        }
-    }
-    joined
 }

@@ -121,7 +121,7 @@ pub struct Passed {
     pub stage: Stage,
     /// `passed by Ada`, `claimed by Ada`, `auto`.
     pub how: String,
-    /// Why that is no approval of the bytes its commit holds.
+    /// Why the bytes in the commit do not count as approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }

@@ -79,8 +79,8 @@ impl Records {
         Served { features, requirements: requirements.collect(), component }
     }
 
-    /// The id that these records have for a task of others: its own where it is called alike, else that
-    /// of the only task which is. Ids are given anew where those of two branches met.
+    /// The id that these records give a task of others. A merge of two branches may have renumbered it:
+    /// then it is the id of the one task with the same title.
     pub fn id_of(&self, task: &str, others: &Self) -> String {
         let Some(theirs) = others.task(task) else { return task.to_owned() };
         if self.task(task).is_some_and(|ours| ours.title == theirs.title) {

@@ -221,7 +221,7 @@ impl<'a> Sessions<'a> {
         Some(known)
     }
 
-    /// The newest commit of a session that the commit looked at stands on and is no merge of it.
+    /// The newest commit of a session among the ancestors of `at`, merges of the session left out.
     fn newest_of(&self, id: &str, time: i64) -> anyhow::Result<Option<Oid>> {
         // Twice as far as this commit is, so that older ones do not begin the walk again each.
         let now = self.git.reader().commit(&self.at)?.committer_time;

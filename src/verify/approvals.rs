@@ -20,7 +20,7 @@ pub struct StageApproval {
     pub stage: Stage,
     /// `passed by Ada`, `claimed by Ada`, `auto`.
     pub how: String,
-    /// Why that is no approval of the bytes the stage's commit holds.
+    /// Why the bytes in the stage's commit do not count as approved.
     pub missing: Option<String>,
 }
 

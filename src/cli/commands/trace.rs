@@ -114,8 +114,8 @@ fn record_id(word: &str) -> Option<String> {
     Some(kind.format(number) + &part)
 }
 
-/// The session that is meant: as other commands find it, else, where none is unfinished or its branch is
-/// gone, as the commit that is checked out has it.
+/// Finds the session as other commands do. Where none is unfinished, or its branch is gone, it is read
+/// from the commit that is checked out.
 fn session(context: &Context, git: &Git, name: Option<&SessionName>) -> anyhow::Result<Session> {
     let refs = context.refs()?;
     let named = name.or(context.global.session.as_ref());

@@ -213,7 +213,7 @@ fn leave_branch(
 
 /// The working tree that has the session's branch.
 fn linked_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Option<PathBuf>> {
-    checked_out(git, &refs.short_branch(name))
+    git::refs::checked_out_in(git, &refs.branch(name))
 }
 
 /// The working tree a branch is checked out in.

@@ -1,6 +1,6 @@
 //! Signals. The first one while a session is held, or a command has temporary files, is a request: the
-//! write in hand is finished, the draft is put away, temporary files are removed. A second one, or one
-//! while nothing is held, ends the program at once. What it leaves then can be resumed, as after a crash.
+//! program finishes its write, keeps the draft, removes temporary files and stops. A second one, or one
+//! while nothing is held, ends the program at once; `resume` goes on from there, as after a crash.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
