@@ -133,7 +133,7 @@ pub(super) fn from_git(entries: &[(String, String)]) -> Result<Settings> {
         let origin = format!("git config {name}");
         let Some((key, path)) = schema::find_git(rest) else {
             let path: Path = rest.split('.').map(str::to_owned).collect();
-            return Err(unknown(&path, "git config").into());
+            return Err(unknown_in_git(&path).into());
         };
         settings.insert(path.clone(), plain(key, &path, text, origin)?);
     }
@@ -315,11 +315,26 @@ fn wrong(path: &[String], expected: &str, found: Option<&str>, origin: &str) -> 
 
 fn unknown(path: &[String], origin: &str) -> Error {
     let error = Error::model(format!("unknown key `{}` in {origin}", schema::brief(path)));
-    if let Some(key) = schema::nearest(path) {
-        return error.hint(format!("did you mean `{key}`?"));
+    match schema::nearest(path) {
+        Some(key) => error.hint(format!("did you mean `{key}`?")),
+        None => with_known(error, path),
     }
-    let known = keys_below(&path[..path.len().saturating_sub(1)]);
-    let section = schema::brief(&path[..path.len().saturating_sub(1)]);
+}
+
+/// The same of a name in git's configuration, where none has a `_`.
+fn unknown_in_git(path: &[String]) -> Error {
+    let name = schema::brief(path);
+    let error = Error::model(format!("unknown key `cowork.{name}` in git config"));
+    match schema::nearest(path) {
+        Some(key) => error.hint(format!("did you mean `cowork.{}`?", key.replace('_', ""))),
+        None => with_known(error, path),
+    }
+}
+
+/// Names the keys that the section has.
+fn with_known(error: Error, path: &[String]) -> Error {
+    let section = &path[..path.len().saturating_sub(1)];
+    let (known, section) = (keys_below(section), schema::brief(section));
     match (known.is_empty(), section.is_empty()) {
         (false, false) => error.hint(format!("keys of [{section}]: {}", known.join(", "))),
         (false, true) => error.hint(format!("sections: {}", known.join(", "))),

@@ -135,8 +135,11 @@ fn unknown_keys_are_named_with_place_and_likeness() {
     assert!(error.contains("keys of [limits]: requirements"), "{error}");
 
     let error = Case::new().git("cowork.llm.modle", "x").error();
-    assert!(error.contains("unknown key `llm.modle` in git config"), "{error}");
-    assert!(error.contains("`llm.model`"), "{error}");
+    assert!(error.contains("unknown key `cowork.llm.modle` in git config"), "{error}");
+    assert!(error.contains("did you mean `cowork.llm.model`?"), "{error}");
+    // Git takes no name with a `_`: what is meant can be typed.
+    let error = Case::new().git("cowork.llm.base-url", "x").error();
+    assert!(error.contains("did you mean `cowork.llm.baseurl`?"), "{error}");
 
     let error = Case::new().user("[stages.desing]\niterations = 1\n").error();
     assert!(error.contains("unknown stage 'desing'"), "{error}");

@@ -208,6 +208,11 @@ fn an_agent_program_is_looked_at_and_not_asked() {
     let models = found(&outcome, "model");
     assert_eq!(models[1]["text"], "second: Codex codex-cli 1.2.3, signed in");
     assert_eq!(one(&outcome, "agents")["text"], "on PATH: codex");
+    let open = "second: Codex codex-cli 1.2.3, signed in; it may reach every server, \
+                as sandbox.network says";
+    sandbox.git(&["config", "cowork.sandbox.network", "true"]);
+    assert_eq!(found(&doctor(&sandbox).exits(0), "model")[1]["text"], open);
+    sandbox.git(&["config", "--unset", "cowork.sandbox.network"]);
     signed("1");
     let outcome = doctor(&sandbox).exits(4);
     let models = found(&outcome, "model");
@@ -216,6 +221,23 @@ fn an_agent_program_is_looked_at_and_not_asked() {
     sandbox.user_config("[models.second]\nagent = \"gemini\"\n[roles]\ncritic = \"second\"\n");
     let models = found(&doctor(&sandbox).exits(4), "model");
     assert!(models[1]["text"].as_str().unwrap().contains("no program 'gemini'"), "{models:?}");
+}
+
+#[test]
+fn an_agent_that_cannot_be_kept_to_its_servers_is_a_warning() {
+    if confinement() < Level::Landlock {
+        return skipped("confinement by Landlock, which this kernel has not");
+    }
+    let mut sandbox = well();
+    sandbox.set_env("COWORK_TEST_SANDBOX", "landlock");
+    sandbox.executable(&sandbox.root().join("bin/codex"), "echo 'codex-cli 1.2.3'");
+    sandbox.user_config("[models.second]\nagent = \"codex\"\n[roles]\ncritic = \"second\"\n");
+    let model = found(&doctor(&sandbox).exits(0), "model")[1].clone();
+    assert_eq!(model["state"], "warning");
+    let text = model["text"].as_str().unwrap();
+    assert!(text.contains("; it cannot be limited to its own servers here ("), "{text}");
+    let fixes = model["fixes"].to_string();
+    assert!(fixes.contains("git config cowork.sandbox.network true"), "{fixes}");
 }
 
 #[test]

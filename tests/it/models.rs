@@ -74,6 +74,15 @@ fn a_server_that_cannot_be_asked_is_named_after_the_others() {
 }
 
 #[test]
+fn a_server_that_lists_nothing_is_said_to() {
+    let sandbox = Sandbox::new();
+    sandbox.server.lists(json!([]));
+    let listed = sandbox.cowork(&["models"]).exits(0).stdout;
+    let server = format!("{} (does not list its models)\n* scripted\n", sandbox.server.base_url());
+    assert!(listed.starts_with(&server), "{listed}");
+}
+
+#[test]
 fn the_model_that_answers_is_said() {
     let sandbox = Sandbox::new();
     let outcome = sandbox.auto(&STOP).exits(0);

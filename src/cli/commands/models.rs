@@ -129,7 +129,12 @@ impl Server {
     }
 
     fn table(&self, context: &Context, out: &mut String) -> anyhow::Result<()> {
-        let how = if self.used.is_empty() { " (found on this machine)" } else { "" };
+        let how = match (self.used.is_empty(), self.offered.is_empty()) {
+            (true, _) => " (found on this machine)",
+            // What follows is what the configuration asks for; nobody has said that it is there.
+            (false, true) => " (does not list its models)",
+            (false, false) => "",
+        };
         writeln!(out, "{}{how}", self.base_url)?;
         let models = self.models();
         let width = models.iter().map(|model| model.id.chars().count()).max().unwrap_or(0);

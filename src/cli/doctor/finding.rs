@@ -84,6 +84,15 @@ impl Finding {
         self
     }
 
+    /// No less than a warning: it will be asked about.
+    #[must_use]
+    pub(crate) fn to_be_asked(mut self) -> Self {
+        if self.state == State::Ok {
+            self.state = State::Warning;
+        }
+        self
+    }
+
     /// No more than a warning: nothing needs it.
     #[must_use]
     pub(crate) fn not_needed(mut self) -> Self {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::finding::{Finding, State};
 use super::programs;
 use crate::cli::context::Context;
+use crate::cli::session_cmd::agent_network;
 use crate::cli::session_cmd::asking::{options, unless_interrupted};
 use crate::cli::session_cmd::choose_model::{Chosen, has_server};
 use crate::cli::session_cmd::models::wanted;
@@ -118,7 +119,7 @@ fn agent(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<F
     };
     let version = look.version.map(|version| format!(" {version}")).unwrap_or_default();
     let text = format!("{}{}{version}", whose(name), look.title);
-    Ok(match look.signed_in {
+    let finding = match look.signed_in {
         Some(false) => {
             Finding::problem("model", format!("{text}, not signed in")).fix(look.sign_in)
         }
@@ -127,6 +128,26 @@ fn agent(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<F
             "model",
             format!("{text}, found; it does not tell whether you are signed in"),
         ),
+    };
+    with_network(context, finding)
+}
+
+/// What an agent program may reach here.
+fn with_network(context: &Context, finding: Finding) -> anyhow::Result<Finding> {
+    if context.config()?.sandbox.network {
+        return Ok(finding.and("; it may reach every server, as sandbox.network says"));
+    }
+    Ok(match agent_network::unlimited(context, context.git()?)? {
+        None => finding,
+        Some((cause, remedy)) => {
+            let text = format!(
+                "; it cannot be limited to its own servers here ({cause}): a terminal is asked in \
+                 each run, and without one the run ends"
+            );
+            let open =
+                format!("or let commands and it reach every server: {}", agent_network::OPEN);
+            finding.and(&text).to_be_asked().fixed_by([remedy, open])
+        }
     })
 }
 

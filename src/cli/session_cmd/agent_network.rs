@@ -6,11 +6,12 @@ use crate::cli::session_cmd::confinement;
 use crate::config::{AGENT, ModelConfig};
 use crate::error::Error;
 use crate::gate::{Tty, confirm};
+use crate::git::Git;
 use crate::model::Reach;
 use crate::workspace::{Found, Level};
 
 /// The setting that opens the network to all of them.
-const OPEN: &str = "git config cowork.sandbox.network true";
+pub(crate) const OPEN: &str = "git config cowork.sandbox.network true";
 
 /// What the agent programs among these models may reach besides the servers that they are known to need.
 ///
@@ -25,12 +26,7 @@ pub(crate) fn reach(context: &Context, asked: &[(String, ModelConfig)]) -> anyho
     }
     let hosts = set.hosts.iter().filter_map(|host| host.parse().ok()).collect();
     let some = Reach::Some { hosts, listed: set.hosts.clone() };
-    let found = confinement::found(context, context.git()?)?;
-    let Some(Found { level: Level::Landlock | Level::Seatbelt, weaker, .. }) = found else {
-        return Ok(some);
-    };
-    let weaker = weaker.map(|weaker| (weaker.cause, weaker.remedy));
-    let (cause, remedy) = weaker.unwrap_or_default();
+    let Some((cause, remedy)) = unlimited(context, context.git()?)? else { return Ok(some) };
     let why = format!(
         "'{name}' is an agent program, and cannot be limited to its own servers here: {cause}"
     );
@@ -50,4 +46,17 @@ pub(crate) fn reach(context: &Context, asked: &[(String, ModelConfig)]) -> anyho
         .hint(format!("let commands and agent programs reach every server: {OPEN}"))
         .hint("or allow it for one run on a terminal: run this command there")
         .into())
+}
+
+/// Why an agent program cannot be limited to its own servers here, and what would help (empty where that
+/// is not known); `None` where it can, or where the user's own program confines it.
+///
+/// # Errors
+/// No command can be tried.
+pub(crate) fn unlimited(context: &Context, git: &Git) -> anyhow::Result<Option<(String, String)>> {
+    let found = confinement::found(context, git)?;
+    let Some(Found { level: Level::Landlock | Level::Seatbelt, weaker, .. }) = found else {
+        return Ok(None);
+    };
+    Ok(Some(weaker.map(|weaker| (weaker.cause, weaker.remedy)).unwrap_or_default()))
 }
