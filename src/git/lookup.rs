@@ -9,8 +9,9 @@ use super::object_text::{CommitText, entries};
 use super::output::lossy;
 use super::reader::{Commit, EntryKind, Reader as _};
 
-/// Commits that are read one by one before libgit2 is asked which belong to a part of history.
-const LINE: usize = 1024;
+/// Commits that are read one by one before libgit2 is asked which belong to a part of history: it reads
+/// each twice. As many are read in vain at most, some 50 ms.
+const LINE: usize = 16 * 1024;
 
 impl Libgit2 {
     /// What is read from an object of this kind as it lies.

@@ -152,8 +152,7 @@ impl<'a> Sessions<'a> {
         trailers: &Trailers,
     ) -> anyhow::Result<Option<Rc<Known>>> {
         let Some((name, id)) = named_by(trailers) else { return Ok(None) };
-        let holds =
-            |known: &Rc<Known>| known.session.history.iter().any(|entry| entry.commit == *commit);
+        let holds = |known: &Rc<Known>| known.entry(commit).is_some();
         let cached =
             self.known.borrow().get(id).and_then(|all| all.iter().find(|k| holds(k)).cloned());
         if cached.is_some() {

@@ -1,6 +1,8 @@
 //! How each gated stage was approved, and whether that is of the bytes its commit holds: what
 //! `merge` and `pr` ask before anything leaves the session.
 
+use std::cell::LazyCell;
+
 use super::approved::is_held;
 use super::problem::{Problem, short};
 use crate::config::Config;
@@ -183,9 +185,8 @@ fn code_holds(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<boo
     if approved == now.render() {
         return Ok(true);
     }
-    let then = as_of(session, entry);
     if let Some(code) = entry.trailers.get(key::CODE)
-        && code == code_digest(git, &then, &tree)?
+        && code == code_digest(git, &as_of(session, entry), &tree)?
     {
         return Ok(true);
     }
@@ -204,7 +205,8 @@ fn documents_hold(
     stage: Stage,
     entry: &Entry,
 ) -> anyhow::Result<Result<(), &'static str>> {
-    let then = as_of(session, entry);
+    // A history may be long, and most documents are what was approved.
+    let then = LazyCell::new(|| as_of(session, entry));
     for artifact in session.row(stage).artifacts {
         let name = artifact.file_name();
         let path = artifact_path(&session.name, *artifact);
