@@ -25,6 +25,7 @@ mod session_file;
 pub mod check;
 pub(crate) mod record_diff;
 pub mod sections;
+pub mod specs;
 
 pub use change::{ChangeRequest, Risk, Scope};
 pub use criterion::Criterion;
@@ -44,4 +45,6 @@ pub use records::{
 };
 pub use renumber::{NamedRecord, Renumbered, named_records, renumber_text};
 pub use renumber_sections::{Side, collided, renumber, repeats_ids};
-pub use session_file::{Base, Parent, SCHEMA_VERSION, SessionFile, SessionKind};
+pub use session_file::{
+    AdoptedTask, Base, Parent, SCHEMA_VERSION, SessionFile, SessionKind, SessionOrigin,
+};

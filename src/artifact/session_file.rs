@@ -38,6 +38,36 @@ pub struct Parent {
     pub commit: String,
 }
 
+/// What a session was made from, where that is more than an idea.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionOrigin {
+    /// `spec-kit`, `OpenSpec` or `branch`.
+    pub kind: String,
+    /// The folder or the branch.
+    pub name: String,
+    /// The requirements it brought: they are not too many, whatever the limits.
+    #[serde(default)]
+    pub requirements: u32,
+    /// The features.
+    #[serde(default)]
+    pub features: u32,
+    /// The tasks.
+    #[serde(default)]
+    pub tasks: u32,
+    /// Of a branch: the commits below the session's own that its tasks stand for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adopted: Vec<AdoptedTask>,
+}
+
+/// A task that was done before the session began.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdoptedTask {
+    /// Its id.
+    pub task: String,
+    /// The commits, oldest first, by their full ids.
+    pub commits: Vec<String>,
+}
+
 /// The content of `session.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionFile {
@@ -72,12 +102,26 @@ pub struct SessionFile {
     /// The language of the idea, by its English name, where the model has said it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// What it was made from, where that is more than an idea.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<SessionOrigin>,
     /// Fields of other versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 impl SessionFile {
+    /// Whether it began with commits that somebody else had made.
+    pub fn is_adopted(&self) -> bool {
+        self.adopted().next().is_some()
+    }
+
+    /// The commits that were adopted, each with its task, oldest first.
+    pub fn adopted(&self) -> impl Iterator<Item = (&str, &str)> {
+        let tasks = self.origin.iter().flat_map(|origin| &origin.adopted);
+        tasks.flat_map(|one| one.commits.iter().map(|id| (one.task.as_str(), id.as_str())))
+    }
+
     /// What in it no program of ours has written. It came with a clone, and its values become part
     /// of paths, refs and commands.
     pub fn problem(&self) -> Option<&'static str> {
@@ -100,6 +144,8 @@ impl SessionFile {
             Some("its base is no commit id")
         } else if self.parent.as_ref().is_some_and(|p| !word(&p.session) || !commit(&p.commit)) {
             Some("its parent is no session")
+        } else if !self.adopted().all(|(task, id)| word(task) && word(id) && commit(id)) {
+            Some("what it adopted is no commit")
         } else {
             None
         }

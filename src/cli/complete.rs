@@ -42,7 +42,9 @@ fn with_candidates(arg: Arg) -> Arg {
             arg.add(ArgValueCompleter::new(Words { first: sessions, last: numbers }))
         }
         Some("SESSION] [ID") => arg.add(ArgValueCandidates::new(sessions)),
-        Some("FILE" | "FILE|-" | "FILE[:LINE[,LINE]]") => arg.value_hint(ValueHint::FilePath),
+        Some("FILE" | "FILE|-" | "FILE|DIR|-" | "FILE[:LINE[,LINE]]") => {
+            arg.value_hint(ValueHint::FilePath)
+        }
         _ => arg,
     }
 }

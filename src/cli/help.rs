@@ -18,7 +18,14 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// Examples of each command, one a line.
 const EXAMPLES: [(&str, &[&str]); 30] = [
-    ("new", &["git cowork new 'a todo list for the terminal'", "git cowork new --from todo@prd"]),
+    (
+        "new",
+        &[
+            "git cowork new 'a todo list for the terminal'",
+            "git cowork new -F specs/001-todo-list",
+            "git cowork new --from todo@prd",
+        ],
+    ),
     (
         "modify",
         &["git cowork modify 'add due dates'", "git cowork modify --session todo 'add due dates'"],

@@ -45,7 +45,21 @@ impl Limits {
         }
         limits
     }
+
+    /// The limits of a session that began with so many requirements, features and tasks: what a person
+    /// brought is not too much.
+    #[must_use]
+    pub fn with_at_least(mut self, brought: [u32; 3]) -> Self {
+        let own = [&mut self.requirements, &mut self.features, &mut self.tasks];
+        for ([_, most], count) in own.into_iter().zip(brought) {
+            *most = count.clamp(*most, MOST_BROUGHT.max(*most));
+        }
+        self
+    }
 }
+
+/// Records of a kind that a session may begin with.
+const MOST_BROUGHT: u32 = 200;
 
 impl Config {
     /// How freely a model answers. Whoever judges (critic, challenger, the actor reading its own

@@ -138,7 +138,11 @@ impl<'a> Run<'a> {
 
     /// How much there may be of everything.
     pub(crate) fn limits(&self) -> Limits {
-        self.env.config.limits.at(self.session.depth())
+        let limits = self.env.config.limits.at(self.session.depth());
+        match &self.session.file.origin {
+            Some(from) => limits.with_at_least([from.requirements, from.features, from.tasks]),
+            None => limits,
+        }
     }
 
     /// Whether a person decides on the drafts of a stage.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Approval, ApprovedContent, Credit, Recorder, point};
 use crate::artifact::Artifact;
 use crate::git::{self, Oid, RefTransaction, Store};
-use crate::session::{Entry, Message, RefNames, Trailers, Verdict, key};
+use crate::session::{Entry, Message, RefNames, Trailers, Verdict, artifact_path, key};
 use crate::stage::Stage;
 
 /// What came of restoring a draft.
@@ -71,6 +71,20 @@ pub fn keep(
 ) -> anyhow::Result<Oid> {
     let tree = recorder.tree(tip)?;
     keep_tree(recorder, tip, &tree, stage, iteration, ending, notes)
+}
+
+/// Keeps a document that was drafted before any run as the first draft of a stage.
+pub fn begin(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    stage: Stage,
+    document: Artifact,
+    text: &str,
+) -> anyhow::Result<Oid> {
+    let path = artifact_path(recorder.name, document);
+    let blob = git::made::store_blob(recorder.git, text)?;
+    let tree = git::snapshot::tree_with(recorder.git, tip, &[(path, blob)])?;
+    keep_tree(recorder, tip, &tree, stage, 1, DraftEnding::Whole, &DraftNotes::default())
 }
 
 /// Makes an earlier draft of this tip the newest one again.

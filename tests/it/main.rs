@@ -151,6 +151,7 @@ mod secrets;
 mod self_review;
 mod servers;
 mod size;
+mod spec_folder;
 mod states;
 mod status;
 #[cfg(unix)]

@@ -111,7 +111,8 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
         ..SessionFile::default()
     };
     let says_depth = args.depth.is_some_and(|choice| choice.fixed().is_some());
-    let beginning = NewSession { file, start, artifacts, from: None, says_depth, worktree };
+    let (from, draft) = (None, None);
+    let beginning = NewSession { file, start, artifacts, from, says_depth, draft, worktree };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
     if !here {

@@ -4,13 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::agent::FirstAnswer;
+use crate::artifact::specs::Specified;
 use crate::artifact::{Artifact, Base, SCHEMA_VERSION, SessionFile};
 use crate::cli::args::{Answer, depth_choice, parse_stage};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::depth::{self, ChosenBy};
 use crate::cli::session_cmd::first_request::{self, Work};
 use crate::cli::session_cmd::new_session::{self, NewSession};
+use crate::cli::session_cmd::pending_start::FirstDraft;
 use crate::cli::session_cmd::run::{self, Extent};
+use crate::cli::session_cmd::spec_folder::SpecFolder;
 use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input};
 use crate::clock;
 use crate::error::Error;
@@ -19,7 +23,7 @@ use crate::git::{self, Git, Head, Oid};
 use crate::session::{
     Inheritance, RefNames, Session, SessionName, StageOf, artifact_path, slug, subject_line,
 };
-use crate::stage::Stage;
+use crate::stage::{Depth, Stage};
 use crate::stages::{DepthChoice, TABLE, row};
 
 #[derive(Debug, Args)]
@@ -27,8 +31,9 @@ pub(crate) struct NewArgs {
     /// What to build
     #[arg(value_name = "IDEA")]
     idea: Vec<String>,
-    /// Read the idea from a file, or from standard input with -
-    #[arg(short = 'F', long, value_name = "FILE|-", conflicts_with = "idea")]
+    /// Read the idea from a file, from standard input with -, or from a folder of spec-kit or
+    /// OpenSpec, whose requirements and tasks become the draft of the plan
+    #[arg(short = 'F', long, value_name = "FILE|DIR|-", conflicts_with = "idea")]
     file: Option<PathBuf>,
     /// Session name [default: as the model names the idea]
     #[arg(short, long, visible_alias = "project", value_name = "NAME")]
@@ -87,8 +92,20 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     let refs = context.refs()?;
     preflight::check(git, &refs)?;
     let from = args.from.as_ref().map(|from| Inheritance::of(git, &refs, from)).transpose()?;
-    let (idea, title) = match &from {
-        Some(from) if args.idea.is_empty() && args.file.is_none() => {
+    let folder = match &args.file {
+        Some(path) => SpecFolder::at(context, path)?,
+        None => None,
+    };
+    if folder.is_some() && from.is_some() {
+        return Err(Error::usage("a session begins with a folder or with a stage, not with both")
+            .hint("leave out --from, or give the idea as a file")
+            .into());
+    }
+    let specified = folder.as_ref().map(|folder| specified(git, folder, args.base.as_deref()));
+    let specified = specified.transpose()?;
+    let (idea, title) = match (&from, folder.as_ref().zip(specified.as_ref())) {
+        (_, Some((folder, found))) => (folder.idea(&found.title), found.title.clone()),
+        (Some(from), None) if args.idea.is_empty() && args.file.is_none() => {
             (from.idea.clone(), from.title.clone())
         }
         _ => {
@@ -99,7 +116,8 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     };
     context.mode()?;
     let named = args.name.as_ref().or(context.global.session.as_ref());
-    let own_name = free_name(git, &refs, named, preflight::first_line(&idea))?;
+    let words = folder.as_ref().map_or(preflight::first_line(&idea), SpecFolder::words);
+    let own_name = free_name(git, &refs, named, words)?;
     preflight::room_for_branches(git, &context.config()?.project.branch_prefix)?;
     preflight::require_not_sparse(git, &own_name)?;
     let worktree = preflight::worktree(context, args.worktree.as_ref())?;
@@ -122,13 +140,18 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     let depth = |suggested| {
         let start = found.as_ref().map(|(_, start)| start);
         let (idea, from, stop_after) = (&idea[..], from.as_ref(), args.stop_after);
-        let work = ChosenBy { idea, start, from, stop_after, suggested };
+        let planned = specified.as_ref().is_some_and(|found| found.open > 0);
+        let work = ChosenBy { idea, start, from, planned, stop_after, suggested };
         depth::choose(git, context.config()?, args.depth, &work)
     };
     // Options that contradict each other are said before anybody is asked.
     depth(None)?;
     let models = models::open(context)?;
-    let first = first_request::ask(context, &models, &Work { idea: &idea, named, parent: None })?;
+    let first = match &folder {
+        // It has a name and a title.
+        Some(_) => FirstAnswer::default(),
+        None => first_request::ask(context, &models, &Work { idea: &idea, named, parent: None })?,
+    };
     let name = match first_request::words(&first) {
         Some(words) => free_name(git, &refs, named, words)?,
         None => own_name.clone(),
@@ -140,7 +163,15 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         (Some(from), Some(of)) => Some(artifacts(git, from, of, &name, &start)?),
         _ => None,
     };
+    let brought = folder.as_ref().zip(specified.as_ref());
+    // Other depths have documents that the folder does not know.
+    let drafted = brought.filter(|_| chosen.depth == Depth::Quick).map(|(folder, found)| {
+        let (begun, drafted) = folder.begun(git, &start, found);
+        (begun, Some(drafted))
+    });
+    let (begun, drafted) = drafted.map_or((None, None), |(begun, drafted)| (Some(begun), drafted));
     let file = SessionFile {
+        origin: begun.as_ref().map(|begun| begun.origin.clone()),
         schema_version: SCHEMA_VERSION.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
         name: name.to_string(),
@@ -152,16 +183,27 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
         created_at: clock::rfc3339(clock::now()),
         ..SessionFile::default()
     };
-    let beginning = NewSession { file, start, artifacts, from, says_depth: true, worktree };
+    let draft = begun.map(|begun| FirstDraft { stage: Stage::Plan, text: begun.plan });
+    let says_depth = true;
+    let beginning = NewSession { file, start, artifacts, from, says_depth, draft, worktree };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
     depth::tell(context, &session, &chosen);
+    if let Some((folder, found)) = brought {
+        folder.tell(context, found, chosen.depth, drafted.as_ref());
+    }
     if !here {
         let then = dependencies::resume_in(context, &held, &name)?;
         dependencies::require(context, &held, &name, &then)?;
     }
     let extent = Extent { stop_after: args.stop_after, ..Extent::default() };
     run::run_session(context, &held, &models, session, extent)
+}
+
+/// What a folder says; names without a folder are looked for where the session will begin.
+fn specified(git: &Git, folder: &SpecFolder, base: Option<&str>) -> anyhow::Result<Specified> {
+    let start = git.resolve(base.unwrap_or("HEAD"))?;
+    Ok(folder.specified(git, start.as_ref()))
 }
 
 /// What another session was started from.

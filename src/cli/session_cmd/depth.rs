@@ -30,6 +30,8 @@ pub(crate) struct ChosenBy<'a> {
     pub start: Option<&'a Oid>,
     /// What another session left that it begins with.
     pub from: Option<&'a Inheritance>,
+    /// A folder says what is required, and with which tasks it is done.
+    pub planned: bool,
     /// The stage it is to stop after.
     pub stop_after: Option<Stage>,
     /// What the first request has found fit, with its reason.
@@ -86,6 +88,9 @@ fn unchecked(
     }
     if let Some(stage) = config.review.gates.on().into_iter().find(lacks) {
         return because(Depth::Standard, format!("{stage} is among your gates"));
+    }
+    if work.planned {
+        return because(Depth::Quick, "its requirements and tasks are written".to_owned());
     }
     if let Some((Depth::Standard | Depth::Thorough, why)) = &work.suggested {
         let why = if why.is_empty() { "the model finds it fit" } else { why.as_str() };

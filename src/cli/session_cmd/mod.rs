@@ -28,6 +28,7 @@ pub(crate) mod remove;
 pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod spec_folder;
 pub(crate) mod text_input;
 pub(crate) mod watched_gate;
 pub(crate) mod web_page;

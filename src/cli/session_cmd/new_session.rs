@@ -8,7 +8,8 @@ use anyhow::Context as _;
 use crate::artifact::{Artifact, SessionFile, render_json};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::LockedSession;
-use crate::cli::session_cmd::pending_start::{self, PendingStart};
+use crate::cli::session_cmd::pending_start::{self, FirstDraft, PendingStart};
+use crate::cli::session_cmd::recorder::recorder_of;
 use crate::cli::session_cmd::workspace;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -29,6 +30,8 @@ pub(crate) struct NewSession {
     pub from: Option<Inheritance>,
     /// Its depth is chosen, and not left to a triage.
     pub says_depth: bool,
+    /// The draft of a stage that it begins with.
+    pub draft: Option<FirstDraft>,
     /// Work in a linked worktree, at this path or the default one.
     pub worktree: Option<Option<PathBuf>>,
 }
@@ -47,7 +50,7 @@ pub(crate) fn begin(
     name: &SessionName,
     beginning: NewSession,
 ) -> anyhow::Result<(LockedSession, Session)> {
-    let NewSession { file, start, artifacts, from, says_depth, worktree } = beginning;
+    let NewSession { file, start, artifacts, from, says_depth, draft, worktree } = beginning;
     let start = &start;
     git::locks::require_unlocked(&held.git)?;
     let before = held.git.head()?;
@@ -55,7 +58,8 @@ pub(crate) fn begin(
     // A linked worktree begins clean; the user's files stay in the other one.
     let dirty = if worktree.is_some() { Vec::new() } else { held.git.status()? };
     protect(context, &held, &dirty)?;
-    let starting = PendingStart { file, start: start.clone(), artifacts, from, says_depth };
+    let start_commit = start.clone();
+    let starting = PendingStart { file, start: start_commit, artifacts, from, says_depth, draft };
     held.state.set_note(pending_start::NOTE, Some(&starting))?;
     point("start.before-branch");
     let branch = refs.short_branch(name);
@@ -73,6 +77,10 @@ pub(crate) fn begin(
     let ours = paths(&held, name, &starting)?;
     match commit(context, &held, refs, name, &starting) {
         Ok(session) => Ok((held, session)),
+        // The next command keeps the draft it begins with.
+        Err(error) if held.git.resolve(refs.branch(name).as_str())?.as_ref() != Some(start) => {
+            Err(error)
+        }
         Err(error) => {
             git::put_back::restore_paths(&held.git, start, &ours)?;
             if added {
@@ -201,8 +209,12 @@ fn commit(
     name: &SessionName,
     starting: &PendingStart,
 ) -> anyhow::Result<Session> {
-    let PendingStart { file, start, artifacts, from, says_depth } = starting;
+    let PendingStart { file, start, artifacts, from, says_depth, .. } = starting;
     let git = &held.git;
+    if let Some(tip) = git.resolve(refs.branch(name).as_str())?.filter(|tip| tip != start) {
+        // It was killed before its first draft was kept.
+        return with_draft(context, held, name, starting, &tip);
+    }
     let ours = paths(held, name, starting)?;
     let brought = brought(held, name, starting)?;
     if let Some(from) = artifacts {
@@ -228,16 +240,34 @@ fn commit(
         scope: Scope::Documents,
     };
     match record::start::commit(&recorder, start, file, &ours, *says_depth, from.as_ref())? {
-        Recorded::Done(commit) => {
-            held.state.set_note::<PendingStart>(pending_start::NOTE, None)?;
-            Session::load(git, name, &commit)
-        }
+        Recorded::Done(commit) => with_draft(context, held, name, starting, &commit),
         Recorded::Refused(why) => {
             Err(Error::repository(format!("the session is not begun: {why}"))
                 .hint("fix the reported problem, then run the command again; nothing was changed")
                 .into())
         }
     }
+}
+
+/// Keeps the draft that the session begins with, if it begins with one: after that it is begun.
+fn with_draft(
+    context: &Context,
+    held: &LockedSession,
+    name: &SessionName,
+    starting: &PendingStart,
+    commit: &Oid,
+) -> anyhow::Result<Session> {
+    let session = Session::load(&held.git, name, commit)?;
+    if let Some(FirstDraft { stage, text }) = &starting.draft
+        && let Some(document) = session.row(*stage).document()
+        && held.git.resolve(RefNames::draft(name, *stage).as_str())?.is_none()
+    {
+        recorder_of(context, held, &session, |recorder| {
+            record::draft_refs::begin(recorder, commit, *stage, document, text)
+        })?;
+    }
+    held.state.set_note::<PendingStart>(pending_start::NOTE, None)?;
+    Ok(session)
 }
 
 /// Puts HEAD back to where it was.

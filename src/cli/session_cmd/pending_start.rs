@@ -6,6 +6,7 @@ use crate::artifact::SessionFile;
 use crate::clock;
 use crate::git::{Git, Oid};
 use crate::session::{Inheritance, RefNames, Session, SessionName, StateDir};
+use crate::stage::Stage;
 
 /// What is known of a start before its branch exists; kept in the state directory until the start commit does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,6 +22,18 @@ pub(crate) struct PendingStart {
     /// Its depth is chosen, and not left to a triage.
     #[serde(default)]
     pub says_depth: bool,
+    /// The draft of a stage that it begins with.
+    #[serde(default)]
+    pub draft: Option<FirstDraft>,
+}
+
+/// A document that is drafted before the session's first run, by no model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FirstDraft {
+    /// The stage.
+    pub stage: Stage,
+    /// Its document.
+    pub text: String,
 }
 
 /// Name of that note.
@@ -44,7 +57,11 @@ fn unfinished(
         return Ok(None);
     };
     let has_branch = git.resolve(refs.branch(name).as_str())?.is_some();
-    let is_killed = has_branch && Session::find(git, refs, name).is_err();
+    let lacks_draft = match &starting.draft {
+        Some(draft) => git.resolve(RefNames::draft(name, draft.stage).as_str())?.is_none(),
+        None => false,
+    };
+    let is_killed = has_branch && (lacks_draft || Session::find(git, refs, name).is_err());
     Ok(is_killed.then_some(starting))
 }
 

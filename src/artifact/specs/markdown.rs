@@ -1,0 +1,247 @@
+//! As much of Markdown as the files of other tools need: headings with what is below them, list items,
+//! without comments and front matter. Code blocks are text.
+
+/// A heading and what stands below it, up to the next one of any level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Part {
+    /// 1 to 6; 0 for what stands before the first heading.
+    pub level: usize,
+    /// Without marks.
+    pub title: String,
+    /// The lines; those in code blocks are indented by the fence's own rules and begin no item.
+    pub lines: Vec<Line>,
+}
+
+/// A line of text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Without the line end.
+    pub text: String,
+    /// It is in a code block, or opens or closes one.
+    pub code: bool,
+}
+
+/// The parts of a document.
+pub(super) fn parts(text: &str) -> Vec<Part> {
+    let mut parts = vec![Part::default()];
+    for line in lines(text) {
+        match heading(&line) {
+            Some((level, title)) => parts.push(Part { level, title, lines: Vec::new() }),
+            None => {
+                if let Some(part) = parts.last_mut() {
+                    part.lines.push(line);
+                }
+            }
+        }
+    }
+    parts
+}
+
+/// The lines without front matter and comments.
+pub(super) fn lines(text: &str) -> Vec<Line> {
+    let text = text.trim_start_matches('\u{feff}');
+    let (mut out, mut fence, mut comment) = (Vec::new(), None, false);
+    for line in without_front_matter(text).lines() {
+        if comment {
+            let Some((_, rest)) = line.split_once("-->") else { continue };
+            comment = false;
+            if !rest.trim().is_empty() {
+                out.push(Line { text: rest.to_owned(), code: false });
+            }
+            continue;
+        }
+        let mark = fence_mark(line);
+        if let Some(open) = fence {
+            if mark == Some(open) {
+                fence = None;
+            }
+            out.push(Line { text: line.to_owned(), code: true });
+            continue;
+        }
+        if mark.is_some() {
+            fence = mark;
+            out.push(Line { text: line.to_owned(), code: true });
+            continue;
+        }
+        let (shown, open) = without_comments(line);
+        comment = open;
+        if !(shown.trim().is_empty() && shown.len() != line.len()) {
+            out.push(Line { text: shown, code: false });
+        }
+    }
+    out
+}
+
+fn without_front_matter(text: &str) -> &str {
+    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
+        return text;
+    };
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        at += line.len();
+        if line.trim_end() == "---" {
+            return rest.get(at..).unwrap_or_default();
+        }
+    }
+    text
+}
+
+/// The line without comments, and whether one is still open at its end.
+fn without_comments(line: &str) -> (String, bool) {
+    let (mut out, mut rest) = (String::new(), line);
+    while let Some((before, after)) = rest.split_once("<!--") {
+        out += before;
+        match after.split_once("-->") {
+            Some((_, behind)) => rest = behind,
+            None => return (out, true),
+        }
+    }
+    (out + rest, false)
+}
+
+fn fence_mark(line: &str) -> Option<char> {
+    let line = line.trim_start();
+    ['`', '~'].into_iter().find(|mark| line.starts_with(&mark.to_string().repeat(3)))
+}
+
+fn heading(line: &Line) -> Option<(usize, String)> {
+    if line.code {
+        return None;
+    }
+    let text = line.text.trim_end();
+    let level = text.len() - text.trim_start_matches('#').len();
+    let rest = text.get(level..)?;
+    if !(1..=6).contains(&level) || !rest.starts_with([' ', '\t']) {
+        return None;
+    }
+    Some((level, plain(rest.trim().trim_end_matches('#'))))
+}
+
+/// An item of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Columns before its marker.
+    pub indent: usize,
+    /// Its text on one line, with that of the lines that belong to it.
+    pub text: String,
+}
+
+/// The items of lists, nested ones too, in order. Indented lines below one belong to it.
+pub(super) fn items(lines: &[Line]) -> Vec<Item> {
+    let mut out: Vec<Item> = Vec::new();
+    let mut goes_on = false;
+    for line in lines {
+        let indent = line.text.len() - line.text.trim_start().len();
+        match marked(&line.text).filter(|_| !line.code) {
+            Some(text) => {
+                out.push(Item { indent, text: text.trim().to_owned() });
+                goes_on = true;
+            }
+            None if line.text.trim().is_empty() => goes_on = false,
+            None => {
+                let belongs = goes_on && !line.code || indent > 0;
+                if let Some(item) =
+                    out.last_mut().filter(|item| belongs && !(line.code && item.indent == 0))
+                {
+                    item.text = format!("{} {}", item.text, line.text.trim());
+                } else {
+                    goes_on = false;
+                }
+            }
+        }
+    }
+    out
+}
+
+/// What follows the marker of a list item.
+fn marked(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    if let Some(rest) = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)) {
+        return Some(rest);
+    }
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let rest = line.get(digits..).filter(|_| (1..=3).contains(&digits))?;
+    rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))
+}
+
+/// Text on one line, without marks of emphasis.
+pub(super) fn plain(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.replace("**", "").replace("__", "").trim().to_owned()
+}
+
+/// What follows a label in bold, such as `**Goal**: text`, in lines that begin with it; with the lines
+/// of the same paragraph.
+pub(super) fn labelled(lines: &[Line], label: &str) -> Option<String> {
+    let at = lines.iter().position(|line| {
+        let text = plain(&line.text);
+        let text = text.trim_start_matches('*').trim_start();
+        !line.code && text.get(..label.len()).is_some_and(|start| start.eq_ignore_ascii_case(label))
+    })?;
+    let ends = |line: &Line| {
+        line.text.trim().is_empty()
+            || line.code
+            || marked(&line.text).is_some()
+            || is_label(&line.text)
+    };
+    let mut rest = lines.get(at..)?.iter();
+    let first = rest.next()?;
+    let all = std::iter::once(first).chain(rest.take_while(|line| !ends(line)));
+    let text = all.map(|line| line.text.trim()).collect::<Vec<_>>().join(" ");
+    let text = plain(&text).split_once(':').map(|(_, text)| text.trim().to_owned())?;
+    (!text.is_empty()).then_some(text)
+}
+
+/// `**Why this priority**: …`
+pub(super) fn is_label(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("**") && (line.contains("**:") || line.contains(":**"))
+}
+
+/// At most so many characters, cut between words.
+pub(super) fn short(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(most).collect();
+    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    format!("{}…", cut.trim_end_matches([',', ';', ':', '.', '-', ' ']))
+}
+
+/// Text between the lines of code blocks and without leading and trailing empty lines.
+pub(super) fn joined(lines: &[Line]) -> String {
+    let all: Vec<&str> = lines.iter().map(|line| line.text.trim_end()).collect();
+    all.join("\n").trim_matches('\n').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_front_matter_and_code_are_no_headings() {
+        let text = "---\ndescription: x\n---\n# Top\n\n<!--\n## Not\n-->\ntext <!-- a --> more\n\
+                    ```\n# code\n<!-- kept\n```\n## Next **bold**\nend\n";
+        let found = parts(text);
+        let titles: Vec<_> = found.iter().map(|part| (part.level, part.title.as_str())).collect();
+        assert_eq!(titles, [(0, ""), (1, "Top"), (2, "Next bold")]);
+        assert_eq!(joined(&found[1].lines), "text  more\n```\n# code\n<!-- kept\n```");
+    }
+
+    #[test]
+    fn an_item_goes_on_in_the_lines_below() {
+        let text = "- a\n  b\n- [ ] c\n  - d\n\npara\n\n1. e\n2) f\n```\n- g\n```\n";
+        let found: Vec<_> =
+            items(&lines(text)).into_iter().map(|item| (item.indent, item.text)).collect();
+        let expected = [(0, "a b"), (0, "[ ] c"), (2, "d"), (0, "e"), (0, "f")];
+        assert_eq!(found, expected.map(|(indent, text)| (indent, text.to_owned())));
+    }
+
+    #[test]
+    fn labels_are_found_in_bold_and_plain() {
+        let found = lines("**Goal**: do it\nwell\n\n**Independent Test**: try\n");
+        assert_eq!(labelled(&found, "Goal").as_deref(), Some("do it well"));
+        assert_eq!(labelled(&found, "independent test").as_deref(), Some("try"));
+        assert_eq!(labelled(&found, "Checkpoint"), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! Folders as the tools make them, drafted.
+
+use super::*;
+
+fn files(all: &[(&str, &str)]) -> Vec<SpecFile> {
+    all.iter().map(|(path, text)| SpecFile { path: (*path).into(), text: (*text).into() }).collect()
+}
+
+fn drafted(tool: SpecTool, name: &str, all: &[(&str, &str)]) -> (Specified, Drafted) {
+    let found = specified(tool, name, &files(all), &|name| name == "README.md");
+    let plan = draft("# Plan\n\nMade from a folder.", &found.records, &|_| false);
+    (found, plan)
+}
+
+#[test]
+fn a_folder_is_known_by_its_files() {
+    assert_eq!(SpecTool::of(["spec.md", "x"]), Some(SpecTool::SpecKit));
+    assert_eq!(SpecTool::of(["proposal.md", "tasks.md"]), Some(SpecTool::OpenSpec));
+    assert_eq!(SpecTool::of(["specs/a/spec.md", "tasks.md"]), None);
+}
+
+#[test]
+fn stories_and_phases_become_records() {
+    let spec = "# Feature Specification: Todo\n### User Story 1 - Add (Priority: P1)\nAna adds.\n\n**Acceptance Scenarios**:\n\n\
+        1. **Given** a, **When** b, **Then** c\n\n## Requirements\n- **FR-001**: System MUST keep todos\n";
+    let tasks = "# Tasks\n## Phase 1: Setup\n- [ ] T001 Create README.md\n## Phase 3: User Story 1 - Add (Priority: P1)\n\
+        **Goal**: add\n- [ ] T002 [P] [US1] Test in tests/add.sh\n- [ ] T003 [US1] Write lib/add.sh (FR-001)\n";
+    let (found, plan) =
+        drafted(SpecTool::SpecKit, "001-todo", &[("spec.md", spec), ("tasks.md", tasks)]);
+    assert_eq!((found.title.as_str(), found.open), ("Todo", 3));
+    assert!(plan.left_out.is_empty(), "{plan:?}");
+    assert_eq!((plan.requirements, plan.features, plan.tasks), (2, 2, 2));
+    for wanted in [
+        "### REQ-001 US1 Add\n\n`high` `functional`\n\nAna adds.\n\n- Given a, When b, Then c\n",
+        "### REQ-002 FR-001 System MUST keep todos\n\n`high` `functional`\n",
+        "### FEAT-002 Todo: what the stories share\n\n`REQ-002`\n",
+        "### TASK-001 T001 Create README.md\n\n`FEAT-002` `README.md`\n",
+        "### TASK-002 Phase 3: User Story 1 - Add\n\n`FEAT-001` `REQ-001` `REQ-002`\n\nadd\n\n- T002 to T003 are done as tasks.md says\n",
+        "TASK-002.2 T003 Write lib/add.sh (FR-001)\n\n`FEAT-001` `lib/add.sh`\n",
+    ] {
+        assert!(plan.text.contains(wanted), "{wanted}\n---\n{}", plan.text);
+    }
+}
+
+#[test]
+fn a_change_of_openspec_is_one_feature() {
+    let spec = "## ADDED Requirements\n### Requirement: Export\nThe system SHALL export.\n#### Scenario: Good\n- **WHEN** x\n- **THEN** y\n\
+        ## REMOVED Requirements\n### Requirement: Old\n**Reason**: gone\n";
+    let tasks = "## 1. Core\n- [ ] 1.1 Write `src/export.rs`\n- [x] 1.2 Done\n";
+    let all = [
+        ("proposal.md", "## Why\n\nPeople ask.\n"),
+        ("specs/data-export/spec.md", spec),
+        ("tasks.md", tasks),
+    ];
+    let (found, plan) = drafted(SpecTool::OpenSpec, "add-export", &all);
+    assert_eq!((found.title.as_str(), found.ticked, found.open), ("add export", 1, 1));
+    assert!(plan.left_out.is_empty(), "{plan:?}");
+    for wanted in [
+        "### REQ-001 data-export: Export\n\n`high` `functional`\n\nThe system SHALL export.\n\n- Good: WHEN x THEN y\n",
+        "### REQ-002 data-export: Remove: Old\n",
+        "### FEAT-001 add export\n\n`REQ-001` `REQ-002`\n\nPeople ask.\n",
+        "### TASK-001 1.1 Write `src/export.rs`\n\n`FEAT-001` `src/export.rs`\n",
+    ] {
+        assert!(plan.text.contains(wanted), "{wanted}\n---\n{}", plan.text);
+    }
+}
+
+#[test]
+fn odd_texts_make_no_odd_records() {
+    let spec = "# Feature Specification:\n### User Story 1 - ### TASK-009 x (Priority: P1)\n\n### TASK-001 in a story\n\n- FR-001: \
+        ``` `a` ]]> \u{202e} <script>\n### User Story 99999999999999999999 -\n### User Story 2\n```\nopen\n";
+    let tasks = "## \n- [ ] \n- [ ] T001\n- [ ] T002 [US7] `REQ-001` | ### TASK-004 y\n-[ ] no\n";
+    for tool in [SpecTool::SpecKit, SpecTool::OpenSpec] {
+        let all = [
+            ("spec.md", spec),
+            ("proposal.md", spec),
+            ("specs/a/spec.md", spec),
+            ("tasks.md", tasks),
+        ];
+        let (_, plan) = drafted(tool, "", &all);
+        assert!(plan.text.starts_with("# Plan"), "{}", plan.text);
+    }
+    let (_, plan) = drafted(SpecTool::SpecKit, "x", &[("spec.md", "")]);
+    assert_eq!((plan.requirements, plan.tasks), (0, 0));
+}
