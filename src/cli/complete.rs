@@ -15,7 +15,7 @@ use crate::cli::commands::show::NAMES;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::find;
 use crate::config::key_names;
-use crate::session::{Attempt, SessionName, attempts};
+use crate::session::{Attempt, RefNames, SessionName, attempts};
 use crate::stage::Stage;
 use crate::ui::one_line;
 
@@ -32,6 +32,7 @@ fn with_candidates(arg: Arg) -> Arg {
     match named.as_deref() {
         Some("SESSION" | "S") => arg.add(ArgValueCandidates::new(sessions)),
         Some("STAGE") => arg.add(ArgValueCandidates::new(stages)),
+        Some("BRANCH") => arg.add(ArgValueCandidates::new(branches)),
         Some("MODE") => arg.add(ArgValueCandidates::new(modes)),
         Some("KEY") => arg.add(ArgValueCandidates::new(keys)),
         Some("REF") => arg.add(ArgValueCandidates::new(kept)),
@@ -83,6 +84,19 @@ fn context() -> Context {
 fn sessions() -> Vec<CompletionCandidate> {
     let heads = find::every(&context(), true).map(|(heads, _)| heads).unwrap_or_default();
     heads.iter().map(|head| candidate(head.name().as_str(), &head.file().title)).collect()
+}
+
+/// Branches that are no session's.
+fn branches() -> Vec<CompletionCandidate> {
+    let context = context();
+    let (Ok(git), Ok(refs)) = (context.git(), context.refs()) else { return Vec::new() };
+    let all = git.refs(&[RefNames::BRANCHES, RefNames::REMOTES]).unwrap_or_default();
+    let others = all.iter().filter(|one| refs.session_of_any(one.name.as_str()).is_none());
+    let short = others.filter_map(|one| {
+        let name = one.name.as_str();
+        name.strip_prefix(RefNames::BRANCHES).or_else(|| name.strip_prefix(RefNames::REMOTES))
+    });
+    short.filter(|name| !name.ends_with("/HEAD")).map(|name| candidate(name, "")).collect()
 }
 
 fn stages() -> Vec<CompletionCandidate> {

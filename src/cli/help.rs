@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Groups of commands, in the order in which a user meets them.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Start a session", &["new", "modify", "feedback", "demo"]),
+    ("Start a session", &["new", "modify", "adopt", "feedback", "demo"]),
     ("Work on a session", &["resume", "review", "revert", "undo", "restore"]),
     (
         "Look at sessions",
@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// Examples of each command, one a line.
-const EXAMPLES: [(&str, &[&str]); 30] = [
+const EXAMPLES: [(&str, &[&str]); 31] = [
     (
         "new",
         &[
@@ -29,6 +29,10 @@ const EXAMPLES: [(&str, &[&str]); 30] = [
     (
         "modify",
         &["git cowork modify 'add due dates'", "git cowork modify --session todo 'add due dates'"],
+    ),
+    (
+        "adopt",
+        &["git cowork adopt feature/due-dates", "git cowork adopt origin/due-dates --base main"],
     ),
     ("feedback", &["gh pr view --comments | git cowork feedback -F -"]),
     ("demo", &["git cowork demo", "git cowork demo /tmp/demo --review auto"]),

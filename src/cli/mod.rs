@@ -28,9 +28,9 @@ use crate::record;
 use args::{Answer, Global, SessionArg};
 use commands::review::ReviewArgs;
 use commands::{
-    archive, completions, config, delete, demo, diff, feedback, hook, init, list, log, man, merge,
-    models, modify, new, pr, prune, restore, resume, revert, review, show, status, trace, trust,
-    undo, verify, watch, why,
+    adopt, archive, completions, config, delete, demo, diff, feedback, hook, init, list, log, man,
+    merge, models, modify, new, pr, prune, restore, resume, revert, review, show, status, trace,
+    trust, undo, verify, watch, why,
 };
 use context::Context;
 
@@ -50,6 +50,14 @@ enum Command {
     New(new::NewArgs),
     /// Start a change request for a delivered session, on its own branch
     Modify(modify::ModifyArgs),
+    /// Make a session of a branch that was written by hand: review, check and deliver it
+    ///
+    /// The branch stays where it is, and its commits stay as they are: the session's own commits come on
+    /// top of them, on a branch of the session. The plan is drafted from the commits, a task each, by the
+    /// program and without a model; fixup! commits go with the commit they fix, merges stand for no task.
+    /// A person decides on that plan as on any other. Then the code is checked, judged and delivered as
+    /// if the session had written it. Work that the plan names beyond the commits is done by the model.
+    Adopt(adopt::AdoptArgs),
     /// Address reviewers' comments on a delivered session
     Feedback(feedback::FeedbackArgs),
     /// Continue a session
@@ -195,6 +203,7 @@ fn dispatch(cli: Cli, context: &Context) -> Answer {
         None => overview::run(context),
         Some(Command::New(args)) => new::run(context, args),
         Some(Command::Modify(args)) => modify::run(context, args),
+        Some(Command::Adopt(args)) => adopt::run(context, args),
         Some(Command::Feedback(args)) => feedback::run(context, &args),
         Some(Command::Resume(args)) => resume::run(context, args),
         Some(Command::Revert(args)) => revert::run(context, args),

@@ -28,7 +28,7 @@ pub struct Answer {
     pub lines: [usize; 2],
     /// The lines.
     pub text: Vec<String>,
-    /// `task`, `stage`, `squash`, `merge`, `hook`, `person`, `outside`, `before` or `uncommitted`.
+    /// `task`, `adopted`, `stage`, `squash`, `merge`, `hook`, `person`, `outside`, `before` or `uncommitted`.
     pub origin: &'static str,
     /// How the task is known: `commit`, `plan`; `session` where only the session is; `nothing`.
     pub known_by: &'static str,
@@ -201,6 +201,7 @@ fn answer(origins: &Origins<'_>, file: &str, lines: Blamed, source: &Source) -> 
     let origin = match &source.kind {
         SourceKind::Uncommitted => "uncommitted",
         SourceKind::Task => "task",
+        SourceKind::Adopted => "adopted",
         SourceKind::Stage => "stage",
         SourceKind::Squash => "squash",
         SourceKind::Merge => "merge",

@@ -128,6 +128,16 @@ pub struct Sessions<'a> {
     known: RefCell<HashMap<String, Vec<Rc<Known>>>>,
     newest: RefCell<Option<(i64, HashMap<String, Oid>)>>,
     first: OnceCell<Option<First>>,
+    adopted: OnceCell<HashMap<String, Adopted>>,
+}
+
+/// Whose a commit is that a session adopted.
+struct Adopted {
+    session: SessionName,
+    id: String,
+    task: String,
+    /// Where its records are.
+    place: Oid,
 }
 
 impl<'a> Sessions<'a> {
@@ -141,6 +151,7 @@ impl<'a> Sessions<'a> {
             known: RefCell::default(),
             newest: RefCell::default(),
             first: OnceCell::new(),
+            adopted: OnceCell::new(),
         }
     }
 
@@ -254,12 +265,40 @@ impl<'a> Sessions<'a> {
         Ok(newest.as_ref().and_then(|(_, newest)| newest.get(id).cloned()))
     }
 
-    /// The session that began first, of those whose records are at the commit looked at or in the
-    /// archive.
-    pub(super) fn first(&self) -> anyhow::Result<Option<&First>> {
-        if let Some(first) = self.first.get() {
-            return Ok(first.as_ref());
+    /// The session that adopted a commit, and its task.
+    pub(super) fn adopting(&self, commit: &Oid) -> anyhow::Result<Option<(Rc<Known>, String)>> {
+        if self.adopted.get().is_none() {
+            let mut places = self.places()?;
+            for branch in self.git.refs(&[self.refs.branch_root()])? {
+                let name = self.refs.session_of(branch.name.as_str());
+                places.extend(name.map(|name| (name, branch.object)));
+            }
+            let mut found = HashMap::new();
+            for (name, place) in places {
+                let Some(file) = session_file(self.git, &name, &place) else { continue };
+                for (task, commit) in file.adopted() {
+                    let (session, id) = (name.clone(), file.id.clone());
+                    let task = task.to_owned();
+                    let adopted = Adopted { session, id, task, place: place.clone() };
+                    found.entry(commit.to_owned()).or_insert(adopted);
+                }
+            }
+            // Whoever was first has found the same.
+            let _ = self.adopted.set(found);
         }
+        let Some(found) = self.adopted.get().and_then(|all| all.get(commit.as_str())) else {
+            return Ok(None);
+        };
+        let Adopted { session, id, task, place } = found;
+        let known = match self.of_name(session, id, None)? {
+            Some(known) => Some(known),
+            None => self.read(session, id, place),
+        };
+        Ok(known.map(|known| (known, task.clone())))
+    }
+
+    /// The commits that hold sessions' records: the one looked at, and those in the archive.
+    fn places(&self) -> anyhow::Result<Vec<(SessionName, Oid)>> {
         let mut places: Vec<(SessionName, Oid)> = Vec::new();
         for folder in git::paths::names_in(self.git, &self.at, SESSIONS)? {
             places.extend(folder.parse().ok().map(|name| (name, self.at.clone())));
@@ -268,7 +307,16 @@ impl<'a> Sessions<'a> {
             let name = info.name.as_str().strip_prefix(RefNames::ARCHIVE);
             places.extend(name.and_then(|name| name.parse().ok()).map(|name| (name, info.object)));
         }
-        let began = places.into_iter().filter_map(|(name, commit)| {
+        Ok(places)
+    }
+
+    /// The session that began first, of those whose records are at the commit looked at or in the
+    /// archive.
+    pub(super) fn first(&self) -> anyhow::Result<Option<&First>> {
+        if let Some(first) = self.first.get() {
+            return Ok(first.as_ref());
+        }
+        let began = self.places()?.into_iter().filter_map(|(name, commit)| {
             let file = session_file(self.git, &name, &commit)?;
             let began = clock::parse_rfc3339(&file.created_at)?;
             Some(First { name, began, base: file.base.commit.parse().ok() })

@@ -46,6 +46,8 @@ pub enum SourceKind {
     Uncommitted,
     /// A task's.
     Task,
+    /// A person's, which a session has adopted as a task's.
+    Adopted,
     /// A commit of a session that is no task's: of a stage, a draft, a review.
     Stage,
     /// One that holds a whole session, or several commits of one.
@@ -195,7 +197,10 @@ impl<'a> Origins<'a> {
                 (Some(_), Some("merge")) => SourceKind::Squash,
                 (Some(Unknown { task_id: Some(_), .. }), _) => SourceKind::Task,
                 (Some(_), _) if trailers.get(key::STAGE).is_some() => SourceKind::Stage,
-                _ => SourceKind::Person(around(self, &commit)?),
+                _ => match self.sessions.adopting(&commit.id)? {
+                    Some((known, task)) => return Ok(adopted(commit, known, &task)),
+                    None => SourceKind::Person(around(self, &commit)?),
+                },
             };
             let commit = Rc::new(commit);
             return Ok(Said { commit, kind, entry: None, parts: Vec::new(), unknown });
@@ -222,6 +227,13 @@ impl<'a> Origins<'a> {
         let own = own.unwrap_or_default().into_iter();
         own.map(|task| known.records.id_of(&task.id, &known.at_tip)).collect()
     }
+}
+
+fn adopted(commit: Commit, known: Rc<Known>, task: &str) -> Said {
+    let tasks = vec![known.records.id_of(task, &known.at_tip)];
+    let parts = vec![Part { known, tasks, tip: None }];
+    let (commit, kind) = (Rc::new(commit), SourceKind::Adopted);
+    Said { commit, kind, entry: None, parts, unknown: None }
 }
 
 fn uncommitted() -> Source {
@@ -252,7 +264,7 @@ pub(super) fn placed(said: &Said, path: &str) -> Source {
     match (&said.kind, &said.parts[..]) {
         (_, []) if source.unknown.is_some() => Source { certainty: Certainty::Session, ..source },
         (_, []) => source,
-        (SourceKind::Task, [part]) => {
+        (SourceKind::Task | SourceKind::Adopted, [part]) => {
             Source { tasks: part.tasks.clone(), certainty: Certainty::Commit, ..source }
         }
         // Documents are a stage's, not a task's.

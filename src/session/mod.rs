@@ -298,11 +298,12 @@ impl Session {
 
     /// Ids of the tasks that have a commit.
     pub fn completed_tasks(&self) -> Vec<&str> {
+        let adopted = self.file.adopted().map(|(task, _)| task);
         let tasks = self.history.iter().filter_map(|entry| match &entry.kind {
             Kind::Task(task) => Some(task.as_str()),
             _ => None,
         });
-        tasks.collect()
+        adopted.chain(tasks).collect()
     }
 
     /// What came after the newest stage commit (or the start).

@@ -59,8 +59,8 @@ impl ProjectFiles {
 /// where a shallow clone, or a squash without trailers, leaves nothing that tells.
 pub(crate) fn start_of_code(git: &Git, session: &Session) -> Option<Oid> {
     let first = session.history.first()?;
-    if session.from_files().is_some() {
-        // Commits whose trailers are gone are the session's, too.
+    if session.from_files().is_some() || session.file.is_adopted() {
+        // Commits whose trailers are gone, and those it adopted, are the session's, too.
         let base: Oid = session.file.base.commit.parse().ok()?;
         return git::refs::is_ancestor(git, &base, &first.commit).ok()?.then_some(base);
     }
@@ -92,7 +92,10 @@ pub(crate) fn code_since_start(
         on_branch.push((&found.id, &found.parents));
         at = found.parents.first();
     }
-    for (id, parents) in recorded.chain(on_branch) {
+    let adopted: BTreeSet<&str> = session.file.adopted().map(|(_, commit)| commit).collect();
+    let adopted = since.iter().filter(|commit| adopted.contains(commit.id.as_str()));
+    let adopted = adopted.map(|commit| (&commit.id, &commit.parents));
+    for (id, parents) in recorded.chain(on_branch).chain(adopted) {
         if let [parent] = &parents[..] {
             ours.extend(git::paths::changed(git, parent, id)?);
         }
@@ -139,6 +142,8 @@ pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<
         None => touched.clone(),
     };
     let mut changes = CodeChanges { now, touched, ..CodeChanges::default() };
+    // Each of them changed something, else it would be no task's.
+    changes.tasks.extend(session.file.adopted().map(|(task, _)| task.to_owned()));
     for entry in &session.history {
         let [parent] = &entry.parents[..] else { continue };
         let changed = reader.diff(Some(parent), &entry.commit)?.into_iter();

@@ -20,6 +20,7 @@
     reason = "a test fails by panicking, its helpers too"
 )]
 
+mod adopt;
 mod agent_actor;
 mod agents;
 #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! One file a command: `X.rs` is `git cowork X`.
 
+pub(crate) mod adopt;
 pub(crate) mod archive;
 pub(crate) mod completions;
 pub(crate) mod config;

@@ -1,5 +1,6 @@
 //! What several commands share: finding, locking and opening a session, running it, the next step.
 
+pub(crate) mod adopted_branch;
 pub(crate) mod agent_network;
 pub(crate) mod agent_places;
 pub(crate) mod approved;

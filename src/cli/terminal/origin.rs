@@ -134,6 +134,10 @@ fn note(answer: &Answer, told: &Told) -> Option<String> {
     let only = "only the session is known";
     Some(match answer.origin {
         "task" => return None,
+        "adopted" => {
+            let who = answer.commit.as_ref().map_or("", |commit| person(&commit.author));
+            format!("{who} wrote it by hand, before session {} adopted the commit", told.session)
+        }
         "hook" => {
             let hook = answer.hook.as_deref().unwrap_or("a");
             format!("the {hook} hook wrote it into this commit").replace("the a hook", "a hook")
@@ -234,7 +238,7 @@ fn row(answer: &Answer) -> String {
     if answer.known_by == "plan" {
         parts.push("by the plan".to_owned());
     }
-    if answer.origin == "hook" {
+    if ["hook", "adopted"].contains(&answer.origin) {
         parts.push(note(answer, told).unwrap_or_default());
     }
     let requirements: Vec<&str> = told.requirements.iter().map(|one| one.id.as_str()).collect();

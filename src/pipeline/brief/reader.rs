@@ -19,7 +19,7 @@ pub(crate) fn draft_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Resul
             let diff = approved_content::shown_diff(
                 run,
                 spec,
-                &approved_content::before_stage(run),
+                &approved_content::shown_from(run, spec),
                 &tree,
                 DiffStyle::Patch,
             )?;

@@ -135,7 +135,7 @@ fn changed_code(
     let all = approved_content::shown_diff(
         run,
         spec,
-        &approved_content::before_stage(run),
+        &approved_content::shown_from(run, spec),
         tree,
         DiffStyle::Patch,
     )?;

@@ -1,5 +1,6 @@
 //! One draft: the actor's conversations, and the commit that keeps it.
 
+mod adopted;
 pub(crate) mod agent_program;
 pub(crate) mod checks;
 pub(crate) mod closing;
@@ -49,6 +50,7 @@ pub(crate) async fn make_draft(
     progress.asks = None;
     keep::mark(run, progress, progress.iteration, DraftEnding::Partial);
     base::look_before_coding(run, spec).await?;
+    adopted::complete_tasks(run, spec)?;
     let pending = open_tasks::pending_tasks(run, spec)?;
     let asked = || progress::asked_for_more(run, spec.stage, progress.offset);
     let here = first && !asked()? && finish_draft::write_here(run, spec, progress)?;

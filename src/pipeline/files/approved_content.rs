@@ -15,6 +15,16 @@ pub(crate) fn before_stage(run: &Run<'_>) -> Oid {
     entry.map_or_else(|| run.session.tip.clone(), |entry| entry.commit.clone())
 }
 
+/// The commit whose difference to a draft is shown: of code that the session adopted, which nobody has
+/// looked at yet, the one that the adopted branch was begun from.
+pub(crate) fn shown_from(run: &Run<'_>, spec: &StageSpec) -> Oid {
+    let is_new = spec.approves == Approves::Tree
+        && run.session.file.is_adopted()
+        && run.session.stage_entry(spec.stage).is_none();
+    let start = is_new.then(|| session::start_of_code(run.env.git, &run.session)).flatten();
+    start.unwrap_or_else(|| before_stage(run))
+}
+
 /// The difference of two commits or trees as a reader of this stage wants it: the stage's
 /// documents, or the code without our own records.
 pub(crate) fn shown_diff(

@@ -54,6 +54,12 @@ fn require_raisable(run: &Run<'_>, from: Depth, to: Depth) -> anyhow::Result<()>
             ))
             .into());
     }
+    if session.file.is_adopted() {
+        let message = format!("'{name}' is adopted: its plan is made of its commits");
+        return Err(Error::repository(message)
+            .hint(format!("go on with it: git cowork resume {name}"))
+            .into());
+    }
     if coding_has_begun(run)? {
         return Err(Error::repository(format!("'{name}' has begun its code at depth {from}"))
             .hint(format!(

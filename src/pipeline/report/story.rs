@@ -13,7 +13,9 @@ use crate::pipeline::files::project_files;
 use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes;
-use crate::session::{Attempt, CommittedFiles, Kind, approval_of, attempts, key, reviewer_of};
+use crate::session::{
+    Attempt, CommittedFiles, Kind, approval_of, attempts, key, reviewer_of, start_of_code,
+};
 use crate::stages;
 
 /// Characters that are told of a repository.
@@ -64,10 +66,9 @@ impl Size {
         let tip = &run.session.tip;
         let files = project_files::code_since_start(run, tip)?;
         let mut size = Self { files: files.len(), ..Self::default() };
-        if let Some(start) = run.session.history.first().filter(|_| !files.is_empty()) {
-            let git = run.env.git;
-            let counts =
-                git::diff::text(git, &start.commit, tip, &files, DiffStyle::Counts, false)?;
+        let git = run.env.git;
+        if let Some(start) = start_of_code(git, &run.session).filter(|_| !files.is_empty()) {
+            let counts = git::diff::text(git, &start, tip, &files, DiffStyle::Counts, false)?;
             for line in counts.lines() {
                 let mut counts = line.split('\t').map(|count| count.parse().unwrap_or(0));
                 size.added += counts.next().unwrap_or(0);

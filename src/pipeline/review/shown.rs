@@ -25,7 +25,7 @@ pub(crate) fn ask_person(
     let files = run.files();
     let store = Store::new(&files);
     let report = checks::check_report(run, spec, progress)?;
-    let from = approved_content::before_stage(run);
+    let from = approved_content::shown_from(run, spec);
     let tree = run.recorder().tree(&run.session.tip)?;
     let full =
         |color| approved_content::shown_diff_in(run, spec, &from, &tree, DiffStyle::Patch, color);
@@ -75,7 +75,9 @@ pub(crate) fn ask_person(
         full_diff: &full,
         unreadable: &|| records::unreadable(run, progress.draft.as_ref()),
         earlier: &earlier,
-        more: change::depth::depth(run)?.next().filter(|_| spec.is_before_code()),
+        more: change::depth::depth(run)?
+            .next()
+            .filter(|_| spec.is_before_code() && !run.session.file.is_adopted()),
         note: progress.note.clone(),
     })
 }

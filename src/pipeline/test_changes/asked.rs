@@ -10,6 +10,7 @@ use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::git::{self, Oid};
 use crate::pipeline::run::Run;
+use crate::session::start_of_code;
 
 /// Bytes of each convention file.
 pub(crate) const CONVENTION: usize = 4_000;
@@ -167,9 +168,10 @@ fn request_of_conventions(run: &Run<'_>, added: &[String]) -> anyhow::Result<Req
     for name in CONVENTIONS.iter().filter(|name| !ours.contains(**name)) {
         said = said.and(Request::of(&run.env.workspace.head(name, CONVENTION)));
     }
-    let start = run.session.history.first().map_or(&run.session.tip, |entry| &entry.commit);
+    let start = start_of_code(run.env.git, &run.session);
+    let start = start.unwrap_or_else(|| run.session.tip.clone());
     let decided = matches!(said, Request::Asked | Request::Refused(_));
-    Ok(if !decided && had_tests(run, start, added)? { Request::Asked } else { said })
+    Ok(if !decided && had_tests(run, &start, added)? { Request::Asked } else { said })
 }
 
 /// Whether a commit has tests: by the place of a file, or in a file of a language of these.

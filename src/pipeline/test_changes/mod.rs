@@ -15,7 +15,7 @@ use crate::config::TestsPolicy;
 use crate::git::{Object, Oid};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
-use crate::session::Entry;
+use crate::session::{Entry, start_of_code};
 use crate::stages::{Approves, StageSpec};
 use compare::{Changed, TestChanges, compare};
 use test_finder::knows;
@@ -30,9 +30,11 @@ const TOLD: usize = 20;
 /// What became of the project's tests up to a commit or tree: of those the session found at
 /// its start, and of those its own tasks and corrections have left since.
 pub(crate) fn changes_of_tests(run: &Run<'_>, to: &Oid) -> anyhow::Result<TestChanges> {
-    let Some((start, since)) = run.session.history.split_first() else {
+    let Some((first, since)) = run.session.history.split_first() else {
         return Ok(TestChanges::default());
     };
+    let start = start_of_code(run.env.git, &run.session);
+    let start = start.unwrap_or_else(|| first.commit.clone());
     let own: Vec<&Entry> = since.iter().filter(|entry| entry.brings_code()).collect();
     // A file of the session's own that is gone again is no difference from its start.
     let reader = run.env.git.reader();
@@ -43,7 +45,7 @@ pub(crate) fn changes_of_tests(run: &Run<'_>, to: &Oid) -> anyhow::Result<TestCh
         let changed = reader.diff(entry.parents.first(), &entry.commit)?;
         ours.extend(changed.into_iter().map(|change| change.path));
     }
-    let mut changes = tests_since(run, &start.commit, to, &ours)?;
+    let mut changes = tests_since(run, &start, to, &ours)?;
     for entry in own {
         changes.add_weakened(tests_since(run, &entry.commit, to, &ours)?);
     }

@@ -1,0 +1,277 @@
+//! `git cowork adopt BRANCH`: a branch that somebody wrote by hand becomes a session whose code is done.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::artifact::{Base, SCHEMA_VERSION, SessionFile};
+use crate::cli::args::{Answer, parse_stage};
+use crate::cli::context::Context;
+use crate::cli::session_cmd::adopted_branch::{self, Adopted};
+use crate::cli::session_cmd::new_session::{self, NewSession};
+use crate::cli::session_cmd::pending_start::FirstDraft;
+use crate::cli::session_cmd::run::{self, Extent};
+use crate::cli::session_cmd::{dependencies, lock, models, preflight};
+use crate::clock;
+use crate::error::Error;
+use crate::event::{Event, Sink as _};
+use crate::git::{self, Git, Head, Oid};
+use crate::session::{RefNames, Session, SessionName, slug, subject_line};
+use crate::shell_quote::quoted;
+use crate::stage::{Depth, Stage};
+use crate::stages;
+
+#[derive(Debug, Args)]
+pub(crate) struct AdoptArgs {
+    /// The branch, here or on a remote; it stays where it is
+    #[arg(value_name = "BRANCH")]
+    branch: String,
+    /// Session name [default: after the branch]
+    #[arg(short, long, value_name = "NAME")]
+    name: Option<SessionName>,
+    /// Adopt what is not in this revision [default: the branch that is checked out, else the default
+    /// branch]
+    #[arg(short, long, value_name = "REV")]
+    base: Option<String>,
+    /// Work in a linked worktree
+    #[arg(short, long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
+    worktree: Option<Option<PathBuf>>,
+    /// Stop after this stage
+    #[arg(long, value_name = "STAGE", value_parser = stage_of_adopted)]
+    stop_after: Option<Stage>,
+}
+
+/// A stage that an adopted session has; waiting for another one would never end.
+fn stage_of_adopted(text: &str) -> Result<Stage, Error> {
+    let has: Vec<Stage> = stages::order(Depth::Quick, false, None).collect();
+    match parse_stage(text)? {
+        stage if !has.contains(&stage) => {
+            let names: Vec<&str> = has.iter().map(|stage| stage.name()).collect();
+            Err(Error::usage(format!("an adopted session has no stage {stage}"))
+                .hint(format!("one of: {}", names.join(", "))))
+        }
+        stage => Ok(stage),
+    }
+}
+
+/// Who holds the lock.
+const COMMAND: &str = "git cowork adopt";
+
+/// What is adopted.
+struct Branch {
+    /// As it was given.
+    name: String,
+    tip: Oid,
+    base: Base,
+    work: Adopted,
+}
+
+pub(crate) fn run(context: &Context, args: AdoptArgs) -> Answer {
+    let git = context.git()?;
+    let refs = context.refs()?;
+    preflight::check(git, &refs)?;
+    let branch = branch(git, &refs, &args)?;
+    context.mode()?;
+    let named = args.name.as_ref().or(context.global.session.as_ref());
+    let name = free_name(git, &refs, named, &branch)?;
+    preflight::room_for_branches(git, &context.config()?.project.branch_prefix)?;
+    preflight::require_not_sparse(git, &name)?;
+    let worktree = preflight::worktree(context, args.worktree.as_ref())?;
+    context.ui.set_session(&name);
+    let held = lock::hold(context, &name, COMMAND)?;
+    let here = worktree.is_none() && dependencies::begins_here(git, &branch.tip)?;
+    if here {
+        dependencies::require(context, &held, &name, dependencies::AGAIN)?;
+    }
+    let models = models::open(context)?;
+    let in_base = |path: &str| holds(git, &branch.base.commit, path);
+    let (plan, origin) = branch.work.plan(&in_base);
+    let idea = branch.work.idea();
+    let file = SessionFile {
+        schema_version: SCHEMA_VERSION.to_owned(),
+        id: uuid::Uuid::now_v7().to_string(),
+        name: name.to_string(),
+        title: subject_line(preflight::first_line(&idea)),
+        idea,
+        depth: Depth::Quick,
+        base: branch.base,
+        created_at: clock::rfc3339(clock::now()),
+        origin: Some(origin),
+        ..SessionFile::default()
+    };
+    let stage = stages::order(Depth::Quick, false, None).next();
+    let beginning = NewSession {
+        file,
+        start: branch.tip,
+        artifacts: None,
+        from: None,
+        says_depth: true,
+        draft: stage.map(|stage| FirstDraft { stage, text: plan }),
+        worktree,
+    };
+    let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
+    context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
+    tell(context, &branch.name, &branch.work);
+    if !here {
+        let then = dependencies::resume_in(context, &held, &name)?;
+        dependencies::require(context, &held, &name, &then)?;
+    }
+    let extent = Extent { stop_after: args.stop_after, ..Extent::default() };
+    run::run_session(context, &held, &models, session, extent)
+}
+
+fn tell(context: &Context, branch: &str, work: &Adopted) {
+    let note = |text: String| context.ui.emit(Event::Note { text });
+    note(work.note().trim_end_matches('.').to_owned());
+    let (tasks, s) = (work.tasks(), if work.tasks() == 1 { "" } else { "s" });
+    note(format!("draft 1 of the plan is made of them: {tasks} task{s}; {branch} stays as it is"));
+    match work.left_out {
+        0 => {}
+        1 => note("1 commit stands for no task: a merge, or it changes nothing".to_owned()),
+        more => note(format!("{more} commits stand for no task: merges, or they change nothing")),
+    }
+}
+
+/// Reads what is to be adopted.
+fn branch(git: &Git, refs: &RefNames, args: &AdoptArgs) -> anyhow::Result<Branch> {
+    let name = args.branch.clone();
+    let Some(tip) = git.resolve(&name)? else {
+        if let Ok(session) = name.parse::<SessionName>()
+            && crate::session::taken(git, refs, &session)?
+        {
+            return Err(Error::repository(format!("'{name}' is a session already"))
+                .hint(format!("continue it: git cowork resume {name}"))
+                .into());
+        }
+        return Err(Error::usage(format!("there is no branch '{name}'"))
+            .hint("list the branches: git branch --all")
+            .into());
+    };
+    let full = RefNames::local(&name);
+    let sessions = [full.as_str(), &format!("{}{name}", RefNames::REMOTES), &name];
+    if let Some(session) = sessions.iter().find_map(|full| refs.session_of_any(full)) {
+        return Err(Error::repository(format!("'{name}' is the branch of session {session}"))
+            .hint(format!("continue it: git cowork resume {session}"))
+            .into());
+    }
+    let (base, base_tip) = base(git, refs, &full, args.base.as_deref())?;
+    let shown = if base.is_empty() { base_tip.abbreviated().to_string() } else { base.clone() };
+    let Some(parted) = git::merge::base(git, &base_tip, &tip)? else {
+        return Err(Error::repository(format!("'{name}' and {shown} have nothing in common"))
+            .hint("name what it was begun from: --base REV")
+            .hint("a shallow clone lacks older commits: git fetch --unshallow")
+            .into());
+    };
+    let commits = git.reader().walk(std::slice::from_ref(&tip), std::slice::from_ref(&base_tip))?;
+    if let Some(session) = adopted_branch::session_in(&commits) {
+        return Err(Error::repository(format!("'{name}' holds commits of session {session}"))
+            .hint(format!("continue it: git cowork resume {session}"))
+            .hint(format!(
+                "or adopt what is on top of it: git cowork adopt {} --base REV",
+                quoted(&name)
+            ))
+            .into());
+    }
+    let title = title(&name);
+    let work = Adopted::of(git, (&name, &title), &tip, commits)?;
+    if work.is_empty() {
+        return Err(Error::repository(format!(
+            "there is nothing to adopt: '{name}' has no change that {shown} lacks"
+        ))
+        .hint(format!(
+            "compare with another revision: git cowork adopt {} --base REV",
+            quoted(&name)
+        ))
+        .into());
+    }
+    Ok(Branch { name, tip, base: Base { branch: base, commit: parted.to_string() }, work })
+}
+
+/// What a branch is compared with: its short name, empty where it is no branch, and its commit.
+fn base(
+    git: &Git,
+    refs: &RefNames,
+    branch: &str,
+    asked: Option<&str>,
+) -> anyhow::Result<(String, Oid)> {
+    if let Some(rev) = asked {
+        let Some(oid) = git.resolve(rev)? else {
+            return Err(Error::usage(format!("'{rev}' names no commit"))
+                .hint("list the branches: git branch --all")
+                .into());
+        };
+        let is_branch = git::refs::branch_exists(git, rev)?;
+        return Ok((if is_branch { rev.to_owned() } else { String::new() }, oid));
+    }
+    if let Head::Branch { name: head, oid } = git.head()?
+        && head.as_str() != branch
+    {
+        let Some(session) = refs.session_of(head.as_str()) else {
+            return Ok((head.short().to_owned(), oid));
+        };
+        // As a new session does, which is started on the branch of another one.
+        let file = Session::find(git, refs, &session)?.file;
+        if let Some(tip) = git.resolve(&RefNames::local(&file.base.branch))? {
+            return Ok((file.base.branch, tip));
+        }
+    }
+    for short in default_branches(git) {
+        let full = RefNames::local(&short);
+        if full != branch
+            && let Some(oid) = git.resolve(&full)?
+        {
+            return Ok((short, oid));
+        }
+    }
+    Err(Error::usage("what the branch was begun from is not known")
+        .hint("name it: git cowork adopt BRANCH --base REV")
+        .into())
+}
+
+/// What the default branch may be called, the likeliest first.
+fn default_branches(git: &Git) -> Vec<String> {
+    let head = RefNames::remote("origin", "HEAD");
+    let ask = git.read(["symbolic-ref", "--quiet", "--short", &head]);
+    let remote = ask.output().map(|output| output.text().trim().to_owned()).unwrap_or_default();
+    let remote = remote.strip_prefix("origin/").map(str::to_owned);
+    remote.into_iter().chain(["main", "master", "trunk", "develop"].map(str::to_owned)).collect()
+}
+
+/// The branch's name in words: `todo list` of `origin/feature/todo-list`.
+fn title(branch: &str) -> String {
+    let last = branch.rsplit('/').next().unwrap_or(branch);
+    let words = last.replace(['-', '_'], " ");
+    if words.trim().is_empty() { branch.to_owned() } else { words }
+}
+
+/// The name that was given, else one after the branch. A second session of the same branch wants a name
+/// of its own.
+fn free_name(
+    git: &Git,
+    refs: &RefNames,
+    named: Option<&SessionName>,
+    branch: &Branch,
+) -> anyhow::Result<SessionName> {
+    let name = named.cloned().unwrap_or_else(|| slug(&title(&branch.name)));
+    if name.patch_parts().is_some() {
+        return Err(Error::usage(format!("'{name}' is the name of a change request"))
+            .hint("a name of a new session has no double dash")
+            .into());
+    }
+    if crate::session::taken(git, refs, &name)? {
+        return Err(Error::repository(format!("a session named '{name}' already exists"))
+            .hint(format!("continue it: git cowork resume {name}"))
+            .hint(format!(
+                "or take another name: git cowork adopt {} -n NAME",
+                quoted(&branch.name)
+            ))
+            .into());
+    }
+    Ok(name)
+}
+
+fn holds(git: &Git, commit: &str, path: &str) -> bool {
+    let Ok(commit) = commit.parse::<Oid>() else { return false };
+    let found = git.reader().entries(&commit, &[path]);
+    found.is_ok_and(|all| all.into_iter().any(|entry| entry.is_some()))
+}

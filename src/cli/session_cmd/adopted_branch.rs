@@ -1,0 +1,284 @@
+//! `adopt BRANCH`: the commits of a branch as the tasks of a plan. They stay as they are; `session.json`
+//! says which commits each task stands for.
+
+use std::collections::BTreeSet;
+
+use crate::artifact::record_diff::count;
+use crate::artifact::sections::Record;
+use crate::artifact::specs::draft;
+use crate::artifact::{AdoptedTask, Feature, IdKind, Requirement, SessionOrigin, Task};
+use crate::git::{Commit, Git, Oid};
+use crate::session::{Trailers, key};
+use crate::ui::one_line;
+
+/// Tasks a branch may become; of more commits some share one.
+const MOST_TASKS: usize = 100;
+/// Files that a task names.
+const MOST_FILES: usize = 40;
+/// Characters of a title.
+const TITLE: usize = 100;
+/// Characters of what a commit says that is repeated.
+const BODY: usize = 2_000;
+
+/// What a branch has that its base lacks.
+pub(crate) struct Adopted {
+    /// As it was named.
+    branch: String,
+    /// What the session is called.
+    title: String,
+    /// Each task's commits, oldest first.
+    tasks: Vec<Work>,
+    /// Commits that change nothing, and merges.
+    pub left_out: usize,
+}
+
+/// The commits of a task.
+struct Work {
+    commits: Vec<Commit>,
+    files: Vec<String>,
+}
+
+/// A commit among these that is a session's: the session's name.
+pub(crate) fn session_in(commits: &[Commit]) -> Option<String> {
+    commits.iter().find_map(|commit| {
+        let trailers = Trailers::parse(&commit.message);
+        trailers.get(key::SESSION_ID)?;
+        trailers.get(key::SESSION).map(str::to_owned)
+    })
+}
+
+impl Adopted {
+    /// Groups the commits of a branch, newest first as git walks them; `tip` is its newest one.
+    ///
+    /// # Errors
+    /// Git cannot be read.
+    pub(crate) fn of(
+        git: &Git,
+        (branch, title): (&str, &str),
+        tip: &Oid,
+        commits: Vec<Commit>,
+    ) -> anyhow::Result<Self> {
+        let all = commits.len();
+        let mut tasks: Vec<Work> = Vec::new();
+        for commit in commits.into_iter().rev().filter(|commit| commit.parents.len() < 2) {
+            let Some(files) = files(git, tip, &commit)? else { continue };
+            let fixed = fixed_by(commit.subject());
+            let named = fixed.and_then(|subject| {
+                let is_it = |work: &Work| work.commits.iter().any(|one| one.subject() == subject);
+                tasks.iter().rposition(is_it)
+            });
+            match named {
+                Some(at) => tasks[at].add(commit, files),
+                None => tasks.push(Work { commits: vec![commit], files }),
+            }
+        }
+        let each = tasks.len().div_ceil(MOST_TASKS).max(1);
+        let tasks = join(join_without_files(tasks), each);
+        let used: usize = tasks.iter().map(|work| work.commits.len()).sum();
+        let (branch, title) = (branch.to_owned(), title.to_owned());
+        Ok(Self { branch, title, tasks, left_out: all - used })
+    }
+
+    /// Whether there is nothing to adopt.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// What the session is about, in words.
+    pub(crate) fn idea(&self) -> String {
+        let commits = self.tasks.iter().flat_map(|work| &work.commits);
+        let lines = commits.map(|commit| {
+            format!("- {} {}\n", commit.id.abbreviated(), one_line(commit.subject(), TITLE))
+        });
+        format!("{}\n\n{}\n\n{}", self.title, self.note(), lines.collect::<String>())
+    }
+
+    /// What was adopted, in a line.
+    pub(crate) fn note(&self) -> String {
+        let commits: usize = self.tasks.iter().map(|work| work.commits.len()).sum();
+        let authors: BTreeSet<&str> =
+            self.tasks.iter().flat_map(|work| &work.commits).map(|one| name(&one.author)).collect();
+        let authors: Vec<String> = authors.into_iter().map(|one| one_line(one, TITLE)).collect();
+        let by = match &authors[..] {
+            [first, second, third, more @ ..] if !more.is_empty() => {
+                format!("{first}, {second}, {third} and {}", count(more.len(), "other"))
+            }
+            few => few.join(", "),
+        };
+        format!("Adopted from {}: {} by {by}.", self.branch, count(commits, "commit"))
+    }
+
+    /// How many tasks there are.
+    pub(crate) fn tasks(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// The draft of the plan, and what the session was made from. `in_base` says whether a path was
+    /// there before the branch.
+    pub(crate) fn plan(&self, in_base: &dyn Fn(&str) -> bool) -> (String, SessionOrigin) {
+        let (requirement, feature) = (IdKind::Requirement.format(1), IdKind::Feature.format(1));
+        let titles: Vec<String> = self.tasks.iter().map(Work::title).collect();
+        let title = one_line(&self.title, TITLE);
+        let mut records = vec![
+            Record::Requirement(Requirement {
+                id: requirement.clone(),
+                title: title.clone(),
+                description: format!("What the commits of {} were made for.", self.branch),
+                acceptance_criteria: titles.iter().cloned().map(Into::into).collect(),
+                ..Requirement::default()
+            }),
+            Record::Feature(Feature {
+                id: feature.clone(),
+                name: title.clone(),
+                description: format!("What {} adds.", self.branch),
+                requirement_ids: vec![requirement.clone()],
+                ..Feature::default()
+            }),
+        ];
+        let mut adopted = Vec::new();
+        for (at, (work, title)) in self.tasks.iter().zip(titles).enumerate() {
+            let id = IdKind::Task.format(u32::try_from(at + 1).unwrap_or(u32::MAX));
+            records.push(Record::Task(Task {
+                id: id.clone(),
+                title,
+                description: work.description(),
+                feature_id: feature.clone(),
+                requirement_ids: vec![requirement.clone()],
+                files_to_create: work.files.clone(),
+                acceptance_criteria: vec![work.criterion()],
+                ..Task::default()
+            }));
+            let commits = work.commits.iter().map(|commit| commit.id.to_string()).collect();
+            adopted.push(AdoptedTask { task: id, commits });
+        }
+        let prose = format!(
+            "# {title}\n\n{}\n\nThe commits stay as they are, and each task stands for those it names.\n",
+            self.note()
+        );
+        let drafted = draft(&prose, &records, in_base);
+        let origin = SessionOrigin {
+            kind: "branch".to_owned(),
+            name: self.branch.clone(),
+            requirements: drafted.requirements,
+            features: drafted.features,
+            tasks: drafted.tasks,
+            adopted,
+        };
+        (drafted.text, origin)
+    }
+}
+
+impl Work {
+    fn add(&mut self, commit: Commit, files: Vec<String>) {
+        self.commits.push(commit);
+        let new: Vec<String> =
+            files.into_iter().filter(|file| !self.files.contains(file)).collect();
+        self.files.extend(new);
+        self.files.truncate(MOST_FILES);
+    }
+
+    fn title(&self) -> String {
+        let first = self.commits.first().map(Commit::subject).unwrap_or_default();
+        let first = one_line(first, TITLE);
+        let first = if first.trim().is_empty() { "Without a subject".to_owned() } else { first };
+        match self.commits.len() {
+            0 | 1 => first,
+            more => format!("{first} (+ {})", count(more - 1, "commit")),
+        }
+    }
+
+    /// What the commits say of themselves, and who made them.
+    fn description(&self) -> String {
+        let mut out = String::new();
+        for commit in &self.commits {
+            let body = commit.message.split_once('\n').map_or("", |(_, body)| body).trim();
+            let body: String = body.chars().take(BODY).collect();
+            let by = one_line(name(&commit.author), TITLE);
+            out += &format!("Commit {} by {by}.\n\n", commit.id.abbreviated());
+            if !body.is_empty() {
+                out += &format!("{body}\n\n");
+            }
+        }
+        out.trim_end().to_owned()
+    }
+
+    fn criterion(&self) -> String {
+        let ids: Vec<String> =
+            self.commits.iter().map(|commit| commit.id.abbreviated().to_string()).collect();
+        format!("the code does what the message of {} says", ids.join(", "))
+    }
+}
+
+/// `Ana Example` of `Ana Example <ana@example.org>`.
+fn name(author: &str) -> &str {
+    author.split(" <").next().unwrap_or(author)
+}
+
+/// The subject of the commit that this one corrects.
+fn fixed_by(subject: &str) -> Option<&str> {
+    let rest =
+        ["fixup! ", "squash! ", "amend! "].iter().find_map(|mark| subject.strip_prefix(mark))?;
+    // A correction of a correction is one of the first commit.
+    Some(fixed_by(rest).unwrap_or(rest))
+}
+
+/// The files of a commit that the branch still has and that a plan can name; `None` where the commit
+/// changes nothing.
+fn files(git: &Git, tip: &Oid, commit: &Commit) -> anyhow::Result<Option<Vec<String>>> {
+    let reader = git.reader();
+    let changes = reader.diff(commit.parents.first(), &commit.id)?;
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let odd = |c: char| c.is_control() || c.is_whitespace() || "`|".contains(c);
+    let paths: Vec<String> = changes.into_iter().map(|change| change.path).collect();
+    let fits = |path: &&str| !path.starts_with(".cowork/") && !path.contains(odd);
+    let names: Vec<&str> = paths.iter().map(String::as_str).filter(fits).collect();
+    let there = reader.entries(tip, &names)?;
+    let there = names.into_iter().zip(there).filter(|(_, entry)| entry.is_some());
+    Ok(Some(there.map(|(path, _)| path.to_owned()).take(MOST_FILES).collect()))
+}
+
+/// A commit of whose files none is left is part of the task before it, or of the one after it.
+fn join_without_files(tasks: Vec<Work>) -> Vec<Work> {
+    let mut out: Vec<Work> = Vec::new();
+    for work in tasks {
+        let joins = work.files.is_empty() || out.last().is_some_and(|last| last.files.is_empty());
+        match out.last_mut().filter(|_| joins) {
+            Some(last) => {
+                let Work { commits, files } = work;
+                let mut files = Some(files);
+                commits.into_iter().for_each(|one| last.add(one, files.take().unwrap_or_default()));
+            }
+            None => out.push(work),
+        }
+    }
+    out
+}
+
+/// So many neighbours are one task.
+fn join(tasks: Vec<Work>, each: usize) -> Vec<Work> {
+    let mut out: Vec<Work> = Vec::new();
+    for (at, work) in tasks.into_iter().enumerate() {
+        match out.last_mut().filter(|_| at % each != 0) {
+            Some(last) => {
+                let Work { commits, files } = work;
+                let mut files = Some(files);
+                commits.into_iter().for_each(|one| last.add(one, files.take().unwrap_or_default()));
+            }
+            None => out.push(work),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixed_by;
+
+    #[test]
+    fn a_correction_names_the_first_commit() {
+        assert_eq!(fixed_by("fixup! squash! Add a"), Some("Add a"));
+        assert_eq!(fixed_by("Add a"), None);
+    }
+}
