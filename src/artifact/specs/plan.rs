@@ -23,33 +23,118 @@ pub struct Drafted {
 }
 
 /// The plan with these records below `prose`. `in_base` says whether a path is there before the session.
+/// What texts call `REQ-005` is no record of this plan: it is written so that nobody takes it for one.
 pub fn draft(prose: &str, records: &[Record], in_base: &dyn Fn(&str) -> bool) -> Drafted {
-    let alone = Documents { plan: true, ..Documents::default() };
-    let mut out = Drafted { text: format!("{}\n", prose.trim_end()), ..Drafted::default() };
+    let mut out =
+        Drafted { text: format!("{}\n", foreign(prose.trim_end())), ..Drafted::default() };
     let mut present: Vec<Record> = Vec::new();
     for record in records {
-        let known: Records = present.iter().cloned().collect();
-        let context = Context {
-            kinds: alone.kinds(Document::Plan),
-            used: &BTreeMap::new(),
-            floors: IdFloors::default(),
-            present: &known,
-            in_base,
-            by: Writer::Model,
-        };
-        match apply(&out.text, &[Change::Put(record.clone())], &context) {
+        let record = with_known_references(with_texts(record.clone(), &foreign), &present);
+        let put = put(&out.text, &record, &present, in_base).or_else(|_| {
+            // Whatever its words would make of the document, quoted they are words.
+            let plainer = with_texts(record.clone(), &quoted);
+            put(&out.text, &plainer, &present, in_base)
+        });
+        match put {
             Ok(text) => {
                 out.text = text;
-                out.count(record);
-                present.push(record.clone());
+                out.count(&record);
+                present.push(record);
             }
-            Err(found) => {
-                let why = found.first().map(|remark| remark.text.clone()).unwrap_or_default();
-                out.left_out.push(format!("{}: {why}", record.title()));
-            }
+            Err(why) => out.left_out.push(format!("{}: {why}", record.title())),
         }
     }
     out
+}
+
+/// The document with one more record, or why it cannot hold it.
+fn put(
+    text: &str,
+    record: &Record,
+    present: &[Record],
+    in_base: &dyn Fn(&str) -> bool,
+) -> Result<String, String> {
+    let alone = Documents { plan: true, ..Documents::default() };
+    let known: Records = present.iter().cloned().collect();
+    let context = Context {
+        kinds: alone.kinds(Document::Plan),
+        used: &BTreeMap::new(),
+        floors: IdFloors::default(),
+        present: &known,
+        in_base,
+        by: Writer::Model,
+    };
+    apply(text, &[Change::Put(record.clone())], &context)
+        .map_err(|found| found.into_iter().next().map(|remark| remark.text).unwrap_or_default())
+}
+
+/// A text with the hyphens of what looks like ids of ours made unbreakable.
+fn foreign(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        let (before, after) =
+            (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default());
+        let is_id = c == '-'
+            && IdKind::ALL.iter().any(|kind| {
+                let end = before.len().saturating_sub(kind.word().len());
+                before.get(end..).is_some_and(|word| word.eq_ignore_ascii_case(kind.word()))
+            })
+            && after.get(1..).is_some_and(|rest| {
+                rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '?')
+            });
+        out.push(if is_id { '\u{2011}' } else { c });
+    }
+    out
+}
+
+/// A text that is nothing but words.
+fn quoted(text: &str) -> String {
+    let line = |line: &str| {
+        let line = line.replace('`', "'");
+        line.trim_matches(|c: char| c.is_whitespace() || "#>|-*+~=[]<".contains(c)).to_owned()
+    };
+    let words: Vec<String> = text.lines().map(line).filter(|line| !line.is_empty()).collect();
+    if words.is_empty() { "(without words)".to_owned() } else { words.join(" ") }
+}
+
+/// A record with its texts changed.
+fn with_texts(mut record: Record, change: &dyn Fn(&str) -> String) -> Record {
+    let each = |texts: &mut Vec<String>| texts.iter_mut().for_each(|text| *text = change(text));
+    match &mut record {
+        Record::Requirement(one) => {
+            one.title = change(&one.title);
+            one.description = change(&one.description);
+            one.acceptance_criteria.iter_mut().for_each(|one| one.text = change(&one.text));
+        }
+        Record::Feature(one) => {
+            one.name = change(&one.name);
+            one.description = change(&one.description);
+            each(&mut one.completion_criteria);
+        }
+        Record::Task(one) => {
+            one.title = change(&one.title);
+            one.description = change(&one.description);
+            each(&mut one.acceptance_criteria);
+        }
+        Record::Component(_) => {}
+    }
+    record
+}
+
+/// A record that names no other one but those that are there.
+fn with_known_references(mut record: Record, present: &[Record]) -> Record {
+    let is_there = |id: &String| present.iter().any(|one| one.id() == id);
+    match &mut record {
+        Record::Feature(one) => one.requirement_ids.retain(is_there),
+        Record::Task(one) => {
+            one.requirement_ids.retain(is_there);
+            if !is_there(&one.feature_id) {
+                one.feature_id.clear();
+            }
+        }
+        Record::Requirement(_) | Record::Component(_) => {}
+    }
+    record
 }
 
 impl Drafted {

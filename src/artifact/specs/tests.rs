@@ -12,6 +12,22 @@ fn drafted(tool: SpecTool, name: &str, all: &[(&str, &str)]) -> (Specified, Draf
     (found, plan)
 }
 
+/// What cannot be read of a plan, as the pipeline reads what no tool has written.
+fn refusals(plan: &str) -> Vec<String> {
+    use crate::artifact::IdFloors;
+    use crate::artifact::sections::{Context, Document, Documents, Records, Writer, read};
+    let alone = Documents { plan: true, ..Documents::default() };
+    let context = Context {
+        kinds: alone.kinds(Document::Plan),
+        used: &std::collections::BTreeMap::new(),
+        floors: IdFloors::default(),
+        present: &Records::default(),
+        in_base: &|_| false,
+        by: Writer::Person,
+    };
+    read(plan, &context).refusals.into_iter().map(|remark| remark.text).collect()
+}
+
 #[test]
 fn a_folder_is_known_by_its_files() {
     assert_eq!(SpecTool::of(["spec.md", "x"]), Some(SpecTool::SpecKit));
@@ -80,6 +96,40 @@ fn odd_texts_make_no_odd_records() {
         let (_, plan) = drafted(tool, "", &all);
         assert!(plan.text.starts_with("# Plan"), "{}", plan.text);
     }
+    let (found, plan) = drafted(SpecTool::SpecKit, "x", &[("spec.md", spec), ("tasks.md", tasks)]);
+    assert!(plan.left_out.is_empty() && plan.text.contains("TASK\u{2011}009 x"), "{plan:?}");
+    assert_eq!(plan.tasks as usize, found.open);
     let (_, plan) = drafted(SpecTool::SpecKit, "x", &[("spec.md", "")]);
     assert_eq!((plan.requirements, plan.tasks), (0, 0));
+}
+
+#[test]
+fn files_changed_at_random_make_a_document() {
+    use crate::random_cases::changed;
+    let texts = [
+        include_str!("../../../tests/corpus/specs/spec-kit/spec.md"),
+        include_str!("../../../tests/corpus/specs/spec-kit/tasks.md"),
+        include_str!("../../../tests/corpus/specs/openspec/specs/data-export/spec.md"),
+        include_str!("../../../tests/corpus/specs/openspec/tasks.md"),
+        "### TASK-001 x\n\n`FEAT-001` `a.rs`\n\n---\n```\n- [ ] T001 `REQ-?` <!-- \n> # quote\n",
+    ];
+    let texts: Vec<String> = texts.map(str::to_owned).to_vec();
+    for seed in 0..400 {
+        let random = &mut fastrand::Rng::with_seed(seed);
+        let text = |random: &mut _| changed(random, &texts);
+        let all = [
+            ("spec.md".to_owned(), text(random)),
+            ("proposal.md".to_owned(), text(random)),
+            ("specs/a/spec.md".to_owned(), text(random)),
+            ("tasks.md".to_owned(), text(random)),
+        ];
+        let all: Vec<(&str, &str)> =
+            all.iter().map(|(path, text)| (&path[..], &text[..])).collect();
+        for tool in [SpecTool::SpecKit, SpecTool::OpenSpec] {
+            let (found, plan) = drafted(tool, "a", &all);
+            assert!(plan.left_out.is_empty(), "{seed}: {:?}\n{found:?}", plan.left_out);
+            let refused = refusals(&plan.text);
+            assert!(refused.is_empty(), "{seed}: {refused:?}\n{}", plan.text);
+        }
+    }
 }

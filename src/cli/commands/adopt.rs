@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::artifact::specs::Drafted;
 use crate::artifact::{Base, SCHEMA_VERSION, SessionFile};
 use crate::cli::args::{Answer, parse_stage};
 use crate::cli::context::Context;
@@ -106,12 +107,12 @@ pub(crate) fn run(context: &Context, args: AdoptArgs) -> Answer {
         artifacts: None,
         from: None,
         says_depth: true,
-        draft: stage.map(|stage| FirstDraft { stage, text: plan }),
+        draft: stage.map(|stage| FirstDraft { stage, text: plan.text.clone() }),
         worktree,
     };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
     context.ui.emit(Event::SessionStarted { branch: refs.short_branch(&name), resumed: false });
-    tell(context, &branch.name, &branch.work);
+    tell(context, &branch.name, &branch.work, &plan);
     if !here {
         let then = dependencies::resume_in(context, &held, &name)?;
         dependencies::require(context, &held, &name, &then)?;
@@ -120,11 +121,14 @@ pub(crate) fn run(context: &Context, args: AdoptArgs) -> Answer {
     run::run_session(context, &held, &models, session, extent)
 }
 
-fn tell(context: &Context, branch: &str, work: &Adopted) {
+fn tell(context: &Context, branch: &str, work: &Adopted, plan: &Drafted) {
     let note = |text: String| context.ui.emit(Event::Note { text });
     note(work.note().trim_end_matches('.').to_owned());
     let (tasks, s) = (work.tasks(), if work.tasks() == 1 { "" } else { "s" });
     note(format!("draft 1 of the plan is made of them: {tasks} task{s}; {branch} stays as it is"));
+    for one in &plan.left_out {
+        context.ui.emit(Event::Warning { text: format!("not a record: {one}") });
+    }
     match work.left_out {
         0 => {}
         1 => note("1 commit stands for no task: a merge, or it changes nothing".to_owned()),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::artifact::record_diff::count;
 use crate::artifact::sections::Record;
-use crate::artifact::specs::draft;
+use crate::artifact::specs::{Drafted, draft};
 use crate::artifact::{AdoptedTask, Feature, IdKind, Requirement, SessionOrigin, Task};
 use crate::git::{Commit, Git, Oid};
 use crate::session::{Trailers, key};
@@ -115,7 +115,7 @@ impl Adopted {
 
     /// The draft of the plan, and what the session was made from. `in_base` says whether a path was
     /// there before the branch.
-    pub(crate) fn plan(&self, in_base: &dyn Fn(&str) -> bool) -> (String, SessionOrigin) {
+    pub(crate) fn plan(&self, in_base: &dyn Fn(&str) -> bool) -> (Drafted, SessionOrigin) {
         let (requirement, feature) = (IdKind::Requirement.format(1), IdKind::Feature.format(1));
         let titles: Vec<String> = self.tasks.iter().map(Work::title).collect();
         let title = one_line(&self.title, TITLE);
@@ -164,7 +164,7 @@ impl Adopted {
             tasks: drafted.tasks,
             adopted,
         };
-        (drafted.text, origin)
+        (drafted, origin)
     }
 }
 
