@@ -11,8 +11,8 @@ use crate::clock;
 use crate::config::Config;
 use crate::git::{self, Git, Object, Oid};
 use crate::session::{
-    CommittedFiles, Entry, Kind, RefNames, SESSIONS, Session, SessionName, Trailers, artifact_path,
-    key, place_of,
+    CommittedFiles, Entry, Kind, RefNames, SESSIONS, Session, SessionName, Trailers, adopted,
+    artifact_path, key, place_of,
 };
 use crate::stages::{self, code_stage};
 use crate::verify::{StageApproval, approvals};
@@ -276,11 +276,20 @@ impl<'a> Sessions<'a> {
             let mut found = HashMap::new();
             for (name, place) in places {
                 let Some(file) = session_file(self.git, &name, &place) else { continue };
-                for (task, commit) in file.adopted() {
+                if !file.is_adopted() {
+                    continue;
+                }
+                let recorded = file.adopted().map(|(task, id)| (task.to_owned(), id.to_owned()));
+                let mut commits: Vec<(String, String)> = recorded.collect();
+                // A rebase has made others of them.
+                if let Ok(session) = Session::load(self.git, &name, &place) {
+                    let now = adopted(self.git, &session)?.into_iter();
+                    commits.extend(now.map(|(task, commit)| (task, commit.id.to_string())));
+                }
+                for (task, commit) in commits {
                     let (session, id) = (name.clone(), file.id.clone());
-                    let task = task.to_owned();
                     let adopted = Adopted { session, id, task, place: place.clone() };
-                    found.entry(commit.to_owned()).or_insert(adopted);
+                    found.entry(commit).or_insert(adopted);
                 }
             }
             // Whoever was first has found the same.

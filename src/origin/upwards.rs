@@ -164,10 +164,13 @@ fn leaf(session: &Session, standing: &Standing, asked: &Asked<'_>, task: &Task) 
         Kind::Task(id) => asked.records.id_of(id, asked.at_tip) == task.id,
         _ => false,
     });
-    let is_its = |id: &str| asked.records.id_of(id, asked.at_tip) == task.id;
-    let adopted = session.file.adopted().filter(|(id, _)| is_its(id));
-    let mut commits: Vec<String> = adopted.map(|(_, commit)| commit.to_owned()).collect();
-    commits.extend(made.map(|entry| entry.commit.to_string()));
+    let mut commits: Vec<String> = made.map(|entry| entry.commit.to_string()).collect();
+    if commits.is_empty() && found.commits.is_empty() {
+        // Of lines that stand, a rebase may have made others of the commits that were adopted.
+        let is_its = |id: &str| asked.records.id_of(id, asked.at_tip) == task.id;
+        let adopted = session.file.adopted().filter(|(id, _)| is_its(id));
+        commits.extend(adopted.map(|(_, commit)| commit.to_owned()));
+    }
     let new = found.commits.iter().filter(|commit| !commits.contains(commit));
     let new: Vec<String> = new.cloned().collect();
     commits.extend(new);

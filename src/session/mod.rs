@@ -1,6 +1,7 @@
 //! Sessions as a function of history: [`Session::load`] reads the commits that carry the
 //! session's id and says what is done. There is no status file that could disagree.
 
+mod adopted;
 mod attempts;
 mod baseline;
 mod bases;
@@ -34,6 +35,7 @@ mod status;
 mod unrecorded;
 mod used;
 
+pub(crate) use adopted::adopted;
 pub use attempts::{Attempt, Back, attempts};
 pub(crate) use baseline::{baseline, parents_files};
 pub use bases::{base_branch, review_base};

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 
 use ring::digest::{SHA256, digest};
 
-use super::{Kind, Session};
+use super::{Kind, Session, adopted};
 use crate::artifact::check::CodeChanges;
 use crate::artifact::{Plan, Task};
-use crate::git::{self, Git, Oid};
+use crate::git::{self, Commit, Git, Oid};
 use crate::stages::TaskFiles;
 
 /// What checks ask about files.
@@ -59,8 +59,17 @@ impl ProjectFiles {
 /// where a shallow clone, or a squash without trailers, leaves nothing that tells.
 pub(crate) fn start_of_code(git: &Git, session: &Session) -> Option<Oid> {
     let first = session.history.first()?;
-    if session.from_files().is_some() || session.file.is_adopted() {
-        // Commits whose trailers are gone, and those it adopted, are the session's, too.
+    if session.file.is_adopted() {
+        let base = session.file.base.commit.parse().ok();
+        let oldest = adopted(git, session).ok()?.pop().map(|(_, commit)| commit);
+        let as_recorded =
+            |commit: &Commit| session.file.adopted().any(|(_, id)| id == commit.id.as_str());
+        // A rebase moves what the oldest one stands on with the others.
+        let moved = oldest.filter(|commit| !as_recorded(commit));
+        return moved.and_then(|commit| commit.parents.into_iter().next()).or(base);
+    }
+    if session.from_files().is_some() {
+        // Commits whose trailers are gone are the session's, too.
         let base: Oid = session.file.base.commit.parse().ok()?;
         return git::refs::is_ancestor(git, &base, &first.commit).ok()?.then_some(base);
     }
@@ -92,9 +101,11 @@ pub(crate) fn code_since_start(
         on_branch.push((&found.id, &found.parents));
         at = found.parents.first();
     }
-    let adopted: BTreeSet<&str> = session.file.adopted().map(|(_, commit)| commit).collect();
-    let adopted = since.iter().filter(|commit| adopted.contains(commit.id.as_str()));
-    let adopted = adopted.map(|commit| (&commit.id, &commit.parents));
+    let adopted = match session.file.is_adopted() {
+        true => adopted(git, session)?,
+        false => Vec::new(),
+    };
+    let adopted = adopted.iter().map(|(_, commit)| (&commit.id, &commit.parents));
     for (id, parents) in recorded.chain(on_branch).chain(adopted) {
         if let [parent] = &parents[..] {
             ours.extend(git::paths::changed(git, parent, id)?);

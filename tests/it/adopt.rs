@@ -163,6 +163,22 @@ fn what_the_critic_refuses_is_corrected_on_top() {
 }
 
 #[test]
+fn a_rebase_makes_other_commits_of_the_same_tasks() {
+    let sandbox = ten();
+    adopt(&sandbox, &["--review", "auto"]).exits(0);
+    sandbox.git(&["rebase", "-q", "main", "cowork/todo-list"]);
+    sandbox.cowork(&["verify", "--fix"]).exits(0);
+    let commit = sandbox.commit_of("cowork/todo-list", "Write part 3");
+    assert!(!sandbox.git(&["rev-list", "feature/todo-list"]).contains(&commit));
+    why_and_trace(&sandbox, &commit);
+    let shown = sandbox.cowork(&["diff", "--stat"]).exits(0).stdout;
+    assert!(!shown.contains("news.txt"), "{shown}");
+    sandbox.cowork(&["merge"]).exits(0);
+    why_and_trace(&sandbox, &commit);
+    sandbox.git(&["fsck", "--strict"]);
+}
+
+#[test]
 fn merges_fixups_and_deletions_are_no_tasks_of_their_own() {
     let sandbox = ten();
     sandbox.git(&["switch", "-q", "feature/todo-list"]);
