@@ -86,7 +86,7 @@ impl Finding {
 
     /// No less than a warning: it will be asked about.
     #[must_use]
-    pub(crate) fn to_be_asked(mut self) -> Self {
+    pub(crate) fn at_least_a_warning(mut self) -> Self {
         if self.state == State::Ok {
             self.state = State::Warning;
         }

@@ -146,7 +146,7 @@ fn with_network(context: &Context, finding: Finding) -> anyhow::Result<Finding> 
             );
             let open =
                 format!("or let commands and it reach every server: {}", agent_network::OPEN);
-            finding.and(&text).to_be_asked().fixed_by([remedy, open])
+            finding.and(&text).at_least_a_warning().fixed_by([remedy, open])
         }
     })
 }
