@@ -188,8 +188,12 @@ mod tests {
         let repo = Repo::with_commit();
         let git = repo.git();
         let lock = repo.path(".git/index.lock");
-        let file = std::fs::File::create(&lock).unwrap();
+        let old = repo.path("old");
+        let file = std::fs::File::create(&old).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(3 * 3600 + 60)).unwrap();
+        // Never open in this process: a child that another test starts would hold it for a moment.
+        let copied = std::process::Command::new("cp").arg("-p").args([&old, &lock]).status();
+        assert!(copied.unwrap().success());
         let error = git.write(["add", "README.md"]).once().checked().unwrap_err();
         let hints = hints_of(&error);
         let path = git.git_dir().join("index.lock").display().to_string();
