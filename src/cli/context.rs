@@ -267,6 +267,11 @@ impl Context {
         }
     }
 
+    /// Columns of the terminal behind standard output, where there is one.
+    pub(crate) fn width(&self) -> Option<usize> {
+        std::io::stdout().is_terminal().then(stdout_columns)
+    }
+
     /// Prints data to standard output, where a terminal may be: nothing in it is obeyed.
     pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
         self.print_bytes(&match self.global.json {

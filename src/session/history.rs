@@ -121,6 +121,11 @@ impl Entry {
         })
     }
 
+    /// What its first line says came of it, without what it is: `3 requirements` of `prd: 3 requirements`.
+    pub fn summary(&self) -> &str {
+        self.subject.split_once(": ").map_or(&*self.subject, |(_, summary)| summary)
+    }
+
     /// True for the session's first commit, also where that completes a stage.
     pub fn is_start(&self) -> bool {
         self.trailers.get(key::EVENT) == Some(START)

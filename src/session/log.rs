@@ -309,7 +309,7 @@ impl Teller<'_> {
     fn step(&self, entry: &Entry) -> Option<Step> {
         let mut step = self.blank(entry.time, "", &entry.author);
         step.commit = Some(entry.commit.to_string());
-        step.summary = entry.subject.split_once(": ").map_or(&*entry.subject, |s| s.1).to_owned();
+        step.summary = entry.summary().to_owned();
         step.checks = entry.trailers.get(key::CHECKS).map(str::to_owned);
         let models = entry.trailers.get(key::MODEL).unwrap_or_default().split(", ");
         step.models = models.filter(|name| !name.is_empty()).map(str::to_owned).collect();

@@ -21,8 +21,9 @@ pub use json::JsonLines;
 pub use live::above;
 pub use markdown::markdown;
 pub use out::Output;
-pub(crate) use out::stdout_columns;
+pub(crate) use out::{elapsed, stdout_columns};
 pub use terminal::{Look, Terminal, Verbosity};
+pub(crate) use terminal::{bar, shortened};
 pub use title::Knows;
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ impl Out {
 }
 
 /// `41 s`, `3 min 4 s`, `1 h 2 min`.
-pub(super) fn elapsed(time: Duration) -> String {
+pub(crate) fn elapsed(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),

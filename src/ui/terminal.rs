@@ -6,6 +6,8 @@
 mod lines;
 mod status;
 
+pub(crate) use status::{bar, shortened};
+
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

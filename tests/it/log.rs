@@ -227,7 +227,9 @@ fn status_names_the_task_and_what_is_kept() {
     sandbox.server.on(at("coding", "actor").task("TASK-002").turn(2), gone);
     sandbox.cowork(&["resume", "--review", "auto"]).exits(4);
     let shown = sandbox.cowork(&["status"]).exits(0).stdout;
-    assert!(shown.contains("● coding    1 of 5 tasks, TASK-002 in progress"), "{shown}");
+    let coding = shown.lines().find(|line| line.contains("● coding ")).unwrap();
+    assert!(coding.contains("█░") && coding.contains(" 1 of 5 tasks  draft 1 "), "{shown}");
+    assert!(coding.ends_with("TASK-002 in progress"), "{shown}");
     assert!(shown.contains("Kept     draft 1 of coding, not finished (git show "), "{shown}");
     assert!(shown.contains("Yours    README.md has your uncommitted edits"), "{shown}");
     sandbox.git(&["checkout", "-q", "README.md"]);

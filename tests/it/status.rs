@@ -30,7 +30,14 @@ fn status_tells_the_stages() {
     }
     assert!(shown.contains("git cowork resume"), "{shown}");
     // Columns stand below each other, and what is not begun shares a line.
-    assert!(shown.contains("  auto  1 draft\n"), "{shown}");
+    for (stage, tokens, outcome) in [
+        ("idea", "240", "A todo list for the terminal"),
+        ("prd", "240", "3 requirements, 2 features"),
+    ] {
+        let line = shown.lines().find(|line| line.contains(&format!("✓ {stage} "))).unwrap();
+        assert!(line.contains("  auto  1 draft  ") && line.contains(tokens), "{shown}");
+        assert!(line.ends_with(outcome), "{shown}");
+    }
     assert!(
         shown.contains("  ● design    not begun\n  · plan    · coding  · check   · delivery\n"),
         "{shown}"

@@ -1,7 +1,5 @@
 //! `git cowork doctor`: what is needed for sessions, what is there, and what helps where it is not.
 
-use std::io::IsTerminal as _;
-
 use clap::Args;
 
 use crate::cli::args::Answer;
@@ -12,7 +10,6 @@ use crate::error::Kind;
 use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
 use crate::git::Git;
-use crate::ui::stdout_columns;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -64,7 +61,7 @@ fn show(context: &Context, findings: &[Finding]) -> anyhow::Result<()> {
             &findings.iter().map(|finding| format!("{}\n", finding.json())).collect::<String>(),
         );
     }
-    let width = std::io::stdout().is_terminal().then(stdout_columns);
+    let width = context.width();
     let paint = Paint { on: context.color_stdout() };
     let quiet = |finding: &&Finding| !context.global.quiet || finding.state != State::Ok;
     let lines = findings.iter().filter(quiet).map(|finding| finding.lines(width, &paint));

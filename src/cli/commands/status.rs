@@ -10,14 +10,14 @@ use crate::cli::session_cmd::approved::how_passed;
 use crate::cli::session_cmd::{confinement, find, next_step};
 use crate::cli::terminal::paint::Paint;
 use crate::cli::terminal::records;
+use crate::cli::terminal::stage_table::{count, of_tasks, stage_table};
 use crate::config::Budget;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, RefName};
 use crate::model::budget;
 use crate::record::{LOGS, logs};
 use crate::session::{
-    Details, Entry, Kept, Kind, RefNames, SessionName, State, StateDir, Status, StatusJson,
-    Verdict, Waiting, key,
+    Details, Kept, RefNames, SessionName, State, StateDir, Status, StatusJson, Waiting,
 };
 use crate::stage::Stage;
 use crate::stages::row;
@@ -43,7 +43,7 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     let details = status.details(git)?;
     let hows = how_passed(git, context.config()?, &status.session)?;
     let branch = context.refs()?.short_branch(&name);
-    let mut text = full(&status, &details, &hows, (&branch, &place), &paint);
+    let mut text = full(&status, &details, &hows, (&branch, &place), context.width(), &paint);
     if context.global.verbose {
         let _ = writeln!(text, "Sandbox  {}", sanitize(&confinement::in_force(context, git)?));
         match records::records(git, &status.session, &paint) {
@@ -153,7 +153,7 @@ fn yours(git: &Git, name: &SessionName) -> anyhow::Result<String> {
 fn kept(status: &Status, details: &Details) -> String {
     let mut kept = Vec::new();
     if details.attempts > 0 {
-        let attempts = plural(details.attempts, "attempt");
+        let attempts = count(details.attempts, "attempt");
         let newest = details.newest_attempt.as_deref().unwrap_or_default();
         let number = newest.rsplit('/').next().unwrap_or_default();
         let which = if details.attempts == 1 { "restore" } else { "restore the newest" };
@@ -183,7 +183,7 @@ fn logs(context: &Context, git: &Git, status: &Status) -> anyhow::Result<String>
             "git fetch {remote} {notes}:{notes}-{remote} && git notes --ref {LOGS} merge {LOGS}-{remote}"
         ),
     };
-    Ok(format!("Logs     {} of checks not in this clone: {fetch}\n", plural(elsewhere, "log")))
+    Ok(format!("Logs     {} of checks not in this clone: {fetch}\n", count(elsewhere, "log")))
 }
 
 /// `draft 2 of prd, not finished (git show …)`
@@ -226,14 +226,10 @@ fn standing(status: &Status) -> String {
     match status.state {
         State::Waiting => format!("{stage} draft {} waits for review", status.iteration),
         _ if row(stage).writes_code() && status.tasks.1 > 0 => {
-            format!("{stage}, {}", tasks(status))
+            format!("{stage}, {}", of_tasks(status))
         }
         _ => format!("{stage} comes next"),
     }
-}
-
-fn tasks(status: &Status) -> String {
-    format!("{} of {}", status.tasks.0, plural(status.tasks.1, "task"))
 }
 
 fn full(
@@ -241,6 +237,7 @@ fn full(
     details: &Details,
     hows: &[(Stage, String)],
     (branch, place): (&str, &Place),
+    width: Option<usize>,
     paint: &Paint,
 ) -> String {
     let session = &status.session;
@@ -257,108 +254,6 @@ fn full(
     };
     let mut out = format!("Session  {} · {stands}, based on {base}{ahead}\n", session.name);
     let _ = writeln!(out, "Idea     {}", one_line(&session.file.title, TITLE));
-    out += &stages(status, details, hows, paint);
+    out += &stage_table(status, details, hows, width, paint);
     out
-}
-
-/// A line for each stage that is done or in progress, and one for all that come later.
-fn stages(status: &Status, details: &Details, hows: &[(Stage, String)], paint: &Paint) -> String {
-    let session = &status.session;
-    let wide = hows.iter().map(|(_, how)| how.chars().count()).max().unwrap_or(0);
-    let label = |stage: Stage| {
-        let label = details.labels.get(&stage).map_or(stage.name(), String::as_str);
-        label.to_owned()
-    };
-    let name = session.order().into_iter().map(|s| label(s).len()).max().unwrap_or(0).max(9);
-    let mut out = String::new();
-    let mut later = Vec::new();
-    for &(stage, ref how) in hows {
-        if !session.done().contains(&stage) {
-            if status.stage == Some(stage) {
-                let line = in_progress(status, stage, paint);
-                let _ = writeln!(out, "  {} {stage:<name$} {line}", paint.yellow("●"));
-            } else {
-                later.push(stage);
-            }
-            continue;
-        }
-        let _ = match session.stage_entry(stage) {
-            Some(entry) => {
-                let took = match entry.from() {
-                    Some(from) => format!("from {from}"),
-                    None => drafts(entry, details, stage),
-                };
-                let checks = entry.trailers.get(key::CHECKS).filter(|checks| *checks != "none");
-                let line = format!(
-                    "{:<name$} {}  {how:<wide$}  {took}{}",
-                    label(stage),
-                    entry.commit.short(),
-                    checks.map(|checks| format!("  {checks}")).unwrap_or_default()
-                );
-                writeln!(out, "  {} {line}", paint.green("✓"))
-            }
-            None => {
-                let inherited = session.inherited().filter(|(last, _)| stage < *last);
-                let place = match inherited.and_then(|(_, start)| start.from()) {
-                    Some(from) => format!("from {from}"),
-                    None => "in a later commit".to_owned(),
-                };
-                writeln!(out, "  {} {stage:<name$} ({place})", paint.green("✓"))
-            }
-        };
-    }
-    if let Some((last, all)) = later.split_last() {
-        // As wide as the names of the stages above, so that the dots stand in columns.
-        let all: String = all.iter().map(|stage| format!("· {stage:<7} ")).collect();
-        let _ = writeln!(out, "  {all}· {last}");
-    }
-    out
-}
-
-/// How many drafts a finished stage took, and how many of them its critic refused.
-fn drafts(entry: &Entry, details: &Details, stage: Stage) -> String {
-    let mut drafts = plural(entry.iterations() as usize, "draft");
-    if let Some(rejections) = details.rejections.get(&stage) {
-        drafts += &format!(" (critic: {})", plural(*rejections, "rejection"));
-    }
-    if details.reverted.contains(&stage) {
-        drafts += ", after a revert";
-    }
-    drafts
-}
-
-fn in_progress(status: &Status, stage: Stage, paint: &Paint) -> String {
-    let session = &status.session;
-    let mut line = if row(stage).writes_code() && status.tasks.1 > 0 {
-        tasks(status)
-    } else if status.iteration > 0 {
-        format!("draft {}", status.iteration)
-    } else {
-        "not begun".to_owned()
-    };
-    if let (Some((task, how)), true) = (&status.task, status.tasks.1 > 0) {
-        line += &format!(", {task} {}", how.words());
-    }
-    let last = session.history.iter().rev().find(|e| matches!(e.kind, Kind::Task(_)));
-    if let Some(checks) = last.and_then(|entry| entry.trailers.get(key::CHECKS))
-        && row(stage).writes_code()
-        && checks != "none"
-    {
-        let _ = write!(line, " · last test run: {}", paint.checks(checks));
-    }
-    let aborted = format!(" · aborted, resume {}", row(stage).after_abort);
-    line += match session.waiting().map(|waiting| waiting.answer) {
-        Some(None) => " · waits for review",
-        Some(Some(answer)) => match answer.verdict() {
-            Some(Verdict::Aborted) => &aborted,
-            Some(Verdict::Feedback) => " · feedback given; resume continues",
-            _ => " · reviewed; resume continues",
-        },
-        None => "",
-    };
-    line
-}
-
-fn plural(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

@@ -7,4 +7,5 @@ pub(crate) mod records;
 pub(crate) mod runtime;
 pub(crate) mod said;
 pub(crate) mod signals;
+pub(crate) mod stage_table;
 pub(crate) mod ui;

@@ -266,7 +266,8 @@ pub(super) fn lines(
     lines
 }
 
-fn bar(done: usize, all: usize) -> String {
+/// `████░░░░░░░░` for a third.
+pub(crate) fn bar(done: usize, all: usize) -> String {
     let full = (done * BAR).checked_div(all).unwrap_or_default().min(BAR);
     format!("{}{}", "█".repeat(full), "░".repeat(BAR - full))
 }
@@ -285,7 +286,7 @@ fn fitted(parts: &[(u8, String)], width: usize) -> Option<String> {
 }
 
 /// A line of at most `width` columns, cut between words where there is a place for it.
-pub(super) fn shortened(line: &str, width: usize) -> String {
+pub(crate) fn shortened(line: &str, width: usize) -> String {
     if measure_text_width(line) <= width {
         return line.to_owned();
     }
