@@ -4,6 +4,7 @@
 //! only resolved values go down.
 
 mod args;
+mod bash;
 mod commands;
 mod complete;
 mod context;
@@ -167,7 +168,8 @@ pub fn main() -> ExitCode {
     }
     // A shell that completes calls us back, and gets its answer here.
     let completed = || complete::completed(Cli::command());
-    clap_complete::CompleteEnv::with_factory(completed).var(completions::VARIABLE).complete();
+    let completion = clap_complete::CompleteEnv::with_factory(completed);
+    completion.var(completions::VARIABLE).shells(completions::SHELLS).complete();
     let args: Vec<OsString> = std::env::args_os().collect();
     let mut command = command();
     let parsed = command.try_get_matches_from_mut(&args);

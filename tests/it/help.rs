@@ -127,6 +127,40 @@ fn zsh_completes_inside_its_completion_of_git() {
     types_them(terminal);
 }
 
+/// Bash at a prompt, with our completion. On a plain terminal, for what a
+/// better one is told hides what stands behind it; with echo, without which readline shows nothing.
+fn bash(sandbox: &Sandbox) -> Terminal {
+    let mut rc = "PS1='> '; bind 'set enable-bracketed-paste off'; bind 'set bell-style none'\n\
+        bind 'set page-completions off'; bind 'set completion-query-items 0'\n"
+        .to_owned();
+    rc += "source ../completions\n";
+    std::fs::write(sandbox.root().join("bashrc"), rc).unwrap();
+    let line = "stty echo; TERM=dumb exec bash --noprofile --rcfile ../bashrc -i";
+    let mut terminal = sandbox.in_terminal(sandbox.command("sh"), &["-c", line]);
+    terminal.sees("> ");
+    terminal
+}
+
+#[test]
+fn bash_completes_the_program_itself() {
+    let sandbox = completed("bash");
+    if !has(&sandbox, "bash") {
+        return;
+    }
+    let mut terminal = bash(&sandbox);
+    for (typed, line) in [
+        ("git-cowork rever", "git-cowork revert "),
+        ("git-cowork revert --to=pl", "git-cowork revert --to=plan "),
+        ("git-cowork show todo desi", "git-cowork show todo design "),
+    ] {
+        terminal.types(&format!("{typed}\t"));
+        terminal.sees(line);
+        terminal.control('u');
+    }
+    terminal.enters("exit 7");
+    assert_eq!(terminal.ends().0, 7);
+}
+
 #[test]
 fn fish_completes_inside_its_completion_of_git() {
     let sandbox = completed("fish");

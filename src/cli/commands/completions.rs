@@ -2,9 +2,10 @@
 //! and fish plugs into their completion of git.
 
 use clap::Args;
-use clap_complete::env::Shells;
+use clap_complete::env::{Elvish, Fish, Powershell, Shells, Zsh};
 
 use crate::cli::args::Answer;
+use crate::cli::bash::Bash;
 use crate::cli::context::Context;
 use crate::error::Error;
 
@@ -17,13 +18,17 @@ pub(crate) struct CompletionsArgs {
 /// The variable under which the script calls the program back.
 pub(crate) const VARIABLE: &str = "COMPLETE";
 
+/// The shells there are completions for.
+pub(crate) const SHELLS: Shells<'static> = Shells(&[&Bash, &Elvish, &Fish, &Powershell, &Zsh]);
+
 /// Git's completion has the words in `words`, the cursor in `cword` and the place of the command
 /// in `__git_cmd_idx` when it calls `_git_cowork`.
 const GIT_ADAPTER: &str = r#"
 _git_cowork() {
-    local -a COMP_WORDS=(git-cowork "${words[@]:__git_cmd_idx+1}")
-    local COMP_CWORD=$((cword - __git_cmd_idx))
-    _clap_complete_git_cowork git-cowork "$cur" "$prev"
+    local -a given=(git-cowork "${words[@]:__git_cmd_idx+1}")
+    local place=$((cword - __git_cmd_idx))
+    given[place]=$cur
+    __cowork_offer "$place" "${given[@]}"
 }
 "#;
 
@@ -54,9 +59,8 @@ complete -c git -f -n '__fish_seen_subcommand_from cowork' -a '(__git_cowork_com
 "#;
 
 pub(crate) fn run(context: &Context, args: CompletionsArgs) -> Answer {
-    let shells = Shells::builtins();
-    let Some(shell) = shells.completer(&args.shell) else {
-        let names: Vec<&str> = shells.names().collect();
+    let Some(shell) = SHELLS.completer(&args.shell) else {
+        let names: Vec<&str> = SHELLS.names().collect();
         return Err(Error::usage(format!("there are no completions for '{}'", args.shell))
             .hint(format!("one of: {}", names.join(", ")))
             .into());
