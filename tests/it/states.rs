@@ -162,7 +162,8 @@ fn status_counts_the_changes_own_tasks_while_it_is_coded() {
         let shown = sandbox.cowork(&["status"]).exits(0).stdout;
         assert!(shown.contains(line), "{line} is not in\n{shown}");
     };
-    status("coding    0 of 1 task, TASK-006 is next");
+    status(" 0 of 1 task ");
+    status("  TASK-006 is next\n");
     let brief = sandbox.cowork(&[]).exits(0).stdout;
     assert!(brief.contains("coding, 0 of 1 task"), "{brief}");
     sandbox.server.on(at("coding", "critic"), Reply::status(401, "no"));
