@@ -5,6 +5,7 @@ use std::sync::mpsc::channel;
 use serde_json::json;
 
 use crate::support::pty::Terminal;
+use crate::support::skip::skipped;
 use crate::support::todo::{IDEA, code_of, file_of, lingers};
 use crate::support::{Reply, Sandbox, at};
 
@@ -288,4 +289,22 @@ fn diff_is_the_session_against_its_base() {
     sandbox.git(&["config", "pager.diff", TO_FILE]);
     at_terminal(sandbox.terminal(&["diff"]));
     assert!(paged(&sandbox).is_some_and(|text| text.contains(file_of("TASK-001"))));
+}
+
+#[test]
+fn delta_shows_a_session_as_it_shows_gits_own_difference() {
+    let delta = "delta --no-gitconfig --dark --paging=never --width=100";
+    let mut sandbox = Sandbox::stopped_after("coding");
+    if sandbox.command("delta").arg("--version").output().is_err() {
+        return skipped("no delta here: differences through it as pager");
+    }
+    sandbox.set_env("GIT_PAGER", "");
+    sandbox.git(&["config", "pager.diff", &format!("{delta} >../paged")]);
+    at_terminal(sandbox.terminal(&["diff"]));
+    let shown = paged(&sandbox).unwrap();
+    let begun = sandbox.git(&["merge-base", "main", "cowork/todo"]);
+    let line = format!("git diff --color=always {begun} cowork/todo | {delta}");
+    let gits = sandbox.command("sh").args(["-c", &line]).output().unwrap();
+    assert_eq!(shown, String::from_utf8(gits.stdout).unwrap());
+    assert!(shown.contains(file_of("TASK-001")) && !shown.contains("diff --git"), "{shown}");
 }
