@@ -168,7 +168,7 @@ fn status_counts_the_changes_own_tasks_while_it_is_coded() {
     assert!(brief.contains("coding, 0 of 1 task"), "{brief}");
     sandbox.server.on(at("coding", "critic"), Reply::status(401, "no"));
     sandbox.cowork(&["resume", "--review", "auto"]).exits(4);
-    status("coding    1 of 1 task");
+    status("█ 1 of 1 task");
     sandbox.server.on(at("coding", "critic"), approve());
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
     assert!(sandbox.subjects("HEAD~3..").contains(&"coding: 1 of 1 task, 1 file".to_owned()));
