@@ -50,6 +50,7 @@ mod clean;
 mod excerpt;
 mod markers;
 mod nearest;
+mod palette;
 #[cfg(test)]
 mod random_cases;
 mod shell_quote;

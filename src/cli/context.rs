@@ -18,6 +18,7 @@ use crate::config::{
 use crate::event::{Event, Sink};
 use crate::gate;
 use crate::git::{self, Git};
+use crate::palette;
 use crate::secret::{Secrets, of_git_config};
 use crate::session::{RefNames, SessionName};
 use crate::ui::{
@@ -197,7 +198,7 @@ impl Context {
     ) -> anyhow::Result<Sources> {
         let git_values = match git {
             Some(git) => git::settings::all(git)?,
-            None => git::settings::outside(&self.cwd)?,
+            None => git::settings::outside(&self.cwd, &["cowork."])?,
         };
         Ok(Sources {
             system: Some(config::system_file()),
@@ -270,6 +271,26 @@ impl Context {
     /// Columns of the terminal behind standard output, where there is one.
     pub(crate) fn width(&self) -> Option<usize> {
         std::io::stdout().is_terminal().then(stdout_columns)
+    }
+
+    /// Takes the user's colours from git's configuration, where any are shown; what is no colour there
+    /// is said. A configuration that cannot be read is told by whoever needs it.
+    pub(crate) fn choose_colors(&self) {
+        let shows = match self.global.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => self.color || std::io::stdout().is_terminal(),
+        };
+        if !shows {
+            return;
+        }
+        let settings = match self.git() {
+            Ok(git) => git::settings::beginning(git, &[palette::KEYS]),
+            Err(_) => git::settings::outside(&self.cwd, &[palette::KEYS]),
+        };
+        for text in palette::choose(&settings.unwrap_or_default()) {
+            self.ui.emit(Event::Warning { text });
+        }
     }
 
     /// Prints data to standard output, where a terminal may be: nothing in it is obeyed.

@@ -184,6 +184,9 @@ pub fn main() -> ExitCode {
     terminal::signals::watch();
     let mut context = Context::new(&cli.global);
     context.reads_history = cli.command.as_ref().is_some_and(Command::reads_history);
+    if !matches!(cli.command, Some(Command::Hook(_) | Command::Completions(_))) {
+        context.choose_colors();
+    }
     let answer = dispatch(cli, &context);
     match answer {
         Ok(code) => ExitCode::from(code),

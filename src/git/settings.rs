@@ -22,11 +22,12 @@ pub fn all(git: &Git) -> Result<Vec<(String, String)>> {
     beginning(git, &["cowork."])
 }
 
-/// The same at `cwd`, where no repository is: what the user and the system have set.
+/// What the user and the system have set, seen from `cwd`, where no repository is: what begins with one
+/// of these, as [`all`] has them.
 ///
 /// # Errors
 /// Git cannot be started, a configuration file is broken.
-pub fn outside(cwd: &Path) -> Result<Vec<(String, String)>> {
+pub fn outside(cwd: &Path, with: &[&str]) -> Result<Vec<(String, String)>> {
     let output = locate::settings_at(cwd)?;
     if !output.success() {
         let message = format!("git config failed: {}", output.complaint());
@@ -34,7 +35,8 @@ pub fn outside(cwd: &Path) -> Result<Vec<(String, String)>> {
     }
     let text = output.text();
     let settings = text.split('\0').map(|line| line.split_once('\n').unwrap_or((line, "true")));
-    let ours = settings.filter(|(key, _)| key.starts_with("cowork.") && *key != PAGER);
+    let wanted = |key: &str| key != PAGER && with.iter().any(|start| key.starts_with(start));
+    let ours = settings.filter(|(key, _)| wanted(key));
     Ok(ours.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 

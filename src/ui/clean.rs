@@ -1,17 +1,19 @@
 //! What standard output may show: colours of ours and JSON, and nothing else a terminal obeys.
 
 use crate::clean::{obeyed, sanitize};
+use crate::palette;
 
-/// What standard output may show: foreign text made harmless, and of colours only those a table of
-/// ours has, where it has any.
+/// What standard output may show: foreign text made harmless, and of colours only those of the
+/// palette, where there are any.
 pub fn painted(text: &str, colors: bool) -> String {
-    const OURS: [&str; 6] = ["\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m"];
     if !colors {
         return sanitize(text);
     }
+    let ours = palette::sequences();
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     loop {
-        let next = OURS.iter().filter_map(|code| Some((rest.find(code)?, code.len()))).min();
+        let found = |code: &String| Some((rest.find(code.as_str())?, code.len()));
+        let next = ours.iter().filter_map(found).min();
         let Some((at, length)) = next else { return out + &sanitize(rest) };
         out.push_str(&sanitize(&rest[..at]));
         out.push_str(&rest[at..at + length]);

@@ -1,24 +1,28 @@
 //! Bold text and code in lines that are yet to be laid out.
 
+use crate::palette::{RESET, Slot, begins};
 use crate::wrap::wrap;
-
-const BOLD: &str = "\x1b[1m";
-const CODE: &str = "\x1b[36m";
-const END: &str = "\x1b[0m";
 
 /// Where bold text and code begin and end, in text that is yet to be broken into lines: characters
 /// without width that hardly anybody writes (Mongolian variation selectors). A control character has
 /// a width in the tables of `unicode-width`.
-const MARKS: [(char, &str); 4] =
-    [('\u{180b}', BOLD), ('\u{180c}', END), ('\u{180d}', CODE), ('\u{180f}', END)];
+const MARKS: [(char, Slot, bool); 4] = [
+    ('\u{180b}', Slot::Header, true),
+    ('\u{180c}', Slot::Header, false),
+    ('\u{180d}', Slot::Code, true),
+    ('\u{180f}', Slot::Code, false),
+];
 
 /// A line with the colours its marks stand for.
 pub(super) fn styled(line: &str, colors: bool) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {
-        match MARKS.iter().find(|(mark, _)| *mark == c) {
-            Some((_, code)) if colors => out.push_str(code),
-            Some(_) => {}
+        match MARKS.iter().find(|(mark, ..)| *mark == c) {
+            Some((_, slot, opens)) => match begins(*slot).filter(|_| colors) {
+                Some(begin) if *opens => out.push_str(&begin),
+                Some(_) => out.push_str(RESET),
+                None => {}
+            },
             None => out.push(c),
         }
     }

@@ -19,6 +19,7 @@ use super::title::Knows;
 use crate::clean::{Cleaner, one_line, sanitize};
 use crate::error::hints_of;
 use crate::markers::Markers;
+use crate::palette::{Slot, paint};
 use crate::spent::Spent;
 use crate::stage::Role;
 use crate::wrap::{hanging_command, stderr_columns};
@@ -92,12 +93,6 @@ struct State {
     waits: Option<Duration>,
 }
 
-const DIM: &str = "2";
-const BOLD: &str = "1";
-const RED: &str = "31";
-const GREEN: &str = "32";
-const YELLOW: &str = "33";
-
 /// Without text for so long, an answer is thought to have stopped.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -170,14 +165,14 @@ impl Terminal {
     pub fn error(&self, error: &anyhow::Error) {
         let mut screen = self.lock();
         screen.clear();
-        let text = self.labelled("", RED, "error:", &sanitize(&error.to_string()));
+        let text = self.labelled("", Slot::Error, "error:", &sanitize(&error.to_string()));
         screen.out.put(&format!("{text}\n"));
         for cause in error.chain().skip(1) {
             let text = self.wrapped(&format!("  caused by: {}", sanitize(&cause.to_string())), 4);
             screen.out.put(&format!("{text}\n"));
         }
         for hint in hints_of(error) {
-            let text = self.labelled("", YELLOW, "hint:", &sanitize(hint));
+            let text = self.labelled("", Slot::Warning, "hint:", &sanitize(hint));
             screen.out.put(&format!("{text}\n"));
         }
         self.show_echo();
@@ -195,9 +190,9 @@ impl Terminal {
     }
 
     /// A label in colour, and what it is about.
-    fn labelled(&self, indent: &str, code: &str, label: &str, text: &str) -> String {
+    fn labelled(&self, indent: &str, slot: Slot, label: &str, text: &str) -> String {
         let plain = self.wrapped(&format!("{indent}{label} {text}"), indent.len() + 2);
-        plain.replacen(label, &self.paint(code, label), 1)
+        plain.replacen(label, &self.paint(slot, label), 1)
     }
 
     fn show_echo(&self) {
@@ -206,8 +201,8 @@ impl Terminal {
         }
     }
 
-    fn paint(&self, code: &str, text: &str) -> String {
-        if self.look.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    fn paint(&self, slot: Slot, text: &str) -> String {
+        if self.look.color { paint(slot, text) } else { text.to_owned() }
     }
 
     /// One finished line, if it is told at this verbosity.
@@ -218,11 +213,11 @@ impl Terminal {
         }
     }
 
-    fn completed(&self, screen: &mut State, color: &str, what: &str, facts: &[String]) {
+    fn completed(&self, screen: &mut State, color: Slot, what: &str, facts: &[String]) {
         self.ended(screen, ("✓", color), what, facts);
     }
 
-    fn ended(&self, screen: &mut State, (mark, color): (&str, &str), what: &str, facts: &[String]) {
+    fn ended(&self, screen: &mut State, (mark, color): (&str, Slot), what: &str, facts: &[String]) {
         let text = format!("{mark} {} · {}", one_line(what, LINE), facts.join(" · "));
         let text = self.wrapped(&text, 2).replacen(mark, &self.paint(color, mark), 1);
         self.line(screen, Verbosity::Quiet, &text);
@@ -251,7 +246,7 @@ impl Terminal {
         }
         screen.last_text = (self.age)();
         screen.at_line_start = clean.ends_with('\n');
-        screen.out.put(&self.paint(DIM, clean));
+        screen.out.put(&self.paint(Slot::Dim, clean));
     }
 
     fn draw_status(&self, screen: &mut State) {
@@ -271,7 +266,7 @@ impl Terminal {
             out.put(&self.look.knows.set(&title, percent));
             *told = title;
         }
-        let color = |line: &status::Line| if line.is_failure { RED } else { DIM };
+        let color = |line: &status::Line| if line.is_failure { Slot::Error } else { Slot::Dim };
         live.show(lines.iter().map(|line| self.paint(color(line), &line.text)).collect());
     }
 

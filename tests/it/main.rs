@@ -49,6 +49,7 @@ mod circles;
 mod codebase;
 mod coding;
 #[cfg(unix)]
+mod colors;
 mod command_tools;
 mod config;
 #[cfg(unix)]

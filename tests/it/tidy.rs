@@ -22,6 +22,7 @@ const WORDS: &[&str] = &[
     "markers",
     "moment",
     "nearest",
+    "palette",
     "private",
     "secret",
     "spent",

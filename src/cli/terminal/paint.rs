@@ -1,5 +1,7 @@
 //! Colours of what goes to standard output, or none.
 
+use crate::palette::{self, Slot};
+
 /// Paints when it is on.
 pub(crate) struct Paint {
     /// Whether it does.
@@ -8,15 +10,15 @@ pub(crate) struct Paint {
 
 impl Paint {
     pub(crate) fn green(&self, text: &str) -> String {
-        self.with("32", text)
+        self.with(Slot::Success, text)
     }
 
     pub(crate) fn yellow(&self, text: &str) -> String {
-        self.with("33", text)
+        self.with(Slot::Warning, text)
     }
 
     pub(crate) fn red(&self, text: &str) -> String {
-        self.with("31", text)
+        self.with(Slot::Error, text)
     }
 
     /// The value of `Cowork-Checks`, red where something fails that did not before the session.
@@ -29,8 +31,8 @@ impl Paint {
         }
     }
 
-    fn with(&self, code: &str, text: &str) -> String {
-        if self.on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    fn with(&self, slot: Slot, text: &str) -> String {
+        if self.on { palette::paint(slot, text) } else { text.to_owned() }
     }
 }
 

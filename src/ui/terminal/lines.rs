@@ -2,13 +2,12 @@
 
 use console::measure_text_width;
 
-use super::{
-    BOLD, DIM, Duration, GREEN, LINE, Progress, RED, RULE, State, Terminal, Verbosity, YELLOW,
-};
+use super::{Duration, LINE, Progress, RULE, State, Terminal, Verbosity};
 use crate::activity::Activity;
 use crate::clean::{one_line, sanitize};
 use crate::event::{Event, Sink};
 use crate::markers::without_markers;
+use crate::palette::Slot;
 use crate::spent::{Spent, tokens};
 use crate::ui::out::{elapsed, short};
 use crate::wrap::wrap;
@@ -34,7 +33,7 @@ impl Sink for Terminal {
                 let width = if self.look.width == 0 { RULE } else { screen.out.width() };
                 let title = format!("── {stage} ({number} of {of}) ");
                 let rule = "─".repeat(width.saturating_sub(measure_text_width(&title)).max(2));
-                let text = self.paint(BOLD, &format!("{title}{rule}"));
+                let text = self.paint(Slot::Header, &format!("{title}{rule}"));
                 self.line(screen, normal, &text);
             }
             Event::DraftStarted { stage: _, iteration, limit, task, tasks: (done, all) } => {
@@ -59,7 +58,7 @@ impl Sink for Terminal {
                 );
                 // Also when it is not told: the answer's text ends here.
                 screen.clear();
-                self.line(screen, Verbosity::Verbose, &self.paint(DIM, &text));
+                self.line(screen, Verbosity::Verbose, &self.paint(Slot::Dim, &text));
             }
             Event::ToolCall { tool, brief, ok, answer } => {
                 self.tool(screen, &tool, &brief, ok, &answer);
@@ -70,7 +69,7 @@ impl Sink for Terminal {
             Event::Feedback { stage: _, from, severity, details } => {
                 let details = without_markers(&sanitize(details.trim())).replace('\n', "\n    ");
                 let label = format!("{} ({severity}):", one_line(&from, 40));
-                let text = self.labelled("  ", YELLOW, &label, details.trim());
+                let text = self.labelled("  ", Slot::Warning, &label, details.trim());
                 self.line(screen, normal, &text);
             }
             Event::SelfReview { stage, iteration: _, outcome: _, files, unfixed } => {
@@ -99,20 +98,20 @@ impl Sink for Terminal {
                 screen.stage = None;
                 facts.extend(counted(&spent));
                 facts.push(elapsed(Duration::from_millis(spent.millis)));
-                self.completed(screen, GREEN, &subject, &facts);
+                self.completed(screen, Slot::Success, &subject, &facts);
             }
             Event::TaskCompleted { task: _, commit, subject, checks, fails } => {
                 let mut facts = vec![short(&commit).to_owned()];
                 let (mark, color) = match (fails, checks.starts_with("failed")) {
-                    (true, _) => ("✗", RED),
+                    (true, _) => ("✗", Slot::Error),
                     // As before the session.
-                    (false, true) => ("✓", YELLOW),
-                    (false, false) => ("✓", GREEN),
+                    (false, true) => ("✓", Slot::Warning),
+                    (false, false) => ("✓", Slot::Success),
                 };
                 let checks = one_line(&checks, LINE);
                 match (color, checks.as_str()) {
                     (_, "" | "none") => {}
-                    (GREEN, _) => facts.push(checks),
+                    (Slot::Success, _) => facts.push(checks),
                     _ => facts.push(self.paint(color, &checks)),
                 }
                 self.ended(screen, (mark, color), &subject, &facts);
@@ -128,10 +127,11 @@ impl Sink for Terminal {
                     used
                 }));
                 facts.push(elapsed(Duration::from_millis(spent.millis)));
-                self.completed(screen, GREEN, "session completed", &facts);
+                self.completed(screen, Slot::Success, "session completed", &facts);
             }
             Event::Warning { text } => {
-                let text = self.labelled("", YELLOW, "warning:", &one_line(&text, usize::MAX));
+                let text =
+                    self.labelled("", Slot::Warning, "warning:", &one_line(&text, usize::MAX));
                 self.line(screen, Verbosity::Quiet, &text);
             }
             Event::Alert { title, text } => {
@@ -165,12 +165,13 @@ impl Terminal {
         rows.extend(sanitize(text.trim()).lines().flat_map(|line| wrap(line, room)));
         let inner = rows.iter().map(|row| measure_text_width(row)).max().unwrap_or_default();
         let bar = "─".repeat(inner + 2);
-        let edge = |left: &str, right: &str| self.paint(YELLOW, &format!("{left}{bar}{right}"));
-        let side = self.paint(YELLOW, "│");
+        let edge =
+            |left: &str, right: &str| self.paint(Slot::Warning, &format!("{left}{bar}{right}"));
+        let side = self.paint(Slot::Warning, "│");
         let mut out = format!("{}\n", edge("┌", "┐"));
         for (at, row) in rows.iter().enumerate() {
             let gap = " ".repeat(inner - measure_text_width(row));
-            let row = if at < titles { self.paint(BOLD, row) } else { row.clone() };
+            let row = if at < titles { self.paint(Slot::Header, row) } else { row.clone() };
             out.push_str(&format!("{side} {row}{gap} {side}\n"));
         }
         out + &edge("└", "┘")
@@ -183,8 +184,12 @@ impl Terminal {
             Activity::Prints { failed: Some(test), .. }
                 if self.look.live && screen.failed.insert(test.clone()) =>
             {
-                let text =
-                    self.labelled("  ", RED, "✗", &format!("{} failed", one_line(test, LINE)));
+                let text = self.labelled(
+                    "  ",
+                    Slot::Error,
+                    "✗",
+                    &format!("{} failed", one_line(test, LINE)),
+                );
                 self.line(screen, Verbosity::Normal, &text);
             }
             _ => {}
@@ -229,7 +234,7 @@ impl Terminal {
         let text = if mark == "·" {
             self.wrapped(&format!("  · {text}"), 4)
         } else {
-            self.labelled("  ", RED, mark, &text)
+            self.labelled("  ", Slot::Error, mark, &text)
         };
         self.line(screen, Verbosity::Normal, &text);
     }

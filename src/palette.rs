@@ -1,0 +1,299 @@
+//! The colours of what we print: six slots, which a user sets with `color.cowork.<slot>` in git's
+//! configuration, in git's own words for colours. Whether there are colours at all is asked elsewhere.
+
+use std::sync::OnceLock;
+
+/// What a colour is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// Headings, rules and what is stressed.
+    Header,
+    /// What passes by: thoughts, streamed text, the live lines.
+    Dim,
+    /// What failed.
+    Error,
+    /// What is done.
+    Success,
+    /// What a person should look at.
+    Warning,
+    /// Code in a text.
+    Code,
+}
+
+/// Each slot with its name in the configuration and its default, as SGR parameters.
+const SLOTS: [(Slot, &str, &str); 6] = [
+    (Slot::Header, "header", "1"),
+    (Slot::Dim, "dim", "2"),
+    (Slot::Error, "error", "31"),
+    (Slot::Success, "success", "32"),
+    (Slot::Warning, "warning", "33"),
+    (Slot::Code, "code", "36"),
+];
+
+/// Where the keys begin, as git normalises them.
+pub const KEYS: &str = "color.cowork.";
+
+/// Ends every colour.
+pub const RESET: &str = "\x1b[0m";
+
+/// SGR parameters by slot; `None` for one that is not coloured.
+type Codes = [Option<String>; SLOTS.len()];
+
+static CHOSEN: OnceLock<Codes> = OnceLock::new();
+
+/// Takes the user's colours from these settings, the last of a key counts; for this process, once.
+/// Answers with a line about each value that is no colour: its slot keeps the default.
+pub fn choose(settings: &[(String, String)]) -> Vec<String> {
+    let (codes, wrong) = read(settings);
+    // Who comes second has read the same configuration.
+    let _ = CHOSEN.set(codes);
+    wrong
+}
+
+/// The text in the colour of a slot.
+pub fn paint(slot: Slot, text: &str) -> String {
+    match begins(slot) {
+        Some(begin) => format!("{begin}{text}{RESET}"),
+        None => text.to_owned(),
+    }
+}
+
+/// What begins the colour of a slot; nothing where it has none.
+pub fn begins(slot: Slot) -> Option<String> {
+    let codes = CHOSEN.get_or_init(|| read(&[]).0);
+    codes[slot as usize].as_ref().map(|code| format!("\x1b[{code}m"))
+}
+
+/// Every sequence that [`paint`] writes.
+pub fn sequences() -> Vec<String> {
+    let mut all: Vec<String> = SLOTS.iter().filter_map(|(slot, ..)| begins(*slot)).collect();
+    all.push(RESET.to_owned());
+    all
+}
+
+fn read(settings: &[(String, String)]) -> (Codes, Vec<String>) {
+    let mut wrong = Vec::new();
+    let codes = SLOTS.map(|(_, name, default)| {
+        let is_it = |(key, _): &&(String, String)| key.strip_prefix(KEYS) == Some(name);
+        let Some((key, value)) = settings.iter().rev().find(is_it) else {
+            return Some(default.to_owned());
+        };
+        match parameters(value) {
+            Ok(code) => code,
+            Err(word) => {
+                wrong.push(format!(
+                    "{key}: '{word}' is not a colour; the default is used; see: git help config"
+                ));
+                Some(default.to_owned())
+            }
+        }
+    });
+    (codes, wrong)
+}
+
+const NAMES: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+
+/// With what switches each on and off.
+const ATTRIBUTES: [(&str, u8, u8); 7] = [
+    ("bold", 1, 22),
+    ("dim", 2, 22),
+    ("italic", 3, 23),
+    ("ul", 4, 24),
+    ("blink", 5, 25),
+    ("reverse", 7, 27),
+    ("strike", 9, 29),
+];
+
+/// What a value of git's configuration means (`color_parse` in git's `color.c`): `None` for no colour,
+/// else the parameters of one SGR sequence.
+///
+/// # Errors
+/// The word that means nothing there.
+fn parameters(value: &str) -> Result<Option<String>, String> {
+    let (mut colors, mut attributes, mut resets) = (Vec::new(), Vec::new(), false);
+    for word in value.split_ascii_whitespace() {
+        let lower = word.to_ascii_lowercase();
+        if lower == "reset" {
+            resets = true;
+        } else if let Some(color) = color(&lower).filter(|_| colors.len() < 2) {
+            colors.push(color);
+        } else if let Some(attribute) = attribute(word) {
+            // Git takes these in lower case only.
+            attributes.push(attribute);
+        } else {
+            return Err(word.to_owned());
+        }
+    }
+    attributes.sort_unstable();
+    attributes.dedup();
+    // Parameters that are empty are zeros, which reset.
+    let mut parts: Vec<String> = resets.then(String::new).into_iter().collect();
+    parts.extend(attributes.iter().map(u8::to_string));
+    for (color, ground) in colors.into_iter().zip([0, 10]) {
+        match color {
+            Color::Normal => {}
+            Color::Named(code) => parts.push((code + ground).to_string()),
+            Color::Numbered(number) => parts.push(format!("{};5;{number}", 38 + ground)),
+            Color::Mixed([r, g, b]) => parts.push(format!("{};2;{r};{g};{b}", 38 + ground)),
+        }
+    }
+    Ok((!parts.is_empty()).then(|| parts.join(";")))
+}
+
+#[derive(Clone, Copy)]
+enum Color {
+    /// As it is.
+    Normal,
+    /// The parameter for the foreground; that of the background is 10 more.
+    Named(u8),
+    Numbered(u8),
+    Mixed([u8; 3]),
+}
+
+fn color(word: &str) -> Option<Color> {
+    let named = |name: &str| NAMES.iter().position(|known| *known == name).map(|at| at as u8);
+    match word {
+        "normal" | "-1" => return Some(Color::Normal),
+        "default" => return Some(Color::Named(39)),
+        _ => {}
+    }
+    if let Some(at) = named(word) {
+        return Some(Color::Named(30 + at));
+    }
+    if let Some(at) = word.strip_prefix("bright").and_then(named) {
+        return Some(Color::Named(90 + at));
+    }
+    if let Some(digits) = word.strip_prefix('#') {
+        return mixed(digits).map(Color::Mixed);
+    }
+    let number: u8 = word.parse().ok()?;
+    Some(match number {
+        0..8 => Color::Named(30 + number),
+        8..16 => Color::Named(90 + number - 8),
+        _ => Color::Numbered(number),
+    })
+}
+
+/// `rrggbb`, or `rgb` for the same digits twice.
+fn mixed(digits: &str) -> Option<[u8; 3]> {
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let part = |at: usize| match digits.len() {
+        6 => u8::from_str_radix(digits.get(at * 2..at * 2 + 2)?, 16).ok(),
+        3 => Some(u8::from_str_radix(digits.get(at..=at)?, 16).ok()? * 17),
+        _ => None,
+    };
+    Some([part(0)?, part(1)?, part(2)?])
+}
+
+fn attribute(word: &str) -> Option<u8> {
+    let of = |name: &str| ATTRIBUTES.iter().find(|(known, ..)| *known == name);
+    let off = word.strip_prefix("no").map(|rest| rest.strip_prefix('-').unwrap_or(rest));
+    of(word).map(|(_, on, _)| *on).or_else(|| of(off?).map(|(_, _, off)| *off))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// Asks git, in no repository; `None` where it refuses the value.
+    fn git(folder: &std::path::Path, value: &str) -> Option<String> {
+        let file = folder.join("config");
+        std::fs::write(&file, format!("[c]\n\tv = \"{value}\"\n")).unwrap();
+        let ask = Command::new("git")
+            .args(["config", "--file"])
+            .arg(&file)
+            .args(["--type=color", "--get", "c.v"])
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(ask.stdout).unwrap();
+        ask.status.success().then(|| said.trim_end_matches('\n').to_owned())
+    }
+
+    #[test]
+    fn values_mean_what_they_mean_to_git() {
+        let folder = tempfile::tempdir().unwrap();
+        for value in [
+            "",
+            "red",
+            "bold RED",
+            "Bold",
+            "RESET",
+            "red blue",
+            "ul bold red black",
+            "normal",
+            "normal green",
+            "-1",
+            "brightcyan",
+            "white brightblack",
+            "0",
+            "7",
+            "8",
+            "15",
+            "16",
+            "255",
+            "3 200",
+            "#ff8000",
+            "#010203 #FFFFFF",
+            "reset",
+            "nobold",
+            "no-dim",
+            "noul",
+            "no-blink",
+            "noreverse",
+            "noitalic",
+            "no-strike",
+            "bold nobold",
+            "strike italic reverse blink",
+            "dim dim",
+            "red blue green",
+            "256",
+            "-2",
+            "1x",
+            "#12345",
+            "#12345g",
+            "purple",
+            "bright",
+            "true",
+            "no-red",
+            "underline",
+        ] {
+            let ours = parameters(value).ok();
+            let ours = ours.map(|code| code.map_or(String::new(), |code| format!("\x1b[{code}m")));
+            assert_eq!(ours, git(folder.path(), value), "{value:?}");
+        }
+        // Of newer gits.
+        assert_eq!(parameters("default default").unwrap().unwrap(), "39;49");
+        assert_eq!(parameters("#f80").unwrap().unwrap(), "38;2;255;136;0");
+        assert_eq!(parameters("reset bold red").unwrap().unwrap(), ";1;31");
+    }
+
+    #[test]
+    fn the_last_value_counts_and_a_wrong_one_keeps_the_default() {
+        let set = |pairs: &[(&str, &str)]| {
+            let pair =
+                |(name, value): &(&str, &str)| (format!("{KEYS}{name}"), (*value).to_owned());
+            read(&pairs.iter().map(pair).collect::<Vec<_>>())
+        };
+        let (codes, wrong) = set(&[("error", "blue"), ("error", "magenta bold"), ("dim", "")]);
+        assert_eq!((codes[2].as_deref(), codes[1].as_deref()), (Some("1;35"), None));
+        assert_eq!((codes[0].as_deref(), wrong.len()), (Some("1"), 0));
+        let (codes, wrong) = set(&[("error", "blue"), ("error", "redd"), ("unknown", "x")]);
+        assert_eq!(codes[2].as_deref(), Some("31"));
+        assert_eq!(wrong.len(), 1);
+        assert!(wrong[0].starts_with("color.cowork.error: 'redd' is not a colour"), "{wrong:?}");
+    }
+
+    #[test]
+    fn slots_are_painted_and_their_sequences_known() {
+        for (at, (slot, _, code)) in SLOTS.into_iter().enumerate() {
+            assert_eq!(slot as usize, at);
+            assert_eq!(paint(slot, "x"), format!("\x1b[{code}mx\x1b[0m"));
+            assert!(sequences().contains(&format!("\x1b[{code}m")));
+        }
+    }
+}
