@@ -11,6 +11,7 @@ mod feedback;
 mod files;
 mod format;
 mod id;
+pub mod knowledge;
 mod ledger;
 mod merged_files;
 mod older_documents;
