@@ -10,6 +10,7 @@ pub mod comments;
 mod decide;
 pub mod editor;
 mod elsewhere;
+mod knowledge;
 pub mod limit;
 mod menu;
 pub mod notify;
@@ -30,6 +31,7 @@ use crate::stage::{Depth, Stage};
 pub use decide::{Decided, command_name, decide};
 pub use editor::{EditResult, Editor};
 pub use elsewhere::{Elsewhere, NobodyElse};
+pub use knowledge::{Learned, LearnedDecision};
 pub use limit::{LimitDecision, Stuck};
 pub use notify::notify;
 pub use pager::{Pagers, is_pager, page_output, show as page};
@@ -241,6 +243,14 @@ impl Gate<'_> {
     pub fn stuck(&self, what: &Stuck<'_>) -> anyhow::Result<LimitDecision> {
         (self.call)(&format!("{} cannot continue and waits for you", what.stage));
         limit::run(self.terminal, what)
+    }
+
+    /// Asks what becomes of facts that are proposed. A closed terminal is [`LearnedDecision::Later`].
+    ///
+    /// # Errors
+    /// As [`Gate::ask`].
+    pub fn learned(&self, what: &Learned<'_>) -> anyhow::Result<LearnedDecision> {
+        knowledge::run(self.terminal, what)
     }
 }
 

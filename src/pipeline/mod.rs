@@ -17,6 +17,7 @@ mod edits;
 mod evidence;
 mod files;
 mod history;
+mod knowledge;
 mod limits;
 mod outcome;
 mod progress;
@@ -50,6 +51,7 @@ use crate::interrupt;
 use crate::record;
 use crate::session::{Attempt, Session};
 use crate::stage::{Depth, Stage};
+use crate::stages::row;
 use crate::verify;
 use change::reviewer_feedback;
 use draft::{agent_program, stop};
@@ -205,13 +207,16 @@ impl<'a> Pipeline<'a> {
             verify::require_readable(run.env.git, &run.session)?;
         }
         reviewer_feedback::put_back_comments(run)?;
+        knowledge::take_back(run)?;
         record_stage::compare_last(run)?;
         record::tags::add_missing(&run.recorder(), &run.session)?;
         if let Some(stage) = run.env.stop_after.filter(|stage| run.session.done().contains(stage)) {
             return Ok(Finish::Stopped(stage));
         }
+        let mut offered = false;
         loop {
             if run.session.is_completed() {
+                knowledge::offer(run, None)?;
                 let commit = run.session.tip.to_string();
                 let meter = &run.env.models.meter;
                 let (spent, here) = (meter.used(), meter.in_this_run());
@@ -223,6 +228,10 @@ impl<'a> Pipeline<'a> {
             let stage = present_stage::present_stage(run)?;
             run.stage.set(stage);
             formats::raise_format(run, stage)?;
+            if !offered && row(stage).is_before_code() {
+                knowledge::offer(run, Some(stage))?;
+            }
+            offered = true;
             let spec = run.session.row(stage);
             match stage_loop::run_stage(run, spec).await? {
                 StageEnd::Completed(stage) if run.env.stop_after == Some(stage) => {

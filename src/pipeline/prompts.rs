@@ -36,6 +36,8 @@ pub const NO_TOOLS: Prompt = prompt!("no-tools.md");
 pub const AGENT_SYSTEM: Prompt = prompt!("agent-system.md");
 /// What it is told last: where it writes, and how it ends.
 pub const AGENT_ACTOR: Prompt = prompt!("agent-actor.md");
+/// How an actor proposes facts about the project; in the prompts of those who sum up the work.
+pub const KNOWLEDGE: Prompt = prompt!("knowledge.md");
 /// What guidance on a language yields to; goes before it.
 pub const GUIDANCE: Prompt = prompt!("guidance.md");
 
@@ -128,6 +130,8 @@ pub struct Variables {
     /// The id of the plan's last top-level task, whose status ends the work on the whole code;
     /// possibly empty.
     pub last_task: String,
+    /// How an actor proposes facts about the project.
+    pub knowledge: String,
     /// What is said beside the last call becomes the report's summary.
     pub summary_wanted: bool,
     /// Whether tests are wanted, as a sentence.
@@ -214,7 +218,8 @@ mod tests {
 
     /// Every prompt: those of the rows, and those that all share.
     fn all() -> Vec<Prompt> {
-        let mut all = vec![SYSTEM, START, SELF_REVIEW, CHALLENGER.prompt, NO_TOOLS, GUIDANCE];
+        let mut all =
+            vec![SYSTEM, START, SELF_REVIEW, CHALLENGER.prompt, NO_TOOLS, GUIDANCE, KNOWLEDGE];
         all.extend([DRAFT_AGAIN, NEXT_TASK, AGENT_SYSTEM, AGENT_ACTOR]);
         all.extend(
             languages::ALL

@@ -1,16 +1,18 @@
 //! The end of a stage: one commit, then its tag.
 
+use crate::artifact::Store;
+use crate::artifact::knowledge::take_proposals;
 use crate::error::Error;
 use crate::event::Event;
 use crate::git::Oid;
-use crate::pipeline::change::depth;
+use crate::pipeline::change::{depth, scope};
 use crate::pipeline::draft::{commit_message, keep};
 use crate::pipeline::evidence::{self, Evidence};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{HOOK_CHANGED, StageEnd, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
-use crate::pipeline::usage;
+use crate::pipeline::{knowledge, report, usage};
 use crate::record::{
     self, ApprovedContent, Credit, DraftEnding, DraftNotes, Recorded, StageRecord,
 };
@@ -41,6 +43,7 @@ pub(crate) fn record_stage(
         credit: progress.credit.clone(),
         checks: spec.runs_checks.then(|| evidence::trailer(progress.evidence.as_ref())),
         evidence: progress.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
+        knowledge: proposed(run, spec, progress)?,
         tests: progress.evidence.as_ref().map(Evidence::test_trailers).unwrap_or_default(),
     };
     match record::stage::commit(&run.recorder(), &tip, &record)? {
@@ -51,6 +54,22 @@ pub(crate) fn record_stage(
         }
         Recorded::Done(commit) => stage_completed(run, spec, progress, &tip, &commit),
     }
+}
+
+/// What the stage's commit proposes to learn: of the code what its actor said, where no task's commit
+/// tells; of the last stage what its document lists.
+fn proposed(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Vec<String>> {
+    let proposals = match spec.document().filter(|_| spec.is_last()) {
+        Some(document) => {
+            let files = run.files();
+            report::proposals_listed(&Store::new(&files).text(document)?.unwrap_or_default())
+        }
+        None if spec.writes_code() && scope::own_tasks(run)?.is_empty() => {
+            take_proposals(&progress.said()).1
+        }
+        None => Vec::new(),
+    };
+    Ok(knowledge::trailers(&knowledge::acceptable(run, proposals)?))
 }
 
 fn stage_completed(

@@ -11,6 +11,7 @@ pub mod draft_refs;
 pub mod format;
 pub mod from_files;
 pub mod hook_additions;
+pub mod knowledge;
 pub mod leaks;
 pub mod logs;
 pub mod merge;

@@ -38,6 +38,8 @@ pub struct StageRecord {
     pub evidence: Vec<String>,
     /// Each test that a criterion names with what became of it.
     pub tests: Vec<String>,
+    /// What it proposes to learn, each as history has it.
+    pub knowledge: Vec<String>,
 }
 
 /// Records a completed stage.
@@ -63,6 +65,7 @@ pub fn commit(
     }
     record.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
     record.tests.iter().for_each(|test| trailers.push(key::TESTS, test));
+    record.knowledge.iter().for_each(|fact| trailers.push(key::KNOWLEDGE, fact));
     if let Some((decided, by)) = record.approval.as_ref().and_then(Approval::decided_by) {
         trailers.push(decided, by);
     }

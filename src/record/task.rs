@@ -22,6 +22,8 @@ pub struct TaskRecord {
     pub checks: String,
     /// Each of its commands with how it ended, its log and its tree.
     pub evidence: Vec<String>,
+    /// What its actor proposes to learn, each as history has it.
+    pub knowledge: Vec<String>,
     /// Paths that are left to the commits of other tasks.
     pub left: Vec<String>,
 }
@@ -34,6 +36,7 @@ pub fn commit(recorder: &Recorder<'_>, tip: &Oid, task: &TaskRecord) -> anyhow::
     task.credit.push(&mut trailers, recorder.project.attribution);
     trailers.push(key::CHECKS, &task.checks);
     task.evidence.iter().for_each(|run| trailers.push(key::EVIDENCE, run));
+    task.knowledge.iter().for_each(|fact| trailers.push(key::KNOWLEDGE, fact));
     let subject =
         recorder.subject(stages::code_stage().name(), &format!("{} {}", task.id, task.title));
     let message = Message { subject, body: task.body.clone(), trailers };

@@ -81,6 +81,11 @@ impl Head {
         Session::with_file(git.reader().as_ref(), name, tip, file.clone(), older.clone())
     }
 
+    /// Its commits from the newest stage commit on, oldest first.
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.session.history
+    }
+
     /// Name.
     pub fn name(&self) -> &SessionName {
         &self.session.name

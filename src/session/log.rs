@@ -20,8 +20,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::Serialize;
 
 use super::{
-    Attempt, Back, CommittedFiles, Entry, Kind, RefNames, Session, Verdict, artifact_path,
-    attempts, key, reviewer_of,
+    Attempt, Back, CommittedFiles, Entry, KNOWLEDGE_EVENT, Kind, RefNames, Session, Verdict,
+    artifact_path, attempts, key, reviewer_of,
 };
 use crate::artifact::{Artifact, BY_HAND, Feedback, Origin, Store};
 use crate::clock;
@@ -389,6 +389,10 @@ impl Teller<'_> {
                     rank = 5;
                 }
                 Some("merge") => step.event = "merged",
+                Some(KNOWLEDGE_EVENT) => {
+                    step.event = "knowledge_decided";
+                    step.reason = entry.trailers.all(key::KNOWLEDGE).collect::<Vec<_>>().join("; ");
+                }
                 Some("depth") => {
                     step.event = "depth_raised";
                     step.to = entry.trailers.get(key::DEPTH).map(str::to_owned);

@@ -57,6 +57,9 @@ pub mod key {
     pub const TESTS: &str = "Cowork-Tests";
     /// Beside `Cowork-Review: auto`: the command that decided.
     pub const DECIDED_BY: &str = "Cowork-Decided-By";
+    /// What the session proposes to learn, one a fact: `learned Commands: TEXT` or `outdated …`; on a
+    /// decision what a person did with it: `taken Commands: TEXT` or `dropped …`.
+    pub const KNOWLEDGE: &str = "Cowork-Knowledge";
     /// On a draft that waits: `approved` when the critic has approved these bytes (critic-first
     /// order), `asks` when it wants a person's decision. On a kept draft: `approved` and the bytes,
     /// or `asks` and what for.

@@ -12,6 +12,7 @@ mod find;
 mod head;
 mod history;
 mod inherit;
+mod knowledge;
 mod known_heads;
 mod known_records;
 mod last_good;
@@ -50,6 +51,10 @@ pub use find::{default_session, exists, heads, names, newest_open, taken};
 pub use head::{Head, merged_heads, states};
 pub use history::{Entry, Kind, Verdict, render_cost, render_usage};
 pub use inherit::{Inheritance, StageOf};
+pub use knowledge::{
+    DROPPED, KNOWLEDGE_EVENT, ProposedBy, TAKEN, knowledge_at, knowledge_taken_out, proposals_of,
+    undecided_knowledge,
+};
 pub use known_heads::wrong_head;
 pub use known_records::{KnownRecords, completed_files, recorded_files};
 pub use last_good::{from_top, last_good};

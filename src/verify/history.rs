@@ -5,7 +5,7 @@ use std::str::FromStr as _;
 
 use super::problem::{Problem, short};
 use crate::git::Git;
-use crate::session::{Entry, Kind, Session, Trailers, Verdict, key};
+use crate::session::{Entry, KNOWLEDGE_EVENT, Kind, Session, Trailers, Verdict, key};
 use crate::stage::{Depth, Stage};
 use crate::stages::row;
 
@@ -44,7 +44,8 @@ fn unread(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
 }
 
 /// What `Cowork-Event` may say.
-const EVENTS: [&str; 6] = ["start", "draft", "review", "depth", "attempt", "merge"];
+const EVENTS: [&str; 7] =
+    ["start", "draft", "review", "depth", "attempt", "merge", KNOWLEDGE_EVENT];
 
 /// What is wrong with one commit's trailers.
 fn malformed(session: &Session, entry: &Entry) -> Vec<String> {

@@ -9,6 +9,7 @@ mod collisions;
 mod drafts;
 mod finished;
 mod history;
+mod knowledge;
 mod lost;
 mod passed_pieces;
 mod problem;
@@ -70,6 +71,7 @@ impl Verify<'_> {
         let missing = approvals::problems(self.git, self.config, session, &changed)?;
         problems.extend(changed.into_iter().chain(missing));
         problems.extend(drafts::problems(self.git, session)?);
+        problems.extend(knowledge::problems(self.git, session)?);
         if let Some(file) = wrong_head(self.git, session)? {
             let about = file.display().to_string();
             let details = format!("{about} says something else of the session than its commits");

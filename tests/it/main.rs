@@ -98,6 +98,8 @@ mod json;
 mod kept_heads;
 mod kill;
 #[cfg(unix)]
+mod knowledge;
+#[cfg(unix)]
 mod law;
 mod live;
 #[cfg(unix)]

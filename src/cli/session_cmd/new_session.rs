@@ -14,6 +14,7 @@ use crate::cli::session_cmd::workspace;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head, Oid, RefTransaction, StatusEntry, Store};
+use crate::record::knowledge::{ATTRIBUTES, ATTRIBUTES_TEXT};
 use crate::record::{self, Recorded, Recorder, Scope, point};
 use crate::session::{Inheritance, Protected, RefNames, Session, SessionName};
 
@@ -35,9 +36,6 @@ pub(crate) struct NewSession {
     /// Work in a linked worktree, at this path or the default one.
     pub worktree: Option<Option<PathBuf>>,
 }
-
-/// Marks our JSON as generated, for forges that fold such files in reviews.
-const ATTRIBUTES: &str = ".cowork/.gitattributes";
 
 /// Larger files of the user's are not copied into the repository, in bytes.
 const MOST_KEPT: u64 = 10 * 1024 * 1024;
@@ -221,11 +219,7 @@ fn commit(
         git::paths::restore_worktree(git, from, &brought)?;
     }
     for path in ours.iter().filter(|path| !brought.contains(path)) {
-        let text = if path == ATTRIBUTES {
-            "*.json linguist-generated\n".to_owned()
-        } else {
-            render_json(file)?
-        };
+        let text = if path == ATTRIBUTES { ATTRIBUTES_TEXT.to_owned() } else { render_json(file)? };
         write(git.top(), path, &text)?;
     }
     let workspace = workspace::open(context, held, name)?;

@@ -12,12 +12,12 @@ use crate::pipeline::brief::continued::GoesOn;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::Known;
 use crate::pipeline::brief::sections::{artifacts, section};
-use crate::pipeline::brief::{continued, open_feedback, repository, task_brief};
+use crate::pipeline::brief::{continued, knowledge, open_feedback, repository, task_brief};
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::prompts::{
-    AGENT_ACTOR, AGENT_SYSTEM, CommandItem, NO_TOOLS, SYSTEM, TaskItem, Variables,
+    AGENT_ACTOR, AGENT_SYSTEM, CommandItem, KNOWLEDGE, NO_TOOLS, SYSTEM, TaskItem, Variables,
 };
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
@@ -277,6 +277,7 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     if judges {
         return Ok(out);
     }
+    out += &knowledge::known_facts(run, part.task)?;
     out += &repository::code_so_far(run, part.task)?;
     out += &task_brief::written_before(run, part.task)?;
     if let Some(task) = part.task {
@@ -345,6 +346,7 @@ pub(crate) fn brief_variables(
             Work::Tasks { .. } => last_task(run)?,
             Work::Whole => String::new(),
         },
+        knowledge: run.env.prompts.render(KNOWLEDGE, &Variables::default())?.trim().to_owned(),
         summary_wanted: run.depth().written_here(stages::last()).is_some(),
         document: spec.document().map_or("", Artifact::file_name),
         document_path: document_path(run, spec),

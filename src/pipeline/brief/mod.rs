@@ -2,6 +2,7 @@
 
 pub(crate) mod continued;
 pub(crate) mod conversation;
+mod knowledge;
 pub(crate) mod open_feedback;
 pub(crate) mod part;
 pub(crate) mod reader;

@@ -1,5 +1,6 @@
 //! The subject and body of a stage's commit.
 
+use crate::artifact::knowledge::take_proposals;
 use crate::artifact::{Store, record_diff};
 use crate::pipeline::change::scope;
 use crate::pipeline::evidence::Evidence;
@@ -25,7 +26,7 @@ pub(crate) fn body(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyh
     facts(run, spec, progress, |facts| {
         // Of tasks the actor has spoken in their commits.
         let whole = spec.writes_code() && facts.own_tasks.is_empty();
-        let actor = if whole { progress.said() } else { String::new() };
+        let actor = if whole { take_proposals(&progress.said()).0 } else { String::new() };
         summary::body(spec, facts, &said, &actor)
     })
 }

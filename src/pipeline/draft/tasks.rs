@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::artifact::knowledge::take_proposals;
 use crate::artifact::{Origin, Store, Task, TaskStatus};
 use crate::event::Event;
 use crate::pipeline::brief::conversation;
@@ -17,7 +18,7 @@ use crate::pipeline::outcome::{self, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::prompts::{NEXT_TASK, TASK};
 use crate::pipeline::run::Run;
-use crate::pipeline::{protected_files, summary, usage};
+use crate::pipeline::{knowledge, protected_files, summary, usage};
 use crate::record::{self, Credit, DraftEnding, Recorded, TaskRecord};
 use crate::stage::Role;
 use crate::stages::StageSpec;
@@ -110,7 +111,8 @@ async fn finish_task(
     }
     finish_draft::finish(run, spec, progress, Some(task))?;
     let left = task_files::left_to_others(run, task)?;
-    let mut body = summary::task_body(&task_brief::task_item(run, task)?, said);
+    let (said, proposed) = take_proposals(said);
+    let mut body = summary::task_body(&task_brief::task_item(run, task)?, &said);
     if task_files::uncommitted_code(run)?.iter().all(|path| left.contains_key(path)) {
         body = format!("{body}\n\n{}", task_files::held_elsewhere(run, task)?);
     }
@@ -122,6 +124,7 @@ async fn finish_task(
         credit,
         checks: String::new(),
         evidence: Vec::new(),
+        knowledge: knowledge::trailers(&knowledge::acceptable(run, proposed)?),
         left: left.keys().cloned().collect(),
     };
     let mut fails = false;

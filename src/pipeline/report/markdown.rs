@@ -55,6 +55,36 @@ pub(crate) fn cell(words: &str, most: usize) -> String {
     text(&shortened(&one_line(words), most))
 }
 
+/// The words that [`cell`] made text of.
+pub(crate) fn uncelled(cell: &str) -> String {
+    // As there: where backticks are not in order they were escaped, all of them.
+    let code = !cell.contains("\\`");
+    let (mut out, mut inside) = (String::new(), false);
+    let mut rest = cell;
+    while let Some(c) = rest.chars().next() {
+        let escaped = [("&lt;", '<'), ("&#64;", '@')];
+        let escaped = escaped.into_iter().find(|(text, _)| !inside && rest.starts_with(text));
+        if let Some((text, meant)) = escaped {
+            out.push(meant);
+            rest = &rest[text.len()..];
+            continue;
+        }
+        let next = rest[c.len_utf8()..].chars().next();
+        match (c, next) {
+            ('\\', Some(next @ ('\\' | '[' | ']' | '`' | '|'))) if !inside || next == '|' => {
+                out.push(next);
+                rest = &rest[1 + next.len_utf8()..];
+                continue;
+            }
+            ('`', _) if code => inside = !inside,
+            _ => {}
+        }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
 /// An item with as many of the words as one line has room for.
 pub(crate) fn one_line_item(before: &str, words: &str) -> String {
     let fits = |most: &usize| width(before) + width(&cell(words, *most)) <= COLUMNS;
@@ -112,6 +142,7 @@ mod tests {
             ("[l](u) \\", "\\[l\\](u) \\\\"),
         ] {
             assert_eq!(text(words), said);
+            assert_eq!(uncelled(said), words);
         }
     }
 

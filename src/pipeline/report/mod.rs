@@ -10,12 +10,15 @@
 
 mod change;
 mod fit;
+mod knowledge;
 mod lines;
 mod markdown;
 mod story;
 
 use crate::artifact::check::pr_title;
+use crate::artifact::knowledge::take_proposals;
 use crate::artifact::{Criterion, Feature, FeatureStatus, Requirement, Store, Task, TaskStatus};
+use crate::pipeline::knowledge::{acceptable, proposed_by_code};
 use crate::pipeline::protected_files::LEFT;
 use crate::pipeline::run::Run;
 use crate::pipeline::summary;
@@ -23,9 +26,11 @@ use crate::session::Kind;
 use crate::stages::code_stage;
 use change::ChangeStory;
 use fit::{Section, fitted, room};
+use knowledge::PROPOSED;
 use markdown::{REASON, TITLE, one_line_item, own_words, paths};
 use story::{Story, delivery_story};
 
+pub(crate) use knowledge::listed as proposals_listed;
 pub(crate) use markdown::cell;
 pub(crate) use story::judged;
 
@@ -33,7 +38,7 @@ pub(crate) use story::judged;
 const REFUSALS: usize = 3;
 
 /// Headings of the program: what an actor writes below them is replaced.
-const OURS: [&str; 11] = [
+const OURS: [&str; 12] = [
     "## Scope of the change",
     "## Changes",
     "## Acceptance criteria",
@@ -41,6 +46,7 @@ const OURS: [&str; 11] = [
     "## Weakened tests",
     LEFT,
     "## Rejected on the way",
+    PROPOSED,
     "## Records before and after",
     // Of older reports.
     "## Traceability",
@@ -54,7 +60,12 @@ pub(crate) fn delivery_report(
     store: &Store<'_>,
     own: &str,
 ) -> anyhow::Result<String> {
-    Ok(delivery_story(run, store)?.around(own))
+    let (own, proposed) = take_proposals(own);
+    let mut proposals = knowledge::listed(&own);
+    proposals.extend(proposed);
+    let mut story = delivery_story(run, store)?;
+    story.proposed = acceptable(run, proposals)?;
+    Ok(story.around(&own))
 }
 
 /// A criterion with what shows that it is met: its test and what became of that, or a review.
@@ -81,19 +92,21 @@ pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Str
         Some(_) => title,
         None => format!("# Deliver {}", run.session.name),
     };
+    let proposed: String =
+        proposed_by_code(run).iter().map(|one| format!("\n{}\n", one.line())).collect();
     let said = said_of_the_code(run);
     if !said.is_empty() {
-        return Ok(format!("{title}\n\n{said}\n"));
+        return Ok(format!("{title}\n\n{said}\n{proposed}"));
     }
     if let Some(change) = store.change_request()? {
-        return Ok(format!("{title}\n\n{}\n", change.summary.trim()));
+        return Ok(format!("{title}\n\n{}\n{proposed}", change.summary.trim()));
     }
     let features = store.features()?.features;
     let lines = features.iter().map(|feature| match feature.description.trim() {
         "" => feature.name.clone(),
         description => description.to_owned(),
     });
-    Ok(format!("{title}\n\n{}\n", lines.collect::<Vec<_>>().join("\n\n")))
+    Ok(format!("{title}\n\n{}\n{proposed}", lines.collect::<Vec<_>>().join("\n\n")))
 }
 
 /// What the actor of the last task, or of a change without one, said of the code; empty where it said nothing.
@@ -139,6 +152,7 @@ impl Story {
             Some(Section::new("## Weakened tests", "").list(&tests, &self.show("check"))),
             Some(Section::new(LEFT, &self.left)),
             Some(self.rejected()),
+            Some(knowledge::section(&self.proposed, &self.session)),
             change.map(ChangeStory::before_and_after),
         ];
         all.into_iter().flatten().collect()

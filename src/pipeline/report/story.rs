@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::{self, ChangeStory};
 use super::markdown::{TITLE, cell};
+use crate::artifact::knowledge::Proposal;
 use crate::artifact::{
     BY_HAND, Feature, FeatureStatus, Feedback, Origin, Plan, Requirement, Severity, Store, Task,
 };
@@ -51,6 +52,8 @@ pub(super) struct Story {
     pub(super) weakened: Vec<String>,
     /// Changes no person has decided about.
     pub(super) left: String,
+    /// What the session proposes to learn.
+    pub(super) proposed: Vec<Proposal>,
 }
 
 /// How much of the project a session has changed.

@@ -1,0 +1,147 @@
+//! Asking a person about proposed facts. Nobody else applies them.
+
+use std::fs;
+
+use anyhow::Context as _;
+
+use crate::artifact::knowledge::{
+    Fact, KNOWLEDGE, KNOWLEDGE_MAX, KnowledgeFile, Proposal, ProposalKind,
+};
+use crate::gate::{Gate, Learned, LearnedDecision, Mode};
+use crate::git;
+use crate::pipeline::run::Run;
+use crate::record::knowledge::{self, KnowledgeDecision};
+use crate::record::{self, Recorded};
+use crate::session::{KeptDraft, kept_draft, knowledge_at, undecided_knowledge};
+use crate::stage::Stage;
+
+/// Takes back what a run that was killed has written for a decision.
+pub(crate) fn take_back(run: &Run<'_>) -> anyhow::Result<()> {
+    knowledge::take_back(&run.recorder(), &run.session.tip)
+}
+
+/// On a terminal: asks about the facts that this session and other delivered ones propose, and records
+/// the answer. Before `stage`, or where the session is delivered; never under a draft, which is about the
+/// tip it was made on.
+///
+/// # Errors
+/// Interrupted at the menu; git fails.
+pub(crate) fn offer(run: &mut Run<'_>, stage: Option<Stage>) -> anyhow::Result<()> {
+    if run.env.mode != Mode::Ask || run.env.gate.is_none() {
+        return Ok(());
+    }
+    let (git, tip) = (run.env.git, run.session.tip.clone());
+    if let Some(stage) = stage {
+        let draft = kept_draft(git, &run.session, stage)?;
+        if run.session.waiting().is_some()
+            || matches!(draft, Some(KeptDraft::Live(_)))
+            || record::draft_refs::has_files(&run.recorder(), &tip)?
+            || !run.env.workspace.written().paths().is_empty()
+        {
+            return Ok(());
+        }
+    }
+    let file = match knowledge_at(git, &tip)? {
+        Ok(file) => file,
+        Err(why) => {
+            run.warn_once(format!("{KNOWLEDGE} {why}: nothing is added to it"));
+            return Ok(());
+        }
+    };
+    let pending = undecided_knowledge(git, run.env.refs, &run.session, &file)?;
+    let proposals: Vec<Proposal> =
+        pending.iter().flat_map(|one| one.proposals.iter().cloned()).collect();
+    if proposals.is_empty() {
+        return Ok(());
+    }
+    if !knowledge::may_write(&run.recorder(), &tip)? {
+        run.warn_once(format!(
+            "{KNOWLEDGE} is not as it was committed: what sessions learned is offered once it is"
+        ));
+        return Ok(());
+    }
+    let sessions: Vec<&str> = pending.iter().map(|one| one.session.as_str()).collect();
+    let Some(decision) = ask(run, &file, &proposals, &sessions.join(", "))? else { return Ok(()) };
+    match knowledge::decide(&run.recorder(), &tip, &decision)? {
+        Recorded::Done(commit) => {
+            let (taken, dropped) = (decision.taken.len(), decision.dropped.len());
+            run.note(format!("{KNOWLEDGE}: {taken} taken, {dropped} dropped: {}", commit.short()));
+            run.advance(&commit)
+        }
+        Recorded::Refused(why) => {
+            run.warn(format!("{KNOWLEDGE} is not changed, and is offered again: {why}"));
+            Ok(())
+        }
+    }
+}
+
+/// What a person decides; `None` to be asked again later.
+fn ask(
+    run: &Run<'_>,
+    file: &KnowledgeFile,
+    proposals: &[Proposal],
+    sessions: &str,
+) -> anyhow::Result<Option<KnowledgeDecision>> {
+    let Some(gate) = &run.env.gate else { return Ok(None) };
+    let new = file.with(proposals);
+    let diff = difference(run, gate, file.text(), new.text())?;
+    (gate.call)("facts about the project are proposed");
+    loop {
+        let editor = gate.editor.name();
+        let learned = Learned { count: proposals.len(), sessions, diff: &diff, editor };
+        let text = match gate.learned(&learned)? {
+            LearnedDecision::Later => return Ok(None),
+            LearnedDecision::Drop => file.text().to_owned(),
+            LearnedDecision::Take => new.text().to_owned(),
+            LearnedDecision::Edit => match gate.editor.edit_text(gate.scratch, new.text(), ".md") {
+                Ok(Some(text)) => text,
+                Ok(None) => {
+                    run.note("nothing was changed in the editor, so nothing is decided");
+                    continue;
+                }
+                Err(error) => {
+                    run.warn(format!("{error:#}"));
+                    continue;
+                }
+            },
+        };
+        if text.len() > KNOWLEDGE_MAX {
+            run.warn(format!(
+                "{KNOWLEDGE} would be larger than 64 KiB; take facts out of it, or drop these"
+            ));
+            continue;
+        }
+        return Ok(Some(decided(file, proposals, text)));
+    }
+}
+
+/// What a new text of the file decides.
+fn decided(file: &KnowledgeFile, proposals: &[Proposal], text: String) -> KnowledgeDecision {
+    let now = KnowledgeFile::of(&text);
+    let mut decision = KnowledgeDecision::default();
+    for one in proposals {
+        let fact = one.fact.to_string();
+        match now.is_changed_by(one) {
+            true => decision.dropped.push(fact),
+            false => decision.taken.push(fact),
+        }
+    }
+    // In the person's own words.
+    let is_proposed = |fact: &Fact| {
+        proposals.iter().any(|one| one.kind == ProposalKind::Learned && one.fact.says(&fact.text))
+    };
+    let own = now.facts().filter(|fact| !file.says(&fact.text) && !is_proposed(fact));
+    decision.taken.extend(own.map(ToString::to_string));
+    decision.text = (text != file.text()).then_some(text);
+    decision
+}
+
+fn difference(run: &Run<'_>, gate: &Gate<'_>, old: &str, new: &str) -> anyhow::Result<String> {
+    let paths = ["knowledge.old", "knowledge.new"].map(|name| gate.scratch.join(name));
+    for (path, text) in paths.iter().zip([old, new]) {
+        fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    let diff = git::diff::files(run.env.git, &paths[0], &paths[1]);
+    paths.iter().for_each(|path| drop(fs::remove_file(path)));
+    diff
+}

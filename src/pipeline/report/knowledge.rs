@@ -1,0 +1,68 @@
+//! The section of the report that lists what the session proposes to learn. It is read back from there: what
+//! a person takes out of it is not proposed.
+
+use super::fit::Section;
+use super::markdown::{cell, uncelled};
+use crate::artifact::knowledge::Proposal;
+
+/// Its heading.
+pub(super) const PROPOSED: &str = "## Proposed knowledge";
+/// Characters of a proposal, which is never cut.
+const WHOLE: usize = 1_000;
+
+/// The section; it says nothing where nothing is proposed.
+pub(super) fn section(proposals: &[Proposal], session: &str) -> Section {
+    if proposals.is_empty() {
+        return Section::new(PROPOSED, "");
+    }
+    let items: Vec<String> =
+        proposals.iter().map(|one| format!("- {}", cell(&one.to_string(), WHOLE))).collect();
+    let lead = format!(
+        "For `.cowork/knowledge.md`; a person decides, on a terminal: `git cowork resume {session}`.\n\n{}",
+        items.join("\n")
+    );
+    Section::new(PROPOSED, &lead)
+}
+
+/// The proposals that a report lists.
+pub(crate) fn listed(report: &str) -> Vec<Proposal> {
+    let mut items: Vec<String> = Vec::new();
+    let mut ours = false;
+    for line in report.lines() {
+        if line.starts_with("# ") || line.starts_with("## ") {
+            ours = line.trim_end().eq_ignore_ascii_case(PROPOSED);
+        } else if let (true, Some(item)) = (ours, line.strip_prefix("- ")) {
+            items.push(item.to_owned());
+        } else if ours
+            && line.starts_with("  ")
+            && let Some(item) = items.last_mut()
+        {
+            *item = format!("{item} {}", line.trim());
+        }
+    }
+    items.iter().filter_map(|item| Proposal::parse(&uncelled(item))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fit::fitted;
+    use super::*;
+
+    #[test]
+    fn what_is_listed_is_read_back() {
+        let long =
+            format!("learned Commands: `make check` {}ends", "and a few words more ".repeat(9));
+        let all = [
+            "learned Traps: <b> @ana [x](y) | `a|b` \\ c `",
+            "outdated Own: it lives in `lib/`",
+            long.trim_end(),
+        ];
+        let all: Vec<Proposal> = all.iter().map(|one| Proposal::parse(one).unwrap()).collect();
+        let text = fitted("Title", vec![section(&all, "todo")], 5);
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert!(!text.contains("<b>") && !text.contains("@ana"), "{text}");
+        assert_eq!(listed(&text), all);
+        assert_eq!(fitted("Title", vec![section(&[], "todo")], 5), "Title\n");
+        assert_eq!(listed("Title\n\n- learned Traps: x\n"), []);
+    }
+}

@@ -1,0 +1,133 @@
+//! What is known of the project at a commit, and what sessions propose to change of it that nobody has
+//! decided about. Read from history: the trailers of delivery commits and of decisions.
+
+use std::collections::BTreeSet;
+
+use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, find, key};
+use crate::artifact::knowledge::{KNOWLEDGE, KNOWLEDGE_MAX, KnowledgeFile, Proposal, ProposalKind};
+use crate::git::{self, EntryKind, Git, Object, Oid};
+use crate::stages::row;
+
+/// `Cowork-Event` of a decision.
+pub const KNOWLEDGE_EVENT: &str = "knowledge";
+/// A fact that a person took, or that is no longer there because they did.
+pub const TAKEN: &str = "taken";
+/// A fact that they did not want, or one that stays.
+pub const DROPPED: &str = "dropped";
+/// Delivered sessions that are asked about: the newest.
+const SESSIONS: usize = 20;
+
+/// What one session proposes.
+#[derive(Clone, Debug)]
+pub struct ProposedBy {
+    /// The session.
+    pub session: SessionName,
+    /// Its proposals, in their order.
+    pub proposals: Vec<Proposal>,
+}
+
+/// The file in a commit; empty where there is none. Why it cannot be read, in words that follow its name,
+/// where it is not what it should be.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn knowledge_at(
+    git: &Git,
+    commit: &Oid,
+) -> anyhow::Result<Result<KnowledgeFile, &'static str>> {
+    let reader = git.reader();
+    let entry = reader.entries(commit, &[KNOWLEDGE])?.into_iter().next().flatten();
+    match entry.map(|entry| entry.kind) {
+        None => return Ok(Ok(KnowledgeFile::default())),
+        Some(EntryKind::File) => {}
+        Some(_) => return Ok(Err("is not a regular file")),
+    }
+    let listed = git::files::at(git, commit, &[KNOWLEDGE])?;
+    if listed.iter().any(|file| file.size > KNOWLEDGE_MAX as u64) {
+        return Ok(Err("is larger than 64 KiB"));
+    }
+    let bytes = reader.blob(Object::At(commit, KNOWLEDGE))?.unwrap_or_default();
+    Ok(KnowledgeFile::read(&bytes))
+}
+
+/// The proposals of a commit.
+pub fn proposals_of(trailers: &Trailers) -> Vec<Proposal> {
+    trailers.all(key::KNOWLEDGE).filter_map(Proposal::parse).collect()
+}
+
+/// The delivery among these entries that came last.
+fn delivery(history: &[Entry]) -> Option<&Entry> {
+    history.iter().rev().find_map(|entry| match entry.kind {
+        Kind::Stage(stage) => Some(row(stage).is_last().then_some(entry)),
+        _ => None,
+    })?
+}
+
+/// What this session and the other delivered ones here propose, that would change `file` and that nobody
+/// has decided about; each change once.
+///
+/// # Errors
+/// Git cannot be read.
+pub fn undecided_knowledge(
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+    file: &KnowledgeFile,
+) -> anyhow::Result<Vec<ProposedBy>> {
+    let (heads, _) = find::heads(git, refs)?;
+    let mut tips: Vec<Oid> = heads.iter().map(|head| head.tip().clone()).collect();
+    tips.push(session.tip.clone());
+    let own = delivery(&session.history).map(|entry| (&session.name, entry));
+    let others = heads.iter().filter(|head| *head.name() != session.name);
+    let others = others.filter_map(|head| Some((head.name(), delivery(head.entries())?)));
+    let mut found: Vec<ProposedBy> = Vec::new();
+    for (name, entry) in own.into_iter().chain(others).take(SESSIONS) {
+        let mut open = proposals_of(&entry.trailers);
+        // What was taken shows in the file itself.
+        open.retain(|one| file.is_changed_by(one));
+        open.retain(|one| !found.iter().any(|other| other.proposals.contains(one)));
+        if open.is_empty() {
+            continue;
+        }
+        let decided = decided_since(git, &tips, &entry.commit)?;
+        open.retain(|one| !decided.contains(&one.fact.to_string()));
+        if !open.is_empty() {
+            found.push(ProposedBy { session: name.clone(), proposals: open });
+        }
+    }
+    Ok(found)
+}
+
+/// The facts that a person has decided about in these histories after a commit.
+fn decided_since(git: &Git, tips: &[Oid], since: &Oid) -> anyhow::Result<BTreeSet<String>> {
+    let commits = git.reader().walk(tips, std::slice::from_ref(since))?;
+    let mut decided = BTreeSet::new();
+    for commit in commits.iter().filter(|commit| commit.message.contains(key::KNOWLEDGE)) {
+        decided.extend(decisions_of(&Trailers::parse(&commit.message)).map(|(_, fact)| fact));
+    }
+    Ok(decided)
+}
+
+/// What a commit decides: whether each fact was taken, and the fact.
+fn decisions_of(trailers: &Trailers) -> impl Iterator<Item = (bool, String)> {
+    trailers.all(key::KNOWLEDGE).filter_map(|value| {
+        let (how, fact) = value.split_once(' ')?;
+        [TAKEN, DROPPED].contains(&how).then(|| (how == TAKEN, fact.to_owned()))
+    })
+}
+
+/// The facts that a session has called outdated, and that a person has taken out for it.
+pub fn knowledge_taken_out(session: &Session) -> Vec<Proposal> {
+    let mut proposed = Vec::new();
+    let mut out: Vec<Proposal> = Vec::new();
+    for entry in &session.history {
+        proposed.extend(proposals_of(&entry.trailers));
+        for (taken, fact) in decisions_of(&entry.trailers) {
+            let named = |one: &&Proposal| one.fact.to_string() == fact;
+            let newest = proposed.iter().rfind(named).filter(|_| taken);
+            out.retain(|one| one.fact.to_string() != fact);
+            out.extend(newest.filter(|one| one.kind == ProposalKind::Outdated).cloned());
+        }
+    }
+    out
+}
