@@ -104,7 +104,8 @@ fn the_next_run_on_a_terminal_offers_them() {
     let (code, rest) = sandbox.terminal(&["resume", "todo"]).ends();
     assert!(code == 0 && !rest.contains("proposed"), "{rest}");
     sandbox.cowork(&["verify"]).exits(0);
-    sandbox.cowork(&["status"]).exits(0).says("delivered");
+    let status = sandbox.cowork(&["status", "--json"]).exits(0).json();
+    assert_eq!(status["state"], "completed", "{status}");
     sandbox.assert_sound();
 }
 

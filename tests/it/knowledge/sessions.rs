@@ -86,16 +86,8 @@ fn a_third_session_uses_facts_and_one_removes_a_fact() {
 fn another_session_offers_what_a_delivered_one_proposes() {
     let sandbox = proposed();
     sandbox.cowork(&["merge", "todo"]).exits(0);
-    let mut terminal = sandbox.terminal(&[
-        "new",
-        "-n",
-        "next",
-        "more todos",
-        "--stop-after",
-        "idea",
-        "--gates",
-        "",
-    ]);
+    let mut terminal =
+        sandbox.terminal(&["new", "-n", "next", "more todos", "--stop-after", "idea"]);
     let shown = terminal.sees("later: the next run asks again");
     assert!(shown.contains("From     todo"), "{shown}");
     terminal.types("t");
