@@ -173,6 +173,17 @@ fn a_decision_survives_merge_revert_and_undo() {
     whole.cowork(&["merge"]).exits(0);
     assert!(whole.blob("main", FILE).contains("adds a todo"));
     whole.assert_sound();
+    let squashed = sandbox.fork();
+    squashed.git(&["switch", "-q", "main"]);
+    squashed.git(&["merge", "-q", "--squash", "cowork/todo"]);
+    squashed.git(&["commit", "-qm", "All of it"]);
+    assert!(squashed.blob("main", FILE).contains("adds a todo"));
+    squashed.cowork(&["verify", "todo"]).exits(0);
+    sandbox.git(&["init", "-q", "--bare", "../shared.git"]);
+    sandbox.git(&["remote", "add", "origin", "../shared.git"]);
+    sandbox.git(&["push", "-q", "origin", "main"]);
+    let request = sandbox.cowork(&["pr", "--dry-run"]).exits(0).stdout;
+    assert!(request.contains("Proposed knowledge"), "{request}");
     sandbox.cowork(&["merge", "--without-artifacts"]).exits(0);
     assert!(sandbox.blob("main", FILE).contains("adds a todo"));
     assert_eq!(sandbox.cowork(&["status", "--json", "todo"]).exits(0).json()["state"], "merged");
