@@ -215,8 +215,9 @@ fn a_task_that_ends_without_its_status_is_what_is_told() {
     // Nothing is said of the others by themselves.
     assert!(!told.contains("TASK-004 '") && !told.contains("TASK-005 '"), "{told}");
     let shown = sandbox.cowork(&["status"]).exits(0).stdout;
-    let line = "● coding    2 of 5 tasks, TASK-003 was worked on and is not completed";
-    assert!(shown.contains(line), "{shown}");
+    let coding = shown.lines().find(|line| line.contains("● coding ")).unwrap();
+    assert!(coding.contains(" 2 of 5 tasks  draft 1 "), "{shown}");
+    assert!(coding.ends_with("  TASK-003 was worked on and is not completed"), "{shown}");
     let shown = sandbox.cowork(&["log"]).exits(0).stdout;
     assert_eq!(shown.matches("draft 1 rejected by validator: TASK-003 '").count(), 1, "{shown}");
     // The next draft takes it up where it stands, and nothing is done twice.

@@ -35,7 +35,7 @@ const DISPENSABLE: [usize; 3] = [6, 5, 4];
 struct Line {
     sign: String,
     cells: [String; COLUMNS],
-    /// How far a stage in progress is, in place of its commit and of who passed it.
+    /// What stands in place of a commit and of who passed it: how far it is, or where it is from.
     lead: String,
     /// What came out of it, as much as there is room for.
     outcome: String,
@@ -156,7 +156,7 @@ fn done(status: &Status, details: &Details, stage: Stage, how: &str, paint: &Pai
             None => "in a later commit".to_owned(),
         };
         stage.name().clone_into(&mut line.cells[0]);
-        line.outcome = format!("({place})");
+        line.lead = format!("({place})");
         return line;
     };
     let took = match entry.from() {
@@ -222,14 +222,14 @@ fn in_progress(status: &Status, stage: Stage, paint: &Paint) -> Line {
     let session = &status.session;
     let (ready, all) = status.tasks;
     let has_tasks = row(stage).writes_code() && all > 0;
-    let lead = match (has_tasks, status.iteration) {
-        (true, _) => format!("{} {}", bar(ready, all), of_tasks(status)),
-        (_, 0) => "not begun".to_owned(),
-        _ => String::new(),
-    };
-    let took = match status.iteration {
+    let draft = match status.iteration {
         0 => String::new(),
         number => format!("draft {number}"),
+    };
+    let (lead, took) = match (has_tasks, status.iteration) {
+        (true, _) => (format!("{} {}", bar(ready, all), of_tasks(status)), draft),
+        (_, 0) => ("not begun".to_owned(), draft),
+        _ => (draft, String::new()),
     };
     let mut present = Vec::new();
     if let (Some((task, how)), true) = (&status.task, all > 0) {

@@ -120,7 +120,10 @@ fn tasks_that_were_done_before_a_rebase_are_done_under_their_new_ids() {
     assert!(plan.contains("### TASK-007 Sorted again\n"), "{plan}");
     assert_eq!(completed(&sandbox, "todo--sorted"), ["TASK-008"]);
     let status = sandbox.cowork(&["status", "todo--sorted"]).exits(0).stdout;
-    assert!(status.contains("1 of 2 tasks, TASK-007 is next"), "{status}");
+    assert!(
+        status.contains(" 1 of 2 tasks ") && status.contains("  TASK-007 is next\n"),
+        "{status}"
+    );
     let plan_json = "implementation_plan.json";
     assert_eq!(state_of(&sandbox, plan_json, "tasks", "TASK-008"), "completed");
     assert_eq!(state_of(&sandbox, plan_json, "tasks", "TASK-006"), "completed", "of the other");
