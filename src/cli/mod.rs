@@ -166,6 +166,7 @@ pub fn main() -> ExitCode {
     if let Some(code) = sandbox_helper::run() {
         return code;
     }
+    terminal::sudden_end::watch_panics();
     // A shell that completes calls us back, and gets its answer here.
     let completed = || complete::completed(Cli::command());
     let completion = clap_complete::CompleteEnv::with_factory(completed);
@@ -177,9 +178,12 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&command, &error, &args),
     };
+    let test = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let point = |name: &str| test(name).and_then(|spec| spec.into_string().ok());
     record::arm(
-        std::env::var("COWORK_TEST_ABORT_AT").ok().filter(|spec| !spec.is_empty()).as_deref(),
-        std::env::var_os("COWORK_TEST_POINTS").filter(|path| !path.is_empty()).map(PathBuf::from),
+        point("COWORK_TEST_ABORT_AT").as_deref(),
+        point("COWORK_TEST_PANIC_AT").as_deref(),
+        test("COWORK_TEST_POINTS").map(PathBuf::from),
     );
     terminal::signals::watch();
     let mut context = Context::new(&cli.global);

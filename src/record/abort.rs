@@ -9,24 +9,25 @@ use std::sync::Mutex;
 struct Armed {
     point: String,
     left: u32,
+    panics: bool,
     log: Option<PathBuf>,
 }
 
 static ARMED: Mutex<Option<Armed>> = Mutex::new(None);
 
-/// Arms a point: `stage.after-commit`, or `stage.after-commit:3` for its third passing. With a
-/// `log`, the name of every point passed is appended to that file.
-pub fn arm(spec: Option<&str>, log: Option<PathBuf>) {
-    if spec.is_none() && log.is_none() {
+/// Arms a point: `stage.after-commit`, or `stage.after-commit:3` for its third passing. The
+/// process dies there without a word, or it `panics`. With a `log`, the name of every point passed is appended to that file.
+pub fn arm(spec: Option<&str>, panics: Option<&str>, log: Option<PathBuf>) {
+    if spec.is_none() && panics.is_none() && log.is_none() {
         return;
     }
-    let spec = spec.unwrap_or_default();
+    let (spec, panics) = panics.map_or((spec.unwrap_or_default(), false), |spec| (spec, true));
     let (point, left) = match spec.rsplit_once(':') {
         Some((point, count)) => (point, count.parse().unwrap_or(1)),
         None => (spec, 1),
     };
     if let Ok(mut armed) = ARMED.lock() {
-        *armed = Some(Armed { point: point.to_owned(), left, log });
+        *armed = Some(Armed { point: point.to_owned(), left, panics, log });
     }
 }
 
@@ -41,8 +42,15 @@ pub fn point(name: &str) {
     }
     if state.point == name {
         state.left = state.left.saturating_sub(1);
-        if state.left == 0 {
-            std::process::abort();
+        match (state.left, state.panics) {
+            (0, true) => fails(name),
+            (0, false) => std::process::abort(),
+            _ => {}
         }
     }
+}
+
+#[expect(clippy::panic, reason = "what a panic leaves behind is what a test wants to see")]
+fn fails(name: &str) {
+    panic!("the test point {name}");
 }

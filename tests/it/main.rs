@@ -163,6 +163,7 @@ mod stop;
 mod structure;
 #[cfg(unix)]
 mod stuck;
+mod sudden_end;
 mod support;
 #[cfg(unix)]
 mod terminal;

@@ -1,4 +1,4 @@
-//! The terminal: who shows what happens, colours, signals.
+//! The terminal: who shows what happens, colours, signals, panics.
 
 pub(crate) mod lanes;
 pub(crate) mod origin;
@@ -8,4 +8,5 @@ pub(crate) mod runtime;
 pub(crate) mod said;
 pub(crate) mod signals;
 pub(crate) mod stage_table;
+pub(crate) mod sudden_end;
 pub(crate) mod ui;

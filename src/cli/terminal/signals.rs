@@ -33,6 +33,11 @@ impl Drop for Guard {
     }
 }
 
+/// Whether a session is held that `resume` goes on with.
+pub(crate) fn is_session_held() -> bool {
+    HELD.load(Ordering::SeqCst) && !REMOVES.load(Ordering::SeqCst)
+}
+
 #[cfg(unix)]
 pub(crate) use unix::watch;
 
@@ -50,8 +55,9 @@ mod unix {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
     use super::{HELD, REMOVES};
+    use crate::cli::terminal::sudden_end;
     use crate::error::Kind;
-    use crate::gate::{editor, tty};
+    use crate::gate::editor;
     use crate::interrupt;
     use crate::ui::above;
 
@@ -139,8 +145,7 @@ mod unix {
 
     #[expect(clippy::exit, reason = "the main thread may be waiting for a hook or a disk")]
     fn stop_at_once(held: bool) {
-        tty::restore();
-        crate::workspace::abandon_commands();
+        sudden_end::put_right();
         if held && !REMOVES.load(Ordering::SeqCst) {
             say("stopped immediately; files are unchanged; continue: git cowork resume");
         }
