@@ -44,7 +44,7 @@ fn a_panic_gives_the_terminal_back_and_says_that_nothing_is_lost() {
 }
 
 #[test]
-fn a_panic_without_a_session_names_none_to_resume() {
+fn a_panic_of_another_command_says_the_same() {
     let mut sandbox = Sandbox::new();
     sandbox.cowork(&[&NEW[..], &["--stop-after", "idea"]].concat()).exits(0);
     sandbox.git(&["switch", "-q", "main"]);
